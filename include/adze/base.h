@@ -1,0 +1,280 @@
+/**
+ * @file base.h
+ * Status codes, errors, memory, threads and settings: what every other header rests on.
+ */
+#ifndef ADZE_BASE_H
+#define ADZE_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define ADZ_API
+#else
+/** Marks what the library exports. */
+#define ADZ_API __attribute__((visibility("default")))
+#endif
+
+/** Version of these headers, as numbers. */
+#define ADZ_VERSION_MAJOR 0
+#define ADZ_VERSION_MINOR 1
+#define ADZ_VERSION_PATCH 0
+
+/**
+ * The version of the loaded library, "0.1.0".
+ *
+ * @return a string that lives as long as the library
+ */
+ADZ_API const char *adz_version(void);
+
+/* ---- errors ------------------------------------------------------------------------------- */
+
+/** What a call came to. Zero is success, every failure is negative. */
+typedef enum adz_status {
+    ADZ_OK = 0,             /**< done */
+    ADZ_ERR_NULL = -1,      /**< an argument is NULL (often: an earlier call failed) */
+    ADZ_ERR_ARGUMENT = -2,  /**< a value outside its range */
+    ADZ_ERR_SHAPE = -3,     /**< shapes do not fit each other or the operator */
+    ADZ_ERR_DIM = -4,       /**< a dimension that the tensor does not have */
+    ADZ_ERR_DTYPE = -5,     /**< a dtype that the operator does not take */
+    ADZ_ERR_INDEX = -6,     /**< an index outside the size it indexes */
+    ADZ_ERR_MEMORY = -7,    /**< memory was refused */
+    ADZ_ERR_GRAPH = -8,     /**< gradients asked for where there is no graph, or a released one */
+    ADZ_ERR_VERSION = -9,   /**< a value that a gradient needs was changed in place */
+    ADZ_ERR_INPLACE = -10,  /**< an in-place call that the graph forbids */
+    ADZ_ERR_OWNERSHIP = -11, /**< released without keep, a stale pointer, a scope closed twice */
+    ADZ_ERR_STATE = -12,    /**< a call at the wrong time: an error pending, names that do not match */
+    ADZ_ERR_IO = -13,       /**< the operating system refused: no such file, disk full */
+    ADZ_ERR_FORMAT = -14,   /**< a file that is not what it claims to be */
+    ADZ_ERR_NUMERIC = -15,  /**< NaN or infinity found (anomaly mode, non-finite norms) */
+    ADZ_ERR_CANCELLED = -16, /**< a callback asked to stop */
+    ADZ_ERR_UNSUPPORTED = -17 /**< valid in PyTorch, not offered by adze; the message says what is */
+} adz_status;
+
+/**
+ * The name of a status code, "ADZ_ERR_SHAPE".
+ *
+ * @param status  any value
+ * @return        a static string, "unknown status" for a value that is none
+ */
+ADZ_API const char *adz_status_name(adz_status status);
+
+/**
+ * The code of this thread's recorded error.
+ *
+ * An error stays recorded until it is cleared, taken, or replaced by a newer one. While one is
+ * recorded, calls that change parameters (backward, optimizer steps, loading) refuse with it.
+ *
+ * @return ADZ_OK when none is recorded
+ */
+ADZ_API adz_status adz_error_code(void);
+
+/**
+ * The message of this thread's recorded error: "matmul: inner sizes differ: x[4, 10] and w[5, 2]".
+ *
+ * @return a string valid until the next failing call of this thread; "" when none is recorded
+ */
+ADZ_API const char *adz_error_message(void);
+
+/**
+ * The operator or function that recorded the error, "matmul".
+ *
+ * @return a static string; "" when none is recorded
+ */
+ADZ_API const char *adz_error_operator(void);
+
+/** Forgets this thread's recorded error. */
+ADZ_API void adz_error_clear(void);
+
+/**
+ * Copies the recorded error's message out and clears it.
+ *
+ * @param buffer  receives the message, cut to fit and always terminated; may be NULL
+ * @param size    bytes of buffer
+ * @return        the code that was recorded
+ */
+ADZ_API adz_status adz_error_take(char *buffer, size_t size);
+
+/** Called with each error or warning as it is recorded. */
+typedef void (*adz_message_callback)(adz_status status, const char *message, void *user);
+
+/**
+ * Sends each error to a callback, from the failing call itself and on its thread.
+ *
+ * @param callback  NULL for none (the default)
+ * @param user      handed to the callback
+ */
+ADZ_API void adz_on_error(adz_message_callback callback, void *user);
+
+/**
+ * Sends warnings to a callback. Without one they are dropped.
+ *
+ * @param callback  NULL for none (the default)
+ * @param user      handed to the callback
+ */
+ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
+
+/* ---- dtypes ------------------------------------------------------------------------------- */
+
+/** The type of a tensor's elements. F16 and BF16 are storage only: convert before computing. */
+typedef enum adz_dtype {
+    ADZ_F32 = 0,  /**< 32-bit float, the default */
+    ADZ_F64 = 1,  /**< 64-bit float */
+    ADZ_I32 = 2,  /**< 32-bit signed integer */
+    ADZ_I64 = 3,  /**< 64-bit signed integer */
+    ADZ_U8 = 4,   /**< 8-bit unsigned integer */
+    ADZ_BOOL = 5, /**< one byte, 0 or 1 */
+    ADZ_F16 = 6,  /**< IEEE half, storage only */
+    ADZ_BF16 = 7  /**< bfloat16, storage only */
+} adz_dtype;
+
+/**
+ * Bytes of one element.
+ *
+ * @param dtype  any dtype
+ * @return       1, 2, 4 or 8; 0 for a value that is no dtype
+ */
+ADZ_API size_t adz_dtype_size(adz_dtype dtype);
+
+/**
+ * The name of a dtype as PyTorch prints it, "float32".
+ *
+ * @param dtype  any dtype
+ * @return       a static string; "invalid" for a value that is no dtype
+ */
+ADZ_API const char *adz_dtype_name(adz_dtype dtype);
+
+/**
+ * The dtype that an operator on both computes in (torch.promote_types).
+ *
+ * @param a  one dtype
+ * @param b  the other
+ * @return   the smaller dtype that holds both kinds
+ */
+ADZ_API adz_dtype adz_promote_types(adz_dtype a, adz_dtype b);
+
+/* ---- contexts ----------------------------------------------------------------------------- */
+
+/**
+ * Settings of one user of the library: allocator hook, memory limit, threads, determinism,
+ * default generator, callbacks. A thread uses the process's own context unless it chose another.
+ */
+typedef struct adz_context adz_context;
+
+/**
+ * A context with default settings.
+ *
+ * @return yours, end it with adz_context_free; NULL when memory was refused
+ */
+ADZ_API adz_context *adz_context_new(void);
+
+/**
+ * Ends a context. No thread may be using it.
+ *
+ * @param context  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_context_free(adz_context **context);
+
+/**
+ * Makes the calling thread use a context from now on.
+ *
+ * @param context  NULL for the process's own
+ * @return         the one in use before (NULL for the process's own)
+ */
+ADZ_API adz_context *adz_context_use(adz_context *context);
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/** Where adze's memory comes from. Both are called from any thread. */
+typedef struct adz_allocator {
+    void *(*allocate)(size_t bytes, size_t alignment, void *user); /**< NULL to refuse */
+    void (*deallocate)(void *block, size_t bytes, void *user);     /**< never fails */
+    void *user;                                                   /**< handed to both */
+} adz_allocator;
+
+/** What the allocator holds, in bytes and in tensors. */
+typedef struct adz_memory_info {
+    size_t live_bytes;   /**< handed out and not yet returned */
+    size_t peak_bytes;   /**< the most live_bytes has been since the last reset */
+    size_t cached_bytes; /**< returned and kept for reuse */
+    size_t live_tensors; /**< tensor headers alive, borrowed and kept */
+    uint64_t requests;   /**< requests so far, cache hits included */
+} adz_memory_info;
+
+/**
+ * Replaces the source of memory. Only while nothing is live and after adz_empty_cache.
+ *
+ * @param allocator  copied; NULL for the system's
+ * @return           ADZ_OK, or ADZ_ERR_STATE while memory of the old one is held
+ */
+ADZ_API adz_status adz_set_allocator(const adz_allocator *allocator);
+
+/**
+ * Sets the most bytes (live and cached together) that may be held; beyond it, requests empty the
+ * cache and then fail with ADZ_ERR_MEMORY.
+ *
+ * @param bytes  0 for no limit (the default)
+ */
+ADZ_API void adz_set_memory_limit(size_t bytes);
+
+/**
+ * Reads the allocator's counters.
+ *
+ * @param info  filled
+ * @param size  sizeof(adz_memory_info) as the caller knows it
+ */
+ADZ_API void adz_memory_info_get(adz_memory_info *info, size_t size);
+
+/** Starts a new peak measurement from the bytes that are live now. */
+ADZ_API void adz_memory_reset_peak(void);
+
+/** Gives cached memory back to the system: the shared pool's and the calling thread's. */
+ADZ_API void adz_empty_cache(void);
+
+/* ---- threads and processors --------------------------------------------------------------- */
+
+/**
+ * Sets how many threads parallel loops may use. Results do not depend on it.
+ *
+ * @param threads  1 or more; 0 for the number of processors (the default)
+ * @return         ADZ_OK or ADZ_ERR_ARGUMENT
+ */
+ADZ_API adz_status adz_set_num_threads(int threads);
+
+/** The number of threads that parallel loops may use. */
+ADZ_API int adz_get_num_threads(void);
+
+/**
+ * Chooses results that are the same bits for any number of threads even where that costs more
+ * than 5%. Everything else is so in either case; docs/design.md lists what this changes.
+ *
+ * @param on  false by default
+ */
+ADZ_API void adz_set_deterministic(bool on);
+
+/** Whether adz_set_deterministic is on. */
+ADZ_API bool adz_get_deterministic(void);
+
+/**
+ * The instruction set that kernels run with: "baseline", "avx2" or "avx512". ADZE_CPU in the
+ * environment chooses a lower one.
+ */
+ADZ_API const char *adz_cpu_name(void);
+
+/**
+ * One line on how this build runs: processor, instruction set, threads, BLAS.
+ *
+ * @return a string valid until the thread's next call of this function
+ */
+ADZ_API const char *adz_build_info(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
