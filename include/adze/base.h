@@ -36,24 +36,25 @@ ADZ_API const char *adz_version(void);
 
 /** What a call came to. Zero is success, every failure is negative. */
 typedef enum adz_status {
-    ADZ_OK = 0,             /**< done */
-    ADZ_ERR_NULL = -1,      /**< an argument is NULL (often: an earlier call failed) */
-    ADZ_ERR_ARGUMENT = -2,  /**< a value outside its range */
-    ADZ_ERR_SHAPE = -3,     /**< shapes do not fit each other or the operator */
-    ADZ_ERR_DIM = -4,       /**< a dimension that the tensor does not have */
-    ADZ_ERR_DTYPE = -5,     /**< a dtype that the operator does not take */
-    ADZ_ERR_INDEX = -6,     /**< an index outside the size it indexes */
-    ADZ_ERR_MEMORY = -7,    /**< memory was refused */
-    ADZ_ERR_GRAPH = -8,     /**< gradients asked for where there is no graph, or a released one */
-    ADZ_ERR_VERSION = -9,   /**< a value that a gradient needs was changed in place */
-    ADZ_ERR_INPLACE = -10,  /**< an in-place call that the graph forbids */
+    ADZ_OK = 0,              /**< done */
+    ADZ_ERR_NULL = -1,       /**< an argument is NULL (often: an earlier call failed) */
+    ADZ_ERR_ARGUMENT = -2,   /**< a value outside its range */
+    ADZ_ERR_SHAPE = -3,      /**< shapes do not fit each other or the operator */
+    ADZ_ERR_DIM = -4,        /**< a dimension that the tensor does not have */
+    ADZ_ERR_DTYPE = -5,      /**< a dtype that the operator does not take */
+    ADZ_ERR_INDEX = -6,      /**< an index outside the size it indexes */
+    ADZ_ERR_MEMORY = -7,     /**< memory was refused */
+    ADZ_ERR_GRAPH = -8,      /**< gradients asked for where there is no graph, or a released one */
+    ADZ_ERR_VERSION = -9,    /**< a value that a gradient needs was changed in place */
+    ADZ_ERR_INPLACE = -10,   /**< an in-place call that the graph forbids */
     ADZ_ERR_OWNERSHIP = -11, /**< released without keep, a stale pointer, a scope closed twice */
-    ADZ_ERR_STATE = -12,    /**< a call at the wrong time: an error pending, names that do not match */
-    ADZ_ERR_IO = -13,       /**< the operating system refused: no such file, disk full */
-    ADZ_ERR_FORMAT = -14,   /**< a file that is not what it claims to be */
-    ADZ_ERR_NUMERIC = -15,  /**< NaN or infinity found (anomaly mode, non-finite norms) */
+    ADZ_ERR_STATE = -12, /**< a call at the wrong time: an error pending, names that do not match */
+    ADZ_ERR_IO = -13,    /**< the operating system refused: no such file, disk full */
+    ADZ_ERR_FORMAT = -14,    /**< a file that is not what it claims to be */
+    ADZ_ERR_NUMERIC = -15,   /**< NaN or infinity found (anomaly mode, non-finite norms) */
     ADZ_ERR_CANCELLED = -16, /**< a callback asked to stop */
-    ADZ_ERR_UNSUPPORTED = -17 /**< valid in PyTorch, not offered by adze; the message says what is */
+    ADZ_ERR_UNSUPPORTED =
+        -17 /**< valid in PyTorch, not offered by adze; the message says what is */
 } adz_status;
 
 /**
@@ -194,7 +195,7 @@ ADZ_API adz_context *adz_context_use(adz_context *context);
 typedef struct adz_allocator {
     void *(*allocate)(size_t bytes, size_t alignment, void *user); /**< NULL to refuse */
     void (*deallocate)(void *block, size_t bytes, void *user);     /**< never fails */
-    void *user;                                                   /**< handed to both */
+    void *user;                                                    /**< handed to both */
 } adz_allocator;
 
 /** What the allocator holds, in bytes and in tensors. */

@@ -17,10 +17,10 @@
 #define K(name) KERNEL(name, TYPE)
 #define R(x)    ((T)(x))
 
-#define T            float
-#define TYPE         f32
-#define T_IS_F32     1
-#define T_IS_FLOAT   1
+#define T          float
+#define TYPE       f32
+#define T_IS_F32   1
+#define T_IS_FLOAT 1
 #include THIS_FILE
 #undef T
 #undef TYPE

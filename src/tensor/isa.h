@@ -28,9 +28,9 @@ extern int adzi_cpu_level;
 /* Inside a kernel file: the symbol of this variant, e.g. adzi_relu_f32_avx2. */
 #define KERNEL(name, type) ADZI_PASTE4(adzi, name, type, ADZI_ISA)
 
-#define ADZI_DECLARE_KERNEL(name, type)                                                            \
-    void adzi_##name##_##type##_baseline(const void *, int64_t, int64_t);                          \
-    void adzi_##name##_##type##_avx2(const void *, int64_t, int64_t);                              \
+#define ADZI_DECLARE_KERNEL(name, type)                                   \
+    void adzi_##name##_##type##_baseline(const void *, int64_t, int64_t); \
+    void adzi_##name##_##type##_avx2(const void *, int64_t, int64_t);     \
     void adzi_##name##_##type##_avx512(const void *, int64_t, int64_t)
 
 #ifdef ADZI_X86
@@ -39,39 +39,39 @@ extern int adzi_cpu_level;
 #define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_baseline
 #endif
 
-#define ADZI_KERNEL_ROW_FLOAT(name, level)                                                         \
-    {                                                                                              \
-        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level)                 \
+#define ADZI_KERNEL_ROW_FLOAT(name, level)                                         \
+    {                                                                              \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level) \
     }
-#define ADZI_KERNEL_ROW_ALL(name, level)                                                           \
-    {                                                                                              \
-        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level),                \
-            ADZI_KERNEL_COLUMN(name, i32, level), ADZI_KERNEL_COLUMN(name, i64, level),            \
-            ADZI_KERNEL_COLUMN(name, u8, level), ADZI_KERNEL_COLUMN(name, b8, level)               \
+#define ADZI_KERNEL_ROW_ALL(name, level)                                                \
+    {                                                                                   \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level),     \
+            ADZI_KERNEL_COLUMN(name, i32, level), ADZI_KERNEL_COLUMN(name, i64, level), \
+            ADZI_KERNEL_COLUMN(name, u8, level), ADZI_KERNEL_COLUMN(name, b8, level)    \
     }
 
 /* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the variants and the table
  * relu_kernels[level][dtype] for f32 and f64; KERNEL_TABLE_ALL for the six
  * dtypes that arithmetic knows. The column is the adz_dtype. */
-#define KERNEL_TABLE_FLOAT(name)                                                                   \
-    ADZI_DECLARE_KERNEL(name, f32);                                                                \
-    ADZI_DECLARE_KERNEL(name, f64);                                                                \
-    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][2] = {                                \
-        ADZI_KERNEL_ROW_FLOAT(name, baseline),                                                     \
-        ADZI_KERNEL_ROW_FLOAT(name, avx2),                                                         \
-        ADZI_KERNEL_ROW_FLOAT(name, avx512),                                                       \
+#define KERNEL_TABLE_FLOAT(name)                                    \
+    ADZI_DECLARE_KERNEL(name, f32);                                 \
+    ADZI_DECLARE_KERNEL(name, f64);                                 \
+    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][2] = { \
+        ADZI_KERNEL_ROW_FLOAT(name, baseline),                      \
+        ADZI_KERNEL_ROW_FLOAT(name, avx2),                          \
+        ADZI_KERNEL_ROW_FLOAT(name, avx512),                        \
     }
-#define KERNEL_TABLE_ALL(name)                                                                     \
-    ADZI_DECLARE_KERNEL(name, f32);                                                                \
-    ADZI_DECLARE_KERNEL(name, f64);                                                                \
-    ADZI_DECLARE_KERNEL(name, i32);                                                                \
-    ADZI_DECLARE_KERNEL(name, i64);                                                                \
-    ADZI_DECLARE_KERNEL(name, u8);                                                                 \
-    ADZI_DECLARE_KERNEL(name, b8);                                                                 \
-    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][6] = {                                \
-        ADZI_KERNEL_ROW_ALL(name, baseline),                                                       \
-        ADZI_KERNEL_ROW_ALL(name, avx2),                                                           \
-        ADZI_KERNEL_ROW_ALL(name, avx512),                                                         \
+#define KERNEL_TABLE_ALL(name)                                      \
+    ADZI_DECLARE_KERNEL(name, f32);                                 \
+    ADZI_DECLARE_KERNEL(name, f64);                                 \
+    ADZI_DECLARE_KERNEL(name, i32);                                 \
+    ADZI_DECLARE_KERNEL(name, i64);                                 \
+    ADZI_DECLARE_KERNEL(name, u8);                                  \
+    ADZI_DECLARE_KERNEL(name, b8);                                  \
+    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][6] = { \
+        ADZI_KERNEL_ROW_ALL(name, baseline),                        \
+        ADZI_KERNEL_ROW_ALL(name, avx2),                            \
+        ADZI_KERNEL_ROW_ALL(name, avx512),                          \
     }
 
 /** The kernel of this table for a dtype on this processor. */

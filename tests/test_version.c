@@ -1,0 +1,33 @@
+/* The version has three sources that must agree: the build, the headers, the library. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "adze/base.h"
+
+static void library_and_build_agree(void **state)
+{
+    (void)state;
+    assert_string_equal(adz_version(), PROJECT_VERSION);
+}
+
+static void library_and_headers_agree(void **state)
+{
+    (void)state;
+    char text[64];
+    snprintf(
+        text, sizeof text, "%d.%d.%d", ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH);
+    assert_string_equal(adz_version(), text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(library_and_build_agree),
+        cmocka_unit_test(library_and_headers_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
