@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""What a shared library shows and what it calls.
+
+It may export only adz_ names, must have a soname, and what it takes from elsewhere must be on
+the list below: a library that can call abort, exit or printf is one that may end or write into
+somebody else's program.
+
+usage: exports.py LIBRARY [--asserts] [--must-find TEXT ...]
+
+--asserts    a debug build: its assertions may stay
+--must-find  turns the check round: it passes when every TEXT is among the findings
+"""
+
+import re
+import subprocess
+import sys
+
+# By what they are for. strtod and its kin are absent because they obey the locale, printf and
+# the standard streams because they are the program's; add a name only with such a thought.
+ALLOWED = [
+    # what adze rests on
+    r"cblas_\w+", r"openblas_\w+", r"json_\w+", r"jansson_\w+",
+    r"omp_\w+", r"GOMP_\w+", r"__kmpc_\w+", r"pthread_\w+", r"sched_\w+",
+    # memory and strings
+    r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign|malloc_usable_size",
+    r"mem(cpy|move|set|cmp|chr|mem|rchr)", r"str(n?cmp|n?cpy|n?len|r?chr|str|cspn|spn|pbrk)",
+    r"strn?casecmp|strerror_r|__xpg_strerror_r|strto(l|ll|ul|ull)|__isoc23_strto\w+",
+    r"v?snprintf|qsort|bsearch|__ctype_\w+_loc|iswprint",
+    r"newlocale|freelocale|uselocale|strto(f|d)_l",
+    # mathematics
+    r"(a?(sin|cos|tan)h?|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erfc?|[lt]gamma"
+    r"|fma|fmod|remainder|floor|ceil|trunc|l?l?r(ound|int)|nearbyint|ldexp|frexp|scalbl?n|hypot"
+    r"|f(max|min|dim)|atan2|copysign|nextafter|logb|ilogb|modf|nan)f?",
+    # files, for io and data, and the caller's own FILE
+    r"open|open64|openat|close|read|write|pread|pread64|pwrite|pwrite64|lseek|lseek64",
+    r"(f|l)?stat(64)?|access|ftruncate(64)?|fsync|fdatasync|rename|unlink|remove|mkdir",
+    r"mk(o?)stemp(64)?|mmap(64)?|munmap|madvise|realpath|flock|posix_fallocate(64)?|fchmod|umask",
+    r"f(open|dopen|close|read|write|flush|error|eof|putc|puts|getc|gets|ileno|seek|tell)(64)?",
+    r"f(seeko|tello)(64)?|getline|getdelim|clearerr|ungetc|putc|getc|getc_unlocked|setvbuf",
+    r"open_memstream|(read|open|close)dir(64)?",
+    # the machine
+    r"getenv|secure_getenv|sysconf|getpid|gettid|get_nprocs|getauxval|syscall|nanosleep|usleep",
+    r"clock_gettime|clock_nanosleep|__errno_location|isatty|getrandom|gethostname",
+    r"atexit|__cxa_atexit|__cxa_thread_atexit_impl|__register_atfork|at_quick_exit",
+    r"sem_\w+|__tls_get_addr|__stack_chk_fail|__memcpy_chk|__memset_chk|__v?snprintf_chk",
+    r"__cpu_model|__cpu_indicator_init|_?setjmp|longjmp",
+    # put in by the compiler and the linker
+    r"__cxa_finalize|__gmon_start__|_ITM_\w+|__\w*(hf|bf|sf|df)\w*\d|__(mul|div|mod|udiv|umod)ti3",
+    r"(backtrace|dladdr)\w*",
+]
+
+
+def symbols(library, which):
+    lines = subprocess.run(["nm", "-D", which, library], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.splitlines()
+    return [line.split()[-1].split("@")[0] for line in lines if line.strip()]
+
+
+def findings(library, asserts):
+    allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in ALLOWED) + r")\Z")
+    for name in symbols(library, "--defined-only"):
+        if not name.startswith("adz_"):
+            yield f"exports {name}, which is not an adz_ name"
+    for name in symbols(library, "--undefined-only"):
+        if not (allowed.match(name) or asserts and name == "__assert_fail"):
+            yield f"calls {name}, which is not on the list in tests/checks/exports.py"
+    dynamic = subprocess.run(["readelf", "-d", library], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    if "SONAME" not in dynamic:
+        yield "has no soname"
+
+
+def main():
+    arguments = sys.argv[1:]
+    wanted = []
+    if "--must-find" in arguments:
+        cut = arguments.index("--must-find")
+        arguments, wanted = arguments[:cut], arguments[cut + 1:]
+    found = list(findings(arguments[0], "--asserts" in arguments))
+    if wanted:
+        missed = [text for text in wanted if not any(text in line for line in found)]
+        for text in missed:
+            print(f"not found: {text}")
+        return 1 if missed else 0
+    for line in found:
+        print(f"{arguments[0]}: {line}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

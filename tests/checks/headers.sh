@@ -1,0 +1,20 @@
+#!/bin/sh
+# Compiles each public header alone, and once more included twice, without a warning.
+#   headers.sh INCLUDE_DIR LANGUAGE COMPILER FLAGS...
+# LANGUAGE is c or c++; without the compiler the check is skipped (77).
+set -eu
+dir=$1 language=$2 compiler=$3
+shift 3
+command -v "$compiler" >/dev/null 2>&1 || exit 77
+
+checked=0
+for header in $(cd "$dir" && find adze -name '*.h' | sort); do
+    printf '#include <%s>\n#include <%s>\nint adz_header_alone(void);\n' "$header" "$header" |
+        "$compiler" -x "$language" "$@" -I "$dir" -fsyntax-only - || {
+        echo "$header does not compile alone with $compiler $*"
+        exit 1
+    }
+    checked=$((checked + 1))
+done
+echo "$checked headers compile alone with $compiler $*"
+[ "$checked" -gt 0 ]

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Each rule of tree.py is broken once in a tree of its own, and must be noticed."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tree
+
+BREAKS = [
+    ("src/tensor/a.c", '#include "autograd/node.h"\n', "of the room autograd above it"),
+    ("src/autograd/ops/a.c", '#include "nn/module.h"\n', "of the room nn above it"),
+    ("src/nn/a.c", "#include <adze/optim.h>\n", "of the room optim above it"),
+    ("src/nn/a.c", '#include "adze/io.h"\n', "of the room io above it"),
+    ("src/optim/a.c", '#include "adze/data.h"\n', "of the room data above it"),
+    ("include/adze/tensor.h", '#include "adze/nn/linear.h"\n', "of the room nn above it"),
+    ("include/adze/odd.h", "\n", "belongs to no room"),
+    ("src/nn/a.c", '#include "adze/adze.h"\n', "not the umbrella"),
+    ("src/nn/a.c", "int x;\n" * 700, "longer than"),
+    ("src/nn/a.c", "void *p = malloc(3);\n", "memory comes from"),
+    ("src/nn/a.c", "#include <cblas.h>\n", "only src/tensor/gemm.c"),
+    ("examples/a.c", "/* TODO: the rest */\n", "unfinished work"),
+    ("docs/a.md", "see " + "/home" + "/someone/adze\n", "a path of one machine"),
+]
+
+KEEPS = [
+    ("src/tensor/alloc.c", "void *p = malloc(3);\n"),
+    ("src/nn/a.c", '/* never malloc() here */ const char *s = "free(x)"; a->free(b);\n'),
+    ("src/io/a.c", '#include "optim/optimizer.h"\n#include "io/a.h"\n#include <stdio.h>\n'),
+    ("src/optim/a.c", '#include "adze/nn/linear.h"\n#include "tensor/shape.h"\n'),
+    ("build/a.c", "/* TODO */\n"),
+    ("docs/a.md", "https://example.org/home/x and ../work/x\n"),
+]
+
+
+class Tree(unittest.TestCase):
+    def findings(self, path, text):
+        with tempfile.TemporaryDirectory() as top:
+            os.makedirs(os.path.dirname(os.path.join(top, path)))
+            with open(os.path.join(top, path), "w", encoding="utf-8") as stream:
+                stream.write(text)
+            return list(tree.findings(top))
+
+    def test_breaks_are_noticed(self):
+        for path, text, message in BREAKS:
+            with self.subTest(message=message):
+                found = self.findings(path, text)
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(message, found[0])
+
+    def test_kept_rules_are_quiet(self):
+        for path, text in KEEPS:
+            with self.subTest(path=path):
+                self.assertEqual(self.findings(path, text), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Rules about the source tree that no compiler knows.
+
+usage: tree.py TOP
+"""
+
+import os
+import re
+import sys
+
+# What a room may include; itself is understood. Includes run one way.
+ROOMS = {
+    "tensor": set(),
+    "autograd": {"tensor"},
+    "nn": {"tensor", "autograd"},
+    "data": {"tensor", "autograd", "nn"},
+    "optim": {"tensor", "autograd", "nn"},
+    "io": {"tensor", "autograd", "nn", "data", "optim"},
+}
+
+# The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
+# modules and is included by whoever defines one.
+HEADERS = {
+    "base": "tensor", "tensor": "tensor", "random": "tensor",
+    "autograd": "autograd", "ops": "autograd", "custom": "autograd",
+    "nn": "nn", "data": "data", "optim": "optim", "io": "io",
+}
+UMBRELLAS = {"adze.h", "custom.h"}
+
+LINES_PER_FILE = 650
+
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|[Uu]nimplemented|[Nn]ot (yet )?implemented)\b")
+MACHINE_PATH = re.compile(r"(^|[^\w.$}/-])/(home|root|work|Users|tmp|mnt)/\w")
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|aligned_alloc"
+                  r"|posix_memalign)\s*\(")
+
+# Memory comes from one place, and BLAS is reached through one file.
+HEAP_FILES = {"src/tensor/alloc.c"}
+BLAS_FILES = {"src/tensor/gemm.c"}
+
+TEXT = (".c", ".h", ".cc", ".py", ".sh", ".md", ".build", ".map", ".in", ".txt")
+
+
+def files(top):
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(f for f in folders
+                            if not f.startswith("build") and f not in (".git", "subprojects"))
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), top)
+            if name.endswith(TEXT) or path.startswith(".ci"):
+                yield path
+
+
+def without_comments(text):
+    keep_lines = lambda match: re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", keep_lines, text, flags=re.S)
+
+
+def room_of_include(target):
+    parts = target.split("/")
+    if parts[0] == "adze" and len(parts) > 1:
+        return HEADERS.get(parts[1].removesuffix(".h"))
+    return parts[0] if parts[0] in ROOMS and len(parts) > 1 else None
+
+
+def check_includes(path, lines):
+    parts = path.split("/")
+    if parts[0] == "src" and len(parts) > 2:
+        room = parts[1]
+    elif path.startswith("include/adze/") and parts[2] not in UMBRELLAS:
+        room = HEADERS.get(parts[2].removesuffix(".h"))
+        if room is None:
+            yield 1, f"{parts[2]} belongs to no room that tests/checks/tree.py knows"
+            return
+    else:
+        return
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        target = room_of_include(match.group(1)) if match else None
+        if target and target != room and target not in ROOMS[room]:
+            yield number, f"{room} includes {match.group(1)}, of the room {target} above it"
+        if match and match.group(1) == "adze/adze.h":
+            yield number, "the library's own files include what they need, not the umbrella"
+
+
+def check_file(top, path):
+    with open(os.path.join(top, path), encoding="utf-8") as stream:
+        text = stream.read()
+    lines = text.splitlines()
+    yield from check_includes(path, lines)
+    if path.startswith(("src/", "include/")) and path.endswith((".c", ".h")):
+        if len(lines) > LINES_PER_FILE:
+            yield len(lines), f"longer than {LINES_PER_FILE} lines: one file, one concern"
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            heap = HEAP.search(line)
+            if heap and path not in HEAP_FILES:
+                yield number, f"{heap.group(1)}: memory comes from adzi_alloc (src/tensor/alloc.h)"
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if match and match.group(1).startswith("cblas") and path not in BLAS_FILES:
+                yield number, "only src/tensor/gemm.c includes cblas.h"
+    if not path.startswith("tests/checks/"):
+        for number, line in enumerate(lines, 1):
+            if UNFINISHED.search(line):
+                yield number, "a word that means unfinished work: " + line.strip()
+            if MACHINE_PATH.search(line):
+                yield number, "a path of one machine: " + line.strip()
+
+
+def findings(top):
+    for path in files(top):
+        for number, message in check_file(top, path):
+            yield f"{path}:{number}: {message}"
+
+
+def main():
+    found = list(findings(sys.argv[1]))
+    print("\n".join(found) if found else "the tree keeps its rules")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
