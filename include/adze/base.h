@@ -20,10 +20,10 @@ extern "C" {
 #define ADZ_API __attribute__((visibility("default")))
 #endif
 
-/** Version of these headers, as numbers. */
-#define ADZ_VERSION_MAJOR 0
-#define ADZ_VERSION_MINOR 1
-#define ADZ_VERSION_PATCH 0
+/* Version of these headers, as numbers. */
+#define ADZ_VERSION_MAJOR 0 /**< rises when old programs must change (from 1.0 on) */
+#define ADZ_VERSION_MINOR 1 /**< rises with what is added; before 1.0, with every change */
+#define ADZ_VERSION_PATCH 0 /**< rises with corrections */
 
 /**
  * The version of the loaded library, "0.1.0".
@@ -247,7 +247,11 @@ ADZ_API void adz_empty_cache(void);
  */
 ADZ_API adz_status adz_set_num_threads(int threads);
 
-/** The number of threads that parallel loops may use. */
+/**
+ * The number of threads that parallel loops may use.
+ *
+ * @return 1 or more
+ */
 ADZ_API int adz_get_num_threads(void);
 
 /**
@@ -258,12 +262,18 @@ ADZ_API int adz_get_num_threads(void);
  */
 ADZ_API void adz_set_deterministic(bool on);
 
-/** Whether adz_set_deterministic is on. */
+/**
+ * Whether adz_set_deterministic is on.
+ *
+ * @return false by default
+ */
 ADZ_API bool adz_get_deterministic(void);
 
 /**
  * The instruction set that kernels run with: "baseline", "avx2" or "avx512". ADZE_CPU in the
  * environment chooses a lower one.
+ *
+ * @return a static string
  */
 ADZ_API const char *adz_cpu_name(void);
 

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Lists the programs that must build against the installed library, one a line, as
+#   NAME FILE...
+# Each example is a file examples/NAME.c or a folder examples/NAME of its own.
+#   programs.sh TOP
+set -eu
+top=$1
+echo "consumer $top/tests/package/consumer.c"
+for file in "$top"/examples/*.c; do
+    [ -f "$file" ] || continue
+    echo "$(basename "$file" .c) $file"
+done
+for folder in "$top"/examples/*/; do
+    set -- "$folder"*.c
+    [ -f "$1" ] || continue
+    echo "$(basename "$folder") $*"
+done

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Installs a build into a folder of its own and builds every example against it in each of the
+# ways that docs and README promise; runs the toy training from C++ and from Python.
+#   tests/package/run.sh BUILD_DIR WORK_DIR
+set -eu
+build=$(cd "$1" && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
+rm -rf "$2"
+mkdir -p "$2"
+work=$(cd "$2" && pwd)
+stage=$work/stage
+
+say() {
+    printf '  %s\n' "$*"
+}
+
+DESTDIR=$stage meson install -C "$build" --no-rebuild >"$work/install.log" 2>&1 || {
+    cat "$work/install.log"
+    exit 1
+}
+pc=$(find "$stage" -name adze.pc)
+prefix=$stage$(sed -n 's/^prefix=//p' "$pc")
+libdir=$(dirname "$(dirname "$pc")")
+version=$(sed -n 's/^Version: //p' "$pc")
+export PKG_CONFIG_PATH="$(dirname "$pc")"
+export LD_LIBRARY_PATH="$libdir"
+flags() {
+    pkg-config --define-variable=prefix="$prefix" "$@" adze
+}
+
+say "adze $version: every header is installed"
+(cd "$top/include" && find adze -name '*.h') | while read -r header; do
+    [ -f "$prefix/include/$header" ] || {
+        echo "not installed: $header"
+        exit 1
+    }
+done
+
+say 'pkg-config alone'
+mkdir "$work/pkg-config"
+sh "$top/tests/package/programs.sh" "$top" >"$work/programs"
+while read -r name files; do
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror $(flags --cflags) $files \
+        -o "$work/pkg-config/$name" $(flags --libs) -lm
+    say "  $name"
+done <"$work/programs"
+"$work/pkg-config/consumer"
+
+if [ -f "$libdir/libadze.a" ]; then
+    say 'the static library, through pkg-config --static'
+    # shellcheck disable=SC2046
+    ${CC:-cc} -std=c11 $(flags --cflags) "$top/tests/package/consumer.c" \
+        -o "$work/static" "$libdir/libadze.a" $(flags --static --libs | sed 's/-ladze//g')
+    LD_LIBRARY_PATH='' "$work/static"
+fi
+
+say 'CMake find_package'
+cmake -S "$top/tests/package/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DADZE_VERSION="$version" >"$work/cmake.log" 2>&1 &&
+    ninja -C "$work/cmake" >"$work/cmake.log" 2>&1 || {
+    cat "$work/cmake.log"
+    exit 1
+}
+"$work/cmake/consumer"
+if cmake -S "$top/tests/package/cmake" -B "$work/cmake-newer" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DADZE_VERSION=9.0 >/dev/null 2>&1; then
+    echo 'find_package(adze 9.0) found this version'
+    exit 1
+fi
+
+say 'Meson subproject'
+mkdir -p "$work/subproject/subprojects" "$work/subproject/tests"
+cp "$top/tests/package/subproject/meson.build" "$work/subproject/"
+cp -R "$top/examples" "$work/subproject/"
+cp -R "$top/tests/package" "$work/subproject/tests/"
+ln -s "$top" "$work/subproject/subprojects/adze"
+(
+    unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+    cd "$work/subproject"
+    meson setup build --force-fallback-for=adze -Dadze:default_library=static >"$work/subproject.log" 2>&1 &&
+        ninja -C build >"$work/subproject.log" 2>&1 || {
+        cat "$work/subproject.log"
+        exit 1
+    }
+    ./build/consumer
+)
