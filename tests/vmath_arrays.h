@@ -1,0 +1,30 @@
+/* What vmath.kernel.c and test_vmath.c share. */
+#ifndef ADZE_TESTS_VMATH_ARRAYS_H
+#define ADZE_TESTS_VMATH_ARRAYS_H
+
+typedef struct vmath_array {
+    const void *x;
+    void *y;
+} vmath_array;
+
+/* Every function of vmath.h of one argument. */
+#define VMATH_EACH(DO)  \
+    DO(exp)             \
+    DO(log)             \
+    DO(log1p)           \
+    DO(expm1)           \
+    DO(tanh)            \
+    DO(sigmoid)         \
+    DO(erf)             \
+    DO(sin)             \
+    DO(cos)             \
+    DO(silu)            \
+    DO(silu_derivative) \
+    DO(softplus)        \
+    DO(logsigmoid)      \
+    DO(gelu)            \
+    DO(gelu_derivative) \
+    DO(gelu_tanh)       \
+    DO(gelu_tanh_derivative)
+
+#endif
