@@ -7,15 +7,14 @@
 #include "tensor/each_float.h"
 #else
 
-#define ARRAY_FUNCTION(name)                                            \
-    void K(vmath_##name)(const void *args, int64_t begin, int64_t end); \
-    void K(vmath_##name)(const void *args, int64_t begin, int64_t end)  \
-    {                                                                   \
-        const vmath_array *array = args;                                \
-        const T *restrict x = array->x;                                 \
-        T *restrict y = array->y;                                       \
-        for (int64_t i = begin; i < end; ++i)                           \
-            y[i] = VM(name)(x[i]);                                      \
+#define ARRAY_FUNCTION(name)                                           \
+    void K(vmath_##name)(const void *args, int64_t begin, int64_t end) \
+    {                                                                  \
+        const vmath_array *array = args;                               \
+        const T *restrict x = array->x;                                \
+        T *restrict y = array->y;                                      \
+        for (int64_t i = begin; i < end; ++i)                          \
+            y[i] = VM(name)(x[i]);                                     \
     }
 
 VMATH_EACH(ARRAY_FUNCTION)

@@ -1,0 +1,90 @@
+/* What vmath.h's functions should give, in a wider type: f64 for f32, long double for f64. */
+#ifndef ADZE_TESTS_VMATH_REFERENCE_H
+#define ADZE_TESTS_VMATH_REFERENCE_H
+
+#include <math.h>
+
+#define SQRT_HALF   0.707106781186547524400844362104849039L
+#define SQRT_2_PI   0.797884560802865355879892119868763737L
+#define DENSITY_TOP 0.398942280401432677939946059934381868L
+
+#define DEFINE_REFERENCES(W, M)                                                          \
+    static W reference_exp_##W(W x)                                                      \
+    {                                                                                    \
+        return exp##M(x);                                                                \
+    }                                                                                    \
+    static W reference_log_##W(W x)                                                      \
+    {                                                                                    \
+        return log##M(x);                                                                \
+    }                                                                                    \
+    static W reference_log1p_##W(W x)                                                    \
+    {                                                                                    \
+        return log1p##M(x);                                                              \
+    }                                                                                    \
+    static W reference_expm1_##W(W x)                                                    \
+    {                                                                                    \
+        return expm1##M(x);                                                              \
+    }                                                                                    \
+    static W reference_tanh_##W(W x)                                                     \
+    {                                                                                    \
+        return tanh##M(x);                                                               \
+    }                                                                                    \
+    static W reference_erf_##W(W x)                                                      \
+    {                                                                                    \
+        return erf##M(x);                                                                \
+    }                                                                                    \
+    static W reference_sin_##W(W x)                                                      \
+    {                                                                                    \
+        return sin##M(x);                                                                \
+    }                                                                                    \
+    static W reference_cos_##W(W x)                                                      \
+    {                                                                                    \
+        return cos##M(x);                                                                \
+    }                                                                                    \
+    static W reference_sigmoid_##W(W x)                                                  \
+    {                                                                                    \
+        return x < 0 ? exp##M(x) / (1 + exp##M(x)) : 1 / (1 + exp##M(-x));               \
+    }                                                                                    \
+    static W reference_silu_##W(W x)                                                     \
+    {                                                                                    \
+        return x * reference_sigmoid_##W(x);                                             \
+    }                                                                                    \
+    static W reference_silu_derivative_##W(W x)                                          \
+    {                                                                                    \
+        W s = reference_sigmoid_##W(x);                                                  \
+        return s * (1 + x * reference_sigmoid_##W(-x));                                  \
+    }                                                                                    \
+    static W reference_softplus_##W(W x)                                                 \
+    {                                                                                    \
+        return (x > 0 ? x : 0) + log1p##M(exp##M(-fabs##M(x)));                          \
+    }                                                                                    \
+    static W reference_logsigmoid_##W(W x)                                               \
+    {                                                                                    \
+        return (x < 0 ? x : 0) - log1p##M(exp##M(-fabs##M(x)));                          \
+    }                                                                                    \
+    static W reference_gelu_##W(W x)                                                     \
+    {                                                                                    \
+        return x / 2 * erfc##M(-x * (W)SQRT_HALF);                                       \
+    }                                                                                    \
+    static W reference_gelu_derivative_##W(W x)                                          \
+    {                                                                                    \
+        return erfc##M(-x * (W)SQRT_HALF) / 2 + x * (W)DENSITY_TOP * exp##M(-x * x / 2); \
+    }                                                                                    \
+    static W reference_gelu_tanh_##W(W x)                                                \
+    {                                                                                    \
+        return x / 2 * (1 + tanh##M((W)SQRT_2_PI * (x + (W)0.044715L * x * x * x)));     \
+    }                                                                                    \
+    static W reference_gelu_tanh_derivative_##W(W x)                                     \
+    {                                                                                    \
+        if (fabs##M(x) > 40)                                                             \
+            return x > 0;                                                                \
+        W slope = (W)SQRT_2_PI * (1 + (W)0.134145L * x * x);                             \
+        W t = tanh##M((W)SQRT_2_PI * (x + (W)0.044715L * x * x * x));                    \
+        return (1 + t) / 2 + x / 2 * (1 - t * t) * slope;                                \
+    }
+
+typedef long double wide;
+DEFINE_REFERENCES(double, )
+DEFINE_REFERENCES(wide, l)
+
+#endif
