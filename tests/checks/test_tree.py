@@ -23,6 +23,7 @@ BREAKS = [
     ("src/nn/a.c", "#include <cblas.h>\n", "only src/tensor/gemm.c"),
     ("examples/a.c", "/* TODO: the rest */\n", "unfinished work"),
     ("docs/a.md", "see " + "/home" + "/someone/adze\n", "a path of one machine"),
+    ("docs/a.md", "see [b](b.md) or [c](https://example.org)\n", "a link to b.md"),
 ]
 
 KEEPS = [

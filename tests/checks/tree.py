@@ -31,6 +31,7 @@ LINES_PER_FILE = 650
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|[Uu]nimplemented|[Nn]ot (yet )?implemented)\b")
 MACHINE_PATH = re.compile(r"(^|[^\w.$}/-])/(home|root|work|Users|tmp|mnt)/\w")
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)[^)]*\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|aligned_alloc"
                   r"|posix_memalign)\s*\(")
@@ -100,6 +101,11 @@ def check_file(top, path):
             match = INCLUDE.match(line)
             if match and match.group(1).startswith("cblas") and path not in BLAS_FILES:
                 yield number, "only src/tensor/gemm.c includes cblas.h"
+    if path.endswith(".md"):
+        for number, line in enumerate(lines, 1):
+            for target in LINK.findall(line):
+                if not os.path.exists(os.path.join(top, os.path.dirname(path), target)):
+                    yield number, f"a link to {target}, which is not there"
     if not path.startswith("tests/checks/"):
         for number, line in enumerate(lines, 1):
             if UNFINISHED.search(line):
