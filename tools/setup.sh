@@ -72,16 +72,20 @@ say_other_systems() {
     say '          export PKG_CONFIG_PATH="$(brew --prefix openblas)/lib/pkgconfig"'
 }
 
-# Installs what is missing. gnuplot only draws: where apt cannot bring it, go on without.
+# Installs what is missing. gnuplot only draws: where it cannot be had, go on without.
 install_missing() {
     packages=$(missing_packages)
-    [ -n "$packages" ] || return 0
-    if command -v apt-get >/dev/null 2>&1; then
-        # shellcheck disable=SC2086
-        apt_install $packages
-    elif [ "$packages" != ' gnuplot-nox' ]; then
+    if [ -z "$packages" ]; then
+        return 0
+    elif ! command -v apt-get >/dev/null 2>&1; then
+        [ "$packages" = ' gnuplot-nox' ] && return 0
         say_other_systems "$packages"
         return 1
+    fi
+    # shellcheck disable=SC2086
+    if ! apt_install $packages; then
+        [ "$packages" = ' gnuplot-nox' ] || return 1
+        say 'Going on without plots.'
     fi
 }
 
