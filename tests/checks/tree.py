@@ -37,7 +37,8 @@ HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|aligne
                   r"|posix_memalign)\s*\(")
 
 # Memory comes from one place, and BLAS is reached through one file.
-HEAP_FILES = {"src/tensor/alloc.c"}
+# A thread's own state holds the free lists and cannot come from them.
+HEAP_FILES = {"src/tensor/alloc.c", "src/tensor/thread.c"}
 BLAS_FILES = {"src/tensor/gemm.c"}
 
 TEXT = (".c", ".h", ".cc", ".py", ".sh", ".md", ".build", ".map", ".in", ".txt")

@@ -1,0 +1,14 @@
+/**
+ * @file adze.h
+ * All of adze.
+ */
+#ifndef ADZE_ADZE_H
+#define ADZE_ADZE_H
+
+#include "adze/autograd.h"
+#include "adze/base.h"
+#include "adze/ops.h"
+#include "adze/random.h"
+#include "adze/tensor.h"
+
+#endif

@@ -1,0 +1,304 @@
+/**
+ * @file autograd.h
+ * Gradients: which tensors want one, backward, gradients as values, hooks, checks.
+ */
+#ifndef ADZE_AUTOGRAD_H
+#define ADZE_AUTOGRAD_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- who takes part ----------------------------------------------------------------------- */
+
+/**
+ * Says whether a leaf wants a gradient.
+ *
+ * @param t   an f32 or f64 tensor that no recorded operator made
+ * @param on  true to start, false to stop
+ * @return    t; NULL with ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (t is not a leaf) or ADZ_ERR_MEMORY
+ * @see       torch.Tensor.requires_grad_
+ */
+ADZ_API adz_tensor *adz_requires_grad_(adz_tensor *t, bool on);
+
+/**
+ * Whether gradients flow to or through this tensor.
+ *
+ * @param t  any tensor
+ * @return   false when t is NULL
+ */
+ADZ_API bool adz_tensor_requires_grad(const adz_tensor *t);
+
+/**
+ * Whether no recorded operator made this tensor.
+ *
+ * @param t  any tensor
+ * @return   false when t is NULL
+ */
+ADZ_API bool adz_tensor_is_leaf(const adz_tensor *t);
+
+/**
+ * The gradient that backward has accumulated.
+ *
+ * @param t  a leaf, or a result on which adz_retain_grad was called
+ * @return   owned by t until it is zeroed or set; NULL, without an error, when there is none
+ */
+ADZ_API adz_tensor *adz_tensor_grad(const adz_tensor *t);
+
+/**
+ * Replaces the gradient.
+ *
+ * @param t     a tensor that wants a gradient
+ * @param grad  of t's shape and dtype, copied; ADZ_NONE to drop the gradient
+ * @return      ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad);
+
+/**
+ * Makes backward keep the gradient of a result that is not a leaf.
+ *
+ * @param t  a tensor that wants a gradient
+ * @return   ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_GRAPH or ADZ_ERR_MEMORY
+ * @see      torch.Tensor.retain_grad
+ */
+ADZ_API adz_status adz_retain_grad(adz_tensor *t);
+
+/**
+ * Turns recording on or off for this thread.
+ *
+ * @param on  whether operators record what gradients need
+ * @return    what it was before, to be restored
+ * @see       torch.set_grad_enabled
+ */
+ADZ_API bool adz_set_grad_enabled(bool on);
+
+/** Whether this thread records. True at a thread's start. */
+ADZ_API bool adz_is_grad_enabled(void);
+
+/**
+ * A block that records nothing: ADZ_NO_GRAD { ... }. Blocks nest. Leave it by its end, not by
+ * return or goto; adz_set_grad_enabled serves where that is needed.
+ */
+#define ADZ_NO_GRAD                                                                  \
+    for (int adz_no_grad_before = adz_set_grad_enabled(false), adz_no_grad_once = 1; \
+         adz_no_grad_once;                                                           \
+         adz_no_grad_once = 0, (void)adz_set_grad_enabled(adz_no_grad_before != 0))
+
+/* ---- backward ----------------------------------------------------------------------------- */
+
+/** How backward and adz_autograd_grad treat the graph. Start from ADZ_BACKWARD_OPTIONS. */
+typedef struct adz_backward_options {
+    size_t size;       /**< sizeof(adz_backward_options) */
+    bool retain_graph; /**< keep what the graph saved, for another backward; false */
+    bool create_graph; /**< make the gradients differentiable (adz_autograd_grad only); false */
+    bool allow_unused; /**< an input that the outputs do not depend on gives ADZ_NONE; false: error
+                        */
+} adz_backward_options;
+
+/** The defaults. */
+#define ADZ_BACKWARD_OPTIONS                              \
+    {                                                     \
+        sizeof(adz_backward_options), false, false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_backward_options) as the caller knows it
+ */
+ADZ_API void adz_backward_options_init(adz_backward_options *options, size_t size);
+
+/**
+ * Adds the gradients of a loss to `.grad` of every leaf that wants one.
+ *
+ * All or nothing: gradients are committed after the last operator. What the graph saved is
+ * released.
+ *
+ * @param loss  one element, made by recorded operators
+ * @return      ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_SHAPE (more than one element), ADZ_ERR_GRAPH (nothing
+ *              recorded, or released by an earlier backward), ADZ_ERR_VERSION (a value that was
+ *              needed has been changed in place), ADZ_ERR_MEMORY, ADZ_ERR_NUMERIC (anomaly mode)
+ * @see         torch.Tensor.backward
+ */
+ADZ_API adz_status adz_backward(adz_tensor *loss);
+
+/**
+ * adz_backward from several outputs and with given upstream gradients.
+ *
+ * @param outputs    n tensors made by recorded operators, or leaves that want a gradient
+ * @param gradients  n upstream gradients, each of its output's shape and dtype; ADZ_NONE stands for
+ *                   1 where the output has one element; the array may be NULL for all ADZ_NONE
+ * @param n          1 or more
+ * @param options    NULL for the defaults; create_graph is an error here: use adz_autograd_grad
+ * @return           as adz_backward
+ * @see              torch.autograd.backward
+ */
+ADZ_API adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
+    size_t n, const adz_backward_options *options);
+
+/**
+ * The gradients of outputs with respect to inputs, as values. Touches no `.grad`.
+ *
+ * @param outputs    n_outputs tensors
+ * @param gradients  n_outputs upstream gradients, or NULL; see adz_backward_with
+ * @param n_outputs  1 or more
+ * @param inputs     n_inputs tensors, leaves or results, that want a gradient
+ * @param results    receives n_inputs gradients, borrowed from the scope, shaped like the inputs;
+ *                   ADZ_NONE for an unused input under allow_unused. Untouched on failure.
+ * @param n_inputs   1 or more
+ * @param options    NULL for the defaults; create_graph implies retain_graph
+ * @return           as adz_backward; ADZ_ERR_GRAPH for an unused input
+ * @grad             results, to any order, under create_graph
+ * @see              torch.autograd.grad
+ */
+ADZ_API adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *gradients,
+    size_t n_outputs, adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs,
+    const adz_backward_options *options);
+
+/* ---- hooks and checks --------------------------------------------------------------------- */
+
+/**
+ * Sees a gradient before it is used; may replace it.
+ *
+ * @param grad  the gradient, borrowed
+ * @param user  as registered
+ * @return      grad itself, a replacement of the same shape and dtype, or NULL for a failure
+ */
+typedef adz_tensor *(*adz_tensor_hook)(adz_tensor *grad, void *user);
+
+/**
+ * Calls a function with a tensor's gradient in every backward, once all of it has been summed.
+ *
+ * @param t     a tensor that wants a gradient
+ * @param hook  called in the order of registration
+ * @param user  handed to hook
+ * @return      a positive number for adz_remove_hook; 0 with ADZ_ERR_NULL, ADZ_ERR_GRAPH or
+ *              ADZ_ERR_MEMORY recorded
+ * @see         torch.Tensor.register_hook
+ */
+ADZ_API uint64_t adz_register_hook(adz_tensor *t, adz_tensor_hook hook, void *user);
+
+/**
+ * Removes a hook.
+ *
+ * @param t   the tensor it was registered on
+ * @param id  what adz_register_hook returned
+ * @return    ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_ARGUMENT
+ */
+ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);
+
+/**
+ * Makes this thread report the first NaN or infinity that an operator computes from finite
+ * inputs, forward or backward, as ADZ_ERR_NUMERIC naming the operator (and, under ADZ_SITES, the
+ * file and line of the call). Slow.
+ *
+ * @param on  false by default
+ * @return    what it was before
+ * @see       torch.autograd.set_detect_anomaly
+ */
+ADZ_API bool adz_set_detect_anomaly(bool on);
+
+/** Whether anomaly mode is on for this thread. */
+ADZ_API bool adz_is_anomaly_enabled(void);
+
+/**
+ * Remembers where a call stands in the caller's source; behind the macros of ADZ_SITES.
+ *
+ * @param t     what the call returned; NULL adds the place to the recorded error's message
+ * @param file  the caller's file, a string that stays
+ * @param line  the caller's line
+ * @return      t
+ */
+ADZ_API adz_tensor *adz_sited(adz_tensor *t, const char *file, int line);
+
+/** A function of several tensors whose gradients are to be checked. */
+typedef struct adz_gradcheck_function {
+    /** Computes outputs from inputs: fills outputs[0 .. return-1] (at most 16), returns how many; 0
+     * for a failure */
+    int (*call)(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
+    void *user; /**< handed to call */
+} adz_gradcheck_function;
+
+/** Tolerances of the gradient checks, PyTorch's. Start from ADZ_GRADCHECK_OPTIONS. */
+typedef struct adz_gradcheck_options {
+    size_t size;   /**< sizeof(adz_gradcheck_options) */
+    double eps;    /**< step of the central difference; 1e-6 */
+    double atol;   /**< absolute tolerance; 1e-5 */
+    double rtol;   /**< relative tolerance; 1e-3 */
+    uint64_t seed; /**< of the random upstream gradients of adz_gradgradcheck; 0 */
+} adz_gradcheck_options;
+
+/** The defaults. */
+#define ADZ_GRADCHECK_OPTIONS                              \
+    {                                                      \
+        sizeof(adz_gradcheck_options), 1e-6, 1e-5, 1e-3, 0 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_gradcheck_options) as the caller knows it
+ */
+ADZ_API void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size);
+
+/** What a gradient check found. */
+typedef struct adz_gradcheck_report {
+    size_t input;         /**< the input of the worst element */
+    size_t output;        /**< the output of the worst element */
+    int64_t index;        /**< the worst element of that input, counted in order */
+    int64_t output_index; /**< the element of the output */
+    double analytic;      /**< its derivative from backward */
+    double numeric;       /**< its derivative from differences */
+    double error;         /**< |analytic - numeric| */
+    size_t elements;      /**< derivatives compared */
+    size_t nonzero;       /**< of these, analytic ones other than 0 */
+} adz_gradcheck_report;
+
+/**
+ * Compares every element of the Jacobian with central differences, in f64.
+ *
+ * @param function  what to check
+ * @param inputs    n tensors; the f64 leaves that want a gradient are checked, the others constant
+ * @param n         1 or more
+ * @param options   NULL for PyTorch's tolerances
+ * @param report    filled with the worst element; may be NULL
+ * @return          ADZ_OK; ADZ_ERR_NUMERIC, naming input, index, analytic and numeric value;
+ *                  ADZ_ERR_ARGUMENT when nothing wants a gradient; or the function's own error
+ * @see             torch.autograd.gradcheck
+ */
+ADZ_API adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
+    size_t n, const adz_gradcheck_options *options, adz_gradcheck_report *report);
+
+/**
+ * adz_gradcheck of the gradients themselves, with random upstream gradients that are checked too.
+ *
+ * @param function  what to check
+ * @param inputs    as adz_gradcheck
+ * @param n         1 or more
+ * @param options   NULL for PyTorch's tolerances
+ * @param report    filled with the worst element; may be NULL
+ * @return          as adz_gradcheck
+ * @see             torch.autograd.gradgradcheck
+ */
+ADZ_API adz_status adz_gradgradcheck(const adz_gradcheck_function *function,
+    adz_tensor *const *inputs, size_t n, const adz_gradcheck_options *options,
+    adz_gradcheck_report *report);
+
+/**
+ * Writes the graph behind a tensor in Graphviz's language.
+ *
+ * @param t       a tensor made by recorded operators
+ * @param stream  where to
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_MEMORY or ADZ_ERR_IO
+ */
+ADZ_API adz_status adz_graph_dot(adz_tensor *t, FILE *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+/**
+ * @file convert.h
+ * Conversions, copies, and leaving the graph.
+ */
+#ifndef ADZE_OPS_CONVERT_H
+#define ADZE_OPS_CONVERT_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Conversion to another dtype.
+ *
+ * @param x      any shape and dtype
+ * @param dtype  any dtype; a float out of an integer's range gives some integer
+ * @return       x itself when it has the dtype, else a contiguous tensor borrowed from the scope;
+ * or NULL
+ * @errors       ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad         x, to any order, between f32 and f64; saves nothing
+ * @see          torch.Tensor.to
+ */
+ADZ_API adz_tensor *adz_to(adz_tensor *x, adz_dtype dtype);
+
+/**
+ * A contiguous copy.
+ *
+ * @param x  any shape and dtype
+ * @return   y, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves nothing
+ * @see      torch.clone
+ */
+ADZ_API adz_tensor *adz_clone(adz_tensor *x);
+
+/**
+ * The tensor itself if it is contiguous, else a contiguous copy.
+ *
+ * @param x  any shape and dtype
+ * @return   x, or y shaped like it and borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves nothing
+ * @see      torch.Tensor.contiguous
+ */
+ADZ_API adz_tensor *adz_contiguous(adz_tensor *x);
+
+/**
+ * The same values outside the graph.
+ *
+ * @param x  any shape and dtype
+ * @return   a view of x that wants no gradient, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_MEMORY
+ * @grad     none flows back
+ * @see      torch.Tensor.detach
+ */
+ADZ_API adz_tensor *adz_detach(adz_tensor *x);
+
+/**
+ * Copies values into a tensor.
+ *
+ *     x = y, y broadcast and converted to x
+ *
+ * @param x  any shape and dtype
+ * @param y  broadcasts to x
+ * @return   x, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad     y, to any order; that of x's old values is zero; saves nothing
+ * @see      torch.Tensor.copy_
+ */
+ADZ_API adz_tensor *adz_copy_(adz_tensor *x, adz_tensor *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+/**
+ * @file dropout.h
+ * Dropout.
+ */
+#ifndef ADZE_OPS_DROPOUT_H
+#define ADZE_OPS_DROPOUT_H
+
+#include "adze/random.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Zeroes elements at random and scales the rest.
+ *
+ *     y = x mask / (1 - p), mask = 1 with probability 1 - p
+ *
+ * The mask is not stored: the backward draws it again from the generator's numbers.
+ *
+ * @param x          any shape, f32 or f64
+ * @param p          probability of zeroing, in [0, 1]
+ * @param training   false returns x itself
+ * @param generator  drawn from unless p is 0 or 1; NULL for the default one
+ * @return           y, shaped like x, borrowed from the scope; x itself in evaluation; or NULL
+ * @errors           ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad             x, to any order; saves nothing
+ * @see              torch.nn.functional.dropout
+ */
+ADZ_API adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,258 @@
+/* Which tensors take part in gradients; .grad, hooks, modes. */
+#include <string.h>
+
+#include "autograd/op.h"
+
+/* ---- leaves and modes --------------------------------------------------------------------------
+ */
+
+adz_tensor *adz_requires_grad_(adz_tensor *t, bool on)
+{
+    static const char op[] = "requires_grad_";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return NULL;
+    }
+    if (!adzi_is_float((adz_dtype)t->dtype)) {
+        return adzi_fail(op, ADZ_ERR_DTYPE, "t%s is %s; only float32 and float64 have gradients",
+            adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
+    }
+    if (t->node != NULL) {
+        return on ? t
+                  : adzi_fail(op, ADZ_ERR_GRAPH,
+                        "t%s was made by %s; only leaves can stop wanting a gradient, use "
+                        "adz_detach",
+                        adzi_text_shape(t), t->node->op->name);
+    }
+    if (on && adzi_gradient_of(op, t) == NULL) {
+        return NULL;
+    }
+    t->requires_grad = on;
+    return t;
+}
+
+bool adz_tensor_requires_grad(const adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_requires_grad", "t", t) && adzi_requires_grad(t);
+}
+
+bool adz_tensor_is_leaf(const adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_is_leaf", "t", t) && t->node == NULL;
+}
+
+bool adz_set_grad_enabled(bool on)
+{
+    adzi_thread *thread = adzi_self();
+    bool before = thread->grad_enabled;
+    thread->grad_enabled = on;
+    return before;
+}
+
+bool adz_is_grad_enabled(void)
+{
+    return adzi_self()->grad_enabled;
+}
+
+bool adz_set_detect_anomaly(bool on)
+{
+    adzi_thread *thread = adzi_self();
+    bool before = thread->anomaly;
+    thread->anomaly = on;
+    return before;
+}
+
+bool adz_is_anomaly_enabled(void)
+{
+    return adzi_self()->anomaly;
+}
+
+adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
+{
+    if (t == NULL) {
+        adzi_error_record *error = &adzi_self()->error;
+        size_t length = strlen(error->text);
+        if (error->code != ADZ_OK && !error->sited) {
+            snprintf(error->text + length, sizeof error->text - length, " (at %s:%d)", file, line);
+            error->sited = true;
+        }
+        return NULL;
+    }
+    if (!adzi_is_none(t) && t->file == NULL) {
+        t->file = file;
+        t->line = line;
+        if (t->node != NULL && t->node->file == NULL) {
+            t->node->file = file;
+            t->node->line = line;
+        }
+    }
+    return t;
+}
+
+/* ---- .grad -------------------------------------------------------------------------------------
+ */
+
+adz_tensor *adz_tensor_grad(const adz_tensor *t)
+{
+    if (!adzi_check_tensor("adz_tensor_grad", "t", t)) {
+        return NULL;
+    }
+    return t->gradient != NULL ? t->gradient->grad : NULL;
+}
+
+adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
+{
+    static const char op[] = "adz_tensor_set_grad";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return adz_error_code();
+    }
+    if (grad == NULL) {
+        return adzi_error_null(op, "grad");
+    }
+    adz_tensor *copy = NULL;
+    if (!adzi_is_none(grad)) {
+        if (!adzi_check_tensor(op, "grad", grad)) {
+            return adz_error_code();
+        }
+        if (!adzi_same_sizes(t, grad)) {
+            return adzi_error(op, ADZ_ERR_SHAPE, "grad%s does not have the shape of t%s",
+                adzi_text_shape(grad), adzi_text_shape(t));
+        }
+        if (t->dtype != grad->dtype || !adzi_is_float((adz_dtype)t->dtype)) {
+            return adzi_error(op, ADZ_ERR_DTYPE, "grad is %s, t is %s",
+                adz_dtype_name((adz_dtype)grad->dtype), adz_dtype_name((adz_dtype)t->dtype));
+        }
+        copy = adzi_gradient_of(op, t) == NULL
+                   ? NULL
+                   : adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes);
+        if (copy == NULL) {
+            return adz_error_code();
+        }
+        adzi_copy(copy, grad);
+    }
+    if (t->gradient != NULL) {
+        adzi_drop(t->gradient->grad);
+        t->gradient->grad = copy;
+    }
+    return ADZ_OK;
+}
+
+adz_status adz_retain_grad(adz_tensor *t)
+{
+    static const char op[] = "retain_grad";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return adz_error_code();
+    }
+    if (!adzi_requires_grad(t)) {
+        return adzi_error(op, ADZ_ERR_GRAPH, "t%s wants no gradient", adzi_text_shape(t));
+    }
+    if (t->node == NULL) {
+        return ADZ_OK; /* a leaf keeps its gradient anyway */
+    }
+    if (adzi_gradient_of(op, t) == NULL) {
+        return adz_error_code();
+    }
+    t->retains_grad = true;
+    t->node->results[t->result].retains = t;
+    return ADZ_OK;
+}
+
+/* ---- hooks -------------------------------------------------------------------------------------
+ */
+
+static atomic_ullong next_hook = 1;
+
+static adzi_hook_list **hooks_of(const char *op, adz_tensor *t)
+{
+    if (t->node != NULL) {
+        return &t->node->results[t->result].hooks;
+    }
+    adzi_gradient *gradient = adzi_gradient_of(op, t);
+    return gradient != NULL ? &gradient->hooks : NULL;
+}
+
+uint64_t adz_register_hook(adz_tensor *t, adz_tensor_hook hook, void *user)
+{
+    static const char op[] = "register_hook";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return 0;
+    }
+    if (hook == NULL) {
+        adzi_error_null(op, "hook");
+        return 0;
+    }
+    if (!adzi_requires_grad(t)) {
+        adzi_error(op, ADZ_ERR_GRAPH, "t%s wants no gradient", adzi_text_shape(t));
+        return 0;
+    }
+    adzi_hook_list **list = hooks_of(op, t);
+    if (list == NULL) {
+        return 0;
+    }
+    if (*list == NULL && (*list = adzi_alloc_zero(sizeof **list)) == NULL) {
+        adzi_fail_memory(op, sizeof **list);
+        return 0;
+    }
+    if (!adzi_grow(&(*list)->hooks, &(*list)->capacity, (*list)->count + 1, sizeof(adzi_hook))) {
+        adzi_fail_memory(op, sizeof(adzi_hook));
+        return 0;
+    }
+    adzi_hook *h = &(*list)->hooks[(*list)->count++];
+    h->call = hook;
+    h->user = user;
+    h->id = atomic_fetch_add(&next_hook, 1);
+    return h->id;
+}
+
+adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
+{
+    static const char op[] = "adz_remove_hook";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return adz_error_code();
+    }
+    adzi_hook_list **list = hooks_of(op, t);
+    adzi_hook_list *hooks = list != NULL ? *list : NULL;
+    for (size_t i = 0; hooks != NULL && i < hooks->count; ++i) {
+        if (hooks->hooks[i].id == id) {
+            memmove(
+                &hooks->hooks[i], &hooks->hooks[i + 1], (hooks->count - i - 1) * sizeof(adzi_hook));
+            --hooks->count;
+            return ADZ_OK;
+        }
+    }
+    return adzi_error(
+        op, ADZ_ERR_ARGUMENT, "t%s has no hook %llu", adzi_text_shape(t), (unsigned long long)id);
+}
+
+void adzi_hook_list_free(adzi_hook_list *list)
+{
+    if (list != NULL) {
+        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
+        adzi_free(list, sizeof *list);
+    }
+}
+
+adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad)
+{
+    adzi_thread *thread = adzi_self();
+    for (size_t i = 0; i < list->count; ++i) {
+        size_t mark = thread->n_temporaries;
+        adz_tensor *t = list->hooks[i].call(*grad, list->hooks[i].user);
+        if (t == NULL || !adzi_check_tensor(op, "a hook's gradient", t)) {
+            adz_status status = adz_error_code();
+            return status != ADZ_OK
+                       ? status
+                       : adzi_error(op, ADZ_ERR_CANCELLED, "a tensor hook returned NULL");
+        }
+        if (!adzi_same_sizes(t, *grad) || t->dtype != (*grad)->dtype) {
+            return adzi_error(op, ADZ_ERR_SHAPE, "a tensor hook replaced a gradient %s by %s %s",
+                adzi_text_shape(*grad), adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t));
+        }
+        if (t != *grad) {
+            adzi_retain(t);
+            adzi_drop(*grad);
+            *grad = t;
+        }
+        adzi_scope_unwind(thread, mark);
+    }
+    return ADZ_OK;
+}

@@ -1,0 +1,234 @@
+/* The calls that start a backward. */
+#include <string.h>
+
+#include "autograd/engine.h"
+#include "autograd/op.h"
+
+/* Puts the upstream gradient of each output where its node or leaf looks for it. */
+static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        adz_tensor *y = outputs[i];
+        adz_tensor *g = gradients != NULL ? gradients[i] : adz_none();
+        if (!adzi_is_none(g) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
+            adzi_error(adzi_backward_name, adzi_same_sizes(g, y) ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
+                "the gradient of output %zu is %s %s, the output %s %s", i,
+                adz_dtype_name((adz_dtype)g->dtype), adzi_text_shape(g),
+                adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
+            return false;
+        }
+        if (adzi_is_none(g)) {
+            if (y->numel != 1) {
+                adzi_error(adzi_backward_name, ADZ_ERR_SHAPE,
+                    "output %zu has shape %s; only one element has a gradient of its own: reduce "
+                    "it "
+                    "with adz_sum or adz_mean, or give its gradient to adz_backward_with",
+                    i, adzi_text_shape(y));
+                return false;
+            }
+            g = adz_ones_like(y);
+        }
+        adzi_leaf_slot *leaf = NULL;
+        if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y)) == NULL)) {
+            return false;
+        }
+        adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
+        if (!adzi_run_deliver(run, slot, g)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+{
+    if (outputs == NULL || n == 0) {
+        adzi_error_null(adzi_backward_name, "outputs");
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (!adzi_check_tensor(adzi_backward_name, "output", outputs[i]) ||
+            (gradients != NULL && gradients[i] == NULL &&
+                adzi_error_null(adzi_backward_name, "gradient") != ADZ_OK) ||
+            (gradients != NULL && !adzi_is_none(gradients[i]) &&
+                !adzi_check_tensor(adzi_backward_name, "gradient", gradients[i]))) {
+            return false;
+        }
+        if (!adzi_requires_grad(outputs[i])) {
+            adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
+                "output %zu%s depends on nothing that wants a gradient: call adz_requires_grad_ on "
+                "a "
+                "leaf before the forward, and compute it outside ADZ_NO_GRAD",
+                i, adzi_text_shape(outputs[i]));
+            return false;
+        }
+        if (outputs[i]->node != NULL && outputs[i]->history != outputs[i]->storage->history) {
+            adzi_error(adzi_backward_name, ADZ_ERR_VERSION,
+                "output %zu%s is a view made before %s changed its storage in place; make it anew",
+                i, adzi_text_shape(outputs[i]), outputs[i]->storage->writer);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Everything that can fail first, so that either all gradients change or none. */
+static bool commit(adzi_run *run)
+{
+    for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
+        if (s->grad == NULL || s->leaf->gradient->grad != NULL) {
+            continue;
+        }
+        bool ours = adzi_is_exclusive(s->grad) && s->grad->storage->deleter == NULL &&
+                    adzi_is_contiguous(s->grad);
+        if (ours && s->grad->node == NULL) {
+            continue;
+        }
+        adz_tensor *copy = adzi_tensor_new(run->thread, adzi_backward_name,
+            (adz_dtype)s->grad->dtype, s->grad->rank, s->grad->sizes);
+        if (copy == NULL) {
+            return false;
+        }
+        adzi_copy(copy, s->grad);
+        adzi_drop(s->grad);
+        s->grad = copy;
+    }
+    for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
+        if (s->grad == NULL) {
+            continue;
+        }
+        adz_tensor **grad = &s->leaf->gradient->grad;
+        if (*grad == NULL) {
+            *grad = s->grad;
+            s->grad = NULL;
+        } else {
+            adzi_accumulate(*grad, s->grad);
+            ++(*grad)->storage->version;
+            (*grad)->storage->writer = adzi_backward_name;
+        }
+    }
+    return true;
+}
+
+static adz_backward_options read_options(const adz_backward_options *options)
+{
+    adz_backward_options all = ADZ_BACKWARD_OPTIONS;
+    if (options != NULL) {
+        memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
+    }
+    return all;
+}
+
+void adz_backward_options_init(adz_backward_options *options, size_t size)
+{
+    adz_backward_options all = ADZ_BACKWARD_OPTIONS;
+    all.size = size < sizeof all ? size : sizeof all;
+    memcpy(options, &all, all.size);
+}
+
+adz_status adz_backward(adz_tensor *loss)
+{
+    return adz_backward_with(&loss, NULL, 1, NULL);
+}
+
+adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
+    const adz_backward_options *options)
+{
+    adz_backward_options o = read_options(options);
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (o.create_graph) {
+        return adzi_error(adzi_backward_name, ADZ_ERR_ARGUMENT,
+            "create_graph would make .grad keep its own graph alive; use adz_autograd_grad");
+    }
+    if (!check_outputs(outputs, gradients, n)) {
+        return adz_error_code();
+    }
+    adzi_run run;
+    adzi_run_begin(&run, adzi_self());
+    run.keep_graph = o.retain_graph;
+    size_t mark = run.thread->n_temporaries;
+    bool ok = adzi_run_discover(&run, outputs, n) && seed(&run, outputs, gradients, n) &&
+              adzi_run_nodes(&run) && commit(&run);
+    adzi_scope_unwind(run.thread, mark);
+    adzi_run_end(&run);
+    return ok ? ADZ_OK : adzi_status(NULL);
+}
+
+static bool check_inputs(adz_tensor *const *inputs, adz_tensor **results, size_t n)
+{
+    if (inputs == NULL || results == NULL || n == 0) {
+        adzi_error_null("autograd_grad", "inputs or results");
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (!adzi_check_tensor("autograd_grad", "input", inputs[i])) {
+            return false;
+        }
+        if (!adzi_requires_grad(inputs[i])) {
+            adzi_error("autograd_grad", ADZ_ERR_GRAPH,
+                "input %zu%s wants no gradient: call adz_requires_grad_ on it before the forward",
+                i, adzi_text_shape(inputs[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Leaves' gradients from their slots; those of results were captured on the way. */
+static bool collect(adzi_run *run, bool allow_unused)
+{
+    for (size_t i = 0; i < run->n_targets; ++i) {
+        adz_tensor *t = run->targets[i];
+        if (t->node == NULL && t->gradient->slot->grad != NULL) {
+            run->found[i] = adzi_retain(t->gradient->slot->grad);
+        }
+        if (run->found[i] == NULL && !allow_unused) {
+            adzi_error("autograd_grad", ADZ_ERR_GRAPH,
+                "the outputs do not depend on input %zu%s; set allow_unused to get ADZ_NONE for it",
+                i, adzi_text_shape(t));
+            return false;
+        }
+    }
+    if (!adzi_scope_reserve(run->thread, run->n_targets)) {
+        adzi_fail_memory("autograd_grad", run->n_targets * sizeof(adz_tensor *));
+        return false;
+    }
+    return true;
+}
+
+adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *gradients,
+    size_t n_outputs, adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs,
+    const adz_backward_options *options)
+{
+    adz_backward_options o = read_options(options);
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
+        return adz_error_code();
+    }
+    adzi_run run;
+    adzi_run_begin(&run, adzi_self());
+    run.create_graph = o.create_graph;
+    run.keep_graph = o.retain_graph || o.create_graph;
+    run.targets = inputs;
+    run.found = adzi_run_alloc(&run, n_inputs * sizeof *run.found);
+    if (run.found == NULL) {
+        return adz_error_code();
+    }
+    memset(run.found, 0, n_inputs * sizeof *run.found);
+    run.n_targets = n_inputs;
+    size_t mark = run.thread->n_temporaries;
+    bool ok = adzi_run_discover(&run, outputs, n_outputs) && adzi_run_mark_wanted(&run) &&
+              seed(&run, outputs, gradients, n_outputs) && adzi_run_nodes(&run);
+    adzi_scope_unwind(run.thread, mark);
+    ok = ok && collect(&run, o.allow_unused);
+    for (size_t i = 0; ok && i < n_inputs; ++i) {
+        results[i] = run.found[i] != NULL ? adzi_borrow(run.thread, run.found[i]) : adz_none();
+        run.found[i] = NULL;
+    }
+    adzi_run_end(&run);
+    return ok ? ADZ_OK : adzi_status(NULL);
+}

@@ -1,0 +1,74 @@
+/* One running backward: what its parts share. */
+#ifndef ADZI_AUTOGRAD_ENGINE_H
+#define ADZI_AUTOGRAD_ENGINE_H
+
+#include "autograd/node.h"
+
+/* Note [One backward inside another]
+ *
+ * While a backward runs, each node it reaches points to an entry, and each leaf to a slot, that
+ * belong to this run. A backward that is started by an operator's backward, or by a hook, puts its
+ * own in front and restores the outer ones when it ends, so that both may reach the same node.
+ */
+typedef struct adzi_run adzi_run;
+
+typedef struct adzi_entry {
+    adzi_run *run;
+    struct adzi_entry *outer;
+    bool wanted;         /* its backward has to run */
+    bool captured;       /* the gradient of some result was asked for */
+    adz_tensor *grads[]; /* one per result, references of ours */
+} adzi_entry;
+
+typedef struct adzi_leaf_slot {
+    adzi_run *run;
+    struct adzi_leaf_slot *outer, *next;
+    adz_tensor *leaf; /* a reference of ours */
+    adz_tensor *grad; /* likewise */
+} adzi_leaf_slot;
+
+typedef struct adzi_chunk adzi_chunk;
+
+struct adzi_run {
+    adzi_thread *thread;
+    bool create_graph, keep_graph;
+    adz_tensor *const *targets; /* NULL: all leaves */
+    adz_tensor **found;         /* one per target, references of ours */
+    size_t n_targets;
+    adzi_node **order;
+    size_t n_order, order_capacity;
+    adzi_leaf_slot *leaves;
+    adzi_chunk *chunks;
+    adzi_node *first_order[16];
+    _Alignas(16) char first_chunk[1024];
+};
+
+/* Names what backward reports about itself. */
+extern const char adzi_backward_name[];
+
+void adzi_run_begin(adzi_run *run, adzi_thread *thread);
+void adzi_run_end(adzi_run *run);
+
+/** Memory that lives as long as the run; NULL with the error recorded. */
+void *adzi_run_alloc(adzi_run *run, size_t bytes);
+
+/** Finds every node behind the outputs and orders them, newest first. */
+bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
+
+/** Under targets: marks the nodes between the outputs and a target. */
+bool adzi_run_mark_wanted(adzi_run *run);
+
+/** The run's slot for a leaf's gradient, made when absent. */
+adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf);
+
+/** Adds `t`, borrowed, to what a slot holds. */
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t);
+
+/** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
+bool adzi_run_nodes(adzi_run *run);
+
+/** a += b, b broadcast to a, without the tape; a is contiguous, dtypes are the same. Cannot fail.
+ */
+void adzi_accumulate(adz_tensor *a, const adz_tensor *b);
+
+#endif

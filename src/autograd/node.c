@@ -1,0 +1,300 @@
+#include "autograd/node.h"
+
+#include <string.h>
+
+#include "tensor/shape.h"
+
+static atomic_ullong next_sequence;
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static size_t align8(size_t n)
+{
+    return (n + 7) & ~(size_t)7;
+}
+
+static void fill_edge(adzi_edge *edge, adz_tensor *t)
+{
+    edge->node = NULL;
+    edge->leaf = NULL;
+    edge->saved = NULL;
+    if (adzi_is_none(t)) {
+        return;
+    }
+    if (t->node != NULL) {
+        atomic_fetch_add_explicit(&t->node->refs, 1, memory_order_relaxed);
+        edge->node = t->node;
+        edge->result = t->result;
+    } else if (t->requires_grad) {
+        edge->leaf = adzi_retain(t);
+    }
+}
+
+static void clear_results(adzi_node *node)
+{
+    for (int k = 0; k < node->n_results; ++k) {
+        adzi_result *r = &node->results[k];
+        r->saved = NULL;
+        r->retains = NULL;
+        r->hooks = NULL;
+        r->rank = 0;
+        r->dtype = ADZ_F32;
+    }
+    for (int k = 0; k < node->n_extras; ++k) {
+        node->extras[k].saved = NULL;
+    }
+}
+
+adzi_node *adzi_node_new(const adzi_op *op, adz_tensor *const *inputs, int n_inputs, int n_results,
+    int n_extras, const void *attr, size_t attr_size)
+{
+    size_t edges = sizeof(adzi_node), results = edges + (size_t)n_inputs * sizeof(adzi_edge);
+    size_t extras = results + (size_t)n_results * sizeof(adzi_result);
+    size_t attrs = extras + (size_t)n_extras * sizeof(adzi_extra);
+    size_t bytes = attrs + align8(attr_size);
+    adzi_node *node = bytes <= UINT32_MAX && n_inputs <= UINT16_MAX && n_results <= UINT16_MAX
+                          ? adzi_alloc(bytes)
+                          : NULL;
+    if (node == NULL) {
+        return adzi_fail_memory(op->name, bytes);
+    }
+    node->op = op;
+    node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
+    atomic_init(&node->refs, 1);
+    node->n_inputs = (uint16_t)n_inputs;
+    node->n_results = (uint16_t)n_results;
+    node->n_extras = (uint16_t)n_extras;
+    node->released = false;
+    node->saves = false;
+    node->bytes = (uint32_t)bytes;
+    node->entry = NULL;
+    node->file = NULL;
+    node->line = 0;
+    node->inputs = (adzi_edge *)(void *)((char *)node + edges);
+    node->results = (adzi_result *)(void *)((char *)node + results);
+    node->extras = (adzi_extra *)(void *)((char *)node + extras);
+    node->attr = (char *)node + attrs;
+    for (int i = 0; i < n_inputs; ++i) {
+        fill_edge(&node->inputs[i], inputs[i]);
+    }
+    clear_results(node);
+    if (attr_size > 0) {
+        memcpy(node->attr, attr, attr_size);
+    }
+    return node;
+}
+
+void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
+{
+    adzi_result *r = &node->results[k];
+    r->dtype = t->dtype;
+    r->rank = t->rank;
+    for (int i = 0; i < t->rank; ++i) {
+        r->sizes[i] = t->sizes[i];
+    }
+    if (t->retains_grad) {
+        r->retains = t;
+    }
+    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    t->node = node;
+    t->result = (uint32_t)k;
+    t->history = t->storage->history;
+}
+
+/* Note [Freeing deep graphs]
+ *
+ * The last reference to a node may be held by a node, whose last reference is held by a node, and
+ * so on a million deep. So a node that dies is put on the thread's list, and whoever is first to do
+ * so works the list off in a loop; what dies meanwhile (through edges or through saved tensors)
+ * joins the same list.
+ */
+static void node_destroy(adzi_thread *thread, adzi_node *node)
+{
+    adzi_node_drop_saved(node);
+    for (int i = 0; i < node->n_inputs; ++i) {
+        adzi_edge *edge = &node->inputs[i];
+        if (edge->node != NULL) {
+            adzi_node_release(thread, edge->node);
+        }
+        adzi_drop(edge->leaf);
+    }
+    for (int k = 0; k < node->n_results; ++k) {
+        adzi_hook_list_free(node->results[k].hooks);
+    }
+    if (node->op->attr_free != NULL) {
+        node->op->attr_free(node->attr);
+    }
+    adzi_free(node, node->bytes);
+}
+
+void adzi_node_release(adzi_thread *thread, adzi_node *node)
+{
+    if (atomic_load_explicit(&node->refs, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    node->next_dead = thread->dead_nodes;
+    thread->dead_nodes = node;
+    if (thread->draining) {
+        return;
+    }
+    thread->draining = true;
+    while (thread->dead_nodes != NULL) {
+        adzi_node *dead = thread->dead_nodes;
+        thread->dead_nodes = dead->next_dead;
+        node_destroy(thread, dead);
+    }
+    thread->draining = false;
+}
+
+/* A dying tensor leaves its node's retain_grad slot. */
+static void forget_retained(adz_tensor *t)
+{
+    if (t->node != NULL && t->node->results[t->result].retains == t) {
+        t->node->results[t->result].retains = NULL;
+    }
+}
+
+void adzi_gradient_free(adz_tensor *t)
+{
+    forget_retained(t);
+    adzi_drop(t->gradient->grad);
+    adzi_hook_list_free(t->gradient->hooks);
+    adzi_free(t->gradient, sizeof *t->gradient);
+    t->gradient = NULL;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------
+ */
+
+void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
+{
+    if (adzi_is_none(value)) {
+        return;
+    }
+    node->inputs[i].saved = adzi_retain(value);
+    node->inputs[i].version = value->storage->version;
+    node->saves = true;
+}
+
+void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
+{
+    atomic_fetch_add_explicit(&t->storage->refs, 1, memory_order_relaxed);
+    node->results[k].saved = t->storage;
+    node->results[k].version = t->storage->version;
+    node->saves = true;
+}
+
+void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t)
+{
+    node->extras[slot].saved = adzi_retain(t);
+    node->extras[slot].version = t->storage->version;
+    node->saves = true;
+}
+
+void adzi_node_drop_saved(adzi_node *node)
+{
+    if (!node->saves) {
+        return;
+    }
+    for (int i = 0; i < node->n_inputs; ++i) {
+        adz_tensor *saved = node->inputs[i].saved;
+        node->inputs[i].saved = NULL;
+        adzi_drop(saved);
+    }
+    for (int k = 0; k < node->n_results; ++k) {
+        adzi_storage *saved = node->results[k].saved;
+        node->results[k].saved = NULL;
+        if (saved != NULL) {
+            adzi_storage_release(saved);
+        }
+    }
+    for (int k = 0; k < node->n_extras; ++k) {
+        adz_tensor *saved = node->extras[k].saved;
+        node->extras[k].saved = NULL;
+        adzi_drop(saved);
+    }
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+static bool check_version(
+    const adzi_node *node, const char *what, int i, const adzi_storage *storage, uint32_t version)
+{
+    if (storage->version == version) {
+        return true;
+    }
+    adzi_error(node->op->name, ADZ_ERR_VERSION,
+        "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form "
+        "that returns a new tensor there",
+        what, i, node->op->name, storage->writer != NULL ? storage->writer : "a write");
+    return false;
+}
+
+static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
+{
+    return adzi_fail(
+        node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient", what, i);
+}
+
+adz_tensor *adzi_saved_input(adzi_node *node, int i)
+{
+    adzi_edge *edge = &node->inputs[i];
+    if (edge->saved == NULL) {
+        return not_saved(node, "input", i);
+    }
+    return check_version(node, "input", i, edge->saved->storage, edge->version) ? edge->saved
+                                                                                : NULL;
+}
+
+adz_tensor *adzi_saved_result(adzi_node *node, int k)
+{
+    adzi_result *r = &node->results[k];
+    if (r->saved == NULL) {
+        return not_saved(node, "result", k);
+    }
+    if (!check_version(node, "result", k, r->saved, r->version)) {
+        return NULL;
+    }
+    adzi_thread *thread = adzi_self();
+    if (!adzi_scope_reserve(thread, 1)) {
+        return adzi_fail_memory(node->op->name, sizeof(adz_tensor));
+    }
+    adz_tensor *t =
+        adzi_tensor_over(thread, node->op->name, r->saved, (adz_dtype)r->dtype, r->rank, r->sizes);
+    if (t == NULL) {
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    t->node = node;
+    t->result = (uint32_t)k;
+    t->history = t->storage->history;
+    return adzi_borrow(thread, t);
+}
+
+adz_tensor *adzi_saved_extra(adzi_node *node, int slot)
+{
+    adzi_extra *extra = &node->extras[slot];
+    if (extra->saved == NULL) {
+        return not_saved(node, "value", slot);
+    }
+    bool same = check_version(node, "value", slot, extra->saved->storage, extra->version);
+    return same ? extra->saved : NULL;
+}
+
+adz_shape adzi_result_shape(const adzi_node *node, int k)
+{
+    return adz_shape_of(node->results[k].rank, node->results[k].sizes);
+}
+
+adz_shape adzi_input_shape(const adzi_node *node, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    if (edge->node != NULL) {
+        return adzi_result_shape(edge->node, (int)edge->result);
+    }
+    const adz_tensor *t = edge->leaf != NULL ? edge->leaf : edge->saved;
+    return t != NULL ? adz_shape_of(t->rank, t->sizes) : adz_shape_of(-1, NULL);
+}

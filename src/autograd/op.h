@@ -1,0 +1,180 @@
+/* What an operator's file is written with. See docs/design.md, "An operator's room".
+ *
+ *     adz_tensor *adz_tanh(adz_tensor *x)
+ *     {
+ *         adzi_call call;
+ *         if (!ADZI_ENTER(&call, tanh, x) || !adzi_want_float(&call, 0)) {
+ *             return NULL;
+ *         }
+ *         adz_tensor *y = adzi_new_like(&call, x);
+ *         if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+ *             return NULL;
+ *         }
+ *         adzi_save_result(&call, 0, y);
+ *         adzi_pointwise(KERNEL_FOR(tanh, x->dtype), y, 1, call.in, NULL);
+ *         return adzi_leave(&call, y);
+ *     }
+ *
+ * Everything that can fail comes before adzi_record, and adzi_record before the kernel. New tensors
+ * belong to the innermost scope at once, so an early return leaks nothing.
+ */
+#ifndef ADZI_AUTOGRAD_OP_H
+#define ADZI_AUTOGRAD_OP_H
+
+#include "adze/ops.h"
+#include "autograd/node.h"
+#include "tensor/copy.h"
+#include "tensor/isa.h"
+#include "tensor/parallel.h"
+#include "tensor/pointwise.h"
+#include "tensor/shape.h"
+
+enum { ADZI_FEW_INPUTS = 8 };
+
+/** One call of an operator, on its caller's stack. */
+typedef struct adzi_call {
+    adzi_thread *thread;
+    const adzi_op *op;
+    adz_tensor **in; /* few, or for more inputs the caller's array, which must outlive the call */
+    int n_in;
+    adz_tensor *few[ADZI_FEW_INPUTS];
+    bool record;     /* some input wants a gradient and the thread records */
+    bool inplace;    /* the result is in[0] itself */
+    adz_tensor *old; /* in-place: a copy of in[0] from before, if the backward needs it */
+    adzi_node *node; /* set by adzi_record; NULL when nothing is recorded */
+} adzi_call;
+
+/**
+ * Starts a call: refuses NULL, ADZ_NONE (unless bit i of `optional` allows it) and stale inputs,
+ * and finds out whether to record. `names` are the arguments' names for messages, "x" or "a, b".
+ */
+bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tensor **in, int n_in,
+    unsigned optional);
+
+/** adzi_enter for operator `name` (whose adzi_op is adzi_op_<name>) and tensors named as written.
+ */
+#define ADZI_ENTER(call, name, ...)                                                    \
+    adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
+        (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), 0)
+
+/** ADZI_ENTER where bit i of `optional` lets input i be ADZ_NONE. */
+#define ADZI_ENTER_OPTIONAL(call, name, optional, ...)                                 \
+    adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
+        (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
+
+/** Fails with ADZ_ERR_DTYPE unless input i is f32 or f64 (or left out). */
+bool adzi_want_float(adzi_call *call, int i);
+
+/** Fails with ADZ_ERR_DTYPE unless input i is i64 or i32. */
+bool adzi_want_index(adzi_call *call, int i);
+
+/** Fails with ADZ_ERR_DTYPE for f16 and bf16, which are storage only. */
+bool adzi_want_computable(adzi_call *call, int i);
+
+/**
+ * Brings inputs i and j to their common dtype (torch.result_type: a tensor of rank 0 counts as a
+ * number), replacing call->in[i] and call->in[j] by conversions, which the tape records.
+ */
+bool adzi_promote(adzi_call *call, int i, int j);
+
+/** torch.result_type of two tensors. */
+adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
+
+/** Converts input i to a dtype if it has another; an integer becomes f32 in float operators. */
+bool adzi_convert(adzi_call *call, int i, adz_dtype dtype);
+
+/** New contiguous result, borrowed from the scope. An in-place call gets in[0] back, checked. */
+adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
+adz_tensor *adzi_new_like(adzi_call *call, const adz_tensor *like);
+
+/** A result that shares base's storage, `offset` elements after its first, borrowed from the scope.
+ */
+adz_tensor *adzi_new_view(adzi_call *call, adz_tensor *base, int rank, const int64_t *sizes,
+    const int64_t *strides, int64_t offset);
+
+/**
+ * Turns the call into an in-place one on in[0]: refuses leaves that want a gradient, views and
+ * overlapping memory where the tape forbids them. `needs_old`: the backward reads in[0]'s old
+ * value. Other inputs that overlap in[0] without being it are copied first.
+ */
+bool adzi_begin_inplace(adzi_call *call, bool needs_old);
+
+/**
+ * Records the call when some input wants a gradient: makes the node and attaches the results.
+ * False only when memory was refused. `n_extras` are values of the operator's own.
+ */
+bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
+    const void *attr, size_t attr_size);
+
+static inline bool adzi_record(
+    adzi_call *call, int n_results, adz_tensor **results, const void *attr, size_t attr_size)
+{
+    return !call->record || adzi_record_extra(call, n_results, results, 0, attr, attr_size);
+}
+
+/** After adzi_record; each does nothing when the call is not recorded. */
+static inline void adzi_save_input(adzi_call *call, int i)
+{
+    if (call->node != NULL) {
+        adzi_node_save_input(call->node, i, call->inplace && i == 0 ? call->old : call->in[i]);
+    }
+}
+
+static inline void adzi_save_result(adzi_call *call, int k, adz_tensor *y)
+{
+    if (call->node != NULL && !call->inplace) { /* in place, adzi_leave saves what was written */
+        adzi_node_save_result(call->node, k, y);
+    }
+}
+
+static inline void adzi_save_extra(adzi_call *call, int slot, adz_tensor *t)
+{
+    if (call->node != NULL) {
+        adzi_node_save_extra(call->node, slot, t);
+    }
+}
+
+/** Whether the call is recorded and input i wants a gradient. */
+static inline bool adzi_wants(const adzi_call *call, int i)
+{
+    return call->record && !adzi_is_none(call->in[i]) && adzi_requires_grad(call->in[i]);
+}
+
+/** Ends a call: commits an in-place change, hunts for NaN in anomaly mode. Returns y or NULL. */
+adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result);
+
+static inline adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)
+{
+    return call->inplace || call->thread->anomaly ? adzi_leave_slow(call, y, false) : y;
+}
+
+/** adzi_leave for an in-place form whose backward reads the result. */
+static inline adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
+{
+    return call->inplace || call->thread->anomaly ? adzi_leave_slow(call, y, true) : y;
+}
+
+/** The attributes of a node, as the type that the operator saved. */
+#define adzi_attr(node, type) ((const type *)(node)->attr)
+
+/* ---- for fused backwards and other code that computes without recording
+ * --------------------------- */
+
+/** A contiguous tensor borrowed from the scope. NULL with the error recorded under `op`. */
+adz_tensor *adzi_scratch(const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
+adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like);
+
+/** `t` itself if contiguous, else a contiguous copy borrowed from the scope; records nothing. */
+adz_tensor *adzi_compact(const char *op, adz_tensor *t);
+
+/** `t` summed down to a shape that broadcasts to it. An expression of operators. */
+adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape);
+
+/** Whether any element is NaN or infinite; false for integers. */
+bool adzi_has_nonfinite(const adz_tensor *t);
+
+/* Every operator, by name: the generated registry. */
+extern const adzi_op *const adzi_ops[];
+extern const int adzi_n_ops;
+
+#endif

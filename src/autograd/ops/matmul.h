@@ -1,0 +1,27 @@
+/* The one matrix product that everything rests on. */
+#ifndef ADZI_AUTOGRAD_OPS_MATMUL_H
+#define ADZI_AUTOGRAD_OPS_MATMUL_H
+
+#include "adze/tensor.h"
+#include "tensor/gemm.h"
+
+/**
+ * op(a) op(b) over the last two dimensions, leading ones broadcast; op transposes where its flag is
+ * set. Ranks 2 to 8; differentiable, gradients are products of the same kind.
+ */
+adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb);
+
+/** One operand as BLAS reads it. */
+typedef struct adzi_matrix {
+    const void *data;
+    bool transposed; /* stored the other way round */
+    int64_t ld;
+} adzi_matrix;
+
+/**
+ * The last two dimensions of `t` as a matrix that BLAS can read where it lies; false when they have
+ * to be copied first.
+ */
+bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
+
+#endif

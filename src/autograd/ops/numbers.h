@@ -1,0 +1,14 @@
+/* Numbers as operands. */
+#ifndef ADZI_AUTOGRAD_OPS_NUMBERS_H
+#define ADZI_AUTOGRAD_OPS_NUMBERS_H
+
+#include "adze/tensor.h"
+
+/**
+ * A number as a tensor of rank 0 that promotes with `x` as torch.result_type does: a whole number
+ * is an integer unless x is a float, any other is f32 at least. Borrowed from the scope; NULL with
+ * the error recorded under `op`, also when x is NULL.
+ */
+adz_tensor *adzi_number(const char *op, const adz_tensor *x, double number);
+
+#endif

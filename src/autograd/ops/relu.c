@@ -1,0 +1,67 @@
+#include "autograd/op.h"
+
+KERNEL_TABLE_ALL(relu);
+KERNEL_TABLE_FLOAT(relu_backward);
+
+/* dx = dy where y > 0. The slope is piecewise constant, so the second derivative with respect to x
+ * vanishes and only dy carries a graph. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    adz_tensor *slope = y != NULL ? adzi_scratch_like("relu", y) : NULL;
+    if (slope == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_tensor *one = adzi_scratch("relu", (adz_dtype)y->dtype, 0, NULL);
+    if (one == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_fill(one, 1);
+    adzi_pointwise(KERNEL_FOR(relu_backward, y->dtype), slope, 2, (adz_tensor *[]){ one, y }, NULL);
+    dx[0] = adz_mul(dy[0], slope);
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    dx[0] = y != NULL ? adzi_scratch_like("relu", y) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_pointwise(
+        KERNEL_FOR(relu_backward, y->dtype), dx[0], 2, (adz_tensor *[]){ dy[0], y }, NULL);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_relu = { .name = "relu", .backward = backward, .fused = fused };
+
+static adz_tensor *relu(adz_tensor *x, bool inplace)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, relu, x) || !adzi_want_computable(&call, 0) ||
+        (inplace && !adzi_begin_inplace(&call, false))) {
+        return NULL;
+    }
+    if (x->dtype == ADZ_BOOL) {
+        return adzi_fail(
+            "relu", ADZ_ERR_DTYPE, "x%s is bool, which has no relu", adzi_text_shape(x));
+    }
+    adz_tensor *y = adzi_new_like(&call, x);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_save_result(&call, 0, y);
+    adzi_pointwise(KERNEL_FOR(relu, x->dtype), y, 1, call.in, NULL);
+    return adzi_leave_saving(&call, y);
+}
+
+adz_tensor *adz_relu(adz_tensor *x)
+{
+    return relu(x, false);
+}
+
+adz_tensor *adz_relu_(adz_tensor *x)
+{
+    return relu(x, true);
+}

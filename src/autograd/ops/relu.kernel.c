@@ -1,0 +1,14 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/relu.kernel.c"
+#include "tensor/pointwise.kernel.h"
+#include "tensor/each_type.h"
+#else
+
+#if T_IS_FLOAT
+POINTWISE1(relu, T, T, x < 0 ? R(0) : x)             /* NaN stays NaN */
+POINTWISE2(relu_backward, T, T, T, b > 0 ? a : R(0)) /* a = dy, b = y */
+#else
+POINTWISE1(relu, T, T, x > 0 ? x : 0)
+#endif
+
+#endif

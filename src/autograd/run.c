@@ -1,0 +1,257 @@
+/* Backward, first half: the memory of a run, and which nodes it reaches. */
+#include <string.h>
+
+#include "autograd/engine.h"
+
+const char adzi_backward_name[] = "backward";
+
+struct adzi_chunk {
+    adzi_chunk *next;
+    size_t size, used;
+};
+
+/* ---- memory of a run ---------------------------------------------------------------------------
+ */
+
+void *adzi_run_alloc(adzi_run *run, size_t bytes)
+{
+    bytes = (bytes + 15) & ~(size_t)15;
+    adzi_chunk *c = run->chunks;
+    if (c->used + bytes > c->size) {
+        size_t size = bytes + sizeof(adzi_chunk) > 65000 ? bytes + sizeof(adzi_chunk) : 65000;
+        adzi_chunk *fresh = adzi_alloc(size);
+        if (fresh == NULL) {
+            return adzi_fail_memory(adzi_backward_name, size);
+        }
+        fresh->next = c;
+        fresh->size = size;
+        fresh->used = (sizeof(adzi_chunk) + 15) & ~(size_t)15;
+        run->chunks = c = fresh;
+    }
+    void *p = (char *)c + c->used;
+    c->used += bytes;
+    return p;
+}
+
+void adzi_run_begin(adzi_run *run, adzi_thread *thread)
+{
+    run->thread = thread;
+    run->create_graph = run->keep_graph = false;
+    run->targets = NULL;
+    run->found = NULL;
+    run->n_targets = 0;
+    run->order = run->first_order;
+    run->n_order = 0;
+    run->order_capacity = sizeof run->first_order / sizeof *run->first_order;
+    run->leaves = NULL;
+    run->chunks = (adzi_chunk *)(void *)run->first_chunk;
+    run->chunks->next = NULL;
+    run->chunks->size = sizeof run->first_chunk;
+    run->chunks->used = (sizeof(adzi_chunk) + 15) & ~(size_t)15;
+}
+
+void adzi_run_end(adzi_run *run)
+{
+    for (size_t i = 0; i < run->n_order; ++i) {
+        adzi_node *node = run->order[i];
+        adzi_entry *entry = node->entry;
+        for (int k = 0; k < node->n_results; ++k) {
+            adzi_drop(entry->grads[k]);
+        }
+        node->entry = entry->outer;
+    }
+    for (adzi_leaf_slot *slot = run->leaves; slot != NULL; slot = slot->next) {
+        slot->leaf->gradient->slot = slot->outer;
+        adzi_drop(slot->grad);
+        adzi_drop(slot->leaf);
+    }
+    for (size_t i = 0; i < run->n_targets; ++i) {
+        adzi_drop(run->found[i]);
+    }
+    for (size_t i = run->n_order; i-- > 0;) {
+        adzi_node_release(run->thread, run->order[i]);
+    }
+    if (run->order != run->first_order) {
+        adzi_free(run->order, run->order_capacity * sizeof *run->order);
+    }
+    while (run->chunks->next != NULL) {
+        adzi_chunk *next = run->chunks->next;
+        adzi_free(run->chunks, run->chunks->size);
+        run->chunks = next;
+    }
+}
+
+/* ---- finding the graph -------------------------------------------------------------------------
+ */
+
+static bool grow_order(adzi_run *run)
+{
+    size_t capacity = run->order_capacity * 2;
+    adzi_node **order = adzi_alloc(capacity * sizeof *order);
+    if (order == NULL) {
+        adzi_fail_memory(adzi_backward_name, capacity * sizeof *order);
+        return false;
+    }
+    memcpy(order, run->order, run->n_order * sizeof *order);
+    if (run->order != run->first_order) {
+        adzi_free(run->order, run->order_capacity * sizeof *run->order);
+    }
+    run->order = order;
+    run->order_capacity = capacity;
+    return true;
+}
+
+static bool reach(adzi_run *run, adzi_node *node)
+{
+    if (node->entry != NULL && node->entry->run == run) {
+        return true;
+    }
+    if (run->n_order == run->order_capacity && !grow_order(run)) {
+        return false;
+    }
+    size_t grads = (size_t)node->n_results * sizeof(adz_tensor *);
+    adzi_entry *entry = adzi_run_alloc(run, sizeof *entry + grads);
+    if (entry == NULL) {
+        return false;
+    }
+    entry->run = run;
+    entry->outer = node->entry;
+    entry->wanted = run->targets == NULL;
+    entry->captured = false;
+    memset(entry->grads, 0, grads);
+    node->entry = entry;
+    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    run->order[run->n_order++] = node;
+    return true;
+}
+
+adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf)
+{
+    adzi_gradient *gradient = adzi_gradient_of(adzi_backward_name, leaf);
+    if (gradient == NULL) {
+        return NULL;
+    }
+    adzi_leaf_slot *slot = gradient->slot;
+    if (slot != NULL && slot->run == run) {
+        return slot;
+    }
+    slot = adzi_run_alloc(run, sizeof *slot);
+    if (slot == NULL) {
+        return NULL;
+    }
+    slot->run = run;
+    slot->outer = gradient->slot;
+    slot->next = run->leaves;
+    slot->leaf = adzi_retain(leaf);
+    slot->grad = NULL;
+    gradient->slot = slot;
+    run->leaves = slot;
+    return slot;
+}
+
+/* Newest first. Nodes are mostly found in that order; a merge sort repairs the rest. */
+static bool sort_order(adzi_run *run)
+{
+    size_t n = run->n_order;
+    adzi_node **a = run->order;
+    bool sorted = true;
+    for (size_t i = 1; i < n && sorted; ++i) {
+        sorted = a[i - 1]->sequence > a[i]->sequence;
+    }
+    if (sorted) {
+        return true;
+    }
+    if (n <= 32) {
+        for (size_t i = 1; i < n; ++i) {
+            adzi_node *node = a[i];
+            size_t j = i;
+            for (; j > 0 && a[j - 1]->sequence < node->sequence; --j) {
+                a[j] = a[j - 1];
+            }
+            a[j] = node;
+        }
+        return true;
+    }
+    adzi_node **other = adzi_alloc(n * sizeof *other), **from = a, **to = other;
+    if (other == NULL) {
+        adzi_fail_memory(adzi_backward_name, n * sizeof *other);
+        return false;
+    }
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n;
+            size_t high = mid + width < n ? mid + width : n;
+            for (size_t i = low, j = mid, k = low; k < high; ++k) {
+                bool left = i < mid && (j >= high || from[i]->sequence > from[j]->sequence);
+                to[k] = left ? from[i++] : from[j++];
+            }
+        }
+        adzi_node **swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != a) {
+        memcpy(a, from, n * sizeof *a);
+    }
+    adzi_free(other, n * sizeof *other);
+    return true;
+}
+
+static bool is_wanted_edge(const adzi_run *run, const adzi_edge *edge)
+{
+    if (edge->leaf != NULL) {
+        adzi_leaf_slot *slot = edge->leaf->gradient != NULL ? edge->leaf->gradient->slot : NULL;
+        return run->targets == NULL || (slot != NULL && slot->run == run);
+    }
+    return edge->node != NULL &&
+           (run->targets == NULL || edge->node->entry->wanted || edge->node->entry->captured);
+}
+
+bool adzi_needs(const adzi_node *node, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    if (edge->node == NULL && edge->leaf == NULL) {
+        return false;
+    }
+    return node->entry == NULL || is_wanted_edge(node->entry->run, edge);
+}
+
+bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (outputs[i]->node != NULL && !reach(run, outputs[i]->node)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < run->n_order; ++i) {
+        adzi_node *node = run->order[i];
+        for (int e = 0; e < node->n_inputs; ++e) {
+            if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node)) {
+                return false;
+            }
+        }
+    }
+    return sort_order(run);
+}
+
+/* Under targets: which nodes lie between the outputs and a target. Oldest first. */
+bool adzi_run_mark_wanted(adzi_run *run)
+{
+    for (size_t i = 0; i < run->n_targets; ++i) {
+        adz_tensor *t = run->targets[i];
+        if (t->node == NULL) {
+            if (adzi_run_leaf(run, t) == NULL) {
+                return false;
+            }
+        } else if (t->node->entry != NULL && t->node->entry->run == run) {
+            t->node->entry->captured = true;
+        }
+    }
+    for (size_t i = run->n_order; i-- > 0;) {
+        adzi_node *node = run->order[i];
+        for (int e = 0; e < node->n_inputs && !node->entry->wanted; ++e) {
+            node->entry->wanted = is_wanted_edge(run, &node->inputs[e]);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,580 @@
+#include "tensor/alloc.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adze/base.h"
+#include "tensor/error.h"
+#include "tensor/thread.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ADZI_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADZI_ASAN 1
+#endif
+#endif
+#ifdef ADZI_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n)   __asan_poison_memory_region((p), (n))
+#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
+#else
+#define POISON(p, n)   ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+/* Note [Where memory comes from]
+ *
+ * Blocks of up to 9 kB are cut from 64 kB slabs and live on free lists, one per multiple of 64
+ * bytes, first the thread's, then the shared ones (a thread that only frees would otherwise hoard
+ * what another allocates). Larger blocks come from the hook one by one, rounded up to a sixteenth
+ * of a power of two, and return to a shared list of their size. A slab starts on a multiple of its
+ * size, so that adz_empty_cache can find the slab of each free block and give back those whose
+ * blocks are all free. Counters are per thread and flushed in steps: the hot path touches no line
+ * that another thread writes.
+ */
+
+enum {
+    STEP = 64,
+    SMALL_MAX = ADZI_SMALL_CLASSES * STEP,
+    SLAB_SIZE = 65536,
+    FLUSH_BYTES = 65536,
+    CACHE_BYTES_PER_CLASS = 65536, /* a thread's list beyond this is spilled in half */
+    REFILL = 32,
+    LARGE_BUCKETS = 16 * 48
+};
+
+typedef struct slab {
+    struct slab *next;
+    uint32_t cls;
+    uint32_t free; /* scratch of adz_empty_cache */
+} slab;
+
+static struct {
+    pthread_mutex_t lock;
+    adz_allocator hook;
+    adzi_block *small[ADZI_SMALL_CLASSES + 1];
+    adzi_block *large[LARGE_BUCKETS];
+    slab *slabs;
+    size_t held; /* bytes obtained from the hook */
+    size_t limit;
+    bool custom;
+} pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static atomic_llong total_live, total_peak, total_tensors;
+
+static void *system_allocate(size_t bytes, size_t alignment, void *user)
+{
+    (void)user;
+    return aligned_alloc(alignment, bytes);
+}
+
+static void system_deallocate(void *block, size_t bytes, void *user)
+{
+    (void)bytes;
+    (void)user;
+    free(block);
+}
+
+/* ---- the hook, under the lock -----------------------------------------------------------------
+ */
+
+static void release_unused(void);
+
+static void *hook_take(size_t bytes, size_t alignment)
+{
+    if (pool.limit != 0 && pool.held + bytes > pool.limit) {
+        release_unused();
+        if (pool.held + bytes > pool.limit) {
+            return NULL;
+        }
+    }
+    void *block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
+                              : system_allocate(bytes, alignment, NULL);
+    if (block == NULL) {
+        release_unused();
+        block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
+                            : system_allocate(bytes, alignment, NULL);
+    }
+    if (block != NULL) {
+        pool.held += bytes;
+    }
+    return block;
+}
+
+static void hook_return(void *block, size_t bytes)
+{
+    pool.held -= bytes;
+    if (pool.custom) {
+        pool.hook.deallocate(block, bytes, pool.hook.user);
+    } else {
+        system_deallocate(block, bytes, NULL);
+    }
+}
+
+/* ---- large blocks ------------------------------------------------------------------------------
+ */
+
+static int large_bucket(size_t bytes, size_t *rounded)
+{
+    int log2 = 63 - __builtin_clzll((unsigned long long)bytes);
+    size_t step = (size_t)1 << (log2 - 4);
+    size_t up = (bytes + step - 1) & ~(step - 1);
+    if (up == (size_t)2 << log2) {
+        ++log2;
+        step = (size_t)1 << (log2 - 4);
+    }
+    *rounded = up;
+    return log2 * 16 + (int)((up - ((size_t)1 << log2)) / step);
+}
+
+static void *large_take(size_t bytes)
+{
+    if (bytes > (size_t)1 << 46) {
+        return NULL;
+    }
+    size_t rounded;
+    int bucket = large_bucket(bytes, &rounded);
+    pthread_mutex_lock(&pool.lock);
+    adzi_block *block = pool.large[bucket];
+    if (block != NULL) {
+        UNPOISON(block, rounded);
+        pool.large[bucket] = block->next;
+    } else {
+        block = hook_take(rounded, STEP);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return block;
+}
+
+static void large_return(adzi_block *block, size_t bytes)
+{
+    size_t rounded;
+    int bucket = large_bucket(bytes, &rounded);
+    pthread_mutex_lock(&pool.lock);
+    block->next = pool.large[bucket];
+    pool.large[bucket] = block;
+    POISON(block, rounded);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* ---- small blocks ------------------------------------------------------------------------------
+ */
+
+static size_t class_bytes(uint32_t cls)
+{
+    return (size_t)cls * STEP;
+}
+
+/* Takes up to REFILL blocks of a class from the shared list, or starts a slab. */
+static bool small_refill(adzi_cache *cache, uint32_t cls)
+{
+    size_t bytes = class_bytes(cls);
+    pthread_mutex_lock(&pool.lock);
+    uint32_t taken = 0;
+    while (pool.small[cls] != NULL && taken < REFILL) {
+        adzi_block *block = pool.small[cls];
+        UNPOISON(block, bytes);
+        pool.small[cls] = block->next;
+        block->next = cache->free[cls];
+        cache->free[cls] = block;
+        POISON(block, bytes);
+        ++taken;
+    }
+    cache->count[cls] += taken;
+    bool ok = taken > 0;
+    if (!ok) {
+        slab *s = hook_take(SLAB_SIZE, SLAB_SIZE);
+        ok = s != NULL;
+        if (ok) {
+            s->next = pool.slabs;
+            s->cls = cls;
+            pool.slabs = s;
+            cache->fresh[cls] = (char *)s + STEP;
+            cache->fresh_left[cls] = (uint32_t)((SLAB_SIZE - STEP) / bytes);
+        }
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return ok;
+}
+
+static void *small_take(adzi_cache *cache, uint32_t cls)
+{
+    for (;;) {
+        adzi_block *block = cache->free[cls];
+        if (block != NULL) {
+            UNPOISON(block, class_bytes(cls));
+            cache->free[cls] = block->next;
+            --cache->count[cls];
+            return block;
+        }
+        if (cache->fresh_left[cls] > 0) {
+            char *fresh = cache->fresh[cls];
+            --cache->fresh_left[cls];
+            cache->fresh[cls] += class_bytes(cls);
+            return fresh;
+        }
+        if (!small_refill(cache, cls)) {
+            return NULL;
+        }
+    }
+}
+
+/* Moves blocks to the shared list until `keep` are left. */
+static void small_spill(adzi_cache *cache, uint32_t cls, uint32_t keep)
+{
+    size_t bytes = class_bytes(cls);
+    pthread_mutex_lock(&pool.lock);
+    while (cache->count[cls] > keep) {
+        adzi_block *block = cache->free[cls];
+        UNPOISON(block, bytes);
+        cache->free[cls] = block->next;
+        block->next = pool.small[cls];
+        pool.small[cls] = block;
+        POISON(block, bytes);
+        --cache->count[cls];
+    }
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void small_return(adzi_cache *cache, adzi_block *block, uint32_t cls)
+{
+    block->next = cache->free[cls];
+    cache->free[cls] = block;
+    POISON(block, class_bytes(cls));
+    uint32_t most = (uint32_t)(CACHE_BYTES_PER_CLASS / class_bytes(cls)) + 2 * REFILL;
+    if (++cache->count[cls] > most) {
+        small_spill(cache, cls, most / 2);
+    }
+}
+
+/* ---- giving back -------------------------------------------------------------------------------
+ */
+
+static slab *slab_of(void *block)
+{
+    return (slab *)((uintptr_t)block & ~(uintptr_t)(SLAB_SIZE - 1));
+}
+
+static void release_large(void)
+{
+    for (int i = 0; i < LARGE_BUCKETS; ++i) {
+        while (pool.large[i] != NULL) {
+            adzi_block *block = pool.large[i];
+            size_t bytes = ((size_t)1 << (i / 16)) + (size_t)(i % 16) * ((size_t)1 << (i / 16 - 4));
+            UNPOISON(block, bytes);
+            pool.large[i] = block->next;
+            hook_return(block, bytes);
+        }
+    }
+}
+
+static void walk_small(void (*visit)(adzi_block *block, slab *s))
+{
+    for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
+        for (adzi_block *b = pool.small[cls]; b != NULL;) {
+            UNPOISON(b, sizeof *b);
+            adzi_block *next = b->next;
+            visit(b, slab_of(b));
+            POISON(b, sizeof *b);
+            b = next;
+        }
+    }
+}
+
+static void count_free(adzi_block *block, slab *s)
+{
+    (void)block;
+    ++s->free;
+}
+
+static bool slab_is_free(const slab *s)
+{
+    return s->free == (SLAB_SIZE - STEP) / class_bytes(s->cls);
+}
+
+/* With the lock held: large blocks, and slabs all of whose blocks are on the shared lists. */
+static void release_unused(void)
+{
+    release_large();
+    for (slab *s = pool.slabs; s != NULL; s = s->next) {
+        s->free = 0;
+    }
+    walk_small(count_free);
+    for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
+        adzi_block **link = &pool.small[cls];
+        adzi_block *block = *link, *kept = NULL;
+        while (block != NULL) {
+            UNPOISON(block, sizeof *block);
+            adzi_block *next = block->next;
+            if (!slab_is_free(slab_of(block))) {
+                block->next = kept;
+                kept = block;
+                POISON(block, sizeof *block);
+            }
+            block = next;
+        }
+        *link = kept;
+    }
+    for (slab **link = &pool.slabs; *link != NULL;) {
+        slab *s = *link;
+        if (slab_is_free(s)) {
+            *link = s->next;
+            UNPOISON(s, SLAB_SIZE);
+            hook_return(s, SLAB_SIZE);
+        } else {
+            link = &s->next;
+        }
+    }
+}
+
+static void cache_empty(adzi_cache *cache)
+{
+    for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
+        while (cache->fresh_left[cls] > 0) {
+            adzi_block *block = (adzi_block *)(void *)cache->fresh[cls];
+            cache->fresh[cls] += class_bytes(cls);
+            --cache->fresh_left[cls];
+            block->next = cache->free[cls];
+            cache->free[cls] = block;
+            POISON(block, class_bytes(cls));
+            ++cache->count[cls];
+        }
+        if (cache->count[cls] > 0) {
+            small_spill(cache, cls, 0);
+        }
+    }
+}
+
+static void flush_counters(adzi_cache *cache)
+{
+    long long live = atomic_fetch_add(&total_live, cache->live_bytes) + cache->live_bytes;
+    atomic_fetch_add(&total_tensors, cache->live_tensors);
+    __atomic_store_n(&cache->live_bytes, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache->live_tensors, 0, __ATOMIC_RELAXED);
+    long long peak = atomic_load(&total_peak);
+    while (live > peak && !atomic_compare_exchange_weak(&total_peak, &peak, live)) {
+    }
+}
+
+void adzi_cache_close(adzi_cache *cache)
+{
+    cache_empty(cache);
+    flush_counters(cache);
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------
+ */
+
+static inline void count_bytes(adzi_cache *cache, int64_t change)
+{
+    int64_t now = cache->live_bytes + change;
+    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
+    if (__builtin_expect(now > FLUSH_BYTES || now < -FLUSH_BYTES, 0)) {
+        flush_counters(cache);
+    }
+}
+
+void adzi_count_tensor(adzi_cache *cache, int change)
+{
+    __atomic_store_n(&cache->live_tensors, cache->live_tensors + change, __ATOMIC_RELAXED);
+}
+
+static bool must_fail(adzi_cache *cache)
+{
+    if (cache->fail_in > 0 && --cache->fail_in == 0) {
+        cache->failed = true;
+        return true;
+    }
+    return false;
+}
+
+void *adzi_alloc(size_t bytes)
+{
+    adzi_cache *cache = &adzi_self()->cache;
+    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(cache->fail_in != 0, 0) && must_fail(cache)) {
+        return NULL;
+    }
+    void *block;
+    if (bytes <= SMALL_MAX) {
+        uint32_t cls = bytes == 0 ? 1 : (uint32_t)((bytes + STEP - 1) / STEP);
+        block = small_take(cache, cls);
+    } else {
+        block = large_take(bytes);
+    }
+    if (block != NULL) {
+        count_bytes(cache, (int64_t)bytes);
+    }
+    return block;
+}
+
+void adzi_free(void *block, size_t bytes)
+{
+    if (block == NULL) {
+        return;
+    }
+    adzi_cache *cache = &adzi_self()->cache;
+    count_bytes(cache, -(int64_t)bytes);
+    if (bytes <= SMALL_MAX) {
+        small_return(cache, block, bytes == 0 ? 1 : (uint32_t)((bytes + STEP - 1) / STEP));
+    } else {
+        large_return(block, bytes);
+    }
+}
+
+void *adzi_alloc_zero(size_t bytes)
+{
+    void *block = adzi_alloc(bytes);
+    if (block != NULL) {
+        memset(block, 0, bytes);
+    }
+    return block;
+}
+
+bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element)
+{
+    if (needed <= *capacity) {
+        return true;
+    }
+    void *old;
+    memcpy(&old, array, sizeof old);
+    size_t grown = *capacity * 2 > needed ? *capacity * 2 : needed;
+    grown = grown < 8 ? 8 : grown;
+    void *block = grown > SIZE_MAX / element ? NULL : adzi_alloc(grown * element);
+    if (block == NULL) {
+        return false;
+    }
+    if (old != NULL) {
+        memcpy(block, old, *capacity * element);
+        adzi_free(old, *capacity * element);
+    }
+    memcpy(array, &block, sizeof block);
+    *capacity = grown;
+    return true;
+}
+
+char *adzi_string_copy(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = adzi_alloc(bytes);
+    if (copy != NULL) {
+        memcpy(copy, text, bytes);
+    }
+    return copy;
+}
+
+void adzi_string_free(char *text)
+{
+    if (text != NULL) {
+        adzi_free(text, strlen(text) + 1);
+    }
+}
+
+void adzi_alloc_fail_at(int64_t n)
+{
+    adzi_cache *cache = &adzi_self()->cache;
+    cache->fail_in = n;
+    cache->failed = false;
+}
+
+bool adzi_alloc_failed(void)
+{
+    return adzi_self()->cache.failed;
+}
+
+uint64_t adzi_alloc_requests(void)
+{
+    return adzi_self()->cache.requests;
+}
+
+/* ---- counters ----------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int64_t bytes, tensors;
+    uint64_t requests;
+} unflushed;
+
+static void add_unflushed(adzi_thread *thread, void *user)
+{
+    unflushed *sum = user;
+    sum->bytes += __atomic_load_n(&thread->cache.live_bytes, __ATOMIC_RELAXED);
+    sum->tensors += __atomic_load_n(&thread->cache.live_tensors, __ATOMIC_RELAXED);
+    sum->requests += __atomic_load_n(&thread->cache.requests, __ATOMIC_RELAXED);
+}
+
+int64_t adzi_live_bytes(void)
+{
+    unflushed sum = { 0, 0, 0 };
+    adzi_threads_each(add_unflushed, &sum);
+    return atomic_load(&total_live) + sum.bytes;
+}
+
+int64_t adzi_live_tensors(void)
+{
+    unflushed sum = { 0, 0, 0 };
+    adzi_threads_each(add_unflushed, &sum);
+    return atomic_load(&total_tensors) + sum.tensors;
+}
+
+void adz_memory_info_get(adz_memory_info *info, size_t size)
+{
+    flush_counters(&adzi_self()->cache);
+    unflushed sum = { 0, 0, 0 };
+    adzi_threads_each(add_unflushed, &sum);
+    long long live = atomic_load(&total_live) + sum.bytes;
+    long long peak = atomic_load(&total_peak);
+    adz_memory_info all = { 0 };
+    all.live_bytes = live > 0 ? (size_t)live : 0;
+    all.peak_bytes = peak > live ? (size_t)peak : all.live_bytes;
+    pthread_mutex_lock(&pool.lock);
+    all.cached_bytes = pool.held > all.live_bytes ? pool.held - all.live_bytes : 0;
+    pthread_mutex_unlock(&pool.lock);
+    all.live_tensors = (size_t)adzi_live_tensors();
+    all.requests = sum.requests;
+    memcpy(info, &all, size < sizeof all ? size : sizeof all);
+}
+
+void adz_memory_reset_peak(void)
+{
+    flush_counters(&adzi_self()->cache);
+    atomic_store(&total_peak, atomic_load(&total_live));
+}
+
+void adz_empty_cache(void)
+{
+    cache_empty(&adzi_self()->cache);
+    pthread_mutex_lock(&pool.lock);
+    release_unused();
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void adz_set_memory_limit(size_t bytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.limit = bytes;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+adz_status adz_set_allocator(const adz_allocator *allocator)
+{
+    adz_empty_cache();
+    pthread_mutex_lock(&pool.lock);
+    bool busy = pool.held != 0;
+    if (!busy) {
+        pool.custom = allocator != NULL;
+        if (allocator != NULL) {
+            pool.hook = *allocator;
+        }
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (busy) {
+        return adzi_error("adz_set_allocator", ADZ_ERR_STATE,
+            "memory of the present allocator is still held; set the allocator before anything is "
+            "made");
+    }
+    return ADZ_OK;
+}

@@ -1,0 +1,74 @@
+/* Memory: one hook below, free lists above (docs/design.md, "Memory"). */
+#ifndef ADZI_TENSOR_ALLOC_H
+#define ADZI_TENSOR_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Every block starts on such a boundary. */
+#define ADZI_ALIGNMENT 64
+
+/**
+ * A block of at least `bytes`, 64-byte aligned, from the thread's free list, the shared pool or
+ * the hook. Contents are undefined. NULL when memory was refused; the caller records the error.
+ */
+void *adzi_alloc(size_t bytes);
+
+/** Returns a block; `bytes` is what adzi_alloc was asked for. NULL is left alone. */
+void adzi_free(void *block, size_t bytes);
+
+/** adzi_alloc of a zeroed block. */
+void *adzi_alloc_zero(size_t bytes);
+
+/**
+ * Grows an array to hold `needed` elements. `*array` and `*capacity` stay as they are on failure.
+ */
+bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element);
+
+/** A copy of a string, ended with adzi_string_free; NULL when memory was refused. */
+char *adzi_string_copy(const char *text);
+void adzi_string_free(char *text);
+
+/** Makes the calling thread's Nth request from now fail (1 = the next); 0 turns it off. For tests.
+ */
+void adzi_alloc_fail_at(int64_t n);
+
+/** Whether the request chosen with adzi_alloc_fail_at has been reached. */
+bool adzi_alloc_failed(void);
+
+/** Requests that this thread has made, cache hits included. */
+uint64_t adzi_alloc_requests(void);
+
+/** Tensor headers alive in the process, exactly. */
+int64_t adzi_live_tensors(void);
+
+/** Bytes alive in the process, exactly (threads that are allocating right now aside). */
+int64_t adzi_live_bytes(void);
+
+/* Per-thread part, embedded in the thread's state. */
+enum { ADZI_SMALL_CLASSES = 144 }; /* blocks of up to 144 * 64 bytes */
+
+typedef struct adzi_block {
+    struct adzi_block *next;
+} adzi_block;
+
+typedef struct adzi_cache {
+    adzi_block *free[ADZI_SMALL_CLASSES + 1];
+    uint32_t count[ADZI_SMALL_CLASSES + 1];
+    char *fresh[ADZI_SMALL_CLASSES + 1]; /* rest of the slab that is being cut up */
+    uint32_t fresh_left[ADZI_SMALL_CLASSES + 1];
+    int64_t live_bytes;   /* not yet flushed to the process's counter */
+    int64_t live_tensors; /* likewise */
+    int64_t fail_in;
+    bool failed;
+    uint64_t requests;
+} adzi_cache;
+
+/** Hands everything a finishing thread's cache holds to the shared pool. */
+void adzi_cache_close(adzi_cache *cache);
+
+/** Counts a tensor header made (+1) or freed (-1) by this thread. */
+void adzi_count_tensor(adzi_cache *cache, int change);
+
+#endif

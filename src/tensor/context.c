@@ -1,0 +1,49 @@
+#include "tensor/context.h"
+
+#include "tensor/alloc.h"
+#include "tensor/error.h"
+#include "tensor/thread.h"
+
+adz_context adzi_context_default;
+
+adz_context *adz_context_new(void)
+{
+    adz_context *context = adzi_alloc_zero(sizeof *context);
+    return context != NULL ? context : adzi_fail_memory("adz_context_new", sizeof *context);
+}
+
+void adz_context_free(adz_context **context)
+{
+    if (context == NULL || *context == NULL) {
+        return;
+    }
+    adzi_thread *thread = adzi_self();
+    if (thread->context == *context) {
+        thread->context = &adzi_context_default;
+    }
+    adz_generator_free(&(*context)->generator);
+    adzi_free(*context, sizeof **context);
+    *context = NULL;
+}
+
+adz_context *adz_context_use(adz_context *context)
+{
+    adzi_thread *thread = adzi_self();
+    adz_context *before = thread->context;
+    thread->context = context != NULL ? context : &adzi_context_default;
+    return before == &adzi_context_default ? NULL : before;
+}
+
+void adz_on_error(adz_message_callback callback, void *user)
+{
+    adz_context *context = adzi_self()->context;
+    context->on_error_user = user;
+    context->on_error = callback;
+}
+
+void adz_on_warning(adz_message_callback callback, void *user)
+{
+    adz_context *context = adzi_self()->context;
+    context->on_warning_user = user;
+    context->on_warning = callback;
+}

@@ -1,0 +1,20 @@
+/* Settings of one user of the library. */
+#ifndef ADZI_TENSOR_CONTEXT_H
+#define ADZI_TENSOR_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "adze/base.h"
+#include "adze/random.h"
+
+struct adz_context {
+    atomic_int threads; /* 0: as many as there are processors */
+    atomic_bool deterministic;
+    adz_generator *generator; /* the default one; NULL until first used */
+    adz_message_callback on_error, on_warning;
+    void *on_error_user, *on_warning_user;
+};
+
+extern adz_context adzi_context_default;
+
+#endif

@@ -1,0 +1,125 @@
+#include "tensor/copy.h"
+
+#include <string.h>
+
+#include "tensor/half.h"
+#include "tensor/isa.h"
+#include "tensor/pointwise.h"
+#include "tensor/tensor.h"
+
+/* ---- same dtype --------------------------------------------------------------------------------
+ */
+
+ADZI_DECLARE_KERNEL(copy, b1);
+ADZI_DECLARE_KERNEL(copy, b2);
+ADZI_DECLARE_KERNEL(copy, b4);
+ADZI_DECLARE_KERNEL(copy, b8);
+
+#define COPY_ROW(level)                                                              \
+    {                                                                                \
+        ADZI_KERNEL_COLUMN(copy, b1, level), ADZI_KERNEL_COLUMN(copy, b2, level),    \
+            ADZI_KERNEL_COLUMN(copy, b4, level), ADZI_KERNEL_COLUMN(copy, b8, level) \
+    }
+static const adzi_kernel copy_kernels[ADZI_CPU_LEVELS][4] = { COPY_ROW(baseline), COPY_ROW(avx2),
+    COPY_ROW(avx512) };
+
+static adzi_kernel copy_kernel(const adz_tensor *t)
+{
+    size_t item = adzi_item_size(t);
+    return copy_kernels[adzi_cpu_level][item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3];
+}
+
+/* ---- conversions -------------------------------------------------------------------------------
+ */
+
+#define DECLARE_TO(to)                 \
+    ADZI_DECLARE_KERNEL(from_f32, to); \
+    ADZI_DECLARE_KERNEL(from_f64, to); \
+    ADZI_DECLARE_KERNEL(from_i32, to); \
+    ADZI_DECLARE_KERNEL(from_i64, to); \
+    ADZI_DECLARE_KERNEL(from_u8, to);  \
+    ADZI_DECLARE_KERNEL(from_f16, to); \
+    ADZI_DECLARE_KERNEL(from_bf16, to)
+
+DECLARE_TO(f32);
+DECLARE_TO(f64);
+DECLARE_TO(i32);
+DECLARE_TO(i64);
+DECLARE_TO(u8);
+DECLARE_TO(b8);
+DECLARE_TO(f16);
+DECLARE_TO(bf16);
+
+/* The columns in the order of adz_dtype; bool reads like u8. */
+#define TO_ROW(to, level)                                                                     \
+    {                                                                                         \
+        ADZI_KERNEL_COLUMN(from_f32, to, level), ADZI_KERNEL_COLUMN(from_f64, to, level),     \
+            ADZI_KERNEL_COLUMN(from_i32, to, level), ADZI_KERNEL_COLUMN(from_i64, to, level), \
+            ADZI_KERNEL_COLUMN(from_u8, to, level), ADZI_KERNEL_COLUMN(from_u8, to, level),   \
+            ADZI_KERNEL_COLUMN(from_f16, to, level), ADZI_KERNEL_COLUMN(from_bf16, to, level) \
+    }
+#define TO_LEVEL(level)                                                                   \
+    {                                                                                     \
+        TO_ROW(f32, level), TO_ROW(f64, level), TO_ROW(i32, level), TO_ROW(i64, level),   \
+            TO_ROW(u8, level), TO_ROW(b8, level), TO_ROW(f16, level), TO_ROW(bf16, level) \
+    }
+static const adzi_kernel convert_kernels[ADZI_CPU_LEVELS][8][8] = { TO_LEVEL(baseline),
+    TO_LEVEL(avx2), TO_LEVEL(avx512) };
+
+void adzi_copy(adz_tensor *dst, const adz_tensor *src)
+{
+    adz_tensor *in[1];
+    memcpy(in, &src, sizeof src); /* read only; the array's type has no const */
+    adzi_kernel kernel = dst->dtype == src->dtype
+                             ? copy_kernel(dst)
+                             : convert_kernels[adzi_cpu_level][dst->dtype][src->dtype];
+    adzi_pointwise(kernel, dst, 1, in, NULL);
+}
+
+/* ---- filling -----------------------------------------------------------------------------------
+ */
+
+/* One element, as the dtype's bits. */
+static void encode(adz_dtype dtype, double value, void *item)
+{
+    float f = (float)value;
+    int64_t i = value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
+    int32_t i4 = (int32_t)i;
+    uint8_t u = dtype == ADZ_BOOL ? (uint8_t)(value != 0) : (uint8_t)i;
+    uint16_t h = dtype == ADZ_F16 ? adzi_to_f16(f) : adzi_to_bf16(f);
+    const void *from[] = { &f, &value, &i4, &i, &u, &u, &h, &h };
+    memcpy(item, from[dtype], adz_dtype_size(dtype));
+}
+
+void adzi_fill(adz_tensor *dst, double value)
+{
+    uint64_t item = 0;
+    encode((adz_dtype)dst->dtype, value, &item);
+    if (item == 0 && adzi_is_contiguous(dst)) {
+        memset(dst->data, 0, (size_t)dst->numel * adzi_item_size(dst));
+        return;
+    }
+    adz_tensor one = { .dtype = dst->dtype, .rank = 0, .data = (char *)&item, .numel = 1 };
+    adz_tensor *in[1] = { &one };
+    adzi_pointwise(copy_kernel(dst), dst, 1, in, NULL);
+}
+
+uint16_t adzi_f16_from_f32(float x)
+{
+    return adzi_to_f16(x);
+}
+
+float adzi_f32_from_f16(uint16_t bits)
+{
+    return adzi_from_f16(bits);
+}
+
+uint16_t adzi_bf16_from_f32(float x)
+{
+    return adzi_to_bf16(x);
+}
+
+float adzi_f32_from_bf16(uint16_t bits)
+{
+    return adzi_from_bf16(bits);
+}

@@ -1,0 +1,73 @@
+#include "tensor/context.h"
+#include "tensor/error.h"
+#include "tensor/random_generator.h"
+#include "tensor/thread.h"
+
+enum { DEFAULT_SEED = 5489 };
+
+adz_generator *adz_generator_new(uint64_t seed)
+{
+    adz_generator *generator = adzi_alloc(sizeof *generator);
+    if (generator == NULL) {
+        return adzi_fail_memory("adz_generator_new", sizeof *generator);
+    }
+    generator->state = (adz_generator_state){ seed, 0 };
+    return generator;
+}
+
+void adz_generator_free(adz_generator **generator)
+{
+    if (generator != NULL && *generator != NULL) {
+        adzi_free(*generator, sizeof **generator);
+        *generator = NULL;
+    }
+}
+
+adz_generator *adz_default_generator(void)
+{
+    adz_context *context = adzi_self()->context;
+    if (context->generator == NULL) {
+        context->generator = adz_generator_new(DEFAULT_SEED);
+    }
+    return context->generator;
+}
+
+adz_generator *adzi_generator_or_default(adz_generator *generator)
+{
+    return generator != NULL ? generator : adz_default_generator();
+}
+
+adz_status adz_manual_seed(uint64_t seed)
+{
+    adz_generator *generator = adz_default_generator();
+    if (generator == NULL) {
+        return adz_error_code();
+    }
+    generator->state = (adz_generator_state){ seed, 0 };
+    return ADZ_OK;
+}
+
+adz_generator_state adz_generator_get_state(const adz_generator *generator)
+{
+    if (generator == NULL) {
+        generator = adz_default_generator();
+    }
+    return generator != NULL ? generator->state : (adz_generator_state){ DEFAULT_SEED, 0 };
+}
+
+void adz_generator_set_state(adz_generator *generator, adz_generator_state state)
+{
+    if (generator == NULL) {
+        generator = adz_default_generator();
+    }
+    if (generator != NULL) {
+        generator->state = state;
+    }
+}
+
+adz_generator_state adzi_generator_take(adz_generator *generator, uint64_t counters)
+{
+    adz_generator_state before = generator->state;
+    generator->state.offset += counters;
+    return before;
+}

@@ -1,0 +1,49 @@
+/* Arithmetic of shapes: checks, strides, broadcasting, dimensions. */
+#ifndef ADZI_TENSOR_SHAPE_H
+#define ADZI_TENSOR_SHAPE_H
+
+#include "tensor/tensor.h"
+
+/** a * b for sizes; false when it does not fit int64_t. Every size is computed with this. */
+static inline bool adzi_multiply(int64_t a, int64_t b, int64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+/** Strides of a contiguous tensor, in elements. */
+void adzi_contiguous_strides(int rank, const int64_t *sizes, int64_t *strides);
+
+/** The product of sizes known to fit. */
+int64_t adzi_numel(int rank, const int64_t *sizes);
+
+bool adzi_same_sizes(const adz_tensor *a, const adz_tensor *b);
+
+/** `dim` as 0 .. rank-1 (rank 0 counts as 1, as in PyTorch), or -1 with ADZ_ERR_DIM recorded. */
+int adzi_dim(const char *op, const adz_tensor *t, int dim);
+
+/** Likewise for a new dimension, in 0 .. rank. */
+int adzi_new_dim(const char *op, const adz_tensor *t, int dim);
+
+/** A set bit per dimension that `dims` names; false with an error for a bad or repeated one. */
+bool adzi_dims_mask(const char *op, const adz_tensor *t, adz_dims dims, unsigned *mask);
+
+/** The sizes of a reduction over `mask`. */
+int adzi_reduced_sizes(const adz_tensor *t, unsigned mask, bool keepdim, int64_t *sizes);
+
+/**
+ * The broadcast shape of two; false with ADZ_ERR_SHAPE naming both. `rank` and `sizes` hold the
+ * first shape and receive the result.
+ */
+bool adzi_broadcast(
+    const char *op, int *rank, int64_t *sizes, const adz_tensor *a, const adz_tensor *b);
+
+/** Strides of `t` as it reads when broadcast to rank `rank` and `sizes`. */
+void adzi_broadcast_strides(const adz_tensor *t, int rank, const int64_t *sizes, int64_t *strides);
+
+/**
+ * Strides under which the elements of `t` read as the shape (rank, sizes) of the same count;
+ * false when that needs a copy.
+ */
+bool adzi_view_strides(const adz_tensor *t, int rank, const int64_t *sizes, int64_t *strides);
+
+#endif

@@ -1,0 +1,302 @@
+#include "tensor/tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/shape.h"
+
+/* PyTorch's rank-0 tensors and ADZ_NONE look alike to code that only copies headers, so none has a
+ * rank that no tensor has. */
+adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
+
+/* ---- storage -----------------------------------------------------------------------------------
+ */
+
+static adzi_storage *storage_new(size_t bytes)
+{
+    adzi_storage *storage = adzi_alloc(ADZI_ALIGNMENT + bytes);
+    if (storage != NULL) {
+        atomic_init(&storage->refs, 1);
+        storage->version = 0;
+        storage->history = 0;
+        storage->bytes = bytes;
+        storage->data = (char *)storage + ADZI_ALIGNMENT;
+        storage->writer = NULL;
+        storage->deleter = NULL;
+    }
+    return storage;
+}
+
+void adzi_storage_release(adzi_storage *storage)
+{
+    if (atomic_load_explicit(&storage->refs, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    bool inside = storage->data == (char *)storage + ADZI_ALIGNMENT;
+    if (storage->deleter != NULL) {
+        storage->deleter(storage->data, storage->user);
+    }
+    adzi_free(storage, ADZI_ALIGNMENT + (inside ? storage->bytes : 0));
+}
+
+/* ---- headers -----------------------------------------------------------------------------------
+ */
+
+static adz_tensor *header_new(adzi_thread *thread, adz_dtype dtype, int rank)
+{
+    adz_tensor *t = adzi_alloc(sizeof *t);
+    if (t == NULL) {
+        return NULL;
+    }
+    atomic_init(&t->refs, 1);
+    atomic_init(&t->keeps, 0);
+    t->alive = ADZI_ALIVE;
+    t->dtype = (uint8_t)dtype;
+    t->rank = (uint8_t)rank;
+    t->requires_grad = false;
+    t->is_view = false;
+    t->retains_grad = false;
+    t->history = 0;
+    t->result = 0;
+    t->node = NULL;
+    t->gradient = NULL;
+    t->file = NULL;
+    t->line = 0;
+    adzi_count_tensor(&thread->cache, 1);
+    return t;
+}
+
+adz_tensor *adzi_tensor_new(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    int64_t numel = 1;
+    for (int i = 0; i < rank; ++i) {
+        numel *= sizes[i];
+    }
+    size_t bytes = (size_t)numel * adz_dtype_size(dtype);
+    adzi_storage *storage = storage_new(bytes);
+    if (storage == NULL) {
+        return adzi_fail_memory(op, bytes);
+    }
+    adz_tensor *t = header_new(thread, dtype, rank);
+    if (t == NULL) {
+        adzi_storage_release(storage);
+        return adzi_fail_memory(op, sizeof *t);
+    }
+    t->storage = storage;
+    t->data = storage->data;
+    t->numel = numel;
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = stride;
+        stride *= sizes[i] > 1 ? sizes[i] : 1;
+    }
+    return t;
+}
+
+adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
+    adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    adz_tensor *t = header_new(thread, dtype, rank);
+    if (t == NULL) {
+        return adzi_fail_memory(op, sizeof *t);
+    }
+    atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
+    t->storage = storage;
+    t->data = storage->data;
+    t->numel = adzi_numel(rank, sizes);
+    for (int i = 0; i < rank; ++i) {
+        t->sizes[i] = sizes[i];
+    }
+    adzi_contiguous_strides(rank, sizes, t->strides);
+    return t;
+}
+
+adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
+    const int64_t *sizes, const int64_t *strides, char *data)
+{
+    adz_tensor *t = header_new(thread, (adz_dtype)base->dtype, rank);
+    if (t == NULL) {
+        return adzi_fail_memory(op, sizeof *t);
+    }
+    atomic_fetch_add_explicit(&base->storage->refs, 1, memory_order_relaxed);
+    t->storage = base->storage;
+    t->data = data;
+    t->numel = adzi_numel(rank, sizes);
+    t->is_view = true;
+    for (int i = 0; i < rank; ++i) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = strides[i];
+    }
+    return t;
+}
+
+void adzi_tensor_destroy(adz_tensor *t)
+{
+    adzi_thread *thread = adzi_self();
+    t->alive = ADZI_DEAD;
+    if (t->gradient != NULL) {
+        adzi_gradient_free(t);
+    }
+    if (t->node != NULL) {
+        adzi_node_release(thread, t->node);
+    }
+    adzi_storage_release(t->storage);
+    adzi_count_tensor(&thread->cache, -1);
+    adzi_free(t, sizeof *t);
+}
+
+adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
+{
+    if (t->gradient == NULL) {
+        t->gradient = adzi_alloc_zero(sizeof *t->gradient);
+        if (t->gradient == NULL) {
+            return adzi_fail_memory(op, sizeof *t->gradient);
+        }
+    }
+    return t->gradient;
+}
+
+bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t)
+{
+    if (t == NULL) {
+        adzi_error_null(op, argument);
+        return false;
+    }
+    if (t->alive != ADZI_ALIVE) {
+        adzi_error(op, ADZ_ERR_OWNERSHIP,
+            "%s is a stale pointer: its scope was closed or it was released; adz_keep it or hand "
+            "it "
+            "out with adz_scope_return",
+            argument);
+        return false;
+    }
+    if (adzi_is_none(t)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "%s is not optional: ADZ_NONE was given", argument);
+        return false;
+    }
+    return true;
+}
+
+bool adzi_is_contiguous(const adz_tensor *t)
+{
+    int64_t stride = 1;
+    for (int i = t->rank - 1; i >= 0; --i) {
+        if (t->sizes[i] != 1) {
+            if (t->strides[i] != stride && t->numel != 0) {
+                return false;
+            }
+            stride *= t->sizes[i];
+        }
+    }
+    return true;
+}
+
+bool adzi_is_dense(const adz_tensor *t)
+{
+    for (int i = 0; i < t->rank; ++i) {
+        if (t->sizes[i] > 1 && t->strides[i] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+int adz_tensor_rank(const adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_rank", "t", t) ? t->rank : -1;
+}
+
+adz_shape adz_tensor_shape(const adz_tensor *t)
+{
+    if (!adzi_check_tensor("adz_tensor_shape", "t", t)) {
+        return adz_shape_of(-1, NULL);
+    }
+    return adz_shape_of(t->rank, t->sizes);
+}
+
+int64_t adz_tensor_size(const adz_tensor *t, int dim)
+{
+    if (!adzi_check_tensor("adz_tensor_size", "t", t)) {
+        return -1;
+    }
+    if (dim < -t->rank || dim >= t->rank) {
+        adzi_error(
+            "adz_tensor_size", ADZ_ERR_DIM, "x%s has no dimension %d", adzi_text_shape(t), dim);
+        return -1;
+    }
+    return t->sizes[dim < 0 ? dim + t->rank : dim];
+}
+
+int64_t adz_tensor_stride(const adz_tensor *t, int dim)
+{
+    if (!adzi_check_tensor("adz_tensor_stride", "t", t)) {
+        return -1;
+    }
+    if (dim < -t->rank || dim >= t->rank) {
+        adzi_error(
+            "adz_tensor_stride", ADZ_ERR_DIM, "x%s has no dimension %d", adzi_text_shape(t), dim);
+        return -1;
+    }
+    return t->strides[dim < 0 ? dim + t->rank : dim];
+}
+
+int64_t adz_tensor_numel(const adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_numel", "t", t) ? t->numel : -1;
+}
+
+adz_dtype adz_tensor_dtype(const adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_dtype", "t", t) ? (adz_dtype)t->dtype : ADZ_F32;
+}
+
+bool adz_tensor_is_contiguous(const adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_is_contiguous", "t", t) && adzi_is_contiguous(t);
+}
+
+void *adz_tensor_data(adz_tensor *t)
+{
+    return adzi_check_tensor("adz_tensor_data", "t", t) ? t->data : NULL;
+}
+
+static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
+{
+    if (!adzi_check_tensor(op, "t", t)) {
+        return NULL;
+    }
+    if (t->dtype != dtype) {
+        return adzi_fail(op, ADZ_ERR_DTYPE, "x%s is %s; convert it with adz_to(x, ...) first",
+            adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
+    }
+    return t->data;
+}
+
+float *adz_tensor_data_f32(adz_tensor *t)
+{
+    return typed_data("adz_tensor_data_f32", t, ADZ_F32);
+}
+
+double *adz_tensor_data_f64(adz_tensor *t)
+{
+    return typed_data("adz_tensor_data_f64", t, ADZ_F64);
+}
+
+int64_t *adz_tensor_data_i64(adz_tensor *t)
+{
+    return typed_data("adz_tensor_data_i64", t, ADZ_I64);
+}
+
+void adz_tensor_touch(adz_tensor *t)
+{
+    if (adzi_check_tensor("adz_tensor_touch", "t", t)) {
+        ++t->storage->version;
+        t->storage->writer = "adz_tensor_touch";
+    }
+}

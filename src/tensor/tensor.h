@@ -1,0 +1,149 @@
+/* Storage and tensor headers. */
+#ifndef ADZI_TENSOR_TENSOR_H
+#define ADZI_TENSOR_TENSOR_H
+
+#include <stdatomic.h>
+
+#include "adze/tensor.h"
+#include "tensor/error.h"
+#include "tensor/thread.h"
+
+struct adzi_node;
+
+/** Bytes that tensors share. Small and large alike lie right behind their header. */
+typedef struct adzi_storage {
+    atomic_int refs;
+    uint32_t version; /* rises with every in-place change */
+    uint32_t history; /* rises with every in-place change that the tape recorded */
+    size_t bytes;
+    void *data;
+    const char *writer;                      /* the operator that changed it last, for messages */
+    void (*deleter)(void *data, void *user); /* the caller's memory only */
+    void *user;
+} adzi_storage;
+
+_Static_assert(sizeof(adzi_storage) <= ADZI_ALIGNMENT, "data follows the header at one boundary");
+
+/** What only tensors that take part in gradients have. */
+typedef struct adzi_gradient {
+    adz_tensor *grad;            /* plain, owned; NULL when there is none */
+    struct adzi_leaf_slot *slot; /* the running backward's; NULL outside */
+    struct adzi_hook_list *hooks;
+} adzi_gradient;
+
+enum { ADZI_ALIVE = 0x5a, ADZI_DEAD = 0xd5 };
+
+struct adz_tensor {
+    atomic_int refs;  /* all owners: scopes, callers, modules, the graph */
+    atomic_int keeps; /* of these, what callers took with adz_keep */
+    uint8_t alive;
+    uint8_t dtype;
+    uint8_t rank;
+    bool requires_grad; /* a leaf's wish; results follow their node */
+    bool is_view;       /* shares storage with the tensor it was made from */
+    bool retains_grad;
+    uint32_t history; /* the storage's history when this tensor's node was set */
+    uint32_t result;  /* which result of node it is */
+    adzi_storage *storage;
+    char *data; /* the first element */
+    int64_t numel;
+    struct adzi_node *node; /* what computed it; NULL for leaves */
+    adzi_gradient *gradient;
+    int64_t sizes[ADZ_MAX_RANK];
+    int64_t strides[ADZ_MAX_RANK]; /* in elements */
+    const char *file;              /* where it was made, under ADZ_SITES */
+    int line;
+};
+
+/** The shared object behind ADZ_NONE. */
+extern adz_tensor adzi_none;
+
+static inline bool adzi_is_none(const adz_tensor *t)
+{
+    return t == &adzi_none;
+}
+
+static inline size_t adzi_item_size(const adz_tensor *t)
+{
+    static const uint8_t sizes[] = { 4, 8, 4, 8, 1, 1, 2, 2 };
+    return sizes[t->dtype];
+}
+
+static inline bool adzi_is_float(adz_dtype dtype)
+{
+    return dtype == ADZ_F32 || dtype == ADZ_F64;
+}
+
+static inline bool adzi_requires_grad(const adz_tensor *t)
+{
+    return t->node != NULL || t->requires_grad;
+}
+
+static inline adz_tensor *adzi_retain(adz_tensor *t)
+{
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+
+void adzi_tensor_destroy(adz_tensor *t);
+
+/** Ends one reference; the last one frees. NULL and ADZ_NONE are left alone. */
+static inline void adzi_drop(adz_tensor *t)
+{
+    if (t == NULL || adzi_is_none(t)) {
+        return;
+    }
+    /* The last owner needs no read-modify-write: nobody else can take a reference now. */
+    if (atomic_load_explicit(&t->refs, memory_order_acquire) == 1 ||
+        atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1) {
+        adzi_tensor_destroy(t);
+    }
+}
+
+/** Whether nobody but the one reference at hand sees these bytes. */
+static inline bool adzi_is_exclusive(const adz_tensor *t)
+{
+    return atomic_load_explicit(&t->refs, memory_order_acquire) == 1 &&
+           atomic_load_explicit(&t->storage->refs, memory_order_acquire) == 1;
+}
+
+/**
+ * Sizes and element count of a new contiguous tensor, checked: fails with ADZ_ERR_SHAPE on a
+ * negative size, a rank above 8 or a byte count that does not fit.
+ */
+adz_status adzi_check_sizes(
+    const char *op, int rank, const int64_t *sizes, adz_dtype dtype, int64_t *numel);
+
+/**
+ * A new contiguous tensor with one reference, the caller's; contents undefined. Sizes have been
+ * checked or come from existing tensors. NULL with the error recorded under `op`.
+ */
+adz_tensor *adzi_tensor_new(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
+
+/** A new header over storage of `base`, one reference, the caller's. `data` lies inside it. */
+adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
+    const int64_t *sizes, const int64_t *strides, char *data);
+
+/** A new header over a storage that it takes a reference of. */
+adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
+    adz_dtype dtype, int rank, const int64_t *sizes);
+
+void adzi_storage_release(adzi_storage *storage);
+
+bool adzi_is_contiguous(const adz_tensor *t);
+
+/** Whether every element has an address of its own (no stride 0 over a size above 1). */
+bool adzi_is_dense(const adz_tensor *t);
+
+/** The gradient part of a tensor, made when absent; NULL when memory was refused. */
+adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t);
+
+/* Implemented by src/autograd: what a dying tensor owes the graph. */
+void adzi_node_release(adzi_thread *thread, struct adzi_node *node);
+void adzi_gradient_free(adz_tensor *t);
+
+/** Fails when `t` is NULL or a stale pointer; names the argument. */
+bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t);
+
+#endif
