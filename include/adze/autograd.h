@@ -74,7 +74,11 @@ ADZ_API adz_status adz_retain_grad(adz_tensor *t);
  */
 ADZ_API bool adz_set_grad_enabled(bool on);
 
-/** Whether this thread records. True at a thread's start. */
+/**
+ * Whether this thread records.
+ *
+ * @return true at a thread's start
+ */
 ADZ_API bool adz_is_grad_enabled(void);
 
 /**
@@ -201,7 +205,11 @@ ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);
  */
 ADZ_API bool adz_set_detect_anomaly(bool on);
 
-/** Whether anomaly mode is on for this thread. */
+/**
+ * Whether anomaly mode is on for this thread.
+ *
+ * @return false at a thread's start
+ */
 ADZ_API bool adz_is_anomaly_enabled(void);
 
 /**
