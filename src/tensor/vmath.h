@@ -91,6 +91,20 @@ static inline double adzi_sign_of_f64(double magnitude, double sign)
                               (adzi_bits_f64(sign) & 0x8000000000000000u));
 }
 
+/* min(x, limit) for x >= 0, as integers, which order such floats the same way; NaN becomes limit.
+ * A choice between floats would do, but where several stand in a row, gcc threads their branches
+ * into copies of what follows and merges them lane by lane. */
+static inline float adzi_at_most_f32(float x, float limit)
+{
+    int32_t bits = (int32_t)adzi_bits_f32(x), limit_bits = (int32_t)adzi_bits_f32(limit);
+    return adzi_from_bits_f32((uint32_t)(bits < limit_bits ? bits : limit_bits));
+}
+
+static inline double adzi_at_most_f64(double x, double limit)
+{
+    return x < limit ? x : limit; /* SSE2 and AVX2 have no 64-bit integer minimum */
+}
+
 #include "tensor/vmath_f32.h"
 #include "tensor/vmath_f64.h"
 

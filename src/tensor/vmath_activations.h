@@ -18,46 +18,36 @@ static inline T VM(silu_derivative)(T x)
 static inline T VM(softplus)(T x)
 {
     T positive = x > (T)0 ? x : (T)0;
-    return positive + VM(log1p)(VM(exp)(-VM(abs)(x)));
+    return positive + VM(log1p_unit)(VM(exp_nonpositive)(-VM(abs)(x)));
 }
 
 /** log(sigmoid(x)) = -softplus(-x) */
 static inline T VM(logsigmoid)(T x)
 {
     T negative = x < (T)0 ? x : (T)0;
-    return negative - VM(log1p)(VM(exp)(-VM(abs)(x)));
+    return negative - VM(log1p_unit)(VM(exp_nonpositive)(-VM(abs)(x)));
 }
 
-/** x Phi(x), Phi the normal distribution function: PyTorch's gelu with approximate "none" */
-static inline T VM(gelu)(T x)
-{
-    return (T)0.5 * x * ((T)1 + VM(erf)(x * (T)0.7071067811865475244));
-}
-
-/** d/dx gelu(x) = Phi(x) + x phi(x) */
-static inline T VM(gelu_derivative)(T x)
-{
-    T cdf = (T)0.5 * ((T)1 + VM(erf)(x * (T)0.7071067811865475244));
-    T pdf = (T)0.39894228040143267794 * VM(exp)((T)-0.5 * x * x);
-    return cdf + x * pdf;
-}
-
-/** x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): approximate "tanh" */
+/** x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3): PyTorch's gelu with approximate "tanh";
+ * computed as x sigmoid(2u), which is the same */
 static inline T VM(gelu_tanh)(T x)
 {
-    T inner = (T)0.79788456080286535588 * (x + (T)0.044715 * x * x * x);
-    return (T)0.5 * x * ((T)1 + VM(tanh)(inner));
+    T twice = (T)1.5957691216057307118 * x * ((T)1 + (T)0.044715 * x * x);
+    return x / ((T)1 + VM(exp)(-twice));
 }
 
-/** The derivative of gelu_tanh. Beyond 20 it is constant, and x is held there so that the cube
- * cannot overflow against a vanished factor. */
+/** The derivative of gelu_tanh, s + 2 x u' s (1 - s) with s = sigmoid(2u); s (1 - s) is
+ * e / (1 + e)^2 with e = e^-|2u|, which does not cancel. Beyond 40 all is constant, and x is held
+ * there so that the cube cannot overflow against a vanished factor. */
 static inline T VM(gelu_tanh_derivative)(T x)
 {
-    T held = x > (T)20 ? (T)20 : x;
-    held = held < (T)-20 ? (T)-20 : held;
+    T held = x > (T)40 ? (T)40 : x;
+    held = held < (T)-40 ? (T)-40 : held;
     T square = held * held;
-    T inner = (T)0.79788456080286535588 * held * ((T)1 + (T)0.044715 * square);
-    T slope = (T)0.79788456080286535588 * ((T)1 + (T)0.134145 * square);
-    T t = VM(tanh)(inner);
-    return (T)0.5 * ((T)1 + t) + (T)0.5 * held * ((T)1 - t * t) * slope;
+    T twice = (T)1.5957691216057307118 * held * ((T)1 + (T)0.044715 * square);
+    T slope = (T)1.5957691216057307118 * ((T)1 + (T)0.134145 * square);
+    T e = VM(exp_nonpositive)(-VM(abs)(twice));
+    T s = (T)1 / ((T)1 + e);
+    T below = e * s; /* 1 - s */
+    return (twice < (T)0 ? below : s) + held * slope * s * below;
 }

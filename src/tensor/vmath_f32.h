@@ -39,10 +39,21 @@ static inline float adzi_exp_f32(float x)
     x = x < -104.0f ? -104.0f : x;
     uint32_t n;
     float y = 1.0f + adzi_exp_reduce_f32(x, &n);
-    /* Scaled in two steps, the first of which is exact: 2^128 and 2^-149 are no normal floats. */
-    float last = x < 0.0f ? 0x1p-32f : 0x1p32f;
-    uint32_t first = (n << 23) + (0x7f000000u - adzi_bits_f32(last));
-    return y * adzi_from_bits_f32(first) * last;
+    /* Scaled in two steps, the first of which is exact: 2^128 and 2^-149 are no normal floats. The
+     * last step is 2^32 or, for negative x, 2^-32; picked by bits, because gcc turns a second
+     * choice on the same value into two copies of all that follows. */
+    uint32_t last = 0x4f800000u - ((adzi_bits_f32(x) >> 2) & 0x20000000u);
+    uint32_t first = (n << 23) + (0x7f000000u - last);
+    return y * adzi_from_bits_f32(first) * adzi_from_bits_f32(last);
+}
+
+/* exp for x <= 0 */
+static inline float adzi_exp_nonpositive_f32(float x)
+{
+    x = x < -104.0f ? -104.0f : x;
+    uint32_t n;
+    float y = 1.0f + adzi_exp_reduce_f32(x, &n);
+    return y * adzi_power_of_two_f32(n, 32) * 0x1p-32f;
 }
 
 /* exp for arguments within [-87, 87], where no scaling step can leave the normal range. */
@@ -128,6 +139,16 @@ static inline float adzi_log1p_f32(float x)
     return adzi_abs_f32(x) < 0x1p-25f ? x : y;
 }
 
+/* log1p for x in [0, 1] */
+static inline float adzi_log1p_unit_f32(float x)
+{
+    float u = 1.0f + x;
+    float c = x - (u - 1.0f);
+    uint32_t upper = adzi_bits_f32(u) >= 0x3faaaaabu; /* is k 1 or 0 */
+    float scale = adzi_from_bits_f32(0x3f800000u - (upper << 23));
+    return adzi_log_join_f32((float)(int32_t)upper, u * scale - 1.0f, c * scale);
+}
+
 static inline float adzi_tanh_f32(float x)
 {
     float a = adzi_abs_f32(x);
@@ -138,9 +159,9 @@ static inline float adzi_tanh_f32(float x)
     p = ADZI_FMA_F32(p, z, 0.133319363f);
     p = ADZI_FMA_F32(p, z, -0.333332986f);
     float small = ADZI_FMA_F32(a * z, p, a);
-    float held = a > 10.0f ? 10.0f : a; /* tanh is 1 from 9.01 on */
+    float held = adzi_at_most_f32(a, 10.0f); /* tanh is 1 from 9.01 on */
     float large = 1.0f - 2.0f / (adzi_exp_inner_f32(2.0f * held) + 1.0f);
-    return adzi_sign_of_f32(a < 0.6f ? small : large, x);
+    return adzi_sign_of_f32(a >= 0.6f ? large : small, x);
 }
 
 /* e / (1 + e) or 1 / (1 + e), e = e^-|x|: exact where e is denormal, no overflow. e and the sum
@@ -176,7 +197,7 @@ static inline float adzi_erf_f32(float x)
     p = ADZI_FMA_F32(p, z, 0.128379166f);
     float small = ADZI_FMA_F32(a, p, a);
     /* 1 - e^-q, where q approximates -log(erfc a); erf is 1 from 3.92 on */
-    float held = a > 3.95f ? 3.95f : a;
+    float held = adzi_at_most_f32(a, 3.95f);
     float q = -0.000194938795f;
     q = ADZI_FMA_F32(q, held, 0.00303363148f);
     q = ADZI_FMA_F32(q, held, -0.0221895874f);
@@ -185,7 +206,59 @@ static inline float adzi_erf_f32(float x)
     q = ADZI_FMA_F32(q, held, 1.12762725f);
     q = ADZI_FMA_F32(q, held, 0.000207041638f);
     float large = 1.0f - adzi_exp_inner_f32(-q);
-    return adzi_sign_of_f32(a < 0.92f ? small : large, x);
+    return adzi_sign_of_f32(a >= 0.92f ? large : small, x);
+}
+
+/* 2^-p for p >= 0, or 0 where that is no normal float */
+static inline float adzi_exp2_minus_f32(float p)
+{
+    p = adzi_at_most_f32(p, 127.0f); /* the exponent 127 makes the bits of 0 */
+    float z = ADZI_ROUND_F32 - p;
+    float r = (ADZI_ROUND_F32 - z) - p;
+    float q = 0.000153458051f;
+    q = ADZI_FMA_F32(q, r, 0.00133999577f);
+    q = ADZI_FMA_F32(q, r, 0.00961848907f);
+    q = ADZI_FMA_F32(q, r, 0.0555032864f);
+    q = ADZI_FMA_F32(q, r, 0.240226462f);
+    q = ADZI_FMA_F32(q, r, 0.693147182f);
+    q = ADZI_FMA_F32(q, r, 1.0f);
+    return q * adzi_power_of_two_f32(adzi_bits_f32(z), 0);
+}
+
+/* Phi(-t) for t in [0, 14], Phi the normal distribution function: 2^-(c t^2 + s(t)), c = log2(e)/2,
+ * where s grows like a logarithm and hardly matters beyond 5.5. The error, within 2^-24 / (1 + t),
+ * is far under what activations need; erf, with its relative bound, costs half as much again. */
+static inline float adzi_normal_tail_f32(float t)
+{
+    float held = adzi_at_most_f32(t, 5.5f);
+    float s = 1.70083467e-6f;
+    s = ADZI_FMA_F32(s, held, -2.63431975e-5f);
+    s = ADZI_FMA_F32(s, held, 0.000126943763f);
+    s = ADZI_FMA_F32(s, held, 0.000273322279f);
+    s = ADZI_FMA_F32(s, held, -0.00723270979f);
+    s = ADZI_FMA_F32(s, held, 0.0526073985f);
+    s = ADZI_FMA_F32(s, held, -0.262174457f);
+    s = ADZI_FMA_F32(s, held, 1.15110946f);
+    s = ADZI_FMA_F32(s, held, 0.999999881f);
+    return adzi_exp2_minus_f32(ADZI_FMA_F32(t * t, 0.721347520f, s));
+}
+
+/** x Phi(x): PyTorch's gelu with approximate "none"; as max(x, 0) - |x| Phi(-|x|) */
+static inline float adzi_gelu_f32(float x)
+{
+    float t = adzi_at_most_f32(adzi_abs_f32(x), 14.0f);
+    return (x < 0.0f ? 0.0f : x) - t * adzi_normal_tail_f32(t);
+}
+
+/** Phi(x) + x phi(x); for x > 0 it is 1 - the value at -x */
+static inline float adzi_gelu_derivative_f32(float x)
+{
+    float t = adzi_at_most_f32(adzi_abs_f32(x), 14.0f);
+    const float log2_sqrt_2_pi = 1.32574806f;
+    float density = adzi_exp2_minus_f32(ADZI_FMA_F32(t * t, 0.721347520f, log2_sqrt_2_pi));
+    float below = adzi_normal_tail_f32(t) - t * density;
+    float y = x > 0.0f ? 1.0f - below : below;
+    return x != x ? x : y;
 }
 
 /* Libm's: a branch-free reduction for any argument costs more than these calls. */

@@ -39,9 +39,18 @@ static inline double adzi_exp_f64(double x)
     x = x < -746.0 ? -746.0 : x;
     uint64_t n;
     double y = 1.0 + adzi_exp_reduce_f64(x, &n);
-    double last = x < 0.0 ? 0x1p-256 : 0x1p256;
-    uint64_t first = (n << 52) + (0x7fe0000000000000u - adzi_bits_f64(last));
-    return y * adzi_from_bits_f64(first) * last;
+    uint64_t last = 0x4ff0000000000000u - ((adzi_bits_f64(x) >> 2) & 0x2000000000000000u);
+    uint64_t first = (n << 52) + (0x7fe0000000000000u - last);
+    return y * adzi_from_bits_f64(first) * adzi_from_bits_f64(last);
+}
+
+/* exp for x <= 0 */
+static inline double adzi_exp_nonpositive_f64(double x)
+{
+    x = x < -746.0 ? -746.0 : x;
+    uint64_t n;
+    double y = 1.0 + adzi_exp_reduce_f64(x, &n);
+    return y * adzi_power_of_two_f64(n, 256) * 0x1p-256;
 }
 
 /* exp for arguments within [-708, 708], where no scaling step can leave the normal range. */
@@ -103,9 +112,9 @@ static inline double adzi_tanh_f64(double x)
     p = ADZI_FMA_F64(p, z, 0.133333333333256);
     p = ADZI_FMA_F64(p, z, -0.33333333333333293);
     double small = ADZI_FMA_F64(a * z, p, a);
-    double held = a > 20.0 ? 20.0 : a; /* tanh is 1 from 19.1 on */
+    double held = adzi_at_most_f64(a, 20.0); /* tanh is 1 from 19.1 on */
     double large = 1.0 - 2.0 / (adzi_exp_inner_f64(2.0 * held) + 1.0);
-    return adzi_sign_of_f64(a < 0.55 ? small : large, x);
+    return adzi_sign_of_f64(a >= 0.55 ? large : small, x);
 }
 
 /* e / (1 + e) or 1 / (1 + e), e = e^-|x|: exact where e is denormal, no overflow. e and the sum
@@ -133,6 +142,12 @@ static inline double adzi_log1p_f64(double x)
     return log1p(x);
 }
 
+/* log1p for x in [0, 1] */
+static inline double adzi_log1p_unit_f64(double x)
+{
+    return log1p(x);
+}
+
 static inline double adzi_expm1_f64(double x)
 {
     return expm1(x);
@@ -141,6 +156,20 @@ static inline double adzi_expm1_f64(double x)
 static inline double adzi_erf_f64(double x)
 {
     return erf(x);
+}
+
+/** x Phi(x), Phi the normal distribution function: PyTorch's gelu with approximate "none" */
+static inline double adzi_gelu_f64(double x)
+{
+    return 0.5 * x * (1.0 + erf(x * 0.7071067811865475244));
+}
+
+/** Phi(x) + x phi(x) */
+static inline double adzi_gelu_derivative_f64(double x)
+{
+    double distribution = 0.5 * (1.0 + erf(x * 0.7071067811865475244));
+    double density = 0.39894228040143267794 * adzi_exp_nonpositive_f64(-0.5 * x * x);
+    return distribution + x * density;
 }
 
 static inline double adzi_sin_f64(double x)

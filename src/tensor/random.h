@@ -1,0 +1,114 @@
+/* Random draws as kernels over counters (philox.h).
+ *
+ * Element i of a draw depends on (seed, offset, i) only: not on how the work was cut, the number
+ * of threads or the instruction set, whose results agree bit for bit. A generator is its seed and
+ * the offset of the next unused counter; a draw of n elements moves it on by
+ * adzi_philox_counters(n, kind).
+ *
+ * Counters are taken in groups of sixteen. A group gives 64 elements where one takes a 32-bit word
+ * and 32 where one takes two: element i is made from group i / 64 (or i / 32).
+ */
+#ifndef ADZI_TENSOR_RANDOM_H
+#define ADZI_TENSOR_RANDOM_H
+
+#include <stdint.h>
+
+#include "tensor/isa.h"
+#include "tensor/philox.h"
+
+/* How many 32-bit words an element of the draw takes. */
+typedef enum adzi_draw {
+    ADZI_DRAW_WORD = 1,  /* f32 uniform and normal; Bernoulli and dropout of every dtype */
+    ADZI_DRAW_DOUBLE = 2 /* f64 uniform and normal; integers of every dtype */
+} adzi_draw;
+
+enum {
+    ADZI_GROUP_WORDS = 4 * ADZI_PHILOX_GROUP,   /* elements of a group at one word each */
+    ADZI_GROUP_DOUBLES = 2 * ADZI_PHILOX_GROUP, /* elements of a group at two words each */
+};
+
+/** Counters that a draw of n elements consumes: ceil(n / 64) or ceil(n / 32) groups of sixteen. */
+static inline uint64_t adzi_philox_counters(int64_t n, adzi_draw draw)
+{
+    uint64_t elements = draw == ADZI_DRAW_WORD ? ADZI_GROUP_WORDS : ADZI_GROUP_DOUBLES;
+    return ((uint64_t)n + elements - 1) / elements * ADZI_PHILOX_GROUP;
+}
+
+/** The part of one group that a kernel's [begin, end) asks for, from element i on. */
+typedef struct adzi_group_span {
+    uint64_t counter; /* the group's first */
+    int64_t start;    /* the group's first element */
+    int64_t stop;     /* end of the part */
+} adzi_group_span;
+
+static inline adzi_group_span adzi_group_at(
+    uint64_t offset, int64_t i, int64_t end, int64_t per_group)
+{
+    int64_t group = i / per_group;
+    int64_t start = group * per_group;
+    int64_t stop = end - start < per_group ? end : start + per_group;
+    return (adzi_group_span){ offset + (uint64_t)group * ADZI_PHILOX_GROUP, start, stop };
+}
+
+/** An element is kept when its word is at most `last`, and becomes `value`; where p is under
+ * 2^-33, that is 0. */
+typedef struct adzi_keep_rule {
+    uint32_t last;
+    double value;
+} adzi_keep_rule;
+
+static inline adzi_keep_rule adzi_keep_rule_of(double p, double value)
+{
+    uint64_t kept_words = (uint64_t)(p * 0x1p32 + 0.5);
+    return (
+        adzi_keep_rule){ kept_words ? (uint32_t)(kept_words - 1) : 0, kept_words ? value : 0.0 };
+}
+
+/* The arguments of the kernels; units are elements, `out` is contiguous. */
+
+/** uniform: low + (high - low) u, u in [0, 1) with 24 bits (f32) or 53 (f64); never high, unless
+ * low == high. */
+typedef struct adzi_uniform_args {
+    uint64_t seed, offset;
+    void *out;
+    double low, high;
+} adzi_uniform_args;
+
+/** normal: mean + std z, by Box and Muller from 31 + 32 random bits a pair (f32) or 53 + 64 (f64);
+ * |z| is at most 6.7 (f32) or 8.7 (f64). */
+typedef struct adzi_normal_args {
+    uint64_t seed, offset;
+    void *out;
+    double mean, std;
+} adzi_normal_args;
+
+/** randint: low + floor(range r / 2^64) with r of 64 random bits; the bias is under range / 2^64.
+ * The integer is the same in every dtype that holds it. */
+typedef struct adzi_randint_args {
+    uint64_t seed, offset;
+    void *out;
+    int64_t low;
+    uint64_t range; /* high - low, at least 1 */
+} adzi_randint_args;
+
+/** bernoulli: 1 with probability p (to within 2^-32), else 0. In u8 it writes the mask that
+ * dropout with the same seed, offset and p recomputes. */
+typedef struct adzi_bernoulli_args {
+    uint64_t seed, offset;
+    void *out;
+    double p;
+} adzi_bernoulli_args;
+
+/** dropout: y = x m, m = scale where the element is kept, else 0, so that NaN passes as in
+ * PyTorch. Forward takes x, backward the gradient; y may be x. */
+typedef struct adzi_dropout_args {
+    uint64_t seed, offset;
+    const void *x;
+    void *y;
+    double keep;  /* probability that an element is kept */
+    double scale; /* 1 / keep */
+} adzi_dropout_args;
+
+/* KERNEL_TABLE_FLOAT(uniform), (normal), (dropout); KERNEL_TABLE_ALL(randint), (bernoulli). */
+
+#endif

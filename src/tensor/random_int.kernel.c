@@ -1,0 +1,58 @@
+/* Integers and Bernoulli draws of every dtype; see random.h. */
+#ifndef T
+#include <string.h>
+#include "tensor/random.h"
+
+/* The upper 64 bits of (high 2^32 + low) range, out of products that vector units have. */
+static inline uint64_t multiply_high(uint32_t high, uint32_t low, uint64_t range)
+{
+    uint64_t range_high = range >> 32, range_low = (uint32_t)range;
+    uint64_t middle = high * range_low + ((low * range_low) >> 32);
+    uint64_t rest = low * range_high + (uint32_t)middle;
+    return high * range_high + (middle >> 32) + (rest >> 32);
+}
+
+#define THIS_FILE "tensor/random_int.kernel.c"
+#include "tensor/each_type.h"
+#else
+
+void K(randint)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_randint_args *args = opaque;
+    T *out = args->out;
+    adzi_group_span span;
+    for (int64_t i = begin; i < end; i = span.stop) {
+        span = adzi_group_at(args->offset, i, end, ADZI_GROUP_DOUBLES);
+        uint32_t words[4][ADZI_PHILOX_GROUP];
+        adzi_philox_group(words, args->seed, span.counter);
+        T drawn[ADZI_GROUP_DOUBLES];
+        for (int k = 0; k < ADZI_GROUP_DOUBLES; ++k) {
+            int pair = k / ADZI_PHILOX_GROUP * 2, c = k % ADZI_PHILOX_GROUP;
+            uint64_t above = multiply_high(words[pair][c], words[pair + 1][c], args->range);
+            int64_t value = (int64_t)((uint64_t)args->low + above);
+            drawn[k] = T_IS_BOOL ? (T)(value != 0) : (T)value;
+        }
+        memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
+    }
+}
+
+void K(bernoulli)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_bernoulli_args *args = opaque;
+    T *out = args->out;
+    adzi_keep_rule keep = adzi_keep_rule_of(args->p, 1.0);
+    T one = (T)keep.value;
+    adzi_group_span span;
+    for (int64_t i = begin; i < end; i = span.stop) {
+        span = adzi_group_at(args->offset, i, end, ADZI_GROUP_WORDS);
+        uint32_t words[4][ADZI_PHILOX_GROUP];
+        adzi_philox_group(words, args->seed, span.counter);
+        T drawn[ADZI_GROUP_WORDS];
+        for (int w = 0; w < 4; ++w)
+            for (int c = 0; c < ADZI_PHILOX_GROUP; ++c)
+                drawn[w * ADZI_PHILOX_GROUP + c] = words[w][c] <= keep.last ? one : (T)0;
+        memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
+    }
+}
+
+#endif
