@@ -29,6 +29,20 @@ extern "C" {
  */
 ADZ_API adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator);
 
+/**
+ * Dropout with a mask that the caller has drawn: to replay one, or to drop whole rows.
+ *
+ *     y = x mask / keep
+ *
+ * @param x     any shape, f32 or f64
+ * @param mask  broadcasts with x; bool, or numbers that are 0 or 1
+ * @param keep  probability with which the mask keeps an element, in (0, 1]
+ * @return      y, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad        x (and a float mask that wants one), to any order; saves mask
+ */
+ADZ_API adz_tensor *adz_dropout_mask(adz_tensor *x, adz_tensor *mask, double keep);
+
 #ifdef __cplusplus
 }
 #endif

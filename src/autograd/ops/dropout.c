@@ -1,0 +1,73 @@
+#include "autograd/op.h"
+
+#include "tensor/random.h"
+#include "tensor/random_generator.h"
+
+KERNEL_TABLE_FLOAT(dropout);
+
+/* All that a mask is made of: element i is kept or not by (seed, offset, i) alone. */
+typedef struct {
+    adz_generator_state state;
+    double keep;
+} dropout_attr;
+
+static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr);
+
+/* dx = dy under the same mask, drawn again; y is linear in x, so this is the operator itself. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = apply(dy[0], adzi_attr(node, dropout_attr));
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_dropout = { .name = "dropout", .backward = backward };
+
+static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    adz_tensor *xs = adzi_compact("dropout", x); /* the mask counts elements in order */
+    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, attr, sizeof *attr)) {
+        return NULL;
+    }
+    adzi_dropout_args args = { .seed = attr->state.seed,
+        .offset = attr->state.offset,
+        .x = xs->data,
+        .y = y->data,
+        .keep = attr->keep,
+        .scale = attr->keep > 0 ? 1 / attr->keep : 0 };
+    adzi_launch(KERNEL_FOR(dropout, x->dtype), &args, y->numel, ADZI_POINTWISE_GRAIN);
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    if (!(p >= 0 && p <= 1)) {
+        return adzi_fail("dropout", ADZ_ERR_ARGUMENT, "p is %s, but a probability lies in [0, 1]",
+            adzi_text_number(p));
+    }
+    if (!training || p == 0) {
+        return x;
+    }
+    dropout_attr attr = { { 0, 0 }, 1 - p };
+    bool draws = p < 1;
+    if (draws) {
+        generator = adzi_generator_or_default(generator);
+        if (generator == NULL) {
+            return NULL;
+        }
+        attr.state = generator->state;
+    }
+    adz_tensor *y = apply(x, &attr);
+    if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
+        adzi_generator_take(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
+    }
+    return y;
+}
