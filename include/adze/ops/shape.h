@@ -48,6 +48,70 @@ ADZ_API adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape);
  */
 ADZ_API adz_tensor *adz_expand(adz_tensor *x, adz_shape shape);
 
+/**
+ * Reorders all dimensions.
+ *
+ * @param x     any shape and dtype
+ * @param dims  each dimension of x once; dimension i of the result is dims[i] of x
+ * @return      a view, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad        x, to any order; saves nothing
+ * @see         torch.permute
+ */
+ADZ_API adz_tensor *adz_permute(adz_tensor *x, adz_dims dims);
+
+/**
+ * Adds a dimension of size 1.
+ *
+ * @param x    rank 0 to 7, any dtype
+ * @param dim  where it will stand: 0 .. rank, or -rank-1 .. -1 counted from the last
+ * @return     a view, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad       x, to any order; saves nothing
+ * @see        torch.unsqueeze
+ */
+ADZ_API adz_tensor *adz_unsqueeze(adz_tensor *x, int dim);
+
+/**
+ * Removes a dimension if its size is 1.
+ *
+ * @param x    any shape and dtype
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     a view, or x itself when the size is not 1; borrowed from the scope; or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad       x, to any order; saves nothing
+ * @see        torch.squeeze
+ */
+ADZ_API adz_tensor *adz_squeeze(adz_tensor *x, int dim);
+
+/**
+ * Removes every dimension of size 1.
+ *
+ * @param x  any shape and dtype
+ * @return   a view, or x itself when there is none; borrowed from the scope; or NULL
+ * @errors   ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves nothing
+ * @see      torch.squeeze
+ */
+ADZ_API adz_tensor *adz_squeeze_all(adz_tensor *x);
+
+/**
+ * Every step-th element of one dimension, from start up to but not including end.
+ *
+ * Bounds follow Python: negative ones count from the end, and all are clamped to the size.
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param start  first element
+ * @param end    bound, not included; INT64_MAX for all the rest
+ * @param step   1 or more
+ * @return       a view, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          x[start:end:step] in PyTorch
+ */
+ADZ_API adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,351 @@
+/* Gradients against central differences, element by element. */
+#include <math.h>
+#include <string.h>
+
+#include "autograd/op.h"
+
+enum { MAX_OUTPUTS = 16 };
+
+typedef struct {
+    const char *op;
+    const adz_gradcheck_function *function;
+    adz_tensor *const *inputs;
+    size_t n;
+    adz_gradcheck_options options;
+    adz_gradcheck_report report;
+} check;
+
+void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size)
+{
+    adz_gradcheck_options all = ADZ_GRADCHECK_OPTIONS;
+    all.size = size < sizeof all ? size : sizeof all;
+    memcpy(options, &all, all.size);
+}
+
+static bool is_checked(const adz_tensor *t)
+{
+    return !adzi_is_none(t) && t->dtype == ADZ_F64 && adzi_requires_grad(t);
+}
+
+static int call(const check *c, adz_tensor **outputs)
+{
+    int count = c->function->call(c->inputs, c->n, outputs, c->function->user);
+    if (count > MAX_OUTPUTS) {
+        adzi_error(c->op, ADZ_ERR_ARGUMENT, "the function gave %d outputs; at most %d are checked",
+            count, MAX_OUTPUTS);
+        return 0;
+    }
+    if (count <= 0) {
+        adzi_status(NULL);
+    }
+    return count;
+}
+
+/* Reads all elements of output k after moving one element of an input. */
+static bool sample_outputs(const check *c, double *element, double value, double **values)
+{
+    adz_scope *scope = adz_scope_open();
+    double before = *element;
+    adz_tensor *outputs[MAX_OUTPUTS] = { NULL };
+    *element = value;
+    bool recording = adz_set_grad_enabled(false);
+    int count = scope != NULL ? call(c, outputs) : 0;
+    adz_set_grad_enabled(recording);
+    *element = before;
+    for (int k = 0; k < count; ++k) {
+        if (values[k] == NULL) {
+            continue;
+        }
+        adz_tensor *flat = adz_contiguous(outputs[k]);
+        if (flat == NULL) {
+            count = 0;
+            break;
+        }
+        memcpy(values[k], flat->data, (size_t)flat->numel * sizeof(double));
+    }
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return count > 0;
+}
+
+static void compare(check *c, double analytic, double numeric, size_t input, int64_t index,
+    size_t output, int64_t output_index)
+{
+    adz_gradcheck_report *r = &c->report;
+    double error = fabs(analytic - numeric);
+    double excess = error - (c->options.atol + c->options.rtol * fabs(numeric));
+    double worst = r->elements == 0
+                       ? -INFINITY
+                       : r->error - (c->options.atol + c->options.rtol * fabs(r->numeric));
+    ++r->elements;
+    r->nonzero += analytic != 0 ? 1 : 0;
+    if (excess > worst || isnan(excess)) {
+        r->input = input;
+        r->index = index;
+        r->output = output;
+        r->output_index = output_index;
+        r->analytic = analytic;
+        r->numeric = numeric;
+        r->error = isnan(error) ? INFINITY : error;
+    }
+}
+
+/* What one input's check works with: for each output, its values up and down and the analytic
+ * Jacobian, [numel of the output, numel of the input]. */
+typedef struct {
+    int count;
+    adz_tensor *outputs[MAX_OUTPUTS];
+    double *up[MAX_OUTPUTS], *down[MAX_OUTPUTS], *jacobian[MAX_OUTPUTS];
+} tables;
+
+static double *table(const check *c, int64_t n)
+{
+    adz_tensor *t = adzi_scratch(c->op, ADZ_F64, 1, &n);
+    return t != NULL ? (double *)(void *)t->data : NULL;
+}
+
+/* Row by row: the gradient of each element of each output. */
+static bool analytic_jacobian(const check *c, size_t i, tables *t)
+{
+    int64_t numel = c->inputs[i]->numel;
+    for (int k = 0; k < t->count; ++k) {
+        adz_tensor *y = t->outputs[k];
+        if (t->jacobian[k] == NULL) {
+            continue;
+        }
+        for (int64_t j = 0; j < y->numel; ++j) {
+            adz_scope *scope = adz_scope_open();
+            adz_tensor *upstream = scope != NULL ? adz_zeros_like(y) : NULL, *gradient = NULL;
+            if (upstream == NULL) {
+                return false;
+            }
+            ((double *)(void *)upstream->data)[j] = 1;
+            adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+            o.retain_graph = o.allow_unused = true;
+            adz_tensor *x = c->inputs[i];
+            bool ok = adz_autograd_grad(&y, &upstream, 1, &x, &gradient, 1, &o) == ADZ_OK;
+            gradient = ok && !adzi_is_none(gradient) ? adz_contiguous(gradient) : gradient;
+            ok = ok && gradient != NULL;
+            for (int64_t e = 0; ok && e < numel; ++e) {
+                t->jacobian[k][j * numel + e] =
+                    adzi_is_none(gradient) ? 0 : ((double *)(void *)gradient->data)[e];
+            }
+            adz_scope_close(scope);
+            if (!ok) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool numeric_jacobian(check *c, size_t i, tables *t)
+{
+    adz_tensor *x = c->inputs[i];
+    double *data = (double *)(void *)x->data, eps = c->options.eps;
+    for (int64_t e = 0; e < x->numel; ++e) {
+        double middle = data[e];
+        if (!sample_outputs(c, &data[e], middle + eps, t->up) ||
+            !sample_outputs(c, &data[e], middle - eps, t->down)) {
+            return false;
+        }
+        for (int k = 0; k < t->count; ++k) {
+            for (int64_t j = 0; t->up[k] != NULL && j < t->outputs[k]->numel; ++j) {
+                double numeric = (t->up[k][j] - t->down[k][j]) / (2 * eps);
+                compare(c, t->jacobian[k][j * x->numel + e], numeric, i, e, (size_t)k, j);
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_input(check *c, size_t i)
+{
+    tables t = { 0 };
+    bool recording = adz_set_grad_enabled(true);
+    t.count = call(c, t.outputs);
+    bool ok = t.count > 0;
+    for (int k = 0; k < t.count && ok; ++k) {
+        adz_tensor *y = t.outputs[k];
+        if (y == NULL || adzi_is_none(y) || y->dtype != ADZ_F64 || !adzi_requires_grad(y)) {
+            continue; /* not differentiable: nothing to compare */
+        }
+        t.up[k] = table(c, y->numel);
+        t.down[k] = table(c, y->numel);
+        t.jacobian[k] = table(c, y->numel * c->inputs[i]->numel);
+        ok = t.up[k] != NULL && t.down[k] != NULL && t.jacobian[k] != NULL;
+    }
+    ok = ok && analytic_jacobian(c, i, &t) && numeric_jacobian(c, i, &t);
+    adz_set_grad_enabled(recording);
+    return ok;
+}
+
+static adz_status check_all(check *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->n; ++i) {
+        if (c->inputs[i] == NULL) {
+            return adzi_error_null(c->op, "input");
+        }
+        if (!is_checked(c->inputs[i])) {
+            continue;
+        }
+        any = true;
+        if (!adzi_is_contiguous(c->inputs[i]) || c->inputs[i]->node != NULL) {
+            return adzi_error(c->op, ADZ_ERR_ARGUMENT,
+                "input %zu%s is not a contiguous leaf; make views inside the function", i,
+                adzi_text_shape(c->inputs[i]));
+        }
+        adz_scope *scope = adz_scope_open();
+        bool ok = scope != NULL && check_input(c, i);
+        if (scope != NULL) {
+            adz_scope_close(scope);
+        }
+        if (!ok) {
+            return adzi_status(NULL);
+        }
+    }
+    if (!any) {
+        return adzi_error(c->op, ADZ_ERR_ARGUMENT,
+            "no input is an f64 leaf that wants a gradient; call adz_requires_grad_ on one");
+    }
+    return ADZ_OK;
+}
+
+static adz_status judge(const check *c)
+{
+    const adz_gradcheck_report *r = &c->report;
+    if (r->elements == 0 || r->error <= c->options.atol + c->options.rtol * fabs(r->numeric)) {
+        return ADZ_OK;
+    }
+    return adzi_error(c->op, ADZ_ERR_NUMERIC,
+        "input %zu, element %lld, against output %zu, element %lld: analytic %s, numeric %s, "
+        "difference %s",
+        r->input, (long long)r->index, r->output, (long long)r->output_index,
+        adzi_text_number(r->analytic), adzi_text_number(r->numeric), adzi_text_number(r->error));
+}
+
+static check begin(const char *op, const adz_gradcheck_function *function,
+    adz_tensor *const *inputs, size_t n, const adz_gradcheck_options *options)
+{
+    check c = { .op = op, .function = function, .inputs = inputs, .n = n,
+        .options = ADZ_GRADCHECK_OPTIONS };
+    if (options != NULL) {
+        size_t size = options->size < sizeof c.options ? options->size : sizeof c.options;
+        memcpy(&c.options, options, size);
+    }
+    return c;
+}
+
+adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
+    size_t n, const adz_gradcheck_options *options, adz_gradcheck_report *report)
+{
+    if (function == NULL || inputs == NULL || n == 0) {
+        return adzi_error_null("gradcheck", function == NULL ? "function" : "inputs");
+    }
+    check c = begin("gradcheck", function, inputs, n, options);
+    adz_status status = check_all(&c);
+    if (report != NULL) {
+        *report = c.report;
+    }
+    return status == ADZ_OK ? judge(&c) : status;
+}
+
+/* ---- second order ------------------------------------------------------------------------------ */
+
+/* The gradients of the checked inputs as a function of those inputs and of the upstream gradients,
+ * which stand behind them in the list. */
+typedef struct {
+    const adz_gradcheck_function *function;
+    size_t n;
+    int n_upstream;
+    int which[MAX_OUTPUTS]; /* the output that upstream gradient u belongs to */
+} gradient_function;
+
+static int call_gradients(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
+{
+    const gradient_function *g = user;
+    (void)n;
+    adz_tensor *forward[MAX_OUTPUTS] = { NULL }, *ys[MAX_OUTPUTS], *xs[MAX_OUTPUTS];
+    bool recording = adz_set_grad_enabled(true);
+    int count = g->function->call(inputs, g->n, forward, g->function->user);
+    size_t n_x = 0;
+    for (int u = 0; u < g->n_upstream && count > 0; ++u) {
+        ys[u] = forward[g->which[u]];
+    }
+    for (size_t i = 0; i < g->n && n_x < MAX_OUTPUTS; ++i) {
+        if (is_checked(inputs[i])) {
+            xs[n_x++] = inputs[i];
+        }
+    }
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = o.allow_unused = true;
+    bool ok = count > 0 && adz_autograd_grad(ys, inputs + g->n, (size_t)g->n_upstream, xs, outputs,
+                               n_x, &o) == ADZ_OK;
+    for (size_t i = 0; ok && i < n_x; ++i) {
+        if (adzi_is_none(outputs[i])) {
+            outputs[i] = adz_zeros_like(xs[i]);
+        }
+    }
+    adz_set_grad_enabled(recording);
+    return ok ? (int)n_x : 0;
+}
+
+static adz_status second_order(check *c, adz_generator *generator)
+{
+    adz_tensor *outputs[MAX_OUTPUTS] = { NULL }, *all[2 * MAX_OUTPUTS];
+    if (c->n > MAX_OUTPUTS) {
+        return adzi_error(c->op, ADZ_ERR_ARGUMENT, "at most %d inputs are checked", MAX_OUTPUTS);
+    }
+    int count = call(c, outputs);
+    gradient_function g = { .function = c->function, .n = c->n };
+    memcpy(all, c->inputs, c->n * sizeof *all);
+    for (int k = 0; k < count; ++k) {
+        adz_tensor *y = outputs[k];
+        if (y == NULL || adzi_is_none(y) || y->dtype != ADZ_F64 || !adzi_requires_grad(y)) {
+            continue;
+        }
+        adz_shape shape = adz_shape_of(y->rank, y->sizes);
+        adz_tensor *upstream =
+            adz_requires_grad_(adz_generator_randn(generator, shape, ADZ_F64), true);
+        if (upstream == NULL) {
+            return adzi_status(NULL);
+        }
+        g.which[g.n_upstream] = k;
+        all[c->n + (size_t)g.n_upstream++] = upstream;
+    }
+    if (count <= 0 || g.n_upstream == 0) {
+        return count <= 0 ? adzi_status(NULL)
+                          : adzi_error(c->op, ADZ_ERR_ARGUMENT, "no output wants a gradient");
+    }
+    adz_gradcheck_function gradients = { call_gradients, &g };
+    check inner = *c;
+    inner.function = &gradients;
+    inner.inputs = all;
+    inner.n = c->n + (size_t)g.n_upstream;
+    adz_status status = check_all(&inner);
+    c->report = inner.report;
+    return status == ADZ_OK ? judge(&inner) : status;
+}
+
+adz_status adz_gradgradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
+    size_t n, const adz_gradcheck_options *options, adz_gradcheck_report *report)
+{
+    if (function == NULL || inputs == NULL || n == 0) {
+        return adzi_error_null("gradgradcheck", function == NULL ? "function" : "inputs");
+    }
+    check c = begin("gradgradcheck", function, inputs, n, options);
+    adz_scope *scope = adz_scope_open();
+    adz_generator *generator = adz_generator_new(c.options.seed);
+    adz_status status = scope != NULL && generator != NULL ? second_order(&c, generator)
+                                                           : adzi_status(NULL);
+    adz_generator_free(&generator);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    if (report != NULL) {
+        *report = c.report;
+    }
+    return status;
+}

@@ -1,0 +1,94 @@
+#include "autograd/op.h"
+
+typedef struct {
+    int dim;
+    int64_t start, end, step; /* resolved: 0 <= start <= end <= size, step >= 1 */
+} slice_attr;
+
+static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at);
+
+/* dx = zeros with dy in the sliced places. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = spread(dy[0], adzi_input_shape(node, 0), adzi_attr(node, slice_attr));
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_slice = { .name = "slice", .backward = backward };
+
+/* The gradient's own operator: its backward is the slice again. */
+static adz_status spread_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const slice_attr *at = adzi_attr(node, slice_attr);
+    dx[0] = adz_slice(dy[0], at->dim, at->start, at->end, at->step);
+    return adzi_status(dx[0]);
+}
+
+static const adzi_op adzi_op_spread = { .name = "slice_backward", .backward = spread_backward };
+
+static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *sizes)
+{
+    for (int i = 0; i < x->rank; ++i) {
+        sizes[i] = x->sizes[i];
+    }
+    sizes[at->dim] = at->end > at->start ? (at->end - at->start + at->step - 1) / at->step : 0;
+    return at->start < x->sizes[at->dim] ? at->start * x->strides[at->dim] : 0;
+}
+
+static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, spread, dy)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)dy->dtype, shape.rank, shape.sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
+        return NULL;
+    }
+    adzi_fill(y, 0);
+    adz_tensor window = *y;
+    int64_t offset = view_of(at, y, window.sizes);
+    window.data += offset * (int64_t)adzi_item_size(y);
+    window.strides[at->dim] *= at->step;
+    window.numel = dy->numel;
+    adzi_copy(&window, dy);
+    return adzi_leave(&call, y);
+}
+
+/* Python's rules: negative bounds count from the end, everything is clamped to the size. */
+static int64_t bound(int64_t at, int64_t size)
+{
+    at = at < 0 ? at + size : at;
+    return at < 0 ? 0 : at > size ? size : at;
+}
+
+adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, slice, x)) {
+        return NULL;
+    }
+    if (x->rank == 0) {
+        return adzi_fail("slice", ADZ_ERR_DIM, "a scalar cannot be sliced");
+    }
+    int d = adzi_dim("slice", x, dim);
+    if (d < 0) {
+        return NULL;
+    }
+    if (step < 1) {
+        return adzi_fail("slice", ADZ_ERR_ARGUMENT, "step is %lld; it must be 1 or more",
+            (long long)step);
+    }
+    int64_t size = x->sizes[d];
+    slice_attr attr = { d, bound(start, size), bound(end, size), step };
+    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+    int64_t offset = view_of(&attr, x, sizes);
+    for (int i = 0; i < x->rank; ++i) {
+        strides[i] = i == d ? x->strides[i] * step : x->strides[i];
+    }
+    adz_tensor *y = adzi_new_view(&call, x, x->rank, sizes, strides, offset);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    return y;
+}
