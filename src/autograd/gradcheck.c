@@ -51,7 +51,6 @@ static bool sample_outputs(const check *c, double *element, double value, double
     bool recording = adz_set_grad_enabled(false);
     int count = scope != NULL ? call(c, outputs) : 0;
     adz_set_grad_enabled(recording);
-    *element = before;
     for (int k = 0; k < count; ++k) {
         if (values[k] == NULL) {
             continue;
@@ -63,6 +62,7 @@ static bool sample_outputs(const check *c, double *element, double value, double
         }
         memcpy(values[k], flat->data, (size_t)flat->numel * sizeof(double));
     }
+    *element = before; /* only now: an output may be the input itself */
     if (scope != NULL) {
         adz_scope_close(scope);
     }
@@ -229,8 +229,9 @@ static adz_status judge(const check *c)
 static check begin(const char *op, const adz_gradcheck_function *function,
     adz_tensor *const *inputs, size_t n, const adz_gradcheck_options *options)
 {
-    check c = { .op = op, .function = function, .inputs = inputs, .n = n,
-        .options = ADZ_GRADCHECK_OPTIONS };
+    check c = {
+        .op = op, .function = function, .inputs = inputs, .n = n, .options = ADZ_GRADCHECK_OPTIONS
+    };
     if (options != NULL) {
         size_t size = options->size < sizeof c.options ? options->size : sizeof c.options;
         memcpy(&c.options, options, size);
@@ -252,7 +253,8 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
     return status == ADZ_OK ? judge(&c) : status;
 }
 
-/* ---- second order ------------------------------------------------------------------------------ */
+/* ---- second order ------------------------------------------------------------------------------
+ */
 
 /* The gradients of the checked inputs as a function of those inputs and of the upstream gradients,
  * which stand behind them in the list. */
@@ -338,8 +340,8 @@ adz_status adz_gradgradcheck(const adz_gradcheck_function *function, adz_tensor 
     check c = begin("gradgradcheck", function, inputs, n, options);
     adz_scope *scope = adz_scope_open();
     adz_generator *generator = adz_generator_new(c.options.seed);
-    adz_status status = scope != NULL && generator != NULL ? second_order(&c, generator)
-                                                           : adzi_status(NULL);
+    adz_status status =
+        scope != NULL && generator != NULL ? second_order(&c, generator) : adzi_status(NULL);
     adz_generator_free(&generator);
     if (scope != NULL) {
         adz_scope_close(scope);

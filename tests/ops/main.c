@@ -1,0 +1,47 @@
+/* test_ops OP...: the sweep over the operators named, or over all. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ops/sweep.h"
+#include "tensor/alloc.h"
+
+static int run(const op_case *c)
+{
+    struct CMUnitTest tests[SWEEP_TESTS + 64];
+    size_t n = sweep_tests(c, tests);
+    for (size_t i = 0; i < c->n_facts && i < 64; ++i) {
+        tests[n++] = c->facts[i];
+    }
+    int64_t live = adzi_live_tensors();
+    int failed = _cmocka_run_group_tests(c->name, tests, n, NULL, NULL);
+    if (failed == 0 && adzi_live_tensors() != live) {
+        fprintf(stderr, "%s: %lld tensors are still alive\n", c->name,
+            (long long)(adzi_live_tensors() - live));
+        failed = 1;
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0, ran = 0;
+    for (int i = 0; i < n_op_cases; ++i) {
+        int named = argc == 1;
+        for (int a = 1; a < argc; ++a) {
+            named = named || strcmp(argv[a], op_cases[i]->name) == 0;
+        }
+        if (named) {
+            failed += run(op_cases[i]);
+            ++ran;
+        }
+    }
+    printf("%d operators: %zu samples, %zu layouts, %zu derivatives, %zu rejects, %zu refused "
+           "requests\n",
+        ran, counts.samples, counts.layouts, counts.derivatives, counts.rejects,
+        counts.failure_points);
+    if (ran == 0) {
+        fprintf(stderr, "no operator of that name\n");
+        return EXIT_FAILURE;
+    }
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,35 @@
+#include "ops/case.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_mse_loss(a->in[0], a->in[1], (adz_reduction)a->p[0]), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    a->p[0] = config_reduction(config);
+    return true;
+}
+
+const op_case mse_loss_case = {
+    .name = "mse_loss",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 4), IN(3, 4) }, .p = { ADZ_REDUCE_MEAN } },
+        { .in = { IN_T(3, 4), IN(3, 4) }, .p = { ADZ_REDUCE_SUM } },
+        { .in = { IN(3, 4), IN_T(3, 4) }, .p = { ADZ_REDUCE_NONE } },
+        { .in = { IN(3, 1), IN(4) }, .p = { ADZ_REDUCE_MEAN } },
+        { .in = { IN(1), IN(1) }, .p = { ADZ_REDUCE_MEAN } },
+        { .in = { IN(0, 3), IN(0, 3) }, .p = { ADZ_REDUCE_SUM } },
+        { .in = { IN(5, 7), IN_CONST(5, 7) }, .p = { ADZ_REDUCE_MEAN } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN(3) }, .p = { ADZ_REDUCE_MEAN }, .status = ADZ_ERR_SHAPE, .says = "[3, 4]" },
+        { .in = { IN(3), IN(3) }, .p = { 7 }, .status = ADZ_ERR_ARGUMENT, .says = "reduction" },
+        { .in = { IN_TYPED(ADZ_I64, 3), IN(3) }, .p = { ADZ_REDUCE_MEAN }, .status = ADZ_ERR_DTYPE },
+    },
+    .broadcasts = true,
+    .vectors = { "mse_loss" },
+    .inputs = { "x", "target" },
+    .config = config,
+};

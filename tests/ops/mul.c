@@ -1,0 +1,74 @@
+#include "ops/case.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_mul(a->in[0], a->in[1]), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    if (config_has(config, "scalar")) {
+        a->in[1] = adz_scalar(config_number(config, "scalar", 0), adz_tensor_dtype(a->in[0]));
+    }
+    if (config_flag(config, "same_tensor", false)) {
+        a->in[1] = a->in[0];
+    }
+    return true;
+}
+
+static void in_place_keeps_the_old_value(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 3, ADZ_F64), true);
+    adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 5, ADZ_F64), true);
+    adz_tensor *y = adz_mul_number(x, 2);
+    assert_non_null(adz_mul_(y, w));
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_float_equal(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 0 }), 10, 0);
+    assert_float_equal(adz_tensor_at(adz_tensor_grad(w), (int64_t[]){ 0 }), 6, 0);
+    adz_scope_close(scope);
+}
+
+static void a_saved_value_changed_in_place_is_named(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 3, ADZ_F64), true);
+    adz_tensor *y = adz_mul_number(x, 2), *z = adz_mul(y, y);
+    assert_non_null(adz_add_(y, x, 1));
+    assert_int_equal(adz_backward(adz_sum(z, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_ERR_VERSION);
+    assert_non_null(strstr(adz_error_message(), "mul"));
+    assert_non_null(strstr(adz_error_message(), "add"));
+    assert_null(adz_tensor_grad(x));
+    adz_error_clear();
+    adz_scope_close(scope);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(in_place_keeps_the_old_value),
+    cmocka_unit_test(a_saved_value_changed_in_place_is_named),
+};
+
+const op_case mul_case = {
+    .name = "mul",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 4), IN(3, 4) } },
+        { .in = { IN_T(3, 4), IN(4) } },
+        { .in = { IN(2, 1, 3), IN(4, 1) } },
+        { .in = { IN_0, IN(2, 2) } },
+        { .in = { IN(3, 0), IN(1, 1) } },
+        { .in = { IN(1), IN(1) } },
+        { .in = { IN(2, 3), IN_CONST(2, 3) } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN(3) }, .status = ADZ_ERR_SHAPE, .says = "broadcast" },
+        { .in = { IN_TYPED(ADZ_BF16, 3), IN(3) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
+    },
+    .broadcasts = true,
+    .vectors = { "mul" },
+    .inputs = { "a", "b" },
+    .config = config,
+    FACTS(facts),
+};
