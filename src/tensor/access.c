@@ -4,6 +4,7 @@
 
 #include "tensor/copy.h"
 #include "tensor/half.h"
+#include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 /* The element at an address, as a double. */
@@ -88,4 +89,132 @@ double adz_tensor_at(const adz_tensor *t, const int64_t *index)
         offset += index[i] * t->strides[i];
     }
     return read_item((adz_dtype)t->dtype, t->data + offset * (int64_t)adzi_item_size(t));
+}
+
+/* ---- whole tensors -----------------------------------------------------------------------------
+ */
+
+/** Walks a tensor's elements in order. */
+typedef struct {
+    int64_t index[ADZ_MAX_RANK], offset;
+} walk;
+
+static void walk_on(walk *w, const adz_tensor *t)
+{
+    for (int d = t->rank - 1; d >= 0; --d) {
+        w->offset += t->strides[d];
+        if (++w->index[d] < t->sizes[d]) {
+            return;
+        }
+        w->offset -= t->strides[d] * t->sizes[d];
+        w->index[d] = 0;
+    }
+}
+
+static const char *at_offset(const adz_tensor *t, int64_t offset)
+{
+    return t->data + offset * (int64_t)adzi_item_size(t);
+}
+
+static bool comparable(const char *op, const adz_tensor *a, const adz_tensor *b)
+{
+    return adzi_check_tensor(op, "a", a) && adzi_check_tensor(op, "b", b) && adzi_same_sizes(a, b);
+}
+
+bool adz_equal(const adz_tensor *a, const adz_tensor *b)
+{
+    if (!comparable("equal", a, b)) {
+        return false;
+    }
+    bool integers =
+        a->dtype == ADZ_I64 && b->dtype == ADZ_I64; /* a double does not hold them all */
+    walk wa = { { 0 }, 0 }, wb = { { 0 }, 0 };
+    for (int64_t i = 0; i < a->numel; ++i, walk_on(&wa, a), walk_on(&wb, b)) {
+        const char *pa = at_offset(a, wa.offset), *pb = at_offset(b, wb.offset);
+        bool same = integers
+                        ? memcmp(pa, pb, sizeof(int64_t)) == 0
+                        : read_item((adz_dtype)a->dtype, pa) == read_item((adz_dtype)b->dtype, pb);
+        if (!same) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adz_allclose(
+    const adz_tensor *a, const adz_tensor *b, double rtol, double atol, bool equal_nan)
+{
+    if (!comparable("allclose", a, b)) {
+        return false;
+    }
+    walk wa = { { 0 }, 0 }, wb = { { 0 }, 0 };
+    for (int64_t i = 0; i < a->numel; ++i, walk_on(&wa, a), walk_on(&wb, b)) {
+        double x = read_item((adz_dtype)a->dtype, at_offset(a, wa.offset));
+        double y = read_item((adz_dtype)b->dtype, at_offset(b, wb.offset));
+        bool nan = equal_nan && isnan(x) && isnan(y);
+        if (!nan && x != y && !(isfinite(y) && fabs(x - y) <= atol + rtol * fabs(y))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer, size_t bytes)
+{
+    if (!adzi_check_tensor(op, "t", t)) {
+        return false;
+    }
+    size_t needed = (size_t)t->numel * adzi_item_size(t);
+    if (buffer == NULL && needed > 0) {
+        adzi_error_null(op, "buffer");
+        return false;
+    }
+    if (bytes != needed) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "buffer has %zu bytes, %s t%s has %zu", bytes,
+            adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), needed);
+        return false;
+    }
+    return true;
+}
+
+/* A header over the caller's contiguous elements, for adzi_copy. */
+static adz_tensor around(const adz_tensor *t, const void *buffer)
+{
+    adz_tensor flat = { .dtype = t->dtype, .rank = t->rank, .numel = t->numel };
+    memcpy(&flat.data, &buffer, sizeof buffer);
+    memcpy(flat.sizes, t->sizes, sizeof flat.sizes);
+    adzi_contiguous_strides(t->rank, t->sizes, flat.strides);
+    return flat;
+}
+
+adz_status adz_tensor_read(const adz_tensor *t, void *buffer, size_t bytes)
+{
+    if (!check_bytes("tensor_read", t, buffer, bytes)) {
+        return adz_error_code();
+    }
+    adz_tensor out = around(t, buffer);
+    adzi_copy(&out, t);
+    return ADZ_OK;
+}
+
+adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
+{
+    static const char op[] = "tensor_write";
+    if (!check_bytes(op, t, buffer, bytes)) {
+        return adz_error_code();
+    }
+    if (adzi_self()->grad_enabled && adzi_requires_grad(t)) {
+        return adzi_error(op, ADZ_ERR_INPLACE,
+            "t%s takes part in a graph; write inside ADZ_NO_GRAD, which is no part of it",
+            adzi_text_shape(t));
+    }
+    if (!adzi_is_dense(t)) {
+        return adzi_error(op, ADZ_ERR_INPLACE,
+            "t%s was expanded: several elements lie in one place", adzi_text_shape(t));
+    }
+    adz_tensor in = around(t, buffer);
+    adzi_copy(t, &in);
+    ++t->storage->version;
+    t->storage->writer = op;
+    return ADZ_OK;
 }

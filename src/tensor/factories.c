@@ -91,3 +91,100 @@ adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype dtype)
     }
     return t;
 }
+
+adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
+    void (*deleter)(void *data, void *user), void *user)
+{
+    static const char op[] = "tensor_wrap";
+    adzi_thread *thread = adzi_self();
+    int64_t numel;
+    if (adzi_check_sizes(op, shape.rank, shape.sizes, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    if (data == NULL) {
+        return adzi_fail_null(op, "data");
+    }
+    if ((uintptr_t)data % adz_dtype_size(dtype) != 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "data is not aligned to the %zu bytes of %s",
+            adz_dtype_size(dtype), adz_dtype_name(dtype));
+    }
+    size_t bytes = (size_t)numel * adz_dtype_size(dtype);
+    adzi_storage *storage =
+        adzi_scope_reserve(thread, 1) ? adzi_storage_around(data, bytes, NULL, NULL) : NULL;
+    if (storage == NULL) {
+        return adzi_fail_memory(op, sizeof *storage);
+    }
+    adz_tensor *t = adzi_tensor_over(thread, op, storage, dtype, shape.rank, shape.sizes);
+    if (t != NULL) { /* only now does the memory become ours to end */
+        storage->deleter = deleter;
+        storage->user = user;
+    }
+    adzi_storage_release(storage);
+    return t != NULL ? adzi_borrow(thread, t) : NULL;
+}
+
+/* ---- sequences ---------------------------------------------------------------------------------
+ */
+
+/* value(i) = start + i step, each from its index so that errors do not add up. */
+static adz_tensor *sequence(
+    const char *op, double start, double step, double count, adz_dtype dtype)
+{
+    if (dtype == ADZ_BOOL) {
+        return adzi_fail(op, ADZ_ERR_DTYPE, "bool holds no sequence");
+    }
+    if (!(count <= 0x1p62)) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "the sequence has too many elements");
+    }
+    int64_t n = (int64_t)count;
+    adz_tensor *t = make(op, 1, &n, dtype);
+    for (int64_t i = 0; t != NULL && i < n; ++i) {
+        adz_tensor item = { .dtype = t->dtype,
+            .rank = 0,
+            .numel = 1,
+            .data = t->data + i * (int64_t)adzi_item_size(t) };
+        adzi_fill(&item, start + (double)i * step);
+    }
+    return t;
+}
+
+adz_tensor *adz_arange(double start, double end, double step, adz_dtype dtype)
+{
+    if (!(isfinite(start) && isfinite(end) && isfinite(step)) || step == 0 ||
+        (end - start) / step < 0) {
+        return adzi_fail("arange", ADZ_ERR_ARGUMENT, "from %s to %s by %s: step must lead to end",
+            adzi_text_number(start), adzi_text_number(end), adzi_text_number(step));
+    }
+    return sequence("arange", start, step, ceil((end - start) / step), dtype);
+}
+
+adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype)
+{
+    if (steps < 0 || !isfinite(start) || !isfinite(end)) {
+        return adzi_fail("linspace", ADZ_ERR_ARGUMENT, "%lld steps from %s to %s", (long long)steps,
+            adzi_text_number(start), adzi_text_number(end));
+    }
+    double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
+    adz_tensor *t = sequence("linspace", start, step, (double)steps, dtype);
+    if (t != NULL && steps > 1) { /* the last one exactly */
+        adz_tensor last = { .dtype = t->dtype,
+            .rank = 0,
+            .numel = 1,
+            .data = t->data + (steps - 1) * (int64_t)adzi_item_size(t) };
+        adzi_fill(&last, end);
+    }
+    return t;
+}
+
+adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype)
+{
+    adz_tensor *t = filled(make("eye", 2, (int64_t[]){ rows, columns }, dtype), 0);
+    if (t != NULL && t->numel > 0) {
+        adz_tensor diagonal = *t;
+        diagonal.rank = 1;
+        diagonal.numel = diagonal.sizes[0] = rows < columns ? rows : columns;
+        diagonal.strides[0] = columns + 1;
+        adzi_fill(&diagonal, 1);
+    }
+    return t;
+}

@@ -27,6 +27,19 @@ static adzi_storage *storage_new(size_t bytes)
     return storage;
 }
 
+adzi_storage *adzi_storage_around(
+    void *data, size_t bytes, void (*deleter)(void *, void *), void *user)
+{
+    adzi_storage *storage = storage_new(0);
+    if (storage != NULL) {
+        storage->bytes = bytes;
+        storage->data = data;
+        storage->deleter = deleter;
+        storage->user = user;
+    }
+    return storage;
+}
+
 void adzi_storage_release(adzi_storage *storage)
 {
     if (atomic_load_explicit(&storage->refs, memory_order_acquire) != 1 &&

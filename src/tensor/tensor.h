@@ -129,6 +129,10 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
     adz_dtype dtype, int rank, const int64_t *sizes);
 
+/** A storage around memory of somebody else's, one reference, the caller's; NULL: no memory. */
+adzi_storage *adzi_storage_around(
+    void *data, size_t bytes, void (*deleter)(void *data, void *user), void *user);
+
 void adzi_storage_release(adzi_storage *storage);
 
 bool adzi_is_contiguous(const adz_tensor *t);
