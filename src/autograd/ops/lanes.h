@@ -1,0 +1,45 @@
+/* Kernels along one dimension: softmax, cumsum, maxima with their places. */
+#ifndef ADZI_AUTOGRAD_OPS_LANES_H
+#define ADZI_AUTOGRAD_OPS_LANES_H
+
+#include "tensor/isa.h"
+#include "tensor/tensor.h"
+
+enum { ADZI_LANES_INPUTS = 3 };
+
+/**
+ * Contiguous operands seen as [outer, n, inner]. A lane is the n elements that share outer and
+ * inner index; lanes are numbered as a contiguous [outer, inner] is, and are a kernel's units.
+ */
+typedef struct adzi_lanes_args {
+    const char *in[ADZI_LANES_INPUTS];
+    char *out;
+    char *places; /* a second result, i64; or NULL */
+    int64_t n, inner;
+    bool reverse; /* for scans */
+} adzi_lanes_args;
+
+/** Sets n and inner for the lanes of `x` along `dim`; returns how many there are. */
+int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim);
+
+/** Runs the kernel over all lanes. Cannot fail. */
+void adzi_lanes_launch(adzi_kernel kernel, const adzi_lanes_args *args, int64_t lanes);
+
+/**
+ * A kernel over lanes with inputs of x's shape (contiguous), one per lane or several of them, and
+ * an output likewise. Does nothing where there are no elements.
+ */
+static inline void adzi_lanes_run(
+    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, int dim)
+{
+    adzi_lanes_args args = { .out = y->data };
+    for (int i = 0; i < n_in; ++i) {
+        args.in[i] = in[i]->data;
+    }
+    int64_t lanes = adzi_lanes(&args, in[0], dim);
+    if (in[0]->numel > 0) {
+        adzi_lanes_launch(kernel, &args, lanes);
+    }
+}
+
+#endif

@@ -1,0 +1,51 @@
+#include "autograd/op.h"
+#include "autograd/ops/lanes.h"
+
+KERNEL_TABLE_FLOAT(log_softmax);
+KERNEL_TABLE_FLOAT(log_softmax_backward);
+
+typedef struct {
+    int dim;
+} log_softmax_attr;
+
+/* dx = dy - e^y sum(dy) along the dimension. e^y is written softmax(y), which is the same because
+ * the e^y of a lane sum to 1. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    int dim = adzi_attr(node, log_softmax_attr)->dim;
+    adz_tensor *p = adz_softmax(adzi_saved_result(node, 0), dim);
+    dx[0] = adz_add_scaled(dy[0], adz_mul(p, adz_sum(dy[0], ADZ_DIMS(dim), ADZ_KEEPDIM)), -1);
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    adz_tensor *g = adzi_compact("log_softmax", dy[0]);
+    dx[0] = y != NULL && g != NULL ? adzi_scratch_like("log_softmax", y) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_lanes_run(KERNEL_FOR(log_softmax_backward, y->dtype), dx[0], 2, (adz_tensor *[]){ g, y },
+        adzi_attr(node, log_softmax_attr)->dim);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_log_softmax = { .name = "log_softmax", .backward = backward, .fused = fused };
+
+adz_tensor *adz_log_softmax(adz_tensor *x, int dim)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, log_softmax, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    log_softmax_attr attr = { adzi_dim("log_softmax", x, dim) };
+    adz_tensor *from = attr.dim >= 0 ? adzi_compact("log_softmax", x) : NULL;
+    adz_tensor *y = from != NULL ? adzi_new_like(&call, x) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_result(&call, 0, y);
+    adzi_lanes_run(KERNEL_FOR(log_softmax, x->dtype), y, 1, &from, attr.dim);
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,103 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/log_softmax.kernel.c"
+#include "autograd/ops/lanes.h"
+#include "tensor/vmath.h"
+#include "tensor/each_float.h"
+#else
+
+#include "autograd/ops/softmax.kernel.h"
+
+/* y = (x - m) - log s; the two subtractions apart, so that huge logits keep their differences. */
+static void K(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+{
+    for (int64_t r = begin; r < end; ++r) {
+        const T *x = (const T *)(const void *)a->in[0] + r * a->n;
+        T *y = (T *)(void *)a->out + r * a->n;
+        T m = K(max_of)(x, a->n);
+        T log_sum = (T)log(K(exp_sum)(x, a->n, m));
+        for (int64_t i = 0; i < a->n; ++i) {
+            y[i] = (x[i] - m) - log_sum;
+        }
+    }
+}
+
+static void K(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+{
+    for (int64_t at, w; begin < end; begin += w) {
+        w = K(group)(a, begin, end, &at);
+        const T *x = (const T *)(const void *)a->in[0] + at;
+        T *y = (T *)(void *)a->out + at;
+        T m[K(columns)], log_sum[K(columns)];
+        double sum[K(columns)];
+        K(columns_max)(m, x, a->n, a->inner, w);
+        K(columns_exp_sum)(sum, m, x, a->n, a->inner, w);
+        for (int64_t j = 0; j < w; ++j) {
+            log_sum[j] = (T)log(sum[j]);
+        }
+        for (int64_t i = 0; i < a->n; ++i) {
+            for (int64_t j = 0; j < w; ++j) {
+                y[i * a->inner + j] = (x[i * a->inner + j] - m[j]) - log_sum[j];
+            }
+        }
+    }
+}
+
+void K(log_softmax)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_lanes_args *a = block;
+    (a->inner == 1 ? K(log_softmax_rows) : K(log_softmax_columns))(a, begin, end);
+}
+
+/* dx = dy - e^y sum(dy) */
+static void K(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+{
+    for (int64_t r = begin; r < end; ++r) {
+        const T *dy = (const T *)(const void *)a->in[0] + r * a->n;
+        const T *y = (const T *)(const void *)a->in[1] + r * a->n;
+        T *dx = (T *)(void *)a->out + r * a->n;
+        double lane[K(lanes)] = { 0 };
+        int64_t i = 0;
+        for (; i + K(lanes) <= a->n; i += K(lanes)) {
+            for (int j = 0; j < K(lanes); ++j) {
+                lane[j] += (double)dy[i + j];
+            }
+        }
+        for (int j = 0; i < a->n; ++i, ++j) {
+            lane[j] += (double)dy[i];
+        }
+        T sum = (T)K(add_lanes)(lane);
+        for (i = 0; i < a->n; ++i) {
+            dx[i] = dy[i] - VM(exp)(y[i]) * sum;
+        }
+    }
+}
+
+static void K(log_softmax_backward_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+{
+    for (int64_t at, w; begin < end; begin += w) {
+        w = K(group)(a, begin, end, &at);
+        const T *dy = (const T *)(const void *)a->in[0] + at;
+        const T *y = (const T *)(const void *)a->in[1] + at;
+        T *dx = (T *)(void *)a->out + at;
+        double sum[K(columns)] = { 0 };
+        for (int64_t i = 0; i < a->n; ++i) {
+            for (int64_t j = 0; j < w; ++j) {
+                sum[j] += (double)dy[i * a->inner + j];
+            }
+        }
+        for (int64_t i = 0; i < a->n; ++i) {
+            for (int64_t j = 0; j < w; ++j) {
+                int64_t k = i * a->inner + j;
+                dx[k] = dy[k] - VM(exp)(y[k]) * (T)sum[j];
+            }
+        }
+    }
+}
+
+void K(log_softmax_backward)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_lanes_args *a = block;
+    (a->inner == 1 ? K(log_softmax_backward_rows) : K(log_softmax_backward_columns))(a, begin, end);
+}
+
+#endif
