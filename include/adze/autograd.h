@@ -85,10 +85,14 @@ ADZ_API bool adz_is_grad_enabled(void);
  * A block that records nothing: ADZ_NO_GRAD { ... }. Blocks nest. Leave it by its end, not by
  * return or goto; adz_set_grad_enabled serves where that is needed.
  */
-#define ADZ_NO_GRAD                                                                  \
-    for (int adz_no_grad_before = adz_set_grad_enabled(false), adz_no_grad_once = 1; \
-         adz_no_grad_once;                                                           \
-         adz_no_grad_once = 0, (void)adz_set_grad_enabled(adz_no_grad_before != 0))
+#define ADZ_NO_GRAD ADZ_NO_GRAD_AT_(__LINE__)
+/** @cond the names of nested blocks differ by their line */
+#define ADZ_NO_GRAD_AT_(line)    ADZ_NO_GRAD_PASTE_(line)
+#define ADZ_NO_GRAD_PASTE_(line) ADZ_NO_GRAD_BLOCK_(adz_before_##line, adz_once_##line)
+#define ADZ_NO_GRAD_BLOCK_(before, once)                           \
+    for (int before = adz_set_grad_enabled(false), once = 1; once; \
+         once = 0, (void)adz_set_grad_enabled(before != 0))
+/** @endcond */
 
 /* ---- backward ----------------------------------------------------------------------------- */
 

@@ -159,8 +159,11 @@ static bool call_backward(adzi_run *run, adzi_node *node)
     memset(dx, 0, (size_t)node->n_inputs * sizeof *dx);
     const adzi_op *op = node->op;
     adz_tensor *const *dy = node->entry->grads;
+    bool anomaly = run->thread->anomaly;
+    run->thread->anomaly = false; /* hunt_nan looks at the result and names this operator */
     adz_status status = op->fused != NULL && !run->create_graph ? op->fused(node, dx, dy)
                                                                 : op->backward(node, dx, dy);
+    run->thread->anomaly = anomaly;
     if (status != ADZ_OK) {
         if (adz_error_code() == ADZ_OK) {
             adzi_error(op->name, status, "the backward failed");
