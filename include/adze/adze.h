@@ -7,6 +7,7 @@
 
 #include "adze/autograd.h"
 #include "adze/base.h"
+#include "adze/nn.h"
 #include "adze/ops.h"
 #include "adze/random.h"
 #include "adze/tensor.h"

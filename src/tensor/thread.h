@@ -7,7 +7,7 @@
 #include "tensor/alloc.h"
 
 enum {
-    ADZI_MESSAGE_SIZE = 640,
+    ADZI_MESSAGE_SIZE = 4096,
     ADZI_TEXT_SIZE = 160, /* one formatted shape or number */
     ADZI_TEXTS = 8        /* of which this many may stand in one message */
 };
@@ -16,6 +16,7 @@ enum {
 typedef struct adzi_path {
     const struct adzi_path *outer;
     const char *name;
+    const void *owner; /* the module at this step */
 } adzi_path;
 
 typedef struct adzi_error_record {

@@ -1,0 +1,14 @@
+/**
+ * @file nn.h
+ * Modules, one header per family.
+ */
+#ifndef ADZE_NN_H
+#define ADZE_NN_H
+
+#include "adze/nn/containers.h"
+#include "adze/nn/module.h"
+#include "adze/nn/state.h"
+#include "adze/nn/type.h"
+#include "adze/nn/values.h"
+
+#endif

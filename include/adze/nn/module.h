@@ -1,0 +1,341 @@
+/**
+ * @file module.h
+ * Modules: parameters plus a composition of operators.
+ *
+ * A module is reference-counted: adz_*_new returns a reference of yours, adz_module_keep takes
+ * another, adz_module_free ends one. One thread at a time changes a module; several may call it at
+ * once as long as nobody does.
+ */
+#ifndef ADZE_NN_MODULE_H
+#define ADZE_NN_MODULE_H
+
+#include "adze/nn/state.h"
+#include "adze/nn/values.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Named parameters, buffers and children, and a forward. */
+typedef struct adz_module adz_module;
+
+/* ---- ownership ---------------------------------------------------------------------------- */
+
+/**
+ * Takes one more reference.
+ *
+ * @param module  any module; NULL gives NULL
+ * @return        module
+ */
+ADZ_API adz_module *adz_module_keep(adz_module *module);
+
+/**
+ * Ends a reference; the last one ends the module and its references to parameters and children.
+ *
+ * @param module  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_module_free(adz_module **module);
+
+/* ---- calling ------------------------------------------------------------------------------ */
+
+/**
+ * Calls a module with one tensor.
+ *
+ * The call has a scope of its own: what it computed and neither the result nor a gradient needs is
+ * freed. An error's message starts with the path of the module that failed.
+ *
+ * @param module  any module
+ * @param x       the argument
+ * @return        the (first) result, borrowed from the scope, or x itself; NULL for a failure
+ * @errors        the module's own
+ */
+ADZ_API adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x);
+
+/**
+ * Calls a module with any number of arguments.
+ *
+ * @param module  any module
+ * @param in      the arguments, by place or by name; an absent one is ADZ_NONE
+ * @param out     the results are appended, borrowed from the scope; unchanged for a failure
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or the module's own error
+ */
+ADZ_API adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out);
+
+/* ---- what it consists of ------------------------------------------------------------------ */
+
+/**
+ * The name of a module's kind, as PyTorch prints it.
+ *
+ * @param module  any module
+ * @return        "Linear"; NULL when module is NULL
+ */
+ADZ_API const char *adz_module_name(const adz_module *module);
+
+/**
+ * All parameters of the module and of what is below it, each once.
+ *
+ * @param module  any module
+ * @return        borrowed from the module until its structure changes; empty with ADZ_ERR_NULL or
+ *                ADZ_ERR_MEMORY recorded
+ * @see           torch.nn.Module.parameters
+ */
+ADZ_API adz_tensor_list adz_module_parameters(adz_module *module);
+
+/**
+ * All parameters with their names, each once, under its first name.
+ *
+ * @param module  any module
+ * @return        borrowed from the module until its structure changes; empty with ADZ_ERR_NULL or
+ *                ADZ_ERR_MEMORY recorded
+ * @see           torch.nn.Module.named_parameters
+ */
+ADZ_API adz_named_list adz_module_named_parameters(adz_module *module);
+
+/**
+ * All buffers with their names, each once, under its first name.
+ *
+ * @param module  any module
+ * @return        borrowed from the module until its structure changes; empty with ADZ_ERR_NULL or
+ *                ADZ_ERR_MEMORY recorded
+ * @see           torch.nn.Module.named_buffers
+ */
+ADZ_API adz_named_list adz_module_named_buffers(adz_module *module);
+
+/**
+ * The number of elements of all parameters.
+ *
+ * @param module  any module
+ * @return        each tied parameter counted once; -1 with ADZ_ERR_NULL or ADZ_ERR_MEMORY recorded
+ */
+ADZ_API int64_t adz_module_num_parameters(adz_module *module);
+
+/**
+ * Looks a parameter up.
+ *
+ * @param module  any module
+ * @param path    "weight", or "encoder.0.weight"
+ * @return        borrowed from the module; ADZ_NONE for one that was left out; NULL with
+ *                ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
+ * @see           torch.nn.Module.get_parameter
+ */
+ADZ_API adz_tensor *adz_module_parameter(adz_module *module, const char *path);
+
+/**
+ * One of the module's own parameters.
+ *
+ * @param module  any module
+ * @param index   in the order of adding
+ * @return        borrowed from the module; ADZ_NONE for one that was left out; NULL with
+ *                ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
+ */
+ADZ_API adz_tensor *adz_module_parameter_at(adz_module *module, size_t index);
+
+/**
+ * Looks a buffer up.
+ *
+ * @param module  any module
+ * @param path    "mean", or "input.mean"
+ * @return        as adz_module_parameter
+ * @see           torch.nn.Module.get_buffer
+ */
+ADZ_API adz_tensor *adz_module_buffer(adz_module *module, const char *path);
+
+/**
+ * One of the module's own buffers.
+ *
+ * @param module  any module
+ * @param index   in the order of adding
+ * @return        as adz_module_parameter_at
+ */
+ADZ_API adz_tensor *adz_module_buffer_at(adz_module *module, size_t index);
+
+/**
+ * The number of children.
+ *
+ * @param module  any module
+ * @return        0 when module is NULL
+ */
+ADZ_API size_t adz_module_child_count(const adz_module *module);
+
+/**
+ * Looks a module below this one up.
+ *
+ * @param module  any module
+ * @param path    "0", or "encoder.0.norm"
+ * @return        borrowed from the module; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
+ * @see           torch.nn.Module.get_submodule
+ */
+ADZ_API adz_module *adz_module_child(adz_module *module, const char *path);
+
+/**
+ * One child.
+ *
+ * @param module  any module
+ * @param index   below adz_module_child_count
+ * @return        borrowed from the module; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
+ */
+ADZ_API adz_module *adz_module_child_at(adz_module *module, size_t index);
+
+/**
+ * The name of one child.
+ *
+ * @param module  any module
+ * @param index   below adz_module_child_count
+ * @return        borrowed from the module; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
+ */
+ADZ_API const char *adz_module_child_name(const adz_module *module, size_t index);
+
+/* ---- what applies to a whole tree --------------------------------------------------------- */
+
+/**
+ * Drops the gradients of all parameters.
+ *
+ * @param module  any module
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @see           torch.nn.Module.zero_grad
+ */
+ADZ_API adz_status adz_module_zero_grad(adz_module *module);
+
+/**
+ * Writes zeros to the gradients of all parameters that have one.
+ *
+ * @param module  any module
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @see           torch.nn.Module.zero_grad with set_to_none=False
+ */
+ADZ_API adz_status adz_module_fill_grad_zero(adz_module *module);
+
+/**
+ * Sets training or evaluation mode, which dropout and normalisation heed.
+ *
+ * @param module  any module; everything below it changes too
+ * @param mode    true for training, as a new module is
+ * @return        ADZ_OK or ADZ_ERR_NULL
+ * @see           torch.nn.Module.train
+ */
+ADZ_API adz_status adz_module_train(adz_module *module, bool mode);
+
+/**
+ * adz_module_train(module, false).
+ *
+ * @param module  any module
+ * @return        ADZ_OK or ADZ_ERR_NULL
+ * @see           torch.nn.Module.eval
+ */
+ADZ_API adz_status adz_module_eval(adz_module *module);
+
+/**
+ * Whether a module is in training mode.
+ *
+ * @param module  any module
+ * @return        false when module is NULL
+ */
+ADZ_API bool adz_module_is_training(const adz_module *module);
+
+/**
+ * Says whether the parameters want gradients; off freezes them.
+ *
+ * @param module  any module; everything below it changes too
+ * @param on      true as a new parameter does
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @see           torch.nn.Module.requires_grad_
+ */
+ADZ_API adz_status adz_module_requires_grad(adz_module *module, bool on);
+
+/** Called with each module of a tree; a failure ends the walk. */
+typedef adz_status (*adz_module_visitor)(adz_module *module, void *user);
+
+/**
+ * Calls a function with every module: children first, a module itself after them.
+ *
+ * @param module  where the tree starts
+ * @param visit   called; must not change the structure
+ * @param user    handed to visit
+ * @return        ADZ_OK, ADZ_ERR_NULL or what visit returned
+ * @see           torch.nn.Module.apply
+ */
+ADZ_API adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *user);
+
+/**
+ * Draws all parameters anew, as the constructors did.
+ *
+ * @param module  any module; everything below it changes too
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_status adz_module_reset_parameters(adz_module *module);
+
+/**
+ * Converts all parameters, their gradients and all float buffers. The tensors stay the same
+ * objects, so that an optimizer keeps them; optimizer state made before keeps its dtype.
+ *
+ * @param module  any module
+ * @param dtype   ADZ_F32 or ADZ_F64
+ * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY with nothing changed
+ * @see           torch.nn.Module.to
+ */
+ADZ_API adz_status adz_module_to(adz_module *module, adz_dtype dtype);
+
+/**
+ * A deep copy: parameters and buffers copied, without gradients. What stands in several places
+ * stands in as many places of the copy, as one object.
+ *
+ * @param module  any module
+ * @return        yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ *                recorded
+ * @see           copy.deepcopy of a torch.nn.Module
+ */
+ADZ_API adz_module *adz_module_copy(adz_module *module);
+
+/* ---- state -------------------------------------------------------------------------------- */
+
+/**
+ * All parameters and persistent buffers by name; tied ones under every name.
+ *
+ * @param module  any module
+ * @return        yours, end it with adz_state_free; its tensors are the module's own, not copies.
+ *                NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY recorded
+ * @see           torch.nn.Module.state_dict
+ */
+ADZ_API adz_state *adz_module_state_dict(adz_module *module);
+
+/**
+ * Copies values into parameters and buffers, converting dtypes.
+ *
+ * @param module  any module
+ * @param state   tensors by the names of adz_module_state_dict
+ * @param strict  whether names that only one side has are an error
+ * @return        ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_STATE (one message lists the
+ *                missing, the unexpected and the mis-shaped names), ADZ_ERR_MEMORY, or the code of
+ *                an error that is pending
+ * @see           torch.nn.Module.load_state_dict
+ */
+ADZ_API adz_status adz_module_load_state_dict(
+    adz_module *module, const adz_state *state, bool strict);
+
+/* ---- printing ----------------------------------------------------------------------------- */
+
+/**
+ * Prints the tree of modules as PyTorch does, and a newline.
+ *
+ * @param module  any module
+ * @param stream  where to
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_MEMORY or ADZ_ERR_IO
+ */
+ADZ_API adz_status adz_module_print(adz_module *module, FILE *stream);
+
+/**
+ * The tree of modules as text.
+ *
+ * @param module  any module
+ * @param buffer  receives the text, cut to fit and always terminated; may be NULL when size is 0
+ * @param size    bytes of buffer
+ * @return        the length of the whole text without its terminator; 0 with ADZ_ERR_NULL or
+ *                ADZ_ERR_MEMORY recorded
+ */
+ADZ_API size_t adz_module_to_string(adz_module *module, char *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

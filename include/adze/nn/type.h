@@ -1,0 +1,170 @@
+/**
+ * @file type.h
+ * Modules of one's own: a type description and the calls that fill a module. adze's own modules
+ * are made with the same calls.
+ *
+ *     typedef struct { double factor; } scale_state;
+ *
+ *     static adz_tensor *scale_forward(adz_module *self, adz_tensor *x)
+ *     {
+ *         const scale_state *state = (const scale_state *)adz_module_state(self);
+ *         return adz_mul_number(adz_mul(x, adz_module_parameter_at(self, 0)), state->factor);
+ *     }
+ *
+ *     static const adz_module_type scale_type = {
+ *         sizeof(adz_module_type), "Scale", scale_forward, NULL, NULL, NULL, NULL, NULL
+ *     };
+ *
+ *     adz_module *scale_new(int64_t width, double factor)
+ *     {
+ *         adz_module *self = adz_module_new(&scale_type, sizeof(scale_state));
+ *         adz_scope *scope = adz_scope_open();
+ *         if (!adz_module_add_parameter(self, "weight", adz_ones(ADZ_SHAPE(width), ADZ_F32))) {
+ *             adz_module_free(&self);
+ *         } else {
+ *             ((scale_state *)adz_module_state(self))->factor = factor;
+ *         }
+ *         adz_scope_close(scope);
+ *         return self;
+ *     }
+ */
+#ifndef ADZE_NN_TYPE_H
+#define ADZE_NN_TYPE_H
+
+#include "adze/nn/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What modules of one kind share. Give `forward`, `call` or both; the rest may be NULL. */
+typedef struct adz_module_type {
+    size_t size;      /**< sizeof(adz_module_type) */
+    const char *name; /**< "Linear": in printed trees and in messages; stays as long as the modules
+                         do */
+
+    /** One tensor in, one out; NULL with an error recorded for a failure. Results are borrowed from
+     * the innermost scope, which the call has opened. */
+    adz_tensor *(*forward)(adz_module *self, adz_tensor *x);
+
+    /** Reads the arguments of `in`, appends the results to `out`. */
+    adz_status (*call)(adz_module *self, const adz_values *in, adz_values *out);
+
+    /** Draws the module's own parameters anew; its children's are drawn by their own types. */
+    adz_status (*reset_parameters)(adz_module *self);
+
+    /** Writes what stands between the parentheses of the printed tree, as snprintf does, and
+     * returns the length. */
+    size_t (*extra_repr)(adz_module *self, char *buffer, size_t size);
+
+    /** Ends what the state owns, before parameters and children end. The state may be all zeros. */
+    void (*destroy)(adz_module *self);
+
+    /** Fills the state of a deep copy, which is all zeros. Without it the bytes are copied. */
+    adz_status (*copy_state)(adz_module *copy, adz_module *original);
+} adz_module_type;
+
+/**
+ * A module of a type, in training mode, without parameters and children.
+ *
+ * @param type        stays as long as the module does
+ * @param state_size  bytes of the module's own state, which start as zeros; 0 for none
+ * @return            yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ *                    (neither forward nor call) or ADZ_ERR_MEMORY recorded
+ */
+ADZ_API adz_module *adz_module_new(const adz_module_type *type, size_t state_size);
+
+/**
+ * The module's own state.
+ *
+ * @param module  any module
+ * @return        state_size bytes that live as long as the module; NULL when there are none
+ */
+ADZ_API void *adz_module_state(adz_module *module);
+
+/**
+ * The description that a module was made from.
+ *
+ * @param module  any module
+ * @return        as given to adz_module_new; NULL when module is NULL
+ */
+ADZ_API const adz_module_type *adz_module_type_of(const adz_module *module);
+
+/**
+ * Adds a parameter: a tensor that training changes and the state contains.
+ *
+ * @param module  changed
+ * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
+ * @param t       a contiguous f32 or f64 leaf, kept; it starts to want a gradient. One that is
+ *                another module's parameter too is tied: listed once, saved under each name.
+ *                ADZ_NONE keeps the place of a parameter that is left out.
+ * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
+ *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or
+ *                ADZ_ERR_MEMORY
+ * @see           torch.nn.Module.register_parameter
+ */
+ADZ_API adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_tensor *t);
+
+/**
+ * adz_module_add_parameter that replaces a parameter of that name, as tying weights does.
+ *
+ * @param module  changed
+ * @param name    of one of its own parameters, or new
+ * @param t       as in adz_module_add_parameter
+ * @return        as adz_module_add_parameter
+ */
+ADZ_API adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t);
+
+/**
+ * Adds a buffer: a tensor that belongs to the module and is not trained.
+ *
+ * @param module      changed
+ * @param name        as in adz_module_add_parameter
+ * @param t           a contiguous tensor outside any graph, kept; ADZ_NONE keeps the place of one
+ *                    that is left out
+ * @param persistent  whether the state contains it
+ * @return            as adz_module_add_parameter
+ * @see               torch.nn.Module.register_buffer
+ */
+ADZ_API adz_tensor *adz_module_add_buffer(
+    adz_module *module, const char *name, adz_tensor *t, bool persistent);
+
+/**
+ * adz_module_add_buffer that replaces a buffer of that name, which stays as persistent as it was.
+ *
+ * @param module  changed
+ * @param name    of one of its own buffers, or new (then persistent)
+ * @param t       as in adz_module_add_buffer
+ * @return        as adz_module_add_parameter
+ */
+ADZ_API adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, adz_tensor *t);
+
+/**
+ * Adds a child.
+ *
+ * @param module  changed
+ * @param name    as in adz_module_add_parameter
+ * @param child   its reference is taken over in every case, failure included, so constructor calls
+ *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
+ *                stand in several places, but not inside itself.
+ * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
+ *                ADZ_ERR_MEMORY recorded
+ * @see           torch.nn.Module.add_module
+ */
+ADZ_API adz_module *adz_module_add_child(adz_module *module, const char *name, adz_module *child);
+
+/**
+ * adz_module_add_child that replaces a child of that name.
+ *
+ * @param module  changed
+ * @param name    of one of its own children, or new
+ * @param child   as in adz_module_add_child
+ * @return        as adz_module_add_child
+ */
+ADZ_API adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,151 @@
+/* Calling modules: a scope and a step of the path around each forward. */
+#include "nn/module.h"
+
+#include "tensor/error.h"
+
+typedef struct frame {
+    adzi_path path; /* first: the thread's path points here */
+    adzi_thread *thread;
+    adz_scope *scope; /* the innermost open one */
+    size_t mark;      /* temporaries of the caller */
+} frame;
+
+/* How messages call a module: by its name in the module that calls it; the outermost one has none,
+ * as in PyTorch's names of parameters. */
+static const char *name_in(const adz_module *caller, const adz_module *module)
+{
+    if (module->parent == caller) {
+        return module->name;
+    }
+    for (size_t i = 0; i < caller->n_children; ++i) {
+        if (caller->children[i].module == module) {
+            return caller->children[i].name;
+        }
+    }
+    return module->type.name;
+}
+
+static void enter(frame *f, adz_module *module)
+{
+    adzi_thread *thread = adzi_self();
+    const adzi_path *outer = thread->path;
+    f->thread = thread;
+    f->scope = thread->scope;
+    f->mark = thread->n_temporaries;
+    f->path.outer = outer;
+    f->path.owner = module;
+    f->path.name = outer != NULL && outer->owner != NULL ? name_in(outer->owner, module) : "";
+    thread->path = &f->path;
+}
+
+/* Scopes that a forward opened and, failing, left open. */
+static void close_scopes(frame *f)
+{
+    adz_scope *s = f->thread->scope;
+    while (s != NULL && s != f->scope) {
+        s = s->outer;
+    }
+    for (adz_scope *open = f->thread->scope; s != NULL && open != s; open = open->outer) {
+        open->open = false;
+    }
+    f->thread->scope = s != NULL ? s : f->thread->scope;
+}
+
+/* Moves y, if this call made it, to the front of what the call made. Returns whether it did. */
+static bool hand_out(frame *f, size_t handed, const adz_tensor *y)
+{
+    adz_tensor **t = f->thread->temporaries;
+    for (size_t i = f->thread->n_temporaries, first = f->mark + handed; i-- > first;) {
+        if (t[i] == y) {
+            adz_tensor *other = t[first];
+            t[first] = t[i];
+            t[i] = other;
+            return true;
+        }
+    }
+    return false; /* x itself, a parameter, or something that the module keeps */
+}
+
+static void leave(frame *f, size_t handed)
+{
+    f->thread->path = f->path.outer;
+    if (f->thread->scope != f->scope) {
+        close_scopes(f);
+    }
+    adzi_scope_unwind(f->thread, f->mark + handed);
+}
+
+static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
+{
+    adz_values in, out;
+    adzi_values_begin(&in);
+    adzi_values_begin(&out);
+    adz_tensor *y = NULL;
+    if (adz_values_add(&in, "", x) == ADZ_OK && module->type.call(module, &in, &out) == ADZ_OK) {
+        y = out.count > 0 ? out.items[0].tensor
+                          : adzi_fail(module->type.name, ADZ_ERR_STATE, "the call has no result");
+    }
+    adzi_values_end(&in);
+    adzi_values_end(&out);
+    return y;
+}
+
+adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
+{
+    if (module == NULL || x == NULL) {
+        return adzi_fail_null("adz_module_forward", module == NULL ? "module" : "x");
+    }
+    frame f;
+    enter(&f, module);
+    adz_tensor *y =
+        module->type.forward != NULL ? module->type.forward(module, x) : forward_by_call(module, x);
+    if (y == NULL) {
+        adzi_error_null(module->type.name, "the result");
+    }
+    leave(&f, y != NULL && hand_out(&f, 0, y));
+    return y;
+}
+
+static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_values *out)
+{
+    for (size_t i = 1; i < in->count; ++i) {
+        if (!adzi_is_none(in->items[i].tensor)) {
+            return adzi_error(module->type.name, ADZ_ERR_ARGUMENT,
+                "takes one tensor, but value %zu%s%s is given too", i,
+                in->items[i].name[0] != '\0' ? ", " : "", in->items[i].name);
+        }
+    }
+    if (in->count == 0) {
+        return adzi_error(module->type.name, ADZ_ERR_ARGUMENT, "takes a tensor, but none is given");
+    }
+    adz_tensor *y = module->type.forward(module, in->items[0].tensor);
+    return y != NULL ? adz_values_add(out, "", y)
+                     : adzi_error_null(module->type.name, "the result");
+}
+
+adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out)
+{
+    static const char op[] = "adz_module_call";
+    if (module == NULL || in == NULL || out == NULL) {
+        return adzi_error_null(op, module == NULL ? "module" : in == NULL ? "in" : "out");
+    }
+    if (in == out) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "in and out are one list");
+    }
+    frame f;
+    enter(&f, module);
+    size_t before = out->count, handed = 0;
+    adz_status status = module->type.call != NULL ? module->type.call(module, in, out)
+                                                  : call_by_forward(module, in, out);
+    if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
+        adzi_error(module->type.name, status, "the call failed without saying why");
+    }
+    if (status != ADZ_OK) {
+        out->count = before;
+    }
+    for (size_t i = before; i < out->count; ++i) {
+        handed += hand_out(&f, handed, out->items[i].tensor);
+    }
+    leave(&f, handed);
+    return status;
+}

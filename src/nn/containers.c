@@ -1,0 +1,157 @@
+#include "adze/nn/containers.h"
+
+#include <stdio.h>
+
+#include "nn/containers.h"
+#include "nn/module.h"
+#include "tensor/error.h"
+
+/* ---- Sequential ----------------------------------------------------------------------------- */
+
+static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
+{
+    for (size_t i = 0; i < self->n_children && x != NULL; ++i) {
+        x = adz_module_forward(adzi_child_at(self, i), x);
+    }
+    return x;
+}
+
+static adz_status append_all(adz_values *to, const adz_values *from)
+{
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < from->count && status == ADZ_OK; ++i) {
+        status = adz_values_add(to, from->items[i].name, from->items[i].tensor);
+    }
+    return status;
+}
+
+static adz_status sequential_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_values lists[2];
+    adzi_values_begin(&lists[0]);
+    adzi_values_begin(&lists[1]);
+    adz_status status = ADZ_OK;
+    const adz_values *current = in;
+    for (size_t i = 0; i < self->n_children && status == ADZ_OK; ++i) {
+        adz_values *next = &lists[i % 2];
+        adz_values_clear(next);
+        status = adz_module_call(adzi_child_at(self, i), current, next);
+        current = next;
+    }
+    if (status == ADZ_OK) {
+        status = append_all(out, current);
+    }
+    adzi_values_end(&lists[0]);
+    adzi_values_end(&lists[1]);
+    return status;
+}
+
+const adz_module_type adzi_sequential_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Sequential",
+    .forward = sequential_forward,
+    .call = sequential_call,
+};
+
+/* ---- ModuleList ----------------------------------------------------------------------------- */
+
+static adz_tensor *list_forward(adz_module *self, adz_tensor *x)
+{
+    (void)x;
+    return adzi_fail(self->type.name, ADZ_ERR_UNSUPPORTED,
+        "a list cannot be called; call its children, or use a Sequential");
+}
+
+const adz_module_type adzi_module_list_type = {
+    .size = sizeof(adz_module_type),
+    .name = "ModuleList",
+    .forward = list_forward,
+};
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+static adz_module *append(
+    const char *op, const adz_module_type *type, adz_module *container, adz_module *module)
+{
+    if (container == NULL || container->identity != type) {
+        if (container == NULL) {
+            adzi_error_null(op, "container");
+        } else {
+            adzi_error(
+                op, ADZ_ERR_ARGUMENT, "this is a %s, not a %s", container->type.name, type->name);
+        }
+        adz_module_free(&module);
+        return NULL;
+    }
+    char name[24];
+    snprintf(name, sizeof name, "%zu", container->n_children);
+    return adz_module_add_child(container, name, module);
+}
+
+static adz_module *container_new(
+    const char *op, const adz_module_type *type, adz_module *const *modules, size_t count)
+{
+    if (modules == NULL && count > 0) {
+        return adzi_fail_null(op, "modules");
+    }
+    adz_module *container = adz_module_new(type, 0);
+    bool good = container != NULL;
+    for (size_t i = 0; i < count; ++i) {
+        adz_module *module = modules[i];
+        if (good) {
+            good = append(op, type, container, module) != NULL;
+        } else {
+            adz_module_free(&module);
+        }
+    }
+    if (!good) {
+        adz_module_free(&container);
+    }
+    return container;
+}
+
+adz_module *adz_sequential_new(adz_module *const *modules, size_t count)
+{
+    return container_new("adz_sequential_new", &adzi_sequential_type, modules, count);
+}
+
+adz_module *adz_sequential_append(adz_module *sequential, adz_module *module)
+{
+    return append("adz_sequential_append", &adzi_sequential_type, sequential, module);
+}
+
+adz_module *adz_module_list_new(adz_module *const *modules, size_t count)
+{
+    return container_new("adz_module_list_new", &adzi_module_list_type, modules, count);
+}
+
+adz_module *adz_module_list_append(adz_module *list, adz_module *module)
+{
+    return append("adz_module_list_append", &adzi_module_list_type, list, module);
+}
+
+/* ---- Identity ------------------------------------------------------------------------------- */
+
+static adz_tensor *identity_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return x;
+}
+
+static adz_status identity_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    return append_all(out, in);
+}
+
+static const adz_module_type identity_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Identity",
+    .forward = identity_forward,
+    .call = identity_call,
+};
+
+adz_module *adz_identity_new(void)
+{
+    return adz_module_new(&identity_type, 0);
+}

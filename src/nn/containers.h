@@ -1,0 +1,9 @@
+/* Containers, for those who print them. */
+#ifndef ADZI_NN_CONTAINERS_H
+#define ADZI_NN_CONTAINERS_H
+
+#include "adze/nn/type.h"
+
+extern const adz_module_type adzi_sequential_type, adzi_module_list_type;
+
+#endif

@@ -1,0 +1,187 @@
+/* Walking a tree; the lists of its parameters and buffers. */
+#include "nn/module.h"
+
+#include <string.h>
+
+#include "tensor/error.h"
+
+static atomic_uint_least64_t changes;
+
+void adzi_module_changed(adz_module *module)
+{
+    module->changed = atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed) + 1;
+}
+
+uint64_t adzi_module_stamp(const adz_module *module)
+{
+    uint64_t stamp = module->changed;
+    for (size_t i = 0; i < module->n_children; ++i) {
+        uint64_t below = adzi_module_stamp(module->children[i].module);
+        stamp = below > stamp ? below : stamp;
+    }
+    return stamp;
+}
+
+adz_status adzi_module_walk(
+    adz_module *module, adzi_text *prefix, adzi_module_visit visit, void *user)
+{
+    adz_status status = visit(module, adzi_text_get(prefix), user);
+    size_t length = prefix->length;
+    for (size_t i = 0; i < module->n_children && status == ADZ_OK; ++i) {
+        adzi_text_add(prefix, module->children[i].name);
+        adzi_text_add(prefix, ".");
+        status = prefix->failed ? adzi_error("adz_module", ADZ_ERR_MEMORY, "no memory for a name")
+                                : adzi_module_walk(module->children[i].module, prefix, visit, user);
+        adzi_text_cut(prefix, length);
+    }
+    return status;
+}
+
+/* ---- listings ------------------------------------------------------------------------------- */
+
+static void names_free(adz_named_tensor *items, size_t count, size_t capacity)
+{
+    for (size_t i = 0; i < count; ++i) {
+        adzi_string_free((char *)(uintptr_t)items[i].name); /* made here, const to callers */
+    }
+    adzi_free(items, capacity * sizeof *items);
+}
+
+void adzi_listing_free(adzi_listing *listing)
+{
+    if (listing != NULL) {
+        names_free(listing->named, listing->n_parameters, listing->named_capacity);
+        names_free(listing->buffers, listing->n_buffers, listing->buffers_capacity);
+        adzi_free(listing->parameters, listing->parameters_capacity * sizeof *listing->parameters);
+        adzi_free(listing, sizeof *listing);
+    }
+}
+
+static char *full_name(const char *prefix, const char *name)
+{
+    adzi_text text = { 0 };
+    adzi_text_add(&text, prefix);
+    adzi_text_add(&text, name);
+    char *copy = text.failed ? NULL : adzi_string_copy(text.data);
+    adzi_text_free(&text);
+    return copy;
+}
+
+static bool is_listed(const adz_named_tensor *items, size_t count, const adz_tensor *t)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (items[i].tensor == t) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends t under its name unless it is listed already. */
+static bool list(adz_named_tensor **items, size_t *count, size_t *capacity, const char *prefix,
+    const adzi_slot *slot)
+{
+    if (adzi_is_none(slot->tensor) || is_listed(*items, *count, slot->tensor)) {
+        return true;
+    }
+    if (!adzi_grow(items, capacity, *count + 1, sizeof **items)) {
+        return false;
+    }
+    char *name = full_name(prefix, slot->name);
+    if (name == NULL) {
+        return false;
+    }
+    (*items)[(*count)++] = (adz_named_tensor){ name, slot->tensor };
+    return true;
+}
+
+static adz_status list_module(adz_module *module, const char *prefix, void *user)
+{
+    adzi_listing *listing = user;
+    bool good = true;
+    for (size_t i = 0; i < module->n_parameters && good; ++i) {
+        good = list(&listing->named, &listing->n_parameters, &listing->named_capacity, prefix,
+            &module->parameters[i]);
+    }
+    for (size_t i = 0; i < module->n_buffers && good; ++i) {
+        good = list(&listing->buffers, &listing->n_buffers, &listing->buffers_capacity, prefix,
+            &module->buffers[i]);
+    }
+    return good ? ADZ_OK : adzi_error("adz_module", ADZ_ERR_MEMORY, "no memory for a list");
+}
+
+static adzi_listing *listing_new(const char *op, adz_module *module, uint64_t stamp)
+{
+    adzi_listing *listing = adzi_alloc_zero(sizeof *listing);
+    if (listing == NULL) {
+        return adzi_fail_memory(op, sizeof *listing);
+    }
+    listing->stamp = stamp;
+    adzi_text prefix = { 0 };
+    adz_status status = adzi_module_walk(module, &prefix, list_module, listing);
+    adzi_text_free(&prefix);
+    if (status == ADZ_OK && !adzi_grow(&listing->parameters, &listing->parameters_capacity,
+                                listing->n_parameters, sizeof *listing->parameters)) {
+        adzi_fail_memory(op, listing->n_parameters * sizeof *listing->parameters);
+        status = ADZ_ERR_MEMORY;
+    }
+    if (status != ADZ_OK) {
+        adzi_listing_free(listing);
+        return NULL;
+    }
+    for (size_t i = 0; i < listing->n_parameters; ++i) {
+        listing->parameters[i] = listing->named[i].tensor;
+    }
+    return listing;
+}
+
+const adzi_listing *adzi_module_listing(const char *op, adz_module *module)
+{
+    if (module == NULL) {
+        return adzi_fail_null(op, "module");
+    }
+    uint64_t stamp = adzi_module_stamp(module);
+    if (module->listing == NULL || module->listing->stamp != stamp) {
+        adzi_listing *listing = listing_new(op, module, stamp);
+        if (listing == NULL) {
+            return NULL;
+        }
+        adzi_listing_free(module->listing);
+        module->listing = listing;
+    }
+    return module->listing;
+}
+
+adz_tensor_list adz_module_parameters(adz_module *module)
+{
+    const adzi_listing *listing = adzi_module_listing("adz_module_parameters", module);
+    return listing != NULL ? (adz_tensor_list){ listing->parameters, listing->n_parameters }
+                           : (adz_tensor_list){ NULL, 0 };
+}
+
+adz_named_list adz_module_named_parameters(adz_module *module)
+{
+    const adzi_listing *listing = adzi_module_listing("adz_module_named_parameters", module);
+    return listing != NULL ? (adz_named_list){ listing->named, listing->n_parameters }
+                           : (adz_named_list){ NULL, 0 };
+}
+
+adz_named_list adz_module_named_buffers(adz_module *module)
+{
+    const adzi_listing *listing = adzi_module_listing("adz_module_named_buffers", module);
+    return listing != NULL ? (adz_named_list){ listing->buffers, listing->n_buffers }
+                           : (adz_named_list){ NULL, 0 };
+}
+
+int64_t adz_module_num_parameters(adz_module *module)
+{
+    const adzi_listing *listing = adzi_module_listing("adz_module_num_parameters", module);
+    if (listing == NULL) {
+        return -1;
+    }
+    int64_t count = 0;
+    for (size_t i = 0; i < listing->n_parameters; ++i) {
+        count += listing->parameters[i]->numel;
+    }
+    return count;
+}

@@ -1,0 +1,434 @@
+/* Modules: making, filling, ending. */
+#include "nn/module.h"
+
+#include <string.h>
+
+#include "tensor/error.h"
+
+/* ---- making and ending ---------------------------------------------------------------------- */
+
+adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
+{
+    static const char op[] = "adz_module_new";
+    if (type == NULL) {
+        return adzi_fail_null(op, "type");
+    }
+    adz_module_type all = { 0 };
+    memcpy(&all, type, type->size < sizeof all ? type->size : sizeof all);
+    if (all.name == NULL || (all.forward == NULL && all.call == NULL)) {
+        return adzi_fail(
+            op, ADZ_ERR_ARGUMENT, "the type has no %s", all.name == NULL ? "name" : "forward");
+    }
+    adz_module *module = adzi_alloc_zero(sizeof *module);
+    void *state = state_size > 0 ? adzi_alloc_zero(state_size) : NULL;
+    if (module == NULL || (state_size > 0 && state == NULL)) {
+        adzi_free(module, sizeof *module);
+        adzi_free(state, state_size);
+        return adzi_fail_memory(op, sizeof *module + state_size);
+    }
+    atomic_init(&module->refs, 1);
+    module->training = true;
+    module->type = all;
+    module->identity = type;
+    module->state = state;
+    module->state_size = state_size;
+    adzi_module_changed(module);
+    return module;
+}
+
+adz_module *adz_module_keep(adz_module *module)
+{
+    if (module == NULL) {
+        return adzi_fail_null("adz_module_keep", "module");
+    }
+    atomic_fetch_add_explicit(&module->refs, 1, memory_order_relaxed);
+    return module;
+}
+
+static void forget_place(const adz_module *parent, adz_module *child)
+{
+    if (child->parent == parent) {
+        child->parent = NULL;
+        child->name = NULL;
+    }
+}
+
+static void slots_free(adzi_slot *slots, size_t count, size_t capacity)
+{
+    for (size_t i = 0; i < count; ++i) {
+        adzi_string_free(slots[i].name);
+        adzi_drop(slots[i].tensor);
+    }
+    adzi_free(slots, capacity * sizeof *slots);
+}
+
+static void destroy(adz_module *module)
+{
+    if (module->type.destroy != NULL) {
+        module->type.destroy(module);
+    }
+    slots_free(module->parameters, module->n_parameters, module->parameters_capacity);
+    slots_free(module->buffers, module->n_buffers, module->buffers_capacity);
+    for (size_t i = 0; i < module->n_children; ++i) {
+        forget_place(module, module->children[i].module);
+        adzi_string_free(module->children[i].name);
+        adz_module_free(&module->children[i].module);
+    }
+    adzi_free(module->children, module->children_capacity * sizeof *module->children);
+    adzi_listing_free(module->listing);
+    adzi_free(module->state, module->state_size);
+    adzi_free(module, sizeof *module);
+}
+
+void adz_module_free(adz_module **module)
+{
+    if (module == NULL || *module == NULL) {
+        return;
+    }
+    adz_module *gone = *module;
+    *module = NULL;
+    if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
+        destroy(gone);
+    }
+}
+
+void *adz_module_state(adz_module *module)
+{
+    return module != NULL ? module->state : adzi_fail_null("adz_module_state", "module");
+}
+
+const adz_module_type *adz_module_type_of(const adz_module *module)
+{
+    return module != NULL ? module->identity : adzi_fail_null("adz_module_type_of", "module");
+}
+
+const char *adz_module_name(const adz_module *module)
+{
+    return module != NULL ? module->type.name : adzi_fail_null("adz_module_name", "module");
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+enum { PARAMETER, BUFFER, CHILD, KINDS };
+
+static const char *const kinds[KINDS] = { "parameter", "buffer", "child" };
+
+static size_t count_of(const adz_module *module, int kind)
+{
+    return kind == PARAMETER ? module->n_parameters
+           : kind == BUFFER  ? module->n_buffers
+                             : module->n_children;
+}
+
+static const char *name_of(const adz_module *module, int kind, size_t i)
+{
+    return kind == PARAMETER ? module->parameters[i].name
+           : kind == BUFFER  ? module->buffers[i].name
+                             : module->children[i].name;
+}
+
+/* Where a name of `n` characters stands among one kind, or the count. */
+static size_t place_of(const adz_module *module, int kind, const char *name, size_t n)
+{
+    size_t count = count_of(module, kind), i = 0;
+    while (i < count && (strncmp(name_of(module, kind, i), name, n) != 0 ||
+                            name_of(module, kind, i)[n] != '\0')) {
+        ++i;
+    }
+    return i;
+}
+
+/* Whether `name` may stand for something new of `kind`; with `replace`, for something there. */
+static bool check_name(
+    const char *op, const adz_module *module, int kind, const char *name, bool replace)
+{
+    if (name[0] == '\0' || strchr(name, '.') != NULL) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "the name \"%s\" is empty or has a dot", name);
+        return false;
+    }
+    for (int k = 0; k < KINDS; ++k) {
+        bool taken = place_of(module, k, name, strlen(name)) < count_of(module, k);
+        if (taken && !(replace && k == kind)) {
+            adzi_error(op, ADZ_ERR_ARGUMENT, "%s has a %s called %s already", module->type.name,
+                kinds[k], name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- parameters and buffers ----------------------------------------------------------------- */
+
+static bool check_entry(const char *op, const adz_module *module, int kind, const char *name,
+    const adz_tensor *t, bool replace)
+{
+    if (module == NULL || name == NULL) {
+        adzi_error_null(op, module == NULL ? "module" : "name");
+        return false;
+    }
+    if (t == NULL || !adzi_is_none(t)) {
+        if (!adzi_check_tensor(op, "t", t)) {
+            return false;
+        }
+        if (t->node != NULL || (kind == BUFFER && t->requires_grad)) {
+            adzi_error(op, ADZ_ERR_GRAPH,
+                "%s%s takes part in a graph; hand in adz_detach(t) or make it under ADZ_NO_GRAD",
+                name, adzi_text_shape(t));
+            return false;
+        }
+        if (!adzi_is_contiguous(t)) {
+            adzi_error(op, ADZ_ERR_SHAPE, "%s%s is not contiguous; hand in adz_contiguous(t)", name,
+                adzi_text_shape(t));
+            return false;
+        }
+        if (kind == PARAMETER && !adzi_is_float((adz_dtype)t->dtype)) {
+            adzi_error(op, ADZ_ERR_DTYPE,
+                "%s%s is %s; parameters are float32 or float64, others are buffers", name,
+                adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
+            return false;
+        }
+    }
+    return check_name(op, module, kind, name, replace);
+}
+
+/* Puts t at the name's place, which is new or to be replaced. */
+static adz_tensor *put_slot(
+    const char *op, adz_module *module, int kind, const char *name, adz_tensor *t, bool persistent)
+{
+    adzi_slot **slots = kind == PARAMETER ? &module->parameters : &module->buffers;
+    size_t *count = kind == PARAMETER ? &module->n_parameters : &module->n_buffers;
+    size_t *capacity = kind == PARAMETER ? &module->parameters_capacity : &module->buffers_capacity;
+    bool wants_gradient = kind == PARAMETER && !adzi_is_none(t);
+    if (wants_gradient && adzi_gradient_of(op, t) == NULL) {
+        return NULL;
+    }
+    size_t i = place_of(module, kind, name, strlen(name));
+    adz_tensor *old = NULL;
+    if (i < *count) {
+        old = (*slots)[i].tensor;
+    } else {
+        char *copy = adzi_string_copy(name);
+        if (copy == NULL || !adzi_grow(slots, capacity, *count + 1, sizeof **slots)) {
+            adzi_string_free(copy);
+            return adzi_fail_memory(op, sizeof **slots);
+        }
+        (*slots)[(*count)++] = (adzi_slot){ copy, NULL, persistent };
+    }
+    (*slots)[i].tensor = adzi_is_none(t) ? t : adzi_retain(t);
+    if (wants_gradient) {
+        t->requires_grad = true;
+    }
+    adzi_drop(old);
+    adzi_module_changed(module);
+    return t;
+}
+
+adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_tensor *t)
+{
+    static const char op[] = "adz_module_add_parameter";
+    return check_entry(op, module, PARAMETER, name, t, false)
+               ? put_slot(op, module, PARAMETER, name, t, true)
+               : NULL;
+}
+
+adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t)
+{
+    static const char op[] = "adz_module_set_parameter";
+    return check_entry(op, module, PARAMETER, name, t, true)
+               ? put_slot(op, module, PARAMETER, name, t, true)
+               : NULL;
+}
+
+adz_tensor *adz_module_add_buffer(
+    adz_module *module, const char *name, adz_tensor *t, bool persistent)
+{
+    static const char op[] = "adz_module_add_buffer";
+    return check_entry(op, module, BUFFER, name, t, false)
+               ? put_slot(op, module, BUFFER, name, t, persistent)
+               : NULL;
+}
+
+adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, adz_tensor *t)
+{
+    static const char op[] = "adz_module_set_buffer";
+    return check_entry(op, module, BUFFER, name, t, true)
+               ? put_slot(op, module, BUFFER, name, t, true)
+               : NULL;
+}
+
+/* ---- children ------------------------------------------------------------------------------- */
+
+static bool stands_in(const adz_module *tree, const adz_module *module)
+{
+    if (tree == module) {
+        return true;
+    }
+    for (size_t i = 0; i < tree->n_children; ++i) {
+        if (stands_in(tree->children[i].module, module)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Puts the child at the name's place; false leaves its reference with the caller. */
+static bool put_child(
+    const char *op, adz_module *module, const char *name, adz_module *child, bool replace)
+{
+    if (module == NULL || name == NULL || child == NULL) {
+        adzi_error_null(op, module == NULL ? "module" : name == NULL ? "name" : "child");
+        return false;
+    }
+    if (!check_name(op, module, CHILD, name, replace)) {
+        return false;
+    }
+    if (stands_in(child, module)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "%s cannot stand inside itself", module->type.name);
+        return false;
+    }
+    size_t i = place_of(module, CHILD, name, strlen(name));
+    if (i < module->n_children) {
+        forget_place(module, module->children[i].module);
+        adz_module_free(&module->children[i].module);
+    } else {
+        char *copy = adzi_string_copy(name);
+        if (copy == NULL || !adzi_grow(&module->children, &module->children_capacity,
+                                module->n_children + 1, sizeof *module->children)) {
+            adzi_string_free(copy);
+            adzi_fail_memory(op, sizeof *module->children);
+            return false;
+        }
+        module->children[module->n_children++].name = copy;
+    }
+    module->children[i].module = child;
+    child->parent = module;
+    child->name = module->children[i].name;
+    adzi_module_changed(module);
+    return true;
+}
+
+adz_module *adz_module_add_child(adz_module *module, const char *name, adz_module *child)
+{
+    if (!put_child("adz_module_add_child", module, name, child, false)) {
+        adz_module_free(&child);
+    }
+    return child;
+}
+
+adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child)
+{
+    if (!put_child("adz_module_set_child", module, name, child, true)) {
+        adz_module_free(&child);
+    }
+    return child;
+}
+
+size_t adz_module_child_count(const adz_module *module)
+{
+    return module != NULL ? module->n_children : 0;
+}
+
+static adzi_child *child_at(const char *op, const adz_module *module, size_t index)
+{
+    if (module == NULL) {
+        return adzi_fail_null(op, "module");
+    }
+    if (index >= module->n_children) {
+        return adzi_fail(op, ADZ_ERR_INDEX, "%s has no child %zu, only %zu", module->type.name,
+            index, module->n_children);
+    }
+    return &module->children[index];
+}
+
+adz_module *adz_module_child_at(adz_module *module, size_t index)
+{
+    const adzi_child *child = child_at("adz_module_child_at", module, index);
+    return child != NULL ? child->module : NULL;
+}
+
+const char *adz_module_child_name(const adz_module *module, size_t index)
+{
+    const adzi_child *child = child_at("adz_module_child_name", module, index);
+    return child != NULL ? child->name : NULL;
+}
+
+/* ---- looking up ----------------------------------------------------------------------------- */
+
+/* Follows a path's children up to its last name, to which *path then points. */
+static adz_module *follow(const char *op, adz_module *module, const char **path)
+{
+    if (module == NULL || *path == NULL) {
+        return adzi_fail_null(op, module == NULL ? "module" : "path");
+    }
+    const char *whole = *path;
+    for (const char *dot; (dot = strchr(*path, '.')) != NULL; *path = dot + 1) {
+        size_t i = place_of(module, CHILD, *path, (size_t)(dot - *path));
+        if (i == module->n_children) {
+            return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no child %.*s", whole,
+                module->type.name, (int)(dot - *path), *path);
+        }
+        module = module->children[i].module;
+    }
+    return module;
+}
+
+static adz_tensor *lookup(const char *op, adz_module *module, int kind, const char *path)
+{
+    const char *whole = path;
+    module = follow(op, module, &path);
+    if (module == NULL) {
+        return NULL;
+    }
+    size_t i = place_of(module, kind, path, strlen(path));
+    if (i == count_of(module, kind)) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no %s %s", whole, module->type.name,
+            kinds[kind], path);
+    }
+    return kind == PARAMETER ? module->parameters[i].tensor : module->buffers[i].tensor;
+}
+
+adz_tensor *adz_module_parameter(adz_module *module, const char *path)
+{
+    return lookup("adz_module_parameter", module, PARAMETER, path);
+}
+
+adz_tensor *adz_module_buffer(adz_module *module, const char *path)
+{
+    return lookup("adz_module_buffer", module, BUFFER, path);
+}
+
+adz_module *adz_module_child(adz_module *module, const char *path)
+{
+    static const char op[] = "adz_module_child";
+    const char *whole = path;
+    module = follow(op, module, &path);
+    if (module == NULL) {
+        return NULL;
+    }
+    size_t i = place_of(module, CHILD, path, strlen(path));
+    return i < module->n_children ? module->children[i].module
+                                  : adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no child %s", whole,
+                                        module->type.name, path);
+}
+
+static adz_tensor *slot_at(const char *op, adz_module *module, int kind, size_t index)
+{
+    if (module == NULL) {
+        return adzi_fail_null(op, "module");
+    }
+    if (index >= count_of(module, kind)) {
+        return adzi_fail(op, ADZ_ERR_INDEX, "%s has no %s %zu, only %zu", module->type.name,
+            kinds[kind], index, count_of(module, kind));
+    }
+    return kind == PARAMETER ? module->parameters[index].tensor : module->buffers[index].tensor;
+}
+
+adz_tensor *adz_module_parameter_at(adz_module *module, size_t index)
+{
+    return slot_at("adz_module_parameter_at", module, PARAMETER, index);
+}
+
+adz_tensor *adz_module_buffer_at(adz_module *module, size_t index)
+{
+    return slot_at("adz_module_buffer_at", module, BUFFER, index);
+}

@@ -1,0 +1,142 @@
+/* The printed tree, as PyTorch's repr. */
+#include "nn/module.h"
+
+#include <string.h>
+
+#include "nn/containers.h"
+#include "tensor/error.h"
+
+static void print_tree(adzi_text *text, adz_module *module, size_t indent);
+
+static void new_line(adzi_text *text, size_t indent)
+{
+    adzi_text_add(text, "\n");
+    for (size_t i = 0; i < indent; ++i) {
+        adzi_text_add(text, " ");
+    }
+}
+
+static void print_extra(adzi_text *text, adz_module *module)
+{
+    if (module->type.extra_repr == NULL) {
+        return;
+    }
+    size_t n = module->type.extra_repr(module, NULL, 0);
+    char *extra = adzi_alloc(n + 1);
+    if (extra == NULL) {
+        text->failed = true;
+        return;
+    }
+    module->type.extra_repr(module, extra, n + 1);
+    adzi_text_add_n(text, extra, n);
+    adzi_free(extra, n + 1);
+}
+
+/* Children k .. end-1, the first of which was just printed from `start` on, print alike. */
+static size_t end_of_likes(
+    adzi_text *text, const adz_module *module, size_t k, size_t start, size_t indent)
+{
+    size_t length = text->length - start, end = k + 1;
+    for (bool alike = true; end < module->n_children && alike && !text->failed; end += alike) {
+        size_t other = text->length;
+        print_tree(text, module->children[end].module, indent);
+        alike = !text->failed && text->length - other == length &&
+                memcmp(text->data + start, text->data + other, length) == 0;
+        adzi_text_cut(text, other);
+    }
+    return end;
+}
+
+/* "(0): Linear(...)"; a list writes equal neighbours once: "(0-2): 3 x Linear(...)". */
+static size_t print_child(adzi_text *text, adz_module *module, size_t k, size_t indent)
+{
+    size_t end = k + 1;
+    if (module->identity == &adzi_module_list_type) {
+        size_t start = text->length;
+        print_tree(text, module->children[k].module, indent);
+        end = end_of_likes(text, module, k, start, indent);
+        adzi_text_cut(text, start);
+    }
+    if (end > k + 1) {
+        adzi_text_format(text, "(%s-%s): %zu x ", module->children[k].name,
+            module->children[end - 1].name, end - k);
+    } else {
+        adzi_text_format(text, "(%s): ", module->children[k].name);
+    }
+    print_tree(text, module->children[k].module, indent);
+    return end;
+}
+
+static void print_tree(adzi_text *text, adz_module *module, size_t indent)
+{
+    adzi_text_add(text, module->type.name);
+    adzi_text_add(text, "(");
+    size_t before = text->length;
+    if (module->n_children == 0) {
+        print_extra(text, module);
+    } else {
+        new_line(text, indent + 2);
+        size_t start = text->length;
+        print_extra(text, module);
+        if (text->length == start) {
+            adzi_text_cut(text, before);
+        }
+        for (size_t k = 0; k < module->n_children && !text->failed;) {
+            new_line(text, indent + 2);
+            k = print_child(text, module, k, indent + 2);
+        }
+        new_line(text, indent);
+    }
+    adzi_text_add(text, ")");
+}
+
+/* The tree; its memory is the caller's to end. */
+static adz_status make_text(const char *op, adz_module *module, adzi_text *text)
+{
+    *text = (adzi_text){ 0 };
+    if (module == NULL) {
+        return adzi_error_null(op, "module");
+    }
+    print_tree(text, module, 0);
+    if (text->failed) {
+        adzi_text_free(text);
+        return adzi_error(op, ADZ_ERR_MEMORY, "no memory for the text");
+    }
+    return ADZ_OK;
+}
+
+adz_status adz_module_print(adz_module *module, FILE *stream)
+{
+    static const char op[] = "adz_module_print";
+    if (stream == NULL) {
+        return adzi_error_null(op, "stream");
+    }
+    adzi_text text;
+    adz_status status = make_text(op, module, &text);
+    if (status == ADZ_OK) {
+        adzi_text_add(&text, "\n");
+        if (text.failed) {
+            status = adzi_error(op, ADZ_ERR_MEMORY, "no memory for the text");
+        } else if (fwrite(text.data, 1, text.length, stream) != text.length) {
+            status = adzi_error(op, ADZ_ERR_IO, "the stream took no more");
+        }
+        adzi_text_free(&text);
+    }
+    return status;
+}
+
+size_t adz_module_to_string(adz_module *module, char *buffer, size_t size)
+{
+    adzi_text text;
+    if (make_text("adz_module_to_string", module, &text) != ADZ_OK) {
+        return 0;
+    }
+    size_t length = text.length;
+    if (buffer != NULL && size > 0) {
+        size_t n = length < size ? length : size - 1;
+        memcpy(buffer, text.data, n);
+        buffer[n] = '\0';
+    }
+    adzi_text_free(&text);
+    return length;
+}
