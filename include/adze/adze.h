@@ -8,6 +8,7 @@
 #include "adze/autograd.h"
 #include "adze/base.h"
 #include "adze/nn.h"
+#include "adze/io.h"
 #include "adze/ops.h"
 #include "adze/random.h"
 #include "adze/tensor.h"

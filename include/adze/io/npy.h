@@ -1,0 +1,84 @@
+/**
+ * @file npy.h
+ * NumPy's files of one array.
+ */
+#ifndef ADZE_IO_NPY_H
+#define ADZE_IO_NPY_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How an array is written. Start from ADZ_NPY_OPTIONS. */
+typedef struct adz_npy_options {
+    size_t size;        /**< sizeof(adz_npy_options) */
+    int version;        /**< format version 1, 2 or 3; 1 */
+    bool fortran_order; /**< the first dimension varies fastest; false */
+    bool big_endian;    /**< the most significant byte comes first; false */
+} adz_npy_options;
+
+/** The defaults. */
+#define ADZ_NPY_OPTIONS                          \
+    {                                            \
+        sizeof(adz_npy_options), 1, false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_npy_options) as the caller knows it
+ */
+ADZ_API void adz_npy_options_init(adz_npy_options *options, size_t size);
+
+/**
+ * Reads an array: format versions 1 to 3, either order, either endianness, and the dtypes f2, f4,
+ * f8, i4, i8, u1 and b1.
+ *
+ * @param path  the file
+ * @return      contiguous, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (another dtype, more than 8
+ *              dimensions), ADZ_ERR_MEMORY
+ * @see         numpy.load
+ */
+ADZ_API adz_tensor *adz_npy_load(const char *path);
+
+/**
+ * Reads the bytes of such a file.
+ *
+ * @param bytes  the whole file
+ * @param size   how many
+ * @return       contiguous, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_NULL, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED, ADZ_ERR_MEMORY
+ */
+ADZ_API adz_tensor *adz_npy_from_memory(const void *bytes, size_t size);
+
+/**
+ * Writes an array, atomically: see adz_safetensors_save.
+ *
+ * @param t        any shape, layout and dtype but bf16, which NumPy has not
+ * @param path     replaced if it exists
+ * @param options  NULL for the defaults
+ * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_IO or
+ *                 ADZ_ERR_MEMORY
+ * @see            numpy.save
+ */
+ADZ_API adz_status adz_npy_save(adz_tensor *t, const char *path, const adz_npy_options *options);
+
+/**
+ * The bytes that adz_npy_save writes.
+ *
+ * @param t        any shape, layout and dtype but bf16
+ * @param options  NULL for the defaults
+ * @return         y[bytes] u8, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ */
+ADZ_API adz_tensor *adz_npy_to_memory(adz_tensor *t, const adz_npy_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

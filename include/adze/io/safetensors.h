@@ -1,0 +1,204 @@
+/**
+ * @file safetensors.h
+ * Named tensors in safetensors form, the format of PyTorch's `safetensors` package.
+ *
+ * A file is 8 bytes of little-endian header length, a JSON header that gives each tensor's dtype,
+ * shape and place, and the tensors' bytes. Reading trusts nothing: the header is checked field by
+ * field, and a file that fails is refused as a whole. Writing is atomic: the bytes go to a
+ * temporary file in the same folder, which takes the name's place once the disk has them, so the
+ * old file survives a crash and a full disk.
+ */
+#ifndef ADZE_IO_SAFETENSORS_H
+#define ADZE_IO_SAFETENSORS_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Named tensors in order, and strings about them: what a safetensors file holds. */
+typedef struct adz_safetensors adz_safetensors;
+
+/** How a file is read. Start from ADZ_SAFETENSORS_OPTIONS. */
+typedef struct adz_safetensors_options {
+    size_t size; /**< sizeof(adz_safetensors_options) */
+    bool map;    /**< tensors lie in the mapped file (changes stay private, the file must not be
+                    changed meanwhile) instead of being copied out before the call returns; false */
+} adz_safetensors_options;
+
+/** The defaults. */
+#define ADZ_SAFETENSORS_OPTIONS                \
+    {                                          \
+        sizeof(adz_safetensors_options), false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_safetensors_options) as the caller knows it
+ */
+ADZ_API void adz_safetensors_options_init(adz_safetensors_options *options, size_t size);
+
+/**
+ * An empty collection, to be filled and saved.
+ *
+ * @return yours, end it with adz_safetensors_free; NULL when memory was refused
+ */
+ADZ_API adz_safetensors *adz_safetensors_new(void);
+
+/**
+ * Reads a file.
+ *
+ * @param path     the file
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_safetensors_free; or NULL
+ * @errors         ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (a dtype that adze has not),
+ *                 ADZ_ERR_MEMORY
+ * @see            safetensors.torch.load_file
+ */
+ADZ_API adz_safetensors *adz_safetensors_load(
+    const char *path, const adz_safetensors_options *options);
+
+/**
+ * Reads a file's bytes, which are copied.
+ *
+ * @param bytes  the whole file
+ * @param size   how many
+ * @return       yours, end it with adz_safetensors_free; or NULL
+ * @errors       ADZ_ERR_NULL, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED, ADZ_ERR_MEMORY
+ * @see          safetensors.torch.load
+ */
+ADZ_API adz_safetensors *adz_safetensors_from_memory(const void *bytes, size_t size);
+
+/**
+ * Ends a collection; tensors that somebody keeps stay.
+ *
+ * @param file  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_safetensors_free(adz_safetensors **file);
+
+/**
+ * Adds a tensor at the end. It is shared, not copied: its values are read when they are saved.
+ *
+ * @param file  the collection
+ * @param name  UTF-8, not yet taken, not "__metadata__"; copied
+ * @param t     any shape, layout and dtype
+ * @return      ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tensor *t);
+
+/**
+ * Sets a string of the metadata, in its old place or at the end.
+ *
+ * @param file   the collection
+ * @param key    UTF-8, copied
+ * @param value  UTF-8, copied
+ * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_status adz_safetensors_set_metadata(
+    adz_safetensors *file, const char *key, const char *value);
+
+/**
+ * The number of tensors.
+ *
+ * @param file  the collection
+ * @return      0 or more; 0 with ADZ_ERR_NULL recorded when file is NULL
+ */
+ADZ_API size_t adz_safetensors_count(adz_safetensors *file);
+
+/**
+ * A tensor's name.
+ *
+ * @param file   the collection
+ * @param index  0 .. count-1, in the order of the header
+ * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
+ */
+ADZ_API const char *adz_safetensors_name(adz_safetensors *file, size_t index);
+
+/**
+ * A tensor by its position.
+ *
+ * @param file   the collection
+ * @param index  0 .. count-1, in the order of the header
+ * @return       borrowed from the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
+ */
+ADZ_API adz_tensor *adz_safetensors_tensor(adz_safetensors *file, size_t index);
+
+/**
+ * A tensor by its name.
+ *
+ * @param file  the collection
+ * @param name  which one
+ * @return      borrowed from the collection; NULL with ADZ_ERR_NULL or, when no tensor has the
+ *              name, ADZ_ERR_ARGUMENT (adz_safetensors_has asks without an error)
+ */
+ADZ_API adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name);
+
+/**
+ * Whether a tensor has this name.
+ *
+ * @param file  the collection
+ * @param name  which one
+ * @return      false when an argument is NULL
+ */
+ADZ_API bool adz_safetensors_has(adz_safetensors *file, const char *name);
+
+/**
+ * The number of metadata strings.
+ *
+ * @param file  the collection
+ * @return      0 or more; 0 with ADZ_ERR_NULL recorded when file is NULL
+ */
+ADZ_API size_t adz_safetensors_metadata_count(adz_safetensors *file);
+
+/**
+ * A metadata key by its position.
+ *
+ * @param file   the collection
+ * @param index  0 .. metadata_count-1, in the order of the header
+ * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
+ */
+ADZ_API const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t index);
+
+/**
+ * A metadata string.
+ *
+ * @param file  the collection
+ * @param key   which one
+ * @return      owned by the collection until it is set again; NULL, without an error, when there is
+ *              none
+ */
+ADZ_API const char *adz_safetensors_metadata(adz_safetensors *file, const char *key);
+
+/**
+ * Writes a file, atomically.
+ *
+ * The same collection always gives the same bytes, and a file that was loaded gives its own bytes
+ * again if adze wrote it. The header names tensors in their order; their bytes lie by falling
+ * element size, so that each is aligned.
+ *
+ * @param file  the collection
+ * @param path  replaced if it exists
+ * @return      ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file is
+ *              as it was
+ * @see         safetensors.torch.save_file
+ */
+ADZ_API adz_status adz_safetensors_save(adz_safetensors *file, const char *path);
+
+/**
+ * The bytes that adz_safetensors_save writes.
+ *
+ * @param file  the collection
+ * @return      y[bytes] u8, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_NULL, ADZ_ERR_MEMORY
+ * @see         safetensors.torch.save
+ */
+ADZ_API adz_tensor *adz_safetensors_to_memory(adz_safetensors *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

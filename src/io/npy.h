@@ -1,0 +1,26 @@
+/* What the reader and the writer of npy files share. */
+#ifndef ADZI_IO_NPY_H
+#define ADZI_IO_NPY_H
+
+#include "adze/tensor.h"
+
+#define ADZI_NPY_MAGIC "\x93NUMPY"
+
+enum { ADZI_NPY_MAGIC_SIZE = 6 };
+
+/** What a header's text says. */
+typedef struct adzi_npy_header {
+    adz_dtype dtype;
+    bool big_endian, fortran_order;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+} adzi_npy_header;
+
+/** Parses a header's text, a Python dict. `where` names the file in messages. */
+adz_status adzi_npy_parse(
+    const char *op, const char *where, const char *text, size_t length, adzi_npy_header *header);
+
+/** NumPy's name of a dtype without its byte order, "f4"; NULL for bf16. */
+const char *adzi_npy_dtype(adz_dtype dtype);
+
+#endif

@@ -1,0 +1,327 @@
+/* The collection itself: names, lookup, metadata. */
+#include "io/safetensors.h"
+
+#include <string.h>
+
+#include "data/source.h"
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+void adz_safetensors_options_init(adz_safetensors_options *options, size_t size)
+{
+    const adz_safetensors_options defaults = ADZ_SAFETENSORS_OPTIONS;
+    if (options != NULL) {
+        memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
+    }
+}
+
+adz_safetensors *adz_safetensors_new(void)
+{
+    adz_safetensors *file = adzi_alloc_zero(sizeof *file);
+    return file != NULL ? file : adzi_fail_memory("adz_safetensors_new", sizeof *file);
+}
+
+void adz_safetensors_free(adz_safetensors **address)
+{
+    if (address == NULL || *address == NULL) {
+        return;
+    }
+    adz_safetensors *file = *address;
+    *address = NULL;
+    for (size_t i = 0; i < file->n_tensors; ++i) {
+        adzi_string_free(file->tensors[i].name);
+        adzi_drop(file->tensors[i].tensor);
+    }
+    for (size_t i = 0; i < file->n_metadata; ++i) {
+        adzi_string_free(file->metadata[i].key);
+        adzi_string_free(file->metadata[i].value);
+    }
+    adzi_free(file->tensors, file->tensors_capacity * sizeof *file->tensors);
+    adzi_free(file->metadata, file->metadata_capacity * sizeof *file->metadata);
+    adzi_free(file->slots, file->n_slots * sizeof *file->slots);
+    adzi_free(file, sizeof *file);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static size_t hash_of(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (const char *c = name; *c != '\0'; ++c) {
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    }
+    return (size_t)(hash ^ hash >> 32);
+}
+
+static void enter(size_t *slots, size_t n_slots, const char *name, size_t position)
+{
+    size_t at = hash_of(name) & (n_slots - 1);
+    while (slots[at] != 0) {
+        at = (at + 1) & (n_slots - 1);
+    }
+    slots[at] = position + 1;
+}
+
+size_t adzi_safetensors_find(const adz_safetensors *file, const char *name)
+{
+    if (file->n_slots == 0) {
+        return file->n_tensors;
+    }
+    size_t at = hash_of(name) & (file->n_slots - 1);
+    for (; file->slots[at] != 0; at = (at + 1) & (file->n_slots - 1)) {
+        size_t position = file->slots[at] - 1;
+        if (strcmp(file->tensors[position].name, name) == 0) {
+            return position;
+        }
+    }
+    return file->n_tensors;
+}
+
+/* Keeps at most half of the slots taken. */
+static bool reserve_slot(adz_safetensors *file)
+{
+    if (2 * (file->n_tensors + 1) <= file->n_slots) {
+        return true;
+    }
+    size_t n_slots = file->n_slots == 0 ? 16 : 2 * file->n_slots;
+    size_t *slots = adzi_alloc_zero(n_slots * sizeof *slots);
+    if (slots == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < file->n_tensors; ++i) {
+        enter(slots, n_slots, file->tensors[i].name, i);
+    }
+    adzi_free(file->slots, file->n_slots * sizeof *slots);
+    file->slots = slots;
+    file->n_slots = n_slots;
+    return true;
+}
+
+bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor *t)
+{
+    if (!reserve_slot(file) || !adzi_grow(&file->tensors, &file->tensors_capacity,
+                                   file->n_tensors + 1, sizeof *file->tensors)) {
+        return false;
+    }
+    char *copy = adzi_string_copy(name);
+    if (copy == NULL) {
+        return false;
+    }
+    enter(file->slots, file->n_slots, copy, file->n_tensors);
+    file->tensors[file->n_tensors++] = (adzi_named){ copy, adzi_retain(t) };
+    return true;
+}
+
+/* The length of a well-formed character at `at`, or 0. */
+static size_t character_length(const unsigned char *at, size_t left)
+{
+    if (at[0] < 0x80) {
+        return 1;
+    }
+    size_t length = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+    if (length == 0 || length > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; ++i) {
+        if ((at[i] & 0xc0u) != 0x80u) {
+            return 0;
+        }
+    }
+    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
+    bool too_high = at[0] == 0xf4 && at[1] > 0x8f;
+    return overlong || surrogate || too_high ? 0 : length;
+}
+
+bool adzi_is_utf8(const char *bytes, size_t length, size_t *bad)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    for (size_t i = 0; i < length;) {
+        size_t n = character_length(at + i, length - i);
+        if (n == 0) {
+            *bad = i;
+            return false;
+        }
+        i += n;
+    }
+    return true;
+}
+
+static adz_status check_text(const char *op, const char *what, const char *text)
+{
+    size_t bad;
+    if (text == NULL) {
+        return adzi_error_null(op, what);
+    }
+    if (!adzi_is_utf8(text, strlen(text), &bad)) {
+        return adzi_error(
+            op, ADZ_ERR_ARGUMENT, "%s is not UTF-8: its byte %zu is wrong", what, bad);
+    }
+    return ADZ_OK;
+}
+
+adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tensor *t)
+{
+    const char *op = "adz_safetensors_add";
+    adzi_shown shown;
+    if (file == NULL) {
+        return adzi_error_null(op, "file");
+    }
+    adz_status status = check_text(op, "name", name);
+    if (status != ADZ_OK) {
+        return status;
+    }
+    if (!adzi_check_tensor(op, "t", t)) {
+        return adz_error_code();
+    }
+    if (strcmp(name, ADZI_METADATA) == 0) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "a tensor cannot be named %s; strings are set with adz_safetensors_set_metadata", name);
+    }
+    if (adzi_safetensors_find(file, name) < file->n_tensors) {
+        return adzi_error(
+            op, ADZ_ERR_ARGUMENT, "there is a tensor named %s already", adzi_show(&shown, name));
+    }
+    if (!adzi_safetensors_append(file, name, t)) {
+        adzi_fail_memory(op, strlen(name) + 1);
+        return ADZ_ERR_MEMORY;
+    }
+    return ADZ_OK;
+}
+
+/* ---- metadata ------------------------------------------------------------------------------- */
+
+static adzi_pair *find_pair(const adz_safetensors *file, const char *key)
+{
+    for (size_t i = 0; i < file->n_metadata; ++i) {
+        if (strcmp(file->metadata[i].key, key) == 0) {
+            return &file->metadata[i];
+        }
+    }
+    return NULL;
+}
+
+bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, const char *value)
+{
+    if (!adzi_grow(&file->metadata, &file->metadata_capacity, file->n_metadata + 1,
+            sizeof *file->metadata)) {
+        return false;
+    }
+    adzi_pair pair = { adzi_string_copy(key), adzi_string_copy(value) };
+    if (pair.key == NULL || pair.value == NULL) {
+        adzi_string_free(pair.key);
+        adzi_string_free(pair.value);
+        return false;
+    }
+    file->metadata[file->n_metadata++] = pair;
+    return true;
+}
+
+adz_status adz_safetensors_set_metadata(adz_safetensors *file, const char *key, const char *value)
+{
+    const char *op = "adz_safetensors_set_metadata";
+    if (file == NULL) {
+        return adzi_error_null(op, "file");
+    }
+    adz_status status = check_text(op, "key", key);
+    status = status == ADZ_OK ? check_text(op, "value", value) : status;
+    if (status != ADZ_OK) {
+        return status;
+    }
+    adzi_pair *pair = find_pair(file, key);
+    char *copy = NULL;
+    bool done = pair == NULL ? adzi_safetensors_append_metadata(file, key, value)
+                             : (copy = adzi_string_copy(value)) != NULL;
+    if (!done) {
+        adzi_fail_memory(op, strlen(value) + 1);
+        return ADZ_ERR_MEMORY;
+    }
+    if (pair != NULL) {
+        adzi_string_free(pair->value);
+        pair->value = copy;
+    }
+    return ADZ_OK;
+}
+
+/* ---- reading it ----------------------------------------------------------------------------- */
+
+static bool check_index(const char *op, const adz_safetensors *file, size_t index, size_t count)
+{
+    if (file == NULL) {
+        adzi_error_null(op, "file");
+        return false;
+    }
+    if (index >= count) {
+        adzi_error(op, ADZ_ERR_INDEX, "index %zu is outside the %zu there are", index, count);
+        return false;
+    }
+    return true;
+}
+
+size_t adz_safetensors_count(adz_safetensors *file)
+{
+    if (file == NULL) {
+        adzi_error_null("adz_safetensors_count", "file");
+        return 0;
+    }
+    return file->n_tensors;
+}
+
+const char *adz_safetensors_name(adz_safetensors *file, size_t index)
+{
+    size_t count = file != NULL ? file->n_tensors : 0;
+    return check_index("adz_safetensors_name", file, index, count) ? file->tensors[index].name
+                                                                   : NULL;
+}
+
+adz_tensor *adz_safetensors_tensor(adz_safetensors *file, size_t index)
+{
+    size_t count = file != NULL ? file->n_tensors : 0;
+    return check_index("adz_safetensors_tensor", file, index, count) ? file->tensors[index].tensor
+                                                                     : NULL;
+}
+
+adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
+{
+    const char *op = "adz_safetensors_get";
+    adzi_shown shown;
+    if (file == NULL || name == NULL) {
+        return adzi_fail_null(op, file == NULL ? "file" : "name");
+    }
+    size_t position = adzi_safetensors_find(file, name);
+    return position < file->n_tensors
+               ? file->tensors[position].tensor
+               : adzi_fail(op, ADZ_ERR_ARGUMENT, "there is no tensor named %s among the %zu",
+                     adzi_show(&shown, name), file->n_tensors);
+}
+
+bool adz_safetensors_has(adz_safetensors *file, const char *name)
+{
+    return file != NULL && name != NULL && adzi_safetensors_find(file, name) < file->n_tensors;
+}
+
+size_t adz_safetensors_metadata_count(adz_safetensors *file)
+{
+    if (file == NULL) {
+        adzi_error_null("adz_safetensors_metadata_count", "file");
+        return 0;
+    }
+    return file->n_metadata;
+}
+
+const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t index)
+{
+    size_t count = file != NULL ? file->n_metadata : 0;
+    return check_index("adz_safetensors_metadata_key", file, index, count)
+               ? file->metadata[index].key
+               : NULL;
+}
+
+const char *adz_safetensors_metadata(adz_safetensors *file, const char *key)
+{
+    if (file == NULL || key == NULL) {
+        return adzi_fail_null("adz_safetensors_metadata", file == NULL ? "file" : "key");
+    }
+    const adzi_pair *pair = find_pair(file, key);
+    return pair != NULL ? pair->value : NULL;
+}

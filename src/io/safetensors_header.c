@@ -1,0 +1,329 @@
+/* Checking a safetensors header. Nothing in it is believed: see the order of `check_entry`. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source.h"
+#include "io/safetensors.h"
+#include "tensor/shape.h"
+
+/* What every function here says where it is about. */
+typedef struct reading {
+    const char *op;
+    const char *where; /* the file, fit for a message */
+    uint64_t data_size;
+} reading;
+
+static const struct {
+    const char *name;
+    adz_dtype dtype;
+} dtypes[] = { { "F32", ADZ_F32 }, { "F64", ADZ_F64 }, { "I32", ADZ_I32 }, { "I64", ADZ_I64 },
+    { "U8", ADZ_U8 }, { "BOOL", ADZ_BOOL }, { "F16", ADZ_F16 }, { "BF16", ADZ_BF16 } };
+
+const char *adzi_safetensors_dtype(adz_dtype dtype)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
+        if (dtypes[i].dtype == dtype) {
+            return dtypes[i].name;
+        }
+    }
+    return "invalid";
+}
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+/* Entries lie two deep and their lists three; jansson recurses, so deeper ones end here. */
+static bool nests_too_deep(const char *text, size_t length)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; ++i) {
+        char c = text[i];
+        if (quoted) {
+            i += c == '\\' ? 1u : 0u;
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > 3) {
+                return true;
+            }
+        } else if (c == '}' || c == ']') {
+            --depth;
+        }
+    }
+    return false;
+}
+
+static json_t *parse_text(const reading *r, const char *text, size_t length)
+{
+    size_t bad;
+    adzi_shown shown;
+    if (length == 0 || text[0] != '{') {
+        return adzi_fail(r->op, ADZ_ERR_FORMAT,
+            "%s: its header does not begin with '{'; this is no safetensors file", r->where);
+    }
+    if (!adzi_is_utf8(text, length, &bad)) {
+        return adzi_fail(
+            r->op, ADZ_ERR_FORMAT, "%s: byte %zu of its header is not UTF-8", r->where, bad);
+    }
+    if (nests_too_deep(text, length)) {
+        return adzi_fail(
+            r->op, ADZ_ERR_FORMAT, "%s: its header nests deeper than the format does", r->where);
+    }
+    json_error_t error;
+    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (json == NULL && json_error_code(&error) == json_error_out_of_memory) {
+        return adzi_fail_memory(r->op, length);
+    }
+    if (json == NULL) {
+        bool twice = json_error_code(&error) == json_error_duplicate_key;
+        return adzi_fail(r->op, ADZ_ERR_FORMAT, "%s: its header %s, at byte %d: %s", r->where,
+            twice ? "gives a name twice" : "is not JSON", error.position,
+            adzi_show(&shown, error.text));
+    }
+    return json;
+}
+
+/* ---- one entry ------------------------------------------------------------------------------ */
+
+static adz_status bad(const reading *r, const char *name, const char *what)
+{
+    adzi_shown shown;
+    return adzi_error(
+        r->op, ADZ_ERR_FORMAT, "%s: tensor %s: %s", r->where, adzi_show(&shown, name), what);
+}
+
+/* The names of dtypes that the format has and adze has not. */
+static bool is_foreign(const char *name)
+{
+    static const char *const foreign[] = { "I8", "U16", "I16", "U32", "U64", "C64", "F4", "F6_E2M3",
+        "F6_E3M2", "F8_E4M3", "F8_E5M2", "F8_E8M0" };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; ++i) {
+        if (strcmp(foreign[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static adz_status check_dtype(const reading *r, const json_t *value, adzi_place *place)
+{
+    adzi_shown tensor, shown;
+    if (!json_is_string(value)) {
+        return bad(r, place->name, "its dtype is not a string");
+    }
+    const char *name = json_string_value(value);
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
+        if (strcmp(dtypes[i].name, name) == 0) {
+            place->dtype = dtypes[i].dtype;
+            return ADZ_OK;
+        }
+    }
+    bool foreign = is_foreign(name);
+    return adzi_error(r->op, foreign ? ADZ_ERR_UNSUPPORTED : ADZ_ERR_FORMAT,
+        "%s: tensor %s: dtype %s %s", r->where, adzi_show(&tensor, place->name),
+        adzi_show(&shown, name),
+        foreign ? "is not offered; convert it to one of F64, F32, F16, BF16, I64, I32, U8, BOOL "
+                  "before saving"
+                : "is unknown");
+}
+
+static adz_status check_shape(
+    const reading *r, const json_t *value, adzi_place *place, uint64_t *bytes)
+{
+    adzi_shown shown;
+    if (!json_is_array(value)) {
+        return bad(r, place->name, "its shape is not a list");
+    }
+    size_t rank = json_array_size(value);
+    if (rank > ADZ_MAX_RANK) {
+        return adzi_error(r->op, ADZ_ERR_UNSUPPORTED, "%s: tensor %s: %zu dimensions, above %d",
+            r->where, adzi_show(&shown, place->name), rank, ADZ_MAX_RANK);
+    }
+    place->rank = (int)rank;
+    int64_t product = (int64_t)adz_dtype_size(place->dtype), unused = product;
+    for (int i = 0; i < place->rank; ++i) {
+        const json_t *size = json_array_get(value, (size_t)i);
+        if (!json_is_integer(size) || json_integer_value(size) < 0) {
+            return bad(r, place->name, "a size in its shape is not a whole number from 0 on");
+        }
+        place->sizes[i] = json_integer_value(size);
+        /* Sizes beside a 0 must fit too: strides are computed from them. */
+        int64_t counted = place->sizes[i] > 1 ? place->sizes[i] : 1;
+        if (!adzi_multiply(product, place->sizes[i], &product) ||
+            !adzi_multiply(unused, counted, &unused)) {
+            return bad(r, place->name, "the product of its shape does not fit");
+        }
+    }
+    *bytes = (uint64_t)product;
+    return ADZ_OK;
+}
+
+static adz_status check_offsets(
+    const reading *r, const json_t *value, adzi_place *place, uint64_t bytes)
+{
+    adzi_shown shown;
+    if (!json_is_array(value) || json_array_size(value) != 2) {
+        return bad(r, place->name, "its data_offsets are not a list of two");
+    }
+    uint64_t ends[2];
+    for (size_t i = 0; i < 2; ++i) {
+        const json_t *offset = json_array_get(value, i);
+        if (!json_is_integer(offset) || json_integer_value(offset) < 0) {
+            return bad(r, place->name, "a data offset is not a whole number from 0 on");
+        }
+        ends[i] = (uint64_t)json_integer_value(offset);
+    }
+    place->begin = ends[0];
+    place->end = ends[1];
+    if (place->begin > place->end) {
+        return bad(r, place->name, "its data offsets run backwards");
+    }
+    if (place->end > r->data_size) {
+        return adzi_error(r->op, ADZ_ERR_FORMAT,
+            "%s: tensor %s: it ends at byte %llu of the data, of which there are %llu; the file is "
+            "cut short or its header is wrong",
+            r->where, adzi_show(&shown, place->name), (unsigned long long)place->end,
+            (unsigned long long)r->data_size);
+    }
+    if (place->end - place->begin != bytes) {
+        return adzi_error(r->op, ADZ_ERR_FORMAT,
+            "%s: tensor %s: %s%s takes %llu bytes, its data offsets give %llu", r->where,
+            adzi_show(&shown, place->name), adzi_safetensors_dtype(place->dtype),
+            adzi_text_sizes(place->rank, place->sizes), (unsigned long long)bytes,
+            (unsigned long long)(place->end - place->begin));
+    }
+    return ADZ_OK;
+}
+
+/* dtype, then shape, whose bytes rest on it, then the offsets that must give as many. */
+static adz_status check_entry(const reading *r, const json_t *entry, adzi_place *place)
+{
+    if (!json_is_object(entry)) {
+        return bad(r, place->name, "its entry is not an object");
+    }
+    const json_t *dtype = json_object_get(entry, "dtype"), *shape = json_object_get(entry, "shape");
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    if (dtype == NULL || shape == NULL || offsets == NULL || json_object_size(entry) != 3) {
+        return bad(r, place->name, "its entry must have dtype, shape, data_offsets and no more");
+    }
+    uint64_t bytes = 0;
+    adz_status status = check_dtype(r, dtype, place);
+    status = status == ADZ_OK ? check_shape(r, shape, place, &bytes) : status;
+    return status == ADZ_OK ? check_offsets(r, offsets, place, bytes) : status;
+}
+
+static adz_status check_metadata(const reading *r, json_t *metadata)
+{
+    if (!json_is_object(metadata)) {
+        return adzi_error(
+            r->op, ADZ_ERR_FORMAT, "%s: its %s is not an object", r->where, ADZI_METADATA);
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach(metadata, key, value)
+    {
+        adzi_shown shown;
+        if (!json_is_string(value)) {
+            return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: metadata %s is not a string", r->where,
+                adzi_show(&shown, key));
+        }
+    }
+    return ADZ_OK;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const adzi_place *x = *(adzi_place *const *)a, *y = *(adzi_place *const *)b;
+    if (x->begin != y->begin) {
+        return x->begin < y->begin ? -1 : 1;
+    }
+    return x->end != y->end ? (x->end < y->end ? -1 : 1) : 0;
+}
+
+/* The tensors must cover the data, each byte once. */
+static adz_status check_cover(const reading *r, adzi_place *places, size_t count)
+{
+    adzi_shown one, other;
+    adzi_place **sorted = adzi_alloc(count * sizeof *sorted);
+    if (sorted == NULL) {
+        adzi_fail_memory(r->op, count * sizeof *sorted);
+        return ADZ_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        sorted[i] = &places[i];
+    }
+    qsort(sorted, count, sizeof *sorted, by_place);
+    uint64_t end = 0;
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
+        const adzi_place *place = sorted[i];
+        if (place->begin < end) {
+            status = adzi_error(r->op, ADZ_ERR_FORMAT, "%s: the bytes of tensors %s and %s overlap",
+                r->where, adzi_show(&one, sorted[i - 1]->name), adzi_show(&other, place->name));
+        } else if (place->begin > end) {
+            status = adzi_error(r->op, ADZ_ERR_FORMAT,
+                "%s: %llu bytes before tensor %s belong to no tensor", r->where,
+                (unsigned long long)(place->begin - end), adzi_show(&one, place->name));
+        }
+        end = place->end;
+    }
+    adzi_free(sorted, count * sizeof *sorted);
+    if (status == ADZ_OK && end != r->data_size) {
+        status = adzi_error(r->op, ADZ_ERR_FORMAT, "%s: %llu bytes at its end belong to no tensor",
+            r->where, (unsigned long long)(r->data_size - end));
+    }
+    return status;
+}
+
+static adz_status check_entries(
+    const reading *r, json_t *json, adzi_place *places, size_t *n_places)
+{
+    const char *key;
+    json_t *value;
+    size_t count = 0;
+    json_object_foreach(json, key, value)
+    {
+        bool metadata = strcmp(key, ADZI_METADATA) == 0;
+        if (!metadata) {
+            places[count].name = key;
+        }
+        adz_status status =
+            metadata ? check_metadata(r, value) : check_entry(r, value, &places[count++]);
+        if (status != ADZ_OK) {
+            return status;
+        }
+    }
+    *n_places = count;
+    return check_cover(r, places, count);
+}
+
+adz_status adzi_safetensors_parse(const char *op, const char *where, const char *header,
+    size_t length, uint64_t data_size, struct json_t **json, adzi_place **places, size_t *count)
+{
+    reading r = { op, where, data_size };
+    *json = parse_text(&r, header, length);
+    if (*json == NULL) {
+        return adz_error_code();
+    }
+    bool metadata = json_object_get(*json, ADZI_METADATA) != NULL;
+    size_t entries = json_object_size(*json) - (metadata ? 1 : 0);
+    adzi_place *list = adzi_alloc_zero(entries * sizeof *list);
+    adz_status status = ADZ_ERR_MEMORY;
+    if (list == NULL) {
+        adzi_fail_memory(op, entries * sizeof *list);
+    } else {
+        status = check_entries(&r, *json, list, count);
+    }
+    if (status != ADZ_OK) {
+        adzi_free(list, entries * sizeof *list);
+        json_decref(*json);
+        *json = NULL;
+        return status;
+    }
+    *places = list;
+    return ADZ_OK;
+}

@@ -1,0 +1,245 @@
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "data/bytes.h"
+#include "data/source.h"
+#include "io/safetensors.h"
+
+/* ---- a file mapped into memory -------------------------------------------------------------- */
+
+/* Lives as long as some tensor lies in it. */
+typedef struct mapping {
+    atomic_int refs;
+    void *address;
+    size_t size;
+} mapping;
+
+static void mapping_release(void *data, void *user)
+{
+    mapping *m = user;
+    (void)data;
+    if (atomic_fetch_sub(&m->refs, 1) == 1) {
+        munmap(m->address, m->size);
+        adzi_free(m, sizeof *m);
+    }
+}
+
+static mapping *mapping_new(const char *op, const adzi_source *source)
+{
+    mapping *m = adzi_alloc(sizeof *m);
+    if (m == NULL) {
+        return adzi_fail_memory(op, sizeof *m);
+    }
+    atomic_init(&m->refs, 1);
+    m->size = (size_t)source->size;
+    m->address = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, source->fd, 0);
+    if (m->address == MAP_FAILED) {
+        adzi_free(m, sizeof *m);
+        adzi_shown shown;
+        return adzi_fail(
+            op, ADZ_ERR_IO, "%s: it cannot be mapped", adzi_show(&shown, source->name));
+    }
+    return m;
+}
+
+/* ---- one tensor ----------------------------------------------------------------------------- */
+
+typedef struct loading {
+    const char *op;
+    const char *where;
+    const adzi_source *source;
+    uint64_t data; /* offset of the first tensor's bytes */
+    mapping *map;  /* or NULL */
+} loading;
+
+static adz_tensor *copied(const loading *l, const adzi_place *place)
+{
+    adz_tensor *t = adzi_tensor_new(adzi_self(), l->op, place->dtype, place->rank, place->sizes);
+    if (t == NULL) {
+        return NULL;
+    }
+    size_t bytes = (size_t)(place->end - place->begin);
+    if (adzi_source_read(l->op, l->source, l->data + place->begin, t->data, bytes) != ADZ_OK) {
+        adzi_drop(t);
+        return NULL;
+    }
+    if (adzi_host_is_big_endian()) {
+        adzi_swap_bytes(t->data, (size_t)t->numel, adzi_item_size(t));
+    }
+    return t;
+}
+
+static adz_tensor *mapped(const loading *l, const adzi_place *place)
+{
+    char *at = (char *)l->map->address + l->data + place->begin;
+    if ((uintptr_t)at % adz_dtype_size(place->dtype) != 0 || adzi_host_is_big_endian() ||
+        place->begin == place->end) {
+        return copied(l, place);
+    }
+    adzi_storage *storage = adzi_alloc_zero(ADZI_ALIGNMENT);
+    if (storage == NULL) {
+        return adzi_fail_memory(l->op, ADZI_ALIGNMENT);
+    }
+    atomic_init(&storage->refs, 1);
+    storage->bytes = (size_t)(place->end - place->begin);
+    storage->data = at;
+    storage->deleter = mapping_release;
+    storage->user = l->map;
+    atomic_fetch_add(&l->map->refs, 1);
+    adz_tensor *t =
+        adzi_tensor_over(adzi_self(), l->op, storage, place->dtype, place->rank, place->sizes);
+    adzi_storage_release(storage); /* the tensor has a reference of its own */
+    return t;
+}
+
+/* Kernels count on a bool being 0 or 1. */
+static bool check_bools(const loading *l, const adzi_place *place, const adz_tensor *t)
+{
+    const unsigned char *items = (const unsigned char *)t->data;
+    for (int64_t i = 0; t->dtype == ADZ_BOOL && i < t->numel; ++i) {
+        if (items[i] > 1) {
+            adzi_shown shown;
+            adzi_error(l->op, ADZ_ERR_FORMAT,
+                "%s: tensor %s: element %lld is the byte %d, which is no BOOL", l->where,
+                adzi_show(&shown, place->name), (long long)i, items[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool load_tensor(const loading *l, const adzi_place *place, adz_safetensors *file)
+{
+    adz_tensor *t = l->map != NULL ? mapped(l, place) : copied(l, place);
+    if (t == NULL) {
+        return false;
+    }
+    bool done = check_bools(l, place, t);
+    if (done && !adzi_safetensors_append(file, place->name, t)) {
+        adzi_fail_memory(l->op, strlen(place->name));
+        done = false;
+    }
+    adzi_drop(t);
+    return done;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static bool load_metadata(const char *op, json_t *json, adz_safetensors *file)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(json, ADZI_METADATA), key, value)
+    {
+        if (!adzi_safetensors_append_metadata(file, key, json_string_value(value))) {
+            adzi_fail_memory(op, strlen(key));
+            return false;
+        }
+    }
+    return true;
+}
+
+static adz_safetensors *load_body(
+    loading *l, json_t *json, const adzi_place *places, size_t count, bool map)
+{
+    if (map && l->source->fd >= 0 && l->source->bytes == NULL) {
+        l->map = mapping_new(l->op, l->source);
+        if (l->map == NULL) {
+            return NULL;
+        }
+    }
+    adz_safetensors *file = adz_safetensors_new();
+    bool done = file != NULL && load_metadata(l->op, json, file);
+    for (size_t i = 0; i < count && done; ++i) {
+        done = load_tensor(l, &places[i], file);
+    }
+    if (l->map != NULL) {
+        mapping_release(NULL, l->map);
+    }
+    if (!done) {
+        adz_safetensors_free(&file);
+    }
+    return file;
+}
+
+static adz_safetensors *load_checked(loading *l, size_t header_size, bool map)
+{
+    char *header = adzi_alloc(header_size);
+    if (header == NULL) {
+        return adzi_fail_memory(l->op, header_size);
+    }
+    json_t *json = NULL;
+    adzi_place *places = NULL;
+    size_t count = 0;
+    adz_status status = adzi_source_read(l->op, l->source, 8, header, header_size);
+    if (status == ADZ_OK) {
+        status = adzi_safetensors_parse(l->op, l->where, header, header_size,
+            l->source->size - l->data, &json, &places, &count);
+    }
+    adzi_free(header, header_size);
+    if (status != ADZ_OK) {
+        return NULL;
+    }
+    adz_safetensors *file = load_body(l, json, places, count, map);
+    adzi_free(places, count * sizeof *places);
+    json_decref(json);
+    return file;
+}
+
+static adz_safetensors *load(const char *op, const adzi_source *source, bool map)
+{
+    adzi_shown shown;
+    const char *where = adzi_show(&shown, source->name);
+    if (source->size < 8) {
+        return adzi_fail(op, ADZ_ERR_FORMAT,
+            "%s: %llu bytes are too few for a safetensors file; is it cut short?", where,
+            (unsigned long long)source->size);
+    }
+    unsigned char prefix[8];
+    if (adzi_source_read(op, source, 0, prefix, sizeof prefix) != ADZ_OK) {
+        return NULL;
+    }
+    uint64_t header_size = adzi_read_little(prefix, sizeof prefix);
+    if (header_size > ADZI_HEADER_MOST) {
+        return adzi_fail(op, ADZ_ERR_FORMAT,
+            "%s: a header of %llu bytes is announced, above %d; this is no safetensors file", where,
+            (unsigned long long)header_size, ADZI_HEADER_MOST);
+    }
+    if (header_size > source->size - 8) {
+        return adzi_fail(op, ADZ_ERR_FORMAT,
+            "%s: a header of %llu bytes is announced, but the file has %llu; is it cut short?",
+            where, (unsigned long long)header_size, (unsigned long long)source->size);
+    }
+    loading l = { op, where, source, 8 + header_size, NULL };
+    return load_checked(&l, (size_t)header_size, map);
+}
+
+adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_options *options)
+{
+    const char *op = "adz_safetensors_load";
+    adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
+    if (options != NULL) {
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    }
+    adzi_source source;
+    if (adzi_source_open(op, path, &source) != ADZ_OK) {
+        return NULL;
+    }
+    adz_safetensors *file = load(op, &source, o.map);
+    adzi_source_close(&source);
+    return file;
+}
+
+adz_safetensors *adz_safetensors_from_memory(const void *bytes, size_t size)
+{
+    const char *op = "adz_safetensors_from_memory";
+    if (bytes == NULL) {
+        return adzi_fail_null(op, "bytes");
+    }
+    adzi_source source;
+    adzi_source_memory(&source, bytes, size);
+    return load(op, &source, false);
+}

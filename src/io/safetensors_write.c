@@ -1,0 +1,199 @@
+#include <jansson.h>
+#include <string.h>
+
+#include "data/bytes.h"
+#include "data/source.h"
+#include "io/safetensors.h"
+
+/* ---- the header ----------------------------------------------------------------------------- */
+
+/* Where the tensors lie: by falling element size, in their order among equals. */
+typedef struct layout {
+    uint64_t *begins; /* one per tensor; of `count` */
+    size_t count;
+    uint64_t data_size;
+} layout;
+
+static uint64_t bytes_of(const adz_tensor *t)
+{
+    return (uint64_t)t->numel * adzi_item_size(t);
+}
+
+static bool layout_new(const char *op, const adz_safetensors *file, layout *l)
+{
+    l->count = file->n_tensors;
+    l->data_size = 0;
+    l->begins = adzi_alloc(l->count * sizeof *l->begins);
+    if (l->begins == NULL) {
+        adzi_fail_memory(op, l->count * sizeof *l->begins);
+        return false;
+    }
+    for (size_t item = 8; item >= 1; item /= 2) {
+        for (size_t i = 0; i < l->count; ++i) {
+            if (adzi_item_size(file->tensors[i].tensor) == item) {
+                l->begins[i] = l->data_size;
+                l->data_size += bytes_of(file->tensors[i].tensor);
+            }
+        }
+    }
+    return true;
+}
+
+static json_t *shape_of(const adz_tensor *t)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < t->rank; ++i) {
+        if (json_array_append_new(shape, json_integer(t->sizes[i])) != 0) {
+            json_decref(shape);
+            return NULL;
+        }
+    }
+    return shape;
+}
+
+/* {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}; json_pack refuses a NULL and takes `shape`
+ * over in every case. */
+static json_t *entry_of(const adz_tensor *t, uint64_t begin)
+{
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", adzi_safetensors_dtype((adz_dtype)t->dtype),
+        "shape", shape_of(t), "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes_of(t)));
+}
+
+static bool fill_header(json_t *json, const adz_safetensors *file, const layout *l)
+{
+    if (file->n_metadata > 0) {
+        json_t *metadata = json_object();
+        for (size_t i = 0; i < file->n_metadata; ++i) {
+            if (json_object_set_new(
+                    metadata, file->metadata[i].key, json_string(file->metadata[i].value)) != 0) {
+                json_decref(metadata);
+                return false;
+            }
+        }
+        if (json_object_set_new(json, ADZI_METADATA, metadata) != 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < file->n_tensors; ++i) {
+        if (json_object_set_new(json, file->tensors[i].name,
+                entry_of(file->tensors[i].tensor, l->begins[i])) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The text with its length before it, padded with spaces so that data starts at a multiple of 8. */
+typedef struct header {
+    char *bytes; /* of `capacity` */
+    size_t size, capacity;
+} header;
+
+static bool header_text(const char *op, const json_t *json, header *h)
+{
+    size_t length = json_dumpb(json, NULL, 0, JSON_COMPACT);
+    if (length == 0) {
+        adzi_fail_memory(op, 0);
+        return false;
+    }
+    if (length > ADZI_HEADER_MOST - 8) {
+        adzi_error(op, ADZ_ERR_STATE,
+            "names and metadata take %zu bytes, above the format's limit of %d", length,
+            ADZI_HEADER_MOST);
+        return false;
+    }
+    h->capacity = 8 + (length + 7) / 8 * 8;
+    h->bytes = adzi_alloc(h->capacity);
+    if (h->bytes == NULL) {
+        adzi_fail_memory(op, h->capacity);
+        return false;
+    }
+    memset(h->bytes, ' ', h->capacity);
+    adzi_write_little((unsigned char *)h->bytes, 8, h->capacity - 8);
+    if (json_dumpb(json, h->bytes + 8, length, JSON_COMPACT) != length) {
+        adzi_fail_memory(op, length);
+        return false;
+    }
+    h->size = h->capacity;
+    return true;
+}
+
+static bool header_new(const char *op, const adz_safetensors *file, const layout *l, header *h)
+{
+    *h = (header){ NULL, 0, 0 };
+    json_t *json = json_object();
+    bool filled = json != NULL && fill_header(json, file, l);
+    if (!filled) {
+        adzi_fail_memory(op, file->n_tensors * 64);
+    }
+    bool done = filled && header_text(op, json, h);
+    json_decref(json);
+    return done;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static adz_status write_all(adzi_sink *sink, const adz_safetensors *file, const header *h)
+{
+    adz_status status = adzi_sink_write(sink, h->bytes, h->size);
+    for (size_t item = 8; item >= 1; item /= 2) {
+        for (size_t i = 0; i < file->n_tensors && status == ADZ_OK; ++i) {
+            const adz_tensor *t = file->tensors[i].tensor;
+            if (adzi_item_size(t) == item) {
+                status = adzi_sink_tensor(sink, t, false);
+            }
+        }
+    }
+    return status;
+}
+
+adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
+{
+    const char *op = "adz_safetensors_save";
+    if (file == NULL || path == NULL) {
+        return adzi_error_null(op, file == NULL ? "file" : "path");
+    }
+    layout l;
+    header h;
+    adzi_sink sink;
+    if (!layout_new(op, file, &l)) {
+        return adz_error_code();
+    }
+    adz_status status = header_new(op, file, &l, &h) ? ADZ_OK : adz_error_code();
+    if (status == ADZ_OK) {
+        status = adzi_sink_open(&sink, op, path);
+    }
+    if (status == ADZ_OK) {
+        status = adzi_sink_end(&sink, write_all(&sink, file, &h));
+    }
+    adzi_free(h.bytes, h.capacity);
+    adzi_free(l.begins, l.count * sizeof *l.begins);
+    return status;
+}
+
+adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
+{
+    const char *op = "adz_safetensors_to_memory";
+    if (file == NULL) {
+        return adzi_fail_null(op, "file");
+    }
+    layout l;
+    header h;
+    if (!layout_new(op, file, &l)) {
+        return NULL;
+    }
+    adz_tensor *bytes = NULL;
+    if (header_new(op, file, &l, &h)) {
+        bytes = adz_empty(ADZ_SHAPE((int64_t)(h.size + l.data_size)), ADZ_U8);
+    }
+    if (bytes != NULL) {
+        adzi_sink sink;
+        adzi_sink_memory(&sink, op, bytes->data, (size_t)bytes->numel);
+        if (write_all(&sink, file, &h) != ADZ_OK) {
+            bytes = NULL; /* the scope's */
+        }
+    }
+    adzi_free(h.bytes, h.capacity);
+    adzi_free(l.begins, l.count * sizeof *l.begins);
+    return bytes;
+}

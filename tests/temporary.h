@@ -1,0 +1,126 @@
+/* Files for tests, in a folder of their own under the current one; and refused memory. */
+#ifndef ADZE_TESTS_TEMPORARY_H
+#define ADZE_TESTS_TEMPORARY_H
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "adze/base.h"
+#include "tensor/alloc.h"
+
+static char temporary_folder[64];
+
+static inline int temporary_begin(void **state)
+{
+    (void)state;
+    strcpy(temporary_folder, "test-files-XXXXXX");
+    return mkdtemp(temporary_folder) == NULL;
+}
+
+/* The number of files in the folder; deletes them when asked to. */
+static inline int temporary_files(bool and_delete)
+{
+    int count = 0;
+    DIR *folder = opendir(temporary_folder);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            char path[512];
+            snprintf(path, sizeof path, "%s/%s", temporary_folder, entry->d_name);
+            count += 1;
+            if (and_delete) {
+                remove(path);
+            }
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count;
+}
+
+static inline int temporary_end(void **state)
+{
+    (void)state;
+    temporary_files(true);
+    return rmdir(temporary_folder);
+}
+
+/* A path in the folder; good for the next four calls. */
+static inline const char *temporary_path(const char *name)
+{
+    static char paths[4][512];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", temporary_folder, name);
+    return path;
+}
+
+static inline void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
+        abort();
+    }
+}
+
+/* A file's bytes, to be freed; NULL when there is no such file. */
+static inline unsigned char *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return NULL;
+    }
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *bytes = malloc(*size + 1);
+    if (bytes == NULL || fread(bytes, 1, *size, file) != *size) {
+        abort();
+    }
+    fclose(file);
+    return bytes;
+}
+
+static inline bool files_equal(const char *one, const char *other)
+{
+    size_t n = 0, m = 0;
+    unsigned char *a = read_file(one, &n), *b = read_file(other, &m);
+    bool equal = a != NULL && b != NULL && n == m && memcmp(a, b, n) == 0;
+    free(a);
+    free(b);
+    return equal;
+}
+
+/**
+ * Runs `act` with the Nth request for memory refused, for N = 1 until it succeeds; `after` looks at
+ * what each failure left. Returns how many points failed; -1 when one failed otherwise than it
+ * should, or left something alive.
+ */
+static inline int refuse_each(adz_status (*act)(void *user), bool (*after)(void *user), void *user)
+{
+    for (int n = 1;; ++n) {
+        int64_t tensors = adzi_live_tensors(), bytes = adzi_live_bytes();
+        adzi_alloc_fail_at(n);
+        adz_status status = act(user);
+        bool reached = adzi_alloc_failed();
+        adzi_alloc_fail_at(0);
+        if (status == ADZ_OK) {
+            return reached ? -1 : n - 1;
+        }
+        bool right = status == ADZ_ERR_MEMORY && adz_error_code() == ADZ_ERR_MEMORY && reached;
+        adz_error_clear();
+        if (!right || (after != NULL && !after(user)) || adzi_live_tensors() != tensors ||
+            adzi_live_bytes() != bytes) {
+            fprintf(stderr, "refusing request %d: status %d, %lld tensors and %lld bytes more\n", n,
+                (int)status, (long long)(adzi_live_tensors() - tensors),
+                (long long)(adzi_live_bytes() - bytes));
+            return -1;
+        }
+    }
+}
+
+#endif
