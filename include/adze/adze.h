@@ -7,10 +7,15 @@
 
 #include "adze/autograd.h"
 #include "adze/base.h"
+#include "adze/custom.h"
 #include "adze/nn.h"
 #include "adze/io.h"
 #include "adze/ops.h"
 #include "adze/random.h"
 #include "adze/tensor.h"
+
+#ifdef ADZ_SITES
+#include "adze/sites.h"
+#endif
 
 #endif

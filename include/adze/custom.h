@@ -1,10 +1,11 @@
 /**
  * @file custom.h
- * What extending adze from outside takes.
+ * What extending adze from outside takes: operators (record.h) and modules (nn/type.h) of your own.
  */
 #ifndef ADZE_CUSTOM_H
 #define ADZE_CUSTOM_H
 
 #include "adze/nn/type.h"
+#include "adze/record.h"
 
 #endif

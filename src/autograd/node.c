@@ -122,8 +122,8 @@ static void node_destroy(adzi_thread *thread, adzi_node *node)
     for (int k = 0; k < node->n_results; ++k) {
         adzi_hook_list_free(node->results[k].hooks);
     }
-    if (node->op->attr_free != NULL) {
-        node->op->attr_free(node->attr);
+    if (node->op->attributes_free != NULL) {
+        node->op->attributes_free(node->attr);
     }
     adzi_free(node, node->bytes);
 }

@@ -3,22 +3,13 @@
 #define ADZI_AUTOGRAD_NODE_H
 
 #include "adze/autograd.h"
+#include "adze/record.h"
 #include "tensor/tensor.h"
 
 typedef struct adzi_node adzi_node;
 
-/**
- * What an operator is to the engine. `backward` receives the gradients of all results (NULL where
- * none arrived) and fills those of the inputs that need one; NULL with ADZ_OK means zero. It is
- * written with adze's own operators, so that it can be differentiated again. `fused` does the same
- * with kernels of its own and runs when no graph of the backward is asked for.
- */
-typedef struct adzi_op {
-    const char *name;
-    adz_status (*backward)(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
-    adz_status (*fused)(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
-    void (*attr_free)(void *attr); /* for attributes that own something; or NULL */
-} adzi_op;
+/** What an operator is to the engine: the same for those inside and outside the library. */
+typedef struct adz_operator adzi_op;
 
 /** Where the gradient of one input goes, and the input's value if the backward reads it. */
 typedef struct adzi_edge {

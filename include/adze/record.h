@@ -1,0 +1,153 @@
+/**
+ * @file record.h
+ * Operators of your own: a forward in plain C and a backward that the tape calls.
+ *
+ *     static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
+ *     {
+ *         adz_tensor *x = adz_node_input(node, 0);
+ *         dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), 3));
+ *         return dx[0] != NULL ? ADZ_OK : adz_error_code();
+ *     }
+ *
+ *     static const adz_operator cube = { sizeof(adz_operator), "cube", cube_backward, NULL, NULL };
+ *
+ *     adz_tensor *my_cube(adz_tensor *x)
+ *     {
+ *         adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
+ *         if (y == NULL) {
+ *             return NULL;
+ *         }
+ *         const double *from = adz_tensor_data_f64(in);
+ *         double *to = adz_tensor_data_f64(y);
+ *         for (int64_t i = 0; i < adz_tensor_numel(y); ++i) {
+ *             to[i] = from[i] * from[i] * from[i];
+ *         }
+ *         adz_record_options o = ADZ_RECORD_OPTIONS;
+ *         o.saved_inputs = 1u << 0;
+ *         return adz_record(&cube, &x, 1, &y, 1, &o) == ADZ_OK ? y : NULL;
+ *     }
+ *
+ * The backward is an expression of adze's operators, so that it can be differentiated again; check
+ * it with adz_gradcheck and adz_gradgradcheck.
+ */
+#ifndef ADZE_RECORD_H
+#define ADZE_RECORD_H
+
+#include "adze/autograd.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One recorded call. */
+typedef struct adzi_node adz_node;
+
+/**
+ * A backward: given the gradients of the results (NULL where none arrived), fills those of the
+ * inputs that need one (adz_node_needs); NULL with ADZ_OK means zero. New tensors are borrowed from
+ * a scope of the call. Gradients of broadcast inputs are summed afterwards by the engine.
+ */
+typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/** What the tape has to know of an operator. Static: it must outlive every call. */
+typedef struct adz_operator {
+    size_t size;                    /**< sizeof(adz_operator) */
+    const char *name;               /**< for messages */
+    adz_backward_function backward; /**< an expression of adze's operators */
+    adz_backward_function fused;    /**< the same without a graph of its own, or NULL: runs when no
+                                         gradient of the gradient is asked for */
+    void (*attributes_free)(void *attributes); /**< ends what attributes own, or NULL */
+} adz_operator;
+
+/** What a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */
+typedef struct adz_record_options {
+    size_t size;               /**< sizeof(adz_record_options) */
+    uint32_t saved_inputs;     /**< bit i: input i's value; none */
+    uint32_t saved_results;    /**< bit k: result k's value; none */
+    adz_tensor *const *extras; /**< further values; NULL */
+    size_t n_extras;           /**< how many; 0 */
+    const void *attributes;    /**< numbers and the like, copied; NULL */
+    size_t attributes_size;    /**< bytes of them; 0 */
+} adz_record_options;
+
+/** The defaults. */
+#define ADZ_RECORD_OPTIONS                                 \
+    {                                                      \
+        sizeof(adz_record_options), 0, 0, NULL, 0, NULL, 0 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_record_options) as the caller knows it
+ */
+ADZ_API void adz_record_options_init(adz_record_options *options, size_t size);
+
+/**
+ * Puts a call on the tape, if an input wants a gradient and the thread records.
+ *
+ * @param op         the operator
+ * @param inputs     n_inputs tensors, or ADZ_NONE for those left out
+ * @param n_inputs   1 to 32
+ * @param results    n_results new tensors that no operator on the tape made (adz_empty and the
+ *                   like); f32 and f64 ones become differentiable
+ * @param n_results  1 to 32
+ * @param options    NULL for the defaults
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_GRAPH (a result has a history
+ *                   already, or wants a gradient as a leaf), ADZ_ERR_MEMORY
+ * @see              torch.autograd.Function
+ */
+ADZ_API adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t n_inputs,
+    adz_tensor *const *results, size_t n_results, const adz_record_options *options);
+
+/**
+ * Whether this backward needs input i's gradient.
+ *
+ * @param node  the call
+ * @param i     0 .. n_inputs-1
+ * @return      false when i is out of range
+ */
+ADZ_API bool adz_node_needs(const adz_node *node, size_t i);
+
+/**
+ * The saved value of input i.
+ *
+ * @param node  the call
+ * @param i     an input named in saved_inputs
+ * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
+ * in place since)
+ */
+ADZ_API adz_tensor *adz_node_input(adz_node *node, size_t i);
+
+/**
+ * The saved value of result k, connected to the graph.
+ *
+ * @param node  the call
+ * @param k     a result named in saved_results
+ * @return      borrowed from the scope; NULL as adz_node_input
+ */
+ADZ_API adz_tensor *adz_node_result(adz_node *node, size_t k);
+
+/**
+ * A further saved value.
+ *
+ * @param node  the call
+ * @param i     its place in extras
+ * @return      owned by the call; NULL as adz_node_input
+ */
+ADZ_API adz_tensor *adz_node_extra(adz_node *node, size_t i);
+
+/**
+ * The saved attributes.
+ *
+ * @param node  the call
+ * @return      the copy, or NULL when there are none
+ */
+ADZ_API const void *adz_node_attributes(const adz_node *node);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

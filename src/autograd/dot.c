@@ -1,0 +1,64 @@
+/* The graph behind a tensor, for Graphviz. */
+#include "autograd/engine.h"
+#include "autograd/op.h"
+
+static bool put(FILE *stream, const char *text)
+{
+    return fputs(text, stream) >= 0;
+}
+
+static bool put_node(FILE *stream, const adzi_node *node)
+{
+    char line[256];
+    snprintf(line, sizeof line, "  n%llu [label=\"%s\\n%s\"];\n",
+        (unsigned long long)node->sequence, node->op->name,
+        adzi_text_sizes(node->results[0].rank, node->results[0].sizes));
+    return put(stream, line);
+}
+
+static bool put_edges(FILE *stream, const adzi_node *node)
+{
+    char line[320];
+    bool ok = true;
+    for (int i = 0; i < node->n_inputs && ok; ++i) {
+        const adzi_edge *edge = &node->inputs[i];
+        unsigned long long to = (unsigned long long)node->sequence;
+        if (edge->node != NULL) {
+            snprintf(line, sizeof line, "  n%llu -> n%llu;\n",
+                (unsigned long long)edge->node->sequence, to);
+            ok = put(stream, line);
+        } else if (edge->leaf != NULL) {
+            unsigned long long id = (unsigned long long)(uintptr_t)edge->leaf;
+            snprintf(line, sizeof line,
+                "  t%llx [shape=box, style=filled, fillcolor=lightblue, label=\"%s\"];\n"
+                "  t%llx -> n%llu;\n",
+                id, adzi_text_shape(edge->leaf), id, to);
+            ok = put(stream, line);
+        }
+    }
+    return ok;
+}
+
+adz_status adz_graph_dot(adz_tensor *t, FILE *stream)
+{
+    static const char op[] = "graph_dot";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return adz_error_code();
+    }
+    if (stream == NULL) {
+        return adzi_error_null(op, "stream");
+    }
+    adzi_run run;
+    adzi_run_begin(&run, adzi_self());
+    bool found = adzi_run_discover(&run, &t, 1);
+    bool ok =
+        found && put(stream, "digraph adze {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n");
+    for (size_t i = run.n_order; ok && i-- > 0;) {
+        ok = put_node(stream, run.order[i]) && put_edges(stream, run.order[i]);
+    }
+    ok = ok && put(stream, "}\n") && fflush(stream) == 0;
+    adzi_run_end(&run);
+    return ok      ? ADZ_OK
+           : found ? adzi_error(op, ADZ_ERR_IO, "the graph could not be written")
+                   : adzi_status(NULL);
+}

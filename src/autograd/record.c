@@ -1,0 +1,160 @@
+/* Operators from outside the library. */
+#include "adze/record.h"
+
+#include <string.h>
+
+#include "autograd/op.h"
+
+enum { MOST = 32 };
+
+void adz_record_options_init(adz_record_options *options, size_t size)
+{
+    adz_record_options all = ADZ_RECORD_OPTIONS;
+    all.size = size < sizeof all ? size : sizeof all;
+    memcpy(options, &all, all.size);
+}
+
+static bool check_operator(const adz_operator *op)
+{
+    if (op == NULL || op->name == NULL || op->backward == NULL) {
+        adzi_error_null("record", op == NULL         ? "op"
+                                  : op->name == NULL ? "op's name"
+                                                     : "op's backward");
+        return false;
+    }
+    if (op->size < sizeof *op) {
+        adzi_error("record", ADZ_ERR_ARGUMENT, "op's size is %zu; set it to sizeof(adz_operator)",
+            op->size);
+        return false;
+    }
+    return true;
+}
+
+/* A saved result is read back through its storage, so it must be all of it, in order. */
+static bool check_result(const adz_operator *op, adz_tensor *t, size_t k, bool saved)
+{
+    if (!adzi_check_tensor(op->name, "result", t)) {
+        return false;
+    }
+    if (adzi_requires_grad(t)) {
+        adzi_error(op->name, ADZ_ERR_GRAPH,
+            "result %zu%s has a place in the graph already; compute it inside ADZ_NO_GRAD, or into "
+            "adz_empty",
+            k, adzi_text_shape(t));
+        return false;
+    }
+    if (saved && (!adzi_is_contiguous(t) || t->data != t->storage->data)) {
+        adzi_error(op->name, ADZ_ERR_ARGUMENT, "result %zu%s is saved but is a view; adz_clone it",
+            k, adzi_text_shape(t));
+        return false;
+    }
+    return true;
+}
+
+static bool check_extras(const adz_operator *op, const adz_record_options *o)
+{
+    for (size_t i = 0; i < o->n_extras; ++i) {
+        if (o->extras == NULL || !adzi_check_tensor(op->name, "extra", o->extras[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void save(
+    adzi_call *call, adz_tensor *const *results, size_t n_results, const adz_record_options *o)
+{
+    for (int i = 0; i < call->n_in; ++i) {
+        if (o->saved_inputs & (1u << i)) {
+            adzi_save_input(call, i);
+        }
+    }
+    for (size_t k = 0; k < n_results; ++k) {
+        if (o->saved_results & (1u << k)) {
+            adzi_save_result(call, (int)k, results[k]);
+        }
+    }
+    for (size_t i = 0; i < o->n_extras; ++i) {
+        adzi_save_extra(call, (int)i, o->extras[i]);
+    }
+}
+
+adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t n_inputs,
+    adz_tensor *const *results, size_t n_results, const adz_record_options *options)
+{
+    adz_record_options o = ADZ_RECORD_OPTIONS;
+    if (options != NULL) {
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    }
+    if (!check_operator(op)) {
+        return adz_error_code();
+    }
+    if (inputs == NULL || results == NULL || n_inputs < 1 || n_inputs > MOST || n_results < 1 ||
+        n_results > MOST) {
+        return adzi_error(op->name, ADZ_ERR_ARGUMENT,
+            "%zu inputs and %zu results; there can be 1 to %d of each", n_inputs, n_results, MOST);
+    }
+    adz_tensor *in[MOST], *out[MOST];
+    memcpy(in, inputs, n_inputs * sizeof *in);
+    memcpy(out, results, n_results * sizeof *out);
+    adzi_call call;
+    if (!adzi_enter(&call, op, "input", in, (int)n_inputs, ~0u) || !check_extras(op, &o)) {
+        return adzi_status(NULL);
+    }
+    bool floats = false;
+    for (size_t k = 0; k < n_results; ++k) {
+        if (!check_result(op, out[k], k, (o.saved_results & (1u << k)) != 0)) {
+            return adz_error_code();
+        }
+        floats = floats || adzi_is_float((adz_dtype)out[k]->dtype);
+    }
+    call.record = call.record && floats;
+    if (call.record && !adzi_record_extra(&call, (int)n_results, out, (int)o.n_extras, o.attributes,
+                           o.attributes_size)) {
+        return adz_error_code();
+    }
+    save(&call, results, n_results, &o);
+    for (size_t k = 0; k < n_results; ++k) {
+        if (adzi_leave(&call, out[k]) == NULL) {
+            return adz_error_code();
+        }
+    }
+    return ADZ_OK;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+bool adz_node_needs(const adz_node *node, size_t i)
+{
+    return node != NULL && i < node->n_inputs && adzi_needs(node, (int)i);
+}
+
+static adz_tensor *out_of_range(const adz_node *node, const char *what, size_t i)
+{
+    return node == NULL ? adzi_fail_null("adz_node", "node")
+                        : adzi_fail(node->op->name, ADZ_ERR_GRAPH, "there is no %s %zu", what, i);
+}
+
+adz_tensor *adz_node_input(adz_node *node, size_t i)
+{
+    return node != NULL && i < node->n_inputs ? adzi_saved_input(node, (int)i)
+                                              : out_of_range(node, "input", i);
+}
+
+adz_tensor *adz_node_result(adz_node *node, size_t k)
+{
+    return node != NULL && k < node->n_results ? adzi_saved_result(node, (int)k)
+                                               : out_of_range(node, "result", k);
+}
+
+adz_tensor *adz_node_extra(adz_node *node, size_t i)
+{
+    return node != NULL && i < node->n_extras ? adzi_saved_extra(node, (int)i)
+                                              : out_of_range(node, "extra", i);
+}
+
+const void *adz_node_attributes(const adz_node *node)
+{
+    return node != NULL && (char *)node->attr < (char *)node + node->bytes ? node->attr : NULL;
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Writes adze/sites.h: under ADZ_SITES, each call that returns a tensor remembers its source line.
+
+usage: sites.py OUTPUT INCLUDE_FOLDER
+"""
+import pathlib
+import re
+import sys
+
+PROTOTYPE = re.compile(r"^ADZ_API adz_tensor \*(adz_\w+)\(", re.M)
+# Accessors return what exists, and adz_sited itself does the work.
+SKIPPED = {"adz_none", "adz_keep", "adz_sited", "adz_tensor_grad", "adz_scope_return"}
+
+
+def main():
+    output, folder = sys.argv[1:]
+    names = set()
+    for header in sorted(pathlib.Path(folder).rglob("*.h")):
+        names.update(PROTOTYPE.findall(header.read_text(encoding="utf-8")))
+    names = sorted(n for n in names - SKIPPED if not n.startswith("adz_node_"))
+    lines = [
+        "/**",
+        " * @file sites.h",
+        " * Included by adze.h under ADZ_SITES: errors and anomaly mode name the caller's file and line.",
+        " * Generated from the other headers.",
+        " */",
+        "#ifndef ADZE_SITES_H",
+        "#define ADZE_SITES_H",
+        "",
+        '#include "adze/autograd.h"',
+        "",
+        "/** @cond each macro is the function of the same name */",
+    ]
+    lines += [f"#define {n}(...) adz_sited(({n})(__VA_ARGS__), __FILE__, __LINE__)" for n in names]
+    lines += ["/** @endcond */", "", "#endif", ""]
+    text = "\n".join(lines)
+    path = pathlib.Path(output)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
