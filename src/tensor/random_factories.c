@@ -19,8 +19,8 @@ typedef struct {
     adz_generator_state from;
 } draw;
 
-static bool begin(draw *d, adz_generator *generator, adz_shape shape,
-    adz_dtype dtype, adzi_draw kind)
+static bool begin(
+    draw *d, adz_generator *generator, adz_shape shape, adz_dtype dtype, adzi_draw kind)
 {
     generator = adzi_generator_or_default(generator);
     d->y = generator != NULL ? adz_empty(shape, dtype) : NULL;
@@ -49,8 +49,7 @@ static adzi_draw float_draw(adz_dtype dtype)
 adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
     draw d;
-    if (!want_float("rand", dtype) ||
-        !begin(&d, generator, shape, dtype, float_draw(dtype))) {
+    if (!want_float("rand", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
     adzi_uniform_args args = { d.from.seed, d.from.offset, d.y->data, 0, 1 };
@@ -61,8 +60,7 @@ adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dt
 adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
     draw d;
-    if (!want_float("randn", dtype) ||
-        !begin(&d, generator, shape, dtype, float_draw(dtype))) {
+    if (!want_float("randn", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
     adzi_normal_args args = { d.from.seed, d.from.offset, d.y->data, 0, 1 };
@@ -70,8 +68,8 @@ adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_d
     return d.y;
 }
 
-adz_tensor *adz_generator_randint(adz_generator *generator, int64_t low, int64_t high,
-    adz_shape shape, adz_dtype dtype)
+adz_tensor *adz_generator_randint(
+    adz_generator *generator, int64_t low, int64_t high, adz_shape shape, adz_dtype dtype)
 {
     draw d;
     if (high <= low) {
@@ -79,8 +77,8 @@ adz_tensor *adz_generator_randint(adz_generator *generator, int64_t low, int64_t
             (long long)low, (long long)high);
     }
     if (dtype == ADZ_BOOL || dtype == ADZ_F16 || dtype == ADZ_BF16) {
-        return adzi_fail("randint", ADZ_ERR_DTYPE, "%s does not hold drawn integers",
-            adz_dtype_name(dtype));
+        return adzi_fail(
+            "randint", ADZ_ERR_DTYPE, "%s does not hold drawn integers", adz_dtype_name(dtype));
     }
     if (!begin(&d, generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;
@@ -91,8 +89,8 @@ adz_tensor *adz_generator_randint(adz_generator *generator, int64_t low, int64_t
     return d.y;
 }
 
-adz_tensor *adz_generator_bernoulli(adz_generator *generator, double p, adz_shape shape,
-    adz_dtype dtype)
+adz_tensor *adz_generator_bernoulli(
+    adz_generator *generator, double p, adz_shape shape, adz_dtype dtype)
 {
     draw d;
     if (!(p >= 0 && p <= 1)) {
@@ -100,7 +98,8 @@ adz_tensor *adz_generator_bernoulli(adz_generator *generator, double p, adz_shap
             adzi_text_number(p));
     }
     if (dtype == ADZ_F16 || dtype == ADZ_BF16) {
-        return adzi_fail("bernoulli", ADZ_ERR_DTYPE, "%s is for storage only", adz_dtype_name(dtype));
+        return adzi_fail(
+            "bernoulli", ADZ_ERR_DTYPE, "%s is for storage only", adz_dtype_name(dtype));
     }
     if (!begin(&d, generator, shape, dtype, ADZI_DRAW_WORD)) {
         return NULL;
@@ -143,7 +142,8 @@ adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
     return adz_scope_return(scope, y);
 }
 
-/* ---- from the default generator ---------------------------------------------------------------- */
+/* ---- from the default generator ----------------------------------------------------------------
+ */
 
 adz_tensor *adz_rand(adz_shape shape, adz_dtype dtype)
 {

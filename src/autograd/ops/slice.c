@@ -76,8 +76,8 @@ adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_
         return NULL;
     }
     if (step < 1) {
-        return adzi_fail("slice", ADZ_ERR_ARGUMENT, "step is %lld; it must be 1 or more",
-            (long long)step);
+        return adzi_fail(
+            "slice", ADZ_ERR_ARGUMENT, "step is %lld; it must be 1 or more", (long long)step);
     }
     int64_t size = x->sizes[d];
     slice_attr attr = { d, bound(start, size), bound(end, size), step };

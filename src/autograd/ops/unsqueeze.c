@@ -21,8 +21,8 @@ adz_tensor *adz_unsqueeze(adz_tensor *x, int dim)
         return NULL;
     }
     if (x->rank == ADZ_MAX_RANK) {
-        return adzi_fail("unsqueeze", ADZ_ERR_SHAPE, "x%s has %d dimensions already, the most there are",
-            adzi_text_shape(x), ADZ_MAX_RANK);
+        return adzi_fail("unsqueeze", ADZ_ERR_SHAPE,
+            "x%s has %d dimensions already, the most there are", adzi_text_shape(x), ADZ_MAX_RANK);
     }
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
     for (int i = 0, from = 0; i <= x->rank; ++i) {
