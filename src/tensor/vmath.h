@@ -12,9 +12,10 @@
  *     f32      1.1    1.1    1.5    2      2      2        2      1 (libm)
  *     f64      1.1    1.1    1      1      2      2        2      1
  *
- * (f64 log1p, expm1, erf, sin, cos are libm's.) GELU and its derivative are within
- * 2^-22 max(1, |x|) in f32. Infinities, NaN, signed zeros and denormals come out as C11's Annex F
- * has them.
+ * softplus and logsigmoid are within 2.5. silu, gelu in both forms and their derivatives are within
+ * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals come out
+ * as C11's Annex F has them. Of the f64 functions log1p, expm1, erf, sin and cos are libm's, and
+ * loops over what rests on them stay scalar.
  *
  * A kernel file that is instantiated per type (each_float.h) spells them VM(exp)(x).
  *

@@ -1,5 +1,7 @@
 /* The f32 half of vmath.h. The polynomials are minimax fits (Remez) of the reduced functions with
- * their leading terms taken out, so that the last addition carries nearly all of the rounding. */
+ * their leading terms taken out, so that the last addition carries nearly all of the rounding. The
+ * hot ones are summed by pairs: Horner's chain of dependent steps is longer than what a processor
+ * can overlap with the next vectors. */
 #ifndef ADZI_TENSOR_VMATH_F32_H
 #define ADZI_TENSOR_VMATH_F32_H
 
@@ -17,13 +19,12 @@ static inline float adzi_exp_reduce_f32(float x, uint32_t *shifted)
     float n = z - ADZI_ROUND_F32;
     float r = ADZI_FMA_F32(n, -ADZI_LN2_HI_F32, x);
     r = ADZI_FMA_F32(n, -ADZI_LN2_LO_F32, r);
-    float q = 0.00138470344f;
-    q = ADZI_FMA_F32(q, r, 0.00836998969f);
-    q = ADZI_FMA_F32(q, r, 0.041668009f);
-    q = ADZI_FMA_F32(q, r, 0.166665092f);
-    q = ADZI_FMA_F32(q, r, 0.49999994f);
+    float square = r * r;
+    float q01 = ADZI_FMA_F32(0.166665092f, r, 0.49999994f);
+    float q23 = ADZI_FMA_F32(0.00836998969f, r, 0.041668009f);
+    float q = ADZI_FMA_F32(ADZI_FMA_F32(0.00138470344f, square, q23), square, q01);
     *shifted = adzi_bits_f32(z);
-    return ADZI_FMA_F32(r * r, q, r);
+    return ADZI_FMA_F32(square, q, r);
 }
 
 /* 2^(n + offset) for an n that stands in the low bits; the sum must be a normal exponent. */
@@ -215,13 +216,12 @@ static inline float adzi_exp2_minus_f32(float p)
     p = adzi_at_most_f32(p, 127.0f); /* the exponent 127 makes the bits of 0 */
     float z = ADZI_ROUND_F32 - p;
     float r = (ADZI_ROUND_F32 - z) - p;
-    float q = 0.000153458051f;
-    q = ADZI_FMA_F32(q, r, 0.00133999577f);
-    q = ADZI_FMA_F32(q, r, 0.00961848907f);
-    q = ADZI_FMA_F32(q, r, 0.0555032864f);
-    q = ADZI_FMA_F32(q, r, 0.240226462f);
-    q = ADZI_FMA_F32(q, r, 0.693147182f);
-    q = ADZI_FMA_F32(q, r, 1.0f);
+    float square = r * r;
+    float q12 = ADZI_FMA_F32(0.240226462f, r, 0.693147182f);
+    float q34 = ADZI_FMA_F32(0.00961848907f, r, 0.0555032864f);
+    float q56 = ADZI_FMA_F32(0.000153458051f, r, 0.00133999577f);
+    float q36 = ADZI_FMA_F32(q56, square, q34);
+    float q = ADZI_FMA_F32(ADZI_FMA_F32(q36, square, q12), r, 1.0f);
     return q * adzi_power_of_two_f32(adzi_bits_f32(z), 0);
 }
 
@@ -231,15 +231,14 @@ static inline float adzi_exp2_minus_f32(float p)
 static inline float adzi_normal_tail_f32(float t)
 {
     float held = adzi_at_most_f32(t, 5.5f);
-    float s = 1.70083467e-6f;
-    s = ADZI_FMA_F32(s, held, -2.63431975e-5f);
-    s = ADZI_FMA_F32(s, held, 0.000126943763f);
-    s = ADZI_FMA_F32(s, held, 0.000273322279f);
-    s = ADZI_FMA_F32(s, held, -0.00723270979f);
-    s = ADZI_FMA_F32(s, held, 0.0526073985f);
-    s = ADZI_FMA_F32(s, held, -0.262174457f);
-    s = ADZI_FMA_F32(s, held, 1.15110946f);
-    s = ADZI_FMA_F32(s, held, 0.999999881f);
+    float square = held * held, fourth = square * square;
+    float s01 = ADZI_FMA_F32(1.15110946f, held, 0.999999881f);
+    float s23 = ADZI_FMA_F32(0.0526073985f, held, -0.262174457f);
+    float s45 = ADZI_FMA_F32(0.000273322279f, held, -0.00723270979f);
+    float s67 = ADZI_FMA_F32(-2.63431975e-5f, held, 0.000126943763f);
+    float s03 = ADZI_FMA_F32(s23, square, s01);
+    float s48 = ADZI_FMA_F32(1.70083467e-6f, fourth, ADZI_FMA_F32(s67, square, s45));
+    float s = ADZI_FMA_F32(s48, fourth, s03);
     return adzi_exp2_minus_f32(ADZI_FMA_F32(t * t, 0.721347520f, s));
 }
 
