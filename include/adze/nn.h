@@ -5,7 +5,11 @@
 #ifndef ADZE_NN_H
 #define ADZE_NN_H
 
+#include "adze/nn/activations.h"
 #include "adze/nn/containers.h"
+#include "adze/nn/dropout.h"
+#include "adze/nn/init.h"
+#include "adze/nn/linear.h"
 #include "adze/nn/module.h"
 #include "adze/nn/state.h"
 #include "adze/nn/type.h"

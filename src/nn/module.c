@@ -45,6 +45,16 @@ adz_module *adz_module_keep(adz_module *module)
     return module;
 }
 
+bool adzi_check_module_dtype(const char *op, adz_dtype dtype)
+{
+    if (!adzi_is_float(dtype)) {
+        adzi_error(
+            op, ADZ_ERR_DTYPE, "parameters are float32 or float64, not %s", adz_dtype_name(dtype));
+        return false;
+    }
+    return true;
+}
+
 static void forget_place(const adz_module *parent, adz_module *child)
 {
     if (child->parent == parent) {

@@ -113,6 +113,9 @@ static inline adzi_build adzi_build_begin(void)
     return (adzi_build){ thread, thread->n_temporaries };
 }
 
+/** Fails with ADZ_ERR_DTYPE for a dtype that parameters cannot have. */
+bool adzi_check_module_dtype(const char *op, adz_dtype dtype);
+
 /** `module` if `good`; else it ends and the result is NULL. */
 static inline adz_module *adzi_build_end(adzi_build build, adz_module *module, bool good)
 {

@@ -1,0 +1,66 @@
+/**
+ * @file activations.h
+ * Activation functions as modules.
+ */
+#ifndef ADZE_NN_ACTIVATIONS_H
+#define ADZE_NN_ACTIVATIONS_H
+
+#include "adze/nn/module.h"
+#include "adze/ops/activation.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What else a ReLU can be told. Start from ADZ_RELU_OPTIONS. */
+typedef struct adz_relu_options {
+    size_t size;  /**< sizeof(adz_relu_options) */
+    bool inplace; /**< overwrite the argument; false */
+} adz_relu_options;
+
+/** The defaults. */
+#define ADZ_RELU_OPTIONS                \
+    {                                   \
+        sizeof(adz_relu_options), false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_relu_options) as the caller knows it
+ */
+ADZ_API void adz_relu_options_init(adz_relu_options *options, size_t size);
+
+/**
+ * adz_relu, or adz_relu_ when in place.
+ *
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see            torch.nn.ReLU
+ */
+ADZ_API adz_module *adz_relu_new(const adz_relu_options *options);
+
+/**
+ * adz_leaky_relu.
+ *
+ * @param negative_slope  the factor of negative values (PyTorch's default: 0.01)
+ * @return                yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see                   torch.nn.LeakyReLU
+ */
+ADZ_API adz_module *adz_leaky_relu_new(double negative_slope);
+
+/**
+ * adz_softmax.
+ *
+ * @param dim  the dimension whose elements sum to 1, 0 .. rank-1 or -rank .. -1
+ * @return     yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see        torch.nn.Softmax
+ */
+ADZ_API adz_module *adz_softmax_new(int dim);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/**
+ * @file dropout.h
+ * Dropout as a module.
+ */
+#ifndef ADZE_NN_DROPOUT_H
+#define ADZE_NN_DROPOUT_H
+
+#include "adze/nn/module.h"
+#include "adze/random.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What else a dropout can be told. Start from ADZ_DROPOUT_OPTIONS. */
+typedef struct adz_dropout_options {
+    size_t size;              /**< sizeof(adz_dropout_options) */
+    adz_generator *generator; /**< drawn from, stays the caller's and must outlive the module and
+                                 its copies; NULL for the default one */
+} adz_dropout_options;
+
+/** The defaults. */
+#define ADZ_DROPOUT_OPTIONS               \
+    {                                     \
+        sizeof(adz_dropout_options), NULL \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_dropout_options) as the caller knows it
+ */
+ADZ_API void adz_dropout_options_init(adz_dropout_options *options, size_t size);
+
+/**
+ * adz_dropout while training; returns its argument in evaluation. A failed forward of a larger
+ * module may have drawn from the generator.
+ *
+ * @param p        probability of zeroing, in [0, 1]
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ *                 recorded
+ * @see            torch.nn.Dropout
+ */
+ADZ_API adz_module *adz_dropout_new(double p, const adz_dropout_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,56 @@
+/**
+ * @file linear.h
+ * The linear layer.
+ */
+#ifndef ADZE_NN_LINEAR_H
+#define ADZE_NN_LINEAR_H
+
+#include "adze/nn/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What else a linear layer can be told. Start from ADZ_LINEAR_OPTIONS. */
+typedef struct adz_linear_options {
+    size_t size;     /**< sizeof(adz_linear_options) */
+    bool bias;       /**< whether a bias is added; true */
+    adz_dtype dtype; /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_linear_options;
+
+/** The defaults. */
+#define ADZ_LINEAR_OPTIONS                        \
+    {                                             \
+        sizeof(adz_linear_options), true, ADZ_F32 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_linear_options) as the caller knows it
+ */
+ADZ_API void adz_linear_options_init(adz_linear_options *options, size_t size);
+
+/**
+ * A linear layer.
+ *
+ *     y[..., out] = x[..., in] weight[out, in]^T + bias[out]
+ *
+ * Both parameters are drawn from U(-1/sqrt(in), 1/sqrt(in)), as PyTorch does.
+ *
+ * @param in_features   0 or more
+ * @param out_features  0 or more
+ * @param options       NULL for the defaults
+ * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
+ * @see                 torch.nn.Linear
+ */
+ADZ_API adz_module *adz_linear_new(
+    int64_t in_features, int64_t out_features, const adz_linear_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
