@@ -34,6 +34,91 @@ typedef enum adz_reduction {
  */
 ADZ_API adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction);
 
+/**
+ * Mean absolute error.
+ *
+ *     l = |x - target|; the gradient where both are equal is 0
+ *
+ * @param x          any shape, f32 or f64
+ * @param target     broadcasts with x
+ * @param reduction  none, mean or sum; the mean of no elements is NaN
+ * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x and target; saves both
+ * @see              torch.nn.functional.l1_loss
+ */
+ADZ_API adz_tensor *adz_l1_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction);
+
+/**
+ * Negative log-likelihood of classes, from their log-probabilities.
+ *
+ *     l = -weight_y x_y, y the row's class; 0 where y is ignore_index
+ *
+ * The mean divides by the sum of the weights of the rows that count; of no such rows it is NaN.
+ *
+ * @param x             x[C], x[N, C] or x[N, C, ...]: log-probabilities, f32 or f64
+ * @param target        [], [N] or [N, ...]: a class in [0, C) or ignore_index; i64 or i32
+ * @param weight        weight[C] of x's dtype, or ADZ_NONE
+ * @param ignore_index  rows of this class do not count; PyTorch's default is -100
+ * @param reduction     none, mean or sum
+ * @return              l shaped like target, or its mean or sum as a scalar, borrowed from the
+ *                      scope, or NULL
+ * @errors              ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_UNSUPPORTED (weight wants a gradient), ADZ_ERR_MEMORY
+ * @grad                x; saves target and weight
+ * @see                 torch.nn.functional.nll_loss
+ */
+ADZ_API adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
+    int64_t ignore_index, adz_reduction reduction);
+
+/** How adz_cross_entropy counts. Start from ADZ_CROSS_ENTROPY_OPTIONS. */
+typedef struct adz_cross_entropy_options {
+    size_t size;             /**< sizeof(adz_cross_entropy_options) */
+    int64_t ignore_index;    /**< rows of this class do not count; -100 */
+    adz_reduction reduction; /**< none, mean or sum; mean */
+    double label_smoothing;  /**< share of the target spread over all classes, in [0, 1]; 0 */
+} adz_cross_entropy_options;
+
+/** The defaults. */
+#define ADZ_CROSS_ENTROPY_OPTIONS                                     \
+    {                                                                 \
+        sizeof(adz_cross_entropy_options), -100, ADZ_REDUCE_MEAN, 0.0 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_cross_entropy_options) as the caller knows it
+ */
+ADZ_API void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size);
+
+/**
+ * Cross entropy between scores and a target, the softmax of the scores included.
+ *
+ *     log p = log_softmax(x) over the classes, e = label_smoothing
+ *     class y:          l = -(1 - e) weight_y log p_y - e / C sum_c weight_c log p_c
+ *     probabilities t:  l = -sum_c weight_c ((1 - e) t_c + e / C) log p_c
+ *
+ * Rows whose class is ignore_index give 0. The mean divides by the sum of weight_y over the other
+ * rows (NaN if there are none), for probabilities by the number of rows.
+ *
+ * @param x        x[C], x[N, C] or x[N, C, ...]: scores, f32 or f64
+ * @param target   classes: [], [N] or [N, ...], each in [0, C) or ignore_index, i64 or i32; or
+ *                 probabilities: shaped like x, of its dtype
+ * @param weight   weight[C] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults; ignore_index must be negative for probabilities
+ * @return         l shaped like x without the classes, or its mean or sum as a scalar, borrowed
+ *                 from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
+ *                 ADZ_ERR_UNSUPPORTED (weight wants a gradient), ADZ_ERR_MEMORY
+ * @grad           x and a target of probabilities, to any order; saves all tensors and one number
+ *                 a row
+ * @see            torch.nn.functional.cross_entropy
+ */
+ADZ_API adz_tensor *adz_cross_entropy(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
+    const adz_cross_entropy_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,123 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/cross_entropy.kernel.c"
+#include "autograd/ops/class_target.h"
+#include "autograd/ops/lanes.h"
+#include "tensor/vmath.h"
+#include "tensor/each_float.h"
+#else
+
+#include "autograd/ops/softmax.kernel.h"
+
+/* The sum of w_c (lse - x_c) t_c over the classes; w and t may be NULL for 1. */
+static inline double K(cross)(const T *x, const T *w, const T *t, int64_t c, double lse)
+{
+    double lane[K(lanes)] = { 0 };
+    for (int64_t i = 0; i < c; i += K(lanes)) {
+        int64_t n = c - i < K(lanes) ? c - i : K(lanes);
+        for (int64_t j = 0; j < n; ++j) {
+            double share = (w != NULL ? (double)w[i + j] : 1) * (t != NULL ? (double)t[i + j] : 1);
+            lane[j] += share * (lse - (double)x[i + j]);
+        }
+    }
+    return K(add_lanes)(lane);
+}
+
+/* The sum of w_c t_c. */
+static inline double K(mass)(const T *w, const T *t, int64_t c)
+{
+    double lane[K(lanes)] = { 0 };
+    for (int64_t i = 0; i < c; i += K(lanes)) {
+        int64_t n = c - i < K(lanes) ? c - i : K(lanes);
+        for (int64_t j = 0; j < n; ++j) {
+            lane[j] += (w != NULL ? (double)w[i + j] : 1) * (double)t[i + j];
+        }
+    }
+    return K(add_lanes)(lane);
+}
+
+static inline double K(weight)(const adzi_class_args *args, int64_t y)
+{
+    return args->weight != NULL ? (double)((const T *)args->weight)[y] : 1;
+}
+
+void K(cross_entropy)(const void *block, int64_t begin, int64_t end);
+void K(cross_entropy)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_class_args *args = block;
+    int64_t c = args->c;
+    double e = args->smoothing;
+    for (int64_t r = begin; r < end; ++r) {
+        const T *x = (const T *)args->x + r * c;
+        T m = K(max_of)(x, c);
+        double lse = (double)m + log(K(exp_sum)(x, c, m));
+        double loss = 0;
+        if (args->target == NULL) {
+            const T *t = (const T *)args->probabilities + r * c;
+            loss = (1 - e) * K(cross)(x, args->weight, t, c, lse);
+        } else if (args->target[r] != args->ignore_index) {
+            int64_t y = args->target[r];
+            loss = (1 - e) * K(weight)(args, y) * (lse - (double)x[y]);
+        }
+        if (e > 0 && (args->target == NULL || args->target[r] != args->ignore_index)) {
+            loss += e / (double)c * K(cross)(x, args->weight, NULL, c, lse);
+        }
+        ((T *)args->losses)[r] = (T)loss;
+        args->lse[r] = lse;
+    }
+}
+
+/* dx_c = g (A p_c - q_c), where q_c multiplies -log p_c in the loss and A is the sum of all q. */
+void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end);
+void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_class_args *args = block;
+    const T *w = args->weight;
+    int64_t c = args->c;
+    double e = args->smoothing, even = e / (double)c;
+    for (int64_t r = begin; r < end; ++r) {
+        const T *x = (const T *)args->x + r * c;
+        T *dx = (T *)args->dx + r * c;
+        int64_t y = args->target != NULL ? args->target[r] : 0;
+        double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->scale;
+        if (args->target != NULL && y == args->ignore_index) {
+            for (int64_t i = 0; i < c; ++i) {
+                dx[i] = 0;
+            }
+            continue;
+        }
+        const T *t = args->target == NULL ? (const T *)args->probabilities + r * c : NULL;
+        double own = (1 - e) * (t != NULL ? K(mass)(w, t, c) : K(weight)(args, y));
+        T all = (T)(g * (own + even * args->total)), smooth = (T)(g * even),
+          sharp = (T)(g * (1 - e));
+        T high = (T)args->lse[r], low = (T)(args->lse[r] - (double)high);
+        for (int64_t i = 0; i < c; ++i) {
+            T share = t != NULL ? smooth + sharp * t[i] : smooth;
+            dx[i] = all * VM(exp)((x[i] - high) - low) - (w != NULL ? share * w[i] : share);
+        }
+        if (t == NULL) {
+            dx[y] -= (T)(g * own);
+        }
+    }
+}
+
+/* dt_c = -g (1 - e) w_c log p_c */
+void K(cross_entropy_dt)(const void *block, int64_t begin, int64_t end);
+void K(cross_entropy_dt)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_class_args *args = block;
+    const T *w = args->weight;
+    int64_t c = args->c;
+    for (int64_t r = begin; r < end; ++r) {
+        const T *x = (const T *)args->x + r * c;
+        T *dt = (T *)args->dt + r * c;
+        double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->scale;
+        T sharp = (T)(g * (1 - args->smoothing));
+        T high = (T)args->lse[r], low = (T)(args->lse[r] - (double)high);
+        for (int64_t i = 0; i < c; ++i) {
+            T surprise = sharp * ((high - x[i]) + low);
+            dt[i] = w != NULL ? w[i] * surprise : surprise;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/l1_loss.kernel.c"
+#include "autograd/ops/pair_loss.kernel.h"
+#include "tensor/vmath.h"
+#include "tensor/each_float.h"
+#else
+
+/* The slope is 0 where both are equal; NaN stays NaN. */
+PAIR_LOSS(l1_loss, VM(abs)(a - b),
+    a > b   ? R(1)
+    : a < b ? R(-1)
+            : a - b,
+    a > b   ? R(-1)
+    : a < b ? R(1)
+            : b - a)
+
+#endif

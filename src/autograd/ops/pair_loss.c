@@ -1,0 +1,173 @@
+#include "autograd/ops/pair_loss.h"
+
+enum { FEW = 16 }; /* blocks whose sums fit the stack */
+
+bool adzi_check_reduction(const char *op, adz_reduction reduction)
+{
+    if (reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
+        reduction == ADZ_REDUCE_SUM) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_ARGUMENT, "reduction %d is none of none, mean and sum", (int)reduction);
+    return false;
+}
+
+adz_tensor *adzi_weigh_losses(
+    const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction)
+{
+    if (losses == NULL || !adzi_check_reduction(op, reduction)) {
+        return NULL;
+    }
+    adz_tensor *y = weight == ADZ_NONE ? losses : adz_mul(losses, weight);
+    if (y != NULL && !adzi_same_sizes(y, losses)) {
+        return adzi_fail(op, ADZ_ERR_SHAPE, "weight%s does not broadcast to target%s",
+            adzi_text_shape(weight), adzi_text_shape(losses));
+    }
+    return reduction == ADZ_REDUCE_NONE   ? y
+           : reduction == ADZ_REDUCE_MEAN ? adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM)
+                                          : adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+/* ---- forward ------------------------------------------------------------------------------- */
+
+/* `t` in the common shape, contiguous. */
+static adz_tensor *expanded(const char *op, adz_tensor *t, int rank, const int64_t *sizes)
+{
+    bool same = t->rank == rank;
+    for (int i = 0; i < rank && same; ++i) {
+        same = t->sizes[i] == sizes[i];
+    }
+    if (same) {
+        return adzi_compact(op, t);
+    }
+    adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, rank, sizes);
+    if (copy != NULL) {
+        adzi_copy(copy, t);
+    }
+    return copy;
+}
+
+static void save_both(adzi_call *call)
+{
+    adzi_save_input(call, 0);
+    adzi_save_input(call, 1);
+}
+
+static adz_tensor *elementwise(const adzi_pair_loss *loss, adzi_call *call, int rank,
+    const int64_t *sizes, const adzi_pair_attr *attr)
+{
+    adz_tensor *y = adzi_new(call, (adz_dtype)call->in[0]->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
+        return NULL;
+    }
+    save_both(call);
+    adzi_pointwise(loss->value[adzi_cpu_level][y->dtype], y, 2, call->in,
+        (double[ADZI_POINTWISE_PARAMS]){ attr->p[0], attr->p[1] });
+    return adzi_leave(call, y);
+}
+
+static adz_tensor *reduced(const adzi_pair_loss *loss, adzi_call *call, int rank,
+    const int64_t *sizes, const adzi_pair_attr *attr)
+{
+    const char *op = loss->op->name;
+    adz_tensor *x = expanded(op, call->in[0], rank, sizes);
+    adz_tensor *t = x != NULL ? expanded(op, call->in[1], rank, sizes) : NULL;
+    if (t == NULL) {
+        return NULL;
+    }
+    int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
+    double few[FEW], total = 0;
+    adz_tensor *many = blocks > FEW ? adzi_scratch(op, ADZ_F64, 1, &blocks) : NULL;
+    if (blocks > FEW && many == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(call, (adz_dtype)x->dtype, 0, NULL);
+    if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
+        return NULL;
+    }
+    save_both(call);
+    adzi_pair_sum_args args = { .x = x->data,
+        .t = t->data,
+        .sums = many != NULL ? (double *)(void *)many->data : few,
+        .count = x->numel,
+        .p = { attr->p[0], attr->p[1] } };
+    adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
+    for (int64_t i = 0; i < blocks; ++i) {
+        total += args.sums[i];
+    }
+    adzi_fill(y, total * attr->scale); /* the mean of nothing: 0 times infinity is NaN */
+    return adzi_leave(call, y);
+}
+
+adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
+    adz_reduction reduction, const double *p)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    const char *op = loss->op->name;
+    if (!adzi_enter(&call, loss->op, "x, target", (adz_tensor *[]){ x, target }, 2, 0) ||
+        !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) || !adzi_promote(&call, 0, 1)) {
+        return NULL;
+    }
+    if (!(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
+        !adzi_check_reduction(op, reduction)) {
+        return NULL;
+    }
+    if (loss->same_shape && !adzi_same_sizes(x, target)) {
+        return adzi_fail(op, ADZ_ERR_SHAPE,
+            "x%s and target%s differ in shape; this loss does not broadcast", adzi_text_shape(x),
+            adzi_text_shape(target));
+    }
+    if (!adzi_broadcast(op, &rank, sizes, call.in[0], call.in[1]) ||
+        (loss->check != NULL && !loss->check(&call))) {
+        return NULL;
+    }
+    adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
+    if (reduction == ADZ_REDUCE_NONE) {
+        return elementwise(loss, &call, rank, sizes, &attr);
+    }
+    if (reduction == ADZ_REDUCE_MEAN) {
+        attr.scale = 1 / (double)adzi_numel(rank, sizes);
+    } else if (reduction == ADZ_REDUCE_BATCHMEAN) {
+        if (x->rank == 0) {
+            return adzi_fail(op, ADZ_ERR_SHAPE, "x is a scalar and has no batch to average over");
+        }
+        attr.scale = 1 / (double)x->sizes[0];
+    }
+    return reduced(loss, &call, rank, sizes, &attr);
+}
+
+/* ---- backward ------------------------------------------------------------------------------ */
+
+adz_status adzi_pair_loss_fused(
+    const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = loss->op->name;
+    const adzi_pair_attr *attr = adzi_attr(node, adzi_pair_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (x == NULL || t == NULL || !adzi_broadcast(op, &rank, sizes, x, t)) {
+        return adzi_status(NULL);
+    }
+    for (int i = 0; i < 2; ++i) {
+        if (!adzi_needs(node, i)) {
+            continue;
+        }
+        dx[i] = adzi_scratch(op, (adz_dtype)x->dtype, rank, sizes);
+        if (dx[i] == NULL) {
+            return adzi_status(NULL);
+        }
+        adzi_pointwise((i == 0 ? loss->dx : loss->dt)[adzi_cpu_level][x->dtype], dx[i], 3,
+            (adz_tensor *[]){ x, t, dy[0] },
+            (double[ADZI_POINTWISE_PARAMS]){ attr->p[0], attr->p[1], attr->scale });
+    }
+    return ADZ_OK;
+}
+
+adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)
+{
+    double scale = adzi_attr(node, adzi_pair_attr)->scale;
+    return scale == 1 ? dy : adz_mul_number(dy, scale);
+}

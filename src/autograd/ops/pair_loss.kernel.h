@@ -1,0 +1,58 @@
+/* Kernels of a loss that compares element by element, for *.kernel.c files under each_float.h.
+ *
+ *     PAIR_LOSS(l1_loss, VALUE, DX, DT)
+ *
+ * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0], p[1] are the
+ * loss's numbers. Makes name (the elements' losses), name_sum (their sums in f64, block by block)
+ * and name_dx, name_dt (the derivatives times dy = c and the factor p[2]).
+ */
+#ifndef ADZI_AUTOGRAD_OPS_PAIR_LOSS_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_PAIR_LOSS_KERNEL_H
+
+#include "autograd/ops/pair_loss.h"
+#include "tensor/pointwise.kernel.h"
+
+#define PAIR_LOSS(name, VALUE, DX, DT)                  \
+    POINTWISE2(name, T, T, T, VALUE)                    \
+    POINTWISE3(name##_dx, T, T, T, T, R(p[2]) * (DX)*c) \
+    POINTWISE3(name##_dt, T, T, T, T, R(p[2]) * (DT)*c) \
+    PAIR_LOSS_SUM(name##_sum, VALUE)
+
+enum { PAIR_LOSS_CHUNK = 256 };
+
+/* Values first, which vectorises, then their sum in eight lanes within a block: the order depends
+ * on the count alone. */
+#define PAIR_LOSS_SUM(name, VALUE)                                                             \
+    void K(name)(const void *block, int64_t begin, int64_t end);                               \
+    void K(name)(const void *block, int64_t begin, int64_t end)                                \
+    {                                                                                          \
+        const adzi_pair_sum_args *args = block;                                                \
+        const double *p = args->p;                                                             \
+        (void)p;                                                                               \
+        for (int64_t k = begin; k < end; ++k) {                                                \
+            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;                       \
+            stop = stop < args->count ? stop : args->count;                                    \
+            double lane[8] = { 0 };                                                            \
+            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                           \
+                const T *x = (const T *)args->x + i, *t = (const T *)args->t + i;              \
+                int n = (int)(stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK), j = 0; \
+                T values[PAIR_LOSS_CHUNK];                                                     \
+                for (int m = 0; m < n; ++m) {                                                  \
+                    const T a = x[m], b = t[m];                                                \
+                    values[m] = (VALUE);                                                       \
+                }                                                                              \
+                for (; j + 8 <= n; j += 8) {                                                   \
+                    for (int m = 0; m < 8; ++m) {                                              \
+                        lane[m] += (double)values[j + m];                                      \
+                    }                                                                          \
+                }                                                                              \
+                for (int m = 0; j < n; ++j, ++m) {                                             \
+                    lane[m] += (double)values[j];                                              \
+                }                                                                              \
+            }                                                                                  \
+            args->sums[k] = ((lane[0] + lane[4]) + (lane[2] + lane[6])) +                      \
+                            ((lane[1] + lane[5]) + (lane[3] + lane[7]));                       \
+        }                                                                                      \
+    }
+
+#endif

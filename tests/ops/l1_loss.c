@@ -1,0 +1,79 @@
+#include <math.h>
+
+#include "ops/case.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_l1_loss(a->in[0], a->in[1], (adz_reduction)a->p[0]), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    a->p[0] = config_reduction(config);
+    return true;
+}
+
+static void nan_reaches_the_loss_and_the_gradient(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    double values[] = { 1, NAN };
+    adz_tensor *x = adz_requires_grad_(adz_tensor_from(values, ADZ_SHAPE(2), ADZ_F64), true);
+    adz_tensor *l = adz_l1_loss(x, adz_zeros(ADZ_SHAPE(2), ADZ_F64), ADZ_REDUCE_SUM);
+    assert_true(isnan(adz_item(l)));
+    assert_int_equal(adz_backward(l), ADZ_OK);
+    assert_float_equal(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 0 }), 1, 0);
+    assert_true(isnan(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 1 })));
+    adz_scope_close(scope);
+}
+
+static void the_mean_of_nothing_is_nan_and_the_sum_zero(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(0, 3), ADZ_F32);
+    assert_true(isnan(adz_item(adz_l1_loss(x, x, ADZ_REDUCE_MEAN))));
+    assert_float_equal(adz_item(adz_l1_loss(x, x, ADZ_REDUCE_SUM)), 0, 0);
+    adz_scope_close(scope);
+}
+
+static void a_long_sum_is_exact(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    const int64_t n = (1 << 24) + 3; /* where f32 stops counting, and beyond 16 blocks */
+    adz_tensor *x = adz_ones(ADZ_SHAPE(n), ADZ_F32), *t = adz_zeros(ADZ_SHAPE(n), ADZ_F32);
+    assert_float_equal(adz_item(adz_l1_loss(x, t, ADZ_REDUCE_SUM)), (double)(float)n, 0);
+    assert_float_equal(adz_item(adz_l1_loss(x, t, ADZ_REDUCE_MEAN)), 1, 0);
+    adz_scope_close(scope);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(nan_reaches_the_loss_and_the_gradient),
+    cmocka_unit_test(the_mean_of_nothing_is_nan_and_the_sum_zero),
+    cmocka_unit_test(a_long_sum_is_exact),
+};
+
+const op_case l1_loss_case = {
+    .name = "l1_loss",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 4), IN(3, 4) }, .p = { ADZ_REDUCE_MEAN } },
+        { .in = { IN_T(3, 4), IN(3, 4) }, .p = { ADZ_REDUCE_SUM } },
+        { .in = { IN(3, 4), IN_T(3, 4) }, .p = { ADZ_REDUCE_NONE } },
+        { .in = { IN(3, 1), IN(4) }, .p = { ADZ_REDUCE_MEAN } },
+        { .in = { IN(1), IN(1) }, .p = { ADZ_REDUCE_MEAN } },
+        { .in = { IN(0, 3), IN(0, 3) }, .p = { ADZ_REDUCE_SUM } },
+        { .in = { IN(5, 7), IN_CONST(5, 7) }, .p = { ADZ_REDUCE_MEAN } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN(3) }, .p = { ADZ_REDUCE_MEAN }, .status = ADZ_ERR_SHAPE, .says = "[3, 4]" },
+        { .in = { IN(3), IN(3) }, .p = { ADZ_REDUCE_BATCHMEAN }, .status = ADZ_ERR_ARGUMENT, .says = "reduction" },
+        { .in = { IN_TYPED(ADZ_I64, 3), IN(3) }, .p = { ADZ_REDUCE_MEAN }, .status = ADZ_ERR_DTYPE },
+    },
+    .broadcasts = true,
+    .vectors = { "l1_loss" },
+    .inputs = { "x", "target" },
+    .config = config,
+    FACTS(facts),
+};
