@@ -12,10 +12,12 @@
 
 #include "adze/ops/activation.h"
 #include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/dropout.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/loss.h"
+#include "adze/ops/math.h"
 #include "adze/ops/reduction.h"
 #include "adze/ops/shape.h"
 

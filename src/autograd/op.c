@@ -302,6 +302,12 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
             return false;
         }
         adzi_copy(call->old, x);
+        if (x->node != NULL) { /* second derivatives flow on through the old value */
+            atomic_fetch_add_explicit(&x->node->refs, 1, memory_order_relaxed);
+            call->old->node = x->node;
+            call->old->result = x->result;
+            call->old->history = call->old->storage->history;
+        }
     }
     return true;
 }

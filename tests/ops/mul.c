@@ -1,8 +1,10 @@
 #include "ops/case.h"
 
+/* p[0] = 1: in place */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(adz_mul(a->in[0], a->in[1]), out);
+    return case_one(
+        a->p[0] == 1 ? adz_mul_(adz_clone(a->in[0]), a->in[1]) : adz_mul(a->in[0], a->in[1]), out);
 }
 
 static bool config(const json_t *config, op_args *a)
@@ -61,6 +63,7 @@ const op_case mul_case = {
         { .in = { IN(3, 0), IN(1, 1) } },
         { .in = { IN(1), IN(1) } },
         { .in = { IN(2, 3), IN_CONST(2, 3) } },
+        { .in = { IN(3, 4), IN(4) }, .p = { 1 } },
     },
     .rejects = {
         { .in = { IN(3, 4), IN(3) }, .status = ADZ_ERR_SHAPE, .says = "broadcast" },

@@ -68,6 +68,102 @@ ADZ_API adz_tensor *adz_add_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
+ * Adds a number in place.
+ *
+ * @param a       its dtype must hold the promoted one
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        a, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad          a, to any order; saves nothing
+ * @see           torch.Tensor.add_
+ */
+ADZ_API adz_tensor *adz_add_number_(adz_tensor *a, double number);
+
+/**
+ * Difference of two tensors.
+ *
+ *     y = a - b
+ *
+ * @param a  any shape, any dtype but f16, bf16 and bool
+ * @param b  broadcasts with a; likewise no bool
+ * @return   y in the promoted dtype (integers wrap), borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves nothing
+ * @see      torch.sub
+ */
+ADZ_API adz_tensor *adz_sub(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Difference with a factor.
+ *
+ *     y = a - alpha b
+ *
+ * @param a      any shape, any dtype but f16, bf16 and bool
+ * @param b      broadcasts with a; likewise no bool
+ * @param alpha  a whole number when y is no float
+ * @return       y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad         a and b, to any order; saves nothing
+ * @see          torch.sub with alpha
+ */
+ADZ_API adz_tensor *adz_sub_scaled(adz_tensor *a, adz_tensor *b, double alpha);
+
+/**
+ * A tensor less a number.
+ *
+ *     y = a - number
+ *
+ * @param a       any shape, any dtype but f16, bf16 and bool
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          a, to any order; saves nothing
+ * @see           torch.sub
+ */
+ADZ_API adz_tensor *adz_sub_number(adz_tensor *a, double number);
+
+/**
+ * A number less a tensor.
+ *
+ *     y = number - a
+ *
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @param a       any shape, any dtype but f16, bf16 and bool
+ * @return        y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          a, to any order; saves nothing
+ * @see           torch.rsub
+ */
+ADZ_API adz_tensor *adz_number_sub(double number, adz_tensor *a);
+
+/**
+ * Subtracts in place.
+ *
+ *     a = a - alpha b
+ *
+ * @param a      no bool; its dtype must hold the promoted one
+ * @param b      broadcasts to a; no bool
+ * @param alpha  a whole number when a is no float
+ * @return       a, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad         a and b, to any order; saves nothing
+ * @see          torch.Tensor.sub_
+ */
+ADZ_API adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b, double alpha);
+
+/**
+ * Subtracts a number in place.
+ *
+ * @param a       no bool; its dtype must hold the promoted one
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        a, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad          a, to any order; saves nothing
+ * @see           torch.Tensor.sub_
+ */
+ADZ_API adz_tensor *adz_sub_number_(adz_tensor *a, double number);
+
+/**
  * Product of two tensors.
  *
  *     y = a b
@@ -118,6 +214,154 @@ ADZ_API adz_tensor *adz_mul_(adz_tensor *a, adz_tensor *b);
  * @see           torch.Tensor.mul_
  */
 ADZ_API adz_tensor *adz_mul_number_(adz_tensor *a, double number);
+
+/**
+ * Quotient of two tensors (true division).
+ *
+ *     y = a / b
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y in the promoted dtype, f32 where that is no float, borrowed from the scope, or NULL;
+ *           a division by 0 gives an infinity or NaN
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves b, and a where b wants a gradient
+ * @see      torch.div
+ */
+ADZ_API adz_tensor *adz_div(adz_tensor *a, adz_tensor *b);
+
+/**
+ * A tensor divided by a number.
+ *
+ *     y = a / number
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  any
+ * @return        y in a's dtype, f32 where that is no float, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          a, to any order
+ * @see           torch.div
+ */
+ADZ_API adz_tensor *adz_div_number(adz_tensor *a, double number);
+
+/**
+ * A number divided by a tensor.
+ *
+ *     y = number / a
+ *
+ * @param number  any
+ * @param a       any shape, any dtype but f16 and bf16
+ * @return        y in a's dtype, f32 where that is no float, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          a, to any order; saves a
+ * @see           torch.div
+ */
+ADZ_API adz_tensor *adz_number_div(double number, adz_tensor *a);
+
+/**
+ * Divides in place.
+ *
+ *     a = a / b
+ *
+ * @param a  a float; its dtype must hold the promoted one
+ * @param b  broadcasts to a
+ * @return   a, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves b, and a copy of a from before where b wants a gradient
+ * @see      torch.Tensor.div_
+ */
+ADZ_API adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Divides by a number in place.
+ *
+ * @param a       a float
+ * @param number  any
+ * @return        a, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad          a, to any order
+ * @see           torch.Tensor.div_
+ */
+ADZ_API adz_tensor *adz_div_number_(adz_tensor *a, double number);
+
+/**
+ * The negative.
+ *
+ *     y = -x
+ *
+ * @param x  any shape, any dtype but f16, bf16 and bool
+ * @return   y, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves nothing
+ * @see      torch.neg
+ */
+ADZ_API adz_tensor *adz_neg(adz_tensor *x);
+
+/**
+ * adz_neg in place.
+ *
+ * @param x  any shape, any dtype but f16, bf16 and bool
+ * @return   x, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves nothing
+ * @see      torch.Tensor.neg_
+ */
+ADZ_API adz_tensor *adz_neg_(adz_tensor *x);
+
+/**
+ * Adds a product.
+ *
+ *     y = x + value a b
+ *
+ * @param x      any shape, any dtype but f16, bf16 and bool
+ * @param a      broadcasts with x and b
+ * @param b      broadcasts with x and a
+ * @param value  a whole number when y is no float; 1 in PyTorch's default
+ * @return       y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad         x, a and b, to any order; saves each of a and b where the other wants a gradient
+ * @see          torch.addcmul
+ */
+ADZ_API adz_tensor *adz_addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value);
+
+/**
+ * Adds a product in place.
+ *
+ *     x = x + value a b
+ *
+ * @param x      no bool; its dtype must hold the promoted one
+ * @param a      broadcasts to x
+ * @param b      broadcasts to x
+ * @param value  a whole number when x is no float; 1 in PyTorch's default
+ * @return       x, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad         x, a and b, to any order; saves each of a and b where the other wants a gradient
+ * @see          torch.Tensor.addcmul_
+ */
+ADZ_API adz_tensor *adz_addcmul_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value);
+
+/**
+ * Writes a number to every element.
+ *
+ * @param x      any shape and dtype
+ * @param value  a whole number in range when x is an integer; everything but 0 is true
+ * @return       x, or NULL
+ * @errors       ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad         zero for x's old values
+ * @see          torch.Tensor.fill_
+ */
+ADZ_API adz_tensor *adz_fill_(adz_tensor *x, double value);
+
+/**
+ * Writes 0 to every element.
+ *
+ * @param x  any shape and dtype
+ * @return   x, or NULL
+ * @errors   ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad     zero for x's old values
+ * @see      torch.Tensor.zero_
+ */
+ADZ_API adz_tensor *adz_zero_(adz_tensor *x);
 
 #ifdef __cplusplus
 }

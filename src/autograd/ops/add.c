@@ -2,8 +2,6 @@
 #include "autograd/engine.h"
 #include "autograd/ops/numbers.h"
 
-#include <math.h>
-
 KERNEL_TABLE_ALL(add);
 KERNEL_TABLE_ALL(add_scaled);
 
@@ -35,9 +33,8 @@ static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
         return NULL;
     }
     adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
-    if (!adzi_is_float(dtype) && alpha != floor(alpha)) {
-        return adzi_fail("add", ADZ_ERR_ARGUMENT, "alpha is %s, but the result is %s",
-            adzi_text_number(alpha), adz_dtype_name(dtype));
+    if (!adzi_number_fits("add", "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64)) {
+        return NULL;
     }
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
@@ -67,6 +64,11 @@ adz_tensor *adz_add_scaled(adz_tensor *a, adz_tensor *b, double alpha)
 adz_tensor *adz_add_number(adz_tensor *a, double number)
 {
     return add(a, adzi_number("add", a, number), 1, false);
+}
+
+adz_tensor *adz_add_number_(adz_tensor *a, double number)
+{
+    return add(a, adzi_number("add", a, number), 1, true);
 }
 
 adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b, double alpha)

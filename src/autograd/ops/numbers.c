@@ -4,12 +4,26 @@
 
 #include "autograd/op.h"
 
+bool adzi_number_fits(const char *op, const char *name, double number, adz_dtype dtype)
+{
+    double low = dtype == ADZ_U8 ? 0 : dtype == ADZ_I32 ? -0x1p31 : -0x1p63;
+    double high = dtype == ADZ_U8 ? 0x1p8 : dtype == ADZ_I32 ? 0x1p31 : 0x1p63;
+    bool whole = number == floor(number) && number >= low && number < high;
+    bool integer = dtype == ADZ_U8 || dtype == ADZ_I32 || dtype == ADZ_I64;
+    if (whole || !integer) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %s, which is no %s", name, adzi_text_number(number),
+        adz_dtype_name(dtype));
+    return false;
+}
+
 static adz_dtype dtype_beside(const adz_tensor *x, double number)
 {
     if (adzi_is_float((adz_dtype)x->dtype)) {
         return (adz_dtype)x->dtype;
     }
-    if (number != floor(number) || isinf(number)) {
+    if (number != floor(number) || fabs(number) >= 0x1p63) {
         return ADZ_F32;
     }
     return x->dtype == ADZ_BOOL ? ADZ_I64 : (adz_dtype)x->dtype;

@@ -1,0 +1,298 @@
+/**
+ * @file compare.h
+ * Comparisons, logical operators and choices by a mask, elementwise, with broadcasting.
+ */
+#ifndef ADZE_OPS_COMPARE_H
+#define ADZE_OPS_COMPARE_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Where two tensors are equal.
+ *
+ *     y = a == b, false where either is NaN
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a; both are compared in the promoted dtype
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.eq
+ */
+ADZ_API adz_tensor *adz_eq(adz_tensor *a, adz_tensor *b);
+
+/**
+ * adz_eq with a number on the right.
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y, bool, shaped like a, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.eq
+ */
+ADZ_API adz_tensor *adz_eq_number(adz_tensor *a, double number);
+
+/**
+ * Where two tensors differ.
+ *
+ *     y = a != b, true where either is NaN
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a; both are compared in the promoted dtype
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.ne
+ */
+ADZ_API adz_tensor *adz_ne(adz_tensor *a, adz_tensor *b);
+
+/**
+ * adz_ne with a number on the right.
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y, bool, shaped like a, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.ne
+ */
+ADZ_API adz_tensor *adz_ne_number(adz_tensor *a, double number);
+
+/**
+ * Where one tensor is less than another.
+ *
+ *     y = a < b, false where either is NaN
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a; both are compared in the promoted dtype
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.lt
+ */
+ADZ_API adz_tensor *adz_lt(adz_tensor *a, adz_tensor *b);
+
+/**
+ * adz_lt with a number on the right.
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y, bool, shaped like a, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.lt
+ */
+ADZ_API adz_tensor *adz_lt_number(adz_tensor *a, double number);
+
+/**
+ * Where one tensor is less than another or equal.
+ *
+ *     y = a <= b, false where either is NaN
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a; both are compared in the promoted dtype
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.le
+ */
+ADZ_API adz_tensor *adz_le(adz_tensor *a, adz_tensor *b);
+
+/**
+ * adz_le with a number on the right.
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y, bool, shaped like a, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.le
+ */
+ADZ_API adz_tensor *adz_le_number(adz_tensor *a, double number);
+
+/**
+ * Where one tensor is greater than another.
+ *
+ *     y = a > b, false where either is NaN
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a; both are compared in the promoted dtype
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.gt
+ */
+ADZ_API adz_tensor *adz_gt(adz_tensor *a, adz_tensor *b);
+
+/**
+ * adz_gt with a number on the right.
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y, bool, shaped like a, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.gt
+ */
+ADZ_API adz_tensor *adz_gt_number(adz_tensor *a, double number);
+
+/**
+ * Where one tensor is greater than another or equal.
+ *
+ *     y = a >= b, false where either is NaN
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a; both are compared in the promoted dtype
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.ge
+ */
+ADZ_API adz_tensor *adz_ge(adz_tensor *a, adz_tensor *b);
+
+/**
+ * adz_ge with a number on the right.
+ *
+ * @param a       any shape, any dtype but f16 and bf16
+ * @param number  counts as an integer when it is whole and a is not a float
+ * @return        y, bool, shaped like a, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.ge
+ */
+ADZ_API adz_tensor *adz_ge_number(adz_tensor *a, double number);
+
+/**
+ * Where both are true.
+ *
+ *     y = a and b;  everything but 0 is true, NaN too
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.logical_and
+ */
+ADZ_API adz_tensor *adz_logical_and(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Where at least one is true.
+ *
+ *     y = a or b;  everything but 0 is true, NaN too
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.logical_or
+ */
+ADZ_API adz_tensor *adz_logical_or(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Where exactly one is true.
+ *
+ *     y = a xor b;  everything but 0 is true, NaN too
+ *
+ * @param a  any shape, any dtype but f16 and bf16
+ * @param b  broadcasts with a
+ * @return   y, bool, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.logical_xor
+ */
+ADZ_API adz_tensor *adz_logical_xor(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Where a tensor is false.
+ *
+ *     y = x == 0
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, bool, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.logical_not
+ */
+ADZ_API adz_tensor *adz_logical_not(adz_tensor *x);
+
+/**
+ * Where a tensor is NaN.
+ *
+ *     y = x != x;  false for integers and bool
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, bool, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.isnan
+ */
+ADZ_API adz_tensor *adz_isnan(adz_tensor *x);
+
+/**
+ * Where a tensor is neither NaN nor infinite.
+ *
+ *     y = |x| < inf;  true for integers and bool
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, bool, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.isfinite
+ */
+ADZ_API adz_tensor *adz_isfinite(adz_tensor *x);
+
+/**
+ * Chooses between two tensors, element by element.
+ *
+ *     y = cond ? a : b
+ *
+ * @param cond  bool; broadcasts with a and b
+ * @param a     any dtype but f16 and bf16
+ * @param b     broadcasts with a
+ * @return      y in the dtype that a and b promote to, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad        a and b, to any order; saves cond. The side not chosen gets 0, whatever it holds
+ * @see         torch.where
+ */
+ADZ_API adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b);
+
+/**
+ * Writes a number where a mask is true.
+ *
+ *     y = mask ? value : x
+ *
+ * @param x      any shape, any dtype but f16 and bf16
+ * @param mask   bool; broadcasts with x
+ * @param value  a whole number in range when x is an integer; everything but 0 is true
+ * @return       y in x's dtype, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves the mask
+ * @see          torch.masked_fill
+ */
+ADZ_API adz_tensor *adz_masked_fill(adz_tensor *x, adz_tensor *mask, double value);
+
+/**
+ * adz_masked_fill in place.
+ *
+ * @param x      any shape, any dtype but f16 and bf16
+ * @param mask   bool; broadcasts to x
+ * @param value  a whole number in range when x is an integer; everything but 0 is true
+ * @return       x, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves the mask
+ * @see          torch.Tensor.masked_fill_
+ */
+ADZ_API adz_tensor *adz_masked_fill_(adz_tensor *x, adz_tensor *mask, double value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

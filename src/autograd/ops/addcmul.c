@@ -1,0 +1,70 @@
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/numbers.h"
+
+KERNEL_TABLE_ALL(addcmul);
+
+typedef struct {
+    double value;
+} addcmul_attr;
+
+/* dx = dy, da = value dy b, db = value dy a; the engine sums each back over what was broadcast. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adzi_needs(node, 0) ? dy[0] : NULL;
+    if (!adzi_needs(node, 1) && !adzi_needs(node, 2)) {
+        return ADZ_OK;
+    }
+    double value = adzi_attr(node, addcmul_attr)->value;
+    adz_tensor *g = value == 1 ? dy[0] : adz_mul_number(dy[0], value);
+    for (int i = 1; i <= 2; ++i) {
+        if (adzi_needs(node, i)) {
+            dx[i] = adz_mul(g, adzi_saved_input(node, 3 - i));
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_addcmul = { .name = "addcmul", .backward = backward };
+
+static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value, bool inplace)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!ADZI_ENTER(&call, addcmul, x, a, b) || (inplace && !adzi_begin_inplace(&call, false)) ||
+        !adzi_promote_from(&call, 0) ||
+        !adzi_refuse_bool(&call, 0, "adz_logical_and and adz_logical_or") ||
+        !adzi_broadcast_inputs(&call, &rank, sizes)) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
+    if (!adzi_number_fits("addcmul", "value", value, adzi_is_float(dtype) ? dtype : ADZ_I64)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
+    addcmul_attr attr = { value };
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    for (int i = 1; i <= 2; ++i) {
+        if (adzi_wants(&call, i)) {
+            adzi_save_input(&call, 3 - i);
+        }
+    }
+    adzi_pointwise(
+        KERNEL_FOR(addcmul, dtype), y, 3, call.in, (double[ADZI_POINTWISE_PARAMS]){ value });
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
+{
+    return addcmul(x, a, b, value, false);
+}
+
+adz_tensor *adz_addcmul_(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value)
+{
+    return addcmul(x, a, b, value, true);
+}

@@ -1,0 +1,95 @@
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/numbers.h"
+
+#include <math.h>
+
+KERNEL_TABLE_ALL(clamp);
+KERNEL_TABLE_FLOAT(clamp_backward);
+
+typedef struct {
+    double bounds[ADZI_POINTWISE_PARAMS]; /* min, max */
+} clamp_attr;
+
+/* dx = dy where min <= x <= max, the bounds included, else 0 (also where x is NaN). */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const clamp_attr *at = adzi_attr(node, clamp_attr);
+    adz_tensor *x = adzi_saved_input(node, 0);
+    adz_tensor *inside =
+        adz_logical_and(adz_ge_number(x, at->bounds[0]), adz_le_number(x, at->bounds[1]));
+    dx[0] = adz_masked_fill(dy[0], adz_logical_not(inside), 0);
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0);
+    dx[0] = x != NULL ? adzi_scratch_like("clamp", x) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_pointwise(KERNEL_FOR(clamp_backward, x->dtype), dx[0], 2, (adz_tensor *[]){ dy[0], x },
+        adzi_attr(node, clamp_attr)->bounds);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_clamp = { .name = "clamp", .backward = backward, .fused = fused };
+
+/* torch.result_type of x and the bounds: a fractional bound makes a float of an integer. */
+static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
+{
+    for (int i = 0; i < 2 && !adzi_is_float(dtype); ++i) {
+        if (bounds[i] != floor(bounds[i])) {
+            return ADZ_F32;
+        }
+    }
+    return dtype == ADZ_BOOL ? ADZ_I64 : dtype;
+}
+
+/* An integer bound beyond the dtype that would be met is an error, one that never is, none. */
+static bool bounds_fit(adz_dtype dtype, const double *bounds)
+{
+    double low = bounds[0] == -INFINITY ? 0 : bounds[0] < 0 ? 0 : bounds[0];
+    double high = bounds[1] == INFINITY ? 0 : bounds[1] > 0 ? 0 : bounds[1];
+    return adzi_number_fits("clamp", "min", low, dtype) &&
+           adzi_number_fits("clamp", "max", high, dtype);
+}
+
+static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
+{
+    adzi_call call;
+    clamp_attr attr = { { min, max } };
+    if (!ADZI_ENTER(&call, clamp, x) || !adzi_want_computable(&call, 0) ||
+        (inplace && !adzi_begin_inplace(&call, true))) {
+        return NULL;
+    }
+    adz_dtype dtype = dtype_with((adz_dtype)x->dtype, attr.bounds);
+    if (!bounds_fit(dtype, attr.bounds)) {
+        return NULL;
+    }
+    if (inplace && dtype != x->dtype) {
+        return adzi_fail("clamp", ADZ_ERR_DTYPE,
+            "the result is %s and cannot be written to x%s, which is %s; use adz_clamp",
+            adz_dtype_name(dtype), adzi_text_shape(x), adz_dtype_name((adz_dtype)x->dtype));
+    }
+    if (!adzi_convert(&call, 0, dtype)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new_like(&call, call.in[0]);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_pointwise(KERNEL_FOR(clamp, dtype), y, 1, call.in, attr.bounds);
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_clamp(adz_tensor *x, double min, double max)
+{
+    return clamp(x, min, max, false);
+}
+
+adz_tensor *adz_clamp_(adz_tensor *x, double min, double max)
+{
+    return clamp(x, min, max, true);
+}

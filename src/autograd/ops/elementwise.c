@@ -1,0 +1,118 @@
+#include "autograd/ops/elementwise.h"
+
+adz_tensor *adzi_unary(
+    const adzi_op *op, adz_tensor *x, adzi_float_kernels kernels, adzi_saves saves)
+{
+    adzi_call call;
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0)) {
+        return NULL;
+    }
+    if (!adzi_is_float((adz_dtype)x->dtype) && !adzi_convert(&call, 0, ADZ_F32)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new_like(&call, call.in[0]);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    if (saves == ADZI_SAVES_X) {
+        adzi_save_input(&call, 0);
+    } else {
+        adzi_save_result(&call, 0, y);
+    }
+    adzi_pointwise(kernels[adzi_cpu_level][y->dtype], y, 1, call.in, NULL);
+    return adzi_leave(&call, y);
+}
+
+adz_status adzi_unary_fused(
+    adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_tensor *saved, adzi_float_kernels kernels)
+{
+    dx[0] = saved != NULL ? adzi_scratch_like(node->op->name, saved) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_pointwise(
+        kernels[adzi_cpu_level][saved->dtype], dx[0], 2, (adz_tensor *[]){ dy, saved }, NULL);
+    return ADZ_OK;
+}
+
+/* torch.result_type: tensors with dimensions decide among themselves; those of rank 0 count only
+ * where they are of a higher kind. */
+static adz_dtype result_type(const adzi_call *call, int first)
+{
+    adz_tensor kinds[2]; /* stand for all with dimensions, and for all without */
+    bool found[2] = { false, false };
+    for (int i = first; i < call->n_in; ++i) {
+        const adz_tensor *t = call->in[i];
+        int k = t->rank == 0;
+        adz_dtype dtype = (adz_dtype)t->dtype;
+        kinds[k].rank = k ? 0 : 1;
+        kinds[k].dtype =
+            (uint8_t)(found[k] ? adz_promote_types((adz_dtype)kinds[k].dtype, dtype) : dtype);
+        found[k] = true;
+    }
+    if (!found[0] || !found[1]) {
+        return (adz_dtype)kinds[found[0] ? 0 : 1].dtype;
+    }
+    return adzi_result_type(&kinds[0], &kinds[1]);
+}
+
+bool adzi_promote_from(adzi_call *call, int first)
+{
+    for (int i = first; i < call->n_in; ++i) {
+        if (!adzi_want_computable(call, i)) {
+            return false;
+        }
+    }
+    adz_dtype dtype = result_type(call, first);
+    if (call->inplace && dtype != call->in[0]->dtype) {
+        adzi_error(call->op->name, ADZ_ERR_DTYPE,
+            "the result is %s and cannot be written to %s in place", adz_dtype_name(dtype),
+            adz_dtype_name((adz_dtype)call->in[0]->dtype));
+        return false;
+    }
+    for (int i = first; i < call->n_in; ++i) {
+        if (!adzi_convert(call, i, dtype)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
+{
+    adz_tensor so_far = { .rank = 0 };
+    *rank = 0;
+    for (int i = 0; i < call->n_in; ++i) {
+        if (!adzi_broadcast(call->op->name, rank, sizes, &so_far, call->in[i])) {
+            return false;
+        }
+        so_far.rank = (uint8_t)*rank;
+        for (int d = 0; d < *rank; ++d) {
+            so_far.sizes[d] = sizes[d];
+        }
+    }
+    return true;
+}
+
+bool adzi_want_mask(adzi_call *call, int i)
+{
+    const adz_tensor *t = call->in[i];
+    if (t->dtype == ADZ_BOOL) {
+        return true;
+    }
+    adzi_error(call->op->name, ADZ_ERR_DTYPE,
+        "input %d%s is %s; bool is needed, as comparisons give it or adz_to(x, ADZ_BOOL)", i,
+        adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
+    return false;
+}
+
+bool adzi_refuse_bool(adzi_call *call, int i, const char *instead)
+{
+    const adz_tensor *t = call->in[i];
+    if (t->dtype != ADZ_BOOL) {
+        return true;
+    }
+    adzi_error(call->op->name, ADZ_ERR_DTYPE, "input %d%s is bool, which has no %s; use %s", i,
+        adzi_text_shape(t), call->op->name, instead);
+    return false;
+}

@@ -1,0 +1,45 @@
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/numbers.h"
+
+KERNEL_TABLE_ALL(masked_fill);
+
+/* dx = dy, 0 where the value was written. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adz_masked_fill(dy[0], adzi_saved_input(node, 1), 0);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_masked_fill = { .name = "masked_fill", .backward = backward };
+
+static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bool inplace)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!ADZI_ENTER(&call, masked_fill, x, mask) || !adzi_want_computable(&call, 0) ||
+        !adzi_want_mask(&call, 1) ||
+        !adzi_number_fits("masked_fill", "value", value, (adz_dtype)x->dtype) ||
+        (inplace && !adzi_begin_inplace(&call, false)) ||
+        !adzi_broadcast("masked_fill", &rank, sizes, x, mask)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    adzi_pointwise(
+        KERNEL_FOR(masked_fill, y->dtype), y, 2, call.in, (double[ADZI_POINTWISE_PARAMS]){ value });
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_masked_fill(adz_tensor *x, adz_tensor *mask, double value)
+{
+    return masked_fill(x, mask, value, false);
+}
+
+adz_tensor *adz_masked_fill_(adz_tensor *x, adz_tensor *mask, double value)
+{
+    return masked_fill(x, mask, value, true);
+}

@@ -1,0 +1,13 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/neg.kernel.c"
+#include "tensor/pointwise.kernel.h"
+#include "tensor/each_type.h"
+#else
+
+#if T_IS_FLOAT
+POINTWISE1(neg, T, T, -x)
+#else
+POINTWISE1(neg, T, T, 0 - (uint64_t)x) /* unsigned: overflow wraps; never called for bool */
+#endif
+
+#endif

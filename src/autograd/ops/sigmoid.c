@@ -1,0 +1,24 @@
+#include "autograd/ops/elementwise.h"
+
+KERNEL_TABLE_FLOAT(sigmoid);
+KERNEL_TABLE_FLOAT(sigmoid_backward);
+
+/* dx = dy y (1 - y). */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    dx[0] = adz_mul(dy[0], adz_mul(y, adz_number_sub(1, y)));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_unary_fused(node, dx, dy[0], adzi_saved_result(node, 0), sigmoid_backward_kernels);
+}
+
+const adzi_op adzi_op_sigmoid = { .name = "sigmoid", .backward = backward, .fused = fused };
+
+adz_tensor *adz_sigmoid(adz_tensor *x)
+{
+    return adzi_unary(&adzi_op_sigmoid, x, sigmoid_kernels, ADZI_SAVES_Y);
+}

@@ -1,0 +1,81 @@
+#include "autograd/op.h"
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/numbers.h"
+
+KERNEL_TABLE_ALL(sub);
+KERNEL_TABLE_ALL(sub_scaled);
+
+typedef struct {
+    double alpha;
+} sub_attr;
+
+/* da = dy, db = -alpha dy; the engine sums each back over what was broadcast. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    if (adzi_needs(node, 0)) {
+        dx[0] = dy[0];
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = adz_mul_number(dy[0], -adzi_attr(node, sub_attr)->alpha);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_sub = { .name = "sub", .backward = backward };
+
+static adz_tensor *sub(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
+{
+    static const char instead[] = "adz_logical_xor";
+    adzi_call call;
+    if (!ADZI_ENTER(&call, sub, a, b) || !adzi_refuse_bool(&call, 0, instead) ||
+        !adzi_refuse_bool(&call, 1, instead) || (inplace && !adzi_begin_inplace(&call, false)) ||
+        !adzi_promote(&call, 0, 1)) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!adzi_number_fits("sub", "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64) ||
+        !adzi_broadcast("sub", &rank, sizes, call.in[0], call.in[1])) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
+    sub_attr attr = { alpha };
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_pointwise(alpha == 1 ? KERNEL_FOR(sub, dtype) : KERNEL_FOR(sub_scaled, dtype), y, 2,
+        call.in, (double[ADZI_POINTWISE_PARAMS]){ alpha });
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_sub(adz_tensor *a, adz_tensor *b)
+{
+    return sub(a, b, 1, false);
+}
+
+adz_tensor *adz_sub_scaled(adz_tensor *a, adz_tensor *b, double alpha)
+{
+    return sub(a, b, alpha, false);
+}
+
+adz_tensor *adz_sub_number(adz_tensor *a, double number)
+{
+    return sub(a, adzi_number("sub", a, number), 1, false);
+}
+
+adz_tensor *adz_number_sub(double number, adz_tensor *a)
+{
+    return sub(adzi_number("sub", a, number), a, 1, false);
+}
+
+adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b, double alpha)
+{
+    return sub(a, b, alpha, true);
+}
+
+adz_tensor *adz_sub_number_(adz_tensor *a, double number)
+{
+    return sub(a, adzi_number("sub", a, number), 1, true);
+}

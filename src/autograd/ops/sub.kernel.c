@@ -1,0 +1,16 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/sub.kernel.c"
+#include "tensor/pointwise.kernel.h"
+#include "tensor/each_type.h"
+#else
+
+#if T_IS_FLOAT
+POINTWISE2(sub, T, T, T, a - b)
+POINTWISE2(sub_scaled, T, T, T, a - R(p[0]) * b)
+#else
+/* Through unsigned, where overflow wraps. The column for bool is never called. */
+POINTWISE2(sub, T, T, T, (uint64_t)a - (uint64_t)b)
+POINTWISE2(sub_scaled, T, T, T, (uint64_t)a - (uint64_t)(int64_t)p[0] * (uint64_t)b)
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+#include "autograd/ops/elementwise.h"
+
+KERNEL_TABLE_FLOAT(tanh);
+KERNEL_TABLE_FLOAT(tanh_backward);
+
+/* dx = dy (1 - y^2). */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    dx[0] = adz_mul(dy[0], adz_number_sub(1, adz_mul(y, y)));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_unary_fused(node, dx, dy[0], adzi_saved_result(node, 0), tanh_backward_kernels);
+}
+
+const adzi_op adzi_op_tanh = { .name = "tanh", .backward = backward, .fused = fused };
+
+adz_tensor *adz_tanh(adz_tensor *x)
+{
+    return adzi_unary(&adzi_op_tanh, x, tanh_kernels, ADZI_SAVES_Y);
+}

@@ -1,0 +1,75 @@
+/* What facts about elementwise operators are written with: small tensors of given numbers, exact
+ * comparison, refusals, gradients. */
+#ifndef ADZE_TESTS_OPS_FACTS_H
+#define ADZE_TESTS_OPS_FACTS_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "ops/case.h"
+
+/** A vector of the numbers, in a dtype: VALUES(ADZ_I64, 1, 2, 3). */
+#define VALUES(dtype, ...)                                                            \
+    values_of((dtype), (int64_t)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), \
+        (const double[]){ __VA_ARGS__ })
+
+static inline adz_tensor *values_of(adz_dtype dtype, int64_t n, const double *values)
+{
+    return adz_to(adz_tensor_from(values, ADZ_SHAPE(n), ADZ_F64), dtype);
+}
+
+/** A vector that wants a gradient, in f64. */
+#define LEAF(...) adz_requires_grad_(VALUES(ADZ_F64, __VA_ARGS__), true)
+
+/** Fails unless `t` is a vector of this dtype with exactly these elements; NaN equals NaN. */
+#define ASSERT_VALUES(t, dtype, ...)                                                           \
+    assert_values((t), (dtype), (int64_t)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), \
+        (const double[]){ __VA_ARGS__ }, __LINE__)
+
+static inline void assert_values(
+    adz_tensor *t, adz_dtype dtype, int64_t n, const double *values, int line)
+{
+    if (t == NULL) {
+        fail_msg("line %d: %s", line, adz_error_message());
+    }
+    assert_int_equal(adz_tensor_dtype(t), dtype);
+    assert_int_equal(adz_tensor_numel(t), n);
+    for (int64_t i = 0; i < n; ++i) {
+        double got = adz_tensor_at(t, &i);
+        double wanted = dtype == ADZ_F32 ? (double)(float)values[i] : values[i];
+        if (got != wanted && !(isnan(got) && isnan(wanted))) {
+            fail_msg("line %d: element %d is %.17g instead of %.17g", line, (int)i, got, wanted);
+        }
+    }
+}
+
+/** Fails unless the call gives NULL with this error, whose message contains the text. */
+#define ASSERT_REFUSED(call, status, text)                    \
+    do {                                                      \
+        assert_null(call);                                    \
+        assert_int_equal(adz_error_code(), (status));         \
+        assert_non_null(strstr(adz_error_message(), (text))); \
+        adz_error_clear();                                    \
+    } while (0)
+
+/** The gradient of the sum of y with respect to x. */
+static inline adz_tensor *gradient_of(adz_tensor *y, adz_tensor *x)
+{
+    adz_tensor *sum = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM), *g = NULL;
+    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &x, &g, 1, NULL), ADZ_OK);
+    return g;
+}
+
+/** A fact's frame: FACT(name) { ... } opens and closes a scope around the body. */
+#define FACT(name)                           \
+    static void name##_in_scope(void);       \
+    static void name(void **state)           \
+    {                                        \
+        (void)state;                         \
+        adz_scope *scope = adz_scope_open(); \
+        name##_in_scope();                   \
+        adz_scope_close(scope);              \
+    }                                        \
+    static void name##_in_scope(void)
+
+#endif
