@@ -8,6 +8,7 @@
 #include "adze/autograd.h"
 #include "adze/base.h"
 #include "adze/custom.h"
+#include "adze/data.h"
 #include "adze/nn.h"
 #include "adze/io.h"
 #include "adze/ops.h"

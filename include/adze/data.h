@@ -1,0 +1,12 @@
+/**
+ * @file data.h
+ * Data: CSV files, datasets, the standardiser, the loader.
+ */
+#ifndef ADZE_DATA_H
+#define ADZE_DATA_H
+
+#include "adze/data/csv.h"
+#include "adze/data/dataset.h"
+#include "adze/data/loader.h"
+
+#endif

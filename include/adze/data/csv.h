@@ -1,0 +1,152 @@
+/**
+ * @file csv.h
+ * Tables of numbers from CSV files (RFC 4180).
+ *
+ * Fields may be quoted, lines end in LF, CRLF or CR, a byte order mark is skipped, blank lines are
+ * too. Numbers are read the same under every locale. What cannot be read is reported with the
+ * file, line and column.
+ */
+#ifndef ADZE_DATA_CSV_H
+#define ADZE_DATA_CSV_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Named columns of numbers. */
+typedef struct adz_csv adz_csv;
+
+/** What becomes of a missing value: an empty field, or NA, N/A, NaN, null, none, ? in any case. */
+typedef enum adz_csv_missing {
+    ADZ_CSV_MISSING_ERROR = 0, /**< it is an error */
+    ADZ_CSV_MISSING_NAN = 1,   /**< it becomes NaN */
+    ADZ_CSV_MISSING_DROP = 2   /**< its row is left out */
+} adz_csv_missing;
+
+/** How a table is read. Start from ADZ_CSV_OPTIONS. */
+typedef struct adz_csv_options {
+    size_t size;             /**< sizeof(adz_csv_options) */
+    char delimiter;          /**< what separates fields; ',' */
+    bool header;             /**< the first line names the columns; true. Without one they are named
+                                "0", "1", ... */
+    adz_csv_missing missing; /**< ADZ_CSV_MISSING_ERROR */
+    adz_dtype dtype;         /**< of the values, ADZ_F64 or ADZ_F32; ADZ_F64 */
+    const char *const *columns; /**< the names of those to read, in the order wanted; the others may
+                                   hold anything. NULL for all */
+    size_t n_columns;           /**< how many; 0 for all */
+} adz_csv_options;
+
+/** The defaults. */
+#define ADZ_CSV_OPTIONS                                                             \
+    {                                                                               \
+        sizeof(adz_csv_options), ',', true, ADZ_CSV_MISSING_ERROR, ADZ_F64, NULL, 0 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_csv_options) as the caller knows it
+ */
+ADZ_API void adz_csv_options_init(adz_csv_options *options, size_t size);
+
+/**
+ * Reads a file.
+ *
+ * @param path     the file
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_csv_free; or NULL
+ * @errors         ADZ_ERR_IO; ADZ_ERR_FORMAT (no number, a missing value, a row of another length,
+ *                 an open quote, no such column); ADZ_ERR_ARGUMENT (an option), ADZ_ERR_MEMORY
+ * @see            pandas.read_csv
+ */
+ADZ_API adz_csv *adz_csv_read(const char *path, const adz_csv_options *options);
+
+/**
+ * Reads text.
+ *
+ * @param text     the whole table
+ * @param size     bytes of text
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_csv_free; or NULL
+ * @errors         as adz_csv_read
+ */
+ADZ_API adz_csv *adz_csv_from_memory(const char *text, size_t size, const adz_csv_options *options);
+
+/**
+ * Ends a table; its tensor stays with whoever keeps it.
+ *
+ * @param csv  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_csv_free(adz_csv **csv);
+
+/**
+ * The values.
+ *
+ * @param csv  a table
+ * @return     x[rows, columns] in the dtype that was asked for, borrowed from the table; NULL with
+ *             ADZ_ERR_NULL
+ */
+ADZ_API adz_tensor *adz_csv_values(adz_csv *csv);
+
+/**
+ * The number of rows that were read.
+ *
+ * @param csv  a table
+ * @return     0 or more, without header, blank and dropped lines; -1 with ADZ_ERR_NULL recorded
+ */
+ADZ_API int64_t adz_csv_rows(adz_csv *csv);
+
+/**
+ * The number of columns that were read.
+ *
+ * @param csv  a table
+ * @return     1 or more; -1 with ADZ_ERR_NULL recorded
+ */
+ADZ_API int64_t adz_csv_columns(adz_csv *csv);
+
+/**
+ * The number of rows that were left out because a value was missing.
+ *
+ * @param csv  a table
+ * @return     0 or more; -1 with ADZ_ERR_NULL recorded
+ */
+ADZ_API int64_t adz_csv_dropped(adz_csv *csv);
+
+/**
+ * The name of a column.
+ *
+ * @param csv     a table
+ * @param column  0 .. columns-1
+ * @return        owned by the table; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
+ */
+ADZ_API const char *adz_csv_name(adz_csv *csv, int64_t column);
+
+/**
+ * The place of a column.
+ *
+ * @param csv   a table
+ * @param name  its name
+ * @return      0 .. columns-1; -1 with ADZ_ERR_NULL or ADZ_ERR_ARGUMENT (no such column: the
+ * message lists those there are; or several of the name)
+ */
+ADZ_API int64_t adz_csv_find(adz_csv *csv, const char *name);
+
+/**
+ * Some of the columns, in the order wanted: features, or a target.
+ *
+ * @param csv    a table
+ * @param names  n names
+ * @param n      1 or more
+ * @return       a copy, x[rows, n], borrowed from the scope; NULL with the errors of adz_csv_find,
+ *               ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+/**
+ * @file loader.h
+ * Loaders: a dataset in batches, epoch after epoch.
+ *
+ *     adz_tensor *batch[2];
+ *     for (adz_scope *s = adz_scope_open(); adz_loader_next(loader, batch); s = adz_scope_open()) {
+ *         train(batch[0], batch[1]);
+ *         adz_scope_close(s);
+ *     }
+ *
+ * (The last scope closes with the one around it.)
+ */
+#ifndef ADZE_DATA_LOADER_H
+#define ADZE_DATA_LOADER_H
+
+#include "adze/data/dataset.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Draws batches of rows from a dataset. */
+typedef struct adz_loader adz_loader;
+
+/**
+ * Told after each batch how far the epoch is.
+ *
+ * @param batch    batches drawn in this epoch, 1 or more
+ * @param batches  batches of an epoch
+ * @param user     as given
+ * @return         false to cancel: the batch is not handed out, and adz_loader_next fails with
+ *                 ADZ_ERR_CANCELLED
+ */
+typedef bool (*adz_loader_progress)(int64_t batch, int64_t batches, void *user);
+
+/** How a loader draws. Start from ADZ_LOADER_OPTIONS. */
+typedef struct adz_loader_options {
+    size_t size;                  /**< sizeof(adz_loader_options) */
+    int64_t batch_size;           /**< rows of a batch, 1 or more; 32 */
+    bool shuffle;                 /**< a new order each epoch; false */
+    bool drop_last;               /**< leaves out a last batch with fewer rows; false */
+    adz_generator *generator;     /**< draws the orders; must outlive the loader; NULL for the
+                                     default one */
+    adz_loader_progress progress; /**< NULL for none */
+    void *user;                   /**< handed to progress */
+} adz_loader_options;
+
+/** The defaults. */
+#define ADZ_LOADER_OPTIONS                                             \
+    {                                                                  \
+        sizeof(adz_loader_options), 32, false, false, NULL, NULL, NULL \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_loader_options) as the caller knows it
+ */
+ADZ_API void adz_loader_options_init(adz_loader_options *options, size_t size);
+
+/** Where a loader is, complete: all that follows from it is the same bits again. */
+typedef struct adz_loader_position {
+    uint64_t epoch;                /**< epochs that have ended */
+    int64_t batch;                 /**< batches drawn in the present one; 0 between epochs */
+    adz_generator_state order;     /**< what the present epoch's order was drawn from */
+    adz_generator_state generator; /**< the generator as it is now */
+} adz_loader_position;
+
+/**
+ * A loader.
+ *
+ * @param dataset  kept
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_loader_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
+ *                 ADZ_ERR_MEMORY
+ * @see            torch.utils.data.DataLoader
+ */
+ADZ_API adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *options);
+
+/**
+ * Ends a loader.
+ *
+ * @param loader  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_loader_free(adz_loader **loader);
+
+/**
+ * The number of batches of an epoch.
+ *
+ * @param loader  any
+ * @return        0 or more; -1 with ADZ_ERR_NULL recorded
+ */
+ADZ_API int64_t adz_loader_batches(adz_loader *loader);
+
+/**
+ * Draws the next batch. After the last one of an epoch it says so once, and the next call begins
+ * another epoch.
+ *
+ * @param loader  any
+ * @param batch   receives one tensor per tensor of the dataset, [rows, ...], contiguous, borrowed
+ *                from the scope
+ * @return        true with a batch; false at the end of the epoch, and false with ADZ_ERR_NULL,
+ *                ADZ_ERR_MEMORY or ADZ_ERR_CANCELLED recorded, where nothing was drawn
+ */
+ADZ_API bool adz_loader_next(adz_loader *loader, adz_tensor **batch);
+
+/**
+ * Reads where a loader is.
+ *
+ * @param loader    any
+ * @param position  filled
+ * @return          ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position);
+
+/**
+ * Takes a loader to a place, in the middle of an epoch too; its generator goes there as well.
+ *
+ * @param loader    over the same rows and with the same options as the one that was asked
+ * @param position  from adz_loader_get_position
+ * @return          ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a batch that the epoch has not) or
+ *                  ADZ_ERR_MEMORY, and then the loader is where it was
+ */
+ADZ_API adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,178 @@
+/* A table's accessors. */
+#include "data/csv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "data/source.h"
+#include "tensor/copy.h"
+
+void adz_csv_options_init(adz_csv_options *options, size_t size)
+{
+    const adz_csv_options defaults = ADZ_CSV_OPTIONS;
+    if (options != NULL) {
+        memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
+    }
+}
+
+void adz_csv_free(adz_csv **address)
+{
+    if (address == NULL || *address == NULL) {
+        return;
+    }
+    adz_csv *csv = *address;
+    *address = NULL;
+    for (size_t i = 0; i < csv->n_names; ++i) {
+        adzi_string_free(csv->names[i]);
+    }
+    adzi_free(csv->names, csv->names_capacity * sizeof *csv->names);
+    adzi_drop(csv->values);
+    adzi_free(csv, sizeof *csv);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n)
+{
+    const size_t room = sizeof listing->text - 24; /* for "and 123 more" */
+    size_t used = 0, i = 0;
+    listing->text[0] = '\0';
+    for (; i < n; ++i) {
+        adzi_shown shown;
+        const char *name = adzi_show(&shown, names[i]);
+        if (used + strlen(name) + 4 > room) {
+            break;
+        }
+        used +=
+            (size_t)snprintf(listing->text + used, room - used, "%s'%s'", i > 0 ? ", " : "", name);
+    }
+    if (i < n) {
+        snprintf(listing->text + used, sizeof listing->text - used, "%s%zu more",
+            i > 0 ? " and " : "", n - i);
+    }
+    return listing->text;
+}
+
+int64_t adzi_find_name(const char *op, adz_status code, const char *where, char *const *names,
+    size_t n, const char *name)
+{
+    adzi_shown shown;
+    adzi_listing listing;
+    size_t found = n, others = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (strcmp(names[i], name) == 0) {
+            others += found < n ? 1 : 0;
+            found = found < n ? found : i;
+        }
+    }
+    if (found == n) {
+        adzi_error(op, code, "%s: there is no column '%s'; there %s %s%s", where,
+            adzi_show(&shown, name), n == 1 ? "is" : "are", adzi_list_names(&listing, names, n),
+            n == 1 ? " alone (is the delimiter right?)" : "");
+        return -1;
+    }
+    if (others > 0) {
+        adzi_error(op, code, "%s: %zu columns are named '%s'; which one is meant?", where,
+            others + 1, adzi_show(&shown, name));
+        return -1;
+    }
+    return (int64_t)found;
+}
+
+/* ---- accessors ------------------------------------------------------------------------------ */
+
+static bool check(const char *op, const adz_csv *csv)
+{
+    if (csv == NULL) {
+        adzi_error_null(op, "csv");
+    }
+    return csv != NULL;
+}
+
+adz_tensor *adz_csv_values(adz_csv *csv)
+{
+    return check("adz_csv_values", csv) ? csv->values : NULL;
+}
+
+int64_t adz_csv_rows(adz_csv *csv)
+{
+    return check("adz_csv_rows", csv) ? csv->values->sizes[0] : -1;
+}
+
+int64_t adz_csv_columns(adz_csv *csv)
+{
+    return check("adz_csv_columns", csv) ? csv->values->sizes[1] : -1;
+}
+
+int64_t adz_csv_dropped(adz_csv *csv)
+{
+    return check("adz_csv_dropped", csv) ? csv->dropped : -1;
+}
+
+const char *adz_csv_name(adz_csv *csv, int64_t column)
+{
+    const char *op = "adz_csv_name";
+    if (!check(op, csv)) {
+        return NULL;
+    }
+    if (column < 0 || (size_t)column >= csv->n_names) {
+        return adzi_fail(op, ADZ_ERR_INDEX, "column %lld is outside the %zu there are",
+            (long long)column, csv->n_names);
+    }
+    return csv->names[column];
+}
+
+int64_t adz_csv_find(adz_csv *csv, const char *name)
+{
+    const char *op = "adz_csv_find";
+    if (!check(op, csv) || name == NULL) {
+        adzi_error_null(op, "name");
+        return -1;
+    }
+    return adzi_find_name(op, ADZ_ERR_ARGUMENT, "the table", csv->names, csv->n_names, name);
+}
+
+/* Copies one column of `from` to one of `to`. */
+static bool copy_column(
+    const char *op, adz_tensor *to, int64_t to_column, adz_tensor *from, int64_t from_column)
+{
+    adzi_thread *thread = adzi_self();
+    size_t item = adzi_item_size(to);
+    adz_tensor *dst = adzi_tensor_view(
+        thread, op, to, 1, to->sizes, to->strides, to->data + to_column * (int64_t)item);
+    adz_tensor *src = adzi_tensor_view(
+        thread, op, from, 1, from->sizes, from->strides, from->data + from_column * (int64_t)item);
+    bool done = dst != NULL && src != NULL;
+    if (done) {
+        adzi_copy(dst, src);
+    }
+    adzi_drop(dst);
+    adzi_drop(src);
+    return done;
+}
+
+adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n)
+{
+    const char *op = "adz_csv_select";
+    if (!check(op, csv) || names == NULL) {
+        return adzi_fail_null(op, "names");
+    }
+    if (n == 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "no column is named");
+    }
+    adz_tensor *values = csv->values;
+    adz_tensor *chosen =
+        adz_empty(ADZ_SHAPE(values->sizes[0], (int64_t)n), (adz_dtype)values->dtype);
+    for (size_t i = 0; i < n && chosen != NULL; ++i) {
+        int64_t column = names[i] == NULL ? -1
+                                          : adzi_find_name(op, ADZ_ERR_ARGUMENT, "the table",
+                                                csv->names, csv->n_names, names[i]);
+        if (names[i] == NULL) {
+            adzi_error_null(op, "a name");
+        }
+        if (column < 0 || !copy_column(op, chosen, (int64_t)i, values, column)) {
+            return NULL;
+        }
+    }
+    return chosen;
+}

@@ -1,0 +1,385 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/csv.h"
+#include "data/csv_lexer.h"
+#include "data/number.h"
+#include "data/source.h"
+
+/* A table while it is read. */
+typedef struct reading {
+    const char *op;
+    const char *where; /* the file, fit for a message */
+    adz_csv_options options;
+    adzi_csv_lexer lexer;
+    adzi_number_reader numbers;
+    char **names; /* of the file's columns */
+    size_t n_names, names_capacity;
+    int64_t *slots; /* per column of the file its place in a row, or -1; of n_names */
+    size_t width;   /* columns that are wanted */
+    double *values;
+    size_t n_values, values_capacity;
+    int64_t dropped;
+} reading;
+
+/* ---- what went wrong ------------------------------------------------------------------------ */
+
+static adz_status no_memory(const reading *r, size_t bytes)
+{
+    adzi_fail_memory(r->op, bytes);
+    return ADZ_ERR_MEMORY;
+}
+
+static adz_status bad_field(
+    const reading *r, const adzi_csv_field *field, size_t column, const char *what)
+{
+    adzi_shown name, text;
+    bool named = r->options.header && column < r->n_names;
+    return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: line %lld, column %zu%s%s%s: '%s' %s", r->where,
+        (long long)field->line, column + 1, named ? " (" : "",
+        named ? adzi_show(&name, r->names[column]) : "", named ? ")" : "",
+        adzi_show_bytes(&text, field->text, field->length), what);
+}
+
+static adz_status bad_syntax(
+    const reading *r, adzi_csv_found found, const adzi_csv_field *field, size_t column)
+{
+    if (found == ADZI_CSV_NO_MEMORY) {
+        return no_memory(r, field->length);
+    }
+    return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: line %lld, column %zu: %s", r->where,
+        (long long)field->line, column + 1,
+        found == ADZI_CSV_OPEN_QUOTE ? "the quote that opens here is never closed"
+                                     : "something follows the closing quote of the field");
+}
+
+static adz_status bad_length(const reading *r, int64_t line, size_t fields)
+{
+    return adzi_error(r->op, ADZ_ERR_FORMAT,
+        "%s: line %lld has %s%zu fields, the first line has %zu", r->where, (long long)line,
+        fields > r->n_names ? "more than " : "", fields > r->n_names ? r->n_names : fields,
+        r->n_names);
+}
+
+/* ---- the first line ------------------------------------------------------------------------- */
+
+static adz_status add_name(reading *r, const char *text, size_t length)
+{
+    if (memchr(text, '\0', length) != NULL) {
+        return adzi_error(r->op, ADZ_ERR_FORMAT,
+            "%s: the name of column %zu contains a zero byte; this is no text file", r->where,
+            r->n_names + 1);
+    }
+    if (!adzi_grow(&r->names, &r->names_capacity, r->n_names + 1, sizeof *r->names)) {
+        return no_memory(r, (r->n_names + 1) * sizeof *r->names);
+    }
+    char *name = adzi_alloc(length + 1);
+    if (name == NULL) {
+        return no_memory(r, length + 1);
+    }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    r->names[r->n_names++] = name;
+    return ADZ_OK;
+}
+
+/* Names the columns; without a header line the lexer stays before the first. */
+static adz_status read_names(reading *r)
+{
+    adzi_csv_lexer before = r->lexer;
+    adzi_csv_field field = { .last = false };
+    adzi_csv_found found = adzi_csv_next_line(&r->lexer, &field);
+    bool all_numbers = true;
+    if (found == ADZI_CSV_END) {
+        return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: it is empty", r->where);
+    }
+    for (;;) {
+        char number[24];
+        double value;
+        if (found != ADZI_CSV_FIELD) {
+            return bad_syntax(r, found, &field, r->n_names);
+        }
+        all_numbers = all_numbers && adzi_number_read(&r->numbers, field.text, field.length,
+                                         &value) == ADZI_NUMBER_OK;
+        size_t n = (size_t)snprintf(number, sizeof number, "%zu", r->n_names);
+        adz_status status =
+            r->options.header ? add_name(r, field.text, field.length) : add_name(r, number, n);
+        if (status != ADZ_OK) {
+            return status;
+        }
+        if (field.last) {
+            break;
+        }
+        found = adzi_csv_next_field(&r->lexer, &field);
+    }
+    if (r->options.header && all_numbers) {
+        adzi_warn(r->op,
+            "%s: its first line, taken for names, consists of numbers; set header to false if it "
+            "has none",
+            r->where);
+    }
+    if (!r->options.header) {
+        r->lexer.at = before.at;
+        r->lexer.line = before.line;
+    }
+    return ADZ_OK;
+}
+
+/* Where each column of the file goes. */
+static adz_status place_columns(reading *r)
+{
+    const adz_csv_options *o = &r->options;
+    r->width = o->n_columns > 0 ? o->n_columns : r->n_names;
+    r->slots = adzi_alloc(r->n_names * sizeof *r->slots);
+    if (r->slots == NULL) {
+        return no_memory(r, r->n_names * sizeof *r->slots);
+    }
+    for (size_t i = 0; i < r->n_names; ++i) {
+        r->slots[i] = o->n_columns > 0 ? -1 : (int64_t)i;
+    }
+    for (size_t i = 0; i < o->n_columns; ++i) {
+        adzi_shown shown;
+        int64_t column =
+            adzi_find_name(r->op, ADZ_ERR_FORMAT, r->where, r->names, r->n_names, o->columns[i]);
+        if (column < 0) {
+            return adz_error_code();
+        }
+        if (r->slots[column] >= 0) {
+            return adzi_error(r->op, ADZ_ERR_ARGUMENT, "column '%s' is asked for twice",
+                adzi_show(&shown, o->columns[i]));
+        }
+        r->slots[column] = (int64_t)i;
+    }
+    return ADZ_OK;
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+static bool is_missing(const char *text, size_t length)
+{
+    static const char *const words[] = { "", "na", "n/a", "nan", "null", "none", "?" };
+    for (size_t i = 0; length <= 4 && i < sizeof words / sizeof *words; ++i) {
+        if (adzi_same_word(text, length, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void trim(adzi_csv_field *field)
+{
+    while (field->length > 0 && (*field->text == ' ' || *field->text == '\t')) {
+        ++field->text;
+        --field->length;
+    }
+    while (field->length > 0 &&
+           (field->text[field->length - 1] == ' ' || field->text[field->length - 1] == '\t')) {
+        --field->length;
+    }
+}
+
+static adz_status read_value(
+    reading *r, adzi_csv_field *field, size_t column, double *value, bool *drop)
+{
+    trim(field);
+    if (is_missing(field->text, field->length)) {
+        *value = NAN;
+        *drop = *drop || r->options.missing == ADZ_CSV_MISSING_DROP;
+        return r->options.missing != ADZ_CSV_MISSING_ERROR
+                   ? ADZ_OK
+                   : bad_field(r, field, column,
+                         "is a missing value; choose what becomes of such (NaN, or its row left "
+                         "out)");
+    }
+    adzi_number_result result = adzi_number_read(&r->numbers, field->text, field->length, value);
+    if (result == ADZI_NUMBER_NO_MEMORY) {
+        return no_memory(r, field->length);
+    }
+    if (result == ADZI_NUMBER_NONE) {
+        return bad_field(r, field, column,
+            "is not a number; a column that is not needed can be left out by listing the others");
+    }
+    bool single = r->options.dtype == ADZ_F32;
+    if (result == ADZI_NUMBER_TOO_LARGE || (single && isfinite(*value) && isinf((float)*value))) {
+        return bad_field(
+            r, field, column, single ? "is too large for float32" : "is too large for float64");
+    }
+    return ADZ_OK;
+}
+
+/* The rest of a line whose first field has been found; `row` has room for it. */
+static adz_status read_row(reading *r, adzi_csv_found found, adzi_csv_field *field, double *row)
+{
+    bool drop = false;
+    int64_t line = field->line;
+    for (size_t column = 0;; ++column) {
+        if (found != ADZI_CSV_FIELD) {
+            return bad_syntax(r, found, field, column);
+        }
+        if (column == r->n_names) {
+            return bad_length(r, line, column + 1);
+        }
+        bool last = field->last;
+        if (r->slots[column] >= 0) {
+            adz_status status = read_value(r, field, column, &row[r->slots[column]], &drop);
+            if (status != ADZ_OK) {
+                return status;
+            }
+        }
+        if (last && column + 1 < r->n_names) {
+            return bad_length(r, line, column + 1);
+        }
+        if (last) {
+            break;
+        }
+        found = adzi_csv_next_field(&r->lexer, field);
+    }
+    r->n_values += drop ? 0 : r->width;
+    r->dropped += drop ? 1 : 0;
+    return ADZ_OK;
+}
+
+static adz_status read_rows(reading *r)
+{
+    for (;;) {
+        adzi_csv_field field = { .last = false };
+        adzi_csv_found found = adzi_csv_next_line(&r->lexer, &field);
+        if (found == ADZI_CSV_END) {
+            return ADZ_OK;
+        }
+        if (!adzi_grow(
+                &r->values, &r->values_capacity, r->n_values + r->width, sizeof *r->values)) {
+            return no_memory(r, (r->n_values + r->width) * sizeof *r->values);
+        }
+        adz_status status = read_row(r, found, &field, r->values + r->n_values);
+        if (status != ADZ_OK) {
+            return status;
+        }
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static bool take_names(reading *r, adz_csv *csv)
+{
+    csv->names = adzi_alloc_zero(r->width * sizeof *csv->names);
+    if (csv->names == NULL) {
+        return false;
+    }
+    csv->names_capacity = r->width;
+    csv->n_names = r->width;
+    for (size_t i = 0; i < r->n_names; ++i) {
+        if (r->slots[i] >= 0) {
+            csv->names[r->slots[i]] = r->names[i];
+            r->names[i] = NULL;
+        }
+    }
+    return true;
+}
+
+static adz_csv *make_table(reading *r)
+{
+    adz_csv *csv = adzi_alloc_zero(sizeof *csv);
+    const int64_t sizes[] = { (int64_t)(r->n_values / r->width), (int64_t)r->width };
+    if (csv == NULL) {
+        return adzi_fail_memory(r->op, sizeof *csv);
+    }
+    csv->dropped = r->dropped;
+    csv->values = adzi_tensor_new(adzi_self(), r->op, r->options.dtype, 2, sizes);
+    if (csv->values == NULL) {
+        adz_csv_free(&csv);
+        return NULL;
+    }
+    if (!take_names(r, csv)) {
+        adz_csv_free(&csv);
+        return adzi_fail_memory(r->op, r->width * sizeof(char *));
+    }
+    for (size_t i = 0; i < r->n_values; ++i) {
+        if (r->options.dtype == ADZ_F32) {
+            ((float *)(void *)csv->values->data)[i] = (float)r->values[i];
+        } else {
+            ((double *)(void *)csv->values->data)[i] = r->values[i];
+        }
+    }
+    return csv;
+}
+
+static adz_csv *read_text(reading *r, const char *text, size_t size)
+{
+    if (!adzi_number_begin(&r->numbers)) {
+        return adzi_fail_memory(r->op, 0);
+    }
+    adzi_csv_lexer_begin(&r->lexer, text, size, r->options.delimiter);
+    adz_status status = read_names(r);
+    status = status == ADZ_OK ? place_columns(r) : status;
+    status = status == ADZ_OK ? read_rows(r) : status;
+    adz_csv *csv = status == ADZ_OK ? make_table(r) : NULL;
+    for (size_t i = 0; i < r->n_names; ++i) {
+        adzi_string_free(r->names[i]);
+    }
+    adzi_free(r->names, r->names_capacity * sizeof *r->names);
+    adzi_free(r->slots, r->n_names * sizeof *r->slots);
+    adzi_free(r->values, r->values_capacity * sizeof *r->values);
+    adzi_csv_lexer_end(&r->lexer);
+    adzi_number_end(&r->numbers);
+    return csv;
+}
+
+static adz_status check_options(reading *r, const adz_csv_options *options)
+{
+    adz_csv_options *o = &r->options;
+    *o = (adz_csv_options)ADZ_CSV_OPTIONS;
+    if (options != NULL) {
+        memcpy(o, options, options->size < sizeof *o ? options->size : sizeof *o);
+    }
+    if (o->delimiter == '\0' ||
+        strchr("\"\r\n+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+            o->delimiter) != NULL) {
+        return adzi_error(r->op, ADZ_ERR_ARGUMENT,
+            "delimiter 0x%02x can be part of a number or a "
+            "quoted field; use ',', ';', '|' or a tab",
+            (unsigned)(unsigned char)o->delimiter);
+    }
+    if (o->dtype != ADZ_F32 && o->dtype != ADZ_F64) {
+        return adzi_error(r->op, ADZ_ERR_ARGUMENT, "dtype is %s, not float32 or float64",
+            adz_dtype_name(o->dtype));
+    }
+    if ((unsigned)o->missing > ADZ_CSV_MISSING_DROP) {
+        return adzi_error(
+            r->op, ADZ_ERR_ARGUMENT, "missing is %d, no such choice", (int)o->missing);
+    }
+    o->n_columns = o->columns == NULL ? 0 : o->n_columns;
+    for (size_t i = 0; i < o->n_columns; ++i) {
+        if (o->columns[i] == NULL) {
+            return adzi_error_null(r->op, "a name of columns");
+        }
+    }
+    return ADZ_OK;
+}
+
+adz_csv *adz_csv_read(const char *path, const adz_csv_options *options)
+{
+    adzi_shown shown;
+    adzi_source source;
+    reading r = { .op = "adz_csv_read" };
+    if (check_options(&r, options) != ADZ_OK || adzi_source_open(r.op, path, &source) != ADZ_OK) {
+        return NULL;
+    }
+    r.where = adzi_show(&shown, path);
+    adz_csv *csv = NULL;
+    if (adzi_source_fill(r.op, &source) == ADZ_OK) {
+        csv = read_text(&r, (const char *)source.bytes, (size_t)source.size);
+    }
+    adzi_source_close(&source);
+    return csv;
+}
+
+adz_csv *adz_csv_from_memory(const char *text, size_t size, const adz_csv_options *options)
+{
+    reading r = { .op = "adz_csv_from_memory", .where = "the text" };
+    if (text == NULL) {
+        return adzi_fail_null(r.op, "text");
+    }
+    return check_options(&r, options) == ADZ_OK ? read_text(&r, text, size) : NULL;
+}
