@@ -9,6 +9,7 @@
 #include "adze/base.h"
 #include "adze/custom.h"
 #include "adze/data.h"
+#include "adze/dlpack.h"
 #include "adze/nn.h"
 #include "adze/io.h"
 #include "adze/ops.h"

@@ -165,6 +165,11 @@ void adzi_gradient_free(adz_tensor *t)
     t->gradient = NULL;
 }
 
+const char *adzi_node_name(const adzi_node *node)
+{
+    return node->op->name;
+}
+
 /* ---- saving ------------------------------------------------------------------------------------
  */
 

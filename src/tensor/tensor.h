@@ -146,6 +146,7 @@ adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t);
 /* Implemented by src/autograd: what a dying tensor owes the graph. */
 void adzi_node_release(adzi_thread *thread, struct adzi_node *node);
 void adzi_gradient_free(adz_tensor *t);
+const char *adzi_node_name(const struct adzi_node *node);
 
 /** Fails when `t` is NULL or a stale pointer; names the argument. */
 bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t);

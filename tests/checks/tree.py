@@ -21,7 +21,7 @@ ROOMS = {
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
 # modules and is included by whoever defines one.
 HEADERS = {
-    "base": "tensor", "tensor": "tensor", "random": "tensor",
+    "base": "tensor", "dlpack": "tensor", "tensor": "tensor", "random": "tensor",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "io": "io",
 }

@@ -1,0 +1,122 @@
+#include "adze/dlpack.h"
+
+#include <string.h>
+
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+enum { CPU = 1, CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL = 6 };
+
+static const struct {
+    uint8_t code, bits;
+} types[] = { { CODE_FLOAT, 32 }, { CODE_FLOAT, 64 }, { CODE_INT, 32 }, { CODE_INT, 64 },
+    { CODE_UINT, 8 }, { CODE_BOOL, 8 }, { CODE_FLOAT, 16 }, { CODE_BFLOAT, 16 } };
+
+/* ---- out ---------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    adz_dl_managed_tensor managed;
+    adz_tensor *t;
+} handed_out;
+
+static void end_handed_out(adz_dl_managed_tensor *self)
+{
+    handed_out *h = self->manager_ctx;
+    adzi_drop(h->t);
+    adzi_free(h, sizeof *h);
+}
+
+adz_dl_managed_tensor *adz_tensor_to_dlpack(adz_tensor *t)
+{
+    static const char op[] = "tensor_to_dlpack";
+    if (!adzi_check_tensor(op, "t", t)) {
+        return NULL;
+    }
+    if (adzi_requires_grad(t)) {
+        return adzi_fail(
+            op, ADZ_ERR_GRAPH, "t%s wants a gradient; hand out adz_detach(t)", adzi_text_shape(t));
+    }
+    handed_out *h = adzi_alloc_zero(sizeof *h);
+    if (h == NULL) {
+        return adzi_fail_memory(op, sizeof *h);
+    }
+    h->t = adzi_retain(t);
+    h->managed.manager_ctx = h;
+    h->managed.deleter = end_handed_out;
+    h->managed.dl_tensor = (adz_dl_tensor){ .data = t->data,
+        .device = { CPU, 0 },
+        .ndim = t->rank,
+        .dtype = { types[t->dtype].code, types[t->dtype].bits, 1 },
+        .shape = t->sizes,
+        .strides = t->strides };
+    return &h->managed;
+}
+
+/* ---- in ----------------------------------------------------------------------------------------
+ */
+
+static void end_taken_in(void *data, void *user)
+{
+    adz_dl_managed_tensor *managed = user;
+    (void)data;
+    if (managed->deleter != NULL) {
+        managed->deleter(managed);
+    }
+}
+
+static bool find_dtype(const char *op, const adz_dl_tensor *dl, adz_dtype *dtype)
+{
+    for (int i = 0; i < 8; ++i) {
+        if (types[i].code == dl->dtype.code && types[i].bits == dl->dtype.bits &&
+            dl->dtype.lanes == 1) {
+            *dtype = (adz_dtype)i;
+            return true;
+        }
+    }
+    adzi_error(op, ADZ_ERR_UNSUPPORTED, "type code %d with %d bits in %d lanes has no dtype here",
+        dl->dtype.code, dl->dtype.bits, dl->dtype.lanes);
+    return false;
+}
+
+adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
+{
+    static const char op[] = "tensor_from_dlpack";
+    if (managed == NULL) {
+        return adzi_fail_null(op, "managed");
+    }
+    const adz_dl_tensor *dl = &managed->dl_tensor;
+    adz_dtype dtype = ADZ_F32;
+    int64_t numel;
+    if (dl->device.device_type != CPU) {
+        return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
+            "the tensor lies on device type %d, not in memory", (int)dl->device.device_type);
+    }
+    if (!find_dtype(op, dl, &dtype) ||
+        adzi_check_sizes(op, dl->ndim, dl->shape, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    char *data = (char *)dl->data + dl->byte_offset;
+    if (numel > 0 && (dl->data == NULL || (uintptr_t)data % adz_dtype_size(dtype) != 0)) {
+        return adzi_fail(
+            op, ADZ_ERR_ARGUMENT, "the memory is NULL or not aligned to %s", adz_dtype_name(dtype));
+    }
+    adzi_thread *thread = adzi_self();
+    size_t bytes = (size_t)numel * adz_dtype_size(dtype);
+    adzi_storage *storage =
+        adzi_scope_reserve(thread, 1) ? adzi_storage_around(data, bytes, NULL, NULL) : NULL;
+    if (storage == NULL) {
+        return adzi_fail_memory(op, sizeof *storage);
+    }
+    adz_tensor *t = adzi_tensor_over(thread, op, storage, dtype, dl->ndim, dl->shape);
+    if (t != NULL) {
+        storage->deleter = end_taken_in;
+        storage->user = managed;
+        if (dl->strides != NULL) {
+            memcpy(t->strides, dl->strides, (size_t)dl->ndim * sizeof *t->strides);
+            t->is_view = true; /* its elements need not be all of the storage, in order */
+        }
+    }
+    adzi_storage_release(storage);
+    return t != NULL ? adzi_borrow(thread, t) : NULL;
+}

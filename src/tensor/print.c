@@ -1,0 +1,324 @@
+/* Tensors as text, laid out as PyTorch does. */
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+#include "tensor/copy.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+enum {
+    EDGE = 3,         /* elements shown at each end of a shortened dimension */
+    THRESHOLD = 1000, /* elements beyond which dimensions are shortened */
+    LINE = 80,
+    DIGITS = 4,
+    NUMBER = 40 /* one formatted element */
+};
+
+/** Text that grows. `failed` once memory was refused. */
+typedef struct {
+    char *text;
+    size_t length, capacity;
+    bool failed;
+} text;
+
+static void put_n(text *out, const char *from, size_t n)
+{
+    if (out->failed || !adzi_grow(&out->text, &out->capacity, out->length + n + 1, 1)) {
+        out->failed = true;
+        return;
+    }
+    memcpy(out->text + out->length, from, n);
+    out->length += n;
+    out->text[out->length] = '\0';
+}
+
+static void put(text *out, const char *from)
+{
+    put_n(out, from, strlen(from));
+}
+
+static void put_spaces(text *out, int n)
+{
+    for (; n > 0; --n) {
+        put_n(out, " ", 1);
+    }
+}
+
+/* ---- one element -------------------------------------------------------------------------------
+ */
+
+typedef enum { AS_INTEGER, AS_WHOLE, AS_FIXED, AS_SCIENTIFIC, AS_BOOL } style;
+
+typedef struct {
+    style how;
+    int width;
+} format;
+
+/* The locale's decimal point, made a dot. */
+static void make_dot(char *number)
+{
+    const char *point = localeconv()->decimal_point;
+    char *at = strcmp(point, ".") == 0 ? NULL : strstr(number, point);
+    if (at != NULL) {
+        size_t n = strlen(point);
+        *at = '.';
+        memmove(at + 1, at + n, strlen(at + n) + 1);
+    }
+}
+
+static int write_element(char *buffer, const format *f, double x, int64_t integer)
+{
+    if (f->how == AS_BOOL) {
+        return snprintf(buffer, NUMBER, "%s", integer != 0 ? "True" : "False");
+    }
+    if (f->how == AS_INTEGER) {
+        return snprintf(buffer, NUMBER, "%lld", (long long)integer);
+    }
+    if (!isfinite(x)) {
+        return snprintf(buffer, NUMBER, "%s", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+    }
+    if (f->how == AS_WHOLE) {
+        snprintf(buffer, NUMBER, "%.0f.", x);
+    } else if (f->how == AS_FIXED) {
+        snprintf(buffer, NUMBER, "%.*f", DIGITS, x);
+    } else {
+        snprintf(buffer, NUMBER, "%.*e", DIGITS, x);
+    }
+    make_dot(buffer);
+    return (int)strlen(buffer);
+}
+
+/* An element by its index list. */
+typedef struct {
+    const adz_tensor *t;
+    bool shortened;
+    format f;
+} view;
+
+static void read_at(const adz_tensor *t, int64_t offset, double *x, int64_t *integer)
+{
+    adz_tensor item = *t, value = { .rank = 0, .numel = 1 };
+    bool whole = !adzi_is_float((adz_dtype)t->dtype) && t->dtype != ADZ_F16 && t->dtype != ADZ_BF16;
+    item.rank = 0;
+    item.numel = 1;
+    item.data = t->data + offset * (int64_t)adzi_item_size(t);
+    value.dtype = whole ? ADZ_I64 : ADZ_F64;
+    value.data = whole ? (char *)integer : (char *)x;
+    adzi_copy(&value, &item);
+}
+
+/* Calls `visit` for every element that will be shown. */
+static void each_shown(const view *v, int dim, int64_t offset,
+    void (*visit)(void *user, double x, int64_t integer), void *user)
+{
+    const adz_tensor *t = v->t;
+    if (dim == t->rank) {
+        double x = 0;
+        int64_t integer = 0;
+        read_at(t, offset, &x, &integer);
+        visit(user, x, integer);
+        return;
+    }
+    int64_t n = t->sizes[dim];
+    for (int64_t i = 0; i < n; ++i) {
+        if (v->shortened && n > 2 * EDGE && i == EDGE) {
+            i = n - EDGE;
+        }
+        each_shown(v, dim + 1, offset + i * t->strides[dim], visit, user);
+    }
+}
+
+typedef struct {
+    double most, least; /* magnitudes of the finite elements other than 0 */
+    bool whole;
+    format f;
+} survey;
+
+static void look(void *user, double x, int64_t integer)
+{
+    survey *s = user;
+    (void)integer;
+    if (isfinite(x)) {
+        double m = fabs(x);
+        s->whole = s->whole && x == floor(x);
+        if (m != 0) {
+            s->most = fmax(s->most, m);
+            s->least = fmin(s->least, m);
+        }
+    }
+}
+
+static void measure(void *user, double x, int64_t integer)
+{
+    survey *s = user;
+    char buffer[NUMBER];
+    int width = write_element(buffer, &s->f, x, integer);
+    s->f.width = width > s->f.width ? width : s->f.width;
+}
+
+static format choose_format(const view *v)
+{
+    survey s = { .most = 0, .least = INFINITY, .whole = true };
+    adz_dtype dtype = (adz_dtype)v->t->dtype;
+    if (dtype == ADZ_BOOL) {
+        s.f.how = AS_BOOL;
+    } else if (dtype == ADZ_I32 || dtype == ADZ_I64 || dtype == ADZ_U8) {
+        s.f.how = AS_INTEGER;
+    } else {
+        each_shown(v, 0, 0, look, &s);
+        bool wide = s.most > 0 && (s.most / s.least > 1000 || s.most > 1e8);
+        bool small = s.most > 0 && s.least < 1e-4;
+        s.f.how = s.whole ? (wide ? AS_SCIENTIFIC : AS_WHOLE)
+                          : (wide || small ? AS_SCIENTIFIC : AS_FIXED);
+    }
+    each_shown(v, 0, 0, measure, &s);
+    return s.f;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+static void put_element(text *out, const view *v, int64_t offset)
+{
+    char buffer[NUMBER];
+    double x = 0;
+    int64_t integer = 0;
+    read_at(v->t, offset, &x, &integer);
+    int length = write_element(buffer, &v->f, x, integer);
+    put_spaces(out, v->f.width - length);
+    put(out, buffer);
+}
+
+static void put_row(text *out, const view *v, int64_t offset, int indent)
+{
+    int64_t n = v->t->sizes[v->t->rank - 1], stride = v->t->strides[v->t->rank - 1];
+    int per_line = (LINE - indent) / (v->f.width + 2), on_line = 0;
+    per_line = per_line > 0 ? per_line : 1;
+    put(out, "[");
+    for (int64_t i = 0; i < n; ++i) {
+        if (i > 0) {
+            put(out, on_line == per_line ? ",\n" : ", ");
+            if (on_line == per_line) {
+                put_spaces(out, indent + 1);
+                on_line = 0;
+            }
+        }
+        if (v->shortened && n > 2 * EDGE && i == EDGE) {
+            put(out, "..., ");
+            i = n - EDGE;
+        }
+        put_element(out, v, offset + i * stride);
+        ++on_line;
+    }
+    put(out, "]");
+}
+
+static void put_dim(text *out, const view *v, int dim, int64_t offset, int indent)
+{
+    const adz_tensor *t = v->t;
+    if (t->rank == 0) {
+        put_element(out, v, offset);
+        return;
+    }
+    if (dim == t->rank - 1) {
+        put_row(out, v, offset, indent);
+        return;
+    }
+    int64_t n = t->sizes[dim];
+    put(out, "[");
+    for (int64_t i = 0; i < n; ++i) {
+        if (i > 0) {
+            put(out, ",");
+            for (int blank = 0; blank < t->rank - 1 - dim; ++blank) {
+                put(out, "\n");
+            }
+            put_spaces(out, indent + 1);
+        }
+        if (v->shortened && n > 2 * EDGE && i == EDGE) {
+            put(out, "...,");
+            for (int blank = 0; blank < t->rank - 1 - dim; ++blank) {
+                put(out, "\n");
+            }
+            put_spaces(out, indent + 1);
+            i = n - EDGE;
+        }
+        put_dim(out, v, dim + 1, offset + i * t->strides[dim], indent + 1);
+    }
+    put(out, "]");
+}
+
+static void put_tensor(text *out, const adz_tensor *t)
+{
+    if (t == NULL || adzi_is_none(t)) {
+        put(out, t == NULL ? "NULL" : "ADZ_NONE");
+        return;
+    }
+    view v = { .t = t, .shortened = t->numel > THRESHOLD };
+    put(out, "tensor(");
+    if (t->numel == 0) {
+        put(out, "[]");
+        if (t->rank != 1) {
+            put(out, ", size=");
+            put(out, adzi_text_shape(t));
+        }
+    } else {
+        v.f = choose_format(&v);
+        put_dim(out, &v, 0, 0, (int)strlen("tensor("));
+    }
+    if (t->dtype != ADZ_F32 && t->dtype != ADZ_I64 && t->dtype != ADZ_BOOL) {
+        put(out, ", dtype=");
+        put(out, adz_dtype_name((adz_dtype)t->dtype));
+    }
+    if (t->node == NULL && t->requires_grad) {
+        put(out, ", requires_grad=True");
+    } else if (t->node != NULL) {
+        put(out, ", grad_fn=");
+        put(out, adzi_node_name(t->node));
+    }
+    put(out, ")");
+}
+
+static bool make_text(text *out, const char *op, const adz_tensor *t)
+{
+    if (t != NULL && t->alive != ADZI_ALIVE) {
+        adzi_check_tensor(op, "t", t);
+        return false;
+    }
+    put_tensor(out, t);
+    if (out->failed) {
+        adzi_free(out->text, out->capacity);
+        adzi_fail_memory(op, out->length + 1);
+        return false;
+    }
+    return true;
+}
+
+adz_status adz_tensor_print(const adz_tensor *t, FILE *stream)
+{
+    text out = { NULL, 0, 0, false };
+    if (stream == NULL) {
+        return adzi_error_null("tensor_print", "stream");
+    }
+    if (!make_text(&out, "tensor_print", t)) {
+        return adz_error_code();
+    }
+    bool ok = fputs(out.text, stream) >= 0 && fputs("\n", stream) >= 0;
+    adzi_free(out.text, out.capacity);
+    return ok ? ADZ_OK : adzi_error("tensor_print", ADZ_ERR_IO, "the stream took no more");
+}
+
+size_t adz_tensor_to_string(const adz_tensor *t, char *buffer, size_t size)
+{
+    text out = { NULL, 0, 0, false };
+    if (!make_text(&out, "tensor_to_string", t)) {
+        return 0;
+    }
+    if (buffer != NULL && size > 0) {
+        size_t n = out.length < size ? out.length : size - 1;
+        memcpy(buffer, out.text, n);
+        buffer[n] = '\0';
+    }
+    adzi_free(out.text, out.capacity);
+    return out.length;
+}
