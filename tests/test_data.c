@@ -10,7 +10,8 @@
 #include <math.h>
 
 #include "adze/autograd.h"
-#include "adze/data/loader.h"
+#include "adze/data.h"
+#include "adze/nn.h"
 #include "adze/ops.h"
 #include "temporary.h"
 #include "tensor/tensor.h"
@@ -427,6 +428,116 @@ static void wrong_loaders_are_refused(void **state)
     adz_dataset_free(&all);
 }
 
+/* ---- the standardiser ----------------------------------------------------------------------- */
+
+static void standardizes_and_returns(void **state)
+{
+    (void)state;
+    static const adz_dtype dtypes[] = { ADZ_F64, ADZ_F32 };
+    for (int i = 0; i < 2; ++i) {
+        adz_scope *scope = adz_scope_open();
+        /* A plain column, a constant one whose mean rounds, and one far from 0. */
+        static const double values[] = { 1, 0.1, 1e9 + 1, 2, 0.1, 1e9 + 2, 6, 0.1, 1e9 + 6 };
+        adz_tensor *x = adz_tensor_from(values, ADZ_SHAPE(3, 3), ADZ_F64);
+        adz_module *standardizer = adz_standardizer_new(3, dtypes[i]);
+        assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_OK);
+        adz_tensor *mean = adz_module_buffer(standardizer, "mean");
+        adz_tensor *std = adz_module_buffer(standardizer, "std");
+        assert_int_equal(adz_tensor_dtype(mean), dtypes[i]);
+        double tolerance = i == 0 ? 1e-12 : 1e-6, deviation = sqrt(14.0 / 3);
+        assert_true(fabs(adz_tensor_at(mean, (int64_t[]){ 0 }) - 3) < tolerance);
+        assert_true(fabs(adz_tensor_at(mean, (int64_t[]){ 1 }) - 0.1) < tolerance);
+        assert_true(fabs(adz_tensor_at(std, (int64_t[]){ 0 }) - deviation) < tolerance);
+        assert_true(adz_tensor_at(std, (int64_t[]){ 1 }) == 1);
+        assert_true(fabs(adz_tensor_at(std, (int64_t[]){ 2 }) - deviation) < tolerance);
+        adz_tensor *y = adz_module_forward(standardizer, x);
+        assert_non_null(y);
+        assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 2, 0 }) - 3 / deviation) < tolerance);
+        assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 2, 1 })) < 1e-8);
+        adz_tensor *back = adz_standardizer_inverse(standardizer, y);
+        assert_true(adz_allclose(back, x, 1e-12, 1e-7, false));
+        assert_int_equal(
+            adz_standardizer_fit(standardizer, y), ADZ_OK); /* now mean 0, deviation 1 */
+        assert_true(fabs(adz_tensor_at(mean, (int64_t[]){ 0 })) < tolerance);
+        assert_true(fabs(adz_tensor_at(std, (int64_t[]){ 0 }) - 1) < tolerance);
+        adz_state *saved = adz_module_state_dict(standardizer);
+        assert_int_equal(adz_state_count(saved), 2);
+        assert_string_equal(adz_state_name(saved, 0), "mean");
+        assert_string_equal(adz_state_name(saved, 1), "std");
+        adz_state_free(&saved);
+        char text[64];
+        adz_module_to_string(standardizer, text, sizeof text);
+        assert_string_equal(text, "Standardizer(3)");
+        adz_module_free(&standardizer);
+        adz_scope_close(scope);
+    }
+}
+
+/* Gradients pass through, so it can stand in front of what is trained by its input. */
+static void gradients_pass(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *standardizer = adz_standardizer_new(1, ADZ_F64);
+    adz_tensor *rows = adz_tensor_from((double[]){ 0, 8 }, ADZ_SHAPE(2, 1), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, rows), ADZ_OK); /* mean 4, deviation 4 */
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(5, 1), ADZ_F64), true);
+    assert_int_equal(
+        adz_backward(adz_sum(adz_module_forward(standardizer, x), ADZ_ALL_DIMS, false)), ADZ_OK);
+    assert_true(adz_tensor_data_f64(adz_tensor_grad(x))[4] == 0.25);
+    adz_module_free(&standardizer);
+    adz_scope_close(scope);
+}
+
+static void wrong_columns_are_refused(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    assert_null(adz_standardizer_new(0, ADZ_F64));
+    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
+    assert_null(adz_standardizer_new(2, ADZ_I64));
+    assert_int_equal(adz_error_code(), ADZ_ERR_DTYPE);
+    adz_error_clear();
+    adz_module *standardizer = adz_standardizer_new(2, ADZ_F64), *other = adz_relu_new(NULL);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(4, 3), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_ERR_SHAPE);
+    assert_non_null(strstr(adz_error_message(), "x[4, 3] must have 2 columns"));
+    adz_error_clear();
+    assert_null(adz_module_forward(standardizer, x));
+    assert_int_equal(adz_error_code(), ADZ_ERR_SHAPE);
+    adz_error_clear();
+    assert_null(adz_standardizer_inverse(standardizer, x));
+    assert_int_equal(adz_error_code(), ADZ_ERR_SHAPE);
+    adz_error_clear();
+    assert_int_equal(adz_standardizer_fit(other, x), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "the module is a ReLU, not a Standardizer"));
+    adz_error_clear();
+    static const double odd[] = { 1, 2, NAN, 4 };
+    x = adz_tensor_from(odd, ADZ_SHAPE(2, 2), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_ERR_NUMERIC);
+    assert_non_null(strstr(adz_error_message(), "row 1 of column 0 is"));
+    adz_error_clear();
+    assert_true(adz_tensor_at(adz_module_buffer(standardizer, "mean"), (int64_t[]){ 1 }) == 0);
+    assert_int_equal(
+        adz_standardizer_fit(standardizer, adz_ones(ADZ_SHAPE(0, 2), ADZ_F64)), ADZ_ERR_SHAPE);
+    adz_error_clear();
+    assert_int_equal(adz_standardizer_fit(NULL, x), ADZ_ERR_NULL);
+    adz_error_clear();
+    adz_module_free(&standardizer);
+    adz_module_free(&other);
+    adz_scope_close(scope);
+}
+
+static adz_status make_and_fit(void *user)
+{
+    adz_module *standardizer = adz_standardizer_new(2, ADZ_F32);
+    adz_status status =
+        standardizer != NULL ? adz_standardizer_fit(standardizer, user) : adz_error_code();
+    adz_module_free(&standardizer);
+    return status;
+}
+
 /* ---- refused memory ------------------------------------------------------------------------- */
 
 static adz_status build_and_draw(void *user)
@@ -477,6 +588,14 @@ static void refused_memory_harms_nothing(void **state)
     assert_true(points >= 12);
     print_message("refused: %d building and drawing\n", points);
     adz_generator_free(&generator);
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_arange(0, 6, 1, ADZ_F32);
+    x = adz_transpose(adz_reshape(x, ADZ_SHAPE(2, 3)), 0, 1);
+    assert_int_equal(make_and_fit(x), ADZ_OK);
+    points = refuse_each(make_and_fit, NULL, x);
+    assert_true(points >= 10);
+    print_message("refused: %d standardising\n", points);
+    adz_scope_close(scope);
 }
 
 int main(void)
@@ -493,6 +612,9 @@ int main(void)
         cmocka_unit_test(progress_and_cancel),
         cmocka_unit_test(a_warm_epoch_grows_nothing),
         cmocka_unit_test(wrong_loaders_are_refused),
+        cmocka_unit_test(standardizes_and_returns),
+        cmocka_unit_test(gradients_pass),
+        cmocka_unit_test(wrong_columns_are_refused),
         cmocka_unit_test(refused_memory_harms_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,5 +8,6 @@
 #include "adze/data/csv.h"
 #include "adze/data/dataset.h"
 #include "adze/data/loader.h"
+#include "adze/data/standardizer.h"
 
 #endif

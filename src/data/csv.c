@@ -6,13 +6,12 @@
 
 #include "data/source.h"
 #include "tensor/copy.h"
+#include "tensor/options.h"
 
 void adz_csv_options_init(adz_csv_options *options, size_t size)
 {
     const adz_csv_options defaults = ADZ_CSV_OPTIONS;
-    if (options != NULL) {
-        memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
-    }
+    adzi_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 void adz_csv_free(adz_csv **address)

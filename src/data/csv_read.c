@@ -6,6 +6,7 @@
 #include "data/csv_lexer.h"
 #include "data/number.h"
 #include "data/source.h"
+#include "tensor/options.h"
 
 /* A table while it is read. */
 typedef struct reading {
@@ -330,9 +331,7 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
 {
     adz_csv_options *o = &r->options;
     *o = (adz_csv_options)ADZ_CSV_OPTIONS;
-    if (options != NULL) {
-        memcpy(o, options, options->size < sizeof *o ? options->size : sizeof *o);
-    }
+    adzi_options_read(o, sizeof *o, options);
     if (o->delimiter == '\0' ||
         strchr("\"\r\n+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
             o->delimiter) != NULL) {

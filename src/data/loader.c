@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "data/dataset.h"
+#include "tensor/options.h"
 #include "tensor/random_generator.h"
 
 struct adz_loader {
@@ -18,9 +19,7 @@ struct adz_loader {
 void adz_loader_options_init(adz_loader_options *options, size_t size)
 {
     const adz_loader_options defaults = ADZ_LOADER_OPTIONS;
-    if (options != NULL) {
-        memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
-    }
+    adzi_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -34,9 +33,7 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
 {
     const char *op = "adz_loader_new";
     adz_loader_options o = ADZ_LOADER_OPTIONS;
-    if (options != NULL) {
-        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    }
+    adzi_options_read(&o, sizeof o, options);
     if (dataset == NULL) {
         return adzi_fail_null(op, "dataset");
     }

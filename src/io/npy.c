@@ -8,15 +8,14 @@
 #include "io/npy.h"
 #include "io/sink.h"
 #include "tensor/copy.h"
+#include "tensor/options.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 void adz_npy_options_init(adz_npy_options *options, size_t size)
 {
     const adz_npy_options defaults = ADZ_NPY_OPTIONS;
-    if (options != NULL) {
-        memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
-    }
+    adzi_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -256,9 +255,7 @@ static size_t make_header(const adz_tensor *t, const adz_npy_options *o, unsigne
 static bool check(const char *op, adz_tensor *t, const adz_npy_options *options, adz_npy_options *o)
 {
     *o = (adz_npy_options)ADZ_NPY_OPTIONS;
-    if (options != NULL) {
-        memcpy(o, options, options->size < sizeof *o ? options->size : sizeof *o);
-    }
+    adzi_options_read(o, sizeof *o, options);
     if (!adzi_check_tensor(op, "t", t)) {
         return false;
     }

@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "data/source.h"
+#include "tensor/options.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
 void adz_safetensors_options_init(adz_safetensors_options *options, size_t size)
 {
     const adz_safetensors_options defaults = ADZ_SAFETENSORS_OPTIONS;
-    if (options != NULL) {
-        memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
-    }
+    adzi_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 adz_safetensors *adz_safetensors_new(void)

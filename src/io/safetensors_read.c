@@ -7,6 +7,7 @@
 #include "data/bytes.h"
 #include "data/source.h"
 #include "io/safetensors.h"
+#include "tensor/options.h"
 
 /* ---- a file mapped into memory -------------------------------------------------------------- */
 
@@ -221,9 +222,7 @@ adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_op
 {
     const char *op = "adz_safetensors_load";
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
-    if (options != NULL) {
-        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    }
+    adzi_options_read(&o, sizeof o, options);
     adzi_source source;
     if (adzi_source_open(op, path, &source) != ADZ_OK) {
         return NULL;

@@ -1,0 +1,191 @@
+#include "adze/data/standardizer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "adze/custom.h"
+#include "adze/ops.h"
+#include "tensor/copy.h"
+#include "tensor/tensor.h"
+
+enum { MEAN, STD };
+
+/* ---- the module ----------------------------------------------------------------------------- */
+
+static bool check_columns(const char *op, const adz_tensor *x, const adz_tensor *mean)
+{
+    if (!adzi_check_tensor(op, "x", x)) {
+        return false;
+    }
+    if (x->rank == 0 || x->sizes[x->rank - 1] != mean->sizes[0]) {
+        adzi_error(op, ADZ_ERR_SHAPE, "x%s must have %lld columns in its last dimension",
+            adzi_text_shape(x), (long long)mean->sizes[0]);
+        return false;
+    }
+    return true;
+}
+
+static adz_tensor *forward(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *mean = adz_module_buffer_at(self, MEAN), *std = adz_module_buffer_at(self, STD);
+    return check_columns("standardizer", x, mean) ? adz_div(adz_sub(x, mean), std) : NULL;
+}
+
+static size_t extra_repr(adz_module *self, char *buffer, size_t size)
+{
+    const adz_tensor *mean = adz_module_buffer_at(self, MEAN);
+    int n = snprintf(buffer, size, "%lld", (long long)mean->sizes[0]);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static const adz_module_type standardizer_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Standardizer",
+    .forward = forward,
+    .extra_repr = extra_repr,
+};
+
+adz_module *adz_standardizer_new(int64_t columns, adz_dtype dtype)
+{
+    const char *op = "adz_standardizer_new";
+    if (columns < 1) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "columns is %lld, below 1", (long long)columns);
+    }
+    if (!adzi_is_float(dtype)) {
+        return adzi_fail(
+            op, ADZ_ERR_DTYPE, "dtype is %s, not float32 or float64", adz_dtype_name(dtype));
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_module *self = scope != NULL ? adz_module_new(&standardizer_type, 0) : NULL;
+    if (self != NULL) {
+        adz_shape shape = ADZ_SHAPE(columns);
+        adz_tensor *mean = adz_zeros(shape, dtype);
+        adz_tensor *std = mean != NULL ? adz_ones(shape, dtype) : NULL;
+        if (std == NULL || adz_module_add_buffer(self, "mean", mean, true) == NULL ||
+            adz_module_add_buffer(self, "std", std, true) == NULL) {
+            adz_module_free(&self);
+        }
+    }
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return self;
+}
+
+static bool check_kind(const char *op, adz_module *module)
+{
+    if (module == NULL) {
+        adzi_error_null(op, "standardizer");
+        return false;
+    }
+    if (adz_module_type_of(module) != &standardizer_type) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "the module is a %s, not a Standardizer",
+            adz_module_name(module));
+        return false;
+    }
+    return true;
+}
+
+adz_tensor *adz_standardizer_inverse(adz_module *standardizer, adz_tensor *y)
+{
+    const char *op = "adz_standardizer_inverse";
+    if (!check_kind(op, standardizer) ||
+        !check_columns(op, y, adz_module_buffer_at(standardizer, MEAN))) {
+        return NULL;
+    }
+    return adz_add(adz_mul(y, adz_module_buffer_at(standardizer, STD)),
+        adz_module_buffer_at(standardizer, MEAN));
+}
+
+/* ---- fitting -------------------------------------------------------------------------------- */
+
+/* One column of `rows` rows, every `stride` doubles; false for a value that is not finite. */
+static bool measure(
+    const double *x, int64_t rows, int64_t stride, int64_t *bad, double *mean, double *std)
+{
+    double low = x[0], high = x[0], sum = 0, squares = 0;
+    for (int64_t i = 0; i < rows; ++i) {
+        double value = x[i * stride];
+        if (!isfinite(value)) {
+            *bad = i;
+            return false;
+        }
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+        sum += value;
+    }
+    *mean = sum / (double)rows;
+    for (int64_t i = 0; i < rows; ++i) {
+        double from_mean = x[i * stride] - *mean;
+        squares += from_mean * from_mean;
+    }
+    /* The mean of equal values is rounded, so what is left of them is not always 0. */
+    *std = low == high ? 1 : sqrt(squares / (double)rows);
+    *mean = low == high ? low : *mean;
+    return true;
+}
+
+static adz_status measure_all(
+    const char *op, const adz_tensor *x, adz_tensor *mean, adz_tensor *std, bool single)
+{
+    const double *values = (const double *)(const void *)x->data;
+    double *means = (double *)(void *)mean->data, *stds = (double *)(void *)std->data;
+    for (int64_t i = 0; i < x->sizes[1]; ++i) {
+        int64_t bad = 0;
+        if (!measure(values + i, x->sizes[0], x->sizes[1], &bad, &means[i], &stds[i])) {
+            return adzi_error(op, ADZ_ERR_NUMERIC, "x%s: row %lld of column %lld is %s",
+                adzi_text_shape(x), (long long)bad, (long long)i,
+                adzi_text_number(values[bad * x->sizes[1] + i]));
+        }
+        double kept = single ? (double)(float)stds[i] : stds[i];
+        stds[i] = kept > 0 ? stds[i] : 1;
+    }
+    return ADZ_OK;
+}
+
+static adz_status fit(const char *op, adz_module *standardizer, adz_tensor *x)
+{
+    adz_tensor *mean = adz_module_buffer_at(standardizer, MEAN);
+    adz_tensor *std = adz_module_buffer_at(standardizer, STD);
+    adz_tensor *wide = adz_contiguous(adz_to(x, ADZ_F64));
+    adz_tensor *new_mean = wide != NULL ? adz_empty(ADZ_SHAPE(mean->sizes[0]), ADZ_F64) : NULL;
+    adz_tensor *new_std = new_mean != NULL ? adz_empty_like(new_mean) : NULL;
+    if (new_std == NULL) {
+        return adz_error_code();
+    }
+    adz_status status = measure_all(op, wide, new_mean, new_std, mean->dtype == ADZ_F32);
+    if (status == ADZ_OK) {
+        adzi_copy(mean, new_mean);
+        adzi_copy(std, new_std);
+        adz_tensor_touch(mean);
+        adz_tensor_touch(std);
+    }
+    return status;
+}
+
+adz_status adz_standardizer_fit(adz_module *standardizer, adz_tensor *x)
+{
+    const char *op = "adz_standardizer_fit";
+    if (!check_kind(op, standardizer) ||
+        !check_columns(op, x, adz_module_buffer_at(standardizer, MEAN))) {
+        return adz_error_code();
+    }
+    if (x->rank != 2 || x->sizes[0] < 1) {
+        return adzi_error(op, ADZ_ERR_SHAPE, "x%s must be [rows, columns] with a row or more",
+            adzi_text_shape(x));
+    }
+    if (!adzi_is_float((adz_dtype)x->dtype)) {
+        return adzi_error(op, ADZ_ERR_DTYPE, "x is %s, not float32 or float64",
+            adz_dtype_name((adz_dtype)x->dtype));
+    }
+    adz_scope *scope = adz_scope_open();
+    if (scope == NULL) {
+        return adz_error_code();
+    }
+    bool recorded = adz_set_grad_enabled(false);
+    adz_status status = fit(op, standardizer, x);
+    adz_set_grad_enabled(recorded);
+    adz_scope_close(scope);
+    return status;
+}
