@@ -13,6 +13,7 @@
 #include "adze/nn.h"
 #include "adze/io.h"
 #include "adze/ops.h"
+#include "adze/optim.h"
 #include "adze/random.h"
 #include "adze/tensor.h"
 

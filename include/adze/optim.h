@@ -1,0 +1,13 @@
+/**
+ * @file optim.h
+ * Optimizers, learning-rate schedulers, gradient clipping.
+ */
+#ifndef ADZE_OPTIM_H
+#define ADZE_OPTIM_H
+
+#include "adze/optim/clip.h"
+#include "adze/optim/optimizer.h"
+#include "adze/optim/scheduler.h"
+#include "adze/optim/sgd.h"
+
+#endif

@@ -1,0 +1,132 @@
+/**
+ * @file optimizer.h
+ * What all optimizers have in common: parameter groups and their settings, the step.
+ *
+ * An optimizer is reference-counted: adz_*_new returns a reference of yours, adz_optimizer_free
+ * ends one. One thread at a time uses it.
+ */
+#ifndef ADZE_OPTIM_OPTIMIZER_H
+#define ADZE_OPTIM_OPTIMIZER_H
+
+#include "adze/nn/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Changes parameters by their gradients. */
+typedef struct adz_optimizer adz_optimizer;
+
+/**
+ * Takes one more reference.
+ *
+ * @param optimizer  any optimizer; NULL gives NULL
+ * @return           optimizer
+ */
+ADZ_API adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer);
+
+/**
+ * Ends a reference; the last one ends the optimizer, its state and its references to parameters.
+ *
+ * @param optimizer  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_optimizer_free(adz_optimizer **optimizer);
+
+/**
+ * The name of an optimizer's kind, as PyTorch has it.
+ *
+ * @param optimizer  any optimizer
+ * @return           "SGD"; NULL when optimizer is NULL
+ */
+ADZ_API const char *adz_optimizer_name(const adz_optimizer *optimizer);
+
+/**
+ * Changes every parameter that has a gradient, once.
+ *
+ * All or nothing: what can fail is done before the first parameter changes. Refuses while an error
+ * is pending, so that a failed backward is not followed by a step.
+ *
+ * @param optimizer  any optimizer
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE (the parameters' dtype has changed since
+ *                   the last step), ADZ_ERR_MEMORY, or the code of the error that is pending
+ * @see              torch.optim.Optimizer.step
+ */
+ADZ_API adz_status adz_optimizer_step(adz_optimizer *optimizer);
+
+/**
+ * Drops the gradients of all parameters.
+ *
+ * @param optimizer  any optimizer
+ * @return           ADZ_OK or ADZ_ERR_NULL
+ * @see              torch.optim.Optimizer.zero_grad
+ */
+ADZ_API adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer);
+
+/**
+ * Writes zeros to the gradients of all parameters that have one.
+ *
+ * @param optimizer  any optimizer
+ * @return           ADZ_OK or ADZ_ERR_NULL
+ * @see              torch.optim.Optimizer.zero_grad with set_to_none=False
+ */
+ADZ_API adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer);
+
+/**
+ * Adds a group of parameters, which starts with the settings that the optimizer was made with;
+ * change them with adz_optimizer_set.
+ *
+ * @param optimizer   any optimizer
+ * @param parameters  one or more contiguous f32 or f64 leaves, kept; none of them in a group yet
+ * @return            the group's number, 1 for the first one added; -1 with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
+ *                    ADZ_ERR_MEMORY recorded
+ * @see               torch.optim.Optimizer.add_param_group
+ */
+ADZ_API int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list parameters);
+
+/**
+ * The number of groups.
+ *
+ * @param optimizer  any optimizer
+ * @return           1 or more; 0 when optimizer is NULL
+ */
+ADZ_API int adz_optimizer_group_count(const adz_optimizer *optimizer);
+
+/**
+ * The parameters of one group.
+ *
+ * @param optimizer  any optimizer
+ * @param group      below adz_optimizer_group_count
+ * @return           borrowed from the optimizer; empty with ADZ_ERR_NULL or ADZ_ERR_INDEX recorded
+ */
+ADZ_API adz_tensor_list adz_optimizer_group_parameters(const adz_optimizer *optimizer, int group);
+
+/**
+ * One setting of one group.
+ *
+ * @param optimizer  any optimizer
+ * @param group      below adz_optimizer_group_count
+ * @param name       "lr", or another name that the optimizer's constructor gives; "initial_lr" once
+ *                   a scheduler has been made
+ * @return           the value, 0 or 1 for a flag; NaN with ADZ_ERR_NULL, ADZ_ERR_INDEX or
+ *                   ADZ_ERR_ARGUMENT recorded
+ */
+ADZ_API double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *name);
+
+/**
+ * Changes one setting of one group.
+ *
+ * @param optimizer  any optimizer
+ * @param group      below adz_optimizer_group_count; -1 for all groups
+ * @param name       as in adz_optimizer_get
+ * @param value      in the range that the optimizer's constructor gives
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_ARGUMENT with nothing changed
+ */
+ADZ_API adz_status adz_optimizer_set(
+    adz_optimizer *optimizer, int group, const char *name, double value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,82 @@
+#ifndef T
+#define THIS_FILE "optim/clip.kernel.c"
+#include <math.h>
+#include "optim/clip.h"
+#include "tensor/each_float.h"
+#else
+
+/* Eight sums side by side, in f64, joined in a fixed order. */
+static inline double K(square_sum)(const T *x, int64_t n)
+{
+    double lane[8] = { 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int j = 0; j < 8; ++j) {
+            lane[j] += (double)x[i + j] * (double)x[i + j];
+        }
+    }
+    for (int j = 0; i < n; ++i, ++j) {
+        lane[j] += (double)x[i] * (double)x[i];
+    }
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/* A NaN stays, once seen. */
+static inline double K(largest)(const T *x, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        double size = fabs((double)x[i]);
+        most = size > most || isnan(size) ? size : most;
+        if (isnan(most)) {
+            return most;
+        }
+    }
+    return most;
+}
+
+void K(norm_sums)(const void *block, int64_t begin, int64_t end);
+void K(norm_sums)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_norm_args *args = block;
+    for (int64_t k = begin; k < end; ++k) {
+        int64_t start = k * ADZI_NORM_BLOCK, left = args->numel - start;
+        int64_t n = left < ADZI_NORM_BLOCK ? left : ADZI_NORM_BLOCK;
+        const T *x = (const T *)args->x + start;
+        if (args->p == 2) {
+            args->sums[k] = K(square_sum)(x, n);
+        } else if (isinf(args->p)) {
+            args->sums[k] = K(largest)(x, n);
+        } else {
+            double sum = 0;
+            for (int64_t i = 0; i < n; ++i) {
+                double size = fabs((double)x[i]);
+                sum += args->p == 1 ? size : pow(size, args->p);
+            }
+            args->sums[k] = sum;
+        }
+    }
+}
+
+void K(clip_scale)(const void *block, int64_t begin, int64_t end);
+void K(clip_scale)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_clip_args *args = block;
+    T *x = (T *)args->x, factor = (T)args->factor;
+    for (int64_t i = begin; i < end; ++i) {
+        x[i] *= factor;
+    }
+}
+
+void K(clip_limit)(const void *block, int64_t begin, int64_t end);
+void K(clip_limit)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_clip_args *args = block;
+    T *x = (T *)args->x, limit = (T)args->limit;
+    for (int64_t i = begin; i < end; ++i) {
+        x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i];
+    }
+}
+
+#endif

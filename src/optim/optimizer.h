@@ -1,0 +1,104 @@
+/* What an optimizer's own file is written with, and what a checkpoint needs to know.
+ *
+ * An optimizer is a type: names and defaults of its settings, names of its state tensors, and one
+ * update of one parameter, a fused kernel. The core does the rest: groups, allocation before any
+ * change, versions, state in and out. */
+#ifndef ADZI_OPTIM_OPTIMIZER_H
+#define ADZI_OPTIM_OPTIMIZER_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+
+#include "adze/optim/optimizer.h"
+#include "tensor/isa.h"
+#include "tensor/parallel.h"
+#include "tensor/tensor.h"
+
+enum {
+    ADZI_OPTIM_SETTINGS = 12, /* lr is always the first */
+    ADZI_OPTIM_STATES = 4,
+    ADZI_OPTIM_GRAIN = 16384 /* elements worth a thread of their own */
+};
+
+typedef struct adzi_setting {
+    const char *name;
+    bool flag; /* 0 or 1 */
+} adzi_setting;
+
+/** One parameter's part of a step. All tensors are contiguous and alike. */
+typedef struct adzi_update {
+    adz_tensor *parameter;
+    const adz_tensor *gradient;
+    adz_tensor *const *state; /* those that `needs` asked for */
+    unsigned fresh;           /* bit k: state k was made in this step, of zeros */
+    int64_t step;             /* 1 in the first step that the parameter takes part in */
+    const double *settings;
+} adzi_update;
+
+typedef struct adzi_optimizer_type {
+    const char *name;
+    int n_settings;
+    adzi_setting settings[ADZI_OPTIM_SETTINGS];
+    int n_states;
+    const char *states[ADZI_OPTIM_STATES];
+    bool counts_steps; /* each parameter's number of steps belongs to the state */
+
+    /** Refuses settings outside their ranges. */
+    adz_status (*check)(const char *op, const double *settings);
+
+    /** Which states these settings use, as bits. */
+    unsigned (*needs)(const double *settings);
+
+    /** Changes the parameter; cannot fail. */
+    void (*update)(const adzi_update *update);
+} adzi_optimizer_type;
+
+/** What is kept for one parameter. */
+typedef struct adzi_kept {
+    adz_tensor *state[ADZI_OPTIM_STATES]; /* NULL until a step needs it */
+    unsigned fresh;
+    int64_t steps;
+} adzi_kept;
+
+typedef struct adzi_group {
+    double settings[ADZI_OPTIM_SETTINGS];
+    double initial_lr; /* NaN until a scheduler is made */
+    adz_tensor **parameters;
+    adzi_kept *kept; /* one per parameter */
+    size_t count;
+} adzi_group;
+
+struct adz_optimizer {
+    atomic_int refs;
+    const adzi_optimizer_type *type;
+    double defaults[ADZI_OPTIM_SETTINGS];
+    adzi_group *groups;
+    size_t n_groups, groups_capacity;
+};
+
+/** A new optimizer with one group. `settings` has the type's n_settings values. */
+adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
+    adz_tensor_list parameters, const double *settings);
+
+/** Fails unless `value` is a finite number of at least 0; names the setting. */
+adz_status adzi_check_not_negative(const char *op, const char *name, double value);
+
+/* ---- checkpoints ---------------------------------------------------------------------------- */
+
+/** Adds the state tensors to `state` as "state.<index>.<name>", index counted over all groups, with
+ * "state.<index>.step" (i64) where steps are counted. */
+adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state);
+
+/** The groups as PyTorch's param_groups: settings by name, and "params" with the indices. A new
+ * reference; NULL with ADZ_ERR_MEMORY recorded. */
+json_t *adzi_optimizer_groups(const adz_optimizer *optimizer);
+
+/**
+ * Restores what the two above gave, converting dtypes: all or nothing. Entries of `state` whose
+ * names do not start with "state." are left to others. ADZ_ERR_STATE when it belongs to an
+ * optimizer of another kind or over other parameters.
+ */
+adz_status adzi_optimizer_restore(
+    adz_optimizer *optimizer, const adz_state *state, const json_t *groups);
+
+#endif

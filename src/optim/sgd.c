@@ -1,0 +1,76 @@
+#include "adze/optim/sgd.h"
+
+#include "optim/optimizer.h"
+#include "optim/sgd.h"
+#include "tensor/error.h"
+#include "tensor/options.h"
+
+KERNEL_TABLE_FLOAT(sgd);
+
+enum { LR, MOMENTUM, DAMPENING, WEIGHT_DECAY, NESTEROV, MAXIMIZE, SETTINGS };
+
+static adz_status check(const char *op, const double *settings)
+{
+    if (adzi_check_not_negative(op, "lr", settings[LR]) != ADZ_OK ||
+        adzi_check_not_negative(op, "momentum", settings[MOMENTUM]) != ADZ_OK ||
+        adzi_check_not_negative(op, "weight_decay", settings[WEIGHT_DECAY]) != ADZ_OK) {
+        return ADZ_ERR_ARGUMENT;
+    }
+    if (settings[DAMPENING] != settings[DAMPENING] ||
+        (settings[NESTEROV] != 0 && (settings[MOMENTUM] == 0 || settings[DAMPENING] != 0))) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "momentum %s, dampening %s: nesterov needs a momentum and no dampening",
+            adzi_text_number(settings[MOMENTUM]), adzi_text_number(settings[DAMPENING]));
+    }
+    return ADZ_OK;
+}
+
+static unsigned needs(const double *settings)
+{
+    return settings[MOMENTUM] != 0 ? 1u : 0u;
+}
+
+static void update(const adzi_update *u)
+{
+    const double *s = u->settings;
+    bool has_momentum = s[MOMENTUM] != 0, first = u->fresh & 1u;
+    adzi_sgd_args args = {
+        .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .m = has_momentum ? u->state[0]->data : NULL,
+        .lr = s[LR],
+        .momentum = s[MOMENTUM],
+        .fresh_part = first ? 1 : 1 - s[DAMPENING], /* at first m is 0, and becomes g */
+        .weight_decay = s[WEIGHT_DECAY],
+        .sign = s[MAXIMIZE] != 0 ? -1 : 1,
+        .nesterov = s[NESTEROV] != 0,
+    };
+    adzi_launch(KERNEL_FOR(sgd, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+}
+
+static const adzi_optimizer_type sgd_type = {
+    .name = "SGD",
+    .n_settings = SETTINGS,
+    .settings = { { "lr", false }, { "momentum", false }, { "dampening", false },
+        { "weight_decay", false }, { "nesterov", true }, { "maximize", true } },
+    .n_states = 1,
+    .states = { "momentum_buffer" },
+    .check = check,
+    .needs = needs,
+    .update = update,
+};
+
+void adz_sgd_options_init(adz_sgd_options *options, size_t size)
+{
+    adz_sgd_options all = ADZ_SGD_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+adz_optimizer *adz_sgd_new(adz_tensor_list parameters, double lr, const adz_sgd_options *options)
+{
+    adz_sgd_options o = ADZ_SGD_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    double settings[SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,
+        o.maximize };
+    return adzi_optimizer_new("adz_sgd_new", &sgd_type, parameters, settings);
+}

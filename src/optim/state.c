@@ -1,0 +1,269 @@
+/* State of optimizers, for checkpoints. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/state.h"
+#include "nn/text.h"
+#include "optim/optimizer.h"
+#include "tensor/copy.h"
+#include "tensor/error.h"
+#include "tensor/shape.h"
+
+static const char no_memory[] = "no memory for the state";
+
+/* ---- out ------------------------------------------------------------------------------------ */
+
+static adz_status add_steps(adz_state *state, const char *name, int64_t steps)
+{
+    adz_tensor *t = adzi_tensor_new(adzi_self(), "adz_optimizer", ADZ_I64, 0, NULL);
+    if (t == NULL) {
+        return ADZ_ERR_MEMORY;
+    }
+    adzi_fill(t, (double)steps);
+    adz_status status = adz_state_add(state, name, t);
+    adzi_drop(t);
+    return status;
+}
+
+static adz_status collect(
+    const adzi_optimizer_type *type, const adzi_kept *kept, size_t index, adz_state *state)
+{
+    char name[96];
+    adz_status status = ADZ_OK;
+    if (type->counts_steps && kept->steps > 0) {
+        snprintf(name, sizeof name, "state.%zu.step", index);
+        status = add_steps(state, name, kept->steps);
+    }
+    for (int k = 0; k < type->n_states && status == ADZ_OK; ++k) {
+        if (kept->state[k] != NULL) {
+            snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k]);
+            status = adz_state_add(state, name, kept->state[k]);
+        }
+    }
+    return status;
+}
+
+adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state)
+{
+    size_t index = 0;
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
+            adz_status status =
+                collect(optimizer->type, &optimizer->groups[g].kept[i], index++, state);
+            if (status != ADZ_OK) {
+                return status;
+            }
+        }
+    }
+    return ADZ_OK;
+}
+
+static json_t *group_json(
+    const adzi_optimizer_type *type, const adzi_group *group, size_t first_index)
+{
+    json_t *object = json_object(), *indices = json_array();
+    int failed = 0;
+    for (int k = 0; k < type->n_settings; ++k) {
+        double value = group->settings[k];
+        failed |= json_object_set_new(object, type->settings[k].name,
+            type->settings[k].flag ? json_boolean(value != 0) : json_real(value));
+    }
+    if (!isnan(group->initial_lr)) {
+        failed |= json_object_set_new(object, "initial_lr", json_real(group->initial_lr));
+    }
+    for (size_t i = 0; i < group->count; ++i) {
+        failed |= json_array_append_new(indices, json_integer((json_int_t)(first_index + i)));
+    }
+    failed |= json_object_set_new(object, "params", indices);
+    if (failed) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+json_t *adzi_optimizer_groups(const adz_optimizer *optimizer)
+{
+    json_t *array = json_array();
+    size_t index = 0;
+    int failed = array == NULL;
+    for (size_t g = 0; g < optimizer->n_groups && !failed; ++g) {
+        const adzi_group *group = &optimizer->groups[g];
+        failed = json_array_append_new(array, group_json(optimizer->type, group, index));
+        index += group->count;
+    }
+    if (failed) {
+        json_decref(array);
+        return adzi_fail("adz_optimizer", ADZ_ERR_MEMORY, no_memory);
+    }
+    return array;
+}
+
+/* ---- in ------------------------------------------------------------------------------------- */
+
+static const char op[] = "adz_optimizer_restore";
+
+static adz_status read_setting(const json_t *object, const char *name, bool optional, double *value)
+{
+    const json_t *item = json_object_get(object, name);
+    if (item == NULL && optional) {
+        return ADZ_OK;
+    }
+    if (!json_is_number(item) && !json_is_boolean(item)) {
+        return adzi_error(op, ADZ_ERR_STATE, "a group of parameters has no %s", name);
+    }
+    *value = json_is_number(item) ? json_number_value(item) : (double)json_is_true(item);
+    return ADZ_OK;
+}
+
+/* Reads one group's settings and number of parameters. */
+static adz_status read_group(
+    const adzi_optimizer_type *type, const json_t *object, adzi_group *group)
+{
+    for (int k = 0; k < type->n_settings; ++k) {
+        if (read_setting(object, type->settings[k].name, false, &group->settings[k]) != ADZ_OK) {
+            return ADZ_ERR_STATE;
+        }
+    }
+    group->initial_lr = NAN;
+    if (read_setting(object, "initial_lr", true, &group->initial_lr) != ADZ_OK) {
+        return ADZ_ERR_STATE;
+    }
+    size_t count = json_array_size(json_object_get(object, "params"));
+    if (count != group->count) {
+        return adzi_error(op, ADZ_ERR_STATE, "a group has %zu parameters in the state, %zu here",
+            count, group->count);
+    }
+    return type->check(op, group->settings);
+}
+
+/* What a restore will change, made before anything changes. */
+typedef struct restore {
+    adzi_group *groups; /* settings */
+    adzi_kept *kept;    /* over all parameters */
+    size_t n_parameters;
+} restore;
+
+static adz_tensor *parameter_at(const adz_optimizer *optimizer, size_t index)
+{
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        if (index < optimizer->groups[g].count) {
+            return optimizer->groups[g].parameters[index];
+        }
+        index -= optimizer->groups[g].count;
+    }
+    return NULL;
+}
+
+/* "state.12.momentum_buffer": which parameter and which state; n_states stands for "step". */
+static bool parse_name(const adzi_optimizer_type *type, const char *name, size_t *index, int *which)
+{
+    const char *digits = name + strlen("state.");
+    char *end = NULL;
+    unsigned long long value =
+        digits[0] >= '0' && digits[0] <= '9' ? strtoull(digits, &end, 10) : 0;
+    if (end == NULL || *end != '.') {
+        return false;
+    }
+    *index = (size_t)value;
+    for (*which = 0; *which < type->n_states; ++*which) {
+        if (strcmp(end + 1, type->states[*which]) == 0) {
+            return true;
+        }
+    }
+    return type->counts_steps && strcmp(end + 1, "step") == 0;
+}
+
+static adz_status read_entry(
+    const adz_optimizer *optimizer, const char *name, adz_tensor *t, restore *r)
+{
+    size_t index = 0;
+    int which = 0;
+    if (!parse_name(optimizer->type, name, &index, &which) || index >= r->n_parameters) {
+        return adzi_error(op, ADZ_ERR_STATE, "%s has no %s", optimizer->type->name, name);
+    }
+    if (which == optimizer->type->n_states) {
+        double steps = t->numel == 1 ? adz_item(t) : NAN;
+        if (!(steps >= 0 && steps < 0x1p53)) {
+            return adzi_error(op, ADZ_ERR_STATE, "%s is no number of steps", name);
+        }
+        r->kept[index].steps = (int64_t)steps;
+        return ADZ_OK;
+    }
+    const adz_tensor *parameter = parameter_at(optimizer, index);
+    if (!adzi_same_sizes(parameter, t)) {
+        return adzi_error(op, ADZ_ERR_STATE, "%s%s does not have the shape of its parameter%s",
+            name, adzi_text_shape(t), adzi_text_shape(parameter));
+    }
+    adz_tensor *copy = adzi_tensor_new(
+        adzi_self(), op, (adz_dtype)parameter->dtype, parameter->rank, parameter->sizes);
+    if (copy == NULL) {
+        return ADZ_ERR_MEMORY;
+    }
+    adzi_copy(copy, t);
+    r->kept[index].state[which] = copy;
+    return ADZ_OK;
+}
+
+static adz_status read_all(
+    const adz_optimizer *optimizer, const adz_state *state, const json_t *groups, restore *r)
+{
+    if (json_array_size(groups) != optimizer->n_groups) {
+        return adzi_error(op, ADZ_ERR_STATE, "the state has %zu groups of parameters, %s %zu",
+            json_array_size(groups), optimizer->type->name, optimizer->n_groups);
+    }
+    adz_status status = ADZ_OK;
+    for (size_t g = 0; g < optimizer->n_groups && status == ADZ_OK; ++g) {
+        r->groups[g] = optimizer->groups[g];
+        status = read_group(optimizer->type, json_array_get(groups, g), &r->groups[g]);
+    }
+    for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
+        const char *name = adz_state_name(state, i);
+        if (strncmp(name, "state.", strlen("state.")) == 0) {
+            status = read_entry(optimizer, name, adz_state_tensor(state, i), r);
+        }
+    }
+    return status;
+}
+
+/* Swaps what was read with what the optimizer has, so that the caller ends the old. */
+static void commit(adz_optimizer *optimizer, restore *r)
+{
+    size_t index = 0;
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        adzi_group *group = &optimizer->groups[g];
+        memcpy(group->settings, r->groups[g].settings, sizeof group->settings);
+        group->initial_lr = r->groups[g].initial_lr;
+        for (size_t i = 0; i < group->count; ++i, ++index) {
+            adzi_kept old = group->kept[i];
+            group->kept[i] = r->kept[index];
+            r->kept[index] = old;
+        }
+    }
+}
+
+adz_status adzi_optimizer_restore(
+    adz_optimizer *optimizer, const adz_state *state, const json_t *groups)
+{
+    restore r = { 0 };
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        r.n_parameters += optimizer->groups[g].count;
+    }
+    r.groups = adzi_alloc_zero(optimizer->n_groups * sizeof *r.groups);
+    r.kept = adzi_alloc_zero(r.n_parameters * sizeof *r.kept);
+    adz_status status = r.groups != NULL && r.kept != NULL
+                            ? read_all(optimizer, state, groups, &r)
+                            : adzi_error(op, ADZ_ERR_MEMORY, no_memory);
+    if (status == ADZ_OK) {
+        commit(optimizer, &r);
+    }
+    for (size_t i = 0; i < r.n_parameters && r.kept != NULL; ++i) {
+        for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
+            adzi_drop(r.kept[i].state[k]);
+        }
+    }
+    adzi_free(r.groups, optimizer->n_groups * sizeof *r.groups);
+    adzi_free(r.kept, r.n_parameters * sizeof *r.kept);
+    return status;
+}
