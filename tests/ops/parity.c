@@ -62,9 +62,14 @@ typedef struct {
     int n_results;
 } computed;
 
-static const char *output_name(const op_case *c, int k)
+/* A case may serve files with one result, y, and files with several, which have names. */
+static const char *output_name(const vector_file *v, const op_case *c, int k)
 {
-    return c->outputs[k] != NULL ? c->outputs[k] : k == 0 ? "y" : NULL;
+    char name[80];
+    snprintf(name, sizeof name, "output.%s", c->outputs[k] != NULL ? c->outputs[k] : "y");
+    return c->outputs[k] != NULL && vector_tensor(v, name) != NULL ? c->outputs[k]
+           : k == 0                                                ? "y"
+                                                                   : NULL;
 }
 
 static bool compute(
@@ -102,7 +107,7 @@ static bool compute(
     adz_tensor *ys[CASE_RESULTS], *upstream[CASE_RESULTS];
     size_t n = 0;
     for (int k = 0; k < run->n_results; ++k) {
-        const char *result = output_name(c, k);
+        const char *result = output_name(v, c, k);
         snprintf(name, sizeof name, "upstream.%s", result != NULL ? result : "");
         adz_tensor *g = vector_tensor(v, name);
         if (g != NULL && adz_tensor_requires_grad(run->results[k])) {
@@ -136,7 +141,7 @@ static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *
     }
     char name[80];
     for (int k = 0; k < run.n_results; ++k) {
-        const char *result = output_name(c, k);
+        const char *result = output_name(v, c, k);
         snprintf(name, sizeof name, "output.%s", result != NULL ? result : "");
         adz_tensor *expected = f32 ? again.results[k] : vector_tensor(v, name);
         if (result != NULL && expected != NULL) {

@@ -24,7 +24,46 @@ static void integers_sum_to_i64(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(integers_sum_to_i64) };
+static void two_to_the_25_ones(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1 << 25), ADZ_F32);
+    assert_true(adz_item(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM)) == 1 << 25);
+    adz_scope_close(scope);
+}
+
+/* Few results of many elements: cut into blocks, a short one last, in rows and in columns. Sums of
+ * whole numbers are exact, and any number of threads gives the same bits of others. */
+static void blocks(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    int threads = adz_get_num_threads();
+    adz_dtype dtypes[] = { ADZ_F32, ADZ_F64, ADZ_I32, ADZ_U8 };
+    for (int i = 0; i < 4; ++i) {
+        adz_tensor *x = adz_ones(ADZ_SHAPE(100003, 3), dtypes[i]);
+        assert_true(adz_item(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM)) == 300009);
+        adz_tensor *columns = adz_sum(x, ADZ_DIMS(0), ADZ_DROPDIM);
+        adz_tensor *rows = adz_sum(adz_contiguous(adz_transpose(x, 0, 1)), ADZ_DIMS(1), false);
+        for (int64_t k = 0; k < 3; ++k) {
+            assert_true(adz_tensor_at(columns, &k) == 100003);
+            assert_true(adz_tensor_at(rows, &k) == 100003);
+        }
+    }
+    adz_tensor *x = adz_reshape(adz_arange(0, 600000, 1, ADZ_F64), ADZ_SHAPE(200000, 3));
+    x = adz_mul_number(adz_mul(x, x), 1 / 3.0);
+    adz_tensor *many = adz_sum(x, ADZ_DIMS(0), ADZ_DROPDIM);
+    adz_tensor *all = adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    assert_int_equal(adz_set_num_threads(1), ADZ_OK);
+    assert_true(adz_equal(adz_sum(x, ADZ_DIMS(0), ADZ_DROPDIM), many));
+    assert_true(adz_equal(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM), all));
+    assert_int_equal(adz_set_num_threads(threads), ADZ_OK);
+    adz_scope_close(scope);
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(integers_sum_to_i64),
+    cmocka_unit_test(two_to_the_25_ones), cmocka_unit_test(blocks) };
 
 const op_case sum_case = {
     .name = "sum",

@@ -14,7 +14,8 @@ extern "C" {
 /**
  * Sum over dimensions.
  *
- * Long f32 sums are accumulated in f64, in an order that depends on the shape only.
+ * Long f32 sums are accumulated in f64, in an order that depends on the shape only: 2^25 ones sum to
+ * 2^25, on any number of threads.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dims     dimensions to sum over, or ADZ_ALL_DIMS
@@ -38,6 +39,188 @@ ADZ_API adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim);
  * @see            torch.mean
  */
 ADZ_API adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * Variance over dimensions.
+ *
+ *     y = sum((x - mean)^2) / (n - correction)
+ *
+ * Exact for large means too: deviations are taken from the mean of 256 elements at a time, in f64.
+ *
+ * @param x           any shape, f32 or f64
+ * @param dims        dimensions to take the variance over, or ADZ_ALL_DIMS
+ * @param correction  1 for the unbiased estimate, 0 for the population's; where n - correction is
+ *                    not positive the result is NaN or infinite
+ * @param keepdim     ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return            y, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x, to any order; saves x
+ * @see               torch.var
+ */
+ADZ_API adz_tensor *adz_var(adz_tensor *x, adz_dims dims, double correction, bool keepdim);
+
+/**
+ * The largest of all elements.
+ *
+ * NaN counts as the largest. Ties share the gradient evenly.
+ *
+ * @param x  one element or more, any dtype but f16 and bf16
+ * @return   a scalar in x's dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x and the result
+ * @see      torch.max
+ */
+ADZ_API adz_tensor *adz_max(adz_tensor *x);
+
+/**
+ * The largest elements along one dimension, and where they are.
+ *
+ * NaN counts as the largest. Of several maximum elements the first is meant, and gets the whole gradient.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last; its size is not 0
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @param indices  receives their indices along dim, i64, borrowed from the scope; may be NULL
+ * @return         their values in x's dtype, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves the indices
+ * @see            torch.max with dim
+ */
+ADZ_API adz_tensor *adz_max_dim(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices);
+
+/**
+ * The largest elements over dimensions.
+ *
+ * NaN counts as the largest. Ties share the gradient evenly.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param dims     dimensions to reduce, none of size 0, or ADZ_ALL_DIMS
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y in x's dtype, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves x and the result
+ * @see            torch.amax
+ */
+ADZ_API adz_tensor *adz_amax(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * The index of the largest element, along one dimension or among all.
+ *
+ * NaN counts as the largest; of several maximum elements the first is meant.
+ *
+ * @param x        any shape, any dtype but f16, bf16 and bool
+ * @param dims     one dimension, of a size other than 0, or ADZ_ALL_DIMS: then the index counts
+ *                 through the elements in order
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         indices, i64, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM (also for several dimensions), ADZ_ERR_SHAPE (no elements),
+ *                 ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           none
+ * @see            torch.argmax
+ */
+ADZ_API adz_tensor *adz_argmax(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * The smallest of all elements.
+ *
+ * NaN counts as the smallest. Ties share the gradient evenly.
+ *
+ * @param x  one element or more, any dtype but f16 and bf16
+ * @return   a scalar in x's dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x and the result
+ * @see      torch.min
+ */
+ADZ_API adz_tensor *adz_min(adz_tensor *x);
+
+/**
+ * The smallest elements along one dimension, and where they are.
+ *
+ * NaN counts as the smallest. Of several minimum elements the first is meant, and gets the whole gradient.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last; its size is not 0
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @param indices  receives their indices along dim, i64, borrowed from the scope; may be NULL
+ * @return         their values in x's dtype, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves the indices
+ * @see            torch.min with dim
+ */
+ADZ_API adz_tensor *adz_min_dim(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices);
+
+/**
+ * The smallest elements over dimensions.
+ *
+ * NaN counts as the smallest. Ties share the gradient evenly.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param dims     dimensions to reduce, none of size 0, or ADZ_ALL_DIMS
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y in x's dtype, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves x and the result
+ * @see            torch.amin
+ */
+ADZ_API adz_tensor *adz_amin(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * The index of the smallest element, along one dimension or among all.
+ *
+ * NaN counts as the smallest; of several minimum elements the first is meant.
+ *
+ * @param x        any shape, any dtype but f16, bf16 and bool
+ * @param dims     one dimension, of a size other than 0, or ADZ_ALL_DIMS: then the index counts
+ *                 through the elements in order
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         indices, i64, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM (also for several dimensions), ADZ_ERR_SHAPE (no elements),
+ *                 ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           none
+ * @see            torch.argmin
+ */
+ADZ_API adz_tensor *adz_argmin(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * Whether any element is other than 0, over dimensions.
+ *
+ * @param x        any shape, any dtype but f16 and bf16; NaN is other than 0
+ * @param dims     dimensions to reduce, or ADZ_ALL_DIMS; false for no elements
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         bool (u8 for u8, as in PyTorch), borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           none
+ * @see            torch.any
+ */
+ADZ_API adz_tensor *adz_any(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * Whether all elements are other than 0, over dimensions.
+ *
+ * @param x        any shape, any dtype but f16 and bf16; NaN is other than 0
+ * @param dims     dimensions to reduce, or ADZ_ALL_DIMS; true for no elements
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         bool (u8 for u8, as in PyTorch), borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           none
+ * @see            torch.all
+ */
+ADZ_API adz_tensor *adz_all(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * Running sum along one dimension.
+ *
+ *     y_i = sum_{j <= i} x_j
+ *
+ * @param x    any shape, any dtype but f16 and bf16; f32 is summed in f64
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     y, shaped like x, in x's dtype, i64 for integers and bool; borrowed from the scope, or
+ *             NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       x, to any order; saves nothing
+ * @see        torch.cumsum
+ */
+ADZ_API adz_tensor *adz_cumsum(adz_tensor *x, int dim);
 
 #ifdef __cplusplus
 }

@@ -7,25 +7,13 @@ typedef struct {
     unsigned mask;
 } mean_attr;
 
-static int64_t averaged(adz_shape shape, unsigned mask)
-{
-    int64_t n = 1;
-    for (int i = 0; i < shape.rank; ++i) {
-        n *= mask & (1u << i) ? shape.sizes[i] : 1;
-    }
-    return n;
-}
-
 /* dx = dy / n, repeated over what was averaged. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     unsigned mask = adzi_attr(node, mean_attr)->mask;
-    adz_shape shape = adzi_input_shape(node, 0), kept = shape;
-    for (int i = 0; i < shape.rank; ++i) {
-        kept.sizes[i] = mask & (1u << i) ? 1 : shape.sizes[i];
-    }
-    adz_tensor *each =
-        adz_mul_number(adz_reshape(dy[0], kept), 1.0 / (double)averaged(shape, mask));
+    adz_shape shape = adzi_input_shape(node, 0);
+    adz_tensor *each = adz_mul_number(adz_reshape(dy[0], adzi_kept_shape(shape, mask)),
+        1.0 / (double)adzi_reduced_count(shape, mask));
     dx[0] = adz_expand(each, shape);
     return adzi_status(dx[0]);
 }
@@ -46,7 +34,7 @@ adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim)
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
-    int64_t n = averaged(adz_shape_of(x->rank, x->sizes), attr.mask);
+    int64_t n = adzi_reduced_count(adz_shape_of(x->rank, x->sizes), attr.mask);
     if (n == 0) {
         adzi_fill(y, NAN);
     } else {

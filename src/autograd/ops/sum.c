@@ -3,6 +3,15 @@
 #include "autograd/op.h"
 
 KERNEL_TABLE_ALL(sum);
+KERNEL_TABLE_ALL(sum_join);
+
+enum { PARTIAL = ADZI_REDUCE_PARTIAL / sizeof(double) };
+
+/* Partial sums, as the kernels of either kind of dtype keep them. */
+typedef union {
+    double reals[PARTIAL];
+    uint64_t integers[PARTIAL];
+} partial_sums;
 
 typedef struct {
     unsigned mask;
@@ -12,61 +21,78 @@ typedef struct {
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     unsigned mask = adzi_attr(node, sum_attr)->mask;
-    adz_shape shape = adzi_input_shape(node, 0), kept = shape;
-    for (int i = 0; i < shape.rank; ++i) {
-        kept.sizes[i] = mask & (1u << i) ? 1 : shape.sizes[i];
-    }
-    dx[0] = adz_expand(adz_reshape(dy[0], kept), shape);
+    adz_shape shape = adzi_input_shape(node, 0);
+    dx[0] = adz_expand(adz_reshape(dy[0], adzi_kept_shape(shape, mask)), shape);
     return adzi_status(dx[0]);
 }
 
 const adzi_op adzi_op_sum = { .name = "sum", .backward = backward };
 
-/* Adds a dimension to a list, merged with the one before where both are walked without a jump. */
-static void push(int *n, int64_t *sizes, int64_t *strides, int64_t size, int64_t stride)
+static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t results)
 {
-    if (size == 1) {
-        return;
-    }
-    if (*n > 0 && strides[*n - 1] == stride * size) {
-        sizes[*n - 1] *= size;
-        strides[*n - 1] = stride;
-        return;
-    }
-    sizes[*n] = size;
-    strides[(*n)++] = stride;
+    int64_t grain = args->n > 0 ? ADZI_REDUCE_GRAIN / args->n : results;
+    adzi_launch(KERNEL_FOR(sum, dtype), args, results, grain > 1 ? grain : 1);
 }
 
-int64_t adzi_reduce_args_of(adzi_reduce_args *args, const adz_tensor *x, unsigned mask)
+/* Cuts the longest reduced dimension into blocks, which become results of their own: the block's
+ * number is a kept dimension in front. Returns how many partial sums there are to add, 0 when
+ * there is nothing to gain. See Note [Few results of many elements]. */
+static int64_t sum_blocks(
+    adz_dtype dtype, adzi_reduce_args args, int64_t results, partial_sums *partial)
 {
-    int64_t results = 1;
-    args->in = x->data;
-    args->n_kept = args->n_reduced = 0;
-    args->n = 1;
-    for (int i = 0; i < x->rank; ++i) {
-        if (mask & (1u << i)) {
-            args->n *= x->sizes[i];
-            push(
-                &args->n_reduced, args->reduced, args->reduced_strides, x->sizes[i], x->strides[i]);
-        } else {
-            results *= x->sizes[i];
-            push(&args->n_kept, args->kept, args->kept_strides, x->sizes[i], x->strides[i]);
-        }
+    int longest = 0;
+    for (int d = 1; d < args.n_reduced; ++d) {
+        longest = args.reduced[d] > args.reduced[longest] ? d : longest;
     }
-    return results;
+    int64_t most = PARTIAL / results - 1;
+    if (args.n < 2 * ADZI_REDUCE_GRAIN || most < 2) {
+        return 0;
+    }
+    int64_t length = args.reduced[longest], each = args.n / length;
+    int64_t wanted = args.n / most > ADZI_REDUCE_GRAIN ? args.n / most : ADZI_REDUCE_GRAIN;
+    int64_t block = (wanted + each - 1) / each, blocks = length / block, rest = length % block;
+    if (blocks < 2) {
+        return 0;
+    }
+    adzi_reduce_args tail = args;
+    int64_t stride = args.reduced_strides[longest] * block;
+    for (int d = args.n_kept; d > 0; --d) {
+        args.kept[d] = args.kept[d - 1];
+        args.kept_strides[d] = args.kept_strides[d - 1];
+    }
+    ++args.n_kept;
+    args.kept[0] = blocks;
+    args.kept_strides[0] = stride;
+    args.reduced[longest] = block;
+    args.n = each * block;
+    args.partial = (char *)partial;
+    launch(dtype, &args, results * blocks);
+    if (rest > 0) {
+        tail.in += stride * blocks * (int64_t)adz_dtype_size(dtype);
+        tail.reduced[longest] = rest;
+        tail.n = each * rest;
+        tail.partial = (char *)&partial->reals[results * blocks];
+        launch(dtype, &tail, results);
+    }
+    return blocks + (rest > 0);
 }
 
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
 {
-    adzi_reduce_args args;
+    adzi_reduce_args args = { .out = y->data, .scale = scale };
+    adz_dtype dtype = (adz_dtype)x->dtype;
     int64_t results = adzi_reduce_args_of(&args, x, mask);
-    args.out = y->data;
-    args.scale = scale;
     if (results == 0) {
         return;
     }
-    int64_t grain = args.n > 0 ? 32768 / args.n : results;
-    adzi_launch(KERNEL_FOR(sum, x->dtype), &args, results, grain > 1 ? grain : 1);
+    partial_sums partial;
+    args.blocks = sum_blocks(dtype, args, results, &partial);
+    if (args.blocks == 0) {
+        launch(dtype, &args, results);
+        return;
+    }
+    args.partial = (char *)&partial;
+    adzi_launch(KERNEL_FOR(sum_join, dtype), &args, results, results);
 }
 
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)

@@ -49,14 +49,17 @@ static inline SUM K(run)(const T *x, int64_t n, int64_t stride)
     return total;
 }
 
-static inline OUT K(finish)(SUM sum, double scale)
+/* Writes result r, or the partial sum that it is. */
+static inline void K(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
 {
+    if (a->partial != NULL) {
+        ((SUM *)(void *)a->partial)[r] = sum;
+        return;
+    }
 #if T_IS_FLOAT
-    return (OUT)(sum * scale);
-#else
-    (void)scale;
-    return (OUT)sum;
+    sum *= a->scale;
 #endif
+    ((OUT *)(void *)a->out)[r] = (OUT)sum;
 }
 
 /* Steps an odometer over the outer `n` dimensions; returns false after the last place. */
@@ -99,7 +102,7 @@ static void K(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
                 total += K(run)(x + offset, length, stride);
             } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
         }
-        ((OUT *)(void *)a->out)[r] = K(finish)(total, a->scale);
+        K(finish)(a, r, total);
     }
 }
 
@@ -134,7 +137,7 @@ static void K(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
             }
         } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
         for (int64_t j = 0; j < n; ++j) {
-            ((OUT *)(void *)a->out)[begin + j] = K(finish)(total[j], a->scale);
+            K(finish)(a, begin + j, total[j]);
         }
         begin += n;
     }
@@ -148,6 +151,26 @@ void K(sum)(const void *block, int64_t begin, int64_t end)
         K(by_column)(a, begin, end);
     } else {
         K(by_result)(a, begin, end);
+    }
+}
+
+/* Adds up the blocks of each result, in order. */
+void K(sum_join)(const void *block, int64_t begin, int64_t end);
+void K(sum_join)(const void *block, int64_t begin, int64_t end)
+{
+    adzi_reduce_args a = *(const adzi_reduce_args *)block;
+    const SUM *partial = (const SUM *)(const void *)a.partial;
+    int64_t results = 1;
+    for (int d = 0; d < a.n_kept; ++d) {
+        results *= a.kept[d];
+    }
+    a.partial = NULL;
+    for (int64_t r = begin; r < end; ++r) {
+        SUM total = 0;
+        for (int64_t b = 0; b < a.blocks; ++b) {
+            total += partial[b * results + r];
+        }
+        K(finish)(&a, r, total);
     }
 }
 

@@ -1,0 +1,50 @@
+#include "autograd/op.h"
+#include "autograd/ops/lanes.h"
+
+KERNEL_TABLE_ALL(cumsum);
+
+typedef struct {
+    int dim;
+    bool reverse;
+} cumsum_attr;
+
+static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse);
+
+/* dx_i = the sum of dy_j over j >= i: the same from the other end. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const cumsum_attr *at = adzi_attr(node, cumsum_attr);
+    dx[0] = cumsum(dy[0], at->dim, !at->reverse);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_cumsum = { .name = "cumsum", .backward = backward };
+
+static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
+{
+    adzi_call call;
+    cumsum_attr attr = { .reverse = reverse };
+    if (!ADZI_ENTER(&call, cumsum, x) || !adzi_want_computable(&call, 0) ||
+        (attr.dim = adzi_dim("cumsum", x, dim)) < 0) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    adz_tensor *from = adzi_compact("cumsum", x);
+    adz_tensor *y = from != NULL
+                        ? adzi_new(&call, adzi_is_float(dtype) ? dtype : ADZ_I64, x->rank, x->sizes)
+                        : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    if (x->numel > 0) {
+        adzi_lanes_args args = { .in = { from->data }, .out = y->data, .reverse = reverse };
+        int64_t lanes = adzi_lanes(&args, from, attr.dim);
+        adzi_lanes_launch(KERNEL_FOR(cumsum, dtype), &args, lanes);
+    }
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_cumsum(adz_tensor *x, int dim)
+{
+    return cumsum(x, dim, false);
+}

@@ -1,0 +1,117 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/extreme.kernel.c"
+#include <math.h>
+#include "autograd/ops/lanes.h"
+#include "autograd/ops/reduce.h"
+#include "tensor/pointwise.kernel.h"
+#include "tensor/each_type.h"
+#else
+
+#include "autograd/ops/reduce.kernel.h"
+
+#undef IS_NAN
+#undef NO_NUMBER
+#if T_IS_FLOAT
+#define IS_NAN(x) ((x) != (x))
+#define NO_NUMBER (T) NAN
+#else
+#define IS_NAN(x) 0
+#define NO_NUMBER 0
+#endif
+
+typedef struct {
+    T value;
+    int64_t place; /* -1 before the first element */
+} K(extreme);
+
+enum { K(lanes) = 16 };
+
+/* Folds a chunk to its extreme: the lanes first, for the vector units; NaN wins over all. */
+#define FOLD(name, BEFORE)                                                                       \
+    static inline T K(name##_of)(const T *x, int64_t n)                                          \
+    {                                                                                            \
+        T lane[K(lanes)];                                                                        \
+        int nan[K(lanes)] = { 0 };                                                               \
+        int64_t i = 0;                                                                           \
+        for (int j = 0; j < K(lanes); ++j) {                                                     \
+            lane[j] = x[0];                                                                      \
+        }                                                                                        \
+        for (; i + K(lanes) <= n; i += K(lanes)) {                                               \
+            for (int j = 0; j < K(lanes); ++j) {                                                 \
+                lane[j] = x[i + j] BEFORE lane[j] ? x[i + j] : lane[j];                          \
+                nan[j] |= IS_NAN(x[i + j]);                                                      \
+            }                                                                                    \
+        }                                                                                        \
+        for (; i < n; ++i) {                                                                     \
+            lane[0] = x[i] BEFORE lane[0] ? x[i] : lane[0];                                      \
+            nan[0] |= IS_NAN(x[i]);                                                              \
+        }                                                                                        \
+        for (int j = 1; j < K(lanes); ++j) {                                                     \
+            lane[0] = lane[j] BEFORE lane[0] ? lane[j] : lane[0];                                \
+            nan[0] |= nan[j];                                                                    \
+        }                                                                                        \
+        return nan[0] ? NO_NUMBER : lane[0];                                                     \
+    }                                                                                            \
+    static inline void K(name##_start)(K(extreme) * s)                                           \
+    {                                                                                            \
+        s->value = 0;                                                                            \
+        s->place = -1;                                                                           \
+    }                                                                                            \
+    static inline int K(name##_wins)(T value, const K(extreme) * s)                              \
+    {                                                                                            \
+        return s->place < 0 || value BEFORE s->value || (IS_NAN(value) && !IS_NAN(s->value));    \
+    }                                                                                            \
+    static inline void K(name##_run)(                                                            \
+        K(extreme) * s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)         \
+    {                                                                                            \
+        T value = K(name##_of)(x, n);                                                            \
+        if (!K(name##_wins)(value, s)) {                                                         \
+            return;                                                                              \
+        }                                                                                        \
+        int64_t i = 0;                                                                           \
+        while (a->places != NULL && !(x[i] == value || (IS_NAN(value) && IS_NAN(x[i])))) {       \
+            ++i;                                                                                 \
+        }                                                                                        \
+        s->value = value;                                                                        \
+        s->place = first + i;                                                                    \
+    }                                                                                            \
+    static inline void K(name##_join)(K(extreme) * s, const K(extreme) * t)                      \
+    {                                                                                            \
+        if (K(name##_wins)(t->value, s)) {                                                       \
+            *s = *t;                                                                             \
+        }                                                                                        \
+    }                                                                                            \
+    static inline void K(name##_end)(const K(extreme) * s, const adzi_reduce_args *a, int64_t r) \
+    {                                                                                            \
+        if (a->out != NULL) {                                                                    \
+            ((T *)(void *)a->out)[r] = s->value;                                                 \
+        }                                                                                        \
+        if (a->places != NULL) {                                                                 \
+            ((int64_t *)(void *)a->places)[r] = s->place;                                        \
+        }                                                                                        \
+    }                                                                                            \
+    REDUCTION(name, K(extreme))
+
+FOLD(largest, >)
+FOLD(smallest, <)
+
+#if T_IS_FLOAT
+/* 1 where x is the extreme value b, else 0; with p[0], NaN counts as equal to NaN. */
+POINTWISE2(extreme_tie, T, T, T, a == b || (p[0] != 0 && IS_NAN(a) && IS_NAN(b)) ? R(1) : R(0))
+POINTWISE2(extreme_share, T, T, T, a / b)
+
+/* Writes a lane's dy to the place where its extreme was found. in: places, dy. */
+void K(extreme_put)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_lanes_args *a = block;
+    const int64_t *places = (const int64_t *)(const void *)a->in[0];
+    const T *dy = (const T *)(const void *)a->in[1];
+    T *dx = (T *)(void *)a->out;
+    for (int64_t lane = begin; lane < end; ++lane) {
+        int64_t row = lane / a->inner * a->n + places[lane];
+        dx[row * a->inner + lane % a->inner] = dy[lane];
+    }
+}
+#endif
+
+#endif

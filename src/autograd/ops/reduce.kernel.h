@@ -1,0 +1,144 @@
+/* The walk of a reduction, per type T; inside each_float.h or each_type.h. No include guard: that
+ * is the point. An operator's kernel file defines, for a state type S,
+ *
+ *     K(name_start)(S *s)                                         the state of no elements
+ *     K(name_run)(S *s, const T *x, int64_t n, int64_t first, a)  up to 256 elements more, which
+ * lie side by side, from number first on K(name_join)(S *s, const S *t) t's elements follow s's
+ *     K(name_end)(const S *s, a, int64_t r)                       writes result r
+ *
+ * (a: const adzi_reduce_args *) and then REDUCTION(name, S), which makes the kernels K(name_reduce)
+ * and K(name_combine). Elements come in chunks of 256 that the shape alone bounds, gathered where
+ * they do not lie side by side, so layouts do not change results either. */
+
+enum { K(chunk) = ADZI_REDUCE_CHUNK, K(tile) = 8 };
+
+/* Where the elements of result r begin, as an offset. */
+static inline int64_t K(result_offset)(const adzi_reduce_args *a, int64_t r)
+{
+    int64_t offset = 0;
+    for (int d = a->n_kept - 1; d >= 0; --d) {
+        offset += r % a->kept[d] * a->kept_strides[d];
+        r /= a->kept[d];
+    }
+    return offset;
+}
+
+/* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. */
+static inline void K(gather)(
+    const adzi_reduce_args *a, const T *x, int64_t first, int64_t n, int64_t w, T *rows)
+{
+    int64_t index[ADZ_MAX_RANK], offset = 0;
+    int inner = a->n_reduced - 1;
+    for (int d = inner; d >= 0; --d) {
+        index[d] = first % a->reduced[d];
+        offset += index[d] * a->reduced_strides[d];
+        first /= a->reduced[d];
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < w; ++j) {
+            rows[j * K(chunk) + i] = x[offset + j];
+        }
+        int d = inner;
+        offset += a->reduced_strides[d];
+        while (++index[d] == a->reduced[d] && d > 0) {
+            offset += a->reduced_strides[d - 1] - a->reduced[d] * a->reduced_strides[d];
+            index[d--] = 0;
+        }
+    }
+}
+
+/* The elements first .. first+n-1 of the result at x, where they lie or gathered into `row`. */
+static inline const T *K(side_by_side)(
+    const adzi_reduce_args *a, const T *x, int64_t first, int64_t n, T *row)
+{
+    int inner = a->n_reduced - 1;
+    if (inner < 0) {
+        return x;
+    }
+    int64_t at = first % a->reduced[inner];
+    if (a->reduced_strides[inner] == 1 && at + n <= a->reduced[inner]) {
+        int64_t outer = first / a->reduced[inner];
+        for (int d = inner - 1; d >= 0; --d) {
+            at += outer % a->reduced[d] * a->reduced_strides[d];
+            outer /= a->reduced[d];
+        }
+        return x + at;
+    }
+    K(gather)(a, x, first, n, 1, row);
+    return row;
+}
+
+/* How many results from number r on lie side by side and are walked together. */
+static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_t end)
+{
+    int last = a->n_kept - 1;
+    if (last < 0 || a->kept_strides[last] != 1 || a->n_reduced == 0 || a->blocks > 1) {
+        return 1;
+    }
+    int64_t w = a->kept[last] - r % a->kept[last];
+    w = w < end - r ? w : end - r;
+    return w < K(tile) ? w : K(tile);
+}
+
+#define REDUCTION(name, S)                                                        \
+    static void K(name##_one)(const adzi_reduce_args *a, int64_t unit)            \
+    {                                                                             \
+        int64_t r = unit / a->blocks, first = unit % a->blocks * a->block;        \
+        int64_t last = first + a->block < a->n ? first + a->block : a->n;         \
+        const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);     \
+        T row[K(chunk)];                                                          \
+        S s;                                                                      \
+        K(name##_start)(&s);                                                      \
+        for (; first < last; first += K(chunk)) {                                 \
+            int64_t n = last - first < K(chunk) ? last - first : K(chunk);        \
+            K(name##_run)(&s, K(side_by_side)(a, x, first, n, row), n, first, a); \
+        }                                                                         \
+        if (a->partial != NULL) {                                                 \
+            ((S *)(void *)a->partial)[unit] = s;                                  \
+        } else {                                                                  \
+            K(name##_end)(&s, a, r);                                              \
+        }                                                                         \
+    }                                                                             \
+    static void K(name##_tile)(const adzi_reduce_args *a, int64_t r, int64_t w)   \
+    {                                                                             \
+        const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);     \
+        T rows[K(tile) * K(chunk)];                                               \
+        S s[K(tile)];                                                             \
+        for (int64_t j = 0; j < w; ++j) {                                         \
+            K(name##_start)(&s[j]);                                               \
+        }                                                                         \
+        for (int64_t first = 0; first < a->n; first += K(chunk)) {                \
+            int64_t n = a->n - first < K(chunk) ? a->n - first : K(chunk);        \
+            K(gather)(a, x, first, n, w, rows);                                   \
+            for (int64_t j = 0; j < w; ++j) {                                     \
+                K(name##_run)(&s[j], rows + j * K(chunk), n, first, a);           \
+            }                                                                     \
+        }                                                                         \
+        for (int64_t j = 0; j < w; ++j) {                                         \
+            K(name##_end)(&s[j], a, r + j);                                       \
+        }                                                                         \
+    }                                                                             \
+    void K(name##_reduce)(const void *block, int64_t begin, int64_t end)          \
+    {                                                                             \
+        const adzi_reduce_args *a = block;                                        \
+        for (int64_t w; begin < end; begin += w) {                                \
+            w = K(tile_width)(a, begin, end);                                     \
+            if (w > 1) {                                                          \
+                K(name##_tile)(a, begin, w);                                      \
+            } else {                                                              \
+                K(name##_one)(a, begin);                                          \
+            }                                                                     \
+        }                                                                         \
+    }                                                                             \
+    void K(name##_combine)(const void *block, int64_t begin, int64_t end)         \
+    {                                                                             \
+        const adzi_reduce_args *a = block;                                        \
+        for (int64_t r = begin; r < end; ++r) {                                   \
+            const S *part = (const S *)(const void *)a->partial + r * a->blocks;  \
+            S s = part[0];                                                        \
+            for (int64_t b = 1; b < a->blocks; ++b) {                             \
+                K(name##_join)(&s, &part[b]);                                     \
+            }                                                                     \
+            K(name##_end)(&s, a, r);                                              \
+        }                                                                         \
+    }
