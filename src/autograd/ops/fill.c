@@ -5,9 +5,8 @@
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
-    (void)dx;
-    (void)dy;
-    return ADZ_OK;
+    dx[0] = adz_zeros_like(dy[0]);
+    return adzi_status(dx[0]);
 }
 
 const adzi_op adzi_op_fill = { .name = "fill", .backward = backward };

@@ -1,0 +1,18 @@
+#include "autograd/ops/elementwise.h"
+
+KERNEL_TABLE_FLOAT(cos);
+
+/* dx = -dy sin x. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0);
+    dx[0] = adz_neg(adz_mul(dy[0], adz_sin(x)));
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_cos = { .name = "cos", .backward = backward };
+
+adz_tensor *adz_cos(adz_tensor *x)
+{
+    return adzi_unary(&adzi_op_cos, x, cos_kernels, ADZI_SAVES_X);
+}

@@ -1,0 +1,25 @@
+#include "autograd/ops/elementwise.h"
+
+KERNEL_TABLE_FLOAT(logsigmoid);
+KERNEL_TABLE_FLOAT(logsigmoid_backward);
+
+/* dx = dy sigmoid(-x). */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0);
+    dx[0] = adz_mul(dy[0], adz_sigmoid(adz_neg(x)));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_unary_fused(
+        node, dx, dy[0], adzi_saved_input(node, 0), logsigmoid_backward_kernels);
+}
+
+const adzi_op adzi_op_logsigmoid = { .name = "logsigmoid", .backward = backward, .fused = fused };
+
+adz_tensor *adz_logsigmoid(adz_tensor *x)
+{
+    return adzi_unary(&adzi_op_logsigmoid, x, logsigmoid_kernels, ADZI_SAVES_X);
+}

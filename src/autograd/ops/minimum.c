@@ -1,0 +1,21 @@
+#include "autograd/ops/maximum.h"
+
+KERNEL_TABLE_ALL(minimum);
+KERNEL_TABLE_FLOAT(minimum_backward);
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_extremum_backward(node, dx, dy, false);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_extremum_fused(node, dx, dy, minimum_backward_kernels);
+}
+
+const adzi_op adzi_op_minimum = { .name = "minimum", .backward = backward, .fused = fused };
+
+adz_tensor *adz_minimum(adz_tensor *a, adz_tensor *b)
+{
+    return adzi_extremum(&adzi_op_minimum, a, b, minimum_kernels);
+}

@@ -1,0 +1,66 @@
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/numbers.h"
+
+KERNEL_TABLE_ALL(pow);
+
+/* da = dy b a^(b - 1), and 0 where b is 0. */
+static adz_tensor *for_base(adzi_node *node, adz_tensor *dy)
+{
+    adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
+    adz_tensor *slope = adz_mul(b, adz_pow(a, adz_sub_number(b, 1)));
+    return adz_masked_fill(adz_mul(dy, slope), adz_eq_number(b, 0), 0);
+}
+
+/* db = dy y log a, and 0 where a is 0 and b is not negative: there y is constant in b. */
+static adz_tensor *for_exponent(adzi_node *node, adz_tensor *dy)
+{
+    adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
+    adz_tensor *slope = adz_mul(adzi_saved_result(node, 0), adz_log(a));
+    adz_tensor *flat = adz_logical_and(adz_eq_number(a, 0), adz_ge_number(b, 0));
+    return adz_mul(dy, adz_masked_fill(slope, flat, 0));
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    if (adzi_needs(node, 0)) {
+        dx[0] = for_base(node, dy[0]);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = for_exponent(node, dy[0]);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_pow = { .name = "pow", .backward = backward };
+
+adz_tensor *adz_pow(adz_tensor *a, adz_tensor *b)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!ADZI_ENTER(&call, pow, a, b) || !adzi_promote(&call, 0, 1) ||
+        !adzi_refuse_bool(&call, 0, "an integer dtype") ||
+        !adzi_broadcast("pow", &rank, sizes, call.in[0], call.in[1])) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_save_input(&call, 1);
+    if (adzi_wants(&call, 1)) {
+        adzi_save_result(&call, 0, y);
+    }
+    adzi_pointwise(KERNEL_FOR(pow, y->dtype), y, 2, call.in, NULL);
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_number_pow(double number, adz_tensor *x)
+{
+    return adz_pow(adzi_number("pow", x, number), x);
+}

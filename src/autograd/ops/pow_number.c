@@ -1,0 +1,75 @@
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/numbers.h"
+
+KERNEL_TABLE_ALL(pow_number);
+KERNEL_TABLE_FLOAT(cube);
+KERNEL_TABLE_FLOAT(square);
+KERNEL_TABLE_FLOAT(sqrt);
+KERNEL_TABLE_FLOAT(rsqrt);
+KERNEL_TABLE_FLOAT(reciprocal);
+
+typedef struct {
+    double exponent[ADZI_POINTWISE_PARAMS];
+} pow_attr;
+
+/* dx = dy e x^(e - 1), and 0 for e = 0, at x = 0 too. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    double e = adzi_attr(node, pow_attr)->exponent[0];
+    if (e == 0) {
+        dx[0] = adz_zeros_like(dy[0]);
+        return adzi_status(dx[0]);
+    }
+    if (e == 1) {
+        dx[0] = dy[0];
+        return ADZ_OK;
+    }
+    adz_tensor *x = adzi_saved_input(node, 0);
+    adz_tensor *power = e == 2 ? x : adz_pow_number(x, e - 1);
+    dx[0] = adz_mul(dy[0], adz_mul_number(power, e));
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_pow_number = { .name = "pow_number", .backward = backward };
+
+/* A cheaper way to the same power where there is one. */
+static adzi_kernel kernel_for(adz_dtype dtype, double e)
+{
+    if (!adzi_is_float(dtype)) {
+        return KERNEL_FOR(pow_number, dtype);
+    }
+    return e == 2      ? KERNEL_FOR(square, dtype)
+           : e == 3    ? KERNEL_FOR(cube, dtype)
+           : e == 0.5  ? KERNEL_FOR(sqrt, dtype)
+           : e == -0.5 ? KERNEL_FOR(rsqrt, dtype)
+           : e == -1   ? KERNEL_FOR(reciprocal, dtype)
+                       : KERNEL_FOR(pow_number, dtype);
+}
+
+adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
+{
+    adzi_call call;
+    pow_attr attr = { { exponent } };
+    if (!ADZI_ENTER(&call, pow_number, x) || !adzi_want_computable(&call, 0)) {
+        return NULL;
+    }
+    adz_tensor *number = adzi_number("pow_number", x, exponent);
+    if (number == NULL || !adzi_convert(&call, 0, (adz_dtype)number->dtype)) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)number->dtype;
+    if (!adzi_is_float(dtype) && exponent < 0) {
+        return adzi_fail("pow_number", ADZ_ERR_ARGUMENT,
+            "exponent is %s and x%s is %s: an integer has no negative power; convert x to a float",
+            adzi_text_number(exponent), adzi_text_shape(x), adz_dtype_name((adz_dtype)x->dtype));
+    }
+    adz_tensor *y = adzi_new_like(&call, call.in[0]);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    if (exponent != 0 && exponent != 1) {
+        adzi_save_input(&call, 0);
+    }
+    adzi_pointwise(kernel_for(dtype, exponent), y, 1, call.in, attr.exponent);
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,18 @@
+#include "autograd/ops/elementwise.h"
+
+KERNEL_TABLE_FLOAT(reciprocal);
+
+/* dx = -dy y^2. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    dx[0] = adz_neg(adz_mul(dy[0], adz_mul(y, y)));
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_reciprocal = { .name = "reciprocal", .backward = backward };
+
+adz_tensor *adz_reciprocal(adz_tensor *x)
+{
+    return adzi_unary(&adzi_op_reciprocal, x, reciprocal_kernels, ADZI_SAVES_Y);
+}

@@ -1,0 +1,34 @@
+#include "autograd/ops/elementwise.h"
+
+KERNEL_TABLE_ALL(square);
+KERNEL_TABLE_FLOAT(square_backward);
+
+/* dx = 2 dy x. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adz_mul(adz_mul_number(dy[0], 2), adzi_saved_input(node, 0));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_unary_fused(node, dx, dy[0], adzi_saved_input(node, 0), square_backward_kernels);
+}
+
+const adzi_op adzi_op_square = { .name = "square", .backward = backward, .fused = fused };
+
+adz_tensor *adz_square(adz_tensor *x)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, square, x) || !adzi_want_computable(&call, 0) ||
+        (x->dtype == ADZ_BOOL && !adzi_convert(&call, 0, ADZ_I64))) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new_like(&call, call.in[0]);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_pointwise(KERNEL_FOR(square, y->dtype), y, 1, call.in, NULL);
+    return adzi_leave(&call, y);
+}

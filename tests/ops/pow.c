@@ -1,0 +1,61 @@
+#include "ops/facts.h"
+
+/* p[0] = 1: the number p[1] to the power of in[0] */
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(
+        a->p[0] == 1 ? adz_number_pow(a->p[1], a->in[0]) : adz_pow(a->in[0], a->in[1]), out);
+}
+
+FACT(integers)
+{
+    adz_tensor *a = VALUES(ADZ_I64, 3, -2, 1, -1, -1, 0, 2);
+    adz_tensor *b = VALUES(ADZ_I64, 4, 3, -5, -5, -4, 0, -1);
+    ASSERT_VALUES(adz_pow(a, b), ADZ_I64, 81, -8, 1, -1, 1, 1, 0);
+    ASSERT_VALUES(adz_pow(VALUES(ADZ_I32, 2), VALUES(ADZ_U8, 40)), ADZ_I32, 0);
+    ASSERT_VALUES(adz_number_pow(2, VALUES(ADZ_U8, 3, 0)), ADZ_U8, 8, 1);
+    ASSERT_VALUES(adz_number_pow(0.5, VALUES(ADZ_I32, 2, 0)), ADZ_F32, 0.25, 1);
+}
+
+FACT(special_values)
+{
+    adz_tensor *a = VALUES(ADZ_F32, 0, 0, NAN, -8, -2, 1), *b = VALUES(ADZ_F32, 0, -1, 0, 0.5, 3, NAN);
+    ASSERT_VALUES(adz_pow(a, b), ADZ_F32, 1, INFINITY, 1, NAN, -8, 1);
+}
+
+/* Where the formulas would give 0 * inf. */
+FACT(gradients_at_zero)
+{
+    adz_tensor *a = LEAF(0, 0, 0, 2), *b = LEAF(0, 1, 2, 0);
+    ASSERT_VALUES(gradient_of(adz_pow(a, b), a), ADZ_F64, 0, 1, 0, 0);
+    ASSERT_VALUES(gradient_of(adz_pow(a, b), b), ADZ_F64, 0, 0, 0, log(2));
+    ASSERT_VALUES(gradient_of(adz_number_pow(0, b), b), ADZ_F64, 0, 0, 0, 0);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(integers),
+    cmocka_unit_test(special_values),
+    cmocka_unit_test(gradients_at_zero),
+};
+
+const op_case pow_case = {
+    .name = "pow",
+    .call = call,
+    .samples = {
+        { .in = { IN_OF(FILL_POSITIVE, 3, 4), IN(3, 4) } },
+        { .in = { IN_T_OF(FILL_POSITIVE, 3, 4), IN(4) } },
+        { .in = { IN_OF(FILL_POSITIVE, 2, 1, 3), IN(4, 1) } },
+        { .in = { IN_0_OF(FILL_POSITIVE), IN(2, 2) } },
+        { .in = { IN_OF(FILL_POSITIVE, 3, 0), IN(1, 1) } },
+        { .in = { IN_OF(FILL_POSITIVE, 1), IN(1) } },
+        { .in = { IN_OF(FILL_POSITIVE, 5), IN_CONST(5) } },
+        { .in = { IN(3, 5) }, .p = { 1, 1.7 } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN(3) }, .status = ADZ_ERR_SHAPE, .says = "[3, 4]" },
+        { .in = { IN_TYPED(ADZ_F16, 3), IN(3) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
+        { .in = { IN_MASK(3), IN_MASK(3) }, .status = ADZ_ERR_DTYPE, .says = "bool" },
+    },
+    .broadcasts = true,
+    FACTS(facts),
+};
