@@ -50,6 +50,40 @@ ADZ_API adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reductio
 ADZ_API adz_tensor *adz_l1_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction);
 
 /**
+ * Squared error near the target, absolute error beyond beta.
+ *
+ *     d = |x - target|;  l = d^2 / (2 beta) where d < beta, d - beta / 2 elsewhere
+ *
+ * @param x          any shape, f32 or f64
+ * @param target     broadcasts with x
+ * @param reduction  none, mean or sum; the mean of no elements is NaN
+ * @param beta       0 or more, PyTorch's default is 1; 0 is adz_l1_loss
+ * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x and target, to any order; saves both
+ * @see              torch.nn.functional.smooth_l1_loss
+ */
+ADZ_API adz_tensor *adz_smooth_l1_loss(
+    adz_tensor *x, adz_tensor *target, adz_reduction reduction, double beta);
+
+/**
+ * Squared error near the target, absolute error beyond delta.
+ *
+ *     d = |x - target|;  l = d^2 / 2 where d < delta, delta (d - delta / 2) elsewhere
+ *
+ * @param x          any shape, f32 or f64
+ * @param target     broadcasts with x
+ * @param reduction  none, mean or sum; the mean of no elements is NaN
+ * @param delta      above 0, PyTorch's default is 1
+ * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x and target, to any order; saves both
+ * @see              torch.nn.functional.huber_loss
+ */
+ADZ_API adz_tensor *adz_huber_loss(
+    adz_tensor *x, adz_tensor *target, adz_reduction reduction, double delta);
+
+/**
  * Negative log-likelihood of classes, from their log-probabilities.
  *
  *     l = -weight_y x_y, y the row's class; 0 where y is ignore_index
@@ -118,6 +152,63 @@ ADZ_API void adz_cross_entropy_options_init(adz_cross_entropy_options *options, 
  */
 ADZ_API adz_tensor *adz_cross_entropy(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     const adz_cross_entropy_options *options);
+
+/**
+ * Cross entropy of probabilities of yes and no.
+ *
+ *     l = -weight (target log x + (1 - target) log(1 - x)), each logarithm held above -100
+ *
+ * @param x          any shape, f32 or f64, elements in [0, 1]
+ * @param target     shaped like x
+ * @param weight     broadcasts to x, or ADZ_NONE
+ * @param reduction  none, mean or sum; the mean of no elements is NaN
+ * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_ARGUMENT (also for elements of x outside [0, 1]), ADZ_ERR_SHAPE,
+ *                   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad             x, target and weight, to any order; saves x and target. That of x divides by
+ *                   x (1 - x), held above 1e-12.
+ * @see              torch.nn.functional.binary_cross_entropy
+ */
+ADZ_API adz_tensor *adz_binary_cross_entropy(
+    adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction);
+
+/**
+ * Cross entropy of scores of yes and no, the sigmoid of the scores included.
+ *
+ *     l = weight (pos_weight target softplus(-x) + (1 - target) softplus(x))
+ *
+ * @param x           any shape, f32 or f64
+ * @param target      shaped like x
+ * @param weight      broadcasts to x, or ADZ_NONE
+ * @param reduction   none, mean or sum; the mean of no elements is NaN
+ * @param pos_weight  broadcasts to x, or ADZ_NONE
+ * @return            l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x, target and both weights, to any order; saves x and target
+ * @see               torch.nn.functional.binary_cross_entropy_with_logits
+ */
+ADZ_API adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
+    adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight);
+
+/**
+ * Kullback-Leibler divergence of a target from log-probabilities.
+ *
+ *     l = target (log target - x); under log_target: l = e^target (target - x)
+ *
+ * A target of 0 contributes 0.
+ *
+ * @param x           any shape, f32 or f64: log-probabilities
+ * @param target      broadcasts with x: probabilities, or their logarithms
+ * @param reduction   none, mean (over all elements), sum, or batchmean (the sum over x's first
+ *                    size, the divergence proper)
+ * @param log_target  whether target holds logarithms; PyTorch's default is false
+ * @return            l, or one number as a scalar, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x and target, to any order; saves both
+ * @see               torch.nn.functional.kl_div
+ */
+ADZ_API adz_tensor *adz_kl_div(
+    adz_tensor *x, adz_tensor *target, adz_reduction reduction, bool log_target);
 
 #ifdef __cplusplus
 }

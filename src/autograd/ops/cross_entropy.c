@@ -57,7 +57,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             q = adzi_class_shares(name, x, target, weight, attr);
         }
         adz_tensor *pull = adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
-        dx[0] = adz_mul(g, adz_add_scaled(pull, q, -1));
+        dx[0] = adz_mul(g, adz_sub(pull, q));
         if (dx[0] == NULL) {
             return adzi_status(NULL);
         }

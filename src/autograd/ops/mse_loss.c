@@ -6,7 +6,7 @@ ADZI_PAIR_TABLES(mse_loss);
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
-    adz_tensor *d = adz_add_scaled(x, t, -1);
+    adz_tensor *d = adz_sub(x, t);
     adz_tensor *g = adz_mul_number(adz_mul(d, adzi_pair_loss_upstream(node, dy[0])), 2);
     dx[0] = adzi_needs(node, 0) ? g : NULL;
     dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;

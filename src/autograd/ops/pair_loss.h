@@ -2,15 +2,14 @@
 #ifndef ADZI_AUTOGRAD_OPS_PAIR_LOSS_H
 #define ADZI_AUTOGRAD_OPS_PAIR_LOSS_H
 
-#include "autograd/op.h"
+#include "autograd/ops/elementwise.h"
 
 enum { ADZI_PAIR_PARAMS = 2 };
 
 /** What the shared part needs to know of one such loss; pair_loss.kernel.h makes the kernels. */
 typedef struct adzi_pair_loss {
     const adzi_op *op;
-    const adzi_kernel (*value)[2], (*sum)[2]; /* kernel tables: [cpu level][dtype] */
-    const adzi_kernel (*dx)[2], (*dt)[2];
+    adzi_float_kernels value, sum, dx, dt;
     bool same_shape;                      /* x and target do not broadcast */
     bool batchmean;                       /* takes this reduction too */
     bool (*check)(const adzi_call *call); /* refuses values of in[0]; or NULL */

@@ -12,10 +12,12 @@
 #include "autograd/ops/pair_loss.h"
 #include "tensor/pointwise.kernel.h"
 
-#define PAIR_LOSS(name, VALUE, DX, DT)                  \
-    POINTWISE2(name, T, T, T, VALUE)                    \
-    POINTWISE3(name##_dx, T, T, T, T, R(p[2]) * (DX)*c) \
-    POINTWISE3(name##_dt, T, T, T, T, R(p[2]) * (DT)*c) \
+#define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE)*c)
+
+#define PAIR_LOSS(name, VALUE, DX, DT)                     \
+    POINTWISE2(name, T, T, T, VALUE)                       \
+    POINTWISE3(name##_dx, T, T, T, T, PAIR_LOSS_TIMES(DX)) \
+    POINTWISE3(name##_dt, T, T, T, T, PAIR_LOSS_TIMES(DT)) \
     PAIR_LOSS_SUM(name##_sum, VALUE)
 
 enum { PAIR_LOSS_CHUNK = 256 };

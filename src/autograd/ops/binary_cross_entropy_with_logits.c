@@ -1,0 +1,69 @@
+#include "autograd/ops/pair_loss.h"
+
+ADZI_PAIR_TABLES(binary_cross_entropy_with_logits);
+
+static const char name[] = "binary_cross_entropy_with_logits";
+
+/* dx = dy (sigmoid(x) - t),  dt = -dy x. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *g = adzi_pair_loss_upstream(node, dy[0]);
+    if (adzi_needs(node, 0)) {
+        dx[0] = adz_mul(g, adz_sub(adz_sigmoid(x), t));
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = adz_mul_number(adz_mul(g, x), -1);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+extern const adzi_op adzi_op_binary_cross_entropy_with_logits;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_binary_cross_entropy_with_logits,
+    ADZI_PAIR_KERNELS(binary_cross_entropy_with_logits),
+    .same_shape = true };
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_binary_cross_entropy_with_logits = {
+    .name = name, .backward = backward, .fused = fused
+};
+
+/* What pos_weight adds: (pos_weight - 1) t softplus(-x), the last factor being the loss for t = 1.
+ */
+static adz_tensor *positive_part(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
+{
+    adz_tensor *ones = target != NULL ? adzi_scratch_like(name, target) : NULL;
+    if (ones == NULL) {
+        return NULL;
+    }
+    adzi_fill(ones, 1);
+    adz_tensor *positive = adzi_pair_loss_call(&loss, x, ones, ADZ_REDUCE_NONE, NULL);
+    return adz_mul(adz_mul(target, adz_add_number(pos_weight, -1)), positive);
+}
+
+adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
+    adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight)
+{
+    if (weight == ADZ_NONE && pos_weight == ADZ_NONE) {
+        return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+    }
+    adz_tensor *losses = adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL);
+    if (pos_weight != ADZ_NONE && losses != NULL) {
+        adz_tensor *all = adz_add(losses, positive_part(x, target, pos_weight));
+        if (all != NULL && !adzi_same_sizes(all, losses)) {
+            return adzi_fail(name, ADZ_ERR_SHAPE, "pos_weight%s does not broadcast to target%s",
+                adzi_text_shape(pos_weight), adzi_text_shape(target));
+        }
+        losses = all;
+    }
+    return adzi_weigh_losses(name, losses, weight, reduction);
+}

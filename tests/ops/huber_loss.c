@@ -1,0 +1,51 @@
+#include "ops/facts.h"
+
+/* p[0] = reduction, p[1] = delta */
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_huber_loss(a->in[0], a->in[1], (adz_reduction)a->p[0], a->p[1]), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    a->p[0] = config_reduction(config);
+    a->p[1] = config_number(config, "delta", 1);
+    return true;
+}
+
+FACT(kinks_and_extremes)
+{
+    adz_tensor *x = LEAF(-3, -2, 0, 1, INFINITY, NAN);
+    adz_tensor *l = adz_huber_loss(x, VALUES(ADZ_F64, 0), ADZ_REDUCE_NONE, 2);
+    ASSERT_VALUES(l, ADZ_F64, 4, 2, 0, 0.5, INFINITY, NAN);
+    ASSERT_VALUES(gradient_of(l, x), ADZ_F64, -2, -2, 0, 1, 2, NAN);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(kinks_and_extremes),
+};
+
+const op_case huber_loss_case = {
+    .name = "huber_loss",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 4), IN(3, 4) }, .p = { ADZ_REDUCE_MEAN, 0.7 } },
+        { .in = { IN_T(3, 4), IN(3, 4) }, .p = { ADZ_REDUCE_SUM, 1 } },
+        { .in = { IN(3, 4), IN_T(3, 4) }, .p = { ADZ_REDUCE_NONE, 0.3 } },
+        { .in = { IN(3, 1), IN(4) }, .p = { ADZ_REDUCE_MEAN, 2 } },
+        { .in = { IN(1), IN(1) }, .p = { ADZ_REDUCE_MEAN, 5 } },
+        { .in = { IN(0, 3), IN(0, 3) }, .p = { ADZ_REDUCE_SUM, 1 } },
+        { .in = { IN(5, 7), IN_CONST(5, 7) }, .p = { ADZ_REDUCE_MEAN, 1.2 } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN(3) }, .p = { ADZ_REDUCE_MEAN, 1 }, .status = ADZ_ERR_SHAPE, .says = "[3, 4]" },
+        { .in = { IN(3), IN(3) }, .p = { 7, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "reduction" },
+        { .in = { IN(3), IN(3) }, .p = { ADZ_REDUCE_MEAN, -1 }, .status = ADZ_ERR_ARGUMENT, .says = "delta" },
+        { .in = { IN_TYPED(ADZ_I64, 3), IN(3) }, .p = { ADZ_REDUCE_MEAN, 1 }, .status = ADZ_ERR_DTYPE },
+    },
+    .broadcasts = true,
+    .vectors = { "huber_loss" },
+    .inputs = { "x", "target" },
+    .config = config,
+    FACTS(facts),
+};
