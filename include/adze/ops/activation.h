@@ -35,6 +35,69 @@ ADZ_API adz_tensor *adz_relu(adz_tensor *x);
  */
 ADZ_API adz_tensor *adz_relu_(adz_tensor *x);
 
+/** How adz_gelu is computed. */
+typedef enum adz_gelu_approximate {
+    ADZ_GELU_NONE = 0, /**< x Phi(x), with erf */
+    ADZ_GELU_TANH = 1  /**< with tanh, as in GPT-2 */
+} adz_gelu_approximate;
+
+/**
+ * Gaussian error linear unit.
+ *
+ *     ADZ_GELU_NONE: y = x / 2 (1 + erf(x / sqrt(2)))
+ *     ADZ_GELU_TANH: y = x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+ *
+ * @param x            any shape, f32 or f64
+ * @param approximate  ADZ_GELU_NONE (PyTorch's default) or ADZ_GELU_TANH
+ * @return             y, shaped like x, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves x
+ * @see                torch.nn.functional.gelu
+ */
+ADZ_API adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate);
+
+/**
+ * Sigmoid linear unit, also called swish.
+ *
+ *     y = x / (1 + exp(-x))
+ *
+ * @param x  any shape, f32 or f64
+ * @return   y, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.silu
+ */
+ADZ_API adz_tensor *adz_silu(adz_tensor *x);
+
+/**
+ * Exponential linear unit.
+ *
+ *     y = x where x > 0, else alpha (exp(x) - 1)
+ *
+ * @param x      any shape, f32 or f64
+ * @param alpha  any number (PyTorch's default is 1)
+ * @return       y, shaped like x, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves x
+ * @see          torch.nn.functional.elu
+ */
+ADZ_API adz_tensor *adz_elu(adz_tensor *x, double alpha);
+
+/**
+ * A smooth rectifier.
+ *
+ *     y = log(1 + exp(beta x)) / beta, and x itself where beta x > threshold
+ *
+ * @param x          any shape, f32 or f64
+ * @param beta       finite and not 0 (PyTorch's default is 1)
+ * @param threshold  any number (PyTorch's default is 20)
+ * @return           y, shaped like x, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x, to any order; saves x
+ * @see              torch.nn.functional.softplus
+ */
+ADZ_API adz_tensor *adz_softplus(adz_tensor *x, double beta, double threshold);
+
 /**
  * Leaky rectified linear unit.
  *

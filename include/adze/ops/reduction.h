@@ -60,6 +60,59 @@ ADZ_API adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim);
 ADZ_API adz_tensor *adz_var(adz_tensor *x, adz_dims dims, double correction, bool keepdim);
 
 /**
+ * Standard deviation over dimensions.
+ *
+ *     y = sqrt(sum((x - mean)^2) / (n - correction)); the gradient where y is 0 is 0
+ *
+ * @param x           any shape, f32 or f64
+ * @param dims        dimensions to take the deviation over, or ADZ_ALL_DIMS
+ * @param correction  as in adz_var
+ * @param keepdim     ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return            y, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x, to any order; saves x and the result
+ * @see               torch.std
+ */
+ADZ_API adz_tensor *adz_std(adz_tensor *x, adz_dims dims, double correction, bool keepdim);
+
+/**
+ * Vector norm over dimensions.
+ *
+ *     y = (sum |x|^p)^(1/p); p = INFINITY: max |x|, -INFINITY: min |x|, 0: the count of x != 0
+ *
+ * The gradient is 0 where y is 0; for infinite p, ties share it evenly.
+ *
+ * @param x        any shape, f32 or f64
+ * @param p        any number but NaN
+ * @param dims     dimensions to reduce, or ADZ_ALL_DIMS; none of size 0 when p is negative or
+ *                 infinite
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
+ *                 ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves x and the result
+ * @see            torch.linalg.vector_norm
+ */
+ADZ_API adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim);
+
+/**
+ * The logarithm of the summed exponentials over dimensions, without overflow or underflow.
+ *
+ *     y = log(sum exp(x))
+ *
+ * -inf where all elements are (its gradient is NaN, as in PyTorch), and for no elements.
+ *
+ * @param x        any shape, f32 or f64
+ * @param dims     dimensions to reduce, or ADZ_ALL_DIMS
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves x and the result
+ * @see            torch.logsumexp
+ */
+ADZ_API adz_tensor *adz_logsumexp(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
  * The largest of all elements.
  *
  * NaN counts as the largest. Ties share the gradient evenly.
