@@ -80,10 +80,23 @@ ln -s "$top" "$work/subproject/subprojects/adze"
 (
     unset PKG_CONFIG_PATH LD_LIBRARY_PATH
     cd "$work/subproject"
-    meson setup build --force-fallback-for=adze -Dadze:default_library=static >"$work/subproject.log" 2>&1 &&
+    meson setup build --buildtype=debug --force-fallback-for=adze \
+        -Dadze:default_library=static >"$work/subproject.log" 2>&1 &&
         ninja -C build >"$work/subproject.log" 2>&1 || {
         cat "$work/subproject.log"
         exit 1
     }
     ./build/consumer
 )
+
+say 'the toy regression from C++17 and from Python'
+# shellcheck disable=SC2046
+${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
+    "$top/tests/package/toy.cpp" -o "$work/toy" $(flags --libs)
+from_cpp=$("$work/toy")
+from_python=$(python3 "$top/tests/package/toy.py" "$(find "$libdir" -name 'libadze.so.?')")
+say "  loss $from_cpp"
+[ "$from_cpp" = "$from_python" ] || {
+    echo "Python got $from_python"
+    exit 1
+}
