@@ -150,6 +150,38 @@ static void the_graph_is_written(void **state)
     adz_scope_close(scope);
 }
 
+static void what_is_alive_is_listed(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    assert_false(adz_set_debug(true));
+    adz_scope *inner = adz_scope_open();
+    adz_tensor *gone = adz_ones(ADZ_SHAPE(5), ADZ_F32);
+    adz_scope_close(inner);
+    for (int i = 0; i < 100; ++i) {
+        assert_non_null(adz_ones(ADZ_SHAPE(5), ADZ_F32)); /* none of them takes its place */
+    }
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_null(adz_relu(gone));
+    assert_int_equal(adz_error_code(), ADZ_ERR_OWNERSHIP);
+    adz_error_clear();
+#endif
+    (void)gone;
+    char where[64];
+    adz_tensor *kept = adz_keep(adz_mul_number(adz_ones(ADZ_SHAPE(7, 3), ADZ_F64), 2));
+    snprintf(where, sizeof where, "[7, 3], 2 references (1 kept) at");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(adz_report_alive(stream), ADZ_OK);
+    fclose(stream);
+    assert_non_null(strstr(text, where));
+    free(text);
+    adz_release(&kept);
+    assert_true(adz_set_debug(false));
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +190,7 @@ int main(void)
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(messages_name_the_line),
         cmocka_unit_test(the_graph_is_written),
+        cmocka_unit_test(what_is_alive_is_listed),
     };
     return cmocka_run_group_tests_name("custom", tests, NULL, NULL);
 }

@@ -145,6 +145,25 @@ ADZ_API adz_tensor *adz_none(void);
 /** adz_none(), as a constant reads. */
 #define ADZ_NONE (adz_none())
 
+/**
+ * Turns the search for leaks and stale pointers on or off, for all threads. While it is on, tensors
+ * made are listed (see adz_report_alive), and the headers of those that end are not used again, so
+ * that every later use of a stale pointer is an error. Slow, and it holds on to memory.
+ *
+ * @param on  false by default
+ * @return    what it was before
+ */
+ADZ_API bool adz_set_debug(bool on);
+
+/**
+ * Writes a line for each tensor that was made since adz_set_debug(true) and is alive: dtype, shape,
+ * references, the operator that made it and, under ADZ_SITES, the line of the call.
+ *
+ * @param stream  where to
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_IO
+ */
+ADZ_API adz_status adz_report_alive(FILE *stream);
+
 /* ---- what a tensor is --------------------------------------------------------------------- */
 
 /**

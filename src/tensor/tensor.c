@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/debug.h"
 #include "tensor/shape.h"
 
 /* PyTorch's rank-0 tensors and ADZ_NONE look alike to code that only copies headers, so none has a
@@ -77,6 +78,9 @@ static adz_tensor *header_new(adzi_thread *thread, adz_dtype dtype, int rank)
     t->file = NULL;
     t->line = 0;
     adzi_count_tensor(&thread->cache, 1);
+    if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0)) {
+        adzi_debug_made(t);
+    }
     return t;
 }
 
@@ -158,6 +162,10 @@ void adzi_tensor_destroy(adz_tensor *t)
     }
     adzi_storage_release(t->storage);
     adzi_count_tensor(&thread->cache, -1);
+    if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0) &&
+        adzi_debug_ended(t)) {
+        return;
+    }
     adzi_free(t, sizeof *t);
 }
 

@@ -1,0 +1,94 @@
+#include "tensor/debug.h"
+
+#include <pthread.h>
+#include <string.h>
+
+atomic_bool adzi_debug_on;
+
+static struct {
+    pthread_mutex_t lock;
+    adz_tensor **alive, **dead;
+    size_t n_alive, alive_capacity, n_dead, dead_capacity;
+} list = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void adzi_debug_made(adz_tensor *t)
+{
+    pthread_mutex_lock(&list.lock);
+    if (adzi_grow(&list.alive, &list.alive_capacity, list.n_alive + 1, sizeof *list.alive)) {
+        list.alive[list.n_alive++] = t;
+    }
+    pthread_mutex_unlock(&list.lock);
+}
+
+bool adzi_debug_ended(adz_tensor *t)
+{
+    bool kept = false;
+    pthread_mutex_lock(&list.lock);
+    for (size_t i = list.n_alive; i-- > 0;) { /* the young die first */
+        if (list.alive[i] == t) {
+            memmove(
+                &list.alive[i], &list.alive[i + 1], (list.n_alive - i - 1) * sizeof *list.alive);
+            --list.n_alive;
+            break;
+        }
+    }
+    if (atomic_load(&adzi_debug_on) &&
+        adzi_grow(&list.dead, &list.dead_capacity, list.n_dead + 1, sizeof *list.dead)) {
+        list.dead[list.n_dead++] = t;
+        kept = true;
+    }
+    pthread_mutex_unlock(&list.lock);
+    return kept;
+}
+
+/* Ends the quarantine: the blocks go back, and the lists with them. */
+static void clear(void)
+{
+    for (size_t i = 0; i < list.n_dead; ++i) {
+        adzi_free(list.dead[i], sizeof **list.dead);
+    }
+    adzi_free(list.dead, list.dead_capacity * sizeof *list.dead);
+    adzi_free(list.alive, list.alive_capacity * sizeof *list.alive);
+    list.dead = list.alive = NULL;
+    list.n_dead = list.dead_capacity = list.n_alive = list.alive_capacity = 0;
+}
+
+bool adz_set_debug(bool on)
+{
+    bool before = atomic_exchange(&adzi_debug_on, on);
+    if (before && !on) {
+        pthread_mutex_lock(&list.lock);
+        clear();
+        pthread_mutex_unlock(&list.lock);
+    }
+    return before;
+}
+
+static bool report(const adz_tensor *t, FILE *stream)
+{
+    char line[512];
+    int n = snprintf(line, sizeof line, "%s %s, %d references (%d kept)",
+        adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), atomic_load(&t->refs),
+        atomic_load(&t->keeps));
+    if (t->node != NULL) {
+        n += snprintf(line + n, sizeof line - (size_t)n, ", made by %s", adzi_node_name(t->node));
+    }
+    if (t->file != NULL) {
+        n += snprintf(line + n, sizeof line - (size_t)n, " at %s:%d", t->file, t->line);
+    }
+    return fputs(line, stream) >= 0 && fputs("\n", stream) >= 0;
+}
+
+adz_status adz_report_alive(FILE *stream)
+{
+    if (stream == NULL) {
+        return adzi_error_null("report_alive", "stream");
+    }
+    bool ok = true;
+    pthread_mutex_lock(&list.lock);
+    for (size_t i = 0; i < list.n_alive && ok; ++i) {
+        ok = report(list.alive[i], stream);
+    }
+    pthread_mutex_unlock(&list.lock);
+    return ok ? ADZ_OK : adzi_error("report_alive", ADZ_ERR_IO, "the stream took no more");
+}
