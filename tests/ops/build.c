@@ -211,6 +211,9 @@ bool run_built(const op_case *c, built *b, bool expression, outcome *o)
     for (int i = 0, j = 0; i < b->args.n; ++i) {
         if (!b->specs[i].none && adz_tensor_requires_grad(b->leaves[i])) {
             o->gradients[i] = found[j] == ADZ_NONE ? adz_zeros_like(b->leaves[i]) : found[j];
+            if (o->gradients[i] == NULL) {
+                return false;
+            }
             ++j;
         }
     }
