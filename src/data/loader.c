@@ -1,4 +1,4 @@
-#include "adze/data/loader.h"
+#include "data/loader.h"
 
 #include <string.h>
 
@@ -87,19 +87,16 @@ int64_t adz_loader_batches(adz_loader *loader)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-/* Fills the order from a generator, which moves on unless memory was refused. */
-static bool draw_order(adz_loader *loader, adz_generator *generator)
+/* Fills `to` with an order from a generator, which moves on unless memory was refused. */
+static bool draw_order(adz_loader *loader, adz_generator *generator, int64_t *to)
 {
     adz_scope *scope = adz_scope_open();
     if (scope == NULL) {
         return false;
     }
-    adz_generator_state before = generator->state;
     adz_tensor *order = adz_generator_randperm(generator, loader->dataset->size);
     if (order != NULL) {
-        memcpy(loader->order, order->data, order_bytes(loader));
-        loader->drew = before;
-        loader->drawn = true;
+        memcpy(to, order->data, order_bytes(loader));
     }
     adz_scope_close(scope);
     return order != NULL;
@@ -145,9 +142,12 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
     bool draws = loader->options.shuffle && !loader->drawn;
     if (draws) {
         generator = adzi_generator_or_default(loader->options.generator);
-        if (generator == NULL || !draw_order(loader, generator)) {
+        adz_generator_state before = adz_generator_get_state(generator);
+        if (generator == NULL || !draw_order(loader, generator, loader->order)) {
             return false;
         }
+        loader->drew = before;
+        loader->drawn = true;
     }
     if (!gather(loader, batch)) {
         if (draws) { /* as if it had not been asked */
@@ -180,29 +180,72 @@ adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *posi
     return ADZ_OK;
 }
 
-adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position)
+adz_status adzi_loader_prepare(
+    const char *op, adz_loader *loader, const adz_loader_position *position, adzi_loader_move *move)
 {
-    const char *op = "adz_loader_set_position";
-    if (loader == NULL || position == NULL) {
-        return adzi_error_null(op, loader == NULL ? "loader" : "position");
-    }
+    *move = (adzi_loader_move){ .loader = loader, .to = *position };
     if (position->batch < 0 || position->batch > batches(loader)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "batch %lld of an epoch that has %lld; was it another dataset or batch size?",
             (long long)position->batch, (long long)batches(loader));
     }
-    bool drawn = false;
-    if (loader->options.shuffle) {
-        adz_generator *generator = adzi_generator_or_default(loader->options.generator);
+    if (!loader->options.shuffle) {
+        return ADZ_OK;
+    }
+    move->generator = adzi_generator_or_default(loader->options.generator);
+    if (move->generator == NULL) {
+        return adz_error_code();
+    }
+    if (position->batch > 0) {
         adz_generator again = { position->order };
-        drawn = position->batch > 0;
-        if (generator == NULL || (drawn && !draw_order(loader, &again))) {
+        move->order = adzi_alloc(order_bytes(loader));
+        if (move->order == NULL) {
+            adzi_fail_memory(op, order_bytes(loader));
+            return ADZ_ERR_MEMORY;
+        }
+        if (!draw_order(loader, &again, move->order)) {
+            adzi_loader_discard(move);
             return adz_error_code();
         }
-        generator->state = position->generator;
     }
-    loader->drawn = drawn;
-    loader->epoch = position->epoch;
-    loader->batch = position->batch;
     return ADZ_OK;
+}
+
+void adzi_loader_discard(adzi_loader_move *move)
+{
+    if (move->loader != NULL) {
+        adzi_free(move->order, order_bytes(move->loader));
+        move->order = NULL;
+    }
+}
+
+void adzi_loader_commit(adzi_loader_move *move)
+{
+    adz_loader *loader = move->loader;
+    loader->epoch = move->to.epoch;
+    loader->batch = move->to.batch;
+    loader->drawn = move->order != NULL;
+    loader->drew = move->to.order;
+    if (move->order != NULL) {
+        adzi_free(loader->order, order_bytes(loader));
+        loader->order = move->order;
+        move->order = NULL;
+    }
+    if (move->generator != NULL) {
+        move->generator->state = move->to.generator;
+    }
+}
+
+adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position)
+{
+    const char *op = "adz_loader_set_position";
+    adzi_loader_move move;
+    if (loader == NULL || position == NULL) {
+        return adzi_error_null(op, loader == NULL ? "loader" : "position");
+    }
+    adz_status status = adzi_loader_prepare(op, loader, position, &move);
+    if (status == ADZ_OK) {
+        adzi_loader_commit(&move);
+    }
+    return status;
 }

@@ -1,0 +1,97 @@
+/**
+ * @file io/module.h
+ * Parameters and buffers of modules in safetensors files, under PyTorch's names.
+ */
+#ifndef ADZE_IO_MODULE_H
+#define ADZE_IO_MODULE_H
+
+#include "adze/io/safetensors.h"
+#include "adze/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a module's state is written. Start from ADZ_MODULE_SAVE_OPTIONS. */
+typedef struct adz_module_save_options {
+    size_t size; /**< sizeof(adz_module_save_options) */
+    bool dedup;  /**< writes a tied parameter once, under its first name, and its other names into
+                    the metadata; false writes it under every name, as PyTorch lists them */
+} adz_module_save_options;
+
+/** The defaults. */
+#define ADZ_MODULE_SAVE_OPTIONS                \
+    {                                          \
+        sizeof(adz_module_save_options), false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_module_save_options) as the caller knows it
+ */
+ADZ_API void adz_module_save_options_init(adz_module_save_options *options, size_t size);
+
+/**
+ * Writes all parameters and persistent buffers to a file, atomically: see adz_safetensors_save.
+ *
+ * @param module  any module
+ * @param path    replaced if it exists
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file
+ * is as it was
+ * @see           torch.save of a state_dict, safetensors.torch.save_model
+ */
+ADZ_API adz_status adz_module_save(adz_module *module, const char *path);
+
+/**
+ * adz_module_save with options.
+ *
+ * @param module   any module
+ * @param path     replaced if it exists
+ * @param options  NULL for the defaults
+ * @return         as adz_module_save
+ */
+ADZ_API adz_status adz_module_save_with(
+    adz_module *module, const char *path, const adz_module_save_options *options);
+
+/**
+ * Copies values from a file into parameters and buffers, converting dtypes.
+ *
+ * @param module  any module; all of it changes or nothing does
+ * @param path    a safetensors file
+ * @param strict  whether names that only one side has are an error
+ * @return        ADZ_OK; ADZ_ERR_NULL; the errors of adz_safetensors_load and of
+ *                adz_module_load_state_dict, whose one message lists every name that does not fit;
+ *                or the code of an error that is pending
+ * @see           torch.nn.Module.load_state_dict, safetensors.torch.load_model
+ */
+ADZ_API adz_status adz_module_load(adz_module *module, const char *path, bool strict);
+
+/**
+ * A module's state as a collection, to which more tensors and metadata can be added before it is
+ * saved.
+ *
+ * @param module   any module; its tensors are shared
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_safetensors_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ */
+ADZ_API adz_safetensors *adz_module_to_safetensors(
+    adz_module *module, const adz_module_save_options *options);
+
+/**
+ * Copies values from a collection into parameters and buffers.
+ *
+ * @param module  any module; all of it changes or nothing does
+ * @param file    from adz_safetensors_load
+ * @param strict  whether names that only one side has are an error
+ * @return        as adz_module_load
+ */
+ADZ_API adz_status adz_module_from_safetensors(
+    adz_module *module, adz_safetensors *file, bool strict);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

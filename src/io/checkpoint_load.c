@@ -1,0 +1,265 @@
+/* Loading in two parts: first everything that can fail, into a `plan`, then what cannot. The
+ * optimizer, whose restoring is all or nothing by itself, stands between the two. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/loader.h"
+#include "data/source.h"
+#include "io/checkpoint.h"
+#include "io/module.h"
+#include "io/safetensors.h"
+#include "optim/optimizer.h"
+#include "tensor/copy.h"
+#include "tensor/options.h"
+#include "tensor/shape.h"
+
+static const char op[] = "adz_checkpoint_load";
+
+typedef struct plan {
+    adz_checkpoint parts;
+    adz_safetensors *file;
+    adz_state *given, *targets; /* the model's tensors in the file, and its own */
+    adz_state *optimizer;       /* "state. ..." */
+    json_t *groups;             /* {"name": ..., "param_groups": ...} */
+    adzi_loader_move move;
+} plan;
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static adz_status read_number(plan *p, const char *key, int64_t *value)
+{
+    const char *text = adz_safetensors_metadata(p->file, key);
+    char *end = NULL;
+    errno = 0;
+    *value = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
+    return end != NULL && *end == '\0' && errno == 0
+               ? ADZ_OK
+               : adzi_error(op, ADZ_ERR_FORMAT, "its %s is no number", key);
+}
+
+/* A tensor of n numbers of 8 bytes; NULL with the error recorded. */
+static const adz_tensor *find_numbers(plan *p, const char *name, adz_dtype dtype, size_t n)
+{
+    size_t position = adzi_safetensors_find(p->file, name);
+    if (position == p->file->n_tensors) {
+        return adzi_fail(op, ADZ_ERR_STATE, "the file has no %s; it was saved without one", name);
+    }
+    const adz_tensor *t = p->file->tensors[position].tensor;
+    if (t->dtype != dtype || t->rank != 1 || t->sizes[0] != (int64_t)n) {
+        return adzi_fail(op, ADZ_ERR_STATE, "%s is %s%s in the file, and should be %s[%zu]", name,
+            adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), adz_dtype_name(dtype), n);
+    }
+    return t;
+}
+
+static adz_status read_epoch(plan *p)
+{
+    const char *version = adz_safetensors_metadata(p->file, ADZI_CHECKPOINT_MARK);
+    if (version == NULL || strcmp(version, ADZI_CHECKPOINT_VERSION) != 0) {
+        return adzi_error(op, ADZ_ERR_FORMAT,
+            version == NULL ? "it is no checkpoint; weights alone are read by adz_module_load"
+                            : "it is a checkpoint of a later version");
+    }
+    adz_status status = read_number(p, "epoch", &p->parts.epoch);
+    return status == ADZ_OK ? read_number(p, "step", &p->parts.step) : status;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+static adz_status plan_model(plan *p)
+{
+    if (p->parts.model == NULL) {
+        return ADZ_OK;
+    }
+    p->given = adzi_module_pick(p->parts.model, ADZI_CHECKPOINT_MODEL, p->file);
+    p->targets = p->given != NULL ? adz_module_state_dict(p->parts.model) : NULL;
+    if (p->targets == NULL) {
+        return adz_error_code();
+    }
+    bool fits = adz_state_count(p->given) == adz_state_count(p->targets);
+    for (size_t i = 0; i < adz_state_count(p->targets) && fits; ++i) {
+        const adz_tensor *given = adz_state_find(p->given, adz_state_name(p->targets, i));
+        fits = given != NULL && adzi_same_sizes(given, adz_state_tensor(p->targets, i));
+    }
+    /* The one that says what does not fit, and then changes nothing. */
+    return fits ? ADZ_OK : adz_module_load_state_dict(p->parts.model, p->given, true);
+}
+
+static adz_status plan_optimizer(plan *p)
+{
+    adzi_shown shown;
+    if (p->parts.optimizer == NULL) {
+        return ADZ_OK;
+    }
+    const char *text = adz_safetensors_metadata(p->file, ADZI_CHECKPOINT_OPTIMIZER);
+    if (text == NULL) {
+        return adzi_error(op, ADZ_ERR_STATE, "the file has no optimizer; it was saved without one");
+    }
+    json_error_t error;
+    p->groups = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    const char *name = json_string_value(json_object_get(p->groups, "name"));
+    if (p->groups == NULL || name == NULL) {
+        return adzi_error(
+            op, ADZ_ERR_FORMAT, "its optimizer is not what adz_checkpoint_save wrote");
+    }
+    if (strcmp(name, adz_optimizer_name(p->parts.optimizer)) != 0) {
+        return adzi_error(op, ADZ_ERR_STATE, "the file's optimizer is a %s, this one a %s",
+            adzi_show(&shown, name), adz_optimizer_name(p->parts.optimizer));
+    }
+    p->optimizer = adz_state_new();
+    adz_status status = p->optimizer != NULL ? ADZ_OK : adz_error_code();
+    for (size_t i = 0; i < p->file->n_tensors && status == ADZ_OK; ++i) {
+        const adzi_named *entry = &p->file->tensors[i];
+        if (strncmp(entry->name, ADZI_CHECKPOINT_STATE, strlen(ADZI_CHECKPOINT_STATE)) == 0) {
+            status = adz_state_add(p->optimizer, entry->name, entry->tensor);
+        }
+    }
+    return status;
+}
+
+static adz_status plan_scheduler(plan *p, size_t index)
+{
+    char name[ADZI_CHECKPOINT_NAME];
+    adzi_shown shown;
+    adz_scheduler *scheduler = p->parts.schedulers[index];
+    snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, index);
+    const char *kind = adz_safetensors_metadata(p->file, name);
+    if (kind != NULL && strcmp(kind, adz_scheduler_name(scheduler)) != 0) {
+        return adzi_error(op, ADZ_ERR_STATE, "%s is a %s in the file, here a %s", name,
+            adzi_show(&shown, kind), adz_scheduler_name(scheduler));
+    }
+    const adz_tensor *t =
+        find_numbers(p, name, ADZ_F64, adz_scheduler_get_state(scheduler, NULL, 0));
+    if (t == NULL) {
+        return adz_error_code();
+    }
+    double steps;
+    memcpy(&steps, t->data, sizeof steps);
+    return steps >= 0 && steps < 0x1p53
+               ? ADZ_OK
+               : adzi_error(op, ADZ_ERR_FORMAT, "%s has no number of steps", name);
+}
+
+static adz_status plan_generator(plan *p, size_t index)
+{
+    char name[ADZI_CHECKPOINT_NAME];
+    snprintf(name, sizeof name, ADZI_CHECKPOINT_GENERATOR, index);
+    bool there = p->parts.generators[index] != NULL || adz_default_generator() != NULL;
+    return there && find_numbers(p, name, ADZ_I64, 2) != NULL ? ADZ_OK : adz_error_code();
+}
+
+static adz_status plan_loader(plan *p)
+{
+    if (p->parts.loader == NULL) {
+        return ADZ_OK;
+    }
+    const adz_tensor *t = find_numbers(p, ADZI_CHECKPOINT_LOADER, ADZ_I64, ADZI_LOADER_NUMBERS);
+    if (t == NULL) {
+        return adz_error_code();
+    }
+    uint64_t n[ADZI_LOADER_NUMBERS];
+    memcpy(n, t->data, sizeof n);
+    adz_loader_position position = { n[0], (int64_t)n[1], { n[2], n[3] }, { n[4], n[5] } };
+    return adzi_loader_prepare(op, p->parts.loader, &position, &p->move);
+}
+
+static adz_status make_plan(plan *p)
+{
+    adz_status status = read_epoch(p);
+    status = status == ADZ_OK ? plan_model(p) : status;
+    status = status == ADZ_OK ? plan_optimizer(p) : status;
+    for (size_t i = 0; i < p->parts.n_schedulers && status == ADZ_OK; ++i) {
+        status = plan_scheduler(p, i);
+    }
+    for (size_t i = 0; i < p->parts.n_generators && status == ADZ_OK; ++i) {
+        status = plan_generator(p, i);
+    }
+    return status == ADZ_OK ? plan_loader(p) : status;
+}
+
+/* ---- changing ------------------------------------------------------------------------------- */
+
+static void commit_model(const plan *p)
+{
+    for (size_t i = 0; p->targets != NULL && i < adz_state_count(p->targets); ++i) {
+        adz_tensor *to = adz_state_tensor(p->targets, i);
+        adzi_copy(to, adz_state_find(p->given, adz_state_name(p->targets, i)));
+        ++to->storage->version;
+        to->storage->writer = op;
+    }
+}
+
+/* Nothing here can fail any more. */
+static void commit(plan *p)
+{
+    char name[ADZI_CHECKPOINT_NAME];
+    commit_model(p);
+    for (size_t i = 0; i < p->parts.n_schedulers; ++i) {
+        snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, i);
+        const adz_tensor *t = p->file->tensors[adzi_safetensors_find(p->file, name)].tensor;
+        adz_scheduler_set_state(
+            p->parts.schedulers[i], (const double *)(const void *)t->data, (size_t)t->numel);
+    }
+    if (p->parts.loader != NULL) {
+        adzi_loader_commit(&p->move);
+    }
+    for (size_t i = 0; i < p->parts.n_generators; ++i) {
+        snprintf(name, sizeof name, ADZI_CHECKPOINT_GENERATOR, i);
+        const adz_tensor *t = p->file->tensors[adzi_safetensors_find(p->file, name)].tensor;
+        uint64_t numbers[2];
+        memcpy(numbers, t->data, sizeof numbers);
+        adz_generator_set_state(
+            p->parts.generators[i], (adz_generator_state){ numbers[0], numbers[1] });
+    }
+}
+
+static adz_status restore(plan *p, const char *path)
+{
+    /* Errors begin with the file's name. */
+    adzi_shown shown;
+    adzi_thread *thread = adzi_self();
+    adzi_path here = { .outer = thread->path, .name = adzi_show(&shown, path) };
+    thread->path = &here;
+    adz_status status = make_plan(p);
+    if (status == ADZ_OK && p->parts.optimizer != NULL) {
+        status = adzi_optimizer_restore(
+            p->parts.optimizer, p->optimizer, json_object_get(p->groups, "param_groups"));
+    }
+    if (status == ADZ_OK) {
+        commit(p);
+    }
+    thread->path = here.outer;
+    adzi_loader_discard(&p->move);
+    adz_state_free(&p->given);
+    adz_state_free(&p->targets);
+    adz_state_free(&p->optimizer);
+    json_decref(p->groups);
+    return status;
+}
+
+adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
+{
+    plan p = { .parts = ADZ_CHECKPOINT };
+    if (checkpoint == NULL || path == NULL) {
+        return adzi_error_null(op, checkpoint == NULL ? "checkpoint" : "path");
+    }
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    adzi_options_read(&p.parts, sizeof p.parts, checkpoint);
+    adz_status status = adzi_checkpoint_check(op, &p.parts);
+    if (status != ADZ_OK) {
+        return status;
+    }
+    p.file = adz_safetensors_load(path, NULL);
+    status = p.file != NULL ? restore(&p, path) : adz_error_code();
+    if (status == ADZ_OK && checkpoint->size >= sizeof p.parts) {
+        checkpoint->epoch = p.parts.epoch;
+        checkpoint->step = p.parts.step;
+    }
+    adz_safetensors_free(&p.file);
+    return status;
+}

@@ -1,0 +1,188 @@
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/checkpoint.h"
+#include "io/module.h"
+#include "io/safetensors.h"
+#include "optim/optimizer.h"
+#include "tensor/options.h"
+
+static const char op[] = "adz_checkpoint_save";
+
+void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size)
+{
+    const adz_checkpoint nothing = ADZ_CHECKPOINT;
+    adzi_options_fill(checkpoint, size, &nothing, sizeof nothing);
+}
+
+adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
+{
+    if ((c->schedulers == NULL && c->n_schedulers > 0) ||
+        (c->generators == NULL && c->n_generators > 0)) {
+        return adzi_error_null(which, c->n_schedulers > 0 ? "schedulers" : "generators");
+    }
+    for (size_t i = 0; i < c->n_schedulers; ++i) {
+        if (c->schedulers[i] == NULL) {
+            return adzi_error_null(which, "a scheduler");
+        }
+    }
+    return ADZ_OK;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static adz_status set_number(adz_safetensors *file, const char *key, int64_t value)
+{
+    char text[24];
+    if (value < 0) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, below 0", key, (long long)value);
+    }
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return adz_safetensors_set_metadata(file, key, text);
+}
+
+/* Adds n numbers of 8 bytes each. */
+static adz_status add_numbers(
+    adz_safetensors *file, const char *name, adz_dtype dtype, const void *numbers, size_t n)
+{
+    const int64_t sizes[] = { (int64_t)n };
+    adz_tensor *t = adzi_tensor_new(adzi_self(), op, dtype, 1, sizes);
+    if (t == NULL) {
+        return ADZ_ERR_MEMORY;
+    }
+    memcpy(t->data, numbers, n * 8);
+    adz_status status = adz_safetensors_add(file, name, t);
+    adzi_drop(t);
+    return status;
+}
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+static adz_status set_json(adz_safetensors *file, const char *key, const json_t *json)
+{
+    size_t size = json_dumpb(json, NULL, 0, JSON_COMPACT);
+    char *text = size > 0 ? adzi_alloc(size + 1) : NULL;
+    adz_status status = ADZ_ERR_MEMORY;
+    if (text != NULL && json_dumpb(json, text, size, JSON_COMPACT) == size) {
+        text[size] = '\0';
+        status = adz_safetensors_set_metadata(file, key, text);
+    } else {
+        adzi_fail_memory(op, size);
+    }
+    adzi_free(text, size + 1);
+    return status;
+}
+
+static adz_status add_groups(adz_safetensors *file, const adz_optimizer *optimizer)
+{
+    json_t *groups = adzi_optimizer_groups(optimizer);
+    if (groups == NULL) {
+        return adz_error_code();
+    }
+    json_t *json =
+        json_pack("{s:s, s:o}", "name", adz_optimizer_name(optimizer), "param_groups", groups);
+    adz_status status = ADZ_ERR_MEMORY;
+    if (json != NULL) {
+        status = set_json(file, ADZI_CHECKPOINT_OPTIMIZER, json);
+    } else {
+        adzi_fail_memory(op, 0);
+    }
+    json_decref(json);
+    return status;
+}
+
+static adz_status add_optimizer(adz_safetensors *file, const adz_optimizer *optimizer)
+{
+    adz_state *state = adz_state_new();
+    adz_status status = state != NULL ? adzi_optimizer_collect(optimizer, state) : adz_error_code();
+    for (size_t i = 0; status == ADZ_OK && i < adz_state_count(state); ++i) {
+        status = adz_safetensors_add(file, adz_state_name(state, i), adz_state_tensor(state, i));
+    }
+    adz_state_free(&state);
+    return status == ADZ_OK ? add_groups(file, optimizer) : status;
+}
+
+static adz_status add_scheduler(adz_safetensors *file, size_t index, adz_scheduler *scheduler)
+{
+    char name[ADZI_CHECKPOINT_NAME];
+    snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, index);
+    size_t n = adz_scheduler_get_state(scheduler, NULL, 0);
+    double *values = adzi_alloc(n * sizeof *values);
+    if (values == NULL) {
+        adzi_fail_memory(op, n * sizeof *values);
+        return ADZ_ERR_MEMORY;
+    }
+    adz_scheduler_get_state(scheduler, values, n);
+    adz_status status = add_numbers(file, name, ADZ_F64, values, n);
+    adzi_free(values, n * sizeof *values);
+    return status == ADZ_OK
+               ? adz_safetensors_set_metadata(file, name, adz_scheduler_name(scheduler))
+               : status;
+}
+
+static adz_status add_generator(adz_safetensors *file, size_t index, const adz_generator *generator)
+{
+    char name[ADZI_CHECKPOINT_NAME];
+    snprintf(name, sizeof name, ADZI_CHECKPOINT_GENERATOR, index);
+    adz_generator_state state = adz_generator_get_state(generator);
+    const uint64_t numbers[] = { state.seed, state.offset };
+    return add_numbers(file, name, ADZ_I64, numbers, 2);
+}
+
+static adz_status add_loader(adz_safetensors *file, adz_loader *loader)
+{
+    adz_loader_position p;
+    adz_status status = adz_loader_get_position(loader, &p);
+    const uint64_t numbers[ADZI_LOADER_NUMBERS] = { p.epoch, (uint64_t)p.batch, p.order.seed,
+        p.order.offset, p.generator.seed, p.generator.offset };
+    return status == ADZ_OK
+               ? add_numbers(file, ADZI_CHECKPOINT_LOADER, ADZ_I64, numbers, ADZI_LOADER_NUMBERS)
+               : status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static adz_status collect(const adz_checkpoint *c, adz_safetensors *file)
+{
+    adz_status status =
+        adz_safetensors_set_metadata(file, ADZI_CHECKPOINT_MARK, ADZI_CHECKPOINT_VERSION);
+    status = status == ADZ_OK ? set_number(file, "epoch", c->epoch) : status;
+    status = status == ADZ_OK ? set_number(file, "step", c->step) : status;
+    if (status == ADZ_OK && c->model != NULL) {
+        status = adzi_module_collect(op, c->model, ADZI_CHECKPOINT_MODEL, true, file);
+    }
+    if (status == ADZ_OK && c->optimizer != NULL) {
+        status = add_optimizer(file, c->optimizer);
+    }
+    for (size_t i = 0; i < c->n_schedulers && status == ADZ_OK; ++i) {
+        status = add_scheduler(file, i, c->schedulers[i]);
+    }
+    for (size_t i = 0; i < c->n_generators && status == ADZ_OK; ++i) {
+        status = add_generator(file, i, c->generators[i]);
+    }
+    if (status == ADZ_OK && c->loader != NULL) {
+        status = add_loader(file, c->loader);
+    }
+    return status;
+}
+
+adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path)
+{
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    if (checkpoint == NULL || path == NULL) {
+        return adzi_error_null(op, checkpoint == NULL ? "checkpoint" : "path");
+    }
+    adzi_options_read(&c, sizeof c, checkpoint);
+    adz_status status = adzi_checkpoint_check(op, &c);
+    if (status != ADZ_OK) {
+        return status;
+    }
+    adz_safetensors *file = adz_safetensors_new();
+    status = file != NULL ? collect(&c, file) : adz_error_code();
+    if (status == ADZ_OK) {
+        status = adz_safetensors_save(file, path);
+    }
+    adz_safetensors_free(&file);
+    return status;
+}

@@ -1,0 +1,189 @@
+#include "io/module.h"
+
+#include <string.h>
+
+#include "data/source.h"
+#include "io/safetensors.h"
+#include "tensor/options.h"
+
+void adz_module_save_options_init(adz_module_save_options *options, size_t size)
+{
+    const adz_module_save_options defaults = ADZ_MODULE_SAVE_OPTIONS;
+    adzi_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+/* ---- out ------------------------------------------------------------------------------------ */
+
+/* prefix and name as one string, ended with adzi_string_free. */
+static char *joined(const char *op, const char *prefix, const char *name)
+{
+    size_t head = strlen(prefix), tail = strlen(name);
+    char *text = adzi_alloc(head + tail + 1);
+    if (text == NULL) {
+        return adzi_fail_memory(op, head + tail + 1);
+    }
+    memcpy(text, prefix, head);
+    memcpy(text + head, name, tail + 1);
+    return text;
+}
+
+/* The first entry of the state that is this very tensor. */
+static size_t first_of(const adz_state *state, size_t index)
+{
+    size_t first = 0;
+    while (adz_state_tensor(state, first) != adz_state_tensor(state, index)) {
+        ++first;
+    }
+    return first;
+}
+
+static adz_status add_entry(const char *op, const adz_state *state, size_t index,
+    const char *prefix, bool dedup, adz_safetensors *file)
+{
+    size_t first = dedup ? first_of(state, index) : index;
+    char *name = joined(op, prefix, adz_state_name(state, index));
+    char *kept =
+        first != index && name != NULL ? joined(op, prefix, adz_state_name(state, first)) : NULL;
+    adz_status status = ADZ_ERR_MEMORY;
+    if (name != NULL && first == index) {
+        status = adz_safetensors_add(file, name, adz_state_tensor(state, index));
+    } else if (kept != NULL) {
+        status = adz_safetensors_set_metadata(file, name, kept);
+    }
+    adzi_string_free(name);
+    adzi_string_free(kept);
+    return status;
+}
+
+adz_status adzi_module_collect(
+    const char *op, adz_module *module, const char *prefix, bool dedup, adz_safetensors *file)
+{
+    adz_state *state = adz_module_state_dict(module);
+    if (state == NULL) {
+        return adz_error_code();
+    }
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
+        status = add_entry(op, state, i, prefix, dedup, file);
+    }
+    adz_state_free(&state);
+    return status;
+}
+
+adz_safetensors *adz_module_to_safetensors(
+    adz_module *module, const adz_module_save_options *options)
+{
+    const char *op = "adz_module_to_safetensors";
+    adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    if (module == NULL) {
+        return adzi_fail_null(op, "module");
+    }
+    adz_safetensors *file = adz_safetensors_new();
+    /* PyTorch's loaders ask for this. */
+    if (file != NULL && (adz_safetensors_set_metadata(file, "format", "pt") != ADZ_OK ||
+                            adzi_module_collect(op, module, "", o.dedup, file) != ADZ_OK)) {
+        adz_safetensors_free(&file);
+    }
+    return file;
+}
+
+adz_status adz_module_save_with(
+    adz_module *module, const char *path, const adz_module_save_options *options)
+{
+    if (module == NULL || path == NULL) {
+        return adzi_error_null("adz_module_save", module == NULL ? "module" : "path");
+    }
+    adz_safetensors *file = adz_module_to_safetensors(module, options);
+    adz_status status = file != NULL ? adz_safetensors_save(file, path) : adz_error_code();
+    adz_safetensors_free(&file);
+    return status;
+}
+
+adz_status adz_module_save(adz_module *module, const char *path)
+{
+    return adz_module_save_with(module, path, NULL);
+}
+
+/* ---- in ------------------------------------------------------------------------------------- */
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* Adds what the metadata says is tied, where the module has the name and the file the tensor. */
+static adz_status add_aliases(
+    const char *prefix, const adz_safetensors *file, const adz_state *targets, adz_state *state)
+{
+    size_t head = strlen(prefix);
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < file->n_metadata && status == ADZ_OK; ++i) {
+        const char *alias = file->metadata[i].key, *kept = file->metadata[i].value;
+        size_t position = adzi_safetensors_find(file, kept);
+        if (has_prefix(alias, prefix) && position < file->n_tensors &&
+            adzi_safetensors_find(file, alias) == file->n_tensors &&
+            adz_state_find(targets, alias + head) != NULL) {
+            status = adz_state_add(state, alias + head, file->tensors[position].tensor);
+        }
+    }
+    return status;
+}
+
+adz_state *adzi_module_pick(adz_module *module, const char *prefix, adz_safetensors *file)
+{
+    adz_state *targets = adz_module_state_dict(module);
+    adz_state *state = targets != NULL ? adz_state_new() : NULL;
+    adz_status status = state != NULL ? ADZ_OK : ADZ_ERR_MEMORY;
+    for (size_t i = 0; i < file->n_tensors && status == ADZ_OK; ++i) {
+        const char *name = file->tensors[i].name;
+        if (has_prefix(name, prefix)) {
+            status = adz_state_add(state, name + strlen(prefix), file->tensors[i].tensor);
+        }
+    }
+    if (status == ADZ_OK) {
+        status = add_aliases(prefix, file, targets, state);
+    }
+    adz_state_free(&targets);
+    if (status != ADZ_OK) {
+        adz_state_free(&state);
+    }
+    return state;
+}
+
+adz_status adz_module_from_safetensors(adz_module *module, adz_safetensors *file, bool strict)
+{
+    const char *op = "adz_module_from_safetensors";
+    if (module == NULL || file == NULL) {
+        return adzi_error_null(op, module == NULL ? "module" : "file");
+    }
+    adz_state *state = adzi_module_pick(module, "", file);
+    adz_status status =
+        state != NULL ? adz_module_load_state_dict(module, state, strict) : adz_error_code();
+    adz_state_free(&state);
+    return status;
+}
+
+adz_status adz_module_load(adz_module *module, const char *path, bool strict)
+{
+    const char *op = "adz_module_load";
+    if (module == NULL || path == NULL) {
+        return adzi_error_null(op, module == NULL ? "module" : "path");
+    }
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    if (file == NULL) {
+        return adz_error_code();
+    }
+    /* What does not fit is reported with the file's name in front. */
+    adzi_shown shown;
+    adzi_thread *thread = adzi_self();
+    adzi_path here = { .outer = thread->path, .name = adzi_show(&shown, path) };
+    thread->path = &here;
+    adz_status status = adz_module_from_safetensors(module, file, strict);
+    thread->path = here.outer;
+    adz_safetensors_free(&file);
+    return status;
+}
