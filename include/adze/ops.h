@@ -15,6 +15,7 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/dropout.h"
+#include "adze/ops/index.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/loss.h"
 #include "adze/ops/math.h"

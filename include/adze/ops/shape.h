@@ -112,6 +112,84 @@ ADZ_API adz_tensor *adz_squeeze_all(adz_tensor *x);
  */
 ADZ_API adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
+/**
+ * One place of a dimension, which is dropped.
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  0 .. size-1, or -size .. -1 counted from the last
+ * @return       a view, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.select
+ */
+ADZ_API adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index);
+
+/**
+ * Joins tensors along a dimension that they have.
+ *
+ * Dtypes promote. A vector without elements is skipped, whatever the shape of the others.
+ *
+ * @param tensors  n tensors, rank 1 to 8; sizes equal except along dim
+ * @param n        1 to 65535
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @return         a new tensor, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad           each tensor, to any order; saves nothing
+ * @see            torch.cat
+ */
+ADZ_API adz_tensor *adz_cat(adz_tensor *const *tensors, size_t n, int dim);
+
+/**
+ * Pieces of one size; the last is smaller where the size does not divide the dimension.
+ *
+ * The pieces are results of one call: one backward joins their gradients.
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param size   of a piece; 1 or more (0 only where the dimension has size 0)
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param out    receives ceil(size of dim / size) views, at least one, borrowed from the scope; on
+ *               failure NULL in all its places
+ * @param room   places in out
+ * @param count  receives how many there are; may be NULL
+ * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT (also too little room) or
+ *               ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.split
+ */
+ADZ_API adz_status adz_split(
+    adz_tensor *x, int64_t size, int dim, adz_tensor **out, size_t room, size_t *count);
+
+/**
+ * Pieces of given sizes.
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param sizes  n sizes, 0 or more, that sum to the size of dim
+ * @param n      1 to 65535
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param out    receives n views, borrowed from the scope; NULL everywhere on failure
+ * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.split with a list
+ */
+ADZ_API adz_status adz_split_sizes(
+    adz_tensor *x, const int64_t *sizes, size_t n, int dim, adz_tensor **out);
+
+/**
+ * Surrounds a tensor with a value.
+ *
+ * @param x      any shape and dtype
+ * @param pads   n/2 pairs (before, after): the first for the last dimension, the next for the one
+ *               before it, and so on; negative numbers crop
+ * @param n      even, at most twice the rank
+ * @param value  what is written around x
+ * @return       a new tensor, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.nn.functional.pad in constant mode
+ */
+ADZ_API adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,126 @@
+/**
+ * @file index.h
+ * Reading and adding at places that index tensors name. Indices are i64 or i32, and all are checked
+ * before anything changes; negative ones are errors.
+ */
+#ifndef ADZE_OPS_INDEX_H
+#define ADZE_OPS_INDEX_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Elements at given places of one dimension.
+ *
+ *     y[i][j][k] = x[i][index[i][j][k]][k]   for dim 1
+ *
+ * @param x      any dtype
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  of x's rank, no size above x's except along dim; 0 .. size of dim - 1
+ * @return       y, shaped like index, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves index
+ * @see          torch.gather
+ */
+ADZ_API adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index);
+
+/**
+ * Adds elements at given places of one dimension.
+ *
+ *     y = x, then y[i][index[i][j][k]][k] += src[i][j][k]   for dim 1
+ *
+ * Sums go in the order of the index; those of more than 16 elements of f32 are made in f64.
+ *
+ * @param x      any dtype but f16 and bf16
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  of x's rank, no size above src's, nor above x's except along dim
+ * @param src    of x's rank and dtype
+ * @return       y, shaped like x, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x and src, to any order; saves index
+ * @see          torch.scatter_add
+ */
+ADZ_API adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src);
+
+/**
+ * adz_scatter_add, written to x.
+ *
+ * @param x      see adz_scatter_add
+ * @param dim    see adz_scatter_add
+ * @param index  see adz_scatter_add
+ * @param src    see adz_scatter_add
+ * @return       x, or NULL
+ * @errors       as adz_scatter_add, and ADZ_ERR_INPLACE
+ * @see          torch.Tensor.scatter_add_
+ */
+ADZ_API adz_tensor *adz_scatter_add_(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src);
+
+/**
+ * Whole places of one dimension.
+ *
+ *     y[i][j][k] = x[i][index[j]][k]   for dim 1
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  index[n], or a scalar for one place; 0 .. size of dim - 1
+ * @return       y, shaped like x but n along dim, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves index
+ * @see          torch.index_select
+ */
+ADZ_API adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index);
+
+/** For adz_embedding_options.padding_idx: every row has a gradient. */
+#define ADZ_NO_PADDING INT64_MIN
+
+/** How adz_embedding's gradient is made. Start from ADZ_EMBEDDING_OPTIONS. */
+typedef struct adz_embedding_options {
+    size_t size;             /**< sizeof(adz_embedding_options) */
+    int64_t padding_idx;     /**< the row without a gradient, negative ones counted from the last;
+                                  ADZ_NO_PADDING */
+    bool scale_grad_by_freq; /**< divide a row's gradient by how often ids names it; false */
+    bool sparse;             /**< true is ADZ_ERR_UNSUPPORTED: gradients are dense; false */
+} adz_embedding_options;
+
+/** The defaults. */
+#define ADZ_EMBEDDING_OPTIONS                                       \
+    {                                                               \
+        sizeof(adz_embedding_options), ADZ_NO_PADDING, false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_embedding_options) as the caller knows it
+ */
+ADZ_API void adz_embedding_options_init(adz_embedding_options *options, size_t size);
+
+/**
+ * Rows of a table.
+ *
+ *     y[..., :] = weight[ids[...], :]
+ *
+ * The padding row is looked up like any other; only its gradient is 0. The gradient has the same
+ * bits for any number of threads.
+ *
+ * @param ids      any shape of rank 0 to 7; 0 .. V-1
+ * @param weight   weight[V, D], any dtype
+ * @param options  NULL for the defaults
+ * @return         y[..., D], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_UNSUPPORTED (sparse),
+ *                 ADZ_ERR_MEMORY
+ * @grad           weight, to any order; saves ids
+ * @see            torch.nn.functional.embedding
+ */
+ADZ_API adz_tensor *adz_embedding(
+    adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,91 @@
+#include "autograd/op.h"
+#include "autograd/ops/numbers.h"
+
+typedef struct {
+    int64_t before[ADZ_MAX_RANK], after[ADZ_MAX_RANK]; /* by dimension; negative ones crop */
+} pad_attr;
+
+static adz_tensor *pad(adz_tensor *x, const pad_attr *attr, double value);
+
+/* dx = dy with the padding taken off again and the crops filled with zeros. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    pad_attr back = *adzi_attr(node, pad_attr);
+    for (int d = 0; d < ADZ_MAX_RANK; ++d) {
+        back.before[d] = -back.before[d];
+        back.after[d] = -back.after[d];
+    }
+    dx[0] = pad(dy[0], &back, 0);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_pad = { .name = "pad", .backward = backward };
+
+/* The new sizes; false where more is cropped than there is, or the sum does not fit. */
+static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
+{
+    int64_t numel;
+    for (int d = 0; d < x->rank; ++d) {
+        int64_t size = x->sizes[d], low = attr->before[d], high = attr->after[d], crop;
+        bool fits = !__builtin_add_overflow(low < 0 ? low : 0, high < 0 ? high : 0, &crop) &&
+                    crop >= -size && !__builtin_add_overflow(size, low, &sizes[d]) &&
+                    !__builtin_add_overflow(sizes[d], high, &sizes[d]);
+        if (!fits) {
+            adzi_error("pad", ADZ_ERR_SHAPE,
+                "dimension %d of x%s cannot be padded by %lld and %lld: negative padding crops, at "
+                "most the whole size",
+                d, adzi_text_shape(x), (long long)low, (long long)high);
+            return false;
+        }
+    }
+    return adzi_check_sizes("pad", x->rank, sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
+}
+
+static adz_tensor *pad(adz_tensor *x, const pad_attr *attr, double value)
+{
+    adzi_call call;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!ADZI_ENTER(&call, pad, x) || !padded(x, attr, sizes)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, attr, sizeof *attr)) {
+        return NULL;
+    }
+    adzi_fill(y, value);
+    adz_tensor to = *y, from = *x; /* the part of each that the other has */
+    int64_t item = (int64_t)adzi_item_size(x);
+    from.numel = 1;
+    for (int d = 0; d < x->rank; ++d) {
+        int64_t low = attr->before[d], high = attr->after[d];
+        from.sizes[d] += (low < 0 ? low : 0) + (high < 0 ? high : 0);
+        from.data += low < 0 ? -low * x->strides[d] * item : 0;
+        to.data += low > 0 ? low * y->strides[d] * item : 0;
+        to.sizes[d] = from.sizes[d];
+        from.numel *= from.sizes[d];
+    }
+    to.numel = from.numel;
+    adzi_copy(&to, &from);
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value)
+{
+    if (!adzi_check_tensor("pad", "x", x)) {
+        return NULL;
+    }
+    if (n % 2 != 0 || n > 2 * (size_t)x->rank || (n > 0 && pads == NULL)) {
+        return adzi_fail("pad", ADZ_ERR_ARGUMENT,
+            "%zu numbers do not pad x%s: they come in pairs, one for each dimension from the last",
+            n, adzi_text_shape(x));
+    }
+    if (!adzi_number_fits("pad", "value", value, (adz_dtype)x->dtype)) {
+        return NULL;
+    }
+    pad_attr attr = { { 0 }, { 0 } };
+    for (size_t i = 0; i < n / 2; ++i) {
+        attr.before[x->rank - 1 - (int)i] = pads[2 * i];
+        attr.after[x->rank - 1 - (int)i] = pads[2 * i + 1];
+    }
+    return pad(x, &attr, value);
+}

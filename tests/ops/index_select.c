@@ -1,0 +1,58 @@
+#include "ops/facts.h"
+
+/* p[0] = dim */
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_index_select(a->in[0], (int)a->p[0], a->in[1]), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    a->p[0] = config_number(config, "dim", 0);
+    return true;
+}
+
+FACT(integers_and_masks_are_selected_too)
+{
+    adz_tensor *index = VALUES(ADZ_I32, 2, 0, 2);
+    ASSERT_VALUES(adz_index_select(VALUES(ADZ_I64, 5, 6, 7), 0, index), ADZ_I64, 7, 5, 7);
+    ASSERT_VALUES(adz_index_select(VALUES(ADZ_BOOL, 0, 1, 1), -1, index), ADZ_BOOL, 1, 0, 1);
+}
+
+FACT(a_bad_index_is_named)
+{
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32);
+    ASSERT_REFUSED(adz_index_select(x, 1, VALUES(ADZ_I64, 0, 3)), ADZ_ERR_INDEX,
+        "index 3 at place [1] is none of the 3");
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(integers_and_masks_are_selected_too),
+    cmocka_unit_test(a_bad_index_is_named),
+};
+
+const op_case index_select_case = {
+    .name = "index_select",
+    .call = call,
+    .samples = {
+        { .in = { IN(5, 4), IN_INDEX(5, 7) }, .p = { 0 } },
+        { .in = { IN_T(5, 4), IN_INDEX(4, 3) }, .p = { 1 } },
+        { .in = { IN(2, 3, 4), IN_INDEX(3, 2) }, .p = { -2 } },
+        { .in = { IN(6), IN_INDEX(6, 1) }, .p = { 0 } },
+        { .in = { IN(3, 2), IN_INDEX_0(2) }, .p = { 1 } },
+        { .in = { IN(0, 2), IN_INDEX(2, 3) }, .p = { 1 } },
+        { .in = { IN(3, 2), IN_INDEX(2, 0) }, .p = { 1 } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN_INDEX(3, 2) }, .p = { 2 }, .status = ADZ_ERR_DIM },
+        { .in = { IN(3, 4), IN_INDEX(3, 2, 2) }, .p = { 0 }, .status = ADZ_ERR_SHAPE, .says = "adz_gather" },
+        { .in = { IN(3, 4), IN_MASK(3) }, .p = { 0 }, .status = ADZ_ERR_DTYPE },
+        { .in = { IN_0, IN_INDEX(1, 2) }, .p = { 0 }, .status = ADZ_ERR_SHAPE },
+        { .in = { IN(0, 4), IN_INDEX(1, 2) }, .p = { 0 }, .status = ADZ_ERR_INDEX, .says = "none of the 0" },
+    },
+    .first_order_only = true,
+    .vectors = { "index_select" },
+    .inputs = { "x", "index" },
+    .config = config,
+    FACTS(facts),
+};
