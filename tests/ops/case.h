@@ -14,7 +14,7 @@
 
 #include "adze/adze.h"
 
-enum { CASE_INPUTS = 8, CASE_PARAMS = 10, CASE_RESULTS = 16 };
+enum { CASE_INPUTS = 20, CASE_PARAMS = 10, CASE_RESULTS = 16 };
 
 /** How an input's elements are drawn. */
 typedef enum case_fill {

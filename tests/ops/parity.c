@@ -62,14 +62,31 @@ typedef struct {
     int n_results;
 } computed;
 
+/* The tensor "<prefix><group>.<name>" of the first group that has it, or NULL. */
+static adz_tensor *find(
+    const vector_file *v, const char *prefix, const char *const *groups, const char *name)
+{
+    for (; *groups != NULL; ++groups) {
+        char full[120];
+        snprintf(full, sizeof full, "%s%s.%s", prefix, *groups, name);
+        adz_tensor *t = vector_tensor(v, full);
+        if (t != NULL) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* Arguments may be a module's parameters and buffers; a buffer that changed is a result. */
+static const char *const arguments[] = { "input", "param", "buffer", NULL };
+static const char *const outputs[] = { "output", "buffer_after", NULL };
+
 /* A case may serve files with one result, y, and files with several, which have names. */
 static const char *output_name(const vector_file *v, const op_case *c, int k)
 {
-    char name[80];
-    snprintf(name, sizeof name, "output.%s", c->outputs[k] != NULL ? c->outputs[k] : "y");
-    return c->outputs[k] != NULL && vector_tensor(v, name) != NULL ? c->outputs[k]
-           : k == 0                                                ? "y"
-                                                                   : NULL;
+    return c->outputs[k] != NULL && find(v, "", outputs, c->outputs[k]) != NULL ? c->outputs[k]
+           : k == 0                                                             ? "y"
+                                                                                : NULL;
 }
 
 static bool compute(
@@ -78,8 +95,7 @@ static bool compute(
     op_args args = { .n = 0 };
     char name[80];
     for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
-        snprintf(name, sizeof name, "input.%s", c->inputs[i]);
-        adz_tensor *t = vector_tensor(v, name);
+        adz_tensor *t = find(v, "", arguments, c->inputs[i]);
         args.n = i + 1;
         args.in[i] = ADZ_NONE;
         run->leaves[i] = NULL;
@@ -88,8 +104,7 @@ static bool compute(
         }
         if (adz_tensor_dtype(t) == ADZ_F64) {
             t = from_f32 ? adz_to(adz_to(t, ADZ_F32), dtype) : adz_to(t, dtype);
-            snprintf(name, sizeof name, "grad.input.%s", c->inputs[i]);
-            if (vector_tensor(v, name) != NULL) {
+            if (find(v, "grad.", arguments, c->inputs[i]) != NULL) {
                 adz_requires_grad_(t, true);
             }
         }
@@ -139,18 +154,16 @@ static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *
         (f32 && !compute(v, c, ADZ_F64, true, &again))) {
         return false;
     }
-    char name[80];
     for (int k = 0; k < run.n_results; ++k) {
         const char *result = output_name(v, c, k);
-        snprintf(name, sizeof name, "output.%s", result != NULL ? result : "");
-        adz_tensor *expected = f32 ? again.results[k] : vector_tensor(v, name);
+        adz_tensor *stored = result != NULL ? find(v, "", outputs, result) : NULL;
+        adz_tensor *expected = f32 ? again.results[k] : stored;
         if (result != NULL && expected != NULL) {
             judge(out, "", result, run.results[k], expected, tiny);
         }
     }
     for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
-        snprintf(name, sizeof name, "grad.input.%s", c->inputs[i]);
-        adz_tensor *expected = vector_tensor(v, name);
+        adz_tensor *expected = find(v, "grad.", arguments, c->inputs[i]);
         if (expected == NULL) {
             continue;
         }

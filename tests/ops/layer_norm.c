@@ -1,0 +1,72 @@
+#include "ops/facts.h"
+
+/* p[0] = eps, p[1] = rank of the normalized shape, p[2 ..] its sizes */
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_layer_norm(a->in[0], case_shape(a, 1), a->in[1], a->in[2], a->p[0]), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    a->p[0] = config_number(config, "eps", 1e-5);
+    config_shape(config, "normalized_shape", a, 1);
+    return true;
+}
+
+FACT(a_large_mean_costs_no_digits_in_f32)
+{
+    adz_tensor *x = VALUES(ADZ_F32, 100001, 100002, 100003, 100004);
+    adz_tensor *y = adz_layer_norm(x, ADZ_SHAPE(4), ADZ_NONE, ADZ_NONE, 0);
+    adz_tensor *small =
+        adz_layer_norm(VALUES(ADZ_F32, 1, 2, 3, 4), ADZ_SHAPE(4), ADZ_NONE, ADZ_NONE, 0);
+    assert_true(adz_equal(y, small));
+}
+
+FACT(a_constant_row_gives_the_bias)
+{
+    adz_tensor *x = adz_full(ADZ_SHAPE(2, 3), 0.1, ADZ_F32);
+    adz_tensor *y = adz_layer_norm(x, ADZ_SHAPE(3), ADZ_NONE, VALUES(ADZ_F32, 1, 2, 3), 1e-5);
+    assert_true(adz_allclose(y,
+        adz_tensor_from((float[]){ 1, 2, 3, 1, 2, 3 }, ADZ_SHAPE(2, 3), ADZ_F32), 0, 1e-5, false));
+}
+
+FACT(nan_stays_in_its_row)
+{
+    adz_tensor *x = adz_tensor_from((double[]){ 1, NAN, 1, 3 }, ADZ_SHAPE(2, 2), ADZ_F64);
+    adz_tensor *y = adz_layer_norm(x, ADZ_SHAPE(2), ADZ_NONE, ADZ_NONE, 0);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(4)), ADZ_F64, NAN, NAN, -1, 1);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
+    cmocka_unit_test(a_constant_row_gives_the_bias),
+    cmocka_unit_test(nan_stays_in_its_row),
+};
+
+const op_case layer_norm_case = {
+    .name = "layer_norm",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 5), IN(5), IN(5) }, .p = { 1e-5, 1, 5 } },
+        { .in = { IN_T(3, 5), IN(5), IN(5) }, .p = { 1e-12, 1, 5 } },
+        { .in = { IN(2, 3, 4), IN(3, 4), IN_NONE }, .p = { 1e-5, 2, 3, 4 } },
+        { .in = { IN(2, 1, 17), IN_NONE, IN(17) }, .p = { 1e-5, 1, 17 } },
+        { .in = { IN(4, 6), IN_NONE, IN_NONE }, .p = { 0.1, 1, 6 } },
+        { .in = { IN(0, 3), IN(3), IN(3) }, .p = { 1e-5, 1, 3 } },
+        { .in = { IN(9), IN(9), IN(9) }, .p = { 0.5, 1, 9 } }, /* expanded, it is constant */
+        { .in = { IN(2, 70), IN_CONST(70), IN(70) }, .p = { 1e-5, 1, 70 } },
+    },
+    .rejects = {
+        { .in = { IN(3, 5), IN(5), IN(5) }, .p = { 1e-5, 1, 4 }, .status = ADZ_ERR_SHAPE, .says = "[4]" },
+        { .in = { IN(3, 5), IN(4), IN(5) }, .p = { 1e-5, 1, 5 }, .status = ADZ_ERR_SHAPE, .says = "weight" },
+        { .in = { IN(3, 5), IN(5), IN(3) }, .p = { 1e-5, 1, 5 }, .status = ADZ_ERR_SHAPE, .says = "bias" },
+        { .in = { IN(3, 5), IN(5), IN(5) }, .p = { -1, 1, 5 }, .status = ADZ_ERR_ARGUMENT, .says = "eps" },
+        { .in = { IN(3, 5), IN(5), IN(5) }, .p = { 1e-5, 0 }, .status = ADZ_ERR_SHAPE },
+        { .in = { IN(3, 5), IN_TYPED(ADZ_F32, 5), IN(5) }, .p = { 1e-5, 1, 5 }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
+        { .in = { IN_TYPED(ADZ_I64, 3, 5), IN(5), IN(5) }, .p = { 1e-5, 1, 5 }, .status = ADZ_ERR_DTYPE },
+    },
+    .vectors = { "layer_norm" },
+    .inputs = { "x", "weight", "bias" },
+    .config = config,
+    FACTS(facts),
+};
