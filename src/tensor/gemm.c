@@ -43,11 +43,11 @@ enum {
     ROW_MULTIPLE = 48,     /* a multiple of every register tile's height and width */
     BLOCK_WORK = 1 << 21,  /* least multiply-adds of a block: twice OpenBLAS's "small" */
     LAUNCH_WORK = 1 << 18, /* multiply-adds of small products that are worth a thread */
-    MOST_FIXED_BLOCKS = 16 /* blocks per product when deterministic */
+    MOST_FIXED_BLOCKS = 8  /* blocks per product when deterministic */
 };
 
 int64_t adzi_gemm_size_limit = sizeof(blasint) == 8 ? INT64_MAX : INT_MAX;
-int64_t adzi_gemm_small_limit = 32 * 32 * 32;
+int64_t adzi_gemm_small_limit = 32 * 32 * 32; /* at most 2^20: is_small cubes it */
 
 static atomic_bool deterministic;
 
@@ -320,10 +320,16 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 
 /* ---- which way ------------------------------------------------------------------------------ */
 
-/* Nothing to multiply, or not enough that BLAS pays. */
+/* Nothing to multiply, or not enough that BLAS pays (bench/gemm.c). BLAS is far from its best at
+ * vectors, and where only B is transposed; our loops have half as many lanes for f64. */
 static bool is_small(const adzi_gemm_args *g)
 {
     int64_t limit = adzi_gemm_small_limit;
+    if (g->m == 1 || g->n == 1) {
+        limit *= 2;
+    } else if (g->dtype == ADZ_F64 && (g->ta || !g->tb)) {
+        limit /= 2;
+    }
     return g->k == 0 || g->alpha == 0 ||
            (g->m <= limit && g->n <= limit && g->k <= limit && g->m * g->n * g->k <= limit);
 }

@@ -55,7 +55,8 @@ const char *adzi_blas_info(void);
 /** The largest size handed to BLAS in one call: what its integer holds. Tests lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** Products of at most this many multiply-adds use our own loops. Tests and the bench change it. */
+/** Products of at most about this many multiply-adds use our own loops; no more than 2^19. Tests
+ * and the bench change it. */
 extern int64_t adzi_gemm_small_limit;
 
 #endif

@@ -8,11 +8,13 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE   static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
 
 enum {
-    TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
-    PANEL_DEPTH = 128 /* rows of op(B) copied at a time where B is transposed */
+    TILE_ROWS = 4,     /* rows of C in registers at a time, two vectors wide */
+    PANEL_DEPTH = 128, /* rows of op(B) copied at a time where B is transposed */
+    DOT_BLOCK = 1024   /* elements collected at a time where a vector's lie apart */
 };
 
 #define THIS_FILE "tensor/gemm.kernel.c"
@@ -44,8 +46,23 @@ INLINE VEC K(load)(const T *from, bool whole, int lanes)
     return whole ? VLOAD(from) : VLOAD_PART(from, lanes);
 }
 
-/* C = alpha sum + beta C + bias for one vector. */
-INLINE void K(finish)(const product *g, T *c, const T *bias, VEC sum, bool whole, int lanes)
+INLINE void K(store)(T *to, VEC v, bool whole, int lanes)
+{
+    if (whole) {
+        VSTORE(to, v);
+    } else {
+        VSTORE_PART(to, v, lanes);
+    }
+}
+
+/* Whether C is the sums as they are. */
+INLINE bool K(is_bare)(const product *g)
+{
+    return g->alpha == R(1) && g->beta == R(0) && g->bias == NULL;
+}
+
+/* alpha sum + beta C + bias, for one vector of C. */
+INLINE VEC K(finished)(const product *g, const T *c, const T *bias, VEC sum, bool whole, int lanes)
 {
     if (g->alpha != R(1)) {
         sum *= VSPLAT(g->alpha);
@@ -58,76 +75,137 @@ INLINE void K(finish)(const product *g, T *c, const T *bias, VEC sum, bool whole
     } else if (g->beta != R(0)) {
         sum = VFMA(VSPLAT(g->beta), K(load)(c, whole, lanes), sum);
     }
-    if (whole) {
-        VSTORE(c, sum);
-    } else {
-        VSTORE_PART(c, sum, lanes);
+    return sum;
+}
+
+/* Writes row i of C across the strip from the sums of its one or two vectors. */
+INLINE void K(put)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1, const int vecs,
+    const bool whole, const bool bare)
+{
+    T *c = g->c + i * g->ldc + s->j;
+    if (!bare) {
+        const T *bias = g->bias != NULL ? g->bias + s->j : NULL;
+        sum0 = K(finished)(g, c, bias, sum0, whole || vecs > 1, s->last_lanes);
+        if (vecs > 1) {
+            bias = bias != NULL ? bias + VW : NULL;
+            sum1 = K(finished)(g, c + VW, bias, sum1, whole, s->last_lanes);
+        }
+    }
+    K(store)(c, sum0, whole || vecs > 1, s->last_lanes);
+    if (vecs > 1) {
+        K(store)(c + VW, sum1, whole, s->last_lanes);
     }
 }
 
-/* TILE_ROWS rows of C from row i, across the strip. */
+/* One row's share of one step: sums of named variables, since arrays of them end up in memory. */
+#define ADD_PRODUCT(from, sum0, sum1) \
+    {                                 \
+        VEC x = VSPLAT(*(from));      \
+        sum0 = VFMA(x, b0, sum0);     \
+        if (vecs > 1) {               \
+            sum1 = VFMA(x, b1, sum1); \
+        }                             \
+    }
+
+/* Four rows of C from row i, across the strip. */
 INLINE void K(tile)(const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {
-    VEC sum[TILE_ROWS][2] = { { { 0 } } };
-    const T *a = g->a + i * g->ai;
-    for (int64_t p = 0; p < g->k; ++p) {
-        VEC b[2];
-        for (int q = 0; q < vecs; ++q) {
-            b[q] = K(load)(s->b + p * s->ldb + q * VW, whole || q + 1 < vecs, s->last_lanes);
-        }
-        for (int r = 0; r < TILE_ROWS; ++r) {
-            VEC x = VSPLAT(a[r * g->ai + p * g->ap]);
-            for (int q = 0; q < vecs; ++q) {
-                sum[r][q] = VFMA(x, b[q], sum[r][q]);
-            }
-        }
+    VEC zero = { 0 };
+    VEC s00 = zero, s01 = zero, s10 = zero, s11 = zero;
+    VEC s20 = zero, s21 = zero, s30 = zero, s31 = zero;
+    const int64_t ai = g->ai, ap = g->ap, ldb = s->ldb;
+    const int lanes = s->last_lanes;
+    const T *a = g->a + i * ai, *b = s->b;
+    for (int64_t p = g->k; p > 0; --p) {
+        VEC b0 = K(load)(b, whole || vecs > 1, lanes);
+        VEC b1 = vecs > 1 ? K(load)(b + VW, whole, lanes) : b0;
+        ADD_PRODUCT(a, s00, s01)
+        ADD_PRODUCT(a + ai, s10, s11)
+        ADD_PRODUCT(a + 2 * ai, s20, s21)
+        ADD_PRODUCT(a + 3 * ai, s30, s31)
+        a += ap;
+        b += ldb;
     }
-    for (int r = 0; r < TILE_ROWS; ++r) {
-        T *c = g->c + (i + r) * g->ldc + s->j;
-        const T *bias = g->bias != NULL ? g->bias + s->j : NULL;
-        for (int q = 0; q < vecs; ++q) {
-            K(finish)
-            (g, c + q * VW, bias != NULL ? bias + q * VW : NULL, sum[r][q], whole || q + 1 < vecs,
-                s->last_lanes);
-        }
+    if (K(is_bare)(g)) {
+        K(put)(g, s, i, s00, s01, vecs, whole, true);
+        K(put)(g, s, i + 1, s10, s11, vecs, whole, true);
+        K(put)(g, s, i + 2, s20, s21, vecs, whole, true);
+        K(put)(g, s, i + 3, s30, s31, vecs, whole, true);
+    } else {
+        K(put)(g, s, i, s00, s01, vecs, whole, false);
+        K(put)(g, s, i + 1, s10, s11, vecs, whole, false);
+        K(put)(g, s, i + 2, s20, s21, vecs, whole, false);
+        K(put)(g, s, i + 3, s30, s31, vecs, whole, false);
     }
 }
 
 /* Row i of C across the strip. Four sums per vector, or the additions would wait for each other. */
 INLINE void K(row)(const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {
-    VEC sum[4][2] = { { { 0 } } };
-    const T *a = g->a + i * g->ai;
-    int64_t p = 0;
-    for (; p + 4 <= g->k; p += 4) {
-        for (int u = 0; u < 4; ++u) {
-            VEC x = VSPLAT(a[(p + u) * g->ap]);
-            const T *b = s->b + (p + u) * s->ldb;
-            for (int q = 0; q < vecs; ++q) {
-                VEC y = K(load)(b + q * VW, whole || q + 1 < vecs, s->last_lanes);
-                sum[u][q] = VFMA(x, y, sum[u][q]);
-            }
-        }
+    VEC zero = { 0 }, b0, b1;
+    VEC s00 = zero, s01 = zero, s10 = zero, s11 = zero;
+    VEC s20 = zero, s21 = zero, s30 = zero, s31 = zero;
+    const int64_t ap = g->ap, ldb = s->ldb;
+    const int lanes = s->last_lanes;
+    const T *a = g->a + i * g->ai, *b = s->b;
+    int64_t p = g->k;
+#define NEXT(sum0, sum1)                                \
+    b0 = K(load)(b, whole || vecs > 1, lanes);          \
+    b1 = vecs > 1 ? K(load)(b + VW, whole, lanes) : b0; \
+    ADD_PRODUCT(a, sum0, sum1)                          \
+    a += ap;                                            \
+    b += ldb;
+    for (; p >= 4; p -= 4) {
+        NEXT(s00, s01)
+        NEXT(s10, s11)
+        NEXT(s20, s21)
+        NEXT(s30, s31)
     }
-    for (; p < g->k; ++p) {
-        VEC x = VSPLAT(a[p * g->ap]);
-        for (int q = 0; q < vecs; ++q) {
-            VEC y = K(load)(s->b + p * s->ldb + q * VW, whole || q + 1 < vecs, s->last_lanes);
-            sum[0][q] = VFMA(x, y, sum[0][q]);
-        }
+    for (; p > 0; --p) {
+        NEXT(s00, s01)
     }
-    T *c = g->c + i * g->ldc + s->j;
-    const T *bias = g->bias != NULL ? g->bias + s->j : NULL;
-    for (int q = 0; q < vecs; ++q) {
-        K(finish)
-        (g, c + q * VW, bias != NULL ? bias + q * VW : NULL,
-            (sum[0][q] + sum[1][q]) + (sum[2][q] + sum[3][q]), whole || q + 1 < vecs,
-            s->last_lanes);
+#undef NEXT
+    K(put)
+    (g, s, i, (s00 + s10) + (s20 + s30), (s01 + s11) + (s21 + s31), vecs, whole, K(is_bare)(g));
+}
+#undef ADD_PRODUCT
+
+/* All rows where k is 1: nothing to sum, so what counts is to keep the stores coming. */
+INLINE void K(outer)(const product *g, const strip *s, const int vecs, const bool whole)
+{
+    VEC b0 = K(load)(s->b, whole || vecs > 1, s->last_lanes);
+    VEC b1 = vecs > 1 ? K(load)(s->b + VW, whole, s->last_lanes) : b0;
+    const int64_t ai = g->ai, ldc = g->ldc, m = g->m;
+    const int lanes = s->last_lanes;
+    const T *a = g->a;
+    if (g->alpha != R(1) || g->beta != R(0)) {
+        for (int64_t i = 0; i < m; ++i, a += ai) {
+            VEC x = VSPLAT(*a);
+            K(put)(g, s, i, x * b0, x * b1, vecs, whole, false);
+        }
+        return;
+    }
+    VEC bias0 = { 0 }, bias1 = { 0 };
+    if (g->bias != NULL) {
+        bias0 = K(load)(g->bias + s->j, whole || vecs > 1, lanes);
+        bias1 = vecs > 1 ? K(load)(g->bias + s->j + VW, whole, lanes) : bias0;
+    }
+    T *c = g->c + s->j;
+    for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
+        VEC x = VSPLAT(*a);
+        K(store)(c, VFMA(x, b0, bias0), whole || vecs > 1, lanes);
+        if (vecs > 1) {
+            K(store)(c + VW, VFMA(x, b1, bias1), whole, lanes);
+        }
     }
 }
 
 INLINE void K(rows)(const product *g, const strip *s, const int vecs, const bool whole)
 {
+    if (g->k == 1) {
+        K(outer)(g, s, vecs, whole);
+        return;
+    }
     int64_t i = 0;
     for (; i + TILE_ROWS <= g->m; i += TILE_ROWS) {
         K(tile)(g, s, i, vecs, whole);
@@ -226,41 +304,74 @@ static void K(turned)(const product *g)
     }
 }
 
-/* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. */
-static void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y, int64_t k,
-    int64_t ldc, int64_t bias_step)
+/* How the results of dot products are written: r-th c at c + r * ldc, bias at r * bias_step. */
+INLINE void K(put_dots)(
+    const product *g, T *c, int64_t ldc, const T *bias, int64_t bias_step, const T *sum, int count)
 {
-    int tail = (int)(k % VW);
-    for (int64_t i = 0; i < rows; i += 4) {
-        int64_t left = rows - i < 4 ? rows - i : 4;
-        const T *x0 = x + i * ldx; /* a missing row is the first one again */
-        const T *x1 = left > 1 ? x0 + ldx : x0;
-        const T *x2 = left > 2 ? x0 + 2 * ldx : x0;
-        const T *x3 = left > 3 ? x0 + 3 * ldx : x0;
-        VEC s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
-        int64_t p = 0;
-        for (; p < k - tail; p += VW) {
-            VEC v = VLOAD(y + p);
-            s0 = VFMA(VLOAD(x0 + p), v, s0);
-            s1 = VFMA(VLOAD(x1 + p), v, s1);
-            s2 = VFMA(VLOAD(x2 + p), v, s2);
-            s3 = VFMA(VLOAD(x3 + p), v, s3);
-        }
-        if (tail > 0) {
-            VEC v = VLOAD_PART(y + p, tail);
-            s0 = VFMA(VLOAD_PART(x0 + p, tail), v, s0);
-            s1 = VFMA(VLOAD_PART(x1 + p, tail), v, s1);
-            s2 = VFMA(VLOAD_PART(x2 + p, tail), v, s2);
-            s3 = VFMA(VLOAD_PART(x3 + p, tail), v, s3);
-        }
+    for (int r = 0; r < 4 && r < count; ++r) {
+        T value = g->alpha * sum[r] + (bias != NULL ? bias[r * bias_step] : R(0));
+        c[r * ldc] = g->beta == R(0) ? value : value + g->beta * c[r * ldc];
+    }
+}
+
+/* The products of y with four rows of x; with fewer, the first row stands in for the others. */
+INLINE void K(four_dots)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, T *out)
+{
+    VEC zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    const T *x1 = rows > 1 ? x + ldx : x;
+    const T *x2 = rows > 2 ? x + 2 * ldx : x;
+    const T *x3 = rows > 3 ? x + 3 * ldx : x;
+    int64_t p = 0;
+    for (; p + VW <= k; p += VW) {
+        VEC v = VLOAD(y + p);
+        s0 = VFMA(VLOAD(x + p), v, s0);
+        s1 = VFMA(VLOAD(x1 + p), v, s1);
+        s2 = VFMA(VLOAD(x2 + p), v, s2);
+        s3 = VFMA(VLOAD(x3 + p), v, s3);
+    }
+    if (p < k) {
+        int tail = (int)(k - p);
+        VEC v = VLOAD_PART(y + p, tail);
+        s0 = VFMA(VLOAD_PART(x + p, tail), v, s0);
+        s1 = VFMA(VLOAD_PART(x1 + p, tail), v, s1);
+        s2 = VFMA(VLOAD_PART(x2 + p, tail), v, s2);
+        s3 = VFMA(VLOAD_PART(x3 + p, tail), v, s3);
+    }
+    VSUM4(s0, s1, s2, s3, out);
+}
+
+/* c[r] = <x_r, y> for row r of x[rows, k]; on its own, to leave the registers to the vectors. */
+NOINLINE void K(bare_dots)(T *c, int64_t rows, const T *x, int64_t ldx, const T *y, int64_t k)
+{
+    for (; rows >= 4; rows -= 4) {
+        K(four_dots)(x, ldx, 4, y, k, c);
+        x += 4 * ldx;
+        c += 4;
+    }
+    if (rows > 0) {
         T sum[4];
-        VSUM4(s0, s1, s2, s3, sum);
-        for (int64_t r = 0; r < left; ++r) {
-            T *c = g->c + (i + r) * ldc;
-            T value = g->alpha * sum[r];
-            value += g->bias != NULL ? g->bias[(i + r) * bias_step] : R(0);
-            *c = g->beta == R(0) ? value : value + g->beta * *c;
+        K(four_dots)(x, ldx, (int)rows, y, k, sum);
+        for (int r = 0; r < (int)rows; ++r) {
+            c[r] = sum[r];
         }
+    }
+}
+
+/* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. */
+NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
+    int64_t k, int64_t ldc, int64_t bias_step)
+{
+    if (ldc == 1 && K(is_bare)(g)) {
+        K(bare_dots)(g->c, rows, x, ldx, y, k);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i += 4) {
+        int left = rows - i < 4 ? (int)(rows - i) : 4;
+        T sum[4];
+        K(four_dots)(x + i * ldx, ldx, left, y, k, sum);
+        K(put_dots)
+        (g, g->c + i * ldc, ldc, g->bias != NULL ? g->bias + i * bias_step : NULL, bias_step, sum,
+            left);
     }
 }
 
@@ -268,14 +379,10 @@ static void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, con
 static void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
     int64_t y_step, int64_t ldc, int64_t bias_step)
 {
-    if (y_step == 1 || g->k <= 1) {
-        K(dots)(g, rows, x, ldx, y, g->k, ldc, bias_step);
-        return;
-    }
-    _Alignas(64) T together[1024];
+    _Alignas(64) T together[DOT_BLOCK];
     product part = *g;
-    for (int64_t p = 0; p < g->k; p += 1024) {
-        int64_t k = g->k - p < 1024 ? g->k - p : 1024;
+    for (int64_t p = 0; p < g->k; p += DOT_BLOCK) {
+        int64_t k = g->k - p < DOT_BLOCK ? g->k - p : DOT_BLOCK;
         for (int64_t q = 0; q < k; ++q) {
             together[q] = y[(p + q) * y_step];
         }
@@ -285,24 +392,49 @@ static void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ld
     }
 }
 
-static void K(one_product)(const adzi_gemm_args *args, product *g)
+/* Rows of C one at a time, B stored [n, k]: too few rows to pay for turning B round. */
+static void K(rows_of_dots)(const product *g)
+{
+    product row = *g;
+    for (int64_t i = 0; i < g->m; ++i) {
+        if (g->ap == 1 || g->k <= 1) {
+            K(dots)(&row, g->n, g->b, g->ldb, row.a, g->k, 1, 1);
+        } else {
+            K(dots_apart)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
+        }
+        row.a += g->ai;
+        row.c += g->ldc;
+    }
+}
+
+/* A column is made of dot products where A's rows are as long as it is deep. */
+static void K(column_of_dots)(const product *g, int64_t b_step)
+{
+    if (b_step == 1 || g->k <= 1) {
+        K(dots)(g, g->m, g->a, g->ai, g->b, g->k, g->ldc, 0);
+    } else {
+        K(dots_apart)(g, g->m, g->a, g->ai, g->b, b_step, g->ldc, 0);
+    }
+}
+
+static void K(one_product)(const adzi_gemm_args *args, const product *g)
 {
     if (g->n == 1 && !args->ta) {
-        K(dots_apart)(g, g->m, g->a, args->lda, g->b, args->tb ? 1 : args->ldb, g->ldc, 0);
-    } else if (g->m == 1 && args->tb) {
-        K(dots_apart)(g, g->n, g->b, g->ldb, g->a, g->ap, 1, 1);
+        K(column_of_dots)(g, args->tb ? 1 : g->ldb);
     } else if (g->n == 1 && g->ldc == 1 && g->bias == NULL) {
         /* A column is a row lying down: C^T = op(B)^T A, with A stored [k, m]. */
-        product turned = *g;
-        turned.a = g->b;
-        turned.ap = args->tb ? 1 : args->ldb;
-        turned.b = g->a;
-        turned.ldb = args->lda;
-        turned.m = 1;
-        turned.n = g->m;
-        K(plain)(&turned);
-    } else if (!args->tb || (g->k == 1 && args->ldb == 1)) {
+        product lying = *g;
+        lying.a = g->b;
+        lying.ap = args->tb ? 1 : g->ldb;
+        lying.b = g->a;
+        lying.ldb = g->ap;
+        lying.m = 1;
+        lying.n = g->m;
+        K(plain)(&lying);
+    } else if (!args->tb || (g->k == 1 && g->ldb == 1)) {
         K(plain)(g);
+    } else if (g->m < TILE_ROWS) {
+        K(rows_of_dots)(g);
     } else {
         K(turned)(g);
     }
@@ -313,8 +445,11 @@ void K(gemm_small)(const void *opaque, int64_t begin, int64_t end);
 void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_args *args = opaque;
-    bool nothing = args->k == 0 || args->alpha == 0;
+    const bool nothing = args->k == 0 || args->alpha == 0;
     product g = {
+        .a = args->a,
+        .b = args->b,
+        .c = args->c,
         .bias = args->bias,
         .ai = args->ta ? 1 : args->lda,
         .ap = args->ta ? args->lda : 1,
@@ -326,11 +461,18 @@ void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
         .alpha = nothing ? R(1) : (T)args->alpha,
         .beta = (T)args->beta,
     };
-    for (int64_t item = begin; item < end; ++item) {
-        g.a = (const T *)args->a + item * args->stride_a;
-        g.b = (const T *)args->b + item * args->stride_b;
-        g.c = (T *)args->c + item * args->stride_c;
+    if (begin > 0) {
+        g.a += begin * args->stride_a;
+        g.b += begin * args->stride_b;
+        g.c += begin * args->stride_c;
+    }
+    while (begin < end) {
         K(one_product)(args, &g);
+        if (++begin < end) {
+            g.a += args->stride_a;
+            g.b += args->stride_b;
+            g.c += args->stride_c;
+        }
     }
 }
 

@@ -6,7 +6,7 @@
  *     VLOAD, VSTORE   any address; VLOAD_PART, VSTORE_PART the first `count` lanes, others 0
  *     VSPLAT          one number in every lane
  *     VFMA(a, b, c)   a * b + c, with one rounding where the instruction set has it
- *     VSUM4           the sums of four vectors' lanes, each in an order fixed by the type
+ *     VSUM4           the sums of four vectors' lanes, in an order fixed by the type
  */
 #undef VEC
 #undef VBYTES
@@ -118,57 +118,61 @@ INLINE void K(vstore_part)(T *p, VEC v, int count)
 }
 #endif
 
-/* Halves are added until 128 bits are left, then four vectors are summed across each other. */
-#if defined(__AVX2__) && T_IS_F32
-INLINE __m128 K(fold)(VEC v)
-{
-#if defined(__AVX512F__)
-    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-#else
-    __m256 h = v;
-#endif
-    return _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
-}
-INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
-{
-    __m128 e = K(fold)(a), f = K(fold)(b), g = K(fold)(c), h = K(fold)(d);
-    __m128 s = _mm_add_ps(_mm_unpacklo_ps(e, f), _mm_unpackhi_ps(e, f));
-    __m128 t = _mm_add_ps(_mm_unpacklo_ps(g, h), _mm_unpackhi_ps(g, h));
-    _mm_storeu_ps(out, _mm_add_ps(_mm_movelh_ps(s, t), _mm_movehl_ps(t, s)));
-}
+/* MERGE(d, a, b): a's lanes added in pairs d apart stand where bit d of the lane's number is 0, b's
+ * where it is 1, for one shuffle. Four vectors merged at 1 and 2 leave their sums side by side once
+ * the groups of four lanes are added up. */
+#undef MERGE
+#undef BLEND
+#undef SWAP1
+#undef SWAP2
+#if defined(__AVX512F__) && T_IS_F32
+#define BLEND(lanes, a, b) _mm512_mask_blend_ps(lanes, a, b)
+#define SWAP1(v)           _mm512_permute_ps(v, 0xB1)
+#define SWAP2(v)           _mm512_permute_ps(v, 0x4E)
+#elif defined(__AVX512F__)
+#define BLEND(lanes, a, b) _mm512_mask_blend_pd((lanes)&0xFF, a, b)
+#define SWAP1(v)           _mm512_permute_pd(v, 0x55)
+#define SWAP2(v)           _mm512_shuffle_f64x2(v, v, 0xB1)
+#elif defined(__AVX2__) && T_IS_F32
+#define BLEND(lanes, a, b) _mm256_blend_ps(a, b, (lanes)&0xFF)
+#define SWAP1(v)           _mm256_permute_ps(v, 0xB1)
+#define SWAP2(v)           _mm256_permute_ps(v, 0x4E)
 #elif defined(__AVX2__)
-INLINE __m128d K(fold)(VEC v)
-{
-#if defined(__AVX512F__)
-    __m256d h = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
-#else
-    __m256d h = v;
+#define BLEND(lanes, a, b) _mm256_blend_pd(a, b, (lanes)&0xF)
+#define SWAP1(v)           _mm256_permute_pd(v, 0x5)
+#define SWAP2(v)           _mm256_permute2f128_pd(v, v, 1)
 #endif
-    return _mm_add_pd(_mm256_castpd256_pd128(h), _mm256_extractf128_pd(h, 1));
-}
+#define LANES1         0xAAAA
+#define LANES2         0xCCCC
+#define MERGE(d, a, b) (BLEND(LANES##d, a, b) + SWAP##d(BLEND(LANES##d, b, a)))
+
+/* The sums of four vectors' lanes. */
 INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
 {
-    __m128d e = K(fold)(a), f = K(fold)(b), g = K(fold)(c), h = K(fold)(d);
-    _mm_storeu_pd(out, _mm_add_pd(_mm_unpacklo_pd(e, f), _mm_unpackhi_pd(e, f)));
-    _mm_storeu_pd(out + 2, _mm_add_pd(_mm_unpacklo_pd(g, h), _mm_unpackhi_pd(g, h)));
-}
+#if defined(__AVX2__)
+    VEC v = MERGE(2, MERGE(1, a, b), MERGE(1, c, d));
+#if defined(__AVX512F__) && T_IS_F32
+    __m256 h = _mm512_castps512_ps256(v) + _mm512_extractf32x8_ps(v, 1);
+    _mm_storeu_ps(out, _mm256_castps256_ps128(h) + _mm256_extractf128_ps(h, 1));
+#elif defined(__AVX512F__)
+    _mm256_storeu_pd(out, _mm512_castpd512_pd256(v) + _mm512_extractf64x4_pd(v, 1));
+#elif T_IS_F32
+    _mm_storeu_ps(out, _mm256_castps256_ps128(v) + _mm256_extractf128_ps(v, 1));
 #else
-INLINE T K(vsum)(VEC v)
-{
-#if T_IS_F32
-    return (v[0] + v[2]) + (v[1] + v[3]);
+    _mm256_storeu_pd(out, v);
+#endif
+#elif T_IS_F32
+    out[0] = (a[0] + a[2]) + (a[1] + a[3]);
+    out[1] = (b[0] + b[2]) + (b[1] + b[3]);
+    out[2] = (c[0] + c[2]) + (c[1] + c[3]);
+    out[3] = (d[0] + d[2]) + (d[1] + d[3]);
 #else
-    return v[0] + v[1];
+    out[0] = a[0] + a[1];
+    out[1] = b[0] + b[1];
+    out[2] = c[0] + c[1];
+    out[3] = d[0] + d[1];
 #endif
 }
-INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
-{
-    out[0] = K(vsum)(a);
-    out[1] = K(vsum)(b);
-    out[2] = K(vsum)(c);
-    out[3] = K(vsum)(d);
-}
-#endif
 
 #define VLOAD       K(vload)
 #define VSTORE      K(vstore)

@@ -1,0 +1,284 @@
+/* What matrix products cost: small ones in our loops and in BLAS, large ones cut by us and by
+ * OpenBLAS's own threads. Prints; asserts nothing.
+ *
+ * usage: bench-gemm [small|cross|cuts|large]      (all without an argument) */
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "adze/base.h"
+#include "tensor/gemm.h"
+#include "tensor/parallel.h"
+
+enum { TRIES = 15 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *filled(adz_dtype dtype, int64_t count)
+{
+    void *values = aligned_alloc(64, (size_t)(count + 16) * 8 / 64 * 64 + 64);
+    for (int64_t i = 0; i < count; ++i) {
+        double value = (double)(i * 7919 % 1009) / 1009.0 - 0.5;
+        if (dtype == ADZ_F32) {
+            ((float *)values)[i] = (float)value;
+        } else {
+            ((double *)values)[i] = value;
+        }
+    }
+    return values;
+}
+
+typedef struct problem {
+    adzi_gemm_args g;
+    void *a, *b, *c;
+} problem;
+
+static problem make(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
+{
+    problem p = { .a = filled(dtype, m * k), .b = filled(dtype, k * n), .c = filled(dtype, m * n) };
+    p.g = (adzi_gemm_args){ .dtype = dtype,
+        .ta = ta,
+        .tb = tb,
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = 1,
+        .a = p.a,
+        .lda = ta ? m : k,
+        .b = p.b,
+        .ldb = tb ? k : n,
+        .c = p.c,
+        .ldc = n,
+        .batch = 1 };
+    return p;
+}
+
+static void unmake(problem *p)
+{
+    free(p->a);
+    free(p->b);
+    free(p->c);
+}
+
+static void straight_to_blas(const adzi_gemm_args *g)
+{
+    CBLAS_TRANSPOSE ta = g->ta ? CblasTrans : CblasNoTrans, tb = g->tb ? CblasTrans : CblasNoTrans;
+    int m = (int)g->m, n = (int)g->n, k = (int)g->k;
+    int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
+    if (g->dtype == ADZ_F32) {
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c, ldc);
+    } else {
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c, ldc);
+    }
+}
+
+/* Seconds of one call: the best of several rounds of some milliseconds each. */
+static double time_of(void (*call)(const adzi_gemm_args *), const adzi_gemm_args *g, double round)
+{
+    double best = 1e9;
+    int64_t repeats = 1;
+    for (int t = 0; t < TRIES;) {
+        double start = now();
+        for (int64_t i = 0; i < repeats; ++i) {
+            call(g);
+        }
+        double took = now() - start;
+        if (took < round && repeats < 1 << 24) {
+            repeats = took < round / 100 ? repeats * 10 : (int64_t)((double)repeats * 1.5) + 1;
+            continue;
+        }
+        best = took / (double)repeats < best ? took / (double)repeats : best;
+        ++t;
+    }
+    return best;
+}
+
+static void nothing(const void *args, int64_t begin, int64_t end)
+{
+    (void)args;
+    (void)begin;
+    (void)end;
+}
+
+static void launch_small(const adzi_gemm_args *g)
+{
+    adzi_launch(nothing, g, g->m, 64);
+}
+
+static void launch_cut(const adzi_gemm_args *g)
+{
+    adzi_launch(nothing, g, g->m, 1);
+}
+
+/* The products of the first network: Linear(1, 32), ReLU, Linear(32, 1) on 32 rows. */
+static void small_products(void)
+{
+    static const struct {
+        const char *what;
+        bool ta, tb;
+        int64_t m, n, k;
+    } list[] = {
+        { "forward 1   x[32,1] W[32,1]^T", false, true, 32, 32, 1 },
+        { "forward 2   h[32,32] W[1,32]^T", false, true, 32, 1, 32 },
+        { "dh          dy[32,1] W[1,32]", false, false, 32, 32, 1 },
+        { "dW 2        dy[32,1]^T h[32,32]", true, false, 1, 32, 32 },
+        { "dW 1        dz[32,32]^T x[32,1]", true, false, 32, 1, 32 },
+        { "dx          dz[32,32] W[32,1]", false, false, 32, 1, 32 },
+        { "8 8 8", false, false, 8, 8, 8 },
+        { "8 8 8 tb", false, true, 8, 8, 8 },
+        { "32 32 32", false, false, 32, 32, 32 },
+        { "32 32 32 ta", true, false, 32, 32, 32 },
+        { "32 32 32 tb", false, true, 32, 32, 32 },
+        { "32 32 32 ta tb", true, true, 32, 32, 32 },
+        { "64 32 8 tb", false, true, 64, 32, 8 },
+        { "64 8 32 tb", false, true, 64, 8, 32 },
+    };
+    printf(
+        "%-34s %10s %10s %10s %10s\n", "small products, ns", "f32", "f32 BLAS", "f64", "f64 BLAS");
+    int64_t limit = adzi_gemm_small_limit;
+    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
+        printf("%-34s", list[i].what);
+        for (int d = 0; d < 2; ++d) {
+            problem p = make(d == 0 ? ADZ_F32 : ADZ_F64, list[i].ta, list[i].tb, list[i].m,
+                list[i].n, list[i].k);
+            double ours = time_of(adzi_gemm_run, &p.g, 2e-3);
+            adzi_gemm_small_limit = 0;
+            double blas = time_of(adzi_gemm_run, &p.g, 2e-3);
+            adzi_gemm_small_limit = limit;
+            printf(" %10.1f %10.1f", ours * 1e9, blas * 1e9);
+            unmake(&p);
+        }
+        printf("\n");
+    }
+}
+
+/* Where BLAS overtakes our loops: time of ours over time of BLAS, by size and transpose. */
+static void crossover(void)
+{
+    static const int64_t shapes[][3] = { { 8, 8, 8 }, { 16, 16, 16 }, { 24, 24, 24 },
+        { 32, 32, 32 }, { 40, 40, 40 }, { 48, 48, 48 }, { 64, 64, 64 }, { 32, 64, 8 },
+        { 128, 16, 16 }, { 16, 128, 16 }, { 16, 16, 128 }, { 256, 4, 32 }, { 4, 256, 32 },
+        { 1, 128, 128 }, { 128, 1, 128 }, { 1, 256, 256 }, { 256, 1, 256 }, { 256, 256, 1 },
+        { 2, 128, 128 }, { 8, 64, 64 }, { 7, 31, 33 } };
+    printf("\nours / BLAS                 NN    TN    NT    TT      NN    TN    NT    TT\n");
+    int64_t limit = adzi_gemm_small_limit;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        const int64_t *z = shapes[s];
+        printf("%4d %4d %4d   ", (int)z[0], (int)z[1], (int)z[2]);
+        for (int bits = 0; bits < 8; ++bits) {
+            problem p = make(
+                bits < 4 ? ADZ_F32 : ADZ_F64, (bits & 1) != 0, (bits & 2) != 0, z[0], z[1], z[2]);
+            adzi_gemm_small_limit = 1 << 19;
+            double ours = time_of(adzi_gemm_run, &p.g, 5e-4);
+            adzi_gemm_small_limit = 0;
+            double blas = time_of(adzi_gemm_run, &p.g, 5e-4);
+            printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", ours / blas);
+            unmake(&p);
+        }
+        printf("\n");
+    }
+    adzi_gemm_small_limit = limit;
+}
+
+static const int64_t large_shapes[][3] = { { 256, 256, 256 }, { 512, 512, 512 },
+    { 1024, 1024, 1024 }, { 64, 3072, 768 }, { 64, 768, 3072 }, { 1024, 768, 3072 },
+    { 1024, 3072, 768 }, { 3072, 768, 1024 }, { 4000, 96, 100 }, { 96, 4000, 100 },
+    { 128, 128, 4000 }, { 10000, 64, 64 }, { 1, 4096, 4096 }, { 4096, 1, 4096 } };
+enum { LARGE_SHAPES = sizeof large_shapes / sizeof *large_shapes };
+
+static int64_t parts_in_a_row;
+
+/* The parts of a launch one after the other, so that only the cutting is measured. */
+static void one_after_the_other(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+{
+    int64_t parts = units / grain < parts_in_a_row ? units / grain : parts_in_a_row;
+    int64_t length = parts > 0 ? (units + parts - 1) / parts : units;
+    for (int64_t begin = 0; begin < units; begin += length) {
+        kernel(args, begin, begin + length < units ? begin + length : units);
+    }
+}
+
+static void cuts(void)
+{
+    printf("\nwhat cutting costs: time of 2 parts, of 4 parts and of the deterministic blocks,"
+           " all on one thread, over one call's; f32 NT, then f64 NN\n");
+    adz_set_num_threads(1);
+    for (size_t s = 0; s < LARGE_SHAPES; ++s) {
+        const int64_t *z = large_shapes[s];
+        printf("%5d %5d %5d  ", (int)z[0], (int)z[1], (int)z[2]);
+        for (int d = 0; d < 2; ++d) {
+            problem p = make(d == 0 ? ADZ_F32 : ADZ_F64, false, d == 0, z[0], z[1], z[2]);
+            double whole = time_of(adzi_gemm_run, &p.g, 1e-2);
+            atomic_store(&adzi_launch_observer, one_after_the_other);
+            for (parts_in_a_row = 2; parts_in_a_row <= 4; parts_in_a_row += 2) {
+                printf(" %6.3f", time_of(adzi_gemm_run, &p.g, 1e-2) / whole);
+            }
+            atomic_store(&adzi_launch_observer, NULL);
+            adz_set_deterministic(true);
+            printf(" %6.3f   ", time_of(adzi_gemm_run, &p.g, 1e-2) / whole);
+            adz_set_deterministic(false);
+            unmake(&p);
+        }
+        printf("\n");
+    }
+    adz_set_num_threads(0);
+}
+
+static void large_products(void)
+{
+    int threads = adz_get_num_threads();
+    printf("\nlarge products, f32 NT and f64 NN: GFlop/s with 1 thread, then with %d: ours,"
+           " deterministic, and OpenBLAS's own threads\n",
+        threads);
+    for (size_t s = 0; s < LARGE_SHAPES; ++s) {
+        const int64_t *z = large_shapes[s];
+        printf("%5d %5d %5d  ", (int)z[0], (int)z[1], (int)z[2]);
+        for (int d = 0; d < 2; ++d) {
+            problem p = make(d == 0 ? ADZ_F32 : ADZ_F64, false, d == 0, z[0], z[1], z[2]);
+            double work = 2e-9 * (double)z[0] * (double)z[1] * (double)z[2];
+            adz_set_num_threads(1);
+            double one = time_of(adzi_gemm_run, &p.g, 2e-2);
+            adz_set_num_threads(threads);
+            double ours = time_of(adzi_gemm_run, &p.g, 2e-2);
+            adz_set_deterministic(true);
+            double fixed = time_of(adzi_gemm_run, &p.g, 2e-2);
+            adz_set_deterministic(false);
+            openblas_set_num_threads(threads);
+            double blas = time_of(straight_to_blas, &p.g, 2e-2);
+            printf(
+                "   %7.1f | %7.1f %7.1f %7.1f", work / one, work / ours, work / fixed, work / blas);
+            unmake(&p);
+        }
+        printf("\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc > 1 ? argv[1] : "";
+    printf("%s\n\n", adz_build_info());
+    adzi_gemm_warm();
+    if (part[0] == '\0' || strcmp(part, "small") == 0) {
+        adzi_gemm_args g = { .m = 64 };
+        printf("a launch that stays here: %.1f ns; one that is cut: %.0f ns\n\n",
+            1e9 * time_of(launch_small, &g, 1e-3), 1e9 * time_of(launch_cut, &g, 1e-3));
+        small_products();
+    }
+    if (part[0] == '\0' || strcmp(part, "cross") == 0) {
+        crossover();
+    }
+    if (part[0] == '\0' || strcmp(part, "cuts") == 0) {
+        cuts();
+    }
+    if (part[0] == '\0' || strcmp(part, "large") == 0) {
+        large_products();
+    }
+    return 0;
+}
