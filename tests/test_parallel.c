@@ -249,9 +249,33 @@ static void number_of_threads(void **state)
     assert_int_equal(adz_set_num_threads(5), ADZ_OK);
     assert_int_equal(adz_get_num_threads(), 5);
     assert_int_equal(adz_set_num_threads(-1), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "-1 threads"));
+    adz_error_clear();
     assert_int_equal(adz_get_num_threads(), 5);
     assert_int_equal(adz_set_num_threads(0), ADZ_OK);
     assert_int_equal(adz_get_num_threads(), standard);
+}
+
+static void settings_belong_to_the_context(void **state)
+{
+    (void)state;
+    adz_context *other = adz_context_new();
+    assert_non_null(other);
+    adz_set_num_threads(5);
+    assert_null(adz_context_use(other));
+    adz_set_num_threads(2);
+    adz_set_deterministic(true);
+    int calls = 0;
+    assert_true(each_once(1000, 1, &calls));
+    assert_int_equal(calls, 2);
+    assert_ptr_equal(adz_context_use(NULL), other);
+    assert_int_equal(adz_get_num_threads(), 5);
+    assert_false(adz_get_deterministic());
+    assert_true(each_once(1000, 1, &calls));
+    assert_int_equal(calls, 5);
+    adz_context_free(&other);
+    adz_set_num_threads(0);
 }
 
 /* What this program prints about itself with `setting` in its environment. */
@@ -309,6 +333,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_forked_child_computes_serially),
         cmocka_unit_test(an_observer_sees_every_launch),
         cmocka_unit_test(number_of_threads),
+        cmocka_unit_test(settings_belong_to_the_context),
         cmocka_unit_test(environment_is_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,13 +2,16 @@
  *
  * Note [Cutting products]
  * OpenBLAS's own threads change the last bits with their number, so BLAS always computes on the
- * thread that calls it, and large products are cut here, along rows or columns of C. A block is a
- * multiple of 48 rows (or columns) with at least BLOCK_WORK multiply-adds, both given by the
- * shape alone; a part of a launch is a run of blocks, computed by one call. Multiples of 48 keep
- * every element in the same place of OpenBLAS's register tiles, and the least size keeps parts
- * away from its separate code for small matrices, so the bits do not depend on where the parts
- * end. That is a property of the kernels OpenBLAS has, tested but not promised; under
- * adz_set_deterministic every block is a call of its own, which needs no such property.
+ * thread that calls it, and large products are cut here, into blocks that the shape alone gives.
+ * A block of rows is a multiple of 48 of them with at least BLOCK_WORK multiply-adds; a part of a
+ * launch is a run of such blocks, computed by one call. Multiples of 48 keep every element in the
+ * same place of OpenBLAS's register tiles, and the least size keeps parts away from its separate
+ * code for small matrices, so the bits do not depend on where the parts end. That is a property of
+ * the kernels OpenBLAS has, tested but not promised. It does not hold for cuts along columns (f32
+ * on Haswell and Zen) nor for matrix-vector products; there, and everywhere under
+ * adz_set_deterministic, each block is a call of its own, and blocks are few and large. Along the
+ * columns of a wide C that costs nothing to speak of, since what every block packs again is the
+ * small operand.
  */
 #include "tensor/gemm.h"
 
@@ -23,8 +26,10 @@
 #include <omp.h>
 #endif
 
+#include "tensor/context.h"
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
+#include "tensor/thread.h"
 
 KERNEL_TABLE_FLOAT(gemm_small);
 
@@ -43,22 +48,21 @@ enum {
     ROW_MULTIPLE = 48,     /* a multiple of every register tile's height and width */
     BLOCK_WORK = 1 << 21,  /* least multiply-adds of a block: twice OpenBLAS's "small" */
     LAUNCH_WORK = 1 << 18, /* multiply-adds of small products that are worth a thread */
-    MOST_FIXED_BLOCKS = 8  /* blocks per product when deterministic */
+    COLUMN_BLOCK = 192,    /* least columns of a block: what each packs again is then small */
+    MOST_FIXED_BLOCKS = 8  /* blocks per product where each is a call of its own */
 };
 
 int64_t adzi_gemm_size_limit = sizeof(blasint) == 8 ? INT64_MAX : INT_MAX;
 int64_t adzi_gemm_small_limit = 32 * 32 * 32; /* at most 2^20: is_small cubes it */
 
-static atomic_bool deterministic;
-
 void adz_set_deterministic(bool on)
 {
-    atomic_store_explicit(&deterministic, on, memory_order_relaxed);
+    atomic_store_explicit(&adzi_self()->context->deterministic, on, memory_order_relaxed);
 }
 
 bool adz_get_deterministic(void)
 {
-    return atomic_load_explicit(&deterministic, memory_order_relaxed);
+    return atomic_load_explicit(&adzi_self()->context->deterministic, memory_order_relaxed);
 }
 
 /* ---- keeping BLAS on one thread ------------------------------------------------------------- */
@@ -266,20 +270,27 @@ typedef struct plan {
     int64_t blocks;  /* per item */
 } plan;
 
-/* OpenBLAS's matrix-vector kernels treat the first rows of a range apart. */
-static bool fixed_blocks(const adzi_gemm_args *g)
+/* Where C is far wider than high, or too low to be cut by rows. */
+static bool cuts_columns(const adzi_gemm_args *g)
 {
-    return g->m == 1 || g->n == 1 || adz_get_deterministic();
+    if (g->m == 1 || g->n == 1) {
+        return g->m == 1;
+    }
+    return g->n >= 2 * COLUMN_BLOCK && g->n > g->m && (g->n / 4 >= g->m || g->m < 4 * ROW_MULTIPLE);
 }
 
 static plan plan_product(const adzi_gemm_args *g)
 {
-    plan p = { .g = g, .by_columns = g->n > g->m, .each_alone = fixed_blocks(g) };
+    plan p = { .g = g, .by_columns = cuts_columns(g) };
+    p.each_alone = p.by_columns || g->n == 1 || adz_get_deterministic();
     p.extent = p.by_columns ? g->n : g->m;
     double across = (double)(p.by_columns ? g->m : g->n) * (double)g->k;
     double length = (double)BLOCK_WORK / across;
     if (p.each_alone && length < (double)p.extent / MOST_FIXED_BLOCKS) {
         length = (double)p.extent / MOST_FIXED_BLOCKS;
+    }
+    if (p.by_columns && length < COLUMN_BLOCK - 1) {
+        length = COLUMN_BLOCK - 1;
     }
     if (length < (double)p.extent) {
         int64_t multiples = (int64_t)length / ROW_MULTIPLE + 1;

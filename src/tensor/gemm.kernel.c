@@ -441,7 +441,6 @@ static void K(one_product)(const adzi_gemm_args *args, const product *g)
 }
 
 /* Units are the items of a batch. */
-void K(gemm_small)(const void *opaque, int64_t begin, int64_t end);
 void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_args *args = opaque;

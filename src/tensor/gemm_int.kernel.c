@@ -66,7 +66,6 @@ static void K(int_row)(const adzi_gemm_args *g, int64_t item, int64_t i)
 }
 
 /* Units are the rows of all items. */
-void K(gemm_int)(const void *opaque, int64_t begin, int64_t end);
 void K(gemm_int)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_args *g = opaque;

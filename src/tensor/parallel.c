@@ -10,6 +10,9 @@
 #endif
 
 #include "adze/base.h"
+#include "tensor/context.h"
+#include "tensor/error.h"
+#include "tensor/thread.h"
 
 _Atomic(adzi_observer) adzi_launch_observer;
 
@@ -17,10 +20,10 @@ _Atomic(adzi_observer) adzi_launch_observer;
  * own; only ranges of many units are rounded, since rows and blocks are few and large. */
 enum { ROUND_TO = 64, ROUND_FROM = 16 * ROUND_TO };
 
-static atomic_int threads_wanted; /* 0: as many as there are processors */
-static atomic_bool forked;        /* this process is a child that did not start the threads */
-static int threads_default = 1;
+static atomic_bool forked;      /* this process is a child that did not start the threads */
+static int threads_default = 1; /* where the context says 0 */
 
+/* Not part of adzi_thread: the pool's threads and OpenMP's have none of those, nor need one. */
 static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
 
 /* ---- how many threads ----------------------------------------------------------------------- */
@@ -72,9 +75,10 @@ __attribute__((constructor)) static void init_at_load(void)
 adz_status adz_set_num_threads(int threads)
 {
     if (threads < 0) {
-        return ADZ_ERR_ARGUMENT;
+        return adzi_error("adz_set_num_threads", ADZ_ERR_ARGUMENT,
+            "%d threads: give 1 or more, or 0 for one per processor", threads);
     }
-    atomic_store_explicit(&threads_wanted, threads, memory_order_relaxed);
+    atomic_store_explicit(&adzi_self()->context->threads, threads, memory_order_relaxed);
     return ADZ_OK;
 }
 
@@ -85,7 +89,7 @@ int adz_get_num_threads(void)
 
 int adzi_num_threads(void)
 {
-    int wanted = atomic_load_explicit(&threads_wanted, memory_order_relaxed);
+    int wanted = atomic_load_explicit(&adzi_self()->context->threads, memory_order_relaxed);
     return wanted > 0 ? wanted : threads_default;
 }
 

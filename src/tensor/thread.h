@@ -43,7 +43,6 @@ typedef struct adzi_thread {
     adz_scope *scope; /* the innermost open one */
     bool grad_enabled;
     bool anomaly;
-    bool inside_launch;
     bool draining; /* a loop that frees a graph is running */
     struct adzi_node *dead_nodes;
     const adzi_path *path;
