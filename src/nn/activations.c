@@ -1,5 +1,7 @@
 #include "adze/nn/activations.h"
 
+#include "adze/nn/containers.h"
+#include "adze/ops/math.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
@@ -81,6 +83,98 @@ adz_module *adz_leaky_relu_new(double negative_slope)
     return self;
 }
 
+/* ---- GELU ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    adz_gelu_approximate approximate;
+} gelu_state;
+
+static adz_tensor *gelu_forward(adz_module *self, adz_tensor *x)
+{
+    const gelu_state *state = self->state;
+    return adz_gelu(x, state->approximate);
+}
+
+static size_t gelu_repr(adz_module *self, char *buffer, size_t size)
+{
+    const gelu_state *state = self->state;
+    return (size_t)snprintf(
+        buffer, size, "approximate='%s'", state->approximate == ADZ_GELU_TANH ? "tanh" : "none");
+}
+
+static const adz_module_type gelu_type = {
+    .size = sizeof(adz_module_type),
+    .name = "GELU",
+    .forward = gelu_forward,
+    .extra_repr = gelu_repr,
+};
+
+adz_module *adz_gelu_new(adz_gelu_approximate approximate)
+{
+    if (approximate != ADZ_GELU_NONE && approximate != ADZ_GELU_TANH) {
+        return adzi_fail(
+            "adz_gelu_new", ADZ_ERR_ARGUMENT, "%d is no adz_gelu_approximate", (int)approximate);
+    }
+    adz_module *self = adz_module_new(&gelu_type, sizeof(gelu_state));
+    if (self != NULL) {
+        *(gelu_state *)self->state = (gelu_state){ approximate };
+    }
+    return self;
+}
+
+/* ---- SiLU, Sigmoid, Tanh -------------------------------------------------------------------- */
+
+static adz_tensor *silu_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_silu(x);
+}
+
+static adz_tensor *sigmoid_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_sigmoid(x);
+}
+
+static adz_tensor *tanh_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_tanh(x);
+}
+
+static const adz_module_type silu_type = {
+    .size = sizeof(adz_module_type),
+    .name = "SiLU",
+    .forward = silu_forward,
+};
+
+static const adz_module_type sigmoid_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Sigmoid",
+    .forward = sigmoid_forward,
+};
+
+static const adz_module_type tanh_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Tanh",
+    .forward = tanh_forward,
+};
+
+adz_module *adz_silu_new(void)
+{
+    return adz_module_new(&silu_type, 0);
+}
+
+adz_module *adz_sigmoid_new(void)
+{
+    return adz_module_new(&sigmoid_type, 0);
+}
+
+adz_module *adz_tanh_new(void)
+{
+    return adz_module_new(&tanh_type, 0);
+}
+
 /* ---- Softmax -------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -113,4 +207,30 @@ adz_module *adz_softmax_new(int dim)
         *(softmax_state *)self->state = (softmax_state){ dim };
     }
     return self;
+}
+
+/* ---- by name -------------------------------------------------------------------------------- */
+
+adz_module *adz_activation_new(adz_activation activation)
+{
+    switch (activation) {
+    case ADZ_ACTIVATION_RELU:
+        return adz_relu_new(NULL);
+    case ADZ_ACTIVATION_GELU:
+        return adz_gelu_new(ADZ_GELU_NONE);
+    case ADZ_ACTIVATION_GELU_TANH:
+        return adz_gelu_new(ADZ_GELU_TANH);
+    case ADZ_ACTIVATION_SILU:
+        return adz_silu_new();
+    case ADZ_ACTIVATION_SIGMOID:
+        return adz_sigmoid_new();
+    case ADZ_ACTIVATION_TANH:
+        return adz_tanh_new();
+    case ADZ_ACTIVATION_LEAKY_RELU:
+        return adz_leaky_relu_new(0.01);
+    case ADZ_ACTIVATION_IDENTITY:
+        return adz_identity_new();
+    }
+    return adzi_fail(
+        "adz_activation_new", ADZ_ERR_ARGUMENT, "%d is no adz_activation", (int)activation);
 }

@@ -12,6 +12,27 @@
 extern "C" {
 #endif
 
+/** Activation functions by name, where a network takes one as an option. */
+typedef enum adz_activation {
+    ADZ_ACTIVATION_RELU = 0,       /**< max(x, 0) */
+    ADZ_ACTIVATION_GELU = 1,       /**< with erf */
+    ADZ_ACTIVATION_GELU_TANH = 2,  /**< with tanh */
+    ADZ_ACTIVATION_SILU = 3,       /**< x sigmoid(x) */
+    ADZ_ACTIVATION_SIGMOID = 4,    /**< 1 / (1 + exp(-x)) */
+    ADZ_ACTIVATION_TANH = 5,       /**< tanh(x) */
+    ADZ_ACTIVATION_LEAKY_RELU = 6, /**< with slope 0.01 */
+    ADZ_ACTIVATION_IDENTITY = 7    /**< x */
+} adz_activation;
+
+/**
+ * The module of an activation function, with its default options.
+ *
+ * @param activation  which
+ * @return            yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ *                    ADZ_ERR_MEMORY recorded
+ */
+ADZ_API adz_module *adz_activation_new(adz_activation activation);
+
 /** What else a ReLU can be told. Start from ADZ_RELU_OPTIONS. */
 typedef struct adz_relu_options {
     size_t size;  /**< sizeof(adz_relu_options) */
@@ -49,6 +70,40 @@ ADZ_API adz_module *adz_relu_new(const adz_relu_options *options);
  * @see                   torch.nn.LeakyReLU
  */
 ADZ_API adz_module *adz_leaky_relu_new(double negative_slope);
+
+/**
+ * adz_gelu.
+ *
+ * @param approximate  ADZ_GELU_NONE (PyTorch's default) or ADZ_GELU_TANH
+ * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ *                     ADZ_ERR_MEMORY recorded
+ * @see                torch.nn.GELU
+ */
+ADZ_API adz_module *adz_gelu_new(adz_gelu_approximate approximate);
+
+/**
+ * adz_silu.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.SiLU
+ */
+ADZ_API adz_module *adz_silu_new(void);
+
+/**
+ * adz_sigmoid.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Sigmoid
+ */
+ADZ_API adz_module *adz_sigmoid_new(void);
+
+/**
+ * adz_tanh.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Tanh
+ */
+ADZ_API adz_module *adz_tanh_new(void);
 
 /**
  * adz_softmax.

@@ -1,0 +1,65 @@
+/**
+ * @file feed_forward.h
+ * The position-wise feed-forward network.
+ */
+#ifndef ADZE_NN_FEED_FORWARD_H
+#define ADZE_NN_FEED_FORWARD_H
+
+#include "adze/nn/activations.h"
+#include "adze/random.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What else a feed-forward network can be told. Start from ADZ_FEED_FORWARD_OPTIONS. */
+typedef struct adz_feed_forward_options {
+    size_t size;               /**< sizeof(adz_feed_forward_options) */
+    double dropout;            /**< probability of zeroing a hidden value, in [0, 1]; 0.1 */
+    adz_activation activation; /**< between the layers; ADZ_ACTIVATION_RELU */
+    bool is_gated;             /**< multiply by a second linear layer of x; false */
+    bool bias1;                /**< whether layer1 has a bias; true */
+    bool bias2;                /**< whether layer2 has one; true */
+    bool bias_gate;            /**< whether linear_v has one; true */
+    adz_dtype dtype;           /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
+    adz_generator *generator;  /**< for dropout, stays the caller's; NULL for the default one */
+} adz_feed_forward_options;
+
+/** The defaults. */
+#define ADZ_FEED_FORWARD_OPTIONS                                                             \
+    {                                                                                        \
+        sizeof(adz_feed_forward_options), 0.1, ADZ_ACTIVATION_RELU, false, true, true, true, \
+            ADZ_F32, NULL                                                                    \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_feed_forward_options) as the caller knows it
+ */
+ADZ_API void adz_feed_forward_options_init(adz_feed_forward_options *options, size_t size);
+
+/**
+ * Two linear layers with an activation between them, applied to each position.
+ *
+ *     h = activation(layer1(x));  gated: h = h * linear_v(x);  y = layer2(dropout(h))
+ *
+ * The children are called layer1, layer2, dropout, activation and, when gated, linear_v; another
+ * activation can be put in with adz_module_set_child. x is [..., d_model], y is shaped like x.
+ *
+ * @param d_model  features of x, 1 or more
+ * @param d_ff     features of h, 1 or more
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
+ * @see            labml_nn.transformers.feed_forward.FeedForward
+ */
+ADZ_API adz_module *adz_feed_forward_new(
+    int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
