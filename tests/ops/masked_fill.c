@@ -1,17 +1,25 @@
 #include "ops/facts.h"
 
-/* p[0] = the value, p[1] = 1: in place */
+enum { PLAIN, IN_PLACE, SOFTMAX };
+
+/* p[0] = the value, p[1] = the form, p[2] = softmax's dimension */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_tensor *x = a->in[0], *mask = a->in[1];
-    return case_one(a->p[1] == 1 ? adz_masked_fill_(adz_clone(x), mask, a->p[0])
-                                 : adz_masked_fill(x, mask, a->p[0]),
+    if (a->p[1] == SOFTMAX) {
+        return case_one(adz_softmax(adz_masked_fill(x, mask, a->p[0]), (int)a->p[2]), out);
+    }
+    return case_one(a->p[1] == IN_PLACE ? adz_masked_fill_(adz_clone(x), mask, a->p[0])
+                                        : adz_masked_fill(x, mask, a->p[0]),
         out);
 }
 
 static bool config(const json_t *config, op_args *a)
 {
+    bool softmax = strcmp(config_text(config, "op", ""), "masked_fill+softmax") == 0;
     a->p[0] = config_number(config, "value", 0);
+    a->p[1] = softmax ? SOFTMAX : PLAIN;
+    a->p[2] = config_number(config, "dim", 0);
     return true;
 }
 
@@ -51,7 +59,7 @@ const op_case masked_fill_case = {
         { .in = { IN_0, IN_MASK(5) }, .p = { 1 } },
         { .in = { IN(3, 0), IN_MASK(1, 1) }, .p = { 1 } },
         { .in = { IN(1), IN_MASK(1) }, .p = { 1 } },
-        { .in = { IN(3, 4), IN_MASK(3, 1) }, .p = { 7, 1 } },
+        { .in = { IN(3, 4), IN_MASK(3, 1) }, .p = { 7, IN_PLACE } },
     },
     .rejects = {
         { .in = { IN(3, 4), IN_MASK(3) }, .status = ADZ_ERR_SHAPE, .says = "[3, 4]" },
@@ -61,7 +69,7 @@ const op_case masked_fill_case = {
     },
     .broadcasts = true,
     .first_order_only = true,
-    .vectors = { "masked_fill" },
+    .vectors = { "masked_fill", "masked_fill+softmax" },
     .inputs = { "x", "mask" },
     .config = config,
     FACTS(facts),
