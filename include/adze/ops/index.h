@@ -6,7 +6,7 @@
 #ifndef ADZE_OPS_INDEX_H
 #define ADZE_OPS_INDEX_H
 
-#include "adze/tensor.h"
+#include "adze/random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -118,6 +118,57 @@ ADZ_API void adz_embedding_options_init(adz_embedding_options *options, size_t s
  */
 ADZ_API adz_tensor *adz_embedding(
     adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options);
+
+/**
+ * Classes as vectors with a single 1.
+ *
+ *     y[..., c] = 1 where c = ids[...], else 0
+ *
+ * @param ids          any shape of rank 0 to 7; 0 .. num_classes-1
+ * @param num_classes  1 or more; -1 for one above the largest id
+ * @return             y[..., num_classes], i64, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad               none
+ * @see                torch.nn.functional.one_hot
+ */
+ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
+
+/**
+ * The k largest or smallest elements of each lane along a dimension, the first first.
+ *
+ * NaN counts as the largest of all. Of equal elements the one with the lower index comes first.
+ *
+ * @param x        any dtype but f16 and bf16
+ * @param k        0 .. size of dim
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @param largest  true for the largest, false for the smallest
+ * @param sorted   as in PyTorch; here they are sorted in any case
+ * @param indices  receives their indices along dim, i64, borrowed from the scope; may be NULL
+ * @return         the elements, shaped like x but k along dim, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_ARGUMENT, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves the indices
+ * @see            torch.topk
+ */
+ADZ_API adz_tensor *adz_topk(
+    adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices);
+
+/**
+ * Classes drawn with probabilities proportional to weights.
+ *
+ * The draws are not PyTorch's, but do not depend on the number of threads.
+ *
+ * @param weights      weights[C] or weights[N, C], f32 or f64, 0 or more and not all 0
+ * @param n            draws from each row, 1 or more; without replacement at most as many as a row
+ *                     has weights above 0
+ * @param replacement  whether a class can be drawn again
+ * @param generator    NULL for the default one; a failed call leaves it as it was
+ * @return             y[n] or y[N, n], i64, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad               none
+ * @see                torch.multinomial
+ */
+ADZ_API adz_tensor *adz_multinomial(
+    adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator);
 
 #ifdef __cplusplus
 }

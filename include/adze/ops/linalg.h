@@ -43,6 +43,75 @@ ADZ_API adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b);
  */
 ADZ_API adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias);
 
+/**
+ * A matrix product added to something.
+ *
+ *     y[m, n] = beta c + alpha a[m, k] b[k, n]
+ *
+ * With beta 0, c counts for nothing, NaN included.
+ *
+ * @param c      broadcasts to [m, n]
+ * @param a      a[m, k]
+ * @param b      b[k, n]
+ * @param beta   factor of c; PyTorch's default is 1
+ * @param alpha  factor of the product; PyTorch's default is 1
+ * @return       y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a fraction with integers),
+ *               ADZ_ERR_MEMORY
+ * @grad         a, b and c, to any order; saves a and b where needed
+ * @see          torch.addmm
+ */
+ADZ_API adz_tensor *adz_addmm(
+    adz_tensor *c, adz_tensor *a, adz_tensor *b, double beta, double alpha);
+
+/**
+ * One matrix product per item of a batch.
+ *
+ *     y[i] = a[i] b[i],   a[B, m, k], b[B, k, n]
+ *
+ * @param a  rank 3
+ * @param b  rank 3
+ * @return   y[B, m, n] in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves each where the other wants a gradient
+ * @see      torch.bmm
+ */
+ADZ_API adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Every product of two vectors' elements.
+ *
+ *     y[i, j] = a[i] b[j]
+ *
+ * @param a  a[m]
+ * @param b  b[n]
+ * @return   y[m, n] in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves each where the other wants a gradient
+ * @see      torch.outer
+ */
+ADZ_API adz_tensor *adz_outer(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Sums of products of one or two tensors, dimensions named by letters: "bqd,bkd->bqk".
+ *
+ * A letter of the result stands for a dimension of the result; the others are summed over. A letter
+ * twice in one operand takes the diagonal. "..." stands for the dimensions without a letter, which
+ * broadcast; so do sizes of 1. Without "->" the result has the ellipsis and then, in the order of
+ * the alphabet (capitals first), the letters that occur once. What is summed over in both operands
+ * is computed as a matrix product, which reads operands where they lie if their strides allow.
+ *
+ * @param equation  letters, commas, "..." and "->"; blanks are skipped
+ * @param a         the first operand
+ * @param b         the second, or ADZ_NONE
+ * @return          y in the promoted dtype, borrowed from the scope, or NULL; with one operand it
+ *                  may be a view of a, or a itself
+ * @errors          ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad            a and b, to any order; saves each where the other wants a gradient
+ * @see             torch.einsum
+ */
+ADZ_API adz_tensor *adz_einsum(const char *equation, adz_tensor *a, adz_tensor *b);
+
 #ifdef __cplusplus
 }
 #endif

@@ -190,6 +190,142 @@ ADZ_API adz_status adz_split_sizes(
  */
 ADZ_API adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value);
 
+/**
+ * The same elements in another shape, never copied.
+ *
+ * @param x      any shape and dtype
+ * @param shape  as many elements as x; one size may be -1 and is worked out
+ * @return       a view, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_SHAPE (also where x's strides would need a copy: use adz_reshape),
+ *               ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.Tensor.view
+ */
+ADZ_API adz_tensor *adz_view(adz_tensor *x, adz_shape shape);
+
+/**
+ * Makes one dimension of several neighbours; a scalar becomes a vector.
+ *
+ * @param x      any shape and dtype
+ * @param start  first of them, 0 .. rank-1, or -rank .. -1 counted from the last
+ * @param end    last of them, likewise, not before start
+ * @return       a view where the strides allow, else a copy; borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.flatten
+ */
+ADZ_API adz_tensor *adz_flatten(adz_tensor *x, int start, int end);
+
+/**
+ * Some places of a dimension in a row; unlike adz_slice it does not clamp.
+ *
+ * @param x       rank 1 to 8, any dtype
+ * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
+ * @param start   first place, 0 .. size, or -size .. -1 counted from the last
+ * @param length  how many, 0 .. size - start
+ * @return        a view, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_DIM, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.narrow
+ */
+ADZ_API adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length);
+
+/**
+ * Joins tensors of one shape along a new dimension.
+ *
+ * @param tensors  n tensors of one shape, rank 0 to 7; dtypes promote
+ * @param n        1 to 65535
+ * @param dim      where it will stand: 0 .. rank, or -rank-1 .. -1 counted from the last
+ * @return         a new tensor, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad           each tensor, to any order; saves nothing
+ * @see            torch.stack
+ */
+ADZ_API adz_tensor *adz_stack(adz_tensor *const *tensors, size_t n, int dim);
+
+/**
+ * Pieces of ceil(size / chunks); the last may be smaller, and there may be fewer than asked for.
+ *
+ * @param x       rank 1 to 8, any dtype
+ * @param chunks  1 to 65535
+ * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
+ * @param out     room for `chunks` views, borrowed from the scope; NULL in all places on failure
+ * @param count   receives how many there are; may be NULL
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.chunk
+ */
+ADZ_API adz_status adz_chunk(
+    adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, size_t *count);
+
+/**
+ * Every place of a dimension, which is dropped.
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param out    receives as many views as dim is long, borrowed from the scope; NULL in all places
+ *               on failure
+ * @param room   places in out
+ * @param count  receives how many there are; may be NULL
+ * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT (also too little room) or
+ *               ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.unbind
+ */
+ADZ_API adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, size_t *count);
+
+/**
+ * Reverses the order along dimensions.
+ *
+ * @param x     any shape and dtype
+ * @param dims  each at most once; ADZ_ALL_DIMS for all
+ * @return      a new tensor, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad        x, to any order; saves nothing
+ * @see         torch.flip
+ */
+ADZ_API adz_tensor *adz_flip(adz_tensor *x, adz_dims dims);
+
+/**
+ * Copies of a tensor side by side.
+ *
+ * @param x        any shape and dtype
+ * @param repeats  how often along each dimension; further numbers in front make new dimensions
+ * @return         a new tensor, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves nothing
+ * @see            torch.Tensor.repeat
+ */
+ADZ_API adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats);
+
+/**
+ * The lower triangle of matrices; zeros elsewhere.
+ *
+ *     y[..., r, c] = x[..., r, c] where c <= r + diagonal, else 0
+ *
+ * @param x         x[..., rows, columns], any dtype
+ * @param diagonal  the last one that is kept: 0 the main one, above it positive
+ * @return          a new tensor, borrowed from the scope, or NULL
+ * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad            x, to any order; saves nothing
+ * @see             torch.tril
+ */
+ADZ_API adz_tensor *adz_tril(adz_tensor *x, int64_t diagonal);
+
+/**
+ * The upper triangle of matrices; zeros elsewhere.
+ *
+ *     y[..., r, c] = x[..., r, c] where c >= r + diagonal, else 0
+ *
+ * @param x         x[..., rows, columns], any dtype
+ * @param diagonal  the first one that is kept: 0 the main one, above it positive
+ * @return          a new tensor, borrowed from the scope, or NULL
+ * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad            x, to any order; saves nothing
+ * @see             torch.triu
+ */
+ADZ_API adz_tensor *adz_triu(adz_tensor *x, int64_t diagonal);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,3 +1,5 @@
+#include "autograd/ops/reshape.h"
+
 #include "autograd/op.h"
 
 /* dx = dy in the old shape. */
@@ -9,8 +11,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_reshape = { .name = "reshape", .backward = backward };
 
-/* Works out a size of -1; false when the counts differ. */
-static bool resolve(const adz_tensor *x, adz_shape *shape)
+bool adzi_resolve_shape(const char *op, const adz_tensor *x, adz_shape *shape)
 {
     int unknown = -1;
     int64_t count = 1;
@@ -30,7 +31,7 @@ static bool resolve(const adz_tensor *x, adz_shape *shape)
     if (fits && count == x->numel) {
         return true;
     }
-    adzi_error("reshape", ADZ_ERR_SHAPE, "x%s has %lld elements and does not fit shape %s",
+    adzi_error(op, ADZ_ERR_SHAPE, "x%s has %lld elements and does not fit shape %s",
         adzi_text_shape(x), (long long)x->numel,
         shape->rank < 0 ? "(more than 8 sizes)" : adzi_text_sizes(shape->rank, shape->sizes));
     return false;
@@ -39,7 +40,7 @@ static bool resolve(const adz_tensor *x, adz_shape *shape)
 adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape)
 {
     adzi_call call;
-    if (!ADZI_ENTER(&call, reshape, x) || !resolve(x, &shape)) {
+    if (!ADZI_ENTER(&call, reshape, x) || !adzi_resolve_shape("reshape", x, &shape)) {
         return NULL;
     }
     bool same = shape.rank == x->rank;

@@ -1,0 +1,27 @@
+#include "autograd/op.h"
+
+/* Dimensions start .. end become one. */
+adz_tensor *adz_flatten(adz_tensor *x, int start, int end)
+{
+    if (!adzi_check_tensor("flatten", "x", x)) {
+        return NULL;
+    }
+    int first = adzi_dim("flatten", x, start), last = adzi_dim("flatten", x, end);
+    if (first < 0 || last < 0) {
+        return NULL;
+    }
+    if (first > last) {
+        return adzi_fail("flatten", ADZ_ERR_DIM, "start %d comes after end %d in x%s", start, end,
+            adzi_text_shape(x));
+    }
+    adz_shape shape = { 0 };
+    int64_t run = 1;
+    for (int i = 0; i < x->rank; ++i) {
+        run = i >= first && i <= last ? run * x->sizes[i] : x->sizes[i];
+        if (i < first || i >= last) {
+            shape.sizes[shape.rank++] = run;
+            run = 1;
+        }
+    }
+    return adz_reshape(x, x->rank > 0 ? shape : ADZ_SHAPE(1));
+}

@@ -1,0 +1,23 @@
+#include "autograd/op.h"
+
+/* A slice that does not clamp. */
+adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length)
+{
+    if (!adzi_check_tensor("narrow", "x", x)) {
+        return NULL;
+    }
+    if (x->rank == 0) {
+        return adzi_fail("narrow", ADZ_ERR_DIM, "a scalar cannot be narrowed");
+    }
+    int d = adzi_dim("narrow", x, dim);
+    if (d < 0) {
+        return NULL;
+    }
+    int64_t size = x->sizes[d], first = start < 0 ? start + size : start;
+    if (start < -size || start > size || length < 0 || length > size - first) {
+        return adzi_fail("narrow", ADZ_ERR_INDEX,
+            "%lld places from %lld on do not lie in dimension %d of x%s", (long long)length,
+            (long long)start, d, adzi_text_shape(x));
+    }
+    return adz_slice(x, d, first, first + length, 1);
+}

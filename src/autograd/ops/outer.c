@@ -1,0 +1,14 @@
+#include "autograd/op.h"
+
+/* A column times a row. */
+adz_tensor *adz_outer(adz_tensor *a, adz_tensor *b)
+{
+    if (!adzi_check_tensor("outer", "a", a) || !adzi_check_tensor("outer", "b", b)) {
+        return NULL;
+    }
+    if (a->rank != 1 || b->rank != 1) {
+        return adzi_fail("outer", ADZ_ERR_SHAPE, "a%s and b%s are not two vectors",
+            adzi_text_shape(a), adzi_text_shape(b));
+    }
+    return adz_mul(adz_unsqueeze(a, 1), b);
+}
