@@ -292,6 +292,64 @@ static void dropout_heeds_the_mode(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "p is 1, but must be in [0, 1)");
 }
 
+/* ---- Embedding ------------------------------------------------------------------------------ */
+
+static void embeddings_look_rows_up(void **state)
+{
+    (void)state;
+    adz_embedding_table_options o;
+    adz_embedding_table_options_init(&o, sizeof o);
+    adz_module *m = adz_embedding_new(5, 3, &o);
+    adz_tensor *weight = adz_module_parameter(m, "weight");
+    static const int64_t numbers[] = { 4, 0, 4, 2 };
+    adz_tensor *ids = adz_tensor_from(numbers, ADZ_SHAPE(2, 2), ADZ_I64);
+    adz_tensor *y = adz_module_forward(m, ids);
+    assert_int_equal(adz_tensor_rank(y), 3);
+    assert_true(
+        adz_tensor_at(y, (int64_t[]){ 1, 0, 1 }) == adz_tensor_at(weight, (int64_t[]){ 4, 1 }));
+    adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
+    assert_true(HOLDS(adz_tensor_grad(weight), 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 2, 2, 2));
+    adz_module_free(&m);
+
+    o.padding_idx = -1;
+    o.scale_grad_by_freq = true;
+    o.dtype = ADZ_F64;
+    m = adz_embedding_new(5, 3, &o);
+    weight = adz_module_parameter(m, "weight");
+    for (int pass = 0; pass < 2; ++pass) {
+        assert_true(all_are(adz_slice(weight, 0, 4, 5, 1), 0));
+        assert_false(all_are(adz_slice(weight, 0, 3, 4, 1), 0));
+        fill(weight, 7);
+        adz_module_reset_parameters(m);
+    }
+    adz_backward(adz_sum(adz_module_forward(m, ids), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    assert_true(HOLDS(adz_tensor_grad(weight), 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0));
+    expect_print(m, "Embedding(5, 3, padding_idx=4, scale_grad_by_freq=True)");
+    expect_print(adz_embedding_new(5, 3, NULL), "Embedding(5, 3)");
+}
+
+static void embeddings_refuse(void **state)
+{
+    (void)state;
+    adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
+    o.padding_idx = 5;
+    assert_null(adz_embedding_new(5, 3, &o));
+    expect_error(ADZ_ERR_ARGUMENT, "padding_idx 5 is no row of 5");
+    o.padding_idx = -6;
+    assert_null(adz_embedding_new(5, 3, &o));
+    expect_error(ADZ_ERR_ARGUMENT, "padding_idx -6");
+    o = (adz_embedding_table_options)ADZ_EMBEDDING_TABLE_OPTIONS;
+    o.sparse = true;
+    assert_null(adz_embedding_new(5, 3, &o));
+    expect_error(ADZ_ERR_UNSUPPORTED, "sparse");
+    assert_null(adz_embedding_new(5, -3, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "embedding_dim -3");
+    adz_module *m = ADZ_SEQUENTIAL(adz_embedding_new(5, 3, NULL));
+    assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2), 5, ADZ_I64)));
+    expect_error(ADZ_ERR_INDEX, "0: embedding: ");
+    adz_module_free(&m);
+}
+
 /* ---- feed-forward networks ------------------------------------------------------------------ */
 
 /* y by plain loops, for one row. */
@@ -507,6 +565,8 @@ int main(void)
         TEST(rectifiers_differ_at_zero),
         TEST(rectifiers_work_in_place),
         TEST(dropout_heeds_the_mode),
+        TEST(embeddings_look_rows_up),
+        TEST(embeddings_refuse),
         TEST(feed_forward_computes),
         TEST(feed_forward_parameters_have_pytorchs_names),
         TEST(feed_forward_refuses),

@@ -8,6 +8,7 @@
 #include "adze/nn/activations.h"
 #include "adze/nn/containers.h"
 #include "adze/nn/dropout.h"
+#include "adze/nn/embedding.h"
 #include "adze/nn/feed_forward.h"
 #include "adze/nn/init.h"
 #include "adze/nn/linear.h"

@@ -1,0 +1,45 @@
+/* Trains a feed-forward network on pairs that a fixed rule makes, and writes its weights to a file
+ * that PyTorch opens too.
+ *   feed_forward [FILE.safetensors] */
+#include <adze/adze.h>
+
+#include "common.h"
+
+/* What the network is to learn: every feature plus the one before it, squashed. */
+static adz_tensor *target(adz_tensor *x)
+{
+    adz_tensor *first = adz_slice(x, 1, 0, 7, 1), *rest = adz_slice(x, 1, 1, 8, 1);
+    adz_tensor *parts[] = { adz_slice(x, 1, 0, 1, 1), adz_add(first, rest) };
+    return adz_tanh(adz_cat(parts, 2, 1));
+}
+
+int main(int argc, char **argv)
+{
+    adz_on_error(die, NULL);
+    adz_manual_seed(42);
+
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.activation = ADZ_ACTIVATION_GELU;
+    adz_module *model = adz_feed_forward_new(8, 32, &o); /* d_model, d_ff */
+    adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(model), 0.05, NULL);
+
+    for (int step = 0; step < 1000; ++step) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *x = adz_randn(ADZ_SHAPE(64, 8), ADZ_F32);
+        adz_tensor *loss = adz_mse_loss(adz_module_forward(model, x), target(x), ADZ_REDUCE_MEAN);
+        adz_module_zero_grad(model);
+        adz_backward(loss);
+        adz_optimizer_step(sgd);
+        if (step % 250 == 0 || step == 999) {
+            printf("step %3d  loss %.4f\n", step, adz_item(loss));
+        }
+        adz_scope_close(scope); /* frees the step's tensors */
+    }
+    if (argc > 1) {
+        adz_module_save(model, argv[1]); /* PyTorch opens this file */
+        printf("wrote %s\n", argv[1]);
+    }
+    adz_optimizer_free(&sgd);
+    adz_module_free(&model);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/**
+ * @file embedding.h
+ * The embedding table as a module.
+ */
+#ifndef ADZE_NN_EMBEDDING_H
+#define ADZE_NN_EMBEDDING_H
+
+#include "adze/nn/module.h"
+#include "adze/ops/index.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What else an embedding table can be told. Start from ADZ_EMBEDDING_TABLE_OPTIONS. */
+typedef struct adz_embedding_table_options {
+    size_t size;             /**< sizeof(adz_embedding_table_options) */
+    int64_t padding_idx;     /**< the row that starts as zeros and has no gradient, negative ones
+                                counted from the last; ADZ_NO_PADDING */
+    bool scale_grad_by_freq; /**< divide a row's gradient by how often the ids name it; false */
+    bool sparse;             /**< true is ADZ_ERR_UNSUPPORTED: gradients are dense; false */
+    adz_dtype dtype;         /**< of the table, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_embedding_table_options;
+
+/** The defaults. */
+#define ADZ_EMBEDDING_TABLE_OPTIONS                                                \
+    {                                                                              \
+        sizeof(adz_embedding_table_options), ADZ_NO_PADDING, false, false, ADZ_F32 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_embedding_table_options) as the caller knows it
+ */
+ADZ_API void adz_embedding_table_options_init(adz_embedding_table_options *options, size_t size);
+
+/**
+ * A table of rows, drawn from the normal distribution, that integers look up.
+ *
+ *     y[..., :] = weight[ids[...], :]
+ *
+ * @param num_embeddings  rows V, 0 or more
+ * @param embedding_dim   features D of a row, 0 or more
+ * @param options         NULL for the defaults
+ * @return                yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ *                        ADZ_ERR_DTYPE, ADZ_ERR_UNSUPPORTED or ADZ_ERR_MEMORY recorded
+ * @see                   torch.nn.Embedding
+ */
+ADZ_API adz_module *adz_embedding_new(
+    int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
