@@ -8,7 +8,11 @@
  * equals the first comes first. */
 static inline bool K(topk_before)(bool largest, T a, int64_t i, T b, int64_t j)
 {
+#if T_IS_FLOAT
     bool nan_a = a != a, nan_b = b != b;
+#else
+    bool nan_a = false, nan_b = false;
+#endif
     if (nan_a != nan_b) {
         return nan_a == largest;
     }
