@@ -35,8 +35,8 @@ FACT(frequencies_divide_the_gradient)
     adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
     o.scale_grad_by_freq = true;
     adz_tensor *y = adz_embedding(VALUES(ADZ_I32, 1, 1, 1, 1, 2), w, &o);
-    adz_tensor *g = gradient_of(adz_mul(y, adz_reshape(VALUES(ADZ_F64, 1, 2, 3, 6, 7),
-                                               ADZ_SHAPE(5, 1))), w);
+    adz_tensor *g =
+        gradient_of(adz_mul(y, adz_reshape(VALUES(ADZ_F64, 1, 2, 3, 6, 7), ADZ_SHAPE(5, 1))), w);
     ASSERT_VALUES(adz_reshape(g, ADZ_SHAPE(3)), ADZ_F64, 0, 3, 7);
 }
 

@@ -18,8 +18,8 @@ FACT(every_dtype_is_read)
     ASSERT_VALUES(adz_gather(VALUES(ADZ_I64, 5, 6, 7), 0, index), ADZ_I64, 7, 5, 7);
     ASSERT_VALUES(adz_gather(VALUES(ADZ_BOOL, 0, 1, 1), 0, index), ADZ_BOOL, 1, 0, 1);
     ASSERT_VALUES(adz_gather(VALUES(ADZ_I32, 0, 1, -8), 0, index), ADZ_I32, -8, 0, -8);
-    ASSERT_VALUES(adz_to(adz_gather(VALUES(ADZ_F16, 0, 1, -8), 0, index), ADZ_F32), ADZ_F32, -8, 0,
-        -8);
+    ASSERT_VALUES(
+        adz_to(adz_gather(VALUES(ADZ_F16, 0, 1, -8), 0, index), ADZ_F32), ADZ_F32, -8, 0, -8);
 }
 
 FACT(a_bad_index_is_named)

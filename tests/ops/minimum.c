@@ -21,8 +21,7 @@ FACT(ties_share_the_gradient)
 
 FACT(integers)
 {
-    ASSERT_VALUES(
-        adz_minimum(VALUES(ADZ_I32, -5, 2), VALUES(ADZ_I64, -6, 7)), ADZ_I64, -6, 2);
+    ASSERT_VALUES(adz_minimum(VALUES(ADZ_I32, -5, 2), VALUES(ADZ_I64, -6, 7)), ADZ_I64, -6, 2);
     ASSERT_VALUES(adz_minimum(VALUES(ADZ_U8, 200, 2), VALUES(ADZ_U8, 7, 7)), ADZ_U8, 7, 2);
     ASSERT_VALUES(adz_minimum(VALUES(ADZ_BOOL, 0, 1), VALUES(ADZ_BOOL, 1, 1)), ADZ_BOOL, 0, 1);
 }

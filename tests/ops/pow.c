@@ -19,7 +19,8 @@ FACT(integers)
 
 FACT(special_values)
 {
-    adz_tensor *a = VALUES(ADZ_F32, 0, 0, NAN, -8, -2, 1), *b = VALUES(ADZ_F32, 0, -1, 0, 0.5, 3, NAN);
+    adz_tensor *a = VALUES(ADZ_F32, 0, 0, NAN, -8, -2, 1),
+               *b = VALUES(ADZ_F32, 0, -1, 0, 0.5, 3, NAN);
     ASSERT_VALUES(adz_pow(a, b), ADZ_F32, 1, INFINITY, 1, NAN, -8, 1);
 }
 

@@ -14,8 +14,8 @@ extern "C" {
 /**
  * Sum over dimensions.
  *
- * Long f32 sums are accumulated in f64, in an order that depends on the shape only: 2^25 ones sum to
- * 2^25, on any number of threads.
+ * Long f32 sums are accumulated in f64, in an order that depends on the shape only: 2^25 ones sum
+ * to 2^25, on any number of threads.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dims     dimensions to sum over, or ADZ_ALL_DIMS
@@ -128,7 +128,8 @@ ADZ_API adz_tensor *adz_max(adz_tensor *x);
 /**
  * The largest elements along one dimension, and where they are.
  *
- * NaN counts as the largest. Of several maximum elements the first is meant, and gets the whole gradient.
+ * NaN counts as the largest. Of several maximum elements the first is meant, and gets the whole
+ * gradient.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last; its size is not 0
@@ -189,7 +190,8 @@ ADZ_API adz_tensor *adz_min(adz_tensor *x);
 /**
  * The smallest elements along one dimension, and where they are.
  *
- * NaN counts as the smallest. Of several minimum elements the first is meant, and gets the whole gradient.
+ * NaN counts as the smallest. Of several minimum elements the first is meant, and gets the whole
+ * gradient.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last; its size is not 0
@@ -267,8 +269,8 @@ ADZ_API adz_tensor *adz_all(adz_tensor *x, adz_dims dims, bool keepdim);
  *
  * @param x    any shape, any dtype but f16 and bf16; f32 is summed in f64
  * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
- * @return     y, shaped like x, in x's dtype, i64 for integers and bool; borrowed from the scope, or
- *             NULL
+ * @return     y, shaped like x, in x's dtype, i64 for integers and bool; borrowed from the scope,
+ * or NULL
  * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad       x, to any order; saves nothing
  * @see        torch.cumsum

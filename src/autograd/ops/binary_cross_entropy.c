@@ -25,8 +25,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     adz_tensor *g = adzi_pair_loss_upstream(node, dy[0]);
     if (adzi_needs(node, 0)) {
         adz_tensor *variance = adz_mul(x, adz_number_sub(1, x));
-        adz_tensor *slope =
-            adz_div(adz_sub(x, t), adz_clamp(variance, 1e-12, INFINITY));
+        adz_tensor *slope = adz_div(adz_sub(x, t), adz_clamp(variance, 1e-12, INFINITY));
         dx[0] = adz_mul(g, slope);
         if (dx[0] == NULL) {
             return adzi_status(NULL);

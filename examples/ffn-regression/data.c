@@ -1,0 +1,313 @@
+#include "data.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
+
+static void *allocate(size_t bytes)
+{
+    void *block = calloc(1, bytes > 0 ? bytes : 1);
+    if (block == NULL) {
+        fail("out of memory");
+    }
+    return block;
+}
+
+char *copy_text(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    return memcpy(allocate(bytes), text, bytes);
+}
+
+/* ---- the embedded problem ------------------------------------------------------------------- */
+
+/* Friedman's first function of five inputs, with noise of deviation 1; three inputs say nothing.
+ *     y = 10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4 + noise
+ */
+static adz_dataset *embedded_rows(uint64_t seed)
+{
+    const double pi = 3.14159265358979323846;
+    adz_scope *scope = adz_scope_open();
+    adz_generator *generator = adz_generator_new(seed);
+    adz_tensor *x =
+        adz_generator_rand(generator, ADZ_SHAPE(EMBEDDED_ROWS, EMBEDDED_INPUTS), ADZ_F64);
+    adz_tensor *noise = adz_generator_randn(generator, ADZ_SHAPE(EMBEDDED_ROWS, 1), ADZ_F64);
+    adz_tensor *column[5];
+    for (int i = 0; i < 5; ++i) {
+        column[i] = adz_slice(x, 1, i, i + 1, 1);
+    }
+    adz_tensor *wave = adz_sin(adz_mul_number(adz_mul(column[0], column[1]), pi));
+    adz_tensor *bowl = adz_square(adz_add_number(column[2], -0.5));
+    adz_tensor *y = adz_add(adz_mul_number(wave, 10), adz_mul_number(bowl, 20));
+    y = adz_add(y, adz_add(adz_mul_number(column[3], 10), adz_mul_number(column[4], 5)));
+    adz_tensor *both[] = { x, adz_add(y, noise) };
+    adz_dataset *rows = adz_dataset_new(both, 2);
+    adz_generator_free(&generator);
+    adz_scope_close(scope);
+    return rows;
+}
+
+static void name_embedded(problem *p)
+{
+    p->n_features = EMBEDDED_INPUTS;
+    p->features = allocate(EMBEDDED_INPUTS * sizeof *p->features);
+    for (int i = 0; i < EMBEDDED_INPUTS; ++i) {
+        char name[8];
+        snprintf(name, sizeof name, "x%d", i);
+        p->features[i] = copy_text(name);
+    }
+    p->target = copy_text("y");
+}
+
+/* ---- a table -------------------------------------------------------------------------------- */
+
+static adz_csv_options csv_options(const options *o)
+{
+    adz_csv_options c = ADZ_CSV_OPTIONS;
+    c.delimiter = o->delimiter;
+    c.missing = o->drop_missing ? ADZ_CSV_MISSING_DROP : ADZ_CSV_MISSING_ERROR;
+    return c;
+}
+
+/* An infinity would make everything that is computed from it NaN. */
+static void check_finite(const char *path, adz_csv *csv)
+{
+    const double *values = adz_tensor_data_f64(adz_csv_values(csv));
+    int64_t columns = adz_csv_columns(csv);
+    for (int64_t i = 0; i < adz_csv_rows(csv) * columns; ++i) {
+        if (!isfinite(values[i])) {
+            fail("%s: row %lld (from 0, without the header) of column '%s' is %g", path,
+                (long long)(i / columns), adz_csv_name(csv, i % columns), values[i]);
+        }
+    }
+}
+
+/* Features and target by name; without names, every column but the target is a feature. */
+static adz_dataset *table_rows(const options *o, const char *const *features, size_t n_features,
+    const char *target, problem *p)
+{
+    adz_csv_options c = csv_options(o);
+    const char **columns = allocate((n_features + 1) * sizeof *columns);
+    for (size_t i = 0; i < n_features; ++i) {
+        columns[i] = features[i];
+        if (strcmp(features[i], target) == 0) {
+            fail("the target '%s' is among the features", target);
+        }
+    }
+    columns[n_features] = target;
+    c.columns = n_features > 0 ? columns : NULL;
+    c.n_columns = n_features > 0 ? n_features + 1 : 0;
+    adz_csv *csv = adz_csv_read(o->data, &c);
+    if (adz_csv_dropped(csv) > 0 && o->test_rows != NULL) {
+        fail("%s: rows were dropped, so the numbers in %s no longer fit", o->data, o->test_rows);
+    }
+    if (adz_csv_dropped(csv) > 0) {
+        printf("%lld rows with missing values left out\n", (long long)adz_csv_dropped(csv));
+    }
+    check_finite(o->data, csv);
+    adz_dataset *rows = adz_dataset_from_csv(csv, features, n_features, target);
+    p->target = copy_text(target);
+    p->features = allocate((size_t)adz_csv_columns(csv) * sizeof *p->features);
+    for (int64_t i = 0; i < adz_csv_columns(csv); ++i) {
+        if (strcmp(adz_csv_name(csv, i), target) != 0) {
+            p->features[p->n_features++] = copy_text(adz_csv_name(csv, i));
+        }
+    }
+    adz_csv_free(&csv);
+    free(columns);
+    return rows;
+}
+
+adz_tensor *load_features(
+    const char *path, const options *o, char *const *features, size_t n_features)
+{
+    adz_csv_options c = csv_options(o);
+    const char **columns = allocate(n_features * sizeof *columns);
+    for (size_t i = 0; i < n_features; ++i) {
+        columns[i] = features[i];
+    }
+    c.columns = columns;
+    c.n_columns = n_features;
+    if (o->drop_missing) {
+        fail("--missing drop: every row of %s must get a prediction", path);
+    }
+    adz_csv *csv = adz_csv_read(path, &c);
+    check_finite(path, csv);
+    adz_tensor *x = adz_csv_select(csv, columns, n_features);
+    adz_csv_free(&csv);
+    free(columns);
+    return x;
+}
+
+/* ---- which rows ----------------------------------------------------------------------------- */
+
+typedef struct row_list {
+    int64_t *rows;
+    size_t count, capacity;
+} row_list;
+
+static void add_row(row_list *list, int64_t row)
+{
+    if (list->count == list->capacity) {
+        list->capacity = 2 * list->capacity + 64;
+        list->rows = realloc(list->rows, list->capacity * sizeof *list->rows);
+        if (list->rows == NULL) {
+            fail("out of memory");
+        }
+    }
+    list->rows[list->count++] = row;
+}
+
+/* The numbers of one line; returns the first character after it. */
+static const char *read_line(const char *path, int64_t line, const char *at, row_list *list)
+{
+    for (list->count = 0; *at != '\0' && *at != '\n';) {
+        char *end;
+        errno = 0;
+        long long row = strtoll(at, &end, 10);
+        if (end == at || errno != 0) {
+            fail("%s: line %lld: '%.*s' is no row number", path, (long long)line + 1,
+                (int)(strcspn(at, " ,\t\r\n") % 40), at);
+        }
+        add_row(list, row);
+        for (at = end; *at == ' ' || *at == ',' || *at == '\t' || *at == '\r'; ++at) {
+        }
+    }
+    return *at == '\n' ? at + 1 : at;
+}
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t used = 0, room = 65536;
+    char *text = allocate(room);
+    if (file == NULL) {
+        fail("%s: %s", path, strerror(errno));
+    }
+    for (size_t n; (n = fread(text + used, 1, room - used - 1, file)) > 0;) {
+        used += n;
+        if (used + 1 == room) {
+            room *= 2;
+            text = realloc(text, room);
+            if (text == NULL) {
+                fail("out of memory");
+            }
+        }
+    }
+    fclose(file);
+    text[used] = '\0';
+    return text;
+}
+
+/* One line of the file; or all of it, when every line holds one number. */
+static row_list read_rows(const char *path, int64_t split)
+{
+    char *text = read_text(path);
+    row_list chosen = { 0 }, line = { 0 }, singles = { 0 };
+    int64_t lines = 0;
+    bool single = true;
+    for (const char *at = text; *at != '\0'; ++lines) {
+        at = read_line(path, lines, at, &line);
+        for (size_t i = 0; i < line.count && lines == split; ++i) {
+            add_row(&chosen, line.rows[i]);
+        }
+        single = single && line.count <= 1;
+        if (line.count == 1) {
+            add_row(&singles, line.rows[0]);
+        }
+    }
+    free(text);
+    free(line.rows);
+    if (single && split == 0 && lines > 1) {
+        free(chosen.rows);
+        return singles;
+    }
+    free(singles.rows);
+    if (split >= lines) {
+        fail("%s has %lld lines, so there is no split %lld", path, (long long)lines,
+            (long long)split);
+    }
+    return chosen;
+}
+
+static void split_rows(const options *o, adz_dataset *all, problem *p)
+{
+    adz_dataset *rest = NULL, *parts[2];
+    adz_generator *generator = adz_generator_new(o->seed);
+    if (o->test_rows != NULL) {
+        row_list list = read_rows(o->test_rows, o->split);
+        adz_dataset_split_rows(all, list.rows, list.count, &p->test, &rest);
+        free(list.rows);
+    } else {
+        const double shares[] = { 1 - o->test_share, o->test_share };
+        adz_dataset_split(all, shares, 2, generator, parts);
+        rest = parts[0];
+        p->test = parts[1];
+    }
+    const double shares[] = { 1 - o->validation_share, o->validation_share };
+    adz_dataset_split(rest, shares, 2, generator, parts);
+    p->train = parts[0];
+    p->validation = parts[1];
+    adz_dataset_free(&rest);
+    adz_generator_free(&generator);
+}
+
+/* ---- the problem ---------------------------------------------------------------------------- */
+
+static void check_rows(const problem *p)
+{
+    if (adz_dataset_size(p->train) < 2 || adz_dataset_size(p->test) < 1) {
+        fail("%lld rows to train on and %lld to test on are too few",
+            (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->test));
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = adz_dataset_tensor(p->train, 1);
+    const double *values = adz_tensor_data_f64(y);
+    int64_t n = adz_tensor_numel(y), same = 1;
+    while (same < n && values[same] == values[0]) {
+        ++same;
+    }
+    if (same == n) {
+        fail("the target '%s' is %g in every training row: there is nothing to learn", p->target,
+            values[0]);
+    }
+    adz_scope_close(scope);
+}
+
+problem load_problem(const options *o, char *const *features, size_t n_features, const char *target)
+{
+    problem p = { NULL };
+    adz_dataset *all;
+    if (o->data == NULL) {
+        all = embedded_rows(o->seed);
+        name_embedded(&p);
+    } else {
+        const char **names = allocate((n_features + o->n_features) * sizeof *names);
+        size_t n = features != NULL ? n_features : o->n_features;
+        for (size_t i = 0; i < n; ++i) {
+            names[i] = features != NULL ? features[i] : o->features[i];
+        }
+        all = table_rows(o, names, n, target != NULL ? target : o->target, &p);
+        free(names);
+    }
+    split_rows(o, all, &p);
+    adz_dataset_free(&all);
+    check_rows(&p);
+    return p;
+}
+
+void free_problem(problem *p)
+{
+    adz_dataset_free(&p->train);
+    adz_dataset_free(&p->validation);
+    adz_dataset_free(&p->test);
+    for (size_t i = 0; i < p->n_features; ++i) {
+        free(p->features[i]);
+    }
+    free(p->features);
+    free(p->target);
+}

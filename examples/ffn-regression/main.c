@@ -1,0 +1,108 @@
+/* Trains a feed-forward network for regression, on a CSV file or an embedded problem.
+ * ffn-regression --help lists what it can. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data.h"
+#include "model.h"
+#include "options.h"
+#include "report.h"
+#include "train.h"
+
+/* With this no return value needs a look; a cancelled epoch is the one thing that is no failure. */
+static void on_error(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    if (status != ADZ_ERR_CANCELLED) {
+        fail("%s", message);
+    }
+}
+
+static void on_warning(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fprintf(stderr, "ffn-regression: warning: %s\n", message);
+}
+
+static void print_header(const options *o, const model *m, const problem *p)
+{
+    printf("%s: '%s' from %zu features; %lld rows to train on, %lld to validate, %lld to test\n",
+        o->data != NULL ? o->data : "embedded problem", m->target_name, m->n_features,
+        (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->validation),
+        (long long)adz_dataset_size(p->test));
+    adz_module_print(m->root, stdout);
+    printf(
+        "%lld parameters; %s\n", (long long)adz_module_num_parameters(m->root), adz_build_info());
+}
+
+static void write_results(const options *o, const model *m, const problem *p, const history *h)
+{
+    if (h->interrupted) {
+        printf("stopped by Ctrl-C in epoch %lld\n", (long long)h->count);
+    } else if (h->count < o->epochs) {
+        printf(
+            "stopped early: no better validation RMSE for %lld epochs\n", (long long)o->patience);
+    }
+    save_model(m, o->save);
+    write_history(o->history, h);
+    printf("model: %s, history: %s\n", o->save, o->history);
+    plot_history(o->plot, o->history, m, h);
+    print_report(m, p, h);
+}
+
+static void train_and_report(const options *o)
+{
+    model m = { NULL };
+    problem p;
+    if (o->load != NULL) {
+        m = load_model(o->load);
+        if (o->n_features > 0 && o->n_features != m.n_features) {
+            fail("--features names %zu columns, %s was trained on %zu", o->n_features, o->load,
+                m.n_features);
+        }
+        p = load_problem(o, m.features, m.n_features, m.target_name);
+    } else {
+        p = load_problem(o, NULL, 0, NULL);
+        m = new_model(o, p.features, p.n_features, p.target);
+        fit_standardizers(&m, &p);
+    }
+    print_header(o, &m, &p);
+    history h = train(o, &m, &p);
+    write_results(o, &m, &p, &h);
+    free(h.epochs);
+    free_problem(&p);
+    free_model(&m);
+}
+
+static void predict_rows(const options *o)
+{
+    model m = load_model(o->load);
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = load_features(o->predict, o, m.features, m.n_features);
+    write_predictions(o->output, &m, predict(&m, x));
+    printf("%lld predictions of '%s': %s\n", (long long)adz_tensor_size(x, 0), m.target_name,
+        o->output);
+    adz_scope_close(scope);
+    free_model(&m);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    options o = parse_options(argc, argv);
+    adz_on_error(on_error, NULL);
+    adz_on_warning(on_warning, NULL);
+    adz_manual_seed(o.seed);
+    if (o.threads > 0) {
+        adz_set_num_threads(o.threads);
+    }
+    if (o.predict != NULL) {
+        predict_rows(&o);
+    } else {
+        train_and_report(&o);
+    }
+    free(o.features);
+    return 0;
+}

@@ -1,0 +1,42 @@
+/* The network, the standardisers around it, and the file that holds all of them. */
+#ifndef FFN_MODEL_H
+#define FFN_MODEL_H
+
+#include <adze/adze.h>
+
+#include "options.h"
+
+typedef struct model {
+    adz_module *root; /* children: input, network, target */
+    char **features;  /* n_features names of columns, in the order of the inputs */
+    size_t n_features;
+    char *target_name;
+    int64_t hidden[MAX_HIDDEN];
+    int n_hidden;
+    char activation[16];
+    double dropout;
+    bool gated;
+} model;
+
+bool is_activation(const char *name);
+
+/* A new network of the shape that the options ask for. Copies the names. */
+model new_model(
+    const options *o, char *const *features, size_t n_features, const char *target_name);
+
+/* A network as it was saved, shape and names included. */
+model load_model(const char *path);
+
+void save_model(const model *m, const char *path);
+void free_model(model *m);
+
+/* Parts of root, borrowed from it. Standardisers work on f64, the network on f32. */
+adz_module *input_standardizer(const model *m);
+adz_module *target_standardizer(const model *m);
+adz_module *network(const model *m);
+
+/* y[N, 1] in the target's units from x[N, D] in the features'; in evaluation mode, without a graph.
+ * Borrowed from the scope. */
+adz_tensor *predict(const model *m, adz_tensor *x);
+
+#endif

@@ -1,0 +1,50 @@
+/* What the command line says. */
+#ifndef FFN_OPTIONS_H
+#define FFN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_HIDDEN = 16 };
+
+typedef enum schedule {
+    SCHEDULE_NONE,
+    SCHEDULE_COSINE,
+    SCHEDULE_STEP,
+    SCHEDULE_EXPONENTIAL
+} schedule;
+
+typedef struct options {
+    const char *data, *target; /* NULL: the embedded problem */
+    const char **features;     /* n_features names; 0 for every column but the target */
+    size_t n_features;
+    char delimiter;
+    bool drop_missing;
+    const char *test_rows; /* file, or NULL for a share */
+    int64_t split;         /* which line of that file */
+    double test_share, validation_share;
+
+    bool shaped; /* one of the next five was given */
+    int64_t hidden[MAX_HIDDEN];
+    int n_hidden;
+    const char *activation;
+    double dropout;
+    bool gated;
+
+    int64_t epochs, batch_size, patience; /* patience 0: no early stopping */
+    double lr, momentum, weight_decay;
+    schedule schedule;
+    uint64_t seed;
+    int threads;
+
+    const char *load, *save, *predict, *output, *history, *plot;
+} options;
+
+/* Reads the command line; ends the program for --help and for what it cannot read. */
+options parse_options(int argc, char **argv);
+
+/* Ends the program with a message and exit code 1. */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,238 @@
+#define _GNU_SOURCE
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+typedef struct score {
+    int64_t rows;
+    double rmse, r2;
+    double trivial; /* RMSE of the one who always says the training rows' mean */
+} score;
+
+/* The mean squared distance of the target from one number. */
+static double spread(adz_dataset *rows, double from)
+{
+    adz_tensor *away = adz_add_number(adz_dataset_tensor(rows, 1), -from);
+    return adz_item(adz_mean(adz_mul(away, away), ADZ_ALL_DIMS, ADZ_DROPDIM));
+}
+
+static score score_of(const model *m, adz_dataset *rows, double train_mean)
+{
+    score s = { adz_dataset_size(rows), rmse_of(m, rows), NAN, NAN };
+    if (s.rows > 0) {
+        adz_scope *scope = adz_scope_open();
+        double mean = adz_item(adz_mean(adz_dataset_tensor(rows, 1), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        s.r2 = 1 - s.rmse * s.rmse / spread(rows, mean);
+        s.trivial = sqrt(spread(rows, train_mean));
+        adz_scope_close(scope);
+    }
+    return s;
+}
+
+static void print_score(const char *name, score s)
+{
+    if (s.rows > 0) {
+        printf(
+            "%-12s %6lld %12.4g %8.4f %14.4g\n", name, (long long)s.rows, s.rmse, s.r2, s.trivial);
+    }
+}
+
+void print_report(const model *m, const problem *p, const history *h)
+{
+    double mean = adz_item(adz_module_buffer(target_standardizer(m), "mean"));
+    score train = score_of(m, p->train, mean), test = score_of(m, p->test, mean);
+    printf("\n%-12s %6s %12s %8s %14s\n", m->target_name, "rows", "RMSE", "R2", "trivial RMSE");
+    print_score("train", train);
+    print_score("validation", score_of(m, p->validation, mean));
+    print_score("test", test);
+    if (h->best > 0) {
+        printf("the weights are those of epoch %lld\n", (long long)h->best);
+    }
+    printf("result: test_rmse=%.4g test_r2=%.4g trivial_rmse=%.4g train_rmse=%.4g epochs=%lld "
+           "seconds=%.2f\n",
+        test.rmse, test.r2, test.trivial, train.rmse, (long long)h->count, h->seconds);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static FILE *create(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        fail("%s: %s", path, strerror(errno));
+    }
+    return file;
+}
+
+static void finish(const char *path, FILE *file)
+{
+    bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad) {
+        fail("%s: %s", path, strerror(errno));
+    }
+}
+
+void write_history(const char *path, const history *h)
+{
+    FILE *file = create(path);
+    fputs("epoch,lr,loss,train_rmse,validation_rmse\n", file);
+    for (int64_t i = 0; i < h->count; ++i) {
+        const epoch_record *e = &h->epochs[i];
+        fprintf(file, "%lld,%.6g,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss, e->train_rmse);
+        if (!isnan(e->validation_rmse)) {
+            fprintf(file, "%.6g", e->validation_rmse);
+        }
+        fputc('\n', file);
+    }
+    finish(path, file);
+}
+
+/* A name as a CSV field. */
+static void write_name(FILE *file, const char *name)
+{
+    fputc('"', file);
+    for (; *name != '\0'; ++name) {
+        fputs(*name == '"' ? "\"\"" : (char[]){ *name, '\0' }, file);
+    }
+    fputs("\"\n", file);
+}
+
+void write_predictions(const char *path, const model *m, adz_tensor *y)
+{
+    FILE *file = create(path);
+    write_name(file, m->target_name);
+    for (int64_t i = 0; i < adz_tensor_size(y, 0); ++i) {
+        fprintf(file, "%.9g\n", adz_tensor_at(y, (int64_t[]){ i, 0 }));
+    }
+    finish(path, file);
+}
+
+/* ---- the picture ---------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* Text in single quotes, in which gnuplot knows no escapes but the doubled quote. */
+static void write_quoted(FILE *script, const char *text)
+{
+    fputc('\'', script);
+    for (; *text != '\0'; ++text) {
+        fputs(*text == '\'' ? "''" : (char[]){ *text, '\0' }, script);
+    }
+    fputc('\'', script);
+}
+
+static void widen(double value, double *low, double *high)
+{
+    if (value > 0) { /* NaN is not */
+        *low = value < *low ? value : *low;
+        *high = value > *high ? value : *high;
+    }
+}
+
+/* A linear axis from 0, or a logarithmic one with marks at 1, 2 and 5 where RMSE falls by far. */
+static void write_axis(FILE *script, const history *h)
+{
+    double low = INFINITY, high = 0;
+    for (int64_t i = 0; i < h->count; ++i) {
+        widen(h->epochs[i].train_rmse, &low, &high);
+        widen(h->epochs[i].validation_rmse, &low, &high);
+    }
+    if (!(high > 10 * low)) {
+        fputs("set yrange [0:*]\n", script);
+        return;
+    }
+    fprintf(script, "set logscale y\nset yrange [%g:%g]\nset ytics (", low / 1.1, high * 1.1);
+    const char *comma = "";
+    for (double decade = pow(10, floor(log10(low))); decade <= high; decade *= 10) {
+        for (int i = 0; i < 3; ++i, comma = ", ") {
+            fprintf(script, "%s%g", comma, decade * (const double[]){ 1, 2, 5 }[i]);
+        }
+    }
+    fputs(")\n", script);
+}
+
+static void write_script(
+    FILE *script, const char *plot, const char *history_path, const model *m, const history *h)
+{
+    bool validation = h->count > 0 && !isnan(h->epochs[0].validation_rmse);
+    fprintf(script, "set terminal %s\nset output ",
+        ends_with(plot, ".png") ? "png size 960,600" : "svg size 800,500 background rgb 'white'");
+    write_quoted(script, plot);
+    fputs("\nset datafile separator ','\nset key top right\nset grid lc rgb '#dddddd'\n"
+          "set xlabel 'epoch'\nset ylabel 'RMSE'\nset autoscale xfix\nset title ",
+        script);
+    write_quoted(script, m->target_name);
+    fputs(" noenhanced\n", script);
+    write_axis(script, h);
+    fputs("file = ", script);
+    write_quoted(script, history_path);
+    fputs("\nplot file using 1:4 every ::1 with lines lw 2 lc rgb '#1f77b4' title 'training'",
+        script);
+    if (validation) {
+        fputs(", file using 1:5 every ::1 with lines lw 2 lc rgb '#d62728' title 'validation'",
+            script);
+    }
+    fputc('\n', script);
+}
+
+/* gnuplot with its standard input at *script; -1 when no process could be started. */
+static pid_t start_gnuplot(FILE **script)
+{
+    int ends[2];
+    if (pipe(ends) != 0) {
+        return -1;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execlp("gnuplot", "gnuplot", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[0]);
+    *script = child > 0 ? fdopen(ends[1], "w") : NULL;
+    if (*script == NULL) {
+        close(ends[1]);
+    }
+    return child;
+}
+
+void plot_history(const char *plot, const char *history_path, const model *m, const history *h)
+{
+    if (strcmp(plot, "none") == 0 || h->count == 0) {
+        return;
+    }
+    FILE *script = NULL;
+    int result = -1;
+    signal(SIGPIPE, SIG_IGN); /* gnuplot may not be there to read */
+    fflush(stdout);
+    pid_t child = start_gnuplot(&script);
+    if (script != NULL) {
+        write_script(script, plot, history_path, m, h);
+        fclose(script);
+    }
+    if (child > 0) {
+        waitpid(child, &result, 0);
+    }
+    if (child > 0 && WIFEXITED(result) && WEXITSTATUS(result) == 127) {
+        printf("no loss curve: gnuplot is not installed (gnuplot-nox on Debian)\n");
+    } else if (result != 0) {
+        printf("no loss curve: gnuplot could not write %s\n", plot);
+    } else {
+        printf("loss curve: %s\n", plot);
+    }
+}

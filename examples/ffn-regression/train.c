@@ -1,0 +1,240 @@
+#define _GNU_SOURCE
+#include "train.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress.h"
+
+/* ---- Ctrl-C --------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* The first Ctrl-C is heard here, a second one ends the program. */
+static void listen_to_interrupts(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    sigaction(SIGINT, &action, NULL);
+}
+
+static bool go_on(int64_t batch, int64_t batches, void *user)
+{
+    (void)batch;
+    (void)batches;
+    (void)user;
+    return !interrupted;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+void fit_standardizers(const model *m, const problem *p)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_standardizer_fit(input_standardizer(m), adz_dataset_tensor(p->train, 0));
+    adz_standardizer_fit(target_standardizer(m), adz_dataset_tensor(p->train, 1));
+    adz_scope_close(scope);
+}
+
+double rmse_of(const model *m, adz_dataset *rows)
+{
+    if (adz_dataset_size(rows) == 0) {
+        return NAN;
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = predict(m, adz_dataset_tensor(rows, 0));
+    double error = adz_item(adz_mse_loss(y, adz_dataset_tensor(rows, 1), ADZ_REDUCE_MEAN));
+    adz_scope_close(scope);
+    return sqrt(error);
+}
+
+/* The training rows as the network sees them: standardised, in f32. */
+static adz_dataset *standardized(const model *m, const problem *p)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_module_forward(input_standardizer(m), adz_dataset_tensor(p->train, 0));
+    adz_tensor *y = adz_module_forward(target_standardizer(m), adz_dataset_tensor(p->train, 1));
+    adz_tensor *both[] = { adz_to(x, ADZ_F32), adz_to(y, ADZ_F32) };
+    adz_dataset *rows = adz_dataset_new(both, 2);
+    adz_scope_close(scope);
+    return rows;
+}
+
+/* ---- what trains ---------------------------------------------------------------------------- */
+
+typedef struct trainer {
+    const options *o;
+    const model *m;
+    const problem *p;
+    adz_loader *loader;
+    adz_generator *order;
+    adz_optimizer *sgd;
+    adz_scheduler *scheduler; /* NULL for a constant rate */
+    double target_std;
+    adz_module *best; /* early stopping: a copy of the best network so far */
+    double best_rmse;
+    int64_t best_epoch;
+} trainer;
+
+static adz_scheduler *make_scheduler(const options *o, adz_optimizer *sgd)
+{
+    switch (o->schedule) {
+    case SCHEDULE_COSINE:
+        return adz_cosine_annealing_lr_new(sgd, o->epochs, 0);
+    case SCHEDULE_STEP: /* a tenth of the rate after each third */
+        return adz_step_lr_new(sgd, o->epochs / 3 + 1, 0.1);
+    case SCHEDULE_EXPONENTIAL: /* down to a hundredth */
+        return adz_exponential_lr_new(sgd, pow(0.01, 1 / (double)o->epochs));
+    default:
+        return NULL;
+    }
+}
+
+static trainer make_trainer(const options *o, const model *m, const problem *p)
+{
+    trainer t = { .o = o, .m = m, .p = p, .best_rmse = INFINITY };
+    adz_dataset *rows = standardized(m, p);
+    t.order = adz_generator_new(o->seed + 1);
+    adz_loader_options l = ADZ_LOADER_OPTIONS;
+    l.batch_size = o->batch_size;
+    l.shuffle = true;
+    l.generator = t.order;
+    l.progress = go_on;
+    t.loader = adz_loader_new(rows, &l);
+    adz_dataset_free(&rows);
+    adz_sgd_options s = ADZ_SGD_OPTIONS;
+    s.momentum = o->momentum;
+    s.weight_decay = o->weight_decay;
+    t.sgd = adz_sgd_new(adz_module_parameters(network(m)), o->lr, &s);
+    t.scheduler = make_scheduler(o, t.sgd);
+    t.target_std = adz_item(adz_module_buffer(target_standardizer(m), "std"));
+    return t;
+}
+
+static void free_trainer(trainer *t)
+{
+    adz_module_free(&t->best);
+    adz_scheduler_free(&t->scheduler);
+    adz_optimizer_free(&t->sgd);
+    adz_loader_free(&t->loader);
+    adz_generator_free(&t->order);
+}
+
+/* ---- epochs --------------------------------------------------------------------------------- */
+
+static double train_batch(const trainer *t, adz_tensor *const *batch)
+{
+    adz_module *net = network(t->m);
+    adz_tensor *loss = adz_mse_loss(adz_module_forward(net, batch[0]), batch[1], ADZ_REDUCE_MEAN);
+    adz_module_zero_grad(net);
+    adz_backward(loss);
+    adz_optimizer_step(t->sgd);
+    return adz_item(loss) * (double)adz_tensor_size(batch[0], 0);
+}
+
+/* False when Ctrl-C cut the epoch short. */
+static bool train_epoch(trainer *t, double *loss)
+{
+    adz_tensor *batch[2];
+    double sum = 0;
+    int64_t rows = 0;
+    for (;;) {
+        adz_scope *scope = adz_scope_open();
+        bool more = adz_loader_next(t->loader, batch);
+        if (more) {
+            sum += train_batch(t, batch);
+            rows += adz_tensor_size(batch[0], 0);
+        }
+        adz_scope_close(scope);
+        if (!more) {
+            break;
+        }
+    }
+    bool whole = adz_error_code() != ADZ_ERR_CANCELLED;
+    adz_error_clear();
+    *loss = rows > 0 ? sum / (double)rows : NAN;
+    return whole;
+}
+
+/* Remembers the best network; true when it has not become better for `patience` epochs. */
+static bool lost_patience(trainer *t, int64_t epoch, double rmse)
+{
+    if (t->o->patience == 0) {
+        return false;
+    }
+    if (rmse < t->best_rmse) {
+        adz_module_free(&t->best);
+        t->best = adz_module_copy(network(t->m));
+        t->best_rmse = rmse;
+        t->best_epoch = epoch;
+    }
+    return epoch - t->best_epoch >= t->o->patience;
+}
+
+static void restore_best(const trainer *t)
+{
+    if (t->best != NULL) {
+        adz_state *state = adz_module_state_dict(t->best);
+        adz_module_load_state_dict(network(t->m), state, true);
+        adz_state_free(&state);
+    }
+}
+
+/* Trains one epoch and records it; false when the training is over. */
+static bool run_epoch(trainer *t, history *h)
+{
+    epoch_record record = { .lr = adz_optimizer_get(t->sgd, 0, "lr") };
+    int64_t epoch = h->count + 1;
+    h->interrupted = !train_epoch(t, &record.loss);
+    if (h->interrupted && isnan(record.loss)) {
+        return false; /* not a single batch */
+    }
+    if (!isfinite(record.loss)) {
+        fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
+            record.loss, t->o->lr);
+    }
+    record.train_rmse = sqrt(record.loss) * t->target_std;
+    record.validation_rmse = rmse_of(t->m, t->p->validation);
+    h->epochs[h->count++] = record;
+    if (t->scheduler != NULL) {
+        adz_scheduler_step(t->scheduler);
+    }
+    return !lost_patience(t, epoch, record.validation_rmse) && !h->interrupted &&
+           epoch < t->o->epochs;
+}
+
+history train(const options *o, const model *m, const problem *p)
+{
+    history h = { .epochs = calloc((size_t)o->epochs, sizeof *h.epochs) };
+    if (h.epochs == NULL) {
+        fail("out of memory");
+    }
+    trainer t = make_trainer(o, m, p);
+    progress bar = progress_begin(o->epochs);
+    adz_module_train(m->root, true);
+    listen_to_interrupts();
+    for (bool more = true; more;) {
+        int64_t before = h.count;
+        more = run_epoch(&t, &h);
+        if (h.count > before) {
+            progress_epoch(&bar, h.count, &h.epochs[h.count - 1], !more);
+        }
+    }
+    h.seconds = progress_seconds(&bar);
+    progress_end(&bar);
+    signal(SIGINT, SIG_DFL);
+    restore_best(&t);
+    h.best = t.best_epoch;
+    free_trainer(&t);
+    return h;
+}

@@ -1,0 +1,32 @@
+/* The training loop. */
+#ifndef FFN_TRAIN_H
+#define FFN_TRAIN_H
+
+#include "data.h"
+#include "model.h"
+
+/* What one epoch came to; RMSE in the target's units. */
+typedef struct epoch_record {
+    double lr;
+    double loss;            /* mean squared error on the standardised target, dropout on */
+    double train_rmse;      /* from that loss */
+    double validation_rmse; /* NaN without validation rows */
+} epoch_record;
+
+typedef struct history {
+    epoch_record *epochs; /* count of them, ended with free */
+    int64_t count;
+    int64_t best; /* with early stopping, the epoch whose weights were kept, from 1; else 0 */
+    double seconds;
+    bool interrupted;
+} history;
+
+/* Fits the standardisers to the training rows. */
+void fit_standardizers(const model *m, const problem *p);
+
+history train(const options *o, const model *m, const problem *p);
+
+/* Root mean squared error of the model's predictions; NaN without rows. */
+double rmse_of(const model *m, adz_dataset *rows);
+
+#endif

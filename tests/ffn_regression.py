@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""What a user of ffn-regression sees: training, files, going on, predicting, Ctrl-C, bad input.
+
+usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
+"""
+
+import csv
+import json
+import math
+import os
+import pty
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+UCI = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
+                    r"epochs=(\d+) seconds=(\S+)$")
+
+
+def run(*arguments, code=0, env=None):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def result(output):
+    match = RESULT.match(output.splitlines()[-1])
+    assert match, output
+    names = ["test_rmse", "test_r2", "trivial_rmse", "train_rmse", "epochs", "seconds"]
+    return dict(zip(names, map(float, match.groups())))
+
+
+def refused(message, *arguments):
+    output = run(*arguments, code=1)
+    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
+    assert output.startswith("ffn-regression: ") or "\nffn-regression: " in output, output
+
+
+def write_table(path, rows, header=("a", "b", "note", "y")):
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def made_up_rows(count):
+    draw = random.Random(1)
+    rows = []
+    for _ in range(count):
+        a, b = draw.uniform(-3, 3), draw.uniform(0, 1000)
+        rows.append((f"{a:.6f}", f"{b:.3f}", 'said "no", twice', f"{50 + 4 * math.sin(a) + b / 100:.6f}"))
+    return rows
+
+
+def metadata(path):
+    with open(path, "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        return json.loads(stream.read(size))
+
+
+def embedded():
+    output = run("--epochs", 60)
+    r = result(output)
+    assert r["test_rmse"] < 1.6 and r["test_r2"] > 0.85 and r["trivial_rmse"] > 4, r
+    assert r["epochs"] == 60
+    assert "epoch 60/60" in output and "\r" not in output
+    with open("history.csv", newline="", encoding="utf-8") as stream:
+        history = list(csv.DictReader(stream))
+    assert len(history) == 60
+    assert float(history[-1]["train_rmse"]) < float(history[0]["train_rmse"]) / 2
+    header = metadata("model.safetensors")
+    assert header["network.0.linear.weight"]["shape"] == [50, 8]
+    assert header["input.mean"]["shape"] == [8] and header["target.std"]["shape"] == [1]
+    assert header["__metadata__"]["feature.7"] == "x7"
+    again = run("--epochs", 60, "--threads", 1)
+    assert result(again)["test_rmse"] == r["test_rmse"], "threads change the result"
+    assert result(run("--epochs", 60, "--seed", 2))["test_rmse"] != r["test_rmse"]
+
+
+def plots():
+    if shutil.which("gnuplot"):
+        run("--epochs", 3, "--plot", "curve.png")
+        assert open("curve.png", "rb").read(4) == b"\x89PNG"
+        output = run("--epochs", 3)
+        assert "loss curve: loss.svg" in output and "<svg" in open("loss.svg", encoding="utf-8").read()
+    os.mkdir("no-programs")
+    output = run("--epochs", 3, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
+    assert "no loss curve: gnuplot is not installed" in output
+    result(output)
+    assert not os.path.exists("none.svg")
+
+
+def real_table():
+    write_table("table.csv", made_up_rows(400))
+    with open("rows.txt", "w", encoding="utf-8") as stream:
+        stream.write("0 1 2\n" + " ".join(str(i) for i in range(0, 400, 5)) + "\n")
+    output = run("--data", "table.csv", "--target", "y", "--features", "a,b", "--test-rows",
+                 "rows.txt", "--split", 1, "--hidden", "20,10", "--activation", "tanh", "--save",
+                 "m.safetensors", "--epochs", 300, "--history", "h.csv", "--plot", "none")
+    assert "80 to test" in output
+    first = result(output)
+    assert first["test_rmse"] < 0.5 and first["trivial_rmse"] > 2, first
+
+    output = run("--predict", "table.csv", "--load", "m.safetensors", "--output", "p.csv")
+    assert "400 predictions of 'y': p.csv" in output
+    with open("p.csv", newline="", encoding="utf-8") as stream:
+        predicted = [float(row["y"]) for row in csv.DictReader(stream)]
+    wanted = [float(row[3]) for row in made_up_rows(400)]
+    test = range(0, 400, 5)
+    rmse = math.sqrt(sum((predicted[i] - wanted[i]) ** 2 for i in test) / len(test))
+    assert abs(rmse - first["test_rmse"]) < 1e-3, (rmse, first)
+
+    output = run("--data", "table.csv", "--load", "m.safetensors", "--test-rows", "rows.txt",
+                 "--split", 1, "--lr", 0.001, "--epochs", 1, "--plot", "none")
+    assert result(output)["test_rmse"] < 1.3 * first["test_rmse"], output  # it did not start anew
+
+
+def choices():
+    for more in (["--gated", "--activation", "gelu"], ["--dropout", "0.1"], ["--scheduler", "step"],
+                 ["--scheduler", "exponential"], ["--scheduler", "none", "--momentum", "0"],
+                 ["--validation", "0"], ["--activation", "silu", "--hidden", "30,20,10"]):
+        r = result(run("--epochs", 30, "--plot", "none", *more))
+        assert r["test_rmse"] < 0.6 * r["trivial_rmse"], (more, r)
+    output = run("--epochs", 2000, "--patience", 5, "--plot", "none")
+    r = result(output)
+    assert r["epochs"] < 1000 and "stopped early: no better validation RMSE for 5 epochs" in output
+    best = int(re.search(r"the weights are those of epoch (\d+)", output).group(1))
+    assert best == r["epochs"] - 5
+
+
+def interrupt():
+    process = subprocess.Popen([PROGRAM, "--epochs", "10000000", "--plot", "none", "--save",
+                                "cut.safetensors"], text=True, stdout=subprocess.PIPE)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, output
+    assert "stopped by Ctrl-C" in output
+    assert result(output)["epochs"] > 0
+    assert "input.mean" in metadata("cut.safetensors")
+
+
+def terminal():
+    """On a terminal there is a bar with the time left, redrawn in place."""
+    reader, writer = pty.openpty()
+    process = subprocess.Popen([PROGRAM, "--epochs", "600", "--plot", "none"], stdout=writer)
+    os.close(writer)
+    output = b""
+    while True:
+        try:
+            part = os.read(reader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        output += part
+    assert process.wait() == 0
+    assert b"\r\x1b[K" in output and b"600/600 [########################]" in output, output
+    assert re.search(rb"validation RMSE \S+  \d+:\d\d left", output), output
+
+
+def bad_input():
+    rows = made_up_rows(50)
+    write_table("good.csv", rows)
+    write_table("constant.csv", [(a, b, n, 7) for a, b, n, _ in rows])
+    write_table("missing.csv", rows[:20] + [("", "1", "", "2")] + rows[20:])
+    write_table("infinite.csv", rows[:20] + [("inf", "1", "", "2")] + rows[20:])
+    write_table("narrow.csv", [(a, y) for a, _, _, y in rows], ("a", "y"))
+    common = ["--target", "y", "--features", "a,b", "--plot", "none", "--epochs", "2"]
+    refused("no column 'z'; there are 'a', 'b', 'note', 'y'", "--data", "good.csv", "--target", "z",
+            "--features", "a,b")
+    refused("line 2, column 3 (note): 'said \"no\", twice' is not a number", "--data", "good.csv",
+            "--target", "y")
+    refused("the target 'y' is 7 in every training row", "--data", "constant.csv", *common)
+    refused("missing.csv: line 22, column 1 (a): '' is a missing value", "--data", "missing.csv",
+            *common)
+    output = run("--data", "missing.csv", "--missing", "drop", *common)
+    assert "1 rows with missing values left out" in output
+    refused("infinite.csv: row 20 (from 0, without the header) of column 'a' is inf", "--data",
+            "infinite.csv", *common)
+    refused("none.csv: cannot be opened: No such file or directory", "--data", "none.csv", *common)
+    run("--data", "good.csv", *common, "--save", "good.safetensors")
+    refused("narrow.csv: there is no column 'b'; there are 'a', 'y'", "--data", "narrow.csv",
+            "--load", "good.safetensors", "--plot", "none")
+    refused("--features names 1 columns, good.safetensors was trained on 2", "--data", "good.csv",
+            "--features", "a", "--load", "good.safetensors")
+    refused("narrow.csv: there is no column 'b'", "--predict", "narrow.csv", "--load",
+            "good.safetensors")
+    with open("good.safetensors", "rb") as stream:
+        whole = stream.read()
+    with open("cut.safetensors", "wb") as stream:
+        stream.write(whole[:-5])
+    refused("cut.safetensors: tensor", "--predict", "good.csv", "--load", "cut.safetensors")
+    other = whole.replace(b'"shape":[50,2]', b'"shape":[2,50]')
+    assert other != whole
+    with open("other.safetensors", "wb") as stream:
+        stream.write(other)
+    refused("network.0.linear.weight ([2, 50] given, [50, 2] here)", "--predict", "good.csv",
+            "--load", "other.safetensors")
+    with open("empty.safetensors", "wb") as stream:
+        stream.write(struct.pack("<Q", 2) + b"{}")
+    refused("not saved by this program: its metadata has no 'features'", "--predict", "good.csv",
+            "--load", "empty.safetensors")
+    refused("row 50 is outside the dataset's 50 rows", "--data", "good.csv", "--test-rows",
+            "far.txt", *common)
+    refused("has 1 lines, so there is no split 3", "--data", "good.csv", "--test-rows", "far.txt",
+            "--split", "3", *common)
+    refused("line 1: 'x' is no row number", "--data", "good.csv", "--test-rows", "odd.txt", *common)
+    refused("the loss is", "--lr", "1000000", "--epochs", "50")
+    refused("nowhere/m: cannot create a temporary file beside it: No such file or directory",
+            "--epochs", "1", "--save", "nowhere/m")
+    for arguments, message in ((["--lr", "fast"], "--lr fast: a number"),
+                               (["--hidden", "5,x"], "--hidden x: a whole number"),
+                               (["--activation", "step"], "no such activation"),
+                               (["table.csv"], "Tables are given as --data"),
+                               (["--data", "good.csv"], "needs --target"),
+                               (["--predict", "good.csv"], "needs --load"),
+                               (["--load", "m", "--hidden", "3"], "--load brings the network along"),
+                               (["--patience", "3", "--validation", "0"], "needs validation rows")):
+        refused(message, *arguments)
+    assert "unrecognized option" in run("--frobnicate", code=2)
+    assert "--weight-decay" in run("--help")
+
+
+def benchmarks():
+    for name, bound in (("concrete", 6.0), ("yacht", 1.5)):
+        folder = os.path.join(UCI, name)
+        r = result(run("--data", folder + "/data.csv", "--target", "y", "--test-rows",
+                       folder + "/test_rows.txt", "--plot", "none"))
+        print(f"  {name}: {r}")
+        assert r["test_rmse"] < bound < r["trivial_rmse"], (name, r)
+
+
+def main():
+    checks = [embedded, plots, real_table, choices, interrupt, terminal, bad_input]
+    if UCI and os.path.isdir(UCI):
+        checks.append(benchmarks)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, text in (("far.txt", "3 50\n"), ("odd.txt", "x\n")):
+            with open(name, "w", encoding="utf-8") as stream:
+                stream.write(text)
+        for check in checks:
+            check()
+            print(f"{check.__name__}: ok", flush=True)
+        os.chdir("/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
