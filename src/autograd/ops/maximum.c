@@ -23,23 +23,12 @@ adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_
     return adzi_leave(&call, y);
 }
 
-/* dx = dy where x wins, dy / 2 where both are equal, 0 where the other wins; all of it where one
- * is NaN, as PyTorch has it. */
-adz_status adzi_extremum_backward(
-    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, bool larger)
+/* Where one is NaN neither lost, and both get all of it, as in PyTorch. */
+adz_tensor *adzi_extremum_gradient(
+    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *lost)
 {
-    for (int i = 0; i < 2; ++i) {
-        if (adzi_needs(node, i)) {
-            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
-            adz_tensor *lost = larger ? adz_lt(x, other) : adz_gt(x, other);
-            adz_tensor *share = adz_where(adz_eq(x, other), adz_mul_number(dy[0], 0.5), dy[0]);
-            dx[i] = adz_masked_fill(share, lost, 0);
-            if (dx[i] == NULL) {
-                return adzi_status(NULL);
-            }
-        }
-    }
-    return ADZ_OK;
+    adz_tensor *share = adz_where(adz_eq(x, other), adz_mul_number(dy, 0.5), dy);
+    return adz_masked_fill(share, lost, 0);
 }
 
 adz_status adzi_extremum_fused(
@@ -62,7 +51,16 @@ adz_status adzi_extremum_fused(
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return adzi_extremum_backward(node, dx, dy, true);
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_needs(node, i)) {
+            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
+            dx[i] = adzi_extremum_gradient(dy[0], x, other, adz_lt(x, other));
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    return ADZ_OK;
 }
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

@@ -8,11 +8,11 @@
 adz_tensor *adzi_extremum(
     const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels);
 
-/** The gradient of both: to the one chosen, halves where they tie. */
-adz_status adzi_extremum_backward(
-    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, bool larger);
+/** dy where x was chosen, half of it where both are equal, 0 where `lost`: the other was chosen. */
+adz_tensor *adzi_extremum_gradient(
+    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *lost);
 
-/** Likewise by a kernel of (x, the other, dy). */
+/** Both gradients by a kernel of (x, the other, dy). */
 adz_status adzi_extremum_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, adzi_float_kernels kernels);
 

@@ -5,7 +5,16 @@ KERNEL_TABLE_FLOAT(minimum_backward);
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return adzi_extremum_backward(node, dx, dy, false);
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_needs(node, i)) {
+            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
+            dx[i] = adzi_extremum_gradient(dy[0], x, other, adz_gt(x, other));
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    return ADZ_OK;
 }
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

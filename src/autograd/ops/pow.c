@@ -4,7 +4,7 @@
 KERNEL_TABLE_ALL(pow);
 
 /* da = dy b a^(b - 1), and 0 where b is 0. */
-static adz_tensor *for_base(adzi_node *node, adz_tensor *dy)
+static adz_tensor *base_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
     adz_tensor *slope = adz_mul(b, adz_pow(a, adz_sub_number(b, 1)));
@@ -12,7 +12,7 @@ static adz_tensor *for_base(adzi_node *node, adz_tensor *dy)
 }
 
 /* db = dy y log a, and 0 where a is 0 and b is not negative: there y is constant in b. */
-static adz_tensor *for_exponent(adzi_node *node, adz_tensor *dy)
+static adz_tensor *exponent_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
     adz_tensor *slope = adz_mul(adzi_saved_result(node, 0), adz_log(a));
@@ -23,13 +23,13 @@ static adz_tensor *for_exponent(adzi_node *node, adz_tensor *dy)
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (adzi_needs(node, 0)) {
-        dx[0] = for_base(node, dy[0]);
+        dx[0] = base_gradient(node, dy[0]);
         if (dx[0] == NULL) {
             return adzi_status(NULL);
         }
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = for_exponent(node, dy[0]);
+        dx[1] = exponent_gradient(node, dy[0]);
         return adzi_status(dx[1]);
     }
     return ADZ_OK;
