@@ -142,6 +142,20 @@ ADZ_API adz_tensor *adz_softmax(adz_tensor *x, int dim);
  */
 ADZ_API adz_tensor *adz_log_softmax(adz_tensor *x, int dim);
 
+/**
+ * Gated linear unit.
+ *
+ *     y = a sigmoid(b), a and b the first and the second half of x along dim
+ *
+ * @param x    rank 1 to 8, f32 or f64
+ * @param dim  of even size; 0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     y, half as large in dim, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       x, to any order
+ * @see        torch.nn.functional.glu
+ */
+ADZ_API adz_tensor *adz_glu(adz_tensor *x, int dim);
+
 #ifdef __cplusplus
 }
 #endif
