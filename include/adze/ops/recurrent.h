@@ -1,0 +1,75 @@
+/**
+ * @file recurrent.h
+ * Recurrence.
+ */
+#ifndef ADZE_OPS_RECURRENT_H
+#define ADZE_OPS_RECURRENT_H
+
+#include "adze/random.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What an LSTM is made of. Start from ADZ_LSTM_OPTIONS. */
+typedef struct adz_lstm_options {
+    size_t size;              /**< sizeof(adz_lstm_options) */
+    int64_t layers;           /**< stacked layers, 1 or more; 1 */
+    bool bias;                /**< each layer and direction has two biases; true */
+    bool batch_first;         /**< x and y are [B, T, ...] instead of [T, B, ...]; false */
+    bool bidirectional;       /**< a second direction reads from the last step on; false */
+    bool training;            /**< whether dropout acts; false */
+    double dropout;           /**< on what each layer but the last hands on, in [0, 1]; 0 */
+    adz_generator *generator; /**< that dropout draws from; NULL for the default one */
+} adz_lstm_options;
+
+/** The defaults. */
+#define ADZ_LSTM_OPTIONS                                                  \
+    {                                                                     \
+        sizeof(adz_lstm_options), 1, true, false, false, false, 0.0, NULL \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_lstm_options) as the caller knows it
+ */
+ADZ_API void adz_lstm_options_init(adz_lstm_options *options, size_t size);
+
+/**
+ * Long short-term memory over a sequence.
+ *
+ *     i, f, g, o = split(x_t W_ih^T + b_ih + h W_hh^T + b_hh)
+ *     c = sigmoid(f) c + sigmoid(i) tanh(g);  h = sigmoid(o) tanh(c);  y_t = h
+ *
+ * Layer l reads what layer l - 1 gives. The second direction starts at the last step; y holds both,
+ * forward first. Without a batch, x is [T, I] and the states are [layers * directions, H].
+ *
+ * @param x          x[T, B, I] ([B, T, I] with batch_first), T at least 1; f32 or f64
+ * @param h0         h0[layers * directions, B, H], layer by layer, forward first; ADZ_NONE for
+ * zeros
+ * @param c0         likewise
+ * @param weights    of each layer and direction in that order: weight_ih[4H, I] (above the first
+ *                   layer [4H, directions * H]), weight_hh[4H, H] and, with bias, bias_ih[4H],
+ *                   bias_hh[4H]; rows in the order i, f, g, o
+ * @param n_weights  2 or 4 for each layer and direction
+ * @param options    NULL for the defaults
+ * @param h          receives h[layers * directions, B, H] after the last step, borrowed from the
+ *                   scope; NULL on failure; may be NULL itself
+ * @param c          likewise the cells
+ * @return           y[T, B, directions * H] ([B, T, ...] with batch_first), borrowed from the
+ * scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x, h0, c0 and the weights, to any order; saves gates, cells and y of every step
+ * @see              torch.nn.LSTM
+ */
+ADZ_API adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0,
+    adz_tensor *const *weights, size_t n_weights, const adz_lstm_options *options, adz_tensor **h,
+    adz_tensor **c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
