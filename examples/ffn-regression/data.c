@@ -280,7 +280,7 @@ static void check_rows(const problem *p)
 
 problem load_problem(const options *o, char *const *features, size_t n_features, const char *target)
 {
-    problem p = { NULL };
+    problem p = { 0 };
     adz_dataset *all;
     if (o->data == NULL) {
         all = embedded_rows(o->seed);

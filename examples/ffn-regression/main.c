@@ -54,7 +54,7 @@ static void write_results(const options *o, const model *m, const problem *p, co
 
 static void train_and_report(const options *o)
 {
-    model m = { NULL };
+    model m = { 0 };
     problem p;
     if (o->load != NULL) {
         m = load_model(o->load);
