@@ -22,8 +22,14 @@ adz_tensor *adzi_variance_slope(adzi_node *node)
     }
     double count = (double)adzi_reduced_count(adzi_input_shape(node, 0), at->mask);
     double divisor = count - at->correction;
-    adz_tensor *mean = n > 0 ? adz_mean(x, adz_dims_of(n, dims), ADZ_KEEPDIM) : x;
-    return adz_mul_number(adz_add_scaled(x, mean, -1), 2 / (divisor > 0 ? divisor : 0));
+    if (n == 0) {
+        return adz_mul_number(adz_add_scaled(x, x, -1), 2 / (divisor > 0 ? divisor : 0));
+    }
+    /* Far from 0 the mean is rounded by more than the deviations bear; the mean of what is left
+     * takes that rounding out again. */
+    adz_tensor *d = adz_add_scaled(x, adz_mean(x, adz_dims_of(n, dims), ADZ_KEEPDIM), -1);
+    d = d != NULL ? adz_add_scaled(d, adz_mean(d, adz_dims_of(n, dims), ADZ_KEEPDIM), -1) : NULL;
+    return adz_mul_number(d, 2 / (divisor > 0 ? divisor : 0));
 }
 
 /* dx = dy 2 (x - mean) / (n - correction) */
