@@ -44,13 +44,16 @@ static inline double adzi_exp_f64(double x)
     return y * adzi_from_bits_f64(first) * adzi_from_bits_f64(last);
 }
 
-/* exp for x <= 0 */
+/* exp for x <= 0; see adzi_exp_nonpositive_f32 */
 static inline double adzi_exp_nonpositive_f64(double x)
 {
     x = x < -746.0 ? -746.0 : x;
     uint64_t n;
     double y = 1.0 + adzi_exp_reduce_f64(x, &n);
-    return y * adzi_power_of_two_f64(n, 256) * 0x1p-256;
+    uint64_t above =
+        ((adzi_bits_f64(x) | 0x8000000000000000u) - 0xc087500000000000u) >> 63; /* x > -746 */
+    return y * adzi_power_of_two_f64(n, 256) *
+           adzi_from_bits_f64((0u - above) & 0x2ff0000000000000u);
 }
 
 /* exp for arguments within [-708, 708], where no scaling step can leave the normal range. */

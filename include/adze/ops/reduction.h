@@ -45,7 +45,7 @@ ADZ_API adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim);
  *
  *     y = sum((x - mean)^2) / (n - correction)
  *
- * Exact for large means too: deviations are taken from the mean of 256 elements at a time, in f64.
+ * Exact for large means too: deviations are taken from the mean of 512 elements at a time, in f64.
  *
  * @param x           any shape, f32 or f64
  * @param dims        dimensions to take the variance over, or ADZ_ALL_DIMS

@@ -15,7 +15,7 @@
 #define OUT int64_t
 #endif
 
-enum { K(columns) = 64 };
+enum { K(columns) = 256 };
 
 /* Neighbouring lanes go together; where lanes lie in rows each goes alone. */
 void K(cumsum)(const void *block, int64_t begin, int64_t end)

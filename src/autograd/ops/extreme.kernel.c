@@ -1,6 +1,5 @@
 #ifndef T
 #define THIS_FILE "autograd/ops/extreme.kernel.c"
-#include <math.h>
 #include "autograd/ops/lanes.h"
 #include "autograd/ops/reduce.h"
 #include "tensor/pointwise.kernel.h"
@@ -10,13 +9,10 @@
 #include "autograd/ops/reduce.kernel.h"
 
 #undef IS_NAN
-#undef NO_NUMBER
 #if T_IS_FLOAT
 #define IS_NAN(x) ((x) != (x))
-#define NO_NUMBER (T) NAN
 #else
 #define IS_NAN(x) 0
-#define NO_NUMBER 0
 #endif
 
 typedef struct {
@@ -24,33 +20,36 @@ typedef struct {
     int64_t place; /* -1 before the first element */
 } K(extreme);
 
-enum { K(lanes) = 16 };
+/* Lanes for the vector units; 32, since a shorter loop would be unrolled before it is vectorised.
+ */
+enum { K(lanes) = 32 };
 
-/* Folds a chunk to its extreme: the lanes first, for the vector units; NaN wins over all. */
+/* NaN wins over all and stays. */
+#define TAKES(x, BEFORE, y) (((x)BEFORE(y)) | IS_NAN(x))
+
 #define FOLD(name, BEFORE)                                                                       \
     static inline T K(name##_of)(const T *x, int64_t n)                                          \
     {                                                                                            \
-        T lane[K(lanes)];                                                                        \
-        int nan[K(lanes)] = { 0 };                                                               \
+        T found = x[0];                                                                          \
         int64_t i = 0;                                                                           \
-        for (int j = 0; j < K(lanes); ++j) {                                                     \
-            lane[j] = x[0];                                                                      \
-        }                                                                                        \
-        for (; i + K(lanes) <= n; i += K(lanes)) {                                               \
+        if (n >= K(lanes)) {                                                                     \
+            T lane[K(lanes)];                                                                    \
+            for (; i < K(lanes); ++i) {                                                          \
+                lane[i] = x[i];                                                                  \
+            }                                                                                    \
+            for (; i + K(lanes) <= n; i += K(lanes)) {                                           \
+                for (int j = 0; j < K(lanes); ++j) {                                             \
+                    lane[j] = TAKES(x[i + j], BEFORE, lane[j]) ? x[i + j] : lane[j];             \
+                }                                                                                \
+            }                                                                                    \
             for (int j = 0; j < K(lanes); ++j) {                                                 \
-                lane[j] = x[i + j] BEFORE lane[j] ? x[i + j] : lane[j];                          \
-                nan[j] |= IS_NAN(x[i + j]);                                                      \
+                found = TAKES(lane[j], BEFORE, found) ? lane[j] : found;                         \
             }                                                                                    \
         }                                                                                        \
         for (; i < n; ++i) {                                                                     \
-            lane[0] = x[i] BEFORE lane[0] ? x[i] : lane[0];                                      \
-            nan[0] |= IS_NAN(x[i]);                                                              \
+            found = TAKES(x[i], BEFORE, found) ? x[i] : found;                                   \
         }                                                                                        \
-        for (int j = 1; j < K(lanes); ++j) {                                                     \
-            lane[0] = lane[j] BEFORE lane[0] ? lane[j] : lane[0];                                \
-            nan[0] |= nan[j];                                                                    \
-        }                                                                                        \
-        return nan[0] ? NO_NUMBER : lane[0];                                                     \
+        return found;                                                                            \
     }                                                                                            \
     static inline void K(name##_start)(K(extreme) * s)                                           \
     {                                                                                            \

@@ -67,7 +67,7 @@ static void K(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin
         }
         T sum = (T)K(add_lanes)(lane);
         for (i = 0; i < a->n; ++i) {
-            dx[i] = dy[i] - VM(exp)(y[i]) * sum;
+            dx[i] = dy[i] - VM(exp_nonpositive)(y[i]) * sum;
         }
     }
 }
@@ -88,7 +88,7 @@ static void K(log_softmax_backward_columns)(const adzi_lanes_args *a, int64_t be
         for (int64_t i = 0; i < a->n; ++i) {
             for (int64_t j = 0; j < w; ++j) {
                 int64_t k = i * a->inner + j;
-                dx[k] = dy[k] - VM(exp)(y[k]) * (T)sum[j];
+                dx[k] = dy[k] - VM(exp_nonpositive)(y[k]) * (T)sum[j];
             }
         }
     }

@@ -11,16 +11,16 @@
 #include "autograd/ops/reduce.kernel.h"
 #include "autograd/ops/softmax.kernel.h"
 
-/* The largest element so far, and the sum of e^(x - base) where base is that element, or 0 while it
- * is infinite: then the sum only tells NaN from none. */
+/* The largest element so far, and the sum of e^(x - max). While max is infinite, the sum only tells
+ * NaN from none. */
 typedef struct {
     double sum;
     T max;
 } K(exponentials);
 
-static inline T K(base)(T max)
+static inline int K(finite)(T max)
 {
-    return max == (T)INFINITY || max == -(T)INFINITY ? 0 : max;
+    return max > -(T)INFINITY && max < (T)INFINITY;
 }
 
 static inline void K(logsumexp_start)(K(exponentials) * s)
@@ -29,12 +29,10 @@ static inline void K(logsumexp_start)(K(exponentials) * s)
     s->max = -(T)INFINITY;
 }
 
-/* Raises the base to that of a larger maximum. Where the old one was -inf, only NaN is in the sum.
- */
 static inline void K(raise)(K(exponentials) * s, T max)
 {
     if (max > s->max) {
-        s->sum *= s->max == -(T)INFINITY ? 1 : exp((double)K(base)(s->max) - (double)K(base)(max));
+        s->sum *= K(finite)(s->max) && K(finite)(max) ? exp((double)s->max - (double)max) : 1;
         s->max = max;
     }
 }
@@ -45,7 +43,13 @@ static inline void K(logsumexp_run)(
     (void)first;
     (void)a;
     K(raise)(s, K(max_of)(x, n));
-    s->sum += K(exp_sum)(x, n, K(base)(s->max));
+    if (K(finite)(s->max)) {
+        s->sum += K(exp_sum)(x, n, s->max);
+        return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        s->sum += x[i] != x[i] ? (double)NAN : 0;
+    }
 }
 
 static inline void K(logsumexp_join)(K(exponentials) * s, const K(exponentials) * t)
@@ -59,7 +63,7 @@ static inline void K(logsumexp_join)(K(exponentials) * s, const K(exponentials) 
 static inline void K(logsumexp_end)(const K(exponentials) * s, const adzi_reduce_args *a, int64_t r)
 {
     T y = (T)((double)s->max + log(s->sum));
-    if (s->max == (T)INFINITY || s->max == -(T)INFINITY) {
+    if (!K(finite)(s->max)) {
         y = s->sum != s->sum ? (T)NAN : s->max;
     }
     ((T *)(void *)a->out)[r] = y;

@@ -31,7 +31,7 @@ typedef struct adzi_reduce_args {
 enum {
     ADZI_REDUCE_GRAIN = 32768,  /* elements worth a thread, and the least in a block */
     ADZI_REDUCE_PARTIAL = 8192, /* bytes of states, on the stack */
-    ADZI_REDUCE_CHUNK = 256     /* elements that a kernel sees side by side */
+    ADZI_REDUCE_CHUNK = 512     /* elements that a kernel sees side by side */
 };
 
 /** Fills what describes x's dimensions; returns the number of results. */

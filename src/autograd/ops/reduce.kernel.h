@@ -2,12 +2,12 @@
  * is the point. An operator's kernel file defines, for a state type S,
  *
  *     K(name_start)(S *s)                                         the state of no elements
- *     K(name_run)(S *s, const T *x, int64_t n, int64_t first, a)  up to 256 elements more, which
+ *     K(name_run)(S *s, const T *x, int64_t n, int64_t first, a)  up to 512 elements more, which
  * lie side by side, from number first on K(name_join)(S *s, const S *t) t's elements follow s's
  *     K(name_end)(const S *s, a, int64_t r)                       writes result r
  *
  * (a: const adzi_reduce_args *) and then REDUCTION(name, S), which makes the kernels K(name_reduce)
- * and K(name_combine). Elements come in chunks of 256 that the shape alone bounds, gathered where
+ * and K(name_combine). Elements come in chunks of 512 that the shape alone bounds, gathered where
  * they do not lie side by side, so layouts do not change results either. */
 
 enum { K(chunk) = ADZI_REDUCE_CHUNK, K(tile) = 8 };
@@ -16,11 +16,11 @@ enum { K(chunk) = ADZI_REDUCE_CHUNK, K(tile) = 8 };
 static inline int64_t K(result_offset)(const adzi_reduce_args *a, int64_t r)
 {
     int64_t offset = 0;
-    for (int d = a->n_kept - 1; d >= 0; --d) {
+    for (int d = a->n_kept - 1; d > 0; --d) {
         offset += r % a->kept[d] * a->kept_strides[d];
         r /= a->kept[d];
     }
-    return offset;
+    return a->n_kept > 0 ? offset + r * a->kept_strides[0] : 0;
 }
 
 /* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. */
@@ -55,9 +55,9 @@ static inline const T *K(side_by_side)(
     if (inner < 0) {
         return x;
     }
-    int64_t at = first % a->reduced[inner];
+    int64_t outer = inner > 0 ? first / a->reduced[inner] : 0;
+    int64_t at = first - outer * a->reduced[inner];
     if (a->reduced_strides[inner] == 1 && at + n <= a->reduced[inner]) {
-        int64_t outer = first / a->reduced[inner];
         for (int d = inner - 1; d >= 0; --d) {
             at += outer % a->reduced[d] * a->reduced_strides[d];
             outer /= a->reduced[d];
@@ -83,7 +83,8 @@ static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_
 #define REDUCTION(name, S)                                                        \
     static void K(name##_one)(const adzi_reduce_args *a, int64_t unit)            \
     {                                                                             \
-        int64_t r = unit / a->blocks, first = unit % a->blocks * a->block;        \
+        int64_t r = a->blocks > 1 ? unit / a->blocks : unit;                      \
+        int64_t first = (unit - r * a->blocks) * a->block;                        \
         int64_t last = first + a->block < a->n ? first + a->block : a->n;         \
         const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);     \
         T row[K(chunk)];                                                          \

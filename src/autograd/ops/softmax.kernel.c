@@ -13,23 +13,8 @@ static void K(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end
     for (int64_t r = begin; r < end; ++r) {
         const T *x = (const T *)(const void *)a->in[0] + r * a->n;
         T *y = (T *)(void *)a->out + r * a->n;
-        T m = K(max_of)(x, a->n);
-        double lane[K(lanes)] = { 0 };
-        int64_t i = 0;
-        for (; i + K(lanes) <= a->n; i += K(lanes)) {
-            for (int j = 0; j < K(lanes); ++j) {
-                y[i + j] = VM(exp)(x[i + j] - m);
-            }
-            for (int j = 0; j < K(lanes); ++j) {
-                lane[j] += (double)y[i + j];
-            }
-        }
-        for (int j = 0; i < a->n; ++i, ++j) {
-            y[i] = VM(exp)(x[i] - m);
-            lane[j] += (double)y[i];
-        }
-        T scale = (T)(1 / K(add_lanes)(lane));
-        for (i = 0; i < a->n; ++i) {
+        T scale = (T)(1 / K(exp_row)(y, x, a->n, K(max_of)(x, a->n)));
+        for (int64_t i = 0; i < a->n; ++i) {
             y[i] *= scale;
         }
     }
@@ -48,7 +33,7 @@ static void K(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t 
             const T *from = x + i * a->inner;
             T *to = y + i * a->inner;
             for (int64_t j = 0; j < w; ++j) {
-                to[j] = VM(exp)(from[j] - m[j]);
+                to[j] = VM(exp_nonpositive)(from[j] - m[j]);
             }
             for (int64_t j = 0; j < w; ++j) {
                 sum[j] += (double)to[j];

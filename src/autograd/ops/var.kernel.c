@@ -76,7 +76,11 @@ static inline void K(var_run)(
     (void)a;
     K(moments) chunk = { K(mean_of)(x, n), 0, n };
     chunk.squares = K(squares_of)(x, n, chunk.mean);
-    K(var_join)(s, &chunk);
+    if (s->n == 0) {
+        *s = chunk;
+    } else {
+        K(var_join)(s, &chunk);
+    }
 }
 
 /* p[0] is the correction; p[1] asks for the root. */
