@@ -1,179 +1,66 @@
-/* adze-parity [--f32] FILE.safetensors...: each file's operator on the file's inputs against the
+/* adze-parity [--f32] FILE.safetensors...: what each file names, on the file's inputs, against the
  * file's results and gradients. One line per case, then "N passed, N failed". */
+#include "ops/parity.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ops/sweep.h"
-#include "ops/vectors.h"
 
-typedef struct {
-    bool f32;
-    const char *worst; /* the tensor with the largest error */
-    double error;
-    char name[64];
-} verdict;
-
-static const op_case *case_for(const char *op)
+void parity_judge(
+    verdict *out, const char *kind, const char *name, adz_tensor *got, adz_tensor *expected)
 {
-    for (int i = 0; i < n_op_cases; ++i) {
-        for (int k = 0; k < 8 && op_cases[i]->vectors[k] != NULL; ++k) {
-            if (strcmp(op_cases[i]->vectors[k], op) == 0) {
-                return op_cases[i];
-            }
-        }
-    }
-    return NULL;
-}
-
-static int64_t integer(const json_t *list, size_t i)
-{
-    return json_integer_value(json_array_get(list, i));
-}
-
-/* One step of config.views. */
-static adz_tensor *view_step(adz_tensor *t, const json_t *step)
-{
-    const char *what = json_string_value(json_array_get(step, 0));
-    if (strcmp(what, "transpose") == 0) {
-        return adz_transpose(t, (int)integer(step, 1), (int)integer(step, 2));
-    }
-    if (strcmp(what, "slice") == 0) {
-        return adz_slice(
-            t, (int)integer(step, 1), integer(step, 2), integer(step, 3), integer(step, 4));
-    }
-    if (strcmp(what, "unsqueeze") == 0) {
-        return adz_unsqueeze(t, (int)integer(step, 1));
-    }
-    const json_t *list = json_array_get(step, 1);
-    int64_t sizes[ADZ_MAX_RANK];
-    int dims[ADZ_MAX_RANK], n = (int)json_array_size(list);
-    for (int i = 0; i < n; ++i) {
-        sizes[i] = integer(list, (size_t)i);
-        dims[i] = (int)sizes[i];
-    }
-    return strcmp(what, "permute") == 0 ? adz_permute(t, adz_dims_of(n, dims))
-                                        : adz_expand(t, adz_shape_of(n, sizes));
-}
-
-/* What one computation used and gave: leaves by input, results with their gradients. */
-typedef struct {
-    adz_tensor *leaves[CASE_INPUTS], *results[CASE_RESULTS];
-    int n_results;
-} computed;
-
-/* The tensor "<prefix><group>.<name>" of the first group that has it, or NULL. */
-static adz_tensor *find(
-    const vector_file *v, const char *prefix, const char *const *groups, const char *name)
-{
-    for (; *groups != NULL; ++groups) {
-        char full[120];
-        snprintf(full, sizeof full, "%s%s.%s", prefix, *groups, name);
-        adz_tensor *t = vector_tensor(v, full);
-        if (t != NULL) {
-            return t;
-        }
-    }
-    return NULL;
-}
-
-/* Arguments may be a module's parameters and buffers; a buffer that changed is a result. */
-static const char *const arguments[] = { "input", "param", "buffer", NULL };
-static const char *const outputs[] = { "output", "buffer_after", NULL };
-
-/* A case may serve files with one result, y, and files with several, which have names. */
-static const char *output_name(const vector_file *v, const op_case *c, int k)
-{
-    return c->outputs[k] != NULL && find(v, "", outputs, c->outputs[k]) != NULL ? c->outputs[k]
-           : k == 0                                                             ? "y"
-                                                                                : NULL;
-}
-
-static bool compute(
-    const vector_file *v, const op_case *c, adz_dtype dtype, bool from_f32, computed *run)
-{
-    op_args args = { .n = 0 };
-    char name[80];
-    for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
-        adz_tensor *t = find(v, "", arguments, c->inputs[i]);
-        args.n = i + 1;
-        args.in[i] = ADZ_NONE;
-        run->leaves[i] = NULL;
-        if (t == NULL) {
-            continue;
-        }
-        if (adz_tensor_dtype(t) == ADZ_F64) {
-            t = from_f32 ? adz_to(adz_to(t, ADZ_F32), dtype) : adz_to(t, dtype);
-            if (find(v, "grad.", arguments, c->inputs[i]) != NULL) {
-                adz_requires_grad_(t, true);
-            }
-        }
-        run->leaves[i] = t;
-        const json_t *views = json_object_get(json_object_get(v->config, "views"), c->inputs[i]);
-        for (size_t s = 0; s < json_array_size(views); ++s) {
-            t = view_step(t, json_array_get(views, s));
-        }
-        args.in[i] = t;
-    }
-    if (c->config != NULL && !c->config(v->config, &args)) {
-        return false;
-    }
-    run->n_results = c->call(&args, run->results);
-    adz_tensor *ys[CASE_RESULTS], *upstream[CASE_RESULTS];
-    size_t n = 0;
-    for (int k = 0; k < run->n_results; ++k) {
-        const char *result = output_name(v, c, k);
-        snprintf(name, sizeof name, "upstream.%s", result != NULL ? result : "");
-        adz_tensor *g = vector_tensor(v, name);
-        if (g != NULL && adz_tensor_requires_grad(run->results[k])) {
-            ys[n] = run->results[k];
-            upstream[n++] = adz_to(g, dtype);
-        }
-    }
-    return run->n_results > 0 && (n == 0 || adz_backward_with(ys, upstream, n, NULL) == ADZ_OK);
-}
-
-static void judge(verdict *out, const char *kind, const char *name, adz_tensor *got,
-    adz_tensor *expected, double tiny)
-{
-    bool exact = adz_tensor_dtype(expected) != ADZ_F64;
+    adz_dtype dtype = adz_tensor_dtype(expected);
+    bool exact = dtype != ADZ_F64 && dtype != ADZ_F32;
     double error = exact ? (difference(got, expected, 1) == 0 ? 0 : INFINITY)
-                         : difference(got, expected, tiny);
-    if (error >= out->error) {
+                         : difference(got, expected, out->tiny);
+    ++out->compared;
+    if (!(error < out->error)) {
         out->error = error;
         snprintf(out->name, sizeof out->name, "%s%s", kind, name);
     }
 }
 
-/* In f32 the reference is computed again, in f64, from the inputs as f32 has them. */
-static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *out)
+/* The runner of a group of files; NULL when there is none. */
+static parity_runner runner_of(const char *group)
 {
-    computed run = { .n_results = 0 }, again = { .n_results = 0 };
-    double tiny = f32 ? 1 : strtod(vector_meta(v, "tiny"), NULL);
-    if (!compute(v, c, f32 ? ADZ_F32 : ADZ_F64, f32, &run) ||
-        (f32 && !compute(v, c, ADZ_F64, true, &again))) {
-        return false;
-    }
-    for (int k = 0; k < run.n_results; ++k) {
-        const char *result = output_name(v, c, k);
-        adz_tensor *stored = result != NULL ? find(v, "", outputs, result) : NULL;
-        adz_tensor *expected = f32 ? again.results[k] : stored;
-        if (result != NULL && expected != NULL) {
-            judge(out, "", result, run.results[k], expected, tiny);
+    static const struct {
+        const char *group;
+        parity_runner run;
+    } runners[] = {
+        { "ops", parity_op },
+    };
+    for (size_t i = 0; i < sizeof runners / sizeof runners[0]; ++i) {
+        if (strcmp(runners[i].group, group) == 0) {
+            return runners[i].run;
         }
     }
-    for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
-        adz_tensor *expected = find(v, "grad.", arguments, c->inputs[i]);
-        if (expected == NULL) {
-            continue;
+    return NULL;
+}
+
+static bool check_case(const vector_file *v, bool f32)
+{
+    verdict out = { .tolerance = strtod(vector_meta(v, "tolerance"), NULL),
+        .tiny = f32 ? 1 : strtod(vector_meta(v, "tiny"), NULL),
+        .name = "-" };
+    parity_runner run = runner_of(vector_meta(v, "group"));
+    adz_scope *scope = adz_scope_open();
+    bool passed = false;
+    if (run == NULL) {
+        snprintf(out.note, sizeof out.note, "no runner for group '%s'", vector_meta(v, "group"));
+    } else {
+        bool ran = run(v, f32, &out);
+        passed = ran && out.compared > 0 && out.error <= out.tolerance;
+        if (!ran && out.note[0] == '\0') {
+            snprintf(out.note, sizeof out.note, "%s", adz_error_message());
         }
-        adz_tensor *got = adz_tensor_grad(run.leaves[i]);
-        expected = f32 ? adz_tensor_grad(again.leaves[i]) : expected;
-        got = got != NULL ? got : adz_zeros_like(run.leaves[i]);
-        expected = expected != NULL ? expected : adz_zeros_like(run.leaves[i]);
-        judge(out, "grad.", c->inputs[i], got, expected, tiny);
     }
-    return true;
+    printf("%-40s %s %-16s %-9.2g %s %s\n", vector_meta(v, "case"), f32 ? "f32" : "f64", out.name,
+        out.error, passed ? "pass" : "FAIL", out.note);
+    adz_error_clear();
+    adz_scope_close(scope);
+    return passed;
 }
 
 static bool check_file(const char *path, bool f32)
@@ -182,22 +69,7 @@ static bool check_file(const char *path, bool f32)
     if (!vector_open(&v, path)) {
         return false;
     }
-    const char *name = vector_meta(&v, "case");
-    const op_case *c = case_for(config_text(v.config, "op", ""));
-    bool passed = false;
-    if (c == NULL) {
-        printf("%-40s no operator serves '%s'  FAIL\n", name, config_text(v.config, "op", "?"));
-    } else {
-        adz_scope *scope = adz_scope_open();
-        verdict out = { .error = 0, .name = "-" };
-        double tolerance = f32 ? 1e-4 : strtod(vector_meta(&v, "tolerance"), NULL);
-        bool ran = run_case(&v, c, f32, &out);
-        passed = ran && out.error <= tolerance;
-        printf("%-40s %s %-16s %-9.2g %s %s\n", name, f32 ? "f32" : "f64", out.name, out.error,
-            passed ? "pass" : "FAIL", ran ? "" : adz_error_message());
-        adz_error_clear();
-        adz_scope_close(scope);
-    }
+    bool passed = check_case(&v, f32);
     vector_close(&v);
     return passed;
 }
