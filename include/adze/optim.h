@@ -5,8 +5,13 @@
 #ifndef ADZE_OPTIM_H
 #define ADZE_OPTIM_H
 
+#include "adze/optim/adagrad.h"
+#include "adze/optim/adam.h"
 #include "adze/optim/clip.h"
+#include "adze/optim/labml.h"
 #include "adze/optim/optimizer.h"
+#include "adze/optim/radam.h"
+#include "adze/optim/rmsprop.h"
 #include "adze/optim/scheduler.h"
 #include "adze/optim/sgd.h"
 

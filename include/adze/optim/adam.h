@@ -1,0 +1,96 @@
+/**
+ * @file adam.h
+ * Adam and AdamW.
+ */
+#ifndef ADZE_OPTIM_ADAM_H
+#define ADZE_OPTIM_ADAM_H
+
+#include "adze/optim/optimizer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Settings of Adam. Start from ADZ_ADAM_OPTIONS. */
+typedef struct adz_adam_options {
+    size_t size;         /**< sizeof(adz_adam_options) */
+    double beta1;        /**< part of the mean gradient that is kept, in [0, 1); 0.9 */
+    double beta2;        /**< part of the mean squared gradient that is kept, in [0, 1); 0.999 */
+    double eps;          /**< added to the root, 0 or more; 1e-8 */
+    double weight_decay; /**< times the parameter, 0 or more; 0, for AdamW 0.01 */
+    bool amsgrad;        /**< divide by the largest mean square so far; false */
+    bool maximize;       /**< ascend; false */
+} adz_adam_options;
+
+/** The defaults of Adam. */
+#define ADZ_ADAM_OPTIONS                                            \
+    {                                                               \
+        sizeof(adz_adam_options), 0.9, 0.999, 1e-8, 0, false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_adam_options) as the caller knows it
+ */
+ADZ_API void adz_adam_options_init(adz_adam_options *options, size_t size);
+
+/**
+ * Adam. Its settings are "lr", "beta1", "beta2", "eps", "weight_decay", "amsgrad" and "maximize";
+ * it keeps "step", "exp_avg", "exp_avg_sq" and, with amsgrad, "max_exp_avg_sq".
+ *
+ *     g = (maximize ? -dw : dw) + weight_decay w
+ *     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,  both 0 at first
+ *     u = amsgrad ? the largest v so far : v
+ *     w = w - lr (m / (1 - beta1^t)) / (sqrt(u / (1 - beta2^t)) + eps),  t = 1, 2, ...
+ *
+ * @param parameters  one or more contiguous f32 or f64 leaves, kept
+ * @param lr          0 or more (PyTorch's default: 0.001)
+ * @param options     NULL for the defaults
+ * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
+ *                    ADZ_ERR_MEMORY recorded
+ * @see               torch.optim.Adam; Kingma and Ba, 2015; Reddi, Kale and Kumar, 2018 (amsgrad)
+ */
+ADZ_API adz_optimizer *adz_adam_new(
+    adz_tensor_list parameters, double lr, const adz_adam_options *options);
+
+/** Settings of AdamW, those of Adam. Start from ADZ_ADAMW_OPTIONS. */
+typedef adz_adam_options adz_adamw_options;
+
+/** The defaults of AdamW. */
+#define ADZ_ADAMW_OPTIONS                                               \
+    {                                                                   \
+        sizeof(adz_adamw_options), 0.9, 0.999, 1e-8, 0.01, false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_adamw_options) as the caller knows it
+ */
+ADZ_API void adz_adamw_options_init(adz_adamw_options *options, size_t size);
+
+/**
+ * Adam whose weight decay does not pass through the moments: w is multiplied by
+ * 1 - lr weight_decay first, and then changed as in adz_adam_new without weight decay. Settings and
+ * state are Adam's.
+ *
+ * @param parameters  one or more contiguous f32 or f64 leaves, kept
+ * @param lr          0 or more (PyTorch's default: 0.001)
+ * @param options     NULL for the defaults
+ * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
+ *                    ADZ_ERR_MEMORY recorded
+ * @see               torch.optim.AdamW; Loshchilov and Hutter, 2019
+ */
+ADZ_API adz_optimizer *adz_adamw_new(
+    adz_tensor_list parameters, double lr, const adz_adamw_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+/**
+ * @file rmsprop.h
+ * RMSprop.
+ */
+#ifndef ADZE_OPTIM_RMSPROP_H
+#define ADZE_OPTIM_RMSPROP_H
+
+#include "adze/optim/optimizer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Settings of RMSprop. Start from ADZ_RMSPROP_OPTIONS. */
+typedef struct adz_rmsprop_options {
+    size_t size;         /**< sizeof(adz_rmsprop_options) */
+    double alpha;        /**< part of the mean square that is kept, 0 or more; 0.99 */
+    double eps;          /**< added to the root, 0 or more; 1e-8 */
+    double weight_decay; /**< times the parameter, joins the gradient, 0 or more; 0 */
+    double momentum;     /**< part of the last step's direction that is kept, 0 or more; 0 */
+    bool centered;       /**< divide by the deviation instead of the root mean square; false */
+    bool maximize;       /**< ascend; false */
+} adz_rmsprop_options;
+
+/** The defaults. */
+#define ADZ_RMSPROP_OPTIONS                                         \
+    {                                                               \
+        sizeof(adz_rmsprop_options), 0.99, 1e-8, 0, 0, false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_rmsprop_options) as the caller knows it
+ */
+ADZ_API void adz_rmsprop_options_init(adz_rmsprop_options *options, size_t size);
+
+/**
+ * Gradient descent divided by a running root mean square. Its settings are "lr", "alpha", "eps",
+ * "weight_decay", "momentum", "centered" and "maximize"; it keeps "step", "square_avg", with
+ * momentum "momentum_buffer", and centered "grad_avg".
+ *
+ *     g = (maximize ? -dw : dw) + weight_decay w
+ *     v = alpha v + (1 - alpha) g^2,  a = alpha a + (1 - alpha) g
+ *     d = g / (sqrt(centered ? v - a^2 : v) + eps)
+ *     m = momentum m + d,  w = w - lr m
+ *
+ * @param parameters  one or more contiguous f32 or f64 leaves, kept
+ * @param lr          0 or more (PyTorch's default: 0.01)
+ * @param options     NULL for the defaults
+ * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
+ *                    ADZ_ERR_MEMORY recorded
+ * @see               torch.optim.RMSprop
+ */
+ADZ_API adz_optimizer *adz_rmsprop_new(
+    adz_tensor_list parameters, double lr, const adz_rmsprop_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+#include "adze/optim/adagrad.h"
+
+#include "optim/adagrad.h"
+#include "optim/optimizer.h"
+#include "tensor/copy.h"
+#include "tensor/options.h"
+
+KERNEL_TABLE_FLOAT(adagrad);
+
+enum { LR, LR_DECAY, EPS, WEIGHT_DECAY, INITIAL, MAXIMIZE, SETTINGS };
+
+static adz_status check(const char *op, const double *settings)
+{
+    static const char *const names[] = { "lr", "lr_decay", "eps", "weight_decay",
+        "initial_accumulator_value" };
+    for (int k = LR; k <= INITIAL; ++k) {
+        if (adzi_check_not_negative(op, names[k], settings[k]) != ADZ_OK) {
+            return ADZ_ERR_ARGUMENT;
+        }
+    }
+    return ADZ_OK;
+}
+
+static unsigned needs(const double *settings)
+{
+    (void)settings;
+    return 1u;
+}
+
+static void update(const adzi_update *u)
+{
+    const double *s = u->settings;
+    if (u->fresh & 1u) {
+        adzi_fill(u->state[0], s[INITIAL]);
+    }
+    adzi_adagrad_args args = {
+        .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .sum = u->state[0]->data,
+        .lr = s[LR] / (1 + (double)(u->step - 1) * s[LR_DECAY]),
+        .eps = s[EPS],
+        .decay = s[WEIGHT_DECAY],
+        .sign = s[MAXIMIZE] != 0 ? -1 : 1,
+    };
+    adzi_launch(
+        KERNEL_FOR(adagrad, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+}
+
+static const adzi_optimizer_type adagrad_type = {
+    .name = "Adagrad",
+    .n_settings = SETTINGS,
+    .settings = { { "lr", false }, { "lr_decay", false }, { "eps", false },
+        { "weight_decay", false }, { "initial_accumulator_value", false }, { "maximize", true } },
+    .n_states = 1,
+    .states = { "sum" },
+    .counts_steps = true,
+    .check = check,
+    .needs = needs,
+    .update = update,
+};
+
+void adz_adagrad_options_init(adz_adagrad_options *options, size_t size)
+{
+    adz_adagrad_options all = ADZ_ADAGRAD_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+adz_optimizer *adz_adagrad_new(
+    adz_tensor_list parameters, double lr, const adz_adagrad_options *options)
+{
+    adz_adagrad_options o = ADZ_ADAGRAD_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    double settings[SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,
+        o.initial_accumulator_value, o.maximize };
+    return adzi_optimizer_new("adz_adagrad_new", &adagrad_type, parameters, settings);
+}

@@ -1,0 +1,13 @@
+/* The argument block of the kernel behind Adagrad. */
+#ifndef ADZI_OPTIM_ADAGRAD_H
+#define ADZI_OPTIM_ADAGRAD_H
+
+/** w, dw and sum are contiguous; units are elements. */
+typedef struct adzi_adagrad_args {
+    void *w;
+    const void *dw;
+    void *sum;
+    double lr, eps, decay, sign;
+} adzi_adagrad_args;
+
+#endif

@@ -1,0 +1,43 @@
+/* What Adam and its relatives share: the checks of their common settings, the launch. */
+#ifndef ADZI_OPTIM_ADAM_FAMILY_H
+#define ADZI_OPTIM_ADAM_FAMILY_H
+
+#include "optim/adam.h"
+#include "optim/optimizer.h"
+
+/* The first settings of all of them, in this order. */
+enum {
+    ADZI_ADAM_LR,
+    ADZI_ADAM_BETA1,
+    ADZI_ADAM_BETA2,
+    ADZI_ADAM_EPS,
+    ADZI_ADAM_WEIGHT_DECAY,
+    ADZI_ADAM_SETTINGS
+};
+#define ADZI_ADAM_NAMES                                                        \
+    { "lr", false }, { "beta1", false }, { "beta2", false }, { "eps", false }, \
+    {                                                                          \
+        "weight_decay", false                                                  \
+    }
+
+/* And their states. */
+#define ADZI_ADAM_STATES                          \
+    {                                             \
+        "exp_avg", "exp_avg_sq", "max_exp_avg_sq" \
+    }
+enum { ADZI_ADAM_MOMENTS = 3u, ADZI_ADAM_MOMENTS_AND_MOST = 7u }; /* for `needs` */
+
+/** Refuses what is out of range among the first settings. */
+adz_status adzi_adam_check(const char *op, const double *settings);
+
+/** Arguments with the moments' settings and the epsilon filled in; no decay, adaptive. */
+adzi_adam_args adzi_adam_args_of(const adzi_update *u);
+
+/** Runs the kernel over the update's parameter and states, with `most` when `amsgrad`. */
+void adzi_adam_launch(const adzi_update *u, adzi_adam_args args, bool amsgrad);
+
+/** The length of a rectified step over that of an unrectified one; 0 while the number of gradients
+ * that the second moment rests on, which it stores in `rho`, is too small to tell. */
+double adzi_radam_rectification(double beta2, double steps, double *rho);
+
+#endif

@@ -1,0 +1,68 @@
+/* Rectified Adam, as PyTorch has it. */
+#include "adze/optim/radam.h"
+
+#include <math.h>
+
+#include "optim/adam_family.h"
+#include "tensor/options.h"
+
+enum { DECOUPLED = ADZI_ADAM_SETTINGS, MAXIMIZE, SETTINGS };
+
+double adzi_radam_rectification(double beta2, double steps, double *rho)
+{
+    double last = 2 / (1 - beta2) - 1, power = pow(beta2, steps);
+    *rho = last - 2 * steps * power / (1 - power);
+    return *rho > 4 ? sqrt((*rho - 4) * (*rho - 2) * last / ((last - 4) * (last - 2) * *rho)) : 0;
+}
+
+static unsigned needs(const double *settings)
+{
+    (void)settings;
+    return ADZI_ADAM_MOMENTS;
+}
+
+static void update(const adzi_update *u)
+{
+    const double *s = u->settings;
+    double steps = (double)u->step, lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY], rho;
+    adzi_adam_args args = adzi_adam_args_of(u);
+    double rectification = adzi_radam_rectification(args.beta2, steps, &rho);
+    args.keep = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
+    args.decay = s[DECOUPLED] != 0 ? 0 : decay;
+    args.sign = s[MAXIMIZE] != 0 ? -1 : 1;
+    args.step = lr / (1 - pow(args.beta1, steps));
+    if (rho > 5) { /* epsilon joins the uncorrected root */
+        args.step *= rectification * sqrt(1 - pow(args.beta2, steps));
+    } else {
+        args.mode = ADZI_ADAM_PLAIN;
+    }
+    adzi_adam_launch(u, args, false);
+}
+
+static const adzi_optimizer_type radam_type = {
+    .name = "RAdam",
+    .n_settings = SETTINGS,
+    .settings = { ADZI_ADAM_NAMES, { "decoupled_weight_decay", true }, { "maximize", true } },
+    .n_states = 2,
+    .states = ADZI_ADAM_STATES,
+    .counts_steps = true,
+    .check = adzi_adam_check,
+    .needs = needs,
+    .update = update,
+};
+
+void adz_radam_options_init(adz_radam_options *options, size_t size)
+{
+    adz_radam_options all = ADZ_RADAM_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+adz_optimizer *adz_radam_new(
+    adz_tensor_list parameters, double lr, const adz_radam_options *options)
+{
+    adz_radam_options o = ADZ_RADAM_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
+        o.decoupled_weight_decay, o.maximize };
+    return adzi_optimizer_new("adz_radam_new", &radam_type, parameters, settings);
+}

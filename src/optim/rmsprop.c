@@ -1,0 +1,76 @@
+#include "adze/optim/rmsprop.h"
+
+#include "optim/optimizer.h"
+#include "optim/rmsprop.h"
+#include "tensor/options.h"
+
+KERNEL_TABLE_FLOAT(rmsprop);
+
+enum { LR, ALPHA, EPS, WEIGHT_DECAY, MOMENTUM, CENTERED, MAXIMIZE, SETTINGS };
+enum { SQUARE, BUFFER, MEAN, STATES };
+
+static adz_status check(const char *op, const double *settings)
+{
+    static const char *const names[] = { "lr", "alpha", "eps", "weight_decay", "momentum" };
+    for (int k = LR; k <= MOMENTUM; ++k) {
+        if (adzi_check_not_negative(op, names[k], settings[k]) != ADZ_OK) {
+            return ADZ_ERR_ARGUMENT;
+        }
+    }
+    return ADZ_OK;
+}
+
+static unsigned needs(const double *settings)
+{
+    return 1u << SQUARE | (settings[MOMENTUM] != 0 ? 1u << BUFFER : 0) |
+           (settings[CENTERED] != 0 ? 1u << MEAN : 0);
+}
+
+static void update(const adzi_update *u)
+{
+    const double *s = u->settings;
+    adzi_rmsprop_args args = {
+        .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .v = u->state[SQUARE]->data,
+        .mean = s[CENTERED] != 0 ? u->state[MEAN]->data : NULL,
+        .m = s[MOMENTUM] != 0 ? u->state[BUFFER]->data : NULL,
+        .lr = s[LR],
+        .alpha = s[ALPHA],
+        .eps = s[EPS],
+        .momentum = s[MOMENTUM],
+        .decay = s[WEIGHT_DECAY],
+        .sign = s[MAXIMIZE] != 0 ? -1 : 1,
+    };
+    adzi_launch(
+        KERNEL_FOR(rmsprop, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+}
+
+static const adzi_optimizer_type rmsprop_type = {
+    .name = "RMSprop",
+    .n_settings = SETTINGS,
+    .settings = { { "lr", false }, { "alpha", false }, { "eps", false }, { "weight_decay", false },
+        { "momentum", false }, { "centered", true }, { "maximize", true } },
+    .n_states = STATES,
+    .states = { "square_avg", "momentum_buffer", "grad_avg" },
+    .counts_steps = true,
+    .check = check,
+    .needs = needs,
+    .update = update,
+};
+
+void adz_rmsprop_options_init(adz_rmsprop_options *options, size_t size)
+{
+    adz_rmsprop_options all = ADZ_RMSPROP_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+adz_optimizer *adz_rmsprop_new(
+    adz_tensor_list parameters, double lr, const adz_rmsprop_options *options)
+{
+    adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    double settings[SETTINGS] = { lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered,
+        o.maximize };
+    return adzi_optimizer_new("adz_rmsprop_new", &rmsprop_type, parameters, settings);
+}
