@@ -7,10 +7,12 @@
 
 #include "adze/nn/activations.h"
 #include "adze/nn/containers.h"
+#include "adze/nn/darts.h"
 #include "adze/nn/dropout.h"
 #include "adze/nn/embedding.h"
 #include "adze/nn/feed_forward.h"
 #include "adze/nn/init.h"
+#include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
 #include "adze/nn/module.h"
 #include "adze/nn/notebook.h"

@@ -1,4 +1,4 @@
-#include "adze/nn/activations.h"
+#include "nn/activations.h"
 
 #include "adze/nn/containers.h"
 #include "adze/ops/math.h"
@@ -233,4 +233,46 @@ adz_module *adz_activation_new(adz_activation activation)
     }
     return adzi_fail(
         "adz_activation_new", ADZ_ERR_ARGUMENT, "%d is no adz_activation", (int)activation);
+}
+
+/* ---- of one's own --------------------------------------------------------------------------- */
+
+typedef struct {
+    adz_activation_function function;
+} function_state;
+
+static adz_tensor *function_forward(adz_module *self, adz_tensor *x)
+{
+    const function_state *state = self->state;
+    return state->function(x);
+}
+
+static const adz_module_type function_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Function",
+    .forward = function_forward,
+};
+
+adz_module *adz_function_new(adz_activation_function function)
+{
+    if (function == NULL) {
+        return adzi_fail_null("adz_function_new", "function");
+    }
+    adz_module *self = adz_module_new(&function_type, sizeof(function_state));
+    if (self != NULL) {
+        *(function_state *)self->state = (function_state){ function };
+    }
+    return self;
+}
+
+adz_module *adzi_activation_choose(
+    const char *op, adz_activation activation, adz_activation_function function, adz_module *module)
+{
+    if (function != NULL && module != NULL) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "activation_function and activation_module are both given; leave one NULL");
+    }
+    return module != NULL     ? adz_module_keep(module)
+           : function != NULL ? adz_function_new(function)
+                              : adz_activation_new(activation);
 }

@@ -1,32 +1,39 @@
-#include "adze/nn/dropout.h"
+#include "nn/dropout.h"
 
 #include "adze/ops/dropout.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
 
-typedef struct {
-    double p;
-    adz_generator *generator;
-} dropout_state;
-
-static adz_tensor *forward(adz_module *self, adz_tensor *x)
+static adz_tensor *next_mask(adz_module *self, adzi_masks *masks)
 {
-    const dropout_state *state = self->state;
-    return adz_dropout(x, state->p, self->training, state->generator);
+    return masks->next < masks->count
+               ? masks->items[masks->next++]
+               : adzi_fail(self->type.name, ADZ_ERR_STATE,
+                     "no mask is left of the %zu that are to be replayed", masks->count);
 }
 
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
+adz_tensor *adzi_dropout_forward(adz_module *self, adz_tensor *x)
 {
-    const dropout_state *state = self->state;
+    const adzi_dropout_state *state = self->state;
+    bool active = self->training || state->always;
+    if (state->masks != NULL && active && state->p > 0) {
+        return adz_dropout_mask(x, next_mask(self, state->masks), 1 - state->p);
+    }
+    return adz_dropout(x, state->p, active, state->generator);
+}
+
+size_t adzi_dropout_repr(adz_module *self, char *buffer, size_t size)
+{
+    const adzi_dropout_state *state = self->state;
     return (size_t)snprintf(buffer, size, "p=%s, inplace=False", adzi_text_float(state->p));
 }
 
 static const adz_module_type dropout_type = {
     .size = sizeof(adz_module_type),
     .name = "Dropout",
-    .forward = forward,
-    .extra_repr = extra_repr,
+    .forward = adzi_dropout_forward,
+    .extra_repr = adzi_dropout_repr,
 };
 
 void adz_dropout_options_init(adz_dropout_options *options, size_t size)
@@ -35,17 +42,33 @@ void adz_dropout_options_init(adz_dropout_options *options, size_t size)
     adzi_options_fill(options, size, &all, sizeof all);
 }
 
-adz_module *adz_dropout_new(double p, const adz_dropout_options *options)
+adz_module *adzi_dropout_new(
+    const char *op, const adz_module_type *type, double p, const adz_dropout_options *options)
 {
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
     adzi_options_read(&o, sizeof o, options);
     if (!(p >= 0 && p <= 1)) {
-        return adzi_fail("adz_dropout_new", ADZ_ERR_ARGUMENT, "p is %s, but must be in [0, 1]",
-            adzi_text_number(p));
+        return adzi_fail(
+            op, ADZ_ERR_ARGUMENT, "p is %s, but must be in [0, 1]", adzi_text_number(p));
     }
-    adz_module *self = adz_module_new(&dropout_type, sizeof(dropout_state));
+    adz_module *self = adz_module_new(type, sizeof(adzi_dropout_state));
     if (self != NULL) {
-        *(dropout_state *)self->state = (dropout_state){ p, o.generator };
+        *(adzi_dropout_state *)self->state = (adzi_dropout_state){ p, false, o.generator, NULL };
     }
     return self;
+}
+
+adz_module *adz_dropout_new(double p, const adz_dropout_options *options)
+{
+    return adzi_dropout_new("adz_dropout_new", &dropout_type, p, options);
+}
+
+void adzi_module_replay(adz_module *module, adzi_masks *masks)
+{
+    if (module->type.forward == adzi_dropout_forward) {
+        ((adzi_dropout_state *)module->state)->masks = masks;
+    }
+    for (size_t i = 0; i < module->n_children; ++i) {
+        adzi_module_replay(adzi_child_at(module, i), masks);
+    }
 }

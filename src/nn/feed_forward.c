@@ -1,8 +1,10 @@
-#include "adze/nn/feed_forward.h"
+#include "nn/feed_forward.h"
 
-#include "adze/nn/dropout.h"
+#include <string.h>
+
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
+#include "nn/activations.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
@@ -41,26 +43,85 @@ static bool add_linear(
     return adz_module_add_child(self, name, adz_linear_new(in, out, &o)) != NULL;
 }
 
-adz_module *adz_feed_forward_new(
-    int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options)
+adz_module *adzi_feed_forward_new(const char *op, int64_t d_model, int64_t d_ff,
+    const adz_feed_forward_options *options, adzi_dropout_maker make_dropout)
 {
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
     adzi_options_read(&o, sizeof o, options);
     if (d_model < 1 || d_ff < 1) {
-        return adzi_fail("adz_feed_forward_new", ADZ_ERR_ARGUMENT,
-            "d_model %lld and d_ff %lld must be 1 or more", (long long)d_model, (long long)d_ff);
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
+            (long long)d_model, (long long)d_ff);
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o.generator;
     adz_module *self = adz_module_new(&feed_forward_type, 0);
-    bool good =
-        self != NULL && add_linear(self, "layer1", d_model, d_ff, o.bias1, o.dtype) &&
-        add_linear(self, "layer2", d_ff, d_model, o.bias2, o.dtype) &&
-        adz_module_add_child(self, "dropout", adz_dropout_new(o.dropout, &dropout)) != NULL &&
-        adz_module_add_child(self, "activation", adz_activation_new(o.activation)) != NULL &&
-        (!o.is_gated || add_linear(self, "linear_v", d_model, d_ff, o.bias_gate, o.dtype));
+    bool good = self != NULL && add_linear(self, "layer1", d_model, d_ff, o.bias1, o.dtype) &&
+                add_linear(self, "layer2", d_ff, d_model, o.bias2, o.dtype) &&
+                adz_module_add_child(self, "dropout", make_dropout(o.dropout, &dropout)) != NULL &&
+                adz_module_add_child(self, "activation",
+                    adzi_activation_choose(
+                        op, o.activation, o.activation_function, o.activation_module)) != NULL &&
+                (!o.is_gated || add_linear(self, "linear_v", d_model, d_ff, o.bias_gate, o.dtype));
     if (!good) {
         adz_module_free(&self);
     }
     return self;
+}
+
+adz_module *adz_feed_forward_new(
+    int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options)
+{
+    return adzi_feed_forward_new("adz_feed_forward_new", d_model, d_ff, options, adz_dropout_new);
+}
+
+/* ---- variants by name ----------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    adz_activation activation;
+    bool gated;
+} variants[ADZI_FEED_FORWARD_VARIANTS] = {
+    { "ReLU", ADZ_ACTIVATION_RELU, false },
+    { "GELU", ADZ_ACTIVATION_GELU, false },
+    { "GLU", ADZ_ACTIVATION_SIGMOID, true },
+    { "Bilinear", ADZ_ACTIVATION_IDENTITY, true },
+    { "ReGLU", ADZ_ACTIVATION_RELU, true },
+    { "GEGLU", ADZ_ACTIVATION_GELU, true },
+    { "SwiGLU", ADZ_ACTIVATION_SILU, true },
+};
+
+int adzi_feed_forward_variant(const char *op, const char *name,
+    const adz_feed_forward_options *options, adz_feed_forward_options *all)
+{
+    if (name == NULL) {
+        adzi_error_null(op, "variant");
+        return -1;
+    }
+    *all = (adz_feed_forward_options)ADZ_FEED_FORWARD_OPTIONS;
+    adzi_options_read(all, sizeof *all, options);
+    all->size = sizeof *all;
+    for (int i = 0; i < ADZI_FEED_FORWARD_VARIANTS; ++i) {
+        if (strcmp(variants[i].name, name) == 0) {
+            all->activation = variants[i].activation;
+            all->activation_function = NULL;
+            all->activation_module = NULL;
+            all->is_gated = variants[i].gated;
+            all->bias1 = all->bias2 = all->bias_gate = !variants[i].gated;
+            return i;
+        }
+    }
+    adzi_error(op, ADZ_ERR_ARGUMENT,
+        "'%.40s' is no variant; there are ReLU, GELU, GLU, Bilinear, ReGLU, GEGLU and SwiGLU",
+        name);
+    return -1;
+}
+
+adz_module *adz_feed_forward_variant_new(
+    const char *variant, int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options)
+{
+    static const char op[] = "adz_feed_forward_variant_new";
+    adz_feed_forward_options o;
+    return adzi_feed_forward_variant(op, variant, options, &o) < 0
+               ? NULL
+               : adzi_feed_forward_new(op, d_model, d_ff, &o, adz_dropout_new);
 }

@@ -30,6 +30,8 @@ static parity_runner runner_of(const char *group)
         parity_runner run;
     } runners[] = {
         { "ops", parity_op },
+        { "ffn", parity_module },
+        { "text", parity_module },
     };
     for (size_t i = 0; i < sizeof runners / sizeof runners[0]; ++i) {
         if (strcmp(runners[i].group, group) == 0) {

@@ -23,5 +23,6 @@ void parity_judge(
 typedef bool (*parity_runner)(const vector_file *v, bool f32, verdict *out);
 
 bool parity_op(const vector_file *v, bool f32, verdict *out);
+bool parity_module(const vector_file *v, bool f32, verdict *out);
 
 #endif

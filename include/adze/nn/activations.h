@@ -33,6 +33,19 @@ typedef enum adz_activation {
  */
 ADZ_API adz_module *adz_activation_new(adz_activation activation);
 
+/** An activation function of one's own: from a tensor to one of the same shape; NULL with an error
+ * recorded for a failure. Operators with one argument are such functions: adz_sin, adz_square. */
+typedef adz_tensor *(*adz_activation_function)(adz_tensor *x);
+
+/**
+ * The module of an activation function of one's own.
+ *
+ * @param function  called in each forward
+ * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ *                  recorded
+ */
+ADZ_API adz_module *adz_function_new(adz_activation_function function);
+
 /** What else a ReLU can be told. Start from ADZ_RELU_OPTIONS. */
 typedef struct adz_relu_options {
     size_t size;  /**< sizeof(adz_relu_options) */

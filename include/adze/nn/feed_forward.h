@@ -23,13 +23,16 @@ typedef struct adz_feed_forward_options {
     bool bias_gate;            /**< whether linear_v has one; true */
     adz_dtype dtype;           /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
     adz_generator *generator;  /**< for dropout, stays the caller's; NULL for the default one */
+    adz_activation_function activation_function; /**< in place of activation; NULL for none */
+    adz_module *activation_module; /**< in place of activation; the network takes a reference of its
+                                      own, so that several may share one; NULL for none */
 } adz_feed_forward_options;
 
 /** The defaults. */
 #define ADZ_FEED_FORWARD_OPTIONS                                                             \
     {                                                                                        \
         sizeof(adz_feed_forward_options), 0.1, ADZ_ACTIVATION_RELU, false, true, true, true, \
-            ADZ_F32, NULL                                                                    \
+            ADZ_F32, NULL, NULL, NULL                                                        \
     }
 
 /**
@@ -45,8 +48,8 @@ ADZ_API void adz_feed_forward_options_init(adz_feed_forward_options *options, si
  *
  *     h = activation(layer1(x));  gated: h = h * linear_v(x);  y = layer2(dropout(h))
  *
- * The children are called layer1, layer2, dropout, activation and, when gated, linear_v; another
- * activation can be put in with adz_module_set_child. x is [..., d_model], y is shaped like x.
+ * The children are called layer1, layer2, dropout, activation and, when gated, linear_v. x is [...,
+ * d_model], y is shaped like x.
  *
  * @param d_model  features of x, 1 or more
  * @param d_ff     features of h, 1 or more
@@ -57,6 +60,30 @@ ADZ_API void adz_feed_forward_options_init(adz_feed_forward_options *options, si
  */
 ADZ_API adz_module *adz_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options);
+
+/**
+ * A feed-forward network of the experiment with gated linear units, by its name there.
+ *
+ * | name     | activation | gated, without biases |
+ * |----------|------------|-----------------------|
+ * | ReLU     | relu       | no: both biases       |
+ * | GELU     | gelu, erf  | no: both biases       |
+ * | GLU      | sigmoid    | yes                   |
+ * | Bilinear | identity   | yes                   |
+ * | ReGLU    | relu       | yes                   |
+ * | GEGLU    | gelu, erf  | yes                   |
+ * | SwiGLU   | silu       | yes                   |
+ *
+ * @param variant  a name of the table
+ * @param d_model  features of x, 1 or more
+ * @param d_ff     features of h, 1 or more
+ * @param options  dropout, dtype and generator are heeded, the rest is the variant's; NULL for the
+ *                 defaults
+ * @return         as adz_feed_forward_new; ADZ_ERR_ARGUMENT also for an unknown name
+ * @see            Shazeer 2020, GLU Variants Improve Transformer
+ */
+ADZ_API adz_module *adz_feed_forward_variant_new(
+    const char *variant, int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options);
 
 #ifdef __cplusplus
 }

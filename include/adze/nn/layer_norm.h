@@ -1,0 +1,58 @@
+/**
+ * @file layer_norm.h
+ * Layer normalisation as a module.
+ */
+#ifndef ADZE_NN_LAYER_NORM_H
+#define ADZE_NN_LAYER_NORM_H
+
+#include "adze/nn/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What else a layer normalisation can be told. Start from ADZ_LAYER_NORM_OPTIONS. */
+typedef struct adz_layer_norm_options {
+    size_t size;             /**< sizeof(adz_layer_norm_options) */
+    double eps;              /**< added to the variance, 0 or more; 1e-5 */
+    bool elementwise_affine; /**< whether there are a weight and a bias; true */
+    bool bias;               /**< false leaves the bias out and keeps the weight; true */
+    adz_dtype dtype;         /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_layer_norm_options;
+
+/** The defaults. */
+#define ADZ_LAYER_NORM_OPTIONS                                    \
+    {                                                             \
+        sizeof(adz_layer_norm_options), 1e-5, true, true, ADZ_F32 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_layer_norm_options) as the caller knows it
+ */
+ADZ_API void adz_layer_norm_options_init(adz_layer_norm_options *options, size_t size);
+
+/**
+ * Normalises each row over its last dimensions: adz_layer_norm.
+ *
+ *     y = (x - mean) / sqrt(variance + eps) weight + bias
+ *
+ * The weight starts as ones, the bias as zeros; both are shaped like normalized_shape. x is
+ * [..., normalized_shape], y is shaped like x.
+ *
+ * @param normalized_shape  the last sizes of x, one or more, none of them negative
+ * @param options           NULL for the defaults
+ * @return                  yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ *                          ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
+ * @see                     torch.nn.LayerNorm
+ */
+ADZ_API adz_module *adz_layer_norm_new(
+    adz_shape normalized_shape, const adz_layer_norm_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* Activations as configs of reference vectors name them. */
+#include "nn/case.h"
+
+adz_module *case_activation(const char *name)
+{
+    static const struct {
+        const char *name;
+        adz_activation activation;
+    } known[] = {
+        { "relu", ADZ_ACTIVATION_RELU },
+        { "gelu", ADZ_ACTIVATION_GELU },
+        { "gelu_tanh", ADZ_ACTIVATION_GELU_TANH },
+        { "silu", ADZ_ACTIVATION_SILU },
+        { "swish", ADZ_ACTIVATION_SILU },
+        { "sigmoid", ADZ_ACTIVATION_SIGMOID },
+        { "tanh", ADZ_ACTIVATION_TANH },
+        { "leaky_relu", ADZ_ACTIVATION_LEAKY_RELU },
+        { "identity", ADZ_ACTIVATION_IDENTITY },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        if (strcmp(known[i].name, name) == 0) {
+            return adz_activation_new(known[i].activation);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,132 @@
+/* The time-series library's networks and its dropout. */
+#include "nn/case.h"
+
+static adz_module *network(adz_generator *g)
+{
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    o.dropout = 0.2;
+    o.activation = ADZ_ACTIVATION_TANH;
+    return adz_darts_feed_forward_new(3, 5, &o);
+}
+
+static adz_module *geglu(adz_generator *g)
+{
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    return adz_darts_glu_variant_new("GEGLU", 3, 5, &o);
+}
+
+static adz_module *gelu(adz_generator *g)
+{
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    return adz_darts_glu_variant_new("GELU", 3, 5, &o);
+}
+
+/* In a tree with both kinds of dropout, the switch moves the Monte-Carlo ones alone. */
+static void the_switch_keeps_dropout_on_in_evaluation(void **state)
+{
+    (void)state;
+    adz_module *mc = adz_darts_monte_carlo_dropout_new(0.5, NULL);
+    adz_module *m = ADZ_SEQUENTIAL(
+        adz_identity_new(), ADZ_SEQUENTIAL(adz_module_keep(mc)), adz_dropout_new(0.5, NULL));
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1000), ADZ_F32);
+    assert_false(adz_equal(adz_module_forward(mc, x), x));
+    adz_module_eval(m);
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    assert_int_equal(adz_module_mc_dropout(m, true), ADZ_OK);
+    adz_tensor *y = adz_module_forward(m, x), *z = adz_module_forward(m, x);
+    assert_false(adz_equal(y, z)); /* a sample each time */
+    double mean = adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
+    assert_true(fabs(mean - 1) < 0.15);
+    assert_true(adz_item(adz_max(y)) == 2); /* dropped once: 1 / (1 - p) */
+    assert_int_equal(adz_module_mc_dropout(m, false), ADZ_OK);
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    assert_int_equal(adz_module_mc_dropout(NULL, true), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "module");
+    adz_module_free(&mc);
+    adz_module_free(&m);
+}
+
+static void bad_values_are_refused(void **state)
+{
+    (void)state;
+    expect_no_module(adz_darts_monte_carlo_dropout_new(1.5, NULL), "p is 1.5");
+    expect_no_module(adz_darts_feed_forward_new(3, -2, NULL), "d_ff -2");
+    expect_no_module(adz_darts_glu_variant_new("glu", 3, 4, NULL), "'glu' is no variant");
+    expect_no_module(adz_darts_glu_variant_new("GLU", 0, 4, NULL), "d_model 0");
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.dropout = -0.1;
+    expect_no_module(adz_darts_glu_variant_new("ReLU", 3, 4, &o), "p is -0.1");
+    expect_refused(adz_darts_glu_variant_new("ReLU", 3, 4, NULL),
+        adz_ones(ADZ_SHAPE(2, 4), ADZ_F32), "ffn.layer1: linear: x[2, 4]");
+}
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    int64_t d_model = (int64_t)config_number(config, "d_model", 0);
+    int64_t d_ff = (int64_t)config_number(config, "d_ff", 0);
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.dropout = config_number(config, "dropout", o.dropout);
+    adz_module *m = NULL;
+    if (strcmp(reference, "darts FeedForward") != 0) {
+        m = adz_darts_glu_variant_new(reference + strlen("darts "), d_model, d_ff, &o);
+    } else {
+        o.activation_module = case_activation(config_text(config, "activation", "relu"));
+        o.is_gated = config_flag(config, "is_gated", false);
+        o.bias1 = config_flag(config, "bias1", true);
+        o.bias2 = config_flag(config, "bias2", true);
+        o.bias_gate = config_flag(config, "bias_gate", true);
+        if (o.activation_module != NULL) {
+            m = adz_darts_feed_forward_new(d_model, d_ff, &o);
+        }
+        adz_module_free(&o.activation_module);
+    }
+    if (m != NULL) {
+        adz_module_mc_dropout(m, config_flag(config, "mc_dropout_enabled", false));
+    }
+    return m;
+}
+
+static const struct CMUnitTest facts[] = {
+    TEST(the_switch_keeps_dropout_on_in_evaluation),
+    TEST(bad_values_are_refused),
+};
+
+const module_case darts_case = {
+    .name = "darts",
+    .references = { "darts FeedForward", "darts ReLU", "darts GELU", "darts GLU", "darts Bilinear",
+        "darts ReGLU", "darts GEGLU", "darts SwiGLU" },
+    .from_config = from_config,
+    .samples = { { network,
+                     "FeedForward(\n"
+                     "  (layer1): Linear(in_features=3, out_features=5, bias=True)\n"
+                     "  (layer2): Linear(in_features=5, out_features=3, bias=True)\n"
+                     "  (dropout): MonteCarloDropout(p=0.2, inplace=False)\n"
+                     "  (activation): Tanh()\n"
+                     ")",
+                     "layer1.weight layer1.bias layer2.weight layer2.bias", { X(2, 3) } },
+        { geglu,
+            "GEGLU(\n"
+            "  (ffn): FeedForward(\n"
+            "    (layer1): Linear(in_features=3, out_features=5, bias=False)\n"
+            "    (layer2): Linear(in_features=5, out_features=3, bias=False)\n"
+            "    (dropout): MonteCarloDropout(p=0.1, inplace=False)\n"
+            "    (activation): GELU(approximate='none')\n"
+            "    (linear_v): Linear(in_features=3, out_features=5, bias=False)\n"
+            "  )\n"
+            ")",
+            "ffn.layer1.weight ffn.layer2.weight ffn.linear_v.weight", { X(2, 2, 3) } },
+        { gelu,
+            "GELU(\n"
+            "  (ffn): FeedForward(\n"
+            "    (layer1): Linear(in_features=3, out_features=5, bias=True)\n"
+            "    (layer2): Linear(in_features=5, out_features=3, bias=True)\n"
+            "    (dropout): MonteCarloDropout(p=0.1, inplace=False)\n"
+            "    (activation): GELU(approximate='none')\n"
+            "  )\n"
+            ")",
+            "ffn.layer1.weight ffn.layer1.bias ffn.layer2.weight ffn.layer2.bias", { X(3) } } },
+    FACTS(facts),
+};

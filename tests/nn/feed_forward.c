@@ -1,0 +1,167 @@
+/* The annotated FeedForward and its seven variants. */
+#include "nn/case.h"
+
+static adz_module *plain(adz_generator *g)
+{
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    o.activation = ADZ_ACTIVATION_GELU;
+    return adz_feed_forward_new(4, 6, &o);
+}
+
+static adz_module *gated(adz_generator *g)
+{
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    o.dropout = 0.4;
+    o.activation_function = adz_sin;
+    o.is_gated = true;
+    o.bias2 = false;
+    return adz_feed_forward_new(4, 6, &o);
+}
+
+static adz_module *swiglu(adz_generator *g)
+{
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    return adz_feed_forward_variant_new("SwiGLU", 4, 6, &o);
+}
+
+/* Each variant is the network with its options written out. */
+static void variants_are_the_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        adz_activation activation;
+        bool gated;
+    } rows[] = { { "ReLU", ADZ_ACTIVATION_RELU, false }, { "GELU", ADZ_ACTIVATION_GELU, false },
+        { "GLU", ADZ_ACTIVATION_SIGMOID, true }, { "Bilinear", ADZ_ACTIVATION_IDENTITY, true },
+        { "ReGLU", ADZ_ACTIVATION_RELU, true }, { "GEGLU", ADZ_ACTIVATION_GELU, true },
+        { "SwiGLU", ADZ_ACTIVATION_SILU, true } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+        o.activation = rows[i].activation;
+        o.is_gated = rows[i].gated;
+        o.bias1 = o.bias2 = o.bias_gate = !rows[i].gated;
+        o.dtype = ADZ_F64;
+        adz_feed_forward_options given = ADZ_FEED_FORWARD_OPTIONS; /* what is the variant's ... */
+        given.is_gated = !rows[i].gated;                           /* ... is not heeded */
+        given.activation_function = adz_sin;
+        given.dtype = ADZ_F64;
+        adz_module *m = adz_feed_forward_variant_new(rows[i].name, 3, 5, &given);
+        adz_module *n = adz_feed_forward_new(3, 5, &o);
+        adz_state *values = adz_module_state_dict(n);
+        assert_int_equal(adz_module_load_state_dict(m, values, true), ADZ_OK);
+        adz_module_eval(m);
+        adz_module_eval(n);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
+        expect_same(adz_module_forward(m, x), adz_module_forward(n, x), 0);
+        adz_state_free(&values);
+        adz_module_free(&m);
+        adz_module_free(&n);
+    }
+}
+
+static adz_tensor *cube(adz_tensor *x)
+{
+    return adz_mul(x, adz_square(x));
+}
+
+static void activations_of_ones_own(void **state)
+{
+    (void)state;
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.activation_function = cube;
+    adz_module *m = adz_feed_forward_new(3, 4, &o), *shared = adz_leaky_relu_new(0.3);
+    o.activation_function = NULL;
+    o.activation_module = shared;
+    adz_module *n = adz_feed_forward_new(3, 4, &o), *other = adz_feed_forward_new(3, 4, &o);
+    adz_module_free(&shared); /* the networks have their own references */
+    adz_module_eval(m);
+    adz_module_eval(n);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
+    adz_tensor *h = cube(adz_module_forward(adz_module_child(m, "layer1"), x));
+    expect_same(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "layer2"), h), 0);
+    h = adz_leaky_relu(adz_module_forward(adz_module_child(n, "layer1"), x), 0.3);
+    expect_same(adz_module_forward(n, x), adz_module_forward(adz_module_child(n, "layer2"), h), 0);
+    assert_ptr_equal(adz_module_child(n, "activation"), adz_module_child(other, "activation"));
+    o.activation_module = adz_module_child(n, "activation");
+    o.activation_function = cube;
+    expect_no_module(adz_feed_forward_new(3, 4, &o), "both given");
+    assert_null(adz_function_new(NULL));
+    expect_error(ADZ_ERR_NULL, "function");
+    adz_module_free(&m);
+    adz_module_free(&n);
+    adz_module_free(&other);
+}
+
+static void bad_values_are_refused(void **state)
+{
+    (void)state;
+    expect_no_module(adz_feed_forward_variant_new("Swiglu", 3, 4, NULL), "'Swiglu' is no variant");
+    expect_no_module(adz_feed_forward_variant_new("GLU", 3, 0, NULL), "d_ff 0");
+    assert_null(adz_feed_forward_variant_new(NULL, 3, 4, NULL));
+    expect_error(ADZ_ERR_NULL, "variant");
+    expect_refused(adz_feed_forward_variant_new("GLU", 3, 4, NULL),
+        adz_ones(ADZ_SHAPE(2, 4), ADZ_F32), "layer1: linear: x[2, 4]");
+}
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    (void)reference;
+    int64_t d_model = (int64_t)config_number(config, "d_model", 0);
+    int64_t d_ff = (int64_t)config_number(config, "d_ff", 0);
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.dropout = config_number(config, "dropout", o.dropout);
+    if (config_has(config, "variant")) {
+        return adz_feed_forward_variant_new(config_text(config, "variant", ""), d_model, d_ff, &o);
+    }
+    o.activation_module = case_activation(config_text(config, "activation", "relu"));
+    o.is_gated = config_flag(config, "is_gated", false);
+    o.bias1 = config_flag(config, "bias1", true);
+    o.bias2 = config_flag(config, "bias2", true);
+    o.bias_gate = config_flag(config, "bias_gate", true);
+    adz_module *m = o.activation_module != NULL ? adz_feed_forward_new(d_model, d_ff, &o) : NULL;
+    adz_module_free(&o.activation_module);
+    return m;
+}
+
+static const struct CMUnitTest facts[] = {
+    TEST(variants_are_the_tables),
+    TEST(activations_of_ones_own),
+    TEST(bad_values_are_refused),
+};
+
+const module_case feed_forward_case = {
+    .name = "feed_forward",
+    .references = { "labml FeedForward" },
+    .from_config = from_config,
+    .samples = { { plain,
+                     "FeedForward(\n"
+                     "  (layer1): Linear(in_features=4, out_features=6, bias=True)\n"
+                     "  (layer2): Linear(in_features=6, out_features=4, bias=True)\n"
+                     "  (dropout): Dropout(p=0.1, inplace=False)\n"
+                     "  (activation): GELU(approximate='none')\n"
+                     ")",
+                     "layer1.weight layer1.bias layer2.weight layer2.bias", { X(2, 3, 4) } },
+        { gated,
+            "FeedForward(\n"
+            "  (layer1): Linear(in_features=4, out_features=6, bias=True)\n"
+            "  (layer2): Linear(in_features=6, out_features=4, bias=False)\n"
+            "  (dropout): Dropout(p=0.4, inplace=False)\n"
+            "  (activation): Function()\n"
+            "  (linear_v): Linear(in_features=4, out_features=6, bias=True)\n"
+            ")",
+            "layer1.weight layer1.bias layer2.weight linear_v.weight linear_v.bias", { X(3, 4) } },
+        { swiglu,
+            "FeedForward(\n"
+            "  (layer1): Linear(in_features=4, out_features=6, bias=False)\n"
+            "  (layer2): Linear(in_features=6, out_features=4, bias=False)\n"
+            "  (dropout): Dropout(p=0.1, inplace=False)\n"
+            "  (activation): SiLU()\n"
+            "  (linear_v): Linear(in_features=4, out_features=6, bias=False)\n"
+            ")",
+            "layer1.weight layer2.weight linear_v.weight", { X(4) } } },
+    FACTS(facts),
+};

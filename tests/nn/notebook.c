@@ -1,0 +1,70 @@
+/* The reference notebook's network and its parts. */
+#include "nn/case.h"
+
+static adz_module *network(adz_generator *g)
+{
+    adz_notebook_position_wise_feed_forward_options o =
+        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    o.dropout = 0.3;
+    o.generator = g;
+    return adz_notebook_position_wise_feed_forward_new(4, 6, &o);
+}
+
+static adz_module *without_bias(adz_generator *g)
+{
+    adz_notebook_position_wise_feed_forward_options o =
+        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    o.bias = false;
+    o.generator = g;
+    return adz_notebook_position_wise_feed_forward_new(4, 6, &o);
+}
+
+static adz_module *dropout(adz_generator *g)
+{
+    adz_dropout_options o = { sizeof o, g };
+    return adz_notebook_dropout_new(0.25, &o);
+}
+
+static adz_module *relu(adz_generator *g)
+{
+    (void)g;
+    return adz_notebook_relu_new(NULL);
+}
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    if (strcmp(reference, "notebook ReLU") == 0) {
+        adz_relu_options o = ADZ_RELU_OPTIONS;
+        o.inplace = config_flag(config, "inplace", false);
+        return adz_notebook_relu_new(&o);
+    }
+    if (strcmp(reference, "notebook Dropout") == 0) {
+        return adz_notebook_dropout_new(config_number(config, "p", 0.1), NULL);
+    }
+    adz_notebook_position_wise_feed_forward_options o =
+        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    o.dropout = config_number(config, "dropout_p", o.dropout);
+    o.bias = config_flag(config, "bias", o.bias);
+    return adz_notebook_position_wise_feed_forward_new((int64_t)config_number(config, "d_model", 0),
+        (int64_t)config_number(config, "d_ff", 0), &o);
+}
+
+const module_case notebook_case = {
+    .name = "notebook",
+    .references = { "notebook PositionWiseFeedForward", "notebook ReLU", "notebook Dropout" },
+    .from_config = from_config,
+    .samples = { { network,
+                     "PositionWiseFeedForward(\n"
+                     "  (relu): ReLU()\n"
+                     "  (dropout): Dropout(p=0.3, inplace=False)\n"
+                     ")",
+                     "w1 w2 b1 b2", { X(2, 3, 4) } },
+        { without_bias,
+            "PositionWiseFeedForward(\n"
+            "  (relu): ReLU()\n"
+            "  (dropout): Dropout(p=0.1, inplace=False)\n"
+            ")",
+            "w1 w2", { X(4) } },
+        { dropout, "Dropout(p=0.25, inplace=False)", "", { X(3, 7) } },
+        { relu, "ReLU()", "", { X(3, 7) } } },
+};

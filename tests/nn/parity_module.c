@@ -1,0 +1,353 @@
+/* Vector files of modules: the module that `reference` and `config` name, with the file's
+ * parameters and masks, called on the file's inputs. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nn/case.h"
+#include "nn/dropout.h"
+#include "ops/parity.h"
+
+enum { MOST = 64 };
+
+/* A tensor that a file stores under "<kind>.<name>", and what stands for it here. */
+typedef struct entry {
+    const char *key;
+    adz_tensor *tensor;
+} entry;
+
+/* One computation: its leaves and its results by the names that the file has for them. */
+typedef struct computation {
+    const vector_file *v;
+    const module_case *c;
+    adz_dtype dtype;
+    bool from_f32;
+    adz_module *module;
+    entry inputs[MOST], results[MOST];
+    size_t n_inputs, n_results;
+    adz_values *in, *out;
+    verdict *verdict;
+} computation;
+
+static const module_case *case_for(const char *reference)
+{
+    for (int i = 0; i < n_module_cases; ++i) {
+        for (int k = 0; k < 12 && module_cases[i]->references[k] != NULL; ++k) {
+            if (strcmp(module_cases[i]->references[k], reference) == 0) {
+                return module_cases[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* What follows `prefix` in `key`; NULL when key does not start with it. */
+static const char *after(const char *key, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(key, prefix, n) == 0 ? key + n : NULL;
+}
+
+static bool note(const computation *run, const char *what, const char *name)
+{
+    snprintf(run->verdict->note, sizeof run->verdict->note, "%s%s", what, name);
+    return false;
+}
+
+/* A stored tensor in the computation's dtype, rounded to f32 on the way if that is asked for. */
+static adz_tensor *load(const computation *run, const char *key)
+{
+    adz_tensor *t = vector_tensor(run->v, key);
+    if (t == NULL || adz_tensor_dtype(t) != ADZ_F64) {
+        return t;
+    }
+    return adz_to(run->from_f32 ? adz_to(t, ADZ_F32) : t, run->dtype);
+}
+
+/* ---- the module ----------------------------------------------------------------------------- */
+
+/* Parameters and buffers under all their names. */
+static bool load_state(const computation *run)
+{
+    adz_state *state = adz_state_new();
+    const char *key;
+    json_t *value, *aliases = json_loads(vector_meta(run->v, "aliases"), 0, NULL);
+    bool good = state != NULL;
+    json_object_foreach(run->v->header, key, value)
+    {
+        const char *name = after(key, "param.");
+        name = name != NULL ? name : after(key, "buffer.");
+        good = good && (name == NULL || adz_state_add(state, name, load(run, key)) == ADZ_OK);
+    }
+    json_object_foreach(aliases, key, value)
+    {
+        good = good &&
+               adz_state_add(state, key, adz_state_find(state, json_string_value(value))) == ADZ_OK;
+    }
+    good = good && adz_module_load_state_dict(run->module, state, true) == ADZ_OK;
+    json_decref(aliases);
+    adz_state_free(&state);
+    return good;
+}
+
+static bool make_module(computation *run)
+{
+    const char *reference = vector_meta(run->v, "reference");
+    run->module = run->c->from_config(reference, run->v->config);
+    if (run->module == NULL) {
+        return adz_error_code() != ADZ_OK ? false : note(run, "no module for this ", reference);
+    }
+    return adz_module_to(run->module, run->dtype) == ADZ_OK && load_state(run) &&
+           adz_module_train(run->module, strcmp(vector_meta(run->v, "mode"), "train") == 0) ==
+               ADZ_OK;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* What the module calls an input or a result of the file. */
+static const char *renamed(const module_case *c, const char *name)
+{
+    size_t n = strlen(name);
+    for (int i = 0; i < 4 && c->renames[i] != NULL; ++i) {
+        if (strncmp(c->renames[i], name, n) == 0 && c->renames[i][n] == '=') {
+            return c->renames[i] + n + 1;
+        }
+    }
+    return name;
+}
+
+/* Results of the call before this one that are arguments of it. */
+static bool carry(const computation *run)
+{
+    const char *const *names = run->c->carries;
+    for (size_t i = 0; names[0] != NULL && i < adz_values_count(run->out); ++i) {
+        const char *rest = after(adz_values_name(run->out, i), names[0]);
+        char name[ADZ_VALUE_NAME + 1];
+        snprintf(name, sizeof name, "%s%s", names[1], rest != NULL ? rest : "");
+        if (rest != NULL && adz_values_add(run->in, name, adz_values_at(run->out, i)) != ADZ_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The file's inputs of one call, whose names start with `prefix`. Sets `any`. */
+static bool gather(computation *run, const char *prefix, bool *any)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(run->v->header, key, value)
+    {
+        const char *name = after(key, prefix);
+        if (name == NULL) {
+            continue;
+        }
+        char gradient[160];
+        snprintf(gradient, sizeof gradient, "grad.%s", key);
+        adz_tensor *t = load(run, key);
+        if (json_object_get(run->v->header, gradient) != NULL) {
+            adz_requires_grad_(t, true);
+        }
+        run->inputs[run->n_inputs++] = (entry){ key, t };
+        t = config_flag(run->v->config, "inplace", false) ? adz_clone(t) : t;
+        if (adz_values_add(run->in, renamed(run->c, name), t) != ADZ_OK) {
+            return false;
+        }
+        *any = true;
+    }
+    return true;
+}
+
+/* The results that the file has of one call. */
+static bool take_results(computation *run, const char *prefix)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(run->v->header, key, value)
+    {
+        const char *name = after(key, prefix);
+        if (name == NULL) {
+            continue;
+        }
+        adz_tensor *y = strcmp(name, "y") == 0 ? adz_values_at(run->out, 0)
+                                               : adz_values_find(run->out, renamed(run->c, name));
+        if (y == ADZ_NONE) {
+            return note(run, "the module has no result called ", name);
+        }
+        run->results[run->n_results++] = (entry){ key, y };
+    }
+    return true;
+}
+
+/* One call; `number` is "" or "0.", "1.", ... Sets `called` if the file has one of that number. */
+static bool call_once(computation *run, const char *number, bool *called)
+{
+    char inputs[32], outputs[32];
+    snprintf(inputs, sizeof inputs, "input.%s", number);
+    snprintf(outputs, sizeof outputs, "output.%s", number);
+    *called = false;
+    adz_values_clear(run->in);
+    if (!gather(run, inputs, called) || !*called) {
+        return !*called;
+    }
+    if (!carry(run)) {
+        return false;
+    }
+    adz_values_clear(run->out);
+    return adz_module_call(run->module, run->in, run->out) == ADZ_OK && take_results(run, outputs);
+}
+
+static bool is_numbered(const vector_file *v)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(v->header, key, value)
+    {
+        if (after(key, "input.0.") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool call_all(computation *run)
+{
+    bool called = false;
+    if (!is_numbered(run->v)) {
+        return call_once(run, "", &called);
+    }
+    for (int i = 0;; ++i) {
+        char number[16];
+        snprintf(number, sizeof number, "%d.", i);
+        if (!call_once(run, number, &called)) {
+            return false;
+        }
+        if (!called) {
+            return true;
+        }
+    }
+}
+
+/* The calls with the stored masks in place of drawn ones; every mask must have been used. */
+static bool call_with_masks(computation *run)
+{
+    adz_tensor *items[MOST];
+    adzi_masks masks = { items, 0, 0 };
+    json_t *list = json_loads(vector_meta(run->v, "masks"), 0, NULL), *mask;
+    size_t i;
+    bool good = true;
+    json_array_foreach(list, i, mask)
+    {
+        items[masks.count] =
+            vector_tensor(run->v, json_string_value(json_object_get(mask, "name")));
+        good = good && items[masks.count++] != NULL;
+    }
+    json_decref(list);
+    adzi_module_replay(run->module, &masks);
+    good = good ? call_all(run) : note(run, "a mask is missing", "");
+    adzi_module_replay(run->module, NULL);
+    return good && (masks.next == masks.count || note(run, "a mask was not used", ""));
+}
+
+/* Of the sum of all results times what arrives at them; what has no upstream gets nothing. */
+static bool backward(const computation *run)
+{
+    adz_tensor *ys[MOST], *upstream[MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_results; ++i) {
+        char name[160];
+        snprintf(name, sizeof name, "upstream.%s", after(run->results[i].key, "output."));
+        adz_tensor *g = load(run, name);
+        if (g != NULL && adz_tensor_requires_grad(run->results[i].tensor)) {
+            ys[n] = run->results[i].tensor;
+            upstream[n++] = g;
+        }
+    }
+    return n == 0 || adz_backward_with(ys, upstream, n, NULL) == ADZ_OK;
+}
+
+static bool compute(computation *run)
+{
+    run->in = adz_values_new();
+    run->out = adz_values_new();
+    return run->in != NULL && run->out != NULL && make_module(run) && call_with_masks(run) &&
+           backward(run);
+}
+
+static void finish(computation *run)
+{
+    adz_values_free(&run->in);
+    adz_values_free(&run->out);
+    adz_module_free(&run->module);
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+static adz_tensor *find(const entry *entries, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (strcmp(entries[i].key, key) == 0) {
+            return entries[i].tensor;
+        }
+    }
+    return NULL;
+}
+
+/* What the computation has for a tensor that the file stores under `key`; NULL for what is no
+ * result of it. A gradient that did not arrive is zeros. */
+static adz_tensor *computed(const computation *run, const char *key)
+{
+    const char *name;
+    if (after(key, "output.") != NULL) {
+        return find(run->results, run->n_results, key);
+    }
+    if ((name = after(key, "buffer_after.")) != NULL) {
+        return adz_module_buffer(run->module, name);
+    }
+    adz_tensor *leaf = NULL;
+    if (after(key, "grad.input.") != NULL) {
+        leaf = find(run->inputs, run->n_inputs, after(key, "grad."));
+    } else if ((name = after(key, "grad.param.")) != NULL) {
+        leaf = adz_module_parameter(run->module, name);
+    }
+    adz_tensor *grad = leaf != NULL ? adz_tensor_grad(leaf) : NULL;
+    return grad != NULL || leaf == NULL ? grad : adz_zeros_like(leaf);
+}
+
+static bool judge_all(const computation *run, const computation *reference)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(run->v->header, key, value)
+    {
+        if (after(key, "output.") == NULL && after(key, "grad.") == NULL &&
+            after(key, "buffer_after.") == NULL) {
+            continue;
+        }
+        adz_tensor *got = computed(run, key);
+        if (got == NULL) {
+            return note(run, "nothing was computed for ", key);
+        }
+        parity_judge(run->verdict, "", key, got,
+            reference != NULL ? computed(reference, key) : vector_tensor(run->v, key));
+    }
+    return true;
+}
+
+bool parity_module(const vector_file *v, bool f32, verdict *out)
+{
+    const char *reference = vector_meta(v, "reference");
+    const module_case *c = case_for(reference);
+    if (c == NULL) {
+        snprintf(out->note, sizeof out->note, "no module serves '%s'", reference);
+        return false;
+    }
+    out->tolerance = f32 ? 1e-3 : out->tolerance;
+    computation run = {
+        .v = v, .c = c, .dtype = f32 ? ADZ_F32 : ADZ_F64, .from_f32 = f32, .verdict = out
+    };
+    computation again = { .v = v, .c = c, .dtype = ADZ_F64, .from_f32 = true, .verdict = out };
+    bool good = compute(&run) && (!f32 || compute(&again)) && judge_all(&run, f32 ? &again : NULL);
+    finish(&run);
+    finish(&again);
+    return good;
+}

@@ -1,0 +1,217 @@
+#include "nn/sweep.h"
+
+module_counts module_totals;
+
+static const adz_generator_state start = { 5, 0 };
+
+/* A module, its generator and its arguments. */
+typedef struct subject {
+    adz_module *module;
+    adz_generator *generator;
+    adz_tensor *inputs[MODULE_INPUTS + 40]; /* then the parameters */
+    const char *names[MODULE_INPUTS];
+    size_t n;
+} subject;
+
+static void make_inputs(subject *s, const module_sample *sample, adz_dtype dtype)
+{
+    adz_manual_seed(11);
+    for (s->n = 0; s->n < MODULE_INPUTS && sample->in[s->n].rank > 0; ++s->n) {
+        const module_input *in = &sample->in[s->n];
+        adz_shape shape = adz_shape_of(in->rank, in->sizes);
+        s->names[s->n] = in->name;
+        s->inputs[s->n] = in->range > 0 ? adz_randint(0, (int64_t)in->range, shape, ADZ_I64)
+                                        : adz_requires_grad_(adz_randn(shape, dtype), true);
+    }
+}
+
+static bool make(subject *s, const module_sample *sample, adz_dtype dtype)
+{
+    s->generator = adz_generator_new(start.seed);
+    s->module = s->generator != NULL ? sample->build(s->generator) : NULL;
+    return s->module != NULL && adz_module_to(s->module, dtype) == ADZ_OK;
+}
+
+static void end(subject *s)
+{
+    adz_module_free(&s->module);
+    adz_generator_free(&s->generator);
+}
+
+/* All results of one call, from the generator's start; 0 for a failure. */
+static int call(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
+{
+    const subject *s = user;
+    (void)n;
+    adz_generator_set_state(s->generator, start);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    bool good = in != NULL && out != NULL;
+    for (size_t i = 0; i < s->n && good; ++i) {
+        good = adz_values_add(in, s->names[i], inputs[i]) == ADZ_OK;
+    }
+    good = good && adz_module_call(s->module, in, out) == ADZ_OK;
+    int count = good ? (int)adz_values_count(out) : 0;
+    for (int i = 0; i < count; ++i) {
+        outputs[i] = adz_values_at(out, (size_t)i);
+    }
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return count;
+}
+
+#define EACH_SAMPLE(c, sample)                       \
+    for (const module_sample *sample = (c)->samples; \
+         sample < (c)->samples + MODULE_SAMPLES && sample->build != NULL; ++sample)
+
+/* ---- printing and names --------------------------------------------------------------------- */
+
+static void prints_and_names(void **state)
+{
+    EACH_SAMPLE((const module_case *)*state, sample)
+    {
+        subject s;
+        char text[8000] = "";
+        assert_true(make(&s, sample, ADZ_F32));
+        adz_module_to_string(s.module, text, sizeof text);
+        assert_string_equal(text, sample->prints);
+        adz_state *names = adz_module_state_dict(s.module);
+        size_t n = 0;
+        text[0] = '\0';
+        for (size_t i = 0; i < adz_state_count(names); ++i) {
+            n += (size_t)snprintf(
+                text + n, sizeof text - n, "%s%s", i > 0 ? " " : "", adz_state_name(names, i));
+        }
+        assert_string_equal(text, sample->names);
+        adz_state_free(&names);
+        end(&s);
+        ++module_totals.samples;
+    }
+}
+
+/* ---- gradients ------------------------------------------------------------------------------ */
+
+/* By every input and every parameter, in f64, against differences. */
+static void gradients(void **state)
+{
+    EACH_SAMPLE((const module_case *)*state, sample)
+    {
+        adz_scope *scope = adz_scope_open();
+        subject s;
+        assert_true(make(&s, sample, ADZ_F64));
+        make_inputs(&s, sample, ADZ_F64);
+        adz_tensor_list parameters = adz_module_parameters(s.module);
+        assert_true(parameters.count <= 40);
+        size_t n = s.n;
+        for (size_t i = 0; i < parameters.count; ++i) {
+            s.inputs[n++] = parameters.items[i];
+        }
+        adz_gradcheck_function function = { call, &s };
+        adz_gradcheck_report report = { 0 };
+        if (adz_gradcheck(&function, s.inputs, n, NULL, &report) != ADZ_OK) {
+            fail_msg("%s: %s", adz_module_name(s.module), adz_error_message());
+        }
+        assert_true(report.nonzero > 0);
+        module_totals.derivatives += (int)report.elements;
+        end(&s);
+        adz_scope_close(scope);
+    }
+}
+
+/* ---- copies and states ---------------------------------------------------------------------- */
+
+static void expect_like(subject *s, adz_module *other, adz_tensor *const *expected, int count)
+{
+    adz_tensor *ys[16];
+    adz_module *own = s->module;
+    s->module = other;
+    assert_int_equal(call(s->inputs, s->n, ys, s), count);
+    s->module = own;
+    for (int i = 0; i < count; ++i) {
+        assert_true(adz_equal(ys[i], expected[i]));
+    }
+}
+
+/* A copy, and another module that took over the state, give the same results bit for bit. */
+static void copies_and_states(void **state)
+{
+    EACH_SAMPLE((const module_case *)*state, sample)
+    {
+        adz_scope *scope = adz_scope_open();
+        subject s, other;
+        adz_manual_seed(1);
+        assert_true(make(&s, sample, ADZ_F32));
+        adz_manual_seed(2);
+        assert_true(make(&other, sample, ADZ_F32));
+        make_inputs(&s, sample, ADZ_F32);
+        adz_tensor *expected[16];
+        int count = call(s.inputs, s.n, expected, &s);
+        assert_true(count > 0);
+        adz_module *copy = adz_module_copy(s.module);
+        assert_non_null(copy);
+        expect_like(&s, copy, expected, count);
+        adz_state *values = adz_module_state_dict(s.module);
+        assert_int_equal(adz_module_load_state_dict(other.module, values, true), ADZ_OK);
+        other.n = s.n;
+        memcpy(other.inputs, s.inputs, sizeof s.inputs);
+        memcpy(other.names, s.names, sizeof s.names);
+        expect_like(&other, other.module, expected, count);
+        adz_state_free(&values);
+        adz_module_free(&copy);
+        end(&s);
+        end(&other);
+        adz_scope_close(scope);
+    }
+}
+
+/* ---- refused memory ------------------------------------------------------------------------- */
+
+static const module_sample *exercised;
+
+static bool exercise(void)
+{
+    adz_scope *scope = adz_scope_open();
+    subject s = { .n = 0 };
+    adz_tensor *ys[16];
+    bool good = scope != NULL && make(&s, exercised, ADZ_F32);
+    if (good) {
+        make_inputs(&s, exercised, ADZ_F32);
+        int count = call(s.inputs, s.n, ys, &s);
+        good = count > 0 && adz_backward(adz_sum(ys[0], ADZ_ALL_DIMS, ADZ_DROPDIM)) == ADZ_OK;
+    }
+    end(&s);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return good;
+}
+
+static void refused_memory(void **state)
+{
+    EACH_SAMPLE((const module_case *)*state, sample)
+    {
+        exercised = sample;
+        module_totals.failure_points += refuse_each_request(exercise);
+    }
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    adz_error_clear();
+    return 0;
+}
+
+size_t module_sweep_tests(const module_case *c, struct CMUnitTest *tests)
+{
+    static const struct {
+        const char *name;
+        CMUnitTestFunction test;
+    } all[MODULE_SWEEP_TESTS] = { { "prints and names", prints_and_names },
+        { "gradients", gradients }, { "copies and states", copies_and_states },
+        { "refused memory", refused_memory } };
+    for (size_t i = 0; i < MODULE_SWEEP_TESTS; ++i) {
+        tests[i] =
+            (struct CMUnitTest){ all[i].name, all[i].test, clean, NULL, (void *)(uintptr_t)c };
+    }
+    return MODULE_SWEEP_TESTS;
+}
