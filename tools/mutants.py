@@ -1,201 +1,509 @@
 #!/usr/bin/env python3
 """Breaks every backward in small ways and sees whether the tests notice.
 
-usage: mutants.py [--jobs N] [--list] [OPERATOR...]
+usage: mutants.py [--jobs N] [--list] [NAME...]
 
-Works in a copy of the tree. For each operator, mutants are made by rule from its backward and fused
-backward, in ops/<op>.c and ops/<op>.kernel.c; each is built and the operator's own tests are run.
+Starting at what an operator registers as its backward and fused backward, the script follows the
+calls and the kernels through src/autograd/ops, the helpers that several operators share included,
+and makes mutants by rule from each function that it reaches: + - * / and the operators of those
+names swapped, constants doubled, gradients dropped, scaled or shifted, dimensions off by one. A
+public operator's forward is another operator's business and not followed; into how many parts work
+is cut is no formula. Of each mutant one
+object is compiled anew (of kernels the one of the baseline, on which the tests then run), and the
+tests of the operators that reach the function run until one fails.
+
 A mutant that no test notices survives, and the script fails, unless tests/mutants.txt lists it as
 equivalent, with the reason:
 
-    <op> | <the line as mutated> | <why no test can tell it apart>
+    <name> | <the line as mutated> | <why no test can tell it apart>
+
+NAME is a file of src/autograd/ops without its ending: an operator (relu) or a helper (extreme).
 """
 import argparse
+import collections
 import concurrent.futures
+import json
+import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-FUNCTION = re.compile(r"^(?:static |void |adz_)[^;=]*?\b(?:K\()?(\w*(?:backward|fused|_grad|spread)\w*)\)?\(")
-POINTWISE = re.compile(r"^(?:POINTWISE\d|FUSED\w*)\((\w*backward\w*)")
+TOP = pathlib.Path(__file__).resolve().parent.parent
+OPS = "autograd/ops"
+# Helpers outside of that folder whose formulas are derivatives.
+DERIVATIVES = ["tensor/vmath_activations.h", "tensor/vmath_f32.h", "tensor/vmath_f64.h"]
 LEAST = 4
 
-CONSTANT = re.compile(r"(?<![\w\[.])(\d+\.?\d*)(?![\w\].])(?=\s*[,);*/+-])")
+# ---- reading C ----------------------------------------------------------------------------------
 
-SWAPS = [
-    (re.compile(r"(?<=[\w\])]) \+ (?=[\w(*-])"), " - "),
-    (re.compile(r"(?<=[\w\])]) - (?=[\w(*])"), " + "),
-    (re.compile(r"(?<=[\w\])]) \* (?=[\w(-])"), " / "),
-    (re.compile(r"(?<=[\w\])]) / (?=[\w(-])"), " * "),
-    (re.compile(r"\badz_add\("), "adz_sub("),
-    (re.compile(r"\badz_sub\("), "adz_add("),
-    (re.compile(r"\badz_mul\("), "adz_div("),
-    (re.compile(r"\badz_div\("), "adz_mul("),
-    (re.compile(r"\badz_neg\("), "adz_clone("),
-    (re.compile(r"\badz_mul_number\("), "adz_div_number("),
-    # the gradient that arrives, scaled, negated and shifted
-    (re.compile(r"\bdy\[0\](?=[,);])"), "adz_mul_number(dy[0], 2)"),
-    (re.compile(r"\bdy\[0\](?=[,);])"), "adz_mul_number(dy[0], -1)"),
-    (re.compile(r"\bdy\[0\](?=[,);])"), "adz_add_number(dy[0], 1)"),
-    (re.compile(r"(?<=->)(dim\d?)\b(?!\w)"), r"\1 - 1"),
-    (re.compile(r"\bADZ_DIMS\((-?\d+)\)"), lambda m: f"ADZ_DIMS({int(m.group(1)) + 1})"),
-    # a constant doubled; indices, sizes of types and comparisons with 0 are none
-    (CONSTANT,
-     lambda m: None if float(m.group(1)) == 0 else repr(2 * float(m.group(1)))
-     if "." in m.group(1) else str(2 * int(m.group(1)))),
-]
-# Numbers that these take say which input or how many, not how much.
-COUNTING = re.compile(r"\badzi_(?!gemm|fill)\w*\($")
-CALL = re.compile(r"\b\w+\(")
-DROP = re.compile(r"\bdx\[(\w+)\] = (?!NULL)")
-SKIP = re.compile(r"^\s*(/?\*|//|for \(|#|if \(.*== NULL|.*adzi_fail|.*adzi_error|.*sizeof)")
+Item = collections.namedtuple("Item", "file name first last text is_static is_code")
+TOKEN = re.compile(r"[A-Za-z_]\w*")
+KERNEL = re.compile(r"\b[A-Z_]*KERNEL\w*\((\w+)")
+ENTERED = re.compile(r"\bADZI_ENTER\w*\(&?\w+, (\w+)")
+DEFINED = re.compile(r"(?:\b(?:K|VM)\((\w+(?:##\w+)?)\)|(\w+))\s*\((?![^()]*\)\()")
 
 
-def bodies(text):
-    """The numbers of the lines that belong to a backward."""
-    lines, inside = text.split("\n"), False
+def without_comments(text):
+    """The text with comments and strings blanked, each line and column where it was."""
+    def blank(match):
+        return re.sub(r"[^\n\\]", " ", match.group(0))
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", blank, text,
+                  flags=re.S)
+
+
+def item_of(file, chunk, first, last):
+    """What the top-level piece of C defines, or None."""
+    text = "\n".join(chunk)
+    macro = re.match(r"#\s*define\s+(\w+)", text)
+    if macro:
+        return Item(file, macro.group(1), first, last, text, True, True)
+    called = re.match(r"([A-Z][A-Z_0-9]+)\((\w+)", text)
+    if called:
+        table = "TABLE" in called.group(1)
+        return None if table else Item(file, called.group(2), first, last, text, False, True)
+    value = re.match(r"(static )?(?:const )?[^({]*?\b(\w+)(?:\[[^\]]*\])*\s*=", text)
+    if value:
+        return Item(file, value.group(2), first, last, text, bool(value.group(1)), False)
+    function = DEFINED.search(text.split("{")[0])
+    if "{" in text and function and not text.startswith(("typedef", "enum", "struct", "extern")):
+        name = function.group(1) or function.group(2)
+        return Item(file, name, first, last, text, text.startswith("static"), True)
+    return None
+
+
+def items(file, text):
+    """The top-level definitions of a file."""
+    lines = without_comments(text).split("\n")
+    chunk, first, depth, continued = [], 0, 0, False
     for number, line in enumerate(lines):
-        if POINTWISE.match(line):
-            yield number
-            while not lines[number].rstrip().endswith(")") and number + 1 < len(lines):
-                number += 1
-                yield number
-        elif FUNCTION.match(line) and not line.rstrip().endswith(";"):
-            inside = True
-        elif line.startswith("}"):
-            inside = False
-        elif inside and not SKIP.match(line):
-            yield number
+        if not chunk and not line.strip():
+            continue
+        if not chunk:
+            first = number
+            directive = line.startswith("#")
+        chunk.append(line)
+        if directive:
+            ended = not line.rstrip().endswith("\\")
+        else:
+            depth += sum(line.count(c) for c in "({[") - sum(line.count(c) for c in ")}]")
+            ended = depth == 0 and re.search(r"[;})]\s*$", line) and not (
+                number + 1 < len(lines) and lines[number + 1].startswith("{"))
+        if ended:
+            item = item_of(file, chunk, first, number)
+            if item is not None:
+                yield item
+            chunk, depth = [], 0
 
 
-def mutants(text):
-    lines = text.split("\n")
-    for number in sorted(set(bodies(text))):
-        line = lines[number]
-        code = line.split("/*")[0]
-        for pattern, replacement in SWAPS:
-            for match in pattern.finditer(code):
-                before = CALL.findall(code[:match.start()])
-                if pattern is CONSTANT and before and COUNTING.search(before[-1]):
-                    continue
-                new = replacement(match) if callable(replacement) else match.expand(replacement)
-                if new is not None:
-                    changed = line[:match.start()] + new + line[match.end():]
-                    yield number, changed, "\n".join(lines[:number] + [changed] + lines[number + 1:])
-        match = DROP.search(code)
-        if match:
-            changed = line[:match.start()] + f"dx[{match.group(1)}] = NULL; (void)" + \
-                line[match.end():]
-            rest = [re.sub(r"return adzi_status\(dx\[\w+\]\)", "return ADZ_OK", l)
-                    for l in lines[number + 1:]]
+def words(item):
+    """The names an item uses that may be definitions, and among them those of kernels."""
+    kernels = set(KERNEL.findall(item.text)) | set(re.findall(r"\b(\w+)_kernels\b", item.text))
+    found = set(TOKEN.findall(item.text)) | kernels
+    return found | {"adzi_op_" + name for name in ENTERED.findall(item.text)}, kernels
+
+
+def is_kernel(file):
+    return ".kernel." in file or file in DERIVATIVES
+
+
+class Source:
+    """All of the operators' files, and which backward reaches which definition."""
+
+    def __init__(self):
+        root = TOP / "src"
+        paths = sorted((root / OPS).glob("*.[ch]")) + [root / f for f in DERIVATIVES]
+        self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
+        self.items = {f: list(items(f, t)) for f, t in self.text.items()}
+        self.includes = {f: [i for i in re.findall(r'#include "([^"]+)"', t)]
+                         for f, t in self.text.items()}
+        self.exported = collections.defaultdict(list)
+        for file in self.items:
+            for item in self.items[file]:
+                if not item.is_static and file not in DERIVATIVES:
+                    self.exported[item.name].append(item)
+        text = (root / OPS / "meson.build").read_text(encoding="utf-8")
+        lists = re.findall(r"^(ops|composed) = \[(.*?)^\]", text, flags=re.S | re.M)
+        self.registered = re.findall(r"'(\w+)'", dict(lists)["ops"])
+        self.operators = set(re.findall(r"'(\w+)'", "".join(body for _, body in lists)))
+        self.users = collections.defaultdict(list)
+        self.differentiable = [op for op in self.registered if self.follow(op)]
+
+    def included(self, file):
+        """Files that this one includes, also by way of others."""
+        found, wait = [], [file]
+        while wait:
+            for name in self.includes.get(wait.pop(), []):
+                if name in self.text and name not in found:
+                    found.append(name)
+                    wait.append(name)
+        return found
+
+    def resolve(self, token, file):
+        """The definitions that a word in a file stands for."""
+        for place in [file] + self.included(file):
+            here = [i for i in self.items[place] if self.matches(i, token)]
+            if here and (place not in DERIVATIVES or "derivative" in token):
+                return here
+        if token.endswith("derivative"):
+            return [i for f in DERIVATIVES for i in self.items[f]
+                    if re.sub(r"^adzi_|_f\d\d$", "", i.name) == token]
+        if is_kernel(file):
+            return [] # kernels call only what they include
+        return self.exported.get(token, []) or [
+            i for name in self.exported if token.startswith(name + "_")
+            for i in self.exported[name] if self.matches(i, token)]
+
+    @staticmethod
+    def matches(item, token):
+        """POINTWISE2(name, ...) defines name; PAIR_LOSS(name, ...) also name_dx and name_dt."""
+        return item.name == token or (
+            token.startswith(item.name + "_") and "derivative" not in token and
+            re.match(r"(?!POINTWISE)[A-Z]", item.text) is not None)
+
+    def reach(self, starts):
+        """What these definitions use, themselves included; not the forwards of operators."""
+        seen, wait = [], list(starts)
+        while wait:
+            item = wait.pop()
+            entered = ENTERED.search(item.text)
+            if item in seen or (item not in starts and entered and
+                                entered.group(1) in self.registered):
+                continue
+            seen.append(item)
+            if re.search(r"\badzi_op \w+ =", item.text):
+                wait += self.roots(item)
+                continue
+            found, kernels = words(item)
+            for token in found:
+                if token != item.name and not token.startswith("adz_"):
+                    wait += [i for i in self.resolve(token, item.file)
+                             if i.file == item.file or token in kernels or
+                             is_kernel(item.file) or not is_kernel(i.file)]
+        return seen
+
+    def roots(self, registration):
+        names = re.findall(r"\.(?:backward|fused) = (\w+)", registration.text)
+        return [i for name in names for i in self.resolve(name, registration.file)]
+
+    def forward(self, op):
+        return self.reach([i for i in self.items.get(f"{OPS}/{op}.c", [])
+                           if i.name.startswith("adz_") or ENTERED.search(i.text)])
+
+    def follow(self, op):
+        """Enters the operator as a user of all that its backward reaches."""
+        start = [i for i in self.items[f"{OPS}/{op}.c"]
+                 if re.search(rf"\badzi_op adzi_op_{op} =", i.text)]
+        for item in self.reach([i for s in start for i in self.roots(s)]):
+            owner = unit_of(item.file)
+            foreign = owner != op and owner in self.operators
+            if item.is_code and not (foreign and item in self.forward_of(owner)):
+                self.users[item].append(op)
+        return any(self.roots(s) for s in start)
+
+    def forward_of(self, op, cache={}):
+        if op not in cache:
+            cache[op] = self.forward(op)
+        return cache[op]
+
+    def units(self):
+        """What there is to mutate, by file name without ending."""
+        found = collections.defaultdict(list)
+        for item in self.users:
+            found[unit_of(item.file)].append(item)
+        return {unit: sorted(found[unit]) for unit in sorted(found)}
+
+
+def unit_of(file):
+    return pathlib.PurePath(file).name.split(".")[0]
+
+
+# ---- the rules ----------------------------------------------------------------------------------
+
+# An operand stands before and behind; a type or a cast before a star does not make a product.
+BINARY = re.compile(r"(?P<before>[\w\])]) ?(?P<sign>[-+*/])(?P<after>=? ?)(?=[\w(*-])")
+SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*"}
+TYPE_BEFORE = re.compile(r"(?:\b(?:T|TY|S|const|void|char|int|float|double|restrict|\w+_t|"
+                         r"adz_tensor|adzi?_\w+_args|\w*_attr|adzi?_node|\w*_kernels?|size_t)|"
+                         r"\bK\(\w+\)) ?$|[*(,=] ?$|[eE]$")
+NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.])")
+RULES = [(re.compile(pattern), new) for pattern, new in [
+    (r"\badz_add\(", "adz_sub("),
+    (r"\badz_sub\(", "adz_add("),
+    (r"\badz_mul\(", "adz_div("),
+    (r"\badz_div\(", "adz_mul("),
+    (r"\badz_neg\(", "adz_clone("),
+    (r"\badz_mul_number\(", "adz_div_number("),
+    # the gradient that arrives, scaled, negated and shifted
+    (r"\bdy\[(\d)\](?=[,);])", r"adz_mul_number(dy[\1], 2)"),
+    (r"\bdy\[(\d)\](?=[,);])", r"adz_mul_number(dy[\1], -1)"),
+    (r"\bdy\[(\d)\](?=[,);])", r"adz_add_number(dy[\1], 1)"),
+    (r"(?<=->)(dim\d?)\b", r"\1 - 1"),
+    (r"\bADZ_DIMS\((-?\d+)\)", lambda m: f"ADZ_DIMS({int(m.group(1)) + 1})"),
+]]
+# Numbers that these take say which input or how many, not how much.
+COUNTING = re.compile(r"\b(?:adzi_(?!gemm|fill)\w*|POINTWISE\d|KERNEL_FOR|K|VM)$")
+DROP = re.compile(r"(\bd[a-z]{0,5}\[[^]]+\]) = (?!NULL|0;|\{)(?=.)")
+SKIP = re.compile(r"^\s*(?:for \(|#\s*(?!define)|if \(.*== NULL|.*adzi_fail|.*adzi_error|.*sizeof|"
+                  r".*adz_ones_like\(dy\[0\]\)|enum\b|.*\bgrain)")
+
+
+def called(before):
+    """The name before the innermost parenthesis that is open at the end of the text."""
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        depth += (before[at] in ")}]") - (before[at] in "({[")
+        if depth < 0:
+            return re.search(r"\w*$", before[:at]).group(0) if before[at] == "(" else ""
+    return ""
+
+
+def changes(code, above):
+    """(from, to, replacement) within a line without comments; `above` is what stands before it."""
+    for match in BINARY.finditer(code):
+        at = match.start("sign")
+        if TYPE_BEFORE.search(code[:at]) and match.group("sign") in "*-":
+            continue
+        if code[at:at + 2] in ("->", "--", "++", "**", "*)") or code[at - 1:at + 1] in ("--", "++"):
+            continue
+        yield at, at + 1, SIGNS[match.group("sign")]
+    for pattern, new in RULES:
+        for match in pattern.finditer(code):
+            yield match.start(), match.end(), new(match) if callable(new) else match.expand(new)
+    for match in NUMBER.finditer(code):
+        number = match.group(0)
+        counts = COUNTING.search(called(above + code[:match.start()]))
+        index = code[:match.start()].endswith("[") and code[match.end():].startswith("]")
+        compared = re.search(r"[=!<>]= ?$|[<>] ?$|case $", code[:match.start()])
+        if float(number) == 0 or index or compared or counts:
+            continue
+        yield match.start(), match.end(), repr(2 * float(number)) \
+            if re.search(r"[.eE]", number) else str(2 * int(number))
+
+
+def mutants(text, item):
+    """(line number, the line as mutated, the file as mutated)"""
+    lines, plain = text.split("\n"), without_comments(text).split("\n")
+    first = item.first
+    while not re.match(r"#|[A-Z]", item.text) and plain[first].strip() != "{":
+        first += 1 # past the function's head
+    for number in range(first, item.last + 1):
+        line, code = lines[number], plain[number]
+        if SKIP.match(code):
+            continue
+        if code.startswith("#"): # the words `#define NAME(a, b)` are no code
+            head = re.match(r"#\s*define\s+\w+(\([^)]*\))?", code).end()
+            code = " " * head + code[head:]
+        seen = set()
+        above = "\n".join(plain[first:number]) + "\n"
+        for start, end, new in changes(code, above):
+            changed = line[:start] + new + line[end:]
+            if changed not in seen:
+                seen.add(changed)
+                yield number, changed, "\n".join(lines[:number] + [changed] + lines[number + 1:])
+        for match in DROP.finditer(code):
+            changed = line[:match.end()] + "1 ? 0 : " + line[match.end():]
+            rest = [re.sub(r"return adzi_status\(\w+(?:\[\w+\])?\)", "return ADZ_OK", l)
+                    for l in lines[number + 1:item.last + 1]] + lines[item.last + 1:]
             yield number, changed, "\n".join(lines[:number] + [changed] + rest)
 
 
-def run(command, cwd, limit=300):
+def key_of(changed):
+    """How tests/mutants.txt writes a mutated line."""
+    return re.sub(r"\s+", " ", changed.rstrip("\\")).strip()
+
+
+def listed():
+    """The mutants known to be equivalent."""
+    known = set()
+    for line in (TOP / "tests/mutants.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        parts = line.split(" | ")
+        if len(parts) < 3 or not parts[-1].strip():
+            sys.exit(f"tests/mutants.txt: no reason: {line}")
+        known.add((parts[0].strip(), key_of(" | ".join(parts[1:-1]))))
+    return known
+
+
+# ---- building and running -----------------------------------------------------------------------
+
+
+def run(command, cwd, limit=300, **more):
     try:
         return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=limit)
+                              text=True, errors="replace", timeout=limit, **more)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "timed out")
 
 
-def copy_tree(top, to):
-    shutil.copytree(top, to, ignore=lambda folder, names: [
-        n for n in names if n == ".git" or (n.startswith("build") and folder == str(top))])
-    for command in (["meson", "setup", "build", "-Dexamples=false", "-Dbench=false",
-                     "-Doptimization=1", "-Db_ndebug=true"],
-                    ["ninja", "-C", "build", "tests/ops/test_ops"]):
-        done = run(command, to, 3000)
-        if done.returncode != 0:
-            sys.exit(f"mutants.py: {' '.join(command)} failed\n{done.stdout[-3000:]}")
+class Build:
+    """One build of the tests, in a copy of the tree; mutants are linked into copies of it."""
+
+    def __init__(self, tree):
+        def left_out(folder, names):
+            return [n for n in names if n == ".git" or
+                    (n.startswith("build") and folder == str(TOP))]
+
+        shutil.copytree(TOP, tree, ignore=left_out)
+        self.tree, self.folder = tree, tree / "build"
+        for command in (["meson", "setup", "build", "-Dexamples=false", "-Dbench=false"],
+                        ["ninja", "-C", "build", "tests/ops/test_ops"]):
+            done = run(command, tree, 3000)
+            if done.returncode != 0:
+                sys.exit(f"mutants.py: {' '.join(command)} failed\n{done.stdout[-3000:]}")
+        self.compile = {}
+        for entry in json.loads((self.folder / "compile_commands.json").read_text()):
+            name = os.path.normpath(self.folder / entry["file"])
+            baseline = "ADZI_ISA=" not in entry["command"] or "ADZI_ISA=baseline" in entry["command"]
+            if baseline and name.startswith(f"{tree}/src/"):
+                self.compile[os.path.relpath(name, tree / "src")] = shlex.split(entry["command"])
+        commands = run(["ninja", "-C", "build", "-t", "commands", "tests/ops/test_ops"], tree)
+        self.link = shlex.split(commands.stdout.strip().splitlines()[-1])
+        if run(self.link + ["-fuse-ld=lld", "-o", "try"], self.folder).returncode == 0:
+            self.link.append("-fuse-ld=lld")
+        self.environment = dict(os.environ, ADZE_CPU="baseline", OMP_NUM_THREADS="1",
+                                CMOCKA_TEST_ABORT="1")
+        self.times = {}
+
+    def object(self, source, job, target):
+        """Compiles a source, with the job's mutated files before the tree's."""
+        command = [word for word in self.compile[source] if word not in ("ccache", "-MD")]
+        at = command.index("-o")
+        mutated = job / "src" / source
+        command[at:] = ["-o", str(target), "-c",
+                        str(mutated if mutated.exists() else self.tree / "src" / source)]
+        command[1:1] = [f"-I{job / 'src'}"]
+        for flag in ("-MQ", "-MF"):
+            at = command.index(flag)
+            del command[at:at + 2]
+        return run(command + ["-O1", "-w"], self.folder).returncode == 0
+
+    def program(self, source, file, mutant, job):
+        """Test program with the mutated file; None where it does not compile."""
+        place = job / "src" / file
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(mutant, encoding="utf-8")
+        objects = []
+        try:
+            if file in self.compile:
+                changed = [file]
+            else:
+                changed = [f for f in self.compile if file in source.included(f)]
+            for number, name in enumerate(changed):
+                objects.append(job / f"{number}.o")
+                if not self.object(name, job, objects[-1]):
+                    return None
+        finally:
+            place.unlink()
+        target = job / "test_ops"
+        at = self.link.index("-o") + 2
+        command = self.link[:at - 1] + [str(target)] + [str(o) for o in objects] + self.link[at:]
+        return target if run(command, self.folder).returncode == 0 else None
+
+    def passes(self, program, op, limit):
+        command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; exec "$0" "$1"', str(program), op]
+        return run(command, self.folder, limit, env=self.environment)
+
+    def limit(self, op):
+        """Seconds that a mutant's tests may take; a mutant may run forever."""
+        if op not in self.times:
+            start = time.monotonic()
+            done = self.passes(self.folder / "tests/ops/test_ops", op, 300)
+            if done.returncode != 0:
+                sys.exit(f"{op}: the tests fail without a mutant\n{done.stdout[-2000:]}")
+            self.times[op] = time.monotonic() - start
+        return 5 + 20 * self.times[op]
 
 
 class Tally:
     def __init__(self):
-        self.operators = self.made = self.built = 0
-        self.survivors, self.few, self.equivalent = [], [], 0
+        self.built, self.survivors, self.equivalent = 0, [], 0
+        self.of_operator = collections.Counter()
+        self.matched = set()
 
 
-def check_operator(op, tree, known, tally):
-    folder = tree / "src/autograd/ops"
-    baseline = run(["build/tests/ops/test_ops", op], tree)
-    if baseline.returncode != 0:
-        tally.survivors.append((op, 0, "the tests fail without a mutant"))
-        return
-    made = 0
-    for path in (folder / f"{op}.c", folder / f"{op}.kernel.c"):
-        if not path.exists():
-            continue
-        text = path.read_text(encoding="utf-8")
-        for number, changed, mutant in mutants(text):
-            path.write_text(mutant, encoding="utf-8")
-            tally.made += 1
-            built = run(["ninja", "-C", "build", "tests/ops/test_ops"], tree)
-            if built.returncode == 0:
-                made += 1
-                tally.built += 1
-                if run(["build/tests/ops/test_ops", op], tree).returncode == 0:
-                    if (op, changed.strip()) in known:
-                        tally.equivalent += 1
-                    else:
-                        tally.survivors.append((op, number + 1, changed.strip()))
-                        print(f"survivor: {op} | {changed.strip()}", flush=True)
-        path.write_text(text, encoding="utf-8")
-    run(["ninja", "-C", "build", "tests/ops/test_ops"], tree)
-    tally.operators += 1
-    if 0 < made < LEAST:
-        tally.few.append((op, made))
-    print(f"{op}: {made} mutants", flush=True)
+def check_unit(unit, found, source, build, job, known, tally):
+    made = alive = 0
+    start = time.monotonic()
+    for item in found:
+        users = sorted(source.users[item], key=lambda op: (op != unit, build.limit(op)))
+        for number, changed, mutant in mutants(source.text[item.file], item):
+            program = build.program(source, item.file, mutant, job)
+            if program is None:
+                continue
+            made += 1
+            for op in users:
+                tally.of_operator[op] += 1
+            if any(build.passes(program, op, build.limit(op)).returncode != 0 for op in users):
+                continue
+            key = (unit, key_of(changed))
+            if key in known:
+                tally.equivalent += 1
+                tally.matched.add(key)
+                continue
+            alive += 1
+            tally.survivors.append(key)
+            print(f"survivor: {item.file}:{number + 1}: {unit} | {key[1]}", flush=True)
+    tally.built += made
+    print(f"{unit}: {made} mutants, {alive} survivors, {time.monotonic() - start:.0f} s", flush=True)
 
 
-def registered(top):
-    text = (top / "src/autograd/ops/meson.build").read_text(encoding="utf-8")
-    return re.findall(r"'(\w+)'", text[text.index("ops = ["):text.index("]")])
+def show(source, units):
+    for unit in units.values():
+        for item in unit:
+            users = ", ".join(sorted(source.users[item]))
+            for number, changed, _ in mutants(source.text[item.file], item):
+                print(f"{item.file}:{number + 1}: {changed.strip()}   [{users}]")
+
+
+def conclude(source, units, named, known, tally):
+    few = [] if named else [op for op in source.differentiable if tally.of_operator[op] < LEAST]
+    stale = sorted(k for k in known - tally.matched if k[0] in units)
+    print(f"{len(source.differentiable) if not named else len(units)} "
+          f"{'differentiable operators' if not named else 'names'}, {tally.built} mutants, "
+          f"{len(tally.survivors)} survivors, {tally.equivalent} listed as equivalent")
+    for op in few:
+        print(f"{op}: only {tally.of_operator[op]} mutants, {LEAST} wanted")
+    for unit, line in stale:
+        print(f"tests/mutants.txt lists what is no survivor: {unit} | {line}")
+    return bool(tally.survivors or few or stale or tally.built == 0)
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description="Mutants of every backward.")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("operators", nargs="*")
+    parser.add_argument("--list", action="store_true", help="show the mutants, build nothing")
+    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    top = pathlib.Path(__file__).resolve().parent.parent
-    operators = options.operators or registered(top)
+    source = Source()
+    units = source.units()
+    for name in options.names:
+        if name not in units:
+            sys.exit(f"mutants.py: {name} has nothing that a backward reaches")
+    units = {n: units[n] for n in (options.names or units)}
     if options.list:
-        for op in operators:
-            for suffix in (".c", ".kernel.c"):
-                path = top / "src/autograd/ops" / (op + suffix)
-                if path.exists():
-                    for number, changed, _ in mutants(path.read_text(encoding="utf-8")):
-                        print(f"{path.name}:{number + 1}: {changed.strip()}")
-        return
-    known = set()
-    listed = top / "tests/mutants.txt"
-    if listed.exists():
-        for line in listed.read_text(encoding="utf-8").splitlines():
-            parts = [part.strip() for part in line.split(" | ")]
-            if len(parts) == 3 and not line.startswith("#"):
-                known.add((parts[0], parts[1]))
-    tally = Tally()
-    with tempfile.TemporaryDirectory() as temporary:
-        trees = []
-        for job in range(options.jobs):
-            tree = pathlib.Path(temporary) / f"tree{job}"
-            copy_tree(top, tree)
-            trees.append(tree)
+        return show(source, units)
+    known, tally = listed(), Tally()
+    os.nice(10)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
+        build = Build(pathlib.Path(temporary).resolve() / "tree")
+        jobs = [pathlib.Path(temporary) / f"job{n}" for n in range(options.jobs)]
+
+        def work(name):
+            job = jobs.pop()
+            try:
+                check_unit(name, units[name], source, build, job, known, tally)
+            finally:
+                jobs.append(job)
+
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            def work(job):
-                for op in operators[job::options.jobs]:
-                    check_operator(op, trees[job], known, tally)
-            list(pool.map(work, range(options.jobs)))
-    print(f"{tally.operators} operators, {tally.built} mutants, {len(tally.survivors)} survivors, "
-          f"{tally.equivalent} listed as equivalent")
-    for op, made in tally.few:
-        print(f"{op}: only {made} mutants, {LEAST} wanted")
-    if tally.survivors or tally.few or tally.built == 0:
+            list(pool.map(work, units))
+    if conclude(source, units, bool(options.names), known, tally):
         sys.exit(1)
 
 

@@ -1,58 +1,6 @@
-#include <math.h>
+#include "ops/std_var.h"
 
-#include "ops/case.h"
-
-/* p[0] = keepdim, p[1] = correction, p[2 ..] = dimensions */
-static int call(const op_args *a, adz_tensor **out)
-{
-    return case_one(adz_std(a->in[0], case_dims(a, 2), a->p[1], a->p[0] != 0), out);
-}
-
-static bool config(const json_t *config, op_args *a)
-{
-    a->p[0] = config_flag(config, "keepdim", false);
-    a->p[1] = config_flag(config, "unbiased", true);
-    config_dims(config, "dim", a, 2);
-    return true;
-}
-
-static void too_few_elements(void **state)
-{
-    (void)state;
-    adz_scope *scope = adz_scope_open();
-    assert_true(isnan(adz_item(adz_std(adz_ones(ADZ_SHAPE(1), ADZ_F64), ADZ_ALL_DIMS, 1, false))));
-    assert_true(isnan(adz_item(adz_std(adz_ones(ADZ_SHAPE(0), ADZ_F64), ADZ_ALL_DIMS, 0, false))));
-    adz_tensor *x = adz_arange(0, 2, 1, ADZ_F64);
-    assert_true(isinf(adz_item(adz_std(x, ADZ_ALL_DIMS, 2, false))));
-    assert_true(adz_item(adz_std(adz_ones(ADZ_SHAPE(1), ADZ_F64), ADZ_ALL_DIMS, 0, false)) == 0);
-    adz_scope_close(scope);
-}
-
-/* 0 .. 9 repeated, a million away from 0, in f32: one pass over squares would give noise. */
-static void a_large_mean_costs_no_digits(void **state)
-{
-    (void)state;
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *digits = adz_arange(1000000, 1000010, 1, ADZ_F32);
-    adz_tensor *x = adz_contiguous(adz_expand(digits, ADZ_SHAPE(20000, 10)));
-    float expected = sqrtf(8.25f);
-    assert_float_equal(adz_item(adz_std(x, ADZ_ALL_DIMS, 0, false)), expected, 1e-6);
-    adz_tensor *y = adz_std(adz_contiguous(adz_transpose(x, 0, 1)), ADZ_DIMS(0), 0, false);
-    assert_float_equal(adz_tensor_at(y, (int64_t[]){ 19999 }), expected, 1e-6);
-    adz_scope_close(scope);
-}
-
-static void nan_spreads(void **state)
-{
-    (void)state;
-    adz_scope *scope = adz_scope_open();
-    double values[] = { 1, NAN, 3, 1, 2, 4 };
-    adz_tensor *x = adz_tensor_from(values, ADZ_SHAPE(2, 3), ADZ_F64);
-    adz_tensor *y = adz_std(x, ADZ_DIMS(1), 1, false);
-    assert_true(isnan(adz_tensor_at(y, (int64_t[]){ 0 })));
-    assert_true(!isnan(adz_tensor_at(y, (int64_t[]){ 1 })));
-    adz_scope_close(scope);
-}
+static const spread tested = { adz_std, .of_digits = 2.8722813f }; /* sqrt(8.25) */
 
 static void no_spread_has_no_gradient(void **state)
 {
@@ -64,31 +12,7 @@ static void no_spread_has_no_gradient(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(too_few_elements),
-    cmocka_unit_test(a_large_mean_costs_no_digits), cmocka_unit_test(nan_spreads),
+static const struct CMUnitTest facts[] = { SHARED_FACTS,
     cmocka_unit_test(no_spread_has_no_gradient) };
 
-const op_case std_case = {
-    .name = "std",
-    .call = call,
-    .samples = {
-        { .in = { IN(3, 4, 2) }, .p = { 0, 1, -1 } },
-        { .in = { IN(3, 4, 2) }, .p = { 1, 0, 2, 0, 2 } },
-        { .in = { IN_T(3, 4) }, .p = { 0, 1, 1, 0 } },
-        { .in = { IN_T(3, 4) }, .p = { 1, 0.5, 1, -1 } },
-        { .in = { IN(3, 1, 4) }, .p = { 0, 0, 2, 1, 0 } },
-        { .in = { IN(0, 4) }, .p = { 0, 1, 1, 1 } },
-        { .in = { IN(37) }, .p = { 0, 1, -1 } },
-        { .in = { IN(5, 70) }, .p = { 0, 1, 1, 0 } },
-    },
-    .rejects = {
-        { .in = { IN(3, 4) }, .p = { 0, 1, 1, 2 }, .status = ADZ_ERR_DIM, .says = "[3, 4]" },
-        { .in = { IN_TYPED(ADZ_I64, 3) }, .p = { 0, 1, -1 }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
-        { .in = { IN(3) }, .p = { 0, NAN, -1 }, .status = ADZ_ERR_ARGUMENT, .says = "correction" },
-    },
-    .needs_distinct = true,
-    .vectors = { "std" },
-    .inputs = { "x" },
-    .config = config,
-    FACTS(facts),
-};
+const op_case std_case = { STD_VAR_CASE("std"), .needs_distinct = true };
