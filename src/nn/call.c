@@ -5,6 +5,8 @@
 
 typedef struct frame {
     adzi_path path; /* first: the thread's path points here */
+    adzi_path list; /* before it, when the caller reaches through a list of its own */
+    const adzi_path *outer;
     adzi_thread *thread;
     adz_scope *scope; /* the innermost open one */
     size_t mark;      /* temporaries of the caller */
@@ -25,6 +27,14 @@ static const char *name_in(const adz_module *caller, const adz_module *module)
     return module->type.name;
 }
 
+/* A module that stands in a child of the caller which is not called itself, as a ModuleList is not:
+ * the path names the child too. */
+static bool through_list(const adz_module *caller, const adz_module *module)
+{
+    const adz_module *list = module->parent;
+    return list != NULL && list != caller && list->parent == caller;
+}
+
 static void enter(frame *f, adz_module *module)
 {
     adzi_thread *thread = adzi_self();
@@ -34,7 +44,15 @@ static void enter(frame *f, adz_module *module)
     f->mark = thread->n_temporaries;
     f->path.outer = outer;
     f->path.owner = module;
-    f->path.name = outer != NULL && outer->owner != NULL ? name_in(outer->owner, module) : "";
+    f->outer = outer;
+    f->path.name = "";
+    if (outer != NULL && outer->owner != NULL) {
+        if (through_list(outer->owner, module)) {
+            f->list = (adzi_path){ outer, module->parent->name, module->parent };
+            f->path.outer = outer = &f->list;
+        }
+        f->path.name = name_in(outer->owner, module);
+    }
     thread->path = &f->path;
 }
 
@@ -68,7 +86,7 @@ static bool hand_out(frame *f, size_t handed, const adz_tensor *y)
 
 static void leave(frame *f, size_t handed)
 {
-    f->thread->path = f->path.outer;
+    f->thread->path = f->outer;
     if (f->thread->scope != f->scope) {
         close_scopes(f);
     }

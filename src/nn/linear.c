@@ -4,6 +4,8 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/linalg.h"
+#include "adze/ops/shape.h"
+#include "nn/linear.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
@@ -13,6 +15,20 @@ enum { WEIGHT, BIAS };
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     return adz_linear(x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
+}
+
+adz_tensor *adzi_linear_in_out(
+    adz_module *self, const char *width, adz_tensor *x, adz_tensor *w, adz_tensor *b)
+{
+    const char *name = self->type.name;
+    if (!adzi_check_tensor(name, "x", x)) {
+        return NULL;
+    }
+    if (x->rank < 1 || x->sizes[x->rank - 1] != w->sizes[0]) {
+        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must end in %s, which is %lld",
+            adzi_text_shape(x), width, (long long)w->sizes[0]);
+    }
+    return adz_linear(x, adz_transpose(w, 0, 1), b);
 }
 
 /* PyTorch's kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(in), 1/sqrt(in)). */

@@ -3,9 +3,8 @@
 #include <math.h>
 
 #include "adze/nn/init.h"
-#include "adze/ops/linalg.h"
 #include "adze/ops/math.h"
-#include "adze/ops/shape.h"
+#include "nn/linear.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
@@ -64,21 +63,11 @@ enum { RELU, DROPOUT };  /* children */
 
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
-    const adz_tensor *w1 = adzi_parameter(self, W1);
-    if (!adzi_check_tensor(self->type.name, "x", x)) {
-        return NULL;
-    }
-    if (x->rank < 1 || x->sizes[x->rank - 1] != w1->sizes[0]) {
-        return adzi_fail(self->type.name, ADZ_ERR_SHAPE, "x%s must end in d_model, which is %lld",
-            adzi_text_shape(x), (long long)w1->sizes[0]);
-    }
     adz_tensor *h =
-        adz_linear(x, adz_transpose(adzi_parameter(self, W1), 0, 1), adzi_parameter(self, B1));
+        adzi_linear_in_out(self, "d_model", x, adzi_parameter(self, W1), adzi_parameter(self, B1));
     h = adz_module_forward(adzi_child_at(self, RELU), h);
     h = adz_module_forward(adzi_child_at(self, DROPOUT), h);
-    return h != NULL ? adz_linear(h, adz_transpose(adzi_parameter(self, W2), 0, 1),
-                           adzi_parameter(self, B2))
-                     : NULL;
+    return adzi_linear_in_out(self, "d_ff", h, adzi_parameter(self, W2), adzi_parameter(self, B2));
 }
 
 static bool draw(adz_tensor *w)

@@ -1,0 +1,140 @@
+/* fastai's feed-forward network. */
+#include "nn/case.h"
+
+static adz_module *twice(adz_generator *g)
+{
+    adz_fastai_feed_forward_options o;
+    adz_fastai_feed_forward_options_init(&o, sizeof o);
+    o.ff_p = 0.3;
+    o.act = ADZ_FASTAI_ACTIVATION_GELU;
+    o.generator = g;
+    return adz_fastai_feed_forward_new(4, 6, &o);
+}
+
+static adz_module *once(adz_generator *g)
+{
+    adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
+    o.ff_p = 0.2;
+    o.act = ADZ_FASTAI_ACTIVATION_SWISH;
+    o.double_drop = false;
+    o.generator = g;
+    return adz_fastai_feed_forward_new(4, 6, &o);
+}
+
+static adz_module *plain(adz_generator *g)
+{
+    (void)g;
+    return adz_fastai_feed_forward_new(3, 5, NULL);
+}
+
+/* Each MergeLayer adds the argument of the whole, wherever it stands. */
+static void merge_layers_add_the_argument(void **state)
+{
+    (void)state;
+    adz_module *layers[] = { adz_tanh_new(), adz_fastai_merge_layer_new(), adz_tanh_new(),
+        adz_fastai_merge_layer_new() };
+    adz_module *m = adz_fastai_sequential_ex_new(layers, 4);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
+    adz_tensor *y = adz_add(adz_tanh(adz_add(adz_tanh(x), x)), x);
+    expect_same(adz_module_forward(m, x), y, 0);
+    adz_module_free(&m);
+    m = adz_fastai_merge_layer_new();
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_UNSUPPORTED, "SequentialEx");
+    adz_module_free(&m);
+    adz_module *broken[] = { adz_tanh_new(), NULL, adz_tanh_new() };
+    assert_null(adz_fastai_sequential_ex_new(broken, 3));
+    expect_error(ADZ_ERR_NULL, "");
+}
+
+static void bad_values_are_refused(void **state)
+{
+    (void)state;
+    adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
+    expect_no_module(adz_fastai_feed_forward_new(0, 5, NULL), "d_model 0 and d_ff 5");
+    o.ff_p = 1.5;
+    expect_no_module(adz_fastai_feed_forward_new(3, 5, &o), "p is 1.5");
+    o.ff_p = 0;
+    o.act = (adz_fastai_activation)9;
+    expect_no_module(adz_fastai_feed_forward_new(3, 5, &o), "9 is no adz_fastai_activation");
+    o.act = ADZ_FASTAI_ACTIVATION_RELU;
+    o.dtype = ADZ_BOOL;
+    assert_null(adz_fastai_feed_forward_new(3, 5, &o));
+    expect_error(ADZ_ERR_DTYPE, "bool");
+    expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(2, 4), ADZ_F32), "layers.0: linear: x[2, 4]");
+}
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    if (strcmp(reference, "fastai feed_forward") != 0) {
+        return case_activation(strstr(reference, "GeLU") != NULL ? "gelu_tanh" : "swish");
+    }
+    static const char *const names[] = { "ReLU", "Swish", "GeLU" };
+    const char *act = config_text(config, "act", "ReLU");
+    int number = -1;
+    for (int i = 0; i < 3; ++i) {
+        number = strcmp(names[i], act) == 0 ? i : number;
+    }
+    adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
+    o.act = (adz_fastai_activation)number;
+    o.ff_p = config_number(config, "ff_p", 0);
+    o.double_drop = config_flag(config, "double_drop", true);
+    return adz_fastai_feed_forward_new((int64_t)config_number(config, "d_model", 0),
+        (int64_t)config_number(config, "d_ff", 0), &o);
+}
+
+static const struct CMUnitTest facts[] = {
+    TEST(merge_layers_add_the_argument),
+    TEST(bad_values_are_refused),
+};
+
+const module_case fastai_case = {
+    .name = "fastai",
+    .references = { "fastai feed_forward", "fastai GeLU", "fastai Swish" },
+    .from_config = from_config,
+    .samples = { { twice,
+                     "SequentialEx(\n"
+                     "  (layers): ModuleList(\n"
+                     "    (0): Linear(in_features=4, out_features=6, bias=True)\n"
+                     "    (1): GELU(approximate='tanh')\n"
+                     "    (2): Dropout(p=0.3, inplace=False)\n"
+                     "    (3): Linear(in_features=6, out_features=4, bias=True)\n"
+                     "    (4): Dropout(p=0.3, inplace=False)\n"
+                     "    (5): MergeLayer()\n"
+                     "    (6): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+                     "  )\n"
+                     ")",
+                     "layers.0.weight layers.0.bias layers.3.weight layers.3.bias layers.6.weight "
+                     "layers.6.bias",
+                     { X(2, 3, 4) } },
+        { once,
+            "SequentialEx(\n"
+            "  (layers): ModuleList(\n"
+            "    (0): Linear(in_features=4, out_features=6, bias=True)\n"
+            "    (1): SiLU()\n"
+            "    (2): Linear(in_features=6, out_features=4, bias=True)\n"
+            "    (3): Dropout(p=0.2, inplace=False)\n"
+            "    (4): MergeLayer()\n"
+            "    (5): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
+            "  )\n"
+            ")",
+            "layers.0.weight layers.0.bias layers.2.weight layers.2.bias layers.5.weight "
+            "layers.5.bias",
+            { X(2, 4) } },
+        { plain,
+            "SequentialEx(\n"
+            "  (layers): ModuleList(\n"
+            "    (0): Linear(in_features=3, out_features=5, bias=True)\n"
+            "    (1): ReLU(inplace=True)\n"
+            "    (2): Dropout(p=0.0, inplace=False)\n"
+            "    (3): Linear(in_features=5, out_features=3, bias=True)\n"
+            "    (4): Dropout(p=0.0, inplace=False)\n"
+            "    (5): MergeLayer()\n"
+            "    (6): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
+            "  )\n"
+            ")",
+            "layers.0.weight layers.0.bias layers.3.weight layers.3.bias layers.6.weight "
+            "layers.6.bias",
+            { X(3) } } },
+    FACTS(facts),
+};
