@@ -1,5 +1,6 @@
 /* The time-series library's networks and its dropout. */
 #include "nn/case.h"
+#include "nn/dropout.h"
 
 static adz_module *network(adz_generator *g)
 {
@@ -49,6 +50,33 @@ static void the_switch_keeps_dropout_on_in_evaluation(void **state)
     adz_module_free(&m);
 }
 
+/* What adze-parity rests on: stored masks take the place of drawn ones, in the order of the calls.
+ */
+static void masks_are_replayed(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(adz_dropout_new(0, NULL), adz_dropout_new(0.5, NULL),
+        ADZ_SEQUENTIAL(adz_darts_monte_carlo_dropout_new(0.75, NULL)));
+    static const bool first[] = { true, true, false }, second[] = { false, true, true };
+    adz_tensor *masks[] = { adz_tensor_from(first, ADZ_SHAPE(3), ADZ_BOOL),
+        adz_tensor_from(second, ADZ_SHAPE(3), ADZ_BOOL) };
+    adzi_masks list = { masks, 2, 0 };
+    adzi_module_replay(m, &list);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F32);
+    assert_true(HOLDS(adz_module_forward(m, x), 0, 0, 8, 0));
+    assert_int_equal(list.next, 2);
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_STATE, "1: Dropout: no mask is left of the 2");
+    adz_module_eval(m);
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    list.next = 1;
+    adz_module_mc_dropout(m, true);
+    assert_true(HOLDS(adz_module_forward(m, x), 0, 0, 4, 4));
+    adzi_module_replay(m, NULL);
+    assert_non_null(adz_module_forward(m, x));
+    adz_module_free(&m);
+}
+
 static void bad_values_are_refused(void **state)
 {
     (void)state;
@@ -91,6 +119,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
 
 static const struct CMUnitTest facts[] = {
     TEST(the_switch_keeps_dropout_on_in_evaluation),
+    TEST(masks_are_replayed),
     TEST(bad_values_are_refused),
 };
 
