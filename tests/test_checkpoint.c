@@ -333,7 +333,7 @@ static void what_does_not_fit_changes_nothing(void **state)
         { "loader", NULL, adz_full(ADZ_SHAPE(6), 1000, ADZ_I64), ADZ_ERR_ARGUMENT,
             "batch 1000 of an epoch that has 8" },
         { "scheduler.0", NULL, adz_full(ADZ_SHAPE(3), -1, ADZ_F64), ADZ_ERR_FORMAT,
-            "no number of steps" },
+            "is no state of a" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_refused_with(&r, bad[i].key, bad[i].value, bad[i].tensor, bad[i].code, bad[i].says);

@@ -12,6 +12,7 @@
 #include "io/module.h"
 #include "io/safetensors.h"
 #include "optim/optimizer.h"
+#include "optim/scheduler.h"
 #include "tensor/copy.h"
 #include "tensor/options.h"
 #include "tensor/shape.h"
@@ -136,11 +137,10 @@ static adz_status plan_scheduler(plan *p, size_t index)
     if (t == NULL) {
         return adz_error_code();
     }
-    double steps;
-    memcpy(&steps, t->data, sizeof steps);
-    return steps >= 0 && steps < 0x1p53
+    return adzi_scheduler_fits(scheduler, (const double *)(const void *)t->data, (size_t)t->numel)
                ? ADZ_OK
-               : adzi_error(op, ADZ_ERR_FORMAT, "%s has no number of steps", name);
+               : adzi_error(op, ADZ_ERR_FORMAT, "%s is no state of a %s", name,
+                     adz_scheduler_name(scheduler));
 }
 
 static adz_status plan_generator(plan *p, size_t index)

@@ -1,30 +1,12 @@
-/* Learning-rate schedules. Each computes the next rate from the one that is set, as PyTorch's do,
- * so that schedules combine and a rate changed by hand is carried on. */
-#include "adze/optim/scheduler.h"
+/* What all schedules have: ownership, the step, state out and in. Each computes the next rate from
+ * the one that is set, as PyTorch's do, so that schedules combine and a rate changed by hand is
+ * carried on. */
+#include "optim/scheduler.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "optim/optimizer.h"
 #include "tensor/error.h"
-
-typedef struct scheduler_type {
-    const char *name;
-    /* The rate of `group` at s->last_epoch, from the rate `lr` that is set. */
-    double (*rate)(const adz_scheduler *s, int group, double lr);
-} scheduler_type;
-
-struct adz_scheduler {
-    atomic_int refs;
-    const scheduler_type *type;
-    adz_optimizer *optimizer;
-    int64_t last_epoch, period; /* period: step_size or t_max */
-    double factor;              /* gamma or eta_min */
-    adz_lr_lambda lambda;
-    void *user;
-    int n_groups;
-    double *base_lrs, *last_lrs; /* one block, base_lrs first */
-};
 
 enum { LR = 0 }; /* every optimizer's first setting */
 
@@ -39,6 +21,19 @@ adz_scheduler *adz_scheduler_keep(adz_scheduler *scheduler)
     return scheduler;
 }
 
+static size_t rates_size(int n_groups)
+{
+    return 3 * (size_t)n_groups * sizeof(double);
+}
+
+static void dispose(adz_scheduler *s)
+{
+    adz_optimizer_free(&s->optimizer);
+    adzi_free(s->base_lrs, rates_size(s->n_groups));
+    adzi_free(s->list, s->n_list * sizeof *s->list);
+    adzi_free(s, sizeof *s);
+}
+
 void adz_scheduler_free(adz_scheduler **scheduler)
 {
     if (scheduler == NULL || *scheduler == NULL) {
@@ -47,53 +42,87 @@ void adz_scheduler_free(adz_scheduler **scheduler)
     adz_scheduler *gone = *scheduler;
     *scheduler = NULL;
     if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
-        adz_optimizer_free(&gone->optimizer);
-        adzi_free(gone->base_lrs, 2 * (size_t)gone->n_groups * sizeof(double));
-        adzi_free(gone, sizeof *gone);
+        dispose(gone);
     }
 }
 
-static void set_rates(adz_scheduler *s)
+/* The memory of a scheduler like `plan`. */
+static adz_scheduler *allocate(
+    const char *op, int n_groups, const adz_scheduler *plan, const double *list, size_t n_list)
 {
-    for (int g = 0; g < s->n_groups; ++g) {
-        double *lr = &s->optimizer->groups[g].settings[LR];
-        *lr = s->type->rate(s, g, *lr);
-        s->last_lrs[g] = *lr;
-    }
-}
-
-/* `plan` has the type and the numbers; the rest is filled here. */
-static adz_scheduler *scheduler_new(
-    const char *op, adz_optimizer *optimizer, const adz_scheduler *plan)
-{
-    if (optimizer == NULL) {
-        return adzi_fail_null(op, "optimizer");
-    }
     adz_scheduler *s = adzi_alloc_zero(sizeof *s);
-    double *rates = adzi_alloc(2 * optimizer->n_groups * sizeof *rates);
-    if (s == NULL || rates == NULL) {
+    double *rates = adzi_alloc_zero(rates_size(n_groups));
+    double *copy = n_list > 0 ? adzi_alloc(n_list * sizeof *copy) : NULL;
+    if (s == NULL || rates == NULL || (n_list > 0 && copy == NULL)) {
         adzi_free(s, sizeof *s);
-        adzi_free(rates, 2 * optimizer->n_groups * sizeof *rates);
+        adzi_free(rates, rates_size(n_groups));
+        adzi_free(copy, n_list * sizeof *copy);
         return adzi_fail_memory(op, sizeof *s);
     }
     *s = *plan;
     atomic_init(&s->refs, 1);
-    s->optimizer = adz_optimizer_keep(optimizer);
-    s->n_groups = (int)optimizer->n_groups;
-    s->base_lrs = rates;
-    s->last_lrs = rates + s->n_groups;
-    for (int g = 0; g < s->n_groups; ++g) {
-        adzi_group *group = &optimizer->groups[g];
-        if (isnan(group->initial_lr)) {
-            group->initial_lr = group->settings[LR];
-        }
-        s->base_lrs[g] = group->initial_lr;
+    if (n_list > 0) {
+        memcpy(copy, list, n_list * sizeof *copy);
     }
-    set_rates(s);
+    s->list = copy;
+    s->n_list = n_list;
+    s->n_groups = n_groups;
+    s->base_lrs = rates;
+    s->last_lrs = rates + n_groups;
+    s->next_lrs = rates + 2 * n_groups;
     return s;
 }
 
-/* ---- what all have -------------------------------------------------------------------------- */
+adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
+    const adz_scheduler *plan, const double *list, size_t n_list)
+{
+    if (optimizer == NULL) {
+        return adzi_fail_null(op, "optimizer");
+    }
+    adz_scheduler *s = allocate(op, (int)optimizer->n_groups, plan, list, n_list);
+    if (s == NULL) {
+        return NULL;
+    }
+    s->optimizer = adz_optimizer_keep(optimizer);
+    for (int g = 0; g < s->n_groups; ++g) {
+        const adzi_group *group = &optimizer->groups[g];
+        s->base_lrs[g] = s->type->base != NULL      ? s->type->base(s, g)
+                         : isnan(group->initial_lr) ? group->settings[LR]
+                                                    : group->initial_lr;
+    }
+    if (adzi_scheduler_set_rates(op, s) != ADZ_OK) {
+        dispose(s);
+        return NULL;
+    }
+    /* One that is driven by a metric knows no first rate, in PyTorch neither. */
+    for (int g = 0; g < s->n_groups && !s->type->takes_metric; ++g) {
+        optimizer->groups[g].initial_lr = s->base_lrs[g];
+    }
+    return s;
+}
+
+/* ---- the step ------------------------------------------------------------------------------- */
+
+adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
+{
+    for (int g = 0; g < s->n_groups; ++g) {
+        double lr = s->type->rate(s, g, s->optimizer->groups[g].settings[LR]);
+        s->next_lrs[g] = lr;
+        if (!(lr >= 0 && isfinite(lr))) {
+            return adzi_error(op, ADZ_ERR_ARGUMENT,
+                "%s gives group %d the rate %s at epoch %lld; it must be finite and 0 or more",
+                s->type->name, g, adzi_text_number(lr), (long long)s->last_epoch);
+        }
+    }
+    for (int g = 0; g < s->n_groups; ++g) {
+        double *settings = s->optimizer->groups[g].settings;
+        settings[LR] = s->last_lrs[g] = s->next_lrs[g];
+        if (s->type->momentum != NULL && s->momentum_setting >= 0) {
+            settings[s->momentum_setting] = s->type->momentum(s, g);
+        }
+    }
+    return ADZ_OK;
+}
 
 const char *adz_scheduler_name(const adz_scheduler *scheduler)
 {
@@ -101,14 +130,79 @@ const char *adz_scheduler_name(const adz_scheduler *scheduler)
                              : adzi_fail_null("adz_scheduler_name", "scheduler");
 }
 
+/* Sets the rates of what has been moved to, or goes back to what was. */
+static adz_status settle(
+    const char *op, adz_scheduler *s, int64_t old_epoch, const double old_moving[])
+{
+    adz_status status = adzi_scheduler_set_rates(op, s);
+    if (status != ADZ_OK) {
+        s->last_epoch = old_epoch;
+        memcpy(s->moving, old_moving, sizeof s->moving);
+    }
+    return status;
+}
+
+static adz_status step(const char *op, adz_scheduler *s)
+{
+    double moving[ADZI_SCHEDULE_MOVING];
+    memcpy(moving, s->moving, sizeof moving);
+    if (s->type->last != NULL && s->last_epoch >= s->type->last(s)) {
+        return adzi_error(op, ADZ_ERR_STATE, "%s was made for %lld steps, which are over",
+            s->type->name, (long long)s->type->last(s));
+    }
+    int64_t epoch = s->last_epoch++;
+    if (s->type->advance != NULL) {
+        s->type->advance(s);
+    }
+    return settle(op, s, epoch, moving);
+}
+
 adz_status adz_scheduler_step(adz_scheduler *scheduler)
 {
+    static const char op[] = "adz_scheduler_step";
     if (scheduler == NULL) {
-        return adzi_error_null("adz_scheduler_step", "scheduler");
+        return adzi_error_null(op, "scheduler");
     }
-    ++scheduler->last_epoch;
-    set_rates(scheduler);
-    return ADZ_OK;
+    if (scheduler->type->takes_metric) {
+        return adzi_error(op, ADZ_ERR_STATE, "%s needs to see a metric: adz_scheduler_step_metric",
+            scheduler->type->name);
+    }
+    return step(op, scheduler);
+}
+
+adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
+{
+    static const char op[] = "adz_scheduler_step_metric";
+    if (scheduler == NULL) {
+        return adzi_error_null(op, "scheduler");
+    }
+    if (!scheduler->type->takes_metric) {
+        return adzi_error(
+            op, ADZ_ERR_STATE, "%s takes no metric: adz_scheduler_step", scheduler->type->name);
+    }
+    scheduler->numbers[0] = metric;
+    return step(op, scheduler);
+}
+
+adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
+{
+    static const char op[] = "adz_scheduler_step_to";
+    if (scheduler == NULL) {
+        return adzi_error_null(op, "scheduler");
+    }
+    if (scheduler->type->move == NULL) {
+        return adzi_error(op, ADZ_ERR_STATE,
+            "%s knows no fractions of an epoch: adz_scheduler_step", scheduler->type->name);
+    }
+    if (!(epoch >= 0 && epoch < 0x1p53)) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "epoch is %s, but must be finite and 0 or more",
+            adzi_text_number(epoch));
+    }
+    double moving[ADZI_SCHEDULE_MOVING];
+    memcpy(moving, scheduler->moving, sizeof moving);
+    int64_t old = scheduler->last_epoch;
+    scheduler->type->move(scheduler, epoch);
+    return settle(op, scheduler, old, moving);
 }
 
 int64_t adz_scheduler_last_epoch(const adz_scheduler *scheduler)
@@ -134,6 +228,8 @@ double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
     return scheduler->last_lrs[group];
 }
 
+/* ---- state: the epoch, both lists of rates, what moves --------------------------------------- */
+
 size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, size_t count)
 {
     if (scheduler == NULL) {
@@ -141,10 +237,27 @@ size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, s
         return 0;
     }
     size_t rates = 2 * (size_t)scheduler->n_groups;
-    for (size_t i = 0; i < 1 + rates && i < count && values != NULL; ++i) {
-        values[i] = i == 0 ? (double)scheduler->last_epoch : scheduler->base_lrs[i - 1];
+    size_t all = 1 + rates + (size_t)scheduler->type->n_moving;
+    for (size_t i = 0; i < all && i < count && values != NULL; ++i) {
+        values[i] = i == 0       ? (double)scheduler->last_epoch
+                    : i <= rates ? scheduler->base_lrs[i - 1]
+                                 : scheduler->moving[i - 1 - rates];
     }
-    return 1 + rates;
+    return all;
+}
+
+bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t count)
+{
+    size_t rates = 2 * (size_t)s->n_groups;
+    if (count != 1 + rates + (size_t)s->type->n_moving) {
+        return false;
+    }
+    double end = s->type->last != NULL ? (double)s->type->last(s) : 0x1p53 - 1;
+    bool sound = values[0] >= 0 && values[0] <= end;
+    for (size_t i = 1; i <= rates; ++i) {
+        sound = sound && values[i] >= 0 && isfinite(values[i]);
+    }
+    return sound && (s->type->is_sound == NULL || s->type->is_sound(s, values + 1 + rates));
 }
 
 adz_status adz_scheduler_set_state(adz_scheduler *scheduler, const double *values, size_t count)
@@ -153,93 +266,15 @@ adz_status adz_scheduler_set_state(adz_scheduler *scheduler, const double *value
     if (scheduler == NULL || values == NULL) {
         return adzi_error_null(op, scheduler == NULL ? "scheduler" : "values");
     }
-    size_t rates = 2 * (size_t)scheduler->n_groups;
-    if (count != 1 + rates || !(values[0] >= 0 && values[0] < 0x1p53)) {
+    if (!adzi_scheduler_fits(scheduler, values, count)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "this is no state of a %s over %d groups, which has %zu numbers", scheduler->type->name,
-            scheduler->n_groups, 1 + rates);
+            scheduler->n_groups, adz_scheduler_get_state(scheduler, NULL, 0));
     }
+    size_t rates = 2 * (size_t)scheduler->n_groups;
     scheduler->last_epoch = (int64_t)values[0];
     memcpy(scheduler->base_lrs, values + 1, rates * sizeof *values);
+    memcpy(
+        scheduler->moving, values + 1 + rates, (size_t)scheduler->type->n_moving * sizeof *values);
     return ADZ_OK;
-}
-
-/* ---- the schedules -------------------------------------------------------------------------- */
-
-static double step_rate(const adz_scheduler *s, int group, double lr)
-{
-    (void)group;
-    return s->last_epoch == 0 || s->last_epoch % s->period != 0 ? lr : lr * s->factor;
-}
-
-static double exponential_rate(const adz_scheduler *s, int group, double lr)
-{
-    (void)group;
-    return s->last_epoch == 0 ? lr : lr * s->factor;
-}
-
-/* The ratio of two neighbouring values of the cosine; where it would start from 0, the difference
- * instead. */
-static double cosine_rate(const adz_scheduler *s, int group, double lr)
-{
-    const double pi = 3.14159265358979323846;
-    double t_max = (double)s->period, eta_min = s->factor;
-    if (s->last_epoch == 0) {
-        return lr;
-    }
-    if ((s->last_epoch - 1 - s->period) % (2 * s->period) == 0) {
-        return lr + (s->base_lrs[group] - eta_min) * (1 - cos(pi / t_max)) / 2;
-    }
-    double now = 1 + cos(pi * (double)s->last_epoch / t_max);
-    double before = 1 + cos(pi * (double)(s->last_epoch - 1) / t_max);
-    return now / before * (lr - eta_min) + eta_min;
-}
-
-static double lambda_rate(const adz_scheduler *s, int group, double lr)
-{
-    (void)lr;
-    return s->base_lrs[group] * s->lambda(s->last_epoch, group, s->user);
-}
-
-static const scheduler_type step_type = { "StepLR", step_rate };
-static const scheduler_type exponential_type = { "ExponentialLR", exponential_rate };
-static const scheduler_type cosine_type = { "CosineAnnealingLR", cosine_rate };
-static const scheduler_type lambda_type = { "LambdaLR", lambda_rate };
-
-adz_scheduler *adz_step_lr_new(adz_optimizer *optimizer, int64_t step_size, double gamma)
-{
-    static const char op[] = "adz_step_lr_new";
-    if (step_size < 1) {
-        return adzi_fail(
-            op, ADZ_ERR_ARGUMENT, "step_size is %lld, but must be 1 or more", (long long)step_size);
-    }
-    adz_scheduler plan = { .type = &step_type, .period = step_size, .factor = gamma };
-    return scheduler_new(op, optimizer, &plan);
-}
-
-adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double gamma)
-{
-    adz_scheduler plan = { .type = &exponential_type, .factor = gamma };
-    return scheduler_new("adz_exponential_lr_new", optimizer, &plan);
-}
-
-adz_scheduler *adz_cosine_annealing_lr_new(adz_optimizer *optimizer, int64_t t_max, double eta_min)
-{
-    static const char op[] = "adz_cosine_annealing_lr_new";
-    if (t_max < 1) {
-        return adzi_fail(
-            op, ADZ_ERR_ARGUMENT, "t_max is %lld, but must be 1 or more", (long long)t_max);
-    }
-    adz_scheduler plan = { .type = &cosine_type, .period = t_max, .factor = eta_min };
-    return scheduler_new(op, optimizer, &plan);
-}
-
-adz_scheduler *adz_lambda_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda, void *user)
-{
-    static const char op[] = "adz_lambda_lr_new";
-    if (lambda == NULL) {
-        return adzi_fail_null(op, "lambda");
-    }
-    adz_scheduler plan = { .type = &lambda_type, .lambda = lambda, .user = user };
-    return scheduler_new(op, optimizer, &plan);
 }

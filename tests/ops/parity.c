@@ -32,6 +32,7 @@ static parity_runner runner_of(const char *group)
         { "ops", parity_op },
         { "ffn", parity_module },
         { "text", parity_module },
+        { "optim", parity_optim },
     };
     for (size_t i = 0; i < sizeof runners / sizeof runners[0]; ++i) {
         if (strcmp(runners[i].group, group) == 0) {

@@ -45,11 +45,35 @@ ADZ_API const char *adz_scheduler_name(const adz_scheduler *scheduler);
 /**
  * Goes on to the next epoch (or whatever the caller counts in) and sets its rates.
  *
- * @param scheduler  any scheduler
- * @return           ADZ_OK or ADZ_ERR_NULL
+ * @param scheduler  any scheduler but a ReduceLROnPlateau
+ * @return           ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a rate that is
+ *                   negative or not finite) or ADZ_ERR_STATE (a ReduceLROnPlateau, or no step is
+ *                   left)
  * @see              torch.optim.lr_scheduler.LRScheduler.step
  */
 ADZ_API adz_status adz_scheduler_step(adz_scheduler *scheduler);
+
+/**
+ * Shows a ReduceLROnPlateau the metric of the epoch that has ended, and sets the rates.
+ *
+ * @param scheduler  a ReduceLROnPlateau
+ * @param metric     what it watches; a NaN counts as no improvement
+ * @return           ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_STATE
+ *                   (another kind of scheduler)
+ * @see              torch.optim.lr_scheduler.ReduceLROnPlateau.step
+ */
+ADZ_API adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric);
+
+/**
+ * Goes to any point of a schedule that knows fractions of an epoch.
+ *
+ * @param scheduler  a CosineAnnealingWarmRestarts
+ * @param epoch      0 or more: `epoch + batch / batches` to change the rate with every batch
+ * @return           ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_STATE
+ *                   (another kind of scheduler)
+ * @see              torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.step
+ */
+ADZ_API adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch);
 
 /**
  * How often the scheduler has stepped.
@@ -106,12 +130,42 @@ ADZ_API adz_status adz_scheduler_set_state(
 ADZ_API adz_scheduler *adz_step_lr_new(adz_optimizer *optimizer, int64_t step_size, double gamma);
 
 /**
+ * Multiplies the rates by gamma at given epochs, once for each time an epoch is listed.
+ *
+ * @param optimizer     kept
+ * @param milestones    epochs in any order, copied
+ * @param n_milestones  their number
+ * @param gamma         the factor (PyTorch's default: 0.1)
+ * @return              yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL,
+ *                      ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see                 torch.optim.lr_scheduler.MultiStepLR
+ */
+ADZ_API adz_scheduler *adz_multi_step_lr_new(
+    adz_optimizer *optimizer, const int64_t *milestones, size_t n_milestones, double gamma);
+
+/**
+ * Lets a factor on the rates go in a straight line from start_factor to end_factor.
+ *
+ *     lr = initial_lr (start_factor + (end_factor - start_factor) min(1, epoch / total_iters))
+ *
+ * @param optimizer     kept
+ * @param start_factor  above 0, at most 1 (PyTorch's default: 1/3)
+ * @param end_factor    0 to 1 (PyTorch's default: 1)
+ * @param total_iters   epochs of the line, 0 or more (PyTorch's default: 5)
+ * @return              yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL,
+ *                      ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see                 torch.optim.lr_scheduler.LinearLR
+ */
+ADZ_API adz_scheduler *adz_linear_lr_new(
+    adz_optimizer *optimizer, double start_factor, double end_factor, int64_t total_iters);
+
+/**
  * Multiplies the rates by gamma every epoch.
  *
  * @param optimizer  kept
  * @param gamma      the factor
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
- *                   recorded
+ * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ *                   or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.ExponentialLR
  */
 ADZ_API adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double gamma);
@@ -132,6 +186,24 @@ ADZ_API adz_scheduler *adz_cosine_annealing_lr_new(
     adz_optimizer *optimizer, int64_t t_max, double eta_min);
 
 /**
+ * Lets the rates fall to eta_min along half a cosine, again and again, each time for t_mult times
+ * as long.
+ *
+ *     lr = eta_min + (initial_lr - eta_min) (1 + cos(pi t / t_i)) / 2,  t since the last restart
+ *
+ * @param optimizer  kept
+ * @param t_0        epochs of the first fall, 1 or more
+ * @param t_mult     1 or more (PyTorch's default: 1)
+ * @param eta_min    the smallest rate (PyTorch's default: 0)
+ * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ *                   or ADZ_ERR_MEMORY recorded
+ * @see              torch.optim.lr_scheduler.CosineAnnealingWarmRestarts; Loshchilov and Hutter,
+ * 2017
+ */
+ADZ_API adz_scheduler *adz_cosine_annealing_warm_restarts_new(
+    adz_optimizer *optimizer, int64_t t_0, int64_t t_mult, double eta_min);
+
+/**
  * Gives the factor of an epoch.
  *
  * @param epoch  0 at first
@@ -147,12 +219,54 @@ typedef double (*adz_lr_lambda)(int64_t epoch, int group, void *user);
  * @param optimizer  kept
  * @param lambda     called for each group, once at once and then in every step
  * @param user       handed to lambda
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
- *                   recorded
+ * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ *                   or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.LambdaLR
  */
 ADZ_API adz_scheduler *adz_lambda_lr_new(
     adz_optimizer *optimizer, adz_lr_lambda lambda, void *user);
+
+/** What the functions below take as `user`. */
+typedef struct adz_lr_warmup {
+    int64_t warmup; /**< epochs (or steps) of rising, 1 or more */
+    int64_t total;  /**< epochs until the rate is 0; adz_lr_warmup_linear alone looks at it */
+} adz_lr_warmup;
+
+/**
+ * Up in a straight line, then constant, for adz_lambda_lr_new.
+ *
+ *     min(1, (epoch + 1) / warmup)
+ *
+ * @param epoch  0 at first
+ * @param group  not looked at
+ * @param user   an adz_lr_warmup
+ * @return       the factor
+ */
+ADZ_API double adz_lr_warmup_constant(int64_t epoch, int group, void *user);
+
+/**
+ * Up in a straight line, then down with the root of the epoch, for adz_lambda_lr_new.
+ *
+ *     min((epoch + 1) / warmup, sqrt(warmup / (epoch + 1)))
+ *
+ * @param epoch  0 at first
+ * @param group  not looked at
+ * @param user   an adz_lr_warmup
+ * @return       the factor
+ */
+ADZ_API double adz_lr_warmup_inverse_sqrt(int64_t epoch, int group, void *user);
+
+/**
+ * Up in a straight line from 0, then down in a straight line to 0, for adz_lambda_lr_new.
+ *
+ *     epoch < warmup ? epoch / warmup : max(0, (total - epoch) / (total - warmup))
+ *
+ * @param epoch  0 at first
+ * @param group  not looked at
+ * @param user   an adz_lr_warmup
+ * @return       the factor
+ */
+ADZ_API double adz_lr_warmup_linear(int64_t epoch, int group, void *user);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,217 @@
+/* One cycle: up to the largest rate and down to almost nothing, the momentum the other way. */
+#include "adze/optim/one_cycle.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "optim/scheduler.h"
+#include "tensor/error.h"
+#include "tensor/options.h"
+
+enum { TOTAL, PCT_START, DIV, FINAL_DIV, LINEAR, THREE };
+
+/* list: for each group, the largest rate, the least and the most momentum. */
+enum { MAX_LR, BASE_MOMENTUM, MAX_MOMENTUM, PER_GROUP };
+
+static double of_group(const adz_scheduler *s, int group, int which)
+{
+    return s->list[group * PER_GROUP + which];
+}
+
+/* ---- the curve ------------------------------------------------------------------------------ */
+
+/* Where an epoch stands: the phase, and how much of it is over. */
+typedef struct place {
+    int phase;
+    double part;
+} place;
+
+static place place_of(const adz_scheduler *s)
+{
+    double total = s->numbers[TOTAL], peak = s->numbers[PCT_START] * total;
+    int phases = s->numbers[THREE] != 0 ? 3 : 2;
+    double ends[3] = { peak - 1, phases == 3 ? 2 * peak - 2 : total - 1, total - 1 };
+    double step = (double)s->last_epoch, start = 0;
+    int phase = 0;
+    while (phase < phases - 1 && step > ends[phase]) {
+        start = ends[phase++];
+    }
+    double length = ends[phase] - start;
+    return (place){ phase, length != 0 ? (step - start) / length : 1 };
+}
+
+static double anneal(const adz_scheduler *s, double from, double to, double part)
+{
+    const double pi = 3.14159265358979323846;
+    return s->numbers[LINEAR] != 0 ? (to - from) * part + from
+                                   : to + (from - to) / 2 * (cos(pi * part) + 1);
+}
+
+/* PyTorch's line runs on below 0 in the call after the last step; there it ends here. */
+static double rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)lr;
+    place at = place_of(s);
+    double initial = s->base_lrs[group], top = of_group(s, group, MAX_LR);
+    double least = initial / s->numbers[FINAL_DIV];
+    bool three = s->numbers[THREE] != 0;
+    double from = at.phase == 0 ? initial : at.phase == 1 ? top : initial;
+    double to = at.phase == 0 ? top : at.phase == 1 && three ? initial : least;
+    return fmax(0, anneal(s, from, to, at.part));
+}
+
+static double momentum(const adz_scheduler *s, int group)
+{
+    place at = place_of(s);
+    double low = of_group(s, group, BASE_MOMENTUM), high = of_group(s, group, MAX_MOMENTUM);
+    double value = at.phase == 0   ? anneal(s, high, low, at.part)
+                   : at.phase == 1 ? anneal(s, low, high, at.part)
+                                   : high;
+    return fmin(fmax(low, high), fmax(fmin(low, high), value));
+}
+
+static double base(const adz_scheduler *s, int group)
+{
+    return of_group(s, group, MAX_LR) / s->numbers[DIV];
+}
+
+static int64_t last(const adz_scheduler *s)
+{
+    return (int64_t)s->numbers[TOTAL];
+}
+
+static const adzi_schedule_type one_cycle_type = {
+    .name = "OneCycleLR",
+    .rate = rate,
+    .base = base,
+    .momentum = momentum,
+    .last = last,
+};
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+void adz_one_cycle_options_init(adz_one_cycle_options *options, size_t size)
+{
+    adz_one_cycle_options all = ADZ_ONE_CYCLE_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+/* The setting that is cycled: the momentum, or Adam's first beta; -1 without either. */
+static int momentum_setting(const adz_optimizer *optimizer)
+{
+    for (int k = 0; k < optimizer->type->n_settings; ++k) {
+        const char *name = optimizer->type->settings[k].name;
+        if (strcmp(name, "momentum") == 0 || strcmp(name, "beta1") == 0) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+/* Whether every group may have the momenta that the cycle runs between. */
+static adz_status check_momenta(
+    const char *op, const adz_optimizer *optimizer, const double *list, int setting)
+{
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        for (int which = BASE_MOMENTUM; which <= MAX_MOMENTUM; ++which) {
+            double settings[ADZI_OPTIM_SETTINGS];
+            memcpy(settings, optimizer->groups[g].settings, sizeof settings);
+            settings[setting] = list[g * PER_GROUP + (size_t)which];
+            adz_status status = optimizer->type->check(op, settings);
+            if (status != ADZ_OK) {
+                return status;
+            }
+        }
+    }
+    return ADZ_OK;
+}
+
+static adz_status check_numbers(
+    const char *op, double max_lr, int64_t total_steps, const adz_one_cycle_options *o)
+{
+    if (total_steps < 1) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "total_steps is %lld, but must be 1 or more",
+            (long long)total_steps);
+    }
+    if (!(o->pct_start >= 0 && o->pct_start <= 1)) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "pct_start is %s, but must be from 0 to 1",
+            adzi_text_number(o->pct_start));
+    }
+    if (!(o->div_factor > 0) || !(o->final_div_factor > 0)) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "div_factor is %s, final_div_factor %s; both must be above 0",
+            adzi_text_number(o->div_factor), adzi_text_number(o->final_div_factor));
+    }
+    if (o->anneal_strategy != ADZ_ANNEAL_STRATEGY_COS &&
+        o->anneal_strategy != ADZ_ANNEAL_STRATEGY_LINEAR) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "anneal_strategy is %d, neither ADZ_ANNEAL_STRATEGY_COS nor _LINEAR",
+            (int)o->anneal_strategy);
+    }
+    return adzi_check_not_negative(op, "max_lr", max_lr);
+}
+
+static adz_status check_list(
+    const char *op, const char *name, const double *list, size_t n, size_t n_groups)
+{
+    return list == NULL || n == n_groups
+               ? ADZ_OK
+               : adzi_error(op, ADZ_ERR_ARGUMENT, "%zu numbers in %s for %zu groups of parameters",
+                     n, name, n_groups);
+}
+
+static adz_status fill_list(const char *op, const adz_optimizer *optimizer, double max_lr,
+    const adz_one_cycle_options *o, double *list)
+{
+    size_t n = optimizer->n_groups;
+    if (check_list(op, "max_lrs", o->max_lrs, o->n_max_lrs, n) != ADZ_OK ||
+        check_list(op, "base_momenta", o->base_momenta, o->n_base_momenta, n) != ADZ_OK ||
+        check_list(op, "max_momenta", o->max_momenta, o->n_max_momenta, n) != ADZ_OK) {
+        return ADZ_ERR_ARGUMENT;
+    }
+    for (size_t g = 0; g < n; ++g) {
+        double *of_g = list + g * PER_GROUP;
+        of_g[MAX_LR] = o->max_lrs != NULL ? o->max_lrs[g] : max_lr;
+        of_g[BASE_MOMENTUM] = o->base_momenta != NULL ? o->base_momenta[g] : o->base_momentum;
+        of_g[MAX_MOMENTUM] = o->max_momenta != NULL ? o->max_momenta[g] : o->max_momentum;
+        if (adzi_check_not_negative(op, "max_lr", of_g[MAX_LR]) != ADZ_OK) {
+            return ADZ_ERR_ARGUMENT;
+        }
+    }
+    return ADZ_OK;
+}
+
+adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int64_t total_steps,
+    const adz_one_cycle_options *options)
+{
+    static const char op[] = "adz_one_cycle_lr_new";
+    adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    if (optimizer == NULL) {
+        return adzi_fail_null(op, "optimizer");
+    }
+    if (check_numbers(op, max_lr, total_steps, &o) != ADZ_OK) {
+        return NULL;
+    }
+    adz_scheduler plan = { .type = &one_cycle_type,
+        .momentum_setting = o.cycle_momentum ? momentum_setting(optimizer) : -1,
+        .numbers = { (double)total_steps, o.pct_start, o.div_factor, o.final_div_factor,
+            o.anneal_strategy == ADZ_ANNEAL_STRATEGY_LINEAR, o.three_phase } };
+    if (o.cycle_momentum && plan.momentum_setting < 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "%s has no momentum to cycle; set cycle_momentum to false",
+            adz_optimizer_name(optimizer));
+    }
+    size_t n = optimizer->n_groups * PER_GROUP;
+    double *list = adzi_alloc(n * sizeof *list);
+    if (list == NULL) {
+        return adzi_fail_memory(op, n * sizeof *list);
+    }
+    adz_status status = fill_list(op, optimizer, max_lr, &o, list);
+    if (status == ADZ_OK && o.cycle_momentum) {
+        status = check_momenta(op, optimizer, list, plan.momentum_setting);
+    }
+    adz_scheduler *s = status == ADZ_OK ? adzi_scheduler_new(op, optimizer, &plan, list, n) : NULL;
+    adzi_free(list, n * sizeof *list);
+    return s;
+}

@@ -1,0 +1,154 @@
+/* A rate that falls when a metric stops getting better. */
+#include "adze/optim/plateau.h"
+
+#include <math.h>
+
+#include "optim/scheduler.h"
+#include "tensor/error.h"
+#include "tensor/options.h"
+
+enum { METRIC, FACTOR, PATIENCE, THRESHOLD, KIND, COOLDOWN, EPS }; /* numbers; METRIC is the last */
+enum { BEST, BAD_EPOCHS, COOLING };                                /* moving */
+
+/* The list: the least rate of each group. */
+
+static bool is_better(const adz_scheduler *s)
+{
+    double metric = s->numbers[METRIC], best = s->moving[BEST], threshold = s->numbers[THRESHOLD];
+    switch ((int)s->numbers[KIND]) {
+    case 0: /* smaller, by a part of the best */
+        return metric < best * (1 - threshold);
+    case 1: /* smaller, by an amount */
+        return metric < best - threshold;
+    case 2: /* larger, by a part */
+        return metric > best * (threshold + 1);
+    default:
+        return metric > best + threshold;
+    }
+}
+
+/* More bad epochs than patience: rate() sees that and reduces, `moving` is then set back by the
+ * next call. So that a state holds no flag of its own, the count itself is the flag. */
+static void advance(adz_scheduler *s)
+{
+    if (s->moving[BAD_EPOCHS] > s->numbers[PATIENCE]) {
+        s->moving[BAD_EPOCHS] = 0;
+    }
+    if (is_better(s)) {
+        s->moving[BEST] = s->numbers[METRIC];
+        s->moving[BAD_EPOCHS] = 0;
+    } else {
+        s->moving[BAD_EPOCHS] += 1;
+    }
+    if (s->moving[COOLING] > 0) {
+        s->moving[COOLING] -= 1;
+        s->moving[BAD_EPOCHS] = 0;
+    }
+    if (s->moving[BAD_EPOCHS] > s->numbers[PATIENCE]) {
+        s->moving[COOLING] = s->numbers[COOLDOWN];
+    }
+}
+
+static double rate(const adz_scheduler *s, int group, double lr)
+{
+    if (!(s->moving[BAD_EPOCHS] > s->numbers[PATIENCE])) {
+        return lr;
+    }
+    double reduced = fmax(lr * s->numbers[FACTOR], s->list[group]);
+    return lr - reduced > s->numbers[EPS] ? reduced : lr;
+}
+
+static bool is_sound(const adz_scheduler *s, const double *moving)
+{
+    return !isnan(moving[BEST]) && moving[BAD_EPOCHS] >= 0 &&
+           moving[BAD_EPOCHS] <= s->numbers[PATIENCE] + 1 && moving[COOLING] >= 0 &&
+           moving[COOLING] <= s->numbers[COOLDOWN];
+}
+
+static const adzi_schedule_type plateau_type = {
+    .name = "ReduceLROnPlateau",
+    .n_moving = 3,
+    .rate = rate,
+    .advance = advance,
+    .is_sound = is_sound,
+    .takes_metric = true,
+};
+
+void adz_plateau_options_init(adz_plateau_options *options, size_t size)
+{
+    adz_plateau_options all = ADZ_PLATEAU_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+static adz_status check(
+    const char *op, const adz_optimizer *optimizer, const adz_plateau_options *o)
+{
+    if (!(o->factor >= 0 && o->factor < 1)) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "factor is %s, but must be at least 0 and below 1",
+            adzi_text_number(o->factor));
+    }
+    if (o->patience < 0 || o->cooldown < 0) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be 0 or more",
+            o->patience < 0 ? "patience" : "cooldown",
+            (long long)(o->patience < 0 ? o->patience : o->cooldown));
+    }
+    if (o->mode != ADZ_PLATEAU_MODE_MIN && o->mode != ADZ_PLATEAU_MODE_MAX) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "mode is %d, neither ADZ_PLATEAU_MODE_MIN nor ADZ_PLATEAU_MODE_MAX", (int)o->mode);
+    }
+    if (o->threshold_mode != ADZ_THRESHOLD_MODE_REL &&
+        o->threshold_mode != ADZ_THRESHOLD_MODE_ABS) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "threshold_mode is %d, neither ADZ_THRESHOLD_MODE_REL nor ADZ_THRESHOLD_MODE_ABS",
+            (int)o->threshold_mode);
+    }
+    if (o->min_lrs != NULL && o->n_min_lrs != optimizer->n_groups) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "%zu numbers in min_lrs for %zu groups of parameters", o->n_min_lrs,
+            optimizer->n_groups);
+    }
+    if (adzi_check_not_negative(op, "eps", o->eps) != ADZ_OK) {
+        return ADZ_ERR_ARGUMENT;
+    }
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        double least = o->min_lrs != NULL ? o->min_lrs[g] : o->min_lr;
+        if (adzi_check_not_negative(op, "min_lr", least) != ADZ_OK) {
+            return ADZ_ERR_ARGUMENT;
+        }
+    }
+    return isfinite(o->threshold)
+               ? ADZ_OK
+               : adzi_error(op, ADZ_ERR_ARGUMENT, "threshold is %s, but must be finite",
+                     adzi_text_number(o->threshold));
+}
+
+adz_scheduler *adz_reduce_lr_on_plateau_new(
+    adz_optimizer *optimizer, const adz_plateau_options *options)
+{
+    static const char op[] = "adz_reduce_lr_on_plateau_new";
+    adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    if (optimizer == NULL) {
+        return adzi_fail_null(op, "optimizer");
+    }
+    if (check(op, optimizer, &o) != ADZ_OK) {
+        return NULL;
+    }
+    size_t n = optimizer->n_groups;
+    double *least = adzi_alloc(n * sizeof *least);
+    if (least == NULL) {
+        return adzi_fail_memory(op, n * sizeof *least);
+    }
+    for (size_t g = 0; g < n; ++g) {
+        least[g] = o.min_lrs != NULL ? o.min_lrs[g] : o.min_lr;
+    }
+    int kind = (o.mode == ADZ_PLATEAU_MODE_MAX ? 2 : 0) +
+               (o.threshold_mode == ADZ_THRESHOLD_MODE_ABS ? 1 : 0);
+    adz_scheduler plan = { .type = &plateau_type,
+        .numbers = { 0, o.factor, (double)o.patience, o.threshold, kind, (double)o.cooldown,
+            o.eps },
+        .moving = { o.mode == ADZ_PLATEAU_MODE_MAX ? -INFINITY : INFINITY } };
+    adz_scheduler *s = adzi_scheduler_new(op, optimizer, &plan, least, n);
+    adzi_free(least, n * sizeof *least);
+    return s;
+}

@@ -1,0 +1,264 @@
+/* The schedules that follow the epoch alone. */
+#include "optim/scheduler.h"
+
+#include <math.h>
+
+#include "tensor/error.h"
+
+static const double pi = 3.14159265358979323846;
+
+static adz_status check_above_0(const char *op, const char *name, int64_t value)
+{
+    return value >= 1 ? ADZ_OK
+                      : adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be 1 or more", name,
+                            (long long)value);
+}
+
+/* ---- steps of a factor ---------------------------------------------------------------------- */
+
+enum { GAMMA, STEP_SIZE }; /* numbers */
+
+static double step_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)group;
+    bool now = s->last_epoch > 0 && s->last_epoch % (int64_t)s->numbers[STEP_SIZE] == 0;
+    return now ? lr * s->numbers[GAMMA] : lr;
+}
+
+static double multi_step_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)group;
+    int times = 0;
+    for (size_t i = 0; i < s->n_list; ++i) {
+        times += s->list[i] == (double)s->last_epoch;
+    }
+    return times > 0 ? lr * pow(s->numbers[GAMMA], times) : lr;
+}
+
+static double exponential_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)group;
+    return s->last_epoch == 0 ? lr : lr * s->numbers[GAMMA];
+}
+
+static const adzi_schedule_type step_type = { .name = "StepLR", .rate = step_rate };
+static const adzi_schedule_type multi_step_type = { .name = "MultiStepLR",
+    .rate = multi_step_rate };
+static const adzi_schedule_type exponential_type = { .name = "ExponentialLR",
+    .rate = exponential_rate };
+
+adz_scheduler *adz_step_lr_new(adz_optimizer *optimizer, int64_t step_size, double gamma)
+{
+    static const char op[] = "adz_step_lr_new";
+    if (check_above_0(op, "step_size", step_size) != ADZ_OK) {
+        return NULL;
+    }
+    adz_scheduler plan = { .type = &step_type, .numbers = { gamma, (double)step_size } };
+    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+}
+
+adz_scheduler *adz_multi_step_lr_new(
+    adz_optimizer *optimizer, const int64_t *milestones, size_t n_milestones, double gamma)
+{
+    static const char op[] = "adz_multi_step_lr_new";
+    if (milestones == NULL && n_milestones > 0) {
+        return adzi_fail_null(op, "milestones");
+    }
+    double *list = n_milestones > 0 ? adzi_alloc(n_milestones * sizeof *list) : NULL;
+    if (n_milestones > 0 && list == NULL) {
+        return adzi_fail_memory(op, n_milestones * sizeof *list);
+    }
+    for (size_t i = 0; i < n_milestones; ++i) {
+        list[i] = (double)milestones[i];
+    }
+    adz_scheduler plan = { .type = &multi_step_type, .numbers = { gamma } };
+    adz_scheduler *s = adzi_scheduler_new(op, optimizer, &plan, list, n_milestones);
+    adzi_free(list, n_milestones * sizeof *list);
+    return s;
+}
+
+adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double gamma)
+{
+    adz_scheduler plan = { .type = &exponential_type, .numbers = { gamma } };
+    return adzi_scheduler_new("adz_exponential_lr_new", optimizer, &plan, NULL, 0);
+}
+
+/* ---- a straight line ------------------------------------------------------------------------ */
+
+enum { START_FACTOR, END_FACTOR, TOTAL_ITERS };
+
+/* The ratio of two neighbouring values of the line; rounding could leave it a little below 0. */
+static double linear_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)group;
+    double start = s->numbers[START_FACTOR], rise = s->numbers[END_FACTOR] - start;
+    double epoch = (double)s->last_epoch, total = s->numbers[TOTAL_ITERS];
+    if (s->last_epoch == 0) {
+        return lr * start;
+    }
+    return epoch > total ? lr : fmax(0, lr * (1 + rise / (total * start + (epoch - 1) * rise)));
+}
+
+static const adzi_schedule_type linear_type = { .name = "LinearLR", .rate = linear_rate };
+
+adz_scheduler *adz_linear_lr_new(
+    adz_optimizer *optimizer, double start_factor, double end_factor, int64_t total_iters)
+{
+    static const char op[] = "adz_linear_lr_new";
+    if (!(start_factor > 0 && start_factor <= 1) || !(end_factor >= 0 && end_factor <= 1)) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "start_factor is %s, end_factor %s; the one must be above 0 and at most 1, the other "
+            "from 0 to 1",
+            adzi_text_number(start_factor), adzi_text_number(end_factor));
+    }
+    if (total_iters < 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "total_iters is %lld, but must be 0 or more",
+            (long long)total_iters);
+    }
+    adz_scheduler plan = { .type = &linear_type,
+        .numbers = { start_factor, end_factor, (double)total_iters } };
+    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+}
+
+/* ---- cosines -------------------------------------------------------------------------------- */
+
+enum { ETA_MIN, T_MAX };
+
+/* The ratio of two neighbouring values of the cosine; where it would start from 0, the difference
+ * instead. */
+static double cosine_rate(const adz_scheduler *s, int group, double lr)
+{
+    double t_max = s->numbers[T_MAX], eta_min = s->numbers[ETA_MIN];
+    int64_t period = (int64_t)t_max;
+    if (s->last_epoch == 0) {
+        return lr;
+    }
+    if ((s->last_epoch - 1 - period) % (2 * period) == 0) {
+        return lr + (s->base_lrs[group] - eta_min) * (1 - cos(pi / t_max)) / 2;
+    }
+    double now = 1 + cos(pi * (double)s->last_epoch / t_max);
+    double before = 1 + cos(pi * (double)(s->last_epoch - 1) / t_max);
+    return now / before * (lr - eta_min) + eta_min;
+}
+
+static const adzi_schedule_type cosine_type = { .name = "CosineAnnealingLR", .rate = cosine_rate };
+
+adz_scheduler *adz_cosine_annealing_lr_new(adz_optimizer *optimizer, int64_t t_max, double eta_min)
+{
+    static const char op[] = "adz_cosine_annealing_lr_new";
+    if (check_above_0(op, "t_max", t_max) != ADZ_OK) {
+        return NULL;
+    }
+    adz_scheduler plan = { .type = &cosine_type, .numbers = { eta_min, (double)t_max } };
+    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+}
+
+enum { T_0 = 1, T_MULT }; /* ETA_MIN is the first */
+enum { T_CUR, T_I };      /* moving: since the last restart, and how long until the next */
+
+static double restarts_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)lr;
+    double eta_min = s->numbers[ETA_MIN];
+    return eta_min +
+           (s->base_lrs[group] - eta_min) * (1 + cos(pi * s->moving[T_CUR] / s->moving[T_I])) / 2;
+}
+
+static void restarts_advance(adz_scheduler *s)
+{
+    s->moving[T_CUR] += 1;
+    if (s->moving[T_CUR] >= s->moving[T_I]) {
+        s->moving[T_CUR] -= s->moving[T_I];
+        s->moving[T_I] *= s->numbers[T_MULT];
+    }
+}
+
+static void restarts_move(adz_scheduler *s, double epoch)
+{
+    double t_0 = s->numbers[T_0], mult = s->numbers[T_MULT];
+    s->last_epoch = (int64_t)floor(epoch);
+    if (mult == 1) {
+        s->moving[T_CUR] = fmod(epoch, t_0);
+        s->moving[T_I] = t_0;
+        return;
+    }
+    s->moving[T_CUR] = epoch;
+    s->moving[T_I] = t_0;
+    while (s->moving[T_CUR] >= s->moving[T_I]) {
+        s->moving[T_CUR] -= s->moving[T_I];
+        s->moving[T_I] *= mult;
+    }
+}
+
+static bool restarts_are_sound(const adz_scheduler *s, const double *moving)
+{
+    return moving[T_CUR] >= 0 && moving[T_CUR] < moving[T_I] && moving[T_I] >= s->numbers[T_0] &&
+           isfinite(moving[T_I]);
+}
+
+static const adzi_schedule_type restarts_type = {
+    .name = "CosineAnnealingWarmRestarts",
+    .n_moving = 2,
+    .rate = restarts_rate,
+    .advance = restarts_advance,
+    .is_sound = restarts_are_sound,
+    .move = restarts_move,
+};
+
+adz_scheduler *adz_cosine_annealing_warm_restarts_new(
+    adz_optimizer *optimizer, int64_t t_0, int64_t t_mult, double eta_min)
+{
+    static const char op[] = "adz_cosine_annealing_warm_restarts_new";
+    if (check_above_0(op, "t_0", t_0) != ADZ_OK || check_above_0(op, "t_mult", t_mult) != ADZ_OK) {
+        return NULL;
+    }
+    adz_scheduler plan = { .type = &restarts_type,
+        .numbers = { eta_min, (double)t_0, (double)t_mult },
+        .moving = { 0, (double)t_0 } };
+    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+}
+
+/* ---- a function ----------------------------------------------------------------------------- */
+
+static double lambda_rate(const adz_scheduler *s, int group, double lr)
+{
+    (void)lr;
+    return s->base_lrs[group] * s->lambda(s->last_epoch, group, s->user);
+}
+
+static const adzi_schedule_type lambda_type = { .name = "LambdaLR", .rate = lambda_rate };
+
+adz_scheduler *adz_lambda_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda, void *user)
+{
+    static const char op[] = "adz_lambda_lr_new";
+    if (lambda == NULL) {
+        return adzi_fail_null(op, "lambda");
+    }
+    adz_scheduler plan = { .type = &lambda_type, .lambda = lambda, .user = user };
+    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+}
+
+double adz_lr_warmup_constant(int64_t epoch, int group, void *user)
+{
+    const adz_lr_warmup *w = user;
+    (void)group;
+    return fmin(1, (double)(epoch + 1) / (double)w->warmup);
+}
+
+double adz_lr_warmup_inverse_sqrt(int64_t epoch, int group, void *user)
+{
+    const adz_lr_warmup *w = user;
+    double t = (double)(epoch + 1), warmup = (double)w->warmup;
+    (void)group;
+    return fmin(t / warmup, sqrt(warmup / t));
+}
+
+double adz_lr_warmup_linear(int64_t epoch, int group, void *user)
+{
+    const adz_lr_warmup *w = user;
+    (void)group;
+    if (epoch < w->warmup) {
+        return (double)epoch / (double)w->warmup;
+    }
+    return epoch < w->total ? (double)(w->total - epoch) / (double)(w->total - w->warmup) : 0;
+}
