@@ -132,6 +132,11 @@ class Source:
         self.operators = set(re.findall(r"'(\w+)'", "".join(body for _, body in lists)))
         self.users = collections.defaultdict(list)
         self.differentiable = [op for op in self.registered if self.follow(op)]
+        self.tests = {item: list(users) for item, users in self.users.items()}
+        for op in sorted(self.operators): # a shared helper is the forwards' too
+            for item in self.forward_of(op):
+                if unit_of(item.file) not in self.operators and op not in self.tests.get(item, [op]):
+                    self.tests[item].append(op)
 
     def included(self, file):
         """Files that this one includes, also by way of others."""
@@ -165,14 +170,18 @@ class Source:
             token.startswith(item.name + "_") and "derivative" not in token and
             re.match(r"(?!POINTWISE)[A-Z]", item.text) is not None)
 
-    def reach(self, starts):
-        """What these definitions use, themselves included; not the forwards of operators."""
+    def reach(self, starts, op=None):
+        """What these definitions use, themselves included, but for other operators' forwards."""
         seen, wait = [], list(starts)
         while wait:
             item = wait.pop()
             entered = ENTERED.search(item.text)
             if item in seen or (item not in starts and entered and
                                 entered.group(1) in self.registered):
+                continue
+            owner = unit_of(item.file)
+            if op not in (None, owner) and owner in self.operators and \
+                    item in self.forward_of(owner):
                 continue
             seen.append(item)
             if re.search(r"\badzi_op \w+ =", item.text):
@@ -198,10 +207,8 @@ class Source:
         """Enters the operator as a user of all that its backward reaches."""
         start = [i for i in self.items[f"{OPS}/{op}.c"]
                  if re.search(rf"\badzi_op adzi_op_{op} =", i.text)]
-        for item in self.reach([i for s in start for i in self.roots(s)]):
-            owner = unit_of(item.file)
-            foreign = owner != op and owner in self.operators
-            if item.is_code and not (foreign and item in self.forward_of(owner)):
+        for item in self.reach([i for s in start for i in self.roots(s)], op):
+            if item.is_code:
                 self.users[item].append(op)
         return any(self.roots(s) for s in start)
 
@@ -359,8 +366,8 @@ class Build:
         self.compile = {}
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             name = os.path.normpath(self.folder / entry["file"])
-            baseline = "ADZI_ISA=" not in entry["command"] or "ADZI_ISA=baseline" in entry["command"]
-            if baseline and name.startswith(f"{tree}/src/"):
+            isa = re.search(r"ADZI_ISA=(\w+)", entry["command"])
+            if (isa is None or isa.group(1) == "baseline") and name.startswith(f"{tree}/src/"):
                 self.compile[os.path.relpath(name, tree / "src")] = shlex.split(entry["command"])
         commands = run(["ninja", "-C", "build", "-t", "commands", "tests/ops/test_ops"], tree)
         self.link = shlex.split(commands.stdout.strip().splitlines()[-1])
@@ -417,7 +424,7 @@ class Build:
             if done.returncode != 0:
                 sys.exit(f"{op}: the tests fail without a mutant\n{done.stdout[-2000:]}")
             self.times[op] = time.monotonic() - start
-        return 5 + 20 * self.times[op]
+        return 3 + 20 * self.times[op]
 
 
 class Tally:
@@ -431,15 +438,16 @@ def check_unit(unit, found, source, build, job, known, tally):
     made = alive = 0
     start = time.monotonic()
     for item in found:
-        users = sorted(source.users[item], key=lambda op: (op != unit, build.limit(op)))
+        tests = sorted(source.tests[item], key=lambda op: (
+            op != unit, op not in source.users[item], build.limit(op)))
         for number, changed, mutant in mutants(source.text[item.file], item):
             program = build.program(source, item.file, mutant, job)
             if program is None:
                 continue
             made += 1
-            for op in users:
+            for op in source.users[item]:
                 tally.of_operator[op] += 1
-            if any(build.passes(program, op, build.limit(op)).returncode != 0 for op in users):
+            if any(build.passes(program, op, build.limit(op)).returncode != 0 for op in tests):
                 continue
             key = (unit, key_of(changed))
             if key in known:
@@ -450,7 +458,8 @@ def check_unit(unit, found, source, build, job, known, tally):
             tally.survivors.append(key)
             print(f"survivor: {item.file}:{number + 1}: {unit} | {key[1]}", flush=True)
     tally.built += made
-    print(f"{unit}: {made} mutants, {alive} survivors, {time.monotonic() - start:.0f} s", flush=True)
+    print(f"{unit}: {made} mutants, {alive} survivors, {time.monotonic() - start:.0f} s",
+          flush=True)
 
 
 def show(source, units):

@@ -77,7 +77,26 @@ FACT(running_statistics_that_want_a_gradient_are_refused)
         ADZ_ERR_UNSUPPORTED, "adz_detach");
 }
 
+/* A mean that f32 rounds: what rounding takes from it is subtracted too. */
+FACT(a_large_mean_costs_no_digits_in_f32)
+{
+    const float digits[] = { 1, 2, 4, 7, 0, 5, 3 };
+    for (int lanes = 0; lanes < 2; ++lanes) { /* channels side by side, and each in a row */
+        adz_shape shape = lanes ? ADZ_SHAPE(1, 1, 7) : ADZ_SHAPE(7, 1);
+        adz_tensor *small = adz_tensor_from(digits, shape, ADZ_F32), *y[2], *g[2];
+        adz_tensor *upstream = adz_tensor_from((float[]){ 2, 0, 1, 3, 9, 4, 5 }, shape, ADZ_F32);
+        for (int k = 0; k < 2; ++k) {
+            adz_tensor *x = adz_requires_grad_(adz_add_number(small, k ? 1e6 : 0), true);
+            y[k] = adz_batch_norm(x, ADZ_NONE, ADZ_NONE, ADZ_NONE, ADZ_NONE, true, 0.1, 0);
+            g[k] = gradient_of(adz_mul(y[k], upstream), x);
+        }
+        assert_true(adz_allclose(y[1], y[0], 0, 1e-6, false));
+        assert_true(adz_allclose(g[1], g[0], 0, 1e-6, false));
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
     cmocka_unit_test(running_statistics_move_in_place_with_the_unbiased_variance),
     cmocka_unit_test(strided_running_statistics_are_updated_where_they_lie),
     cmocka_unit_test(a_refused_call_or_an_empty_batch_moves_nothing),
@@ -100,6 +119,7 @@ const op_case batch_norm_case = {
         { .in = { IN(6, 1), MEAN(1), VAR(1), IN_NONE, IN_NONE }, .p = { 1, 1, 1e-5 } },
         { .in = { IN(0, 3), MEAN(3), VAR(3), IN(3), IN(3) }, .p = { 1, 0.1, 1e-5 } },
         { .in = { IN(3, 70), MEAN(70), VAR(70), IN(70), IN_CONST(70) }, .p = { 1, 0.1, 0.1 } },
+        { .in = { IN(2, 3, 19), MEAN(3), VAR(3), IN(3), IN(3) }, .p = { 1, 0.1, 1e-5 } },
         { .in = { IN(1, 2, 11), MEAN(2), VAR(2), IN(2), IN(2) }, .p = { 1, 0.1, 1e-5 } },
     },
     .rejects = {

@@ -19,6 +19,15 @@ FACT(certainty_costs_no_more_than_100)
     adz_tensor *l = adz_binary_cross_entropy(x, t, ADZ_NONE, ADZ_REDUCE_NONE);
     ASSERT_VALUES(l, ADZ_F64, 0, 0, 100, 100);
     ASSERT_VALUES(gradient_of(l, x), ADZ_F64, 0, 0, -1e12, 1e12);
+    ASSERT_VALUES(gradient_by_expression(l, x), ADZ_F64, 0, 0, -1e12, 1e12);
+}
+
+FACT(a_certain_answer_pulls_its_target_no_harder_than_100)
+{
+    adz_tensor *x = VALUES(ADZ_F64, 0, 1), *t = LEAF(0.5, 0.5);
+    adz_tensor *l = adz_binary_cross_entropy(x, t, ADZ_NONE, ADZ_REDUCE_NONE);
+    ASSERT_VALUES(gradient_of(l, t), ADZ_F64, 100, -100);
+    ASSERT_VALUES(gradient_by_expression(l, t), ADZ_F64, 100, -100);
 }
 
 FACT(what_is_no_probability_is_refused)
@@ -36,6 +45,7 @@ FACT(what_is_no_probability_is_refused)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(certainty_costs_no_more_than_100),
+    cmocka_unit_test(a_certain_answer_pulls_its_target_no_harder_than_100),
     cmocka_unit_test(what_is_no_probability_is_refused),
 };
 

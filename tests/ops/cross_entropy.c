@@ -91,7 +91,29 @@ static void an_older_options_struct_is_read_no_further_than_its_size(void **stat
     adz_scope_close(scope);
 }
 
+/* Scores far from 0: what f32 rounds of the sum's logarithm is subtracted too. */
+static void a_large_offset_costs_no_digits(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    const float digits[] = { 1, 2, 4 }, shares[] = { 0.5f, 0.25f, 0.25f };
+    adz_tensor *dx[2], *dt[2], *sizes = adz_tensor_from(digits, ADZ_SHAPE(1, 3), ADZ_F32);
+    for (int k = 0; k < 2; ++k) {
+        adz_tensor *x = adz_requires_grad_(adz_add_number(sizes, k ? 100000 : 0), true);
+        adz_tensor *t = adz_tensor_from(shares, ADZ_SHAPE(1, 3), ADZ_F32);
+        assert_int_equal(
+            adz_backward(adz_cross_entropy(x, adz_requires_grad_(t, true), ADZ_NONE, NULL)),
+            ADZ_OK);
+        dx[k] = adz_tensor_grad(x);
+        dt[k] = adz_tensor_grad(t);
+    }
+    assert_true(adz_allclose(dx[1], dx[0], 0, 1e-6, false));
+    assert_true(adz_allclose(dt[1], dt[0], 0, 1e-6, false));
+    adz_scope_close(scope);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_large_offset_costs_no_digits),
     cmocka_unit_test(huge_scores_stay_finite),
     cmocka_unit_test(an_impossible_class_costs_infinity),
     cmocka_unit_test(nan_in_a_row_stays_in_that_row),
@@ -114,6 +136,8 @@ const op_case cross_entropy_case = {
         { .in = { IN(4, 1), IN_INDEX(1, 4), IN_NONE }, .p = { ADZ_REDUCE_NONE, -100, 0 } },
         { .in = { IN(3, 4), IN_OF(FILL_UNIT, 3, 4), WEIGHT(4) }, .p = { ADZ_REDUCE_MEAN, -100, 0.1 } },
         { .in = { IN(2, 3, 2), IN_T_OF(FILL_UNIT, 2, 3, 2), IN_NONE }, .p = { ADZ_REDUCE_NONE, -100, 0 } },
+        { .in = { IN(2, 19), IN_OF(FILL_UNIT, 2, 19), WEIGHT(19) }, .p = { ADZ_REDUCE_MEAN, -100, 0.1 } },
+        { .in = { IN(2, 3, 2), IN_OF(FILL_UNIT, 2, 3, 2), WEIGHT(3) }, .p = { ADZ_REDUCE_SUM, -100, 0.1 } },
         { .in = { IN(5), IN_CONST_OF(FILL_UNIT, 5), IN_NONE }, .p = { ADZ_REDUCE_SUM, -100, 0.5 } },
     },
     .rejects = {

@@ -52,12 +52,26 @@ static inline void assert_values(
         adz_error_clear();                                    \
     } while (0)
 
+static inline adz_tensor *gradient_by(adz_tensor *y, adz_tensor *x, bool create_graph)
+{
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    adz_tensor *sum = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM), *g = NULL;
+    o.retain_graph = true;
+    o.create_graph = create_graph;
+    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &x, &g, 1, &o), ADZ_OK);
+    return g;
+}
+
 /** The gradient of the sum of y with respect to x. */
 static inline adz_tensor *gradient_of(adz_tensor *y, adz_tensor *x)
 {
-    adz_tensor *sum = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM), *g = NULL;
-    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &x, &g, 1, NULL), ADZ_OK);
-    return g;
+    return gradient_by(y, x, false);
+}
+
+/** Likewise, by the expression, which runs where a graph of the backward is asked for. */
+static inline adz_tensor *gradient_by_expression(adz_tensor *y, adz_tensor *x)
+{
+    return gradient_by(y, x, true);
 }
 
 /** A fact's frame: FACT(name) { ... } opens and closes a scope around the body. */

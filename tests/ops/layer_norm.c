@@ -22,6 +22,20 @@ FACT(a_large_mean_costs_no_digits_in_f32)
     assert_true(adz_equal(y, small));
 }
 
+/* A mean that f32 rounds: what rounding takes from it is subtracted too. */
+FACT(nor_does_a_mean_that_is_rounded)
+{
+    adz_tensor *digits = VALUES(ADZ_F32, 1, 2, 4, 7, 0, 5, 3), *y[2], *g[2];
+    adz_tensor *upstream = VALUES(ADZ_F32, 2, 0, 1, 3, 9, 4, 5);
+    for (int k = 0; k < 2; ++k) {
+        adz_tensor *x = adz_requires_grad_(adz_add_number(digits, k ? 1e6 : 0), true);
+        y[k] = adz_layer_norm(x, ADZ_SHAPE(7), ADZ_NONE, ADZ_NONE, 0);
+        g[k] = gradient_of(adz_mul(y[k], upstream), x);
+    }
+    assert_true(adz_allclose(y[1], y[0], 0, 1e-6, false));
+    assert_true(adz_allclose(g[1], g[0], 0, 1e-6, false));
+}
+
 FACT(a_constant_row_gives_the_bias)
 {
     adz_tensor *x = adz_full(ADZ_SHAPE(2, 3), 0.1, ADZ_F32);
@@ -39,6 +53,7 @@ FACT(nan_stays_in_its_row)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
+    cmocka_unit_test(nor_does_a_mean_that_is_rounded),
     cmocka_unit_test(a_constant_row_gives_the_bias),
     cmocka_unit_test(nan_stays_in_its_row),
 };

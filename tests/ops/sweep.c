@@ -262,12 +262,14 @@ static void single_precision(void **state)
     for (size_t s = 0; s < n_samples(c); ++s) {
         adz_scope *scope = adz_scope_open();
         built b4, b8;
-        outcome o4, o8;
+        outcome o4, o8, expression;
         build_sample(&b4, c, s, LAYOUT_PLAIN, ADZ_F32);
         build_sample(&b8, c, s, LAYOUT_PLAIN, ADZ_F64);
         must_run(c, &b4, false, &o4, s);
         must_run(c, &b8, false, &o8, s);
+        must_run(c, &b4, true, &expression, s);
         compare_outcomes(c, s, "f32 against f64", &o4, &o8, tolerance, 1);
+        compare_outcomes(c, s, "expression in f32 against f64", &expression, &o8, tolerance, 1);
         adz_scope_close(scope);
     }
 }
