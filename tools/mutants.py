@@ -208,7 +208,7 @@ class Source:
         start = [i for i in self.items[f"{OPS}/{op}.c"]
                  if re.search(rf"\badzi_op adzi_op_{op} =", i.text)]
         for item in self.reach([i for s in start for i in self.roots(s)], op):
-            if item.is_code:
+            if item.is_code and not item.name.startswith("grain"):
                 self.users[item].append(op)
         return any(self.roots(s) for s in start)
 

@@ -26,7 +26,37 @@ FACT(a_bad_index_is_named)
         "index 3 at place [1] is none of the 3");
 }
 
+/* No version counts what is written through the pointer; the backward looks again. */
+FACT(an_index_that_went_astray_before_the_backward_is_refused)
+{
+    for (int64_t astray = -2; astray <= 3; astray += 5) {
+        adz_tensor *x = LEAF(1, 2, 3), *index = VALUES(ADZ_I64, 0, 2), *dx = NULL;
+        adz_tensor *sum = adz_sum(adz_index_select(x, 0, index), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        adz_tensor_data_i64(index)[1] = astray;
+        assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &x, &dx, 1, NULL), ADZ_ERR_INDEX);
+        assert_non_null(strstr(adz_error_message(), "changed since"));
+        adz_error_clear();
+    }
+}
+
+/* With y = x[index] and sum(y^3): d/dx = put(3 y^2), then put(6 y take(c)) along c, which is linear
+ * in c. */
+FACT(the_third_derivative)
+{
+    adz_tensor *x = LEAF(1, 2, 3), *c = LEAF(1, 10, 100);
+    adz_tensor *row = adz_reshape(x, ADZ_SHAPE(1, 3));
+    adz_tensor *y = adz_index_select(row, 1, VALUES(ADZ_I64, 2, 0, 2));
+    adz_tensor *first = gradient_by_expression(adz_mul(y, adz_mul(y, y)), x);
+    ASSERT_VALUES(first, ADZ_F64, 3, 0, 54);
+    adz_tensor *second = gradient_by_expression(adz_mul(first, c), x);
+    ASSERT_VALUES(second, ADZ_F64, 6, 0, 3600);
+    adz_tensor *along = VALUES(ADZ_F64, 2, 5, 7);
+    ASSERT_VALUES(gradient_of(adz_mul(second, along), c), ADZ_F64, 12, 0, 252);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(the_third_derivative),
+    cmocka_unit_test(an_index_that_went_astray_before_the_backward_is_refused),
     cmocka_unit_test(integers_and_masks_are_selected_too),
     cmocka_unit_test(a_bad_index_is_named),
 };
@@ -38,6 +68,7 @@ const op_case index_select_case = {
         { .in = { IN(5, 4), IN_INDEX(5, 7) }, .p = { 0 } },
         { .in = { IN_T(5, 4), IN_INDEX(4, 3) }, .p = { 1 } },
         { .in = { IN(2, 3, 4), IN_INDEX(3, 2) }, .p = { -2 } },
+        { .in = { IN(2, 63), IN_INDEX(2, 3) }, .p = { 0 } },
         { .in = { IN(6), IN_INDEX(6, 1) }, .p = { 0 } },
         { .in = { IN(3, 2), IN_INDEX_0(2) }, .p = { 1 } },
         { .in = { IN(0, 2), IN_INDEX(2, 3) }, .p = { 1 } },
