@@ -472,10 +472,10 @@ static void refused_memory_harms_nothing(void **state)
     adz_safetensors_save(small, temporary_path("kept"));
     adz_safetensors_save(small, temporary_path("copy"));
     int saving = refuse_each(save_some, kept_is_intact, file);
-    assert_true(saving >= 4);
+    assert_true(saving >= 3);
     assert_false(kept_is_intact(NULL)); /* the last attempt replaced it */
     int loading = refuse_each(load_some, NULL, NULL);
-    assert_true(loading >= 40);
+    assert_true(loading >= 25);
     adz_safetensors_options map = ADZ_SAFETENSORS_OPTIONS;
     map.map = true;
     int mapping = refuse_each(load_some, NULL, &map);

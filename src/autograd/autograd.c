@@ -77,13 +77,16 @@ adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
         }
         return NULL;
     }
-    if (!adzi_is_none(t) && t->file == NULL) {
-        t->file = file;
-        t->line = line;
-        if (t->node != NULL && t->node->file == NULL) {
-            t->node->file = file;
-            t->node->line = line;
-        }
+    if (adzi_is_none(t)) {
+        return t;
+    }
+    if (t->node != NULL && t->node->file == NULL) {
+        t->node->file = file;
+        t->node->line = line;
+    }
+    if (!t->is_view && t->storage->file == NULL) { /* a view's belongs to others too */
+        t->storage->file = file;
+        t->storage->line = line;
     }
     return t;
 }

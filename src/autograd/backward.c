@@ -10,6 +10,7 @@ static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *g
     for (size_t i = 0; i < n; ++i) {
         adz_tensor *y = outputs[i];
         adz_tensor *g = gradients != NULL ? gradients[i] : adz_none();
+        size_t mark = run->thread->n_temporaries;
         if (!adzi_is_none(g) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
             adzi_error(adzi_backward_name, adzi_same_sizes(g, y) ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
                 "the gradient of output %zu is %s %s, the output %s %s", i,
@@ -29,11 +30,11 @@ static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *g
             g = adz_ones_like(y);
         }
         adzi_leaf_slot *leaf = NULL;
-        if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y)) == NULL)) {
+        if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {
             return false;
         }
         adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
-        if (!adzi_run_deliver(run, slot, g)) {
+        if (!adzi_run_deliver(run, slot, g, mark)) {
             return false;
         }
     }

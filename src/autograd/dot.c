@@ -7,11 +7,15 @@ static bool put(FILE *stream, const char *text)
     return fputs(text, stream) >= 0;
 }
 
+static unsigned long long id_of(const void *object)
+{
+    return (unsigned long long)(uintptr_t)object;
+}
+
 static bool put_node(FILE *stream, const adzi_node *node)
 {
     char line[256];
-    snprintf(line, sizeof line, "  n%llu [label=\"%s\\n%s\"];\n",
-        (unsigned long long)node->sequence, node->op->name,
+    snprintf(line, sizeof line, "  n%llx [label=\"%s\\n%s\"];\n", id_of(node), node->op->name,
         adzi_text_sizes(node->results[0].rank, node->results[0].sizes));
     return put(stream, line);
 }
@@ -22,16 +26,15 @@ static bool put_edges(FILE *stream, const adzi_node *node)
     bool ok = true;
     for (int i = 0; i < node->n_inputs && ok; ++i) {
         const adzi_edge *edge = &node->inputs[i];
-        unsigned long long to = (unsigned long long)node->sequence;
+        unsigned long long to = id_of(node);
         if (edge->node != NULL) {
-            snprintf(line, sizeof line, "  n%llu -> n%llu;\n",
-                (unsigned long long)edge->node->sequence, to);
+            snprintf(line, sizeof line, "  n%llx -> n%llx;\n", id_of(edge->node), to);
             ok = put(stream, line);
         } else if (edge->leaf != NULL) {
-            unsigned long long id = (unsigned long long)(uintptr_t)edge->leaf;
+            unsigned long long id = id_of(edge->leaf);
             snprintf(line, sizeof line,
                 "  t%llx [shape=box, style=filled, fillcolor=lightblue, label=\"%s\"];\n"
-                "  t%llx -> n%llu;\n",
+                "  t%llx -> n%llx;\n",
                 id, adzi_text_shape(edge->leaf), id, to);
             ok = put(stream, line);
         }

@@ -8,10 +8,10 @@
  */
 
 /* Adds `t`, borrowed, to what a slot holds. A sum that only we hold is added to in place. */
-bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t)
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
 {
     if (*slot == NULL) {
-        *slot = adzi_retain(t);
+        *slot = adzi_scope_take(run->thread, mark, t);
         return true;
     }
     adz_tensor *held = *slot;
@@ -87,7 +87,19 @@ static bool hunt_nan(
     return true;
 }
 
-static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx)
+enum { TAKE_FROM = 4 }; /* inputs, at most, of a node whose backward's results are looked through */
+
+/* Whether dx[i] comes again: then a slot must not be its only owner, which may write to it. */
+static bool comes_again(const adzi_node *node, adz_tensor *const *dx, int i)
+{
+    bool again = node->n_inputs > TAKE_FROM;
+    for (int j = i + 1; j < node->n_inputs && !again; ++j) {
+        again = dx[j] == dx[i];
+    }
+    return again;
+}
+
+static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 {
     for (int i = 0; i < node->n_inputs; ++i) {
         if (dx[i] == NULL || !adzi_needs(node, i)) {
@@ -102,13 +114,14 @@ static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx)
         if (edge->node != NULL) {
             slot = &edge->node->entry->grads[edge->result];
         } else {
-            adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf);
+            adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf, false);
             if (leaf == NULL) {
                 return false;
             }
             slot = &leaf->grad;
         }
-        if (!adzi_run_deliver(run, slot, t)) {
+        size_t from = comes_again(node, dx, i) ? run->thread->n_temporaries : mark;
+        if (!adzi_run_deliver(run, slot, t, from)) {
             return false;
         }
     }
@@ -136,8 +149,9 @@ static bool arrive(adzi_run *run, adzi_node *node)
             }
         }
         if (r->retains != NULL && run->targets == NULL) {
-            adzi_leaf_slot *slot = adzi_run_leaf(run, r->retains);
-            if (slot == NULL || !adzi_run_deliver(run, &slot->grad, entry->grads[k])) {
+            adzi_leaf_slot *slot = adzi_run_leaf(run, r->retains, true);
+            if (slot == NULL ||
+                !adzi_run_deliver(run, &slot->grad, entry->grads[k], run->thread->n_temporaries)) {
                 return false;
             }
         }
@@ -147,7 +161,7 @@ static bool arrive(adzi_run *run, adzi_node *node)
 
 enum { STACK_INPUTS = 12 };
 
-static bool call_backward(adzi_run *run, adzi_node *node)
+static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
 {
     adz_tensor *few[STACK_INPUTS], **dx = few;
     if (node->n_inputs > STACK_INPUTS) {
@@ -156,7 +170,9 @@ static bool call_backward(adzi_run *run, adzi_node *node)
             return false;
         }
     }
-    memset(dx, 0, (size_t)node->n_inputs * sizeof *dx);
+    for (int i = 0; i < node->n_inputs; ++i) {
+        dx[i] = NULL;
+    }
     const adzi_op *op = node->op;
     adz_tensor *const *dy = node->entry->grads;
     bool anomaly = run->thread->anomaly;
@@ -170,7 +186,7 @@ static bool call_backward(adzi_run *run, adzi_node *node)
         }
         return false;
     }
-    return hunt_nan(run, node, dx, dy) && send(run, node, dx);
+    return hunt_nan(run, node, dx, dy) && send(run, node, dx, mark);
 }
 
 static bool visit(adzi_run *run, adzi_node *node)
@@ -194,7 +210,7 @@ static bool visit(adzi_run *run, adzi_node *node)
         return false;
     }
     size_t mark = run->thread->n_temporaries;
-    bool ok = call_backward(run, node);
+    bool ok = call_backward(run, node, mark);
     adzi_scope_unwind(run->thread, mark);
     for (int k = 0; k < node->n_results; ++k) {
         adzi_drop(entry->grads[k]);

@@ -17,14 +17,16 @@ typedef struct adzi_entry {
     struct adzi_entry *outer;
     bool wanted;         /* its backward has to run */
     bool captured;       /* the gradient of some result was asked for */
+    bool root;           /* an output's node: we hold it, and its edges hold the rest */
     adz_tensor *grads[]; /* one per result, references of ours */
 } adzi_entry;
 
 typedef struct adzi_leaf_slot {
     adzi_run *run;
     struct adzi_leaf_slot *outer, *next;
-    adz_tensor *leaf; /* a reference of ours */
-    adz_tensor *grad; /* likewise */
+    adz_tensor *leaf; /* alive: an edge of the run's graph or, if `held`, we have a reference */
+    adz_tensor *grad; /* a reference of ours */
+    bool held;
 } adzi_leaf_slot;
 
 typedef struct adzi_chunk adzi_chunk;
@@ -58,11 +60,11 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
 /** Under targets: marks the nodes between the outputs and a target. */
 bool adzi_run_mark_wanted(adzi_run *run);
 
-/** The run's slot for a leaf's gradient, made when absent. */
-adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf);
+/** The run's slot for a leaf's gradient, made when absent. `hold`: no edge of the graph does. */
+adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
-/** Adds `t`, borrowed, to what a slot holds. */
-bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t);
+/** Adds `t`, borrowed, to what a slot holds. After `mark`, the scope has nobody else's. */
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark);
 
 /** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
 bool adzi_run_nodes(adzi_run *run);

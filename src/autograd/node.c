@@ -4,8 +4,6 @@
 
 #include "tensor/shape.h"
 
-static atomic_ullong next_sequence;
-
 /* ---- life --------------------------------------------------------------------------------------
  */
 
@@ -14,7 +12,8 @@ static size_t align8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
-static void fill_edge(adzi_edge *edge, adz_tensor *t)
+/* Raises *sequence to that of the node that computed the input. */
+static inline void fill_edge(adzi_edge *edge, adz_tensor *t, uint64_t *sequence)
 {
     edge->node = NULL;
     edge->leaf = NULL;
@@ -26,6 +25,7 @@ static void fill_edge(adzi_edge *edge, adz_tensor *t)
         atomic_fetch_add_explicit(&t->node->refs, 1, memory_order_relaxed);
         edge->node = t->node;
         edge->result = t->result;
+        *sequence = t->node->sequence > *sequence ? t->node->sequence : *sequence;
     } else if (t->requires_grad) {
         edge->leaf = adzi_retain(t);
     }
@@ -46,10 +46,10 @@ static void clear_results(adzi_node *node)
     }
 }
 
-adzi_node *adzi_node_new(const adzi_op *op, adz_tensor *const *inputs, int n_inputs, int n_results,
-    int n_extras, const void *attr, size_t attr_size)
+adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
+    int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size)
 {
-    size_t edges = sizeof(adzi_node), results = edges + (size_t)n_inputs * sizeof(adzi_edge);
+    size_t results = sizeof(adzi_node) + (size_t)n_inputs * sizeof(adzi_edge);
     size_t extras = results + (size_t)n_results * sizeof(adzi_result);
     size_t attrs = extras + (size_t)n_extras * sizeof(adzi_extra);
     size_t bytes = attrs + align8(attr_size);
@@ -60,24 +60,26 @@ adzi_node *adzi_node_new(const adzi_op *op, adz_tensor *const *inputs, int n_inp
         return adzi_fail_memory(op->name, bytes);
     }
     node->op = op;
-    node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
     atomic_init(&node->refs, 1);
     node->n_inputs = (uint16_t)n_inputs;
     node->n_results = (uint16_t)n_results;
     node->n_extras = (uint16_t)n_extras;
     node->released = false;
     node->saves = false;
+    node->targeted = false;
     node->bytes = (uint32_t)bytes;
     node->entry = NULL;
     node->file = NULL;
     node->line = 0;
-    node->inputs = (adzi_edge *)(void *)((char *)node + edges);
     node->results = (adzi_result *)(void *)((char *)node + results);
     node->extras = (adzi_extra *)(void *)((char *)node + extras);
     node->attr = (char *)node + attrs;
+    /* Lamport's clock: newer than what this thread made, and than the inputs, whoever made them. */
+    uint64_t sequence = thread->sequence;
     for (int i = 0; i < n_inputs; ++i) {
-        fill_edge(&node->inputs[i], inputs[i]);
+        fill_edge(&node->inputs[i], inputs[i], &sequence);
     }
+    node->sequence = thread->sequence = sequence + 1;
     clear_results(node);
     if (attr_size > 0) {
         memcpy(node->attr, attr, attr_size);
@@ -96,7 +98,7 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     if (t->retains_grad) {
         r->retains = t;
     }
-    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    adzi_node_count(node, +1);
     t->node = node;
     t->result = (uint32_t)k;
     t->history = t->storage->history;
@@ -178,7 +180,7 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
     if (adzi_is_none(value)) {
         return;
     }
-    node->inputs[i].saved = adzi_retain(value);
+    node->inputs[i].saved = value == node->inputs[i].leaf ? value : adzi_retain(value);
     node->inputs[i].version = value->storage->version;
     node->saves = true;
 }
@@ -206,7 +208,9 @@ void adzi_node_drop_saved(adzi_node *node)
     for (int i = 0; i < node->n_inputs; ++i) {
         adz_tensor *saved = node->inputs[i].saved;
         node->inputs[i].saved = NULL;
-        adzi_drop(saved);
+        if (saved != node->inputs[i].leaf) {
+            adzi_drop(saved);
+        }
     }
     for (int k = 0; k < node->n_results; ++k) {
         adzi_storage *saved = node->results[k].saved;

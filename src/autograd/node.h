@@ -15,7 +15,7 @@ typedef struct adz_operator adzi_op;
 typedef struct adzi_edge {
     adzi_node *node;   /* what computed the input, or */
     adz_tensor *leaf;  /* the leaf it is; neither: no gradient */
-    adz_tensor *saved; /* the input, if saved */
+    adz_tensor *saved; /* the input, if saved; `leaf` again stands under leaf's reference */
     uint32_t version;  /* of its storage, when saved */
     uint32_t result;   /* which result of node */
 } adzi_edge;
@@ -40,34 +40,52 @@ struct adzi_entry;
 
 struct adzi_node {
     const adzi_op *op;
-    uint64_t sequence; /* rises: a node is newer than all it depends on */
+    uint64_t sequence; /* higher than that of every node it depends on */
     atomic_int refs;
     uint16_t n_inputs, n_results, n_extras;
-    bool released; /* a backward has dropped what it saved */
-    bool saves;    /* anything at all */
     uint32_t bytes;
-    struct adzi_entry *entry; /* the running backward's; NULL outside */
-    adzi_node *next_dead;
+    union {
+        struct adzi_entry *entry; /* the running backward's; NULL outside */
+        adzi_node *next_dead;     /* once the last reference is gone */
+    };
     const char *file; /* the user's source line, under ADZ_SITES */
     int line;
-    adzi_edge *inputs;
+    bool released; /* a backward has dropped what it saved */
+    bool saves;    /* anything at all */
+    bool targeted; /* the running backward wants the gradients of some inputs only */
     adzi_result *results;
     adzi_extra *extras;
     void *attr;
+    adzi_edge inputs[];
 };
 
+/** Whether the running backward, which wants some gradients only, wants input i's. */
+bool adzi_needs_targeted(const adzi_node *node, int i);
+
 /** Whether input i's gradient is wanted (at backward: by this backward). */
-bool adzi_needs(const adzi_node *node, int i);
+static inline bool adzi_needs(const adzi_node *node, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    return (edge->node != NULL || edge->leaf != NULL) &&
+           (!node->targeted || adzi_needs_targeted(node, i));
+}
 
 /* ---- recording ---------------------------------------------------------------------------------
  */
 
 /** A node for `n_inputs` inputs; inputs that want no gradient get an empty edge. NULL: no memory.
  */
-adzi_node *adzi_node_new(const adzi_op *op, adz_tensor *const *inputs, int n_inputs, int n_results,
-    int n_extras, const void *attr, size_t attr_size);
+adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
+    int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size);
 
-/** Makes `t` result k of the node and gives the tensor a reference of the node. */
+/** Changes the count of a node that no other thread can know of yet. */
+static inline void adzi_node_count(adzi_node *node, int change)
+{
+    int refs = atomic_load_explicit(&node->refs, memory_order_relaxed);
+    atomic_store_explicit(&node->refs, refs + change, memory_order_relaxed);
+}
+
+/** Makes `t` result k of a node that no other thread can know of yet, and its owner. */
 void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
 
 /** Saves input i's value for the backward. `value` is the input, or a copy made before it changed.

@@ -70,10 +70,10 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     return true;
 }
 
-bool adzi_want_float(adzi_call *call, int i)
+bool adzi_want_float_slow(adzi_call *call, int i)
 {
     const adz_tensor *t = call->in[i];
-    if (adzi_is_none(t) || adzi_is_float((adz_dtype)t->dtype)) {
+    if (adzi_is_none(t)) {
         return true;
     }
     adzi_error(call->op->name, ADZ_ERR_DTYPE,
@@ -217,11 +217,8 @@ adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like)
     return adzi_scratch(op, (adz_dtype)like->dtype, like->rank, like->sizes);
 }
 
-adz_tensor *adzi_compact(const char *op, adz_tensor *t)
+adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t)
 {
-    if (adzi_is_none(t) || adzi_is_contiguous(t)) {
-        return t;
-    }
     adz_tensor *copy = adzi_scratch_like(op, t);
     if (copy != NULL) {
         adzi_copy(copy, t);
@@ -321,8 +318,8 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     if (!call->record) {
         return true;
     }
-    adzi_node *node =
-        adzi_node_new(call->op, call->in, call->n_in, n_results, n_extras, attr, attr_size);
+    adzi_node *node = adzi_node_new(
+        call->thread, call->op, call->in, call->n_in, n_results, n_extras, attr, attr_size);
     if (node == NULL) {
         return false;
     }
@@ -335,7 +332,7 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
             adzi_node_attach(node, k, results[k]);
         }
     }
-    atomic_fetch_sub_explicit(&node->refs, 1, memory_order_relaxed); /* the results hold it now */
+    adzi_node_count(node, -1); /* the results hold it now */
     return true;
 }
 
@@ -355,7 +352,7 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
     if (saves_result) {
         adzi_node_save_result(call->node, 0, x);
     }
-    atomic_fetch_sub_explicit(&call->node->refs, 1, memory_order_relaxed);
+    adzi_node_count(call->node, -1);
     if (before != NULL) {
         adzi_node_release(call->thread, before);
     }

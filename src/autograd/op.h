@@ -62,8 +62,14 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
 
+/** Fails with ADZ_ERR_DTYPE, unless input i is left out. */
+bool adzi_want_float_slow(adzi_call *call, int i);
+
 /** Fails with ADZ_ERR_DTYPE unless input i is f32 or f64 (or left out). */
-bool adzi_want_float(adzi_call *call, int i);
+static inline bool adzi_want_float(adzi_call *call, int i)
+{
+    return adzi_is_float((adz_dtype)call->in[i]->dtype) || adzi_want_float_slow(call, i);
+}
 
 /** Fails with ADZ_ERR_DTYPE unless input i is i64 or i32. */
 bool adzi_want_index(adzi_call *call, int i);
@@ -164,8 +170,14 @@ static inline adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
 adz_tensor *adzi_scratch(const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like);
 
-/** `t` itself if contiguous, else a contiguous copy borrowed from the scope; records nothing. */
-adz_tensor *adzi_compact(const char *op, adz_tensor *t);
+/** A contiguous copy borrowed from the scope; records nothing. */
+adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t);
+
+/** `t` itself if contiguous (or ADZ_NONE, or the NULL of an error), else a contiguous copy. */
+static inline adz_tensor *adzi_compact(const char *op, adz_tensor *t)
+{
+    return t == NULL || adzi_is_none(t) || adzi_is_contiguous(t) ? t : adzi_compact_copy(op, t);
+}
 
 /** `t` summed down to a shape that broadcasts to it. An expression of operators. */
 adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape);

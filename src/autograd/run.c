@@ -52,6 +52,7 @@ void adzi_run_begin(adzi_run *run, adzi_thread *thread)
 
 void adzi_run_end(adzi_run *run)
 {
+    size_t n_roots = 0;
     for (size_t i = 0; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
         adzi_entry *entry = node->entry;
@@ -59,17 +60,23 @@ void adzi_run_end(adzi_run *run)
             adzi_drop(entry->grads[k]);
         }
         node->entry = entry->outer;
+        node->targeted = entry->outer != NULL && entry->outer->run->targets != NULL;
+        if (entry->root) {
+            run->order[n_roots++] = node;
+        }
     }
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL; slot = slot->next) {
         slot->leaf->gradient->slot = slot->outer;
         adzi_drop(slot->grad);
-        adzi_drop(slot->leaf);
+        if (slot->held) {
+            adzi_drop(slot->leaf);
+        }
     }
     for (size_t i = 0; i < run->n_targets; ++i) {
         adzi_drop(run->found[i]);
     }
-    for (size_t i = run->n_order; i-- > 0;) {
-        adzi_node_release(run->thread, run->order[i]);
+    while (n_roots > 0) {
+        adzi_node_release(run->thread, run->order[--n_roots]);
     }
     if (run->order != run->first_order) {
         adzi_free(run->order, run->order_capacity * sizeof *run->order);
@@ -101,7 +108,7 @@ static bool grow_order(adzi_run *run)
     return true;
 }
 
-static bool reach(adzi_run *run, adzi_node *node)
+static bool reach(adzi_run *run, adzi_node *node, bool root)
 {
     if (node->entry != NULL && node->entry->run == run) {
         return true;
@@ -118,14 +125,20 @@ static bool reach(adzi_run *run, adzi_node *node)
     entry->outer = node->entry;
     entry->wanted = run->targets == NULL;
     entry->captured = false;
-    memset(entry->grads, 0, grads);
+    entry->root = root;
+    for (int k = 0; k < node->n_results; ++k) {
+        entry->grads[k] = NULL;
+    }
     node->entry = entry;
-    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    node->targeted = run->targets != NULL;
+    if (root) {
+        atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    }
     run->order[run->n_order++] = node;
     return true;
 }
 
-adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf)
+adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 {
     adzi_gradient *gradient = adzi_gradient_of(adzi_backward_name, leaf);
     if (gradient == NULL) {
@@ -142,7 +155,8 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf)
     slot->run = run;
     slot->outer = gradient->slot;
     slot->next = run->leaves;
-    slot->leaf = adzi_retain(leaf);
+    slot->leaf = hold ? adzi_retain(leaf) : leaf;
+    slot->held = hold;
     slot->grad = NULL;
     gradient->slot = slot;
     run->leaves = slot;
@@ -197,36 +211,27 @@ static bool sort_order(adzi_run *run)
     return true;
 }
 
-static bool is_wanted_edge(const adzi_run *run, const adzi_edge *edge)
-{
-    if (edge->leaf != NULL) {
-        adzi_leaf_slot *slot = edge->leaf->gradient != NULL ? edge->leaf->gradient->slot : NULL;
-        return run->targets == NULL || (slot != NULL && slot->run == run);
-    }
-    return edge->node != NULL &&
-           (run->targets == NULL || edge->node->entry->wanted || edge->node->entry->captured);
-}
-
-bool adzi_needs(const adzi_node *node, int i)
+bool adzi_needs_targeted(const adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
-    if (edge->node == NULL && edge->leaf == NULL) {
-        return false;
+    if (edge->node != NULL) {
+        return edge->node->entry->wanted || edge->node->entry->captured;
     }
-    return node->entry == NULL || is_wanted_edge(node->entry->run, edge);
+    adzi_leaf_slot *slot = edge->leaf->gradient != NULL ? edge->leaf->gradient->slot : NULL;
+    return slot != NULL && slot->run == node->entry->run;
 }
 
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
-        if (outputs[i]->node != NULL && !reach(run, outputs[i]->node)) {
+        if (outputs[i]->node != NULL && !reach(run, outputs[i]->node, true)) {
             return false;
         }
     }
     for (size_t i = 0; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
         for (int e = 0; e < node->n_inputs; ++e) {
-            if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node)) {
+            if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node, false)) {
                 return false;
             }
         }
@@ -240,7 +245,7 @@ bool adzi_run_mark_wanted(adzi_run *run)
     for (size_t i = 0; i < run->n_targets; ++i) {
         adz_tensor *t = run->targets[i];
         if (t->node == NULL) {
-            if (adzi_run_leaf(run, t) == NULL) {
+            if (adzi_run_leaf(run, t, true) == NULL) {
                 return false;
             }
         } else if (t->node->entry != NULL && t->node->entry->run == run) {
@@ -250,7 +255,7 @@ bool adzi_run_mark_wanted(adzi_run *run)
     for (size_t i = run->n_order; i-- > 0;) {
         adzi_node *node = run->order[i];
         for (int e = 0; e < node->n_inputs && !node->entry->wanted; ++e) {
-            node->entry->wanted = is_wanted_edge(run, &node->inputs[e]);
+            node->entry->wanted = adzi_needs(node, e);
         }
     }
     return true;

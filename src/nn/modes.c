@@ -155,13 +155,7 @@ static void commit(conversion *c, const char *op)
     value->storage->version = old->version + 1;
     value->storage->history = old->history;
     value->storage->writer = op;
-    t->storage = value->storage;
-    t->data = value->data;
-    t->dtype = value->dtype;
-    t->is_view = false;
-    memcpy(t->strides, value->strides, sizeof t->strides);
-    value->storage = old;
-    adzi_drop(value);
+    adzi_tensor_adopt(t, value);
     if (c->gradient != NULL) {
         adzi_drop(t->gradient->grad);
         t->gradient->grad = c->gradient;

@@ -149,7 +149,7 @@ static void *large_take(size_t bytes)
     return block;
 }
 
-static void large_return(adzi_block *block, size_t bytes)
+static __attribute__((noinline)) void large_return(adzi_block *block, size_t bytes)
 {
     size_t rounded;
     int bucket = large_bucket(bytes, &rounded);
@@ -200,16 +200,10 @@ static bool small_refill(adzi_cache *cache, uint32_t cls)
     return ok;
 }
 
-static void *small_take(adzi_cache *cache, uint32_t cls)
+/* A block that no list holds: from the slab that is being cut up, or after a refill. */
+static __attribute__((noinline)) void *small_take_slow(adzi_cache *cache, uint32_t cls)
 {
-    for (;;) {
-        adzi_block *block = cache->free[cls];
-        if (block != NULL) {
-            UNPOISON(block, class_bytes(cls));
-            cache->free[cls] = block->next;
-            --cache->count[cls];
-            return block;
-        }
+    while (cache->free[cls] == NULL) {
         if (cache->fresh_left[cls] > 0) {
             char *fresh = cache->fresh[cls];
             --cache->fresh_left[cls];
@@ -220,10 +214,15 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
             return NULL;
         }
     }
+    adzi_block *block = cache->free[cls];
+    UNPOISON(block, class_bytes(cls));
+    cache->free[cls] = block->next;
+    --cache->count[cls];
+    return block;
 }
 
 /* Moves blocks to the shared list until `keep` are left. */
-static void small_spill(adzi_cache *cache, uint32_t cls, uint32_t keep)
+static __attribute__((noinline)) void small_spill(adzi_cache *cache, uint32_t cls, uint32_t keep)
 {
     size_t bytes = class_bytes(cls);
     pthread_mutex_lock(&pool.lock);
@@ -239,14 +238,15 @@ static void small_spill(adzi_cache *cache, uint32_t cls, uint32_t keep)
     pthread_mutex_unlock(&pool.lock);
 }
 
-static void small_return(adzi_cache *cache, adzi_block *block, uint32_t cls)
+static inline void small_return(adzi_cache *cache, adzi_block *block, uint32_t cls)
 {
     block->next = cache->free[cls];
     cache->free[cls] = block;
     POISON(block, class_bytes(cls));
-    uint32_t most = (uint32_t)(CACHE_BYTES_PER_CLASS / class_bytes(cls)) + 2 * REFILL;
-    if (++cache->count[cls] > most) {
-        small_spill(cache, cls, most / 2);
+    uint32_t count = ++cache->count[cls];
+    if (__builtin_expect(count > 2 * REFILL, 0) &&
+        (count - 2 * REFILL) * class_bytes(cls) > CACHE_BYTES_PER_CLASS) {
+        small_spill(cache, cls, count / 2);
     }
 }
 
@@ -348,7 +348,7 @@ static void cache_empty(adzi_cache *cache)
     }
 }
 
-static void flush_counters(adzi_cache *cache)
+static __attribute__((noinline)) void flush_counters(adzi_cache *cache)
 {
     long long live = atomic_fetch_add(&total_live, cache->live_bytes) + cache->live_bytes;
     atomic_fetch_add(&total_tensors, cache->live_tensors);
@@ -372,7 +372,7 @@ static inline void count_bytes(adzi_cache *cache, int64_t change)
 {
     int64_t now = cache->live_bytes + change;
     __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
-    if (__builtin_expect(now > FLUSH_BYTES || now < -FLUSH_BYTES, 0)) {
+    if (__builtin_expect((uint64_t)(now + FLUSH_BYTES) > 2 * FLUSH_BYTES, 0)) {
         flush_counters(cache);
     }
 }
@@ -391,23 +391,36 @@ static bool must_fail(adzi_cache *cache)
     return false;
 }
 
+static inline uint32_t class_of(size_t bytes)
+{
+    return (uint32_t)((bytes + (bytes == 0) + STEP - 1) / STEP);
+}
+
+static __attribute__((noinline)) void *alloc_slow(adzi_cache *cache, size_t bytes)
+{
+    if (cache->fail_in != 0 && must_fail(cache)) {
+        return NULL;
+    }
+    void *block = bytes <= SMALL_MAX ? small_take_slow(cache, class_of(bytes)) : large_take(bytes);
+    if (block != NULL) {
+        count_bytes(cache, (int64_t)bytes);
+    }
+    return block;
+}
+
 void *adzi_alloc(size_t bytes)
 {
     adzi_cache *cache = &adzi_self()->cache;
     __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
-    if (__builtin_expect(cache->fail_in != 0, 0) && must_fail(cache)) {
-        return NULL;
+    uint32_t cls = class_of(bytes);
+    if (__builtin_expect(bytes > SMALL_MAX || cache->fail_in != 0, 0) || cache->free[cls] == NULL) {
+        return alloc_slow(cache, bytes);
     }
-    void *block;
-    if (bytes <= SMALL_MAX) {
-        uint32_t cls = bytes == 0 ? 1 : (uint32_t)((bytes + STEP - 1) / STEP);
-        block = small_take(cache, cls);
-    } else {
-        block = large_take(bytes);
-    }
-    if (block != NULL) {
-        count_bytes(cache, (int64_t)bytes);
-    }
+    adzi_block *block = cache->free[cls];
+    UNPOISON(block, class_bytes(cls));
+    cache->free[cls] = block->next;
+    --cache->count[cls];
+    count_bytes(cache, (int64_t)bytes);
     return block;
 }
 
@@ -418,8 +431,8 @@ void adzi_free(void *block, size_t bytes)
     }
     adzi_cache *cache = &adzi_self()->cache;
     count_bytes(cache, -(int64_t)bytes);
-    if (bytes <= SMALL_MAX) {
-        small_return(cache, block, bytes == 0 ? 1 : (uint32_t)((bytes + STEP - 1) / STEP));
+    if (__builtin_expect(bytes <= SMALL_MAX, 1)) {
+        small_return(cache, block, class_of(bytes));
     } else {
         large_return(block, bytes);
     }

@@ -93,6 +93,10 @@ static void encode(adz_dtype dtype, double value, void *item)
 
 void adzi_fill(adz_tensor *dst, double value)
 {
+    if (dst->numel == 1 && dst->dtype == ADZ_F32) { /* losses and their upstream gradients */
+        *(float *)(void *)dst->data = (float)value;
+        return;
+    }
     uint64_t item = 0;
     encode((adz_dtype)dst->dtype, value, &item);
     if (item == 0 && adzi_is_contiguous(dst)) {

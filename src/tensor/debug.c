@@ -45,7 +45,7 @@ bool adzi_debug_ended(adz_tensor *t)
 static void clear(void)
 {
     for (size_t i = 0; i < list.n_dead; ++i) {
-        adzi_free(list.dead[i], sizeof **list.dead);
+        adzi_tensor_bury(list.dead[i]);
     }
     adzi_free(list.dead, list.dead_capacity * sizeof *list.dead);
     adzi_free(list.alive, list.alive_capacity * sizeof *list.alive);
@@ -73,8 +73,9 @@ static bool report(const adz_tensor *t, FILE *stream)
     if (t->node != NULL) {
         n += snprintf(line + n, sizeof line - (size_t)n, ", made by %s", adzi_node_name(t->node));
     }
-    if (t->file != NULL) {
-        n += snprintf(line + n, sizeof line - (size_t)n, " at %s:%d", t->file, t->line);
+    if (!t->is_view && t->storage->file != NULL) {
+        snprintf(
+            line + n, sizeof line - (size_t)n, " at %s:%d", t->storage->file, t->storage->line);
     }
     return fputs(line, stream) >= 0 && fputs("\n", stream) >= 0;
 }

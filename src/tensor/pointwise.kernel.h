@@ -166,7 +166,11 @@ static inline void adzi_cursor_advance(adzi_cursor *c, const adzi_pointwise_args
         const TC *c_ = (const TC *)(const void *)args->in[2] + at.in[2];                \
         const int64_t sa = args->in_strides[0][inner], sb = args->in_strides[1][inner]; \
         const int64_t sc = args->in_strides[2][inner];                                  \
-        ADZI_LOOP3(TY, TA, TB, TC, i *sy, i *sa, i *sb, i *sc, EXPRESSION)              \
+        if (sy == 1 && sa == 1 && sb == 1 && sc == 0) {                                 \
+            ADZI_LOOP3(TY, TA, TB, TC, i, i, i, 0, EXPRESSION)                          \
+        } else {                                                                        \
+            ADZI_LOOP3(TY, TA, TB, TC, i *sy, i *sa, i *sb, i *sc, EXPRESSION)          \
+        }                                                                               \
         ADZI_ROWS_END                                                                   \
     }
 

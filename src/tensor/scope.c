@@ -17,6 +17,21 @@ void adzi_scope_unwind(adzi_thread *thread, size_t mark)
     }
 }
 
+enum { TAKE_AMONG = 8 };
+
+adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
+{
+    size_t n = thread->n_temporaries;
+    size_t stop = n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;
+    for (size_t i = n; i-- > stop;) {
+        if (thread->temporaries[i] == t) {
+            thread->temporaries[i] = thread->temporaries[--thread->n_temporaries];
+            return t;
+        }
+    }
+    return adzi_retain(t);
+}
+
 adz_scope *adz_scope_open(void)
 {
     adzi_thread *thread = adzi_self();

@@ -13,17 +13,29 @@ adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 /* ---- storage -----------------------------------------------------------------------------------
  */
 
+/* Larger elements get a block of their own, so that a view or a header that outlives the other
+ * holds on to little. */
+enum { JOINED_BYTES = 4096 };
+
+static void storage_init(adzi_storage *storage, size_t bytes, void *user)
+{
+    atomic_init(&storage->refs, 1);
+    storage->version = 0;
+    storage->history = 0;
+    storage->file = NULL;
+    storage->line = 0;
+    storage->bytes = bytes;
+    storage->data = (char *)storage + ADZI_ALIGNMENT;
+    storage->writer = NULL;
+    storage->deleter = NULL;
+    storage->user = user;
+}
+
 static adzi_storage *storage_new(size_t bytes)
 {
     adzi_storage *storage = adzi_alloc(ADZI_ALIGNMENT + bytes);
     if (storage != NULL) {
-        atomic_init(&storage->refs, 1);
-        storage->version = 0;
-        storage->history = 0;
-        storage->bytes = bytes;
-        storage->data = (char *)storage + ADZI_ALIGNMENT;
-        storage->writer = NULL;
-        storage->deleter = NULL;
+        storage_init(storage, bytes, NULL);
     }
     return storage;
 }
@@ -47,22 +59,22 @@ void adzi_storage_release(adzi_storage *storage)
         atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    bool inside = storage->data == (char *)storage + ADZI_ALIGNMENT;
     if (storage->deleter != NULL) {
         storage->deleter(storage->data, storage->user);
+        adzi_free(storage, ADZI_ALIGNMENT);
+    } else if (storage->user != NULL) {
+        adzi_free(storage->user, sizeof(adz_tensor) + ADZI_ALIGNMENT + storage->bytes);
+    } else {
+        bool inside = storage->data == (char *)storage + ADZI_ALIGNMENT;
+        adzi_free(storage, ADZI_ALIGNMENT + (inside ? storage->bytes : 0));
     }
-    adzi_free(storage, ADZI_ALIGNMENT + (inside ? storage->bytes : 0));
 }
 
 /* ---- headers -----------------------------------------------------------------------------------
  */
 
-static adz_tensor *header_new(adzi_thread *thread, adz_dtype dtype, int rank)
+static void header_init(adz_tensor *t, adzi_thread *thread, adz_dtype dtype, int rank, bool joined)
 {
-    adz_tensor *t = adzi_alloc(sizeof *t);
-    if (t == NULL) {
-        return NULL;
-    }
     atomic_init(&t->refs, 1);
     atomic_init(&t->keeps, 0);
     t->alive = ADZI_ALIVE;
@@ -71,16 +83,51 @@ static adz_tensor *header_new(adzi_thread *thread, adz_dtype dtype, int rank)
     t->requires_grad = false;
     t->is_view = false;
     t->retains_grad = false;
+    t->joined = joined;
     t->history = 0;
     t->result = 0;
     t->node = NULL;
     t->gradient = NULL;
-    t->file = NULL;
-    t->line = 0;
     adzi_count_tensor(&thread->cache, 1);
     if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0)) {
         adzi_debug_made(t);
     }
+}
+
+static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank)
+{
+    adz_tensor *t = adzi_alloc(sizeof *t);
+    if (t == NULL) {
+        return adzi_fail_memory(op, sizeof *t);
+    }
+    header_init(t, thread, dtype, rank, false);
+    return t;
+}
+
+/* A header with storage for `bytes`: one block, or two where that is large. */
+static adz_tensor *header_and_storage(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, size_t bytes)
+{
+    if (bytes <= JOINED_BYTES) {
+        adz_tensor *t = adzi_alloc(sizeof *t + ADZI_ALIGNMENT + bytes);
+        if (t == NULL) {
+            return adzi_fail_memory(op, bytes);
+        }
+        header_init(t, thread, dtype, rank, true);
+        t->storage = adzi_home(t);
+        storage_init(t->storage, bytes, t);
+        return t;
+    }
+    adzi_storage *storage = storage_new(bytes);
+    if (storage == NULL) {
+        return adzi_fail_memory(op, bytes);
+    }
+    adz_tensor *t = header_new(thread, op, dtype, rank);
+    if (t == NULL) {
+        adzi_storage_release(storage);
+        return NULL;
+    }
+    t->storage = storage;
     return t;
 }
 
@@ -91,18 +138,12 @@ adz_tensor *adzi_tensor_new(
     for (int i = 0; i < rank; ++i) {
         numel *= sizes[i];
     }
-    size_t bytes = (size_t)numel * adz_dtype_size(dtype);
-    adzi_storage *storage = storage_new(bytes);
-    if (storage == NULL) {
-        return adzi_fail_memory(op, bytes);
-    }
-    adz_tensor *t = header_new(thread, dtype, rank);
+    adz_tensor *t =
+        header_and_storage(thread, op, dtype, rank, (size_t)numel * adzi_dtype_bytes(dtype));
     if (t == NULL) {
-        adzi_storage_release(storage);
-        return adzi_fail_memory(op, sizeof *t);
+        return NULL;
     }
-    t->storage = storage;
-    t->data = storage->data;
+    t->data = t->storage->data;
     t->numel = numel;
     int64_t stride = 1;
     for (int i = rank - 1; i >= 0; --i) {
@@ -116,9 +157,9 @@ adz_tensor *adzi_tensor_new(
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
     adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    adz_tensor *t = header_new(thread, dtype, rank);
+    adz_tensor *t = header_new(thread, op, dtype, rank);
     if (t == NULL) {
-        return adzi_fail_memory(op, sizeof *t);
+        return NULL;
     }
     atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
     t->storage = storage;
@@ -134,9 +175,9 @@ adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *
 adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
     const int64_t *sizes, const int64_t *strides, char *data)
 {
-    adz_tensor *t = header_new(thread, (adz_dtype)base->dtype, rank);
+    adz_tensor *t = header_new(thread, op, (adz_dtype)base->dtype, rank);
     if (t == NULL) {
-        return adzi_fail_memory(op, sizeof *t);
+        return NULL;
     }
     atomic_fetch_add_explicit(&base->storage->refs, 1, memory_order_relaxed);
     t->storage = base->storage;
@@ -150,6 +191,30 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
     return t;
 }
 
+void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
+{
+    adzi_storage *before = t->storage;
+    atomic_fetch_add_explicit(&value->storage->refs, 1, memory_order_relaxed);
+    t->storage = value->storage;
+    t->data = value->data;
+    t->dtype = value->dtype;
+    t->is_view = false;
+    memcpy(t->strides, value->strides, sizeof t->strides);
+    if (!(t->joined && before == adzi_home(t))) { /* its own block it lies in */
+        adzi_storage_release(before);
+    }
+    adzi_drop(value);
+}
+
+void adzi_tensor_bury(adz_tensor *t)
+{
+    if (t->joined) {
+        adzi_storage_release(adzi_home(t));
+    } else {
+        adzi_free(t, sizeof *t);
+    }
+}
+
 void adzi_tensor_destroy(adz_tensor *t)
 {
     adzi_thread *thread = adzi_self();
@@ -160,13 +225,15 @@ void adzi_tensor_destroy(adz_tensor *t)
     if (t->node != NULL) {
         adzi_node_release(thread, t->node);
     }
-    adzi_storage_release(t->storage);
+    if (!t->joined || t->storage != adzi_home(t)) {
+        adzi_storage_release(t->storage);
+    }
     adzi_count_tensor(&thread->cache, -1);
     if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0) &&
         adzi_debug_ended(t)) {
         return;
     }
-    adzi_free(t, sizeof *t);
+    adzi_tensor_bury(t);
 }
 
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
@@ -197,20 +264,6 @@ bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t
     if (adzi_is_none(t)) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "%s is not optional: ADZ_NONE was given", argument);
         return false;
-    }
-    return true;
-}
-
-bool adzi_is_contiguous(const adz_tensor *t)
-{
-    int64_t stride = 1;
-    for (int i = t->rank - 1; i >= 0; --i) {
-        if (t->sizes[i] != 1) {
-            if (t->strides[i] != stride && t->numel != 0) {
-                return false;
-            }
-            stride *= t->sizes[i];
-        }
     }
     return true;
 }

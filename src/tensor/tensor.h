@@ -10,11 +10,17 @@
 
 struct adzi_node;
 
-/** Bytes that tensors share. Small and large alike lie right behind their header. */
+/**
+ * Bytes that tensors share. The first tensor over small storage lies in one block with it: header,
+ * storage, elements. Such a storage's `user` is that header, which needs a reference of it like any
+ * other; the block is freed with the last.
+ */
 typedef struct adzi_storage {
     atomic_int refs;
     uint32_t version; /* rises with every in-place change */
     uint32_t history; /* rises with every in-place change that the tape recorded */
+    int line;         /* where its first tensor was made, under ADZ_SITES */
+    const char *file;
     size_t bytes;
     void *data;
     const char *writer;                      /* the operator that changed it last, for messages */
@@ -42,6 +48,7 @@ struct adz_tensor {
     bool requires_grad; /* a leaf's wish; results follow their node */
     bool is_view;       /* shares storage with the tensor it was made from */
     bool retains_grad;
+    bool joined;      /* lies in one block with the storage behind it; see adzi_home */
     uint32_t history; /* the storage's history when this tensor's node was set */
     uint32_t result;  /* which result of node it is */
     adzi_storage *storage;
@@ -51,9 +58,15 @@ struct adz_tensor {
     adzi_gradient *gradient;
     int64_t sizes[ADZ_MAX_RANK];
     int64_t strides[ADZ_MAX_RANK]; /* in elements */
-    const char *file;              /* where it was made, under ADZ_SITES */
-    int line;
 };
+
+_Static_assert(sizeof(adz_tensor) % ADZI_ALIGNMENT == 0, "a storage may follow at once");
+
+/** The storage in one block with a joined header: its own unless adzi_tensor_adopt changed that. */
+static inline adzi_storage *adzi_home(adz_tensor *t)
+{
+    return (adzi_storage *)(void *)(t + 1);
+}
 
 /** The shared object behind ADZ_NONE. */
 extern adz_tensor adzi_none;
@@ -63,10 +76,15 @@ static inline bool adzi_is_none(const adz_tensor *t)
     return t == &adzi_none;
 }
 
+/** Bytes of one element of a dtype that is one. */
+static inline size_t adzi_dtype_bytes(adz_dtype dtype)
+{
+    return 1u << (0x11003232u >> (4 * (unsigned)dtype) & 15); /* a table in a register */
+}
+
 static inline size_t adzi_item_size(const adz_tensor *t)
 {
-    static const uint8_t sizes[] = { 4, 8, 4, 8, 1, 1, 2, 2 };
-    return sizes[t->dtype];
+    return adzi_dtype_bytes((adz_dtype)t->dtype);
 }
 
 static inline bool adzi_is_float(adz_dtype dtype)
@@ -135,7 +153,26 @@ adzi_storage *adzi_storage_around(
 
 void adzi_storage_release(adzi_storage *storage);
 
-bool adzi_is_contiguous(const adz_tensor *t);
+/** Gives `t` the storage, elements and dtype of `value`, of the same sizes, and drops `value`. */
+void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
+
+/** Frees a header that adzi_debug_ended had kept. */
+void adzi_tensor_bury(adz_tensor *t);
+
+/** Whether the elements lie in order without gaps, as a new tensor's do. */
+static inline bool adzi_is_contiguous(const adz_tensor *t)
+{
+    int64_t stride = 1;
+    for (int i = t->rank - 1; i >= 0; --i) {
+        if (t->sizes[i] != 1) {
+            if (t->strides[i] != stride && t->numel != 0) {
+                return false;
+            }
+            stride *= t->sizes[i];
+        }
+    }
+    return true;
+}
 
 /** Whether every element has an address of its own (no stride 0 over a size above 1). */
 bool adzi_is_dense(const adz_tensor *t);

@@ -45,6 +45,7 @@ typedef struct adzi_thread {
     bool anomaly;
     bool draining; /* a loop that frees a graph is running */
     struct adzi_node *dead_nodes;
+    uint64_t sequence; /* of the newest node */
     const adzi_path *path;
     adzi_error_record error;
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
@@ -83,6 +84,12 @@ static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
     thread->temporaries[thread->n_temporaries++] = t;
     return t;
 }
+
+/**
+ * Takes a reference back from the innermost scope, if `t` is among its newest temporaries after
+ * `mark`; else a new one. Either way the caller owns one reference more.
+ */
+adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t);
 
 /** Releases the temporaries from `mark` (an earlier n_temporaries) on. */
 void adzi_scope_unwind(adzi_thread *thread, size_t mark);

@@ -140,6 +140,7 @@ adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
         adzi_save_input(&call, 0);
     }
     adzi_gemm_args args = { .dtype = dtype,
+        .ta = false,
         .tb = !w.transposed,
         .m = n,
         .n = h,
@@ -149,10 +150,14 @@ adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
         .lda = d > 0 ? d : 1,
         .b = w.data,
         .ldb = w.ld,
+        .beta = 0,
         .c = y->data,
         .ldc = h > 0 ? h : 1,
         .bias = adzi_is_none(bs) ? NULL : bs->data,
-        .batch = 1 };
+        .batch = 1,
+        .stride_a = 0,
+        .stride_b = 0,
+        .stride_c = 0 };
     adzi_gemm_run(&args);
     return adzi_leave(&call, y);
 }

@@ -38,15 +38,16 @@ static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t result
  * number is a kept dimension in front. Returns how many partial sums there are to add, 0 when
  * there is nothing to gain. See Note [Few results of many elements]. */
 static int64_t sum_blocks(
-    adz_dtype dtype, adzi_reduce_args args, int64_t results, partial_sums *partial)
+    adz_dtype dtype, const adzi_reduce_args *whole, int64_t results, partial_sums *partial)
 {
+    int64_t most = PARTIAL / results - 1;
+    if (whole->n < 2 * ADZI_REDUCE_GRAIN || most < 2) {
+        return 0;
+    }
+    adzi_reduce_args args = *whole;
     int longest = 0;
     for (int d = 1; d < args.n_reduced; ++d) {
         longest = args.reduced[d] > args.reduced[longest] ? d : longest;
-    }
-    int64_t most = PARTIAL / results - 1;
-    if (args.n < 2 * ADZI_REDUCE_GRAIN || most < 2) {
-        return 0;
     }
     int64_t length = args.reduced[longest], each = args.n / length;
     int64_t wanted = args.n / most > ADZI_REDUCE_GRAIN ? args.n / most : ADZI_REDUCE_GRAIN;
@@ -77,34 +78,46 @@ static int64_t sum_blocks(
     return blocks + (rest > 0);
 }
 
+static void sum_all(adz_dtype dtype, adzi_reduce_args *args, int64_t results)
+{
+    partial_sums partial;
+    args->blocks = sum_blocks(dtype, args, results, &partial);
+    if (args->blocks == 0) {
+        launch(dtype, args, results);
+        return;
+    }
+    args->partial = (char *)&partial;
+    adzi_launch(KERNEL_FOR(sum_join, dtype), args, results, results);
+}
+
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
 {
-    adzi_reduce_args args = { .out = y->data, .scale = scale };
-    adz_dtype dtype = (adz_dtype)x->dtype;
+    adzi_reduce_args args;
     int64_t results = adzi_reduce_args_of(&args, x, mask);
-    if (results == 0) {
-        return;
+    args.out = y->data;
+    args.scale = scale;
+    if (results > 0) {
+        sum_all((adz_dtype)x->dtype, &args, results);
     }
-    partial_sums partial;
-    args.blocks = sum_blocks(dtype, args, results, &partial);
-    if (args.blocks == 0) {
-        launch(dtype, &args, results);
-        return;
-    }
-    args.partial = (char *)&partial;
-    adzi_launch(KERNEL_FOR(sum_join, dtype), &args, results, results);
 }
 
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
 {
-    adz_tensor rows = *g;
     int64_t h = y->numel;
-    rows.rank = 2;
-    rows.sizes[0] = n;
-    rows.sizes[1] = h;
-    rows.strides[0] = h;
-    rows.strides[1] = 1;
-    adzi_sum_into(y, &rows, 1u, 1);
+    adzi_reduce_args args;
+    args.in = g->data;
+    args.out = y->data;
+    args.partial = NULL;
+    args.scale = 1;
+    args.n_kept = h > 1;
+    args.kept[0] = h;
+    args.kept_strides[0] = 1;
+    args.n_reduced = n > 1;
+    args.reduced[0] = args.n = n;
+    args.reduced_strides[0] = h;
+    if (h > 0) {
+        sum_all((adz_dtype)g->dtype, &args, h);
+    }
 }
 
 adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)

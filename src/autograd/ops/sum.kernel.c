@@ -1,4 +1,25 @@
 #ifndef T
+#include <string.h>
+
+/* A register of f64, and its worth of f32 or f64 read from memory. What the compiler makes of a
+ * vector conversion goes through halves. */
+#if defined(__AVX512F__)
+#include <immintrin.h>
+typedef __m512d wide;
+#define WIDEN_f32(x) _mm512_cvtps_pd(_mm256_loadu_ps(x))
+#define WIDEN_f64(x) _mm512_loadu_pd(x)
+#elif defined(__AVX__)
+#include <immintrin.h>
+typedef __m256d wide;
+#define WIDEN_f32(x) _mm256_cvtps_pd(_mm_loadu_ps(x))
+#define WIDEN_f64(x) _mm256_loadu_pd(x)
+#else
+typedef double wide __attribute__((vector_size(16)));
+#define WIDEN_f32(x) ((wide){ (double)(x)[0], (double)(x)[1] })
+#define WIDEN_f64(x) ((wide){ (x)[0], (x)[1] })
+#endif
+enum { LANES = sizeof(wide) / sizeof(double), FOUR_VECTORS = 4 * LANES };
+
 #define THIS_FILE "autograd/ops/sum.kernel.c"
 #include "autograd/ops/sum.h"
 #include "tensor/each_type.h"
@@ -106,39 +127,91 @@ static void K(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
     }
 }
 
+#if T_IS_FLOAT
+#if T_IS_F32
+#define WIDEN WIDEN_f32
+#else
+#define WIDEN WIDEN_f64
+#endif
+/* sums[j] of four registers' columns. */
+static void K(four_vectors)(double *sums, const T *x, int64_t rows, int64_t stride)
+{
+    wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
+    for (int64_t i = 0; i < rows; ++i, x += stride) {
+        s0 += WIDEN(x);
+        s1 += WIDEN(x + LANES);
+        s2 += WIDEN(x + 2 * LANES);
+        s3 += WIDEN(x + 3 * LANES);
+    }
+    wide s[4] = { s0, s1, s2, s3 };
+    memcpy(sums, s, sizeof s);
+}
+#undef WIDEN
+#endif
+
+/* sums[j] of n columns, row by row. */
+static inline void K(add_rows)(SUM *sums, const T *x, int64_t n, int64_t rows, int64_t stride)
+{
+#if T_IS_FLOAT
+    for (; n >= FOUR_VECTORS; n -= FOUR_VECTORS, x += FOUR_VECTORS, sums += FOUR_VECTORS) {
+        K(four_vectors)(sums, x, rows, stride);
+    }
+#endif
+    for (int64_t j = 0; j < n; ++j) {
+        sums[j] = 0;
+    }
+    for (int64_t i = 0; i < rows && n > 0; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            sums[j] += (SUM)x[i * stride + j];
+        }
+    }
+}
+
+/* Writes n results that lie side by side. */
+static inline void K(finish_row)(const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
+{
+    if (a->partial != NULL) {
+        memcpy((SUM *)(void *)a->partial + r, sums, (size_t)n * sizeof *sums);
+        return;
+    }
+    OUT *out = (OUT *)(void *)a->out + r;
+#if T_IS_FLOAT
+    const double scale = a->scale;
+    for (int64_t j = 0; j < n; ++j) {
+        out[j] = (OUT)(sums[j] * scale);
+    }
+#else
+    for (int64_t j = 0; j < n; ++j) {
+        out[j] = (OUT)sums[j];
+    }
+#endif
+}
+
 /* Results that lie side by side are summed together, row by row, in blocks of rows. */
 static void K(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int last = a->n_kept - 1, inner = a->n_reduced - 1;
     int64_t width = a->kept[last];
+    int64_t length = a->reduced[inner], stride = a->reduced_strides[inner];
     while (begin < end) {
         int64_t column = begin % width;
         int64_t n = width - column < end - begin ? width - column : end - begin;
         n = n < K(columns) ? n : K(columns);
         const T *x = (const T *)(const void *)a->in + K(offset_of)(a, begin, a->n_kept);
-        SUM total[K(columns)] = { 0 }, part[K(columns)];
-        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
-        int64_t length = a->reduced[inner], stride = a->reduced_strides[inner];
+        SUM total[K(columns)], part[K(columns)];
+        K(add_rows)(total, x, n, length < K(block) ? length : K(block), stride);
+        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0, start = K(block);
         do {
-            for (int64_t start = 0; start < length; start += K(block)) {
+            for (; start < length; start += K(block)) {
                 int64_t stop = start + K(block) < length ? start + K(block) : length;
-                for (int64_t j = 0; j < n; ++j) {
-                    part[j] = 0;
-                }
-                for (int64_t i = start; i < stop; ++i) {
-                    const T *row = x + offset + i * stride;
-                    for (int64_t j = 0; j < n; ++j) {
-                        part[j] += (SUM)row[j];
-                    }
-                }
+                K(add_rows)(part, x + offset + start * stride, n, stop - start, stride);
                 for (int64_t j = 0; j < n; ++j) {
                     total[j] += part[j];
                 }
             }
+            start = 0;
         } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
-        for (int64_t j = 0; j < n; ++j) {
-            K(finish)(a, begin + j, total[j]);
-        }
+        K(finish_row)(a, begin, total, n);
         begin += n;
     }
 }
