@@ -662,7 +662,7 @@ static void refused_memory_changes_nothing(void **state)
         }
         assert_int_equal(save(a.optimizer, "before"), ADZ_OK);
         int stepped = refuse_each(try_step, unchanged, &a);
-        assert_true(stepped >= 4); /* at least a header and a block for each of two states */
+        assert_true(stepped >= 2); /* a block for each of two states */
         assert_int_equal(save(a.optimizer, "kept"), ADZ_OK);
         take_steps(a.optimizer, a.w[0], 2, 3);
         assert_int_equal(save(a.optimizer, "before"), ADZ_OK);
