@@ -123,7 +123,7 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_values_are_refused),
 };
 
-const module_case darts_case = {
+const module_case darts_module = {
     .name = "darts",
     .references = { "darts FeedForward", "darts ReLU", "darts GELU", "darts GLU", "darts Bilinear",
         "darts ReGLU", "darts GEGLU", "darts SwiGLU" },

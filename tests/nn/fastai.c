@@ -88,7 +88,7 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_values_are_refused),
 };
 
-const module_case fastai_case = {
+const module_case fastai_module = {
     .name = "fastai",
     .references = { "fastai feed_forward", "fastai GeLU", "fastai Swish" },
     .from_config = from_config,

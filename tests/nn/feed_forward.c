@@ -133,7 +133,7 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_values_are_refused),
 };
 
-const module_case feed_forward_case = {
+const module_case feed_forward_module = {
     .name = "feed_forward",
     .references = { "labml FeedForward" },
     .from_config = from_config,

@@ -427,7 +427,7 @@ static const struct CMUnitTest facts[] = {
                                                                 "transformer.ln_f.bias "    \
                                                                 "lm_head.decoder.weight"
 
-const module_case gpt2_case = {
+const module_case gpt2_module = {
     .name = "gpt2",
     .references = { "GPT-2 notes Conv1D", "GPT-2 notes FeedForward", "graykode gelu",
         "graykode Conv1D", "graykode LayerNorm", "graykode MLP", "graykode Attention",

@@ -73,7 +73,7 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_values_are_refused),
 };
 
-const module_case layer_norm_case = {
+const module_case layer_norm_module = {
     .name = "layer_norm",
     .samples = { { affine, "LayerNorm((5,), eps=1e-05, elementwise_affine=True)", "weight bias",
                      { X(2, 3, 5) } },

@@ -49,7 +49,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
         (int64_t)config_number(config, "d_ff", 0), &o);
 }
 
-const module_case notebook_case = {
+const module_case notebook_module = {
     .name = "notebook",
     .references = { "notebook PositionWiseFeedForward", "notebook ReLU", "notebook Dropout" },
     .from_config = from_config,
