@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+"""The project's own reference vectors, computed in double precision with PyTorch: operators, feed-forward
+networks, training runs and schedules. adze-parity reads them.
+
+usage: generate.py           writes the files beside this script
+       generate.py --check   computes them again and compares; 77 without torch
+
+Each file is one case in safetensors form. The metadata says what to build (`group`, `reference`,
+`config`), the tensors are `input.*`, `param.*`, `mask.*`, `output.*`, `upstream.*`, and the gradients
+`grad.input.*` and `grad.param.*` of the sum of output times upstream.
+"""
+
+import json
+import math
+import os
+import sys
+import zlib
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "python"))
+import adze_state  # noqa: E402
+
+CASES = {}
+
+
+def case(name, group, reference, config, tensors, tiny="1e-3", masks=None):
+    metadata = {"case": name, "group": group, "reference": reference, "config": json.dumps(config),
+                "mode": "train", "tolerance": "1e-9", "tiny": tiny}
+    if masks:
+        metadata["masks"] = json.dumps(masks)
+    CASES[name] = ({key: tensors[key] for key in sorted(tensors)}, metadata)
+
+
+def seed(name):
+    torch.manual_seed(zlib.crc32(name.encode()))
+
+
+def leaf(*shape):
+    return torch.randn(*shape).requires_grad_()
+
+
+def with_gradients(inputs, parameters, outputs):
+    """All tensors of a case, with a random upstream for each floating result."""
+    tensors, total = {}, 0
+    for name, y in outputs.items():
+        tensors["output." + name] = y.detach()
+        if y.requires_grad:
+            upstream = torch.randn_like(y)
+            tensors["upstream." + name] = upstream
+            total = total + (y * upstream).sum()
+    if torch.is_tensor(total):
+        total.backward()
+    for kind, values in (("input.", inputs), ("param.", parameters)):
+        for name, value in values.items():
+            tensors[kind + name] = value.detach()
+            if value.requires_grad:
+                tensors["grad." + kind + name] = (
+                    value.grad if value.grad is not None else torch.zeros_like(value))
+    return tensors
+
+
+# ---- operators -------------------------------------------------------------------------------------
+
+
+def op(name, kind, inputs, function, **attributes):
+    """`inputs` is called after seeding; `function` gets the inputs and gives y, or results by name."""
+    seed(name)
+    given = inputs()
+    result = function(*given.values())
+    outputs = result if isinstance(result, dict) else {"y": result}
+    case(name, "ops", "torch " + kind, {"op": kind, **attributes},
+         with_gradients(given, {}, outputs))
+
+
+def x_of(*shape):
+    return lambda: {"x": leaf(*shape)}
+
+
+def pair(a, b):
+    return lambda: {"a": leaf(*a), "b": leaf(*b)}
+
+
+def operators():
+    op("add_alpha_broadcast", "add", pair((2, 1, 3), (4, 1)),
+       lambda a, b: torch.add(a, b, alpha=-1.5), alpha=-1.5)
+    op("mul_broadcast", "mul", pair((3, 1), (2, 1, 4)), torch.mul)
+    op("div_scalar_by", "rdiv", lambda: {"a": leaf(3, 2)}, lambda a: 2.5 / a, scalar=2.5)
+    op("matmul_batched", "matmul", pair((2, 1, 3, 4), (3, 4, 2)), torch.matmul)
+    op("matmul_vector", "matmul", pair((5,), (5, 3)), torch.matmul)
+    op("linear_rank_3", "linear",
+       lambda: {"x": leaf(2, 3, 4), "weight": leaf(5, 4), "bias": leaf(5)}, lambda x, weight, bias:
+       F.linear(x, weight, bias), bias=True)
+    op("einsum_scores", "einsum", pair((2, 3, 2, 4), (2, 5, 2, 4)),
+       lambda a, b: torch.einsum("bihd,bjhd->bhij", a, b), equation="bihd,bjhd->bhij")
+    for approximate in ("none", "tanh"):
+        op("gelu_" + approximate, "gelu", x_of(3, 4),
+           lambda x: F.gelu(x, approximate=approximate), approximate=approximate)
+    for kind, function in (("relu", F.relu), ("silu", F.silu), ("tanh", torch.tanh),
+                           ("sigmoid", torch.sigmoid), ("erf", torch.erf)):
+        op(kind + "_plain", kind, x_of(3, 5), function)
+    op("glu_first", "glu", x_of(4, 3), lambda x: F.glu(x, 0), dim=0)
+    for kind, function in (("softmax", F.softmax), ("log_softmax", F.log_softmax)):
+        op(kind + "_middle", kind, x_of(2, 5, 3), lambda x: function(x, 1), dim=1)
+    op("logsumexp_two", "logsumexp", x_of(2, 4, 3),
+       lambda x: torch.logsumexp(x, [0, 2], keepdim=True), dim=[0, 2], keepdim=True)
+    op("sum_outer", "sum", x_of(2, 4, 3), lambda x: x.sum([0, 2]), dim=[0, 2], keepdim=False)
+    op("mean_all", "mean", x_of(2, 4), lambda x: x.mean(), dim=None, keepdim=False)
+    op("var_unbiased", "var", x_of(4, 5), lambda x: x.var([1], unbiased=True, keepdim=True),
+       dim=[1], unbiased=True, keepdim=True)
+    op("max_with_ties", "max", lambda: {"x": torch.tensor([[1., 4., 4., 0.], [2., 2., 1., 2.]])
+                                        .requires_grad_()},
+       lambda x: dict(zip(("values", "indices"), x.max(1))), dim=1, keepdim=False)
+    op("layer_norm_affine", "layer_norm",
+       lambda: {"x": leaf(3, 2, 4), "weight": leaf(4), "bias": leaf(4)},
+       lambda x, weight, bias: F.layer_norm(x, [4], weight, bias, 1e-3), normalized_shape=[4], eps=1e-3)
+    op("embedding_padded", "embedding",
+       lambda: {"weight": leaf(6, 3), "ids": torch.tensor([[0, 5, 2], [2, 4, 2]])},
+       lambda weight, ids: F.embedding(ids, weight, padding_idx=4), padding_idx=4)
+    op("cross_entropy_smooth", "cross_entropy",
+       lambda: {"x": leaf(5, 4), "target": torch.tensor([0, 3, -100, 2, 1])},
+       lambda x, target: F.cross_entropy(x, target, label_smoothing=0.2), reduction="mean",
+       ignore_index=-100, label_smoothing=0.2, weighted=False)
+    op("logits_against_targets", "binary_cross_entropy_with_logits",
+       lambda: {"x": leaf(3, 4), "target": torch.rand(3, 4)},
+       lambda x, target: F.binary_cross_entropy_with_logits(x, target), reduction="mean")
+    op("mse_loss_sum", "mse_loss", lambda: {"x": leaf(3, 4), "target": leaf(3, 4)},
+       lambda x, target: F.mse_loss(x, target, reduction="sum"), reduction="sum")
+    op("huber_loss_delta", "huber_loss", lambda: {"x": leaf(3, 4), "target": leaf(3, 4)},
+       lambda x, target: F.huber_loss(x, target, delta=0.7), reduction="mean", delta=0.7)
+    op("gather_inner", "gather",
+       lambda: {"x": leaf(3, 4), "index": torch.tensor([[0, 0], [3, 1], [2, 2]])},
+       lambda x, index: x.gather(1, index), dim=1)
+    op("cat_of_three", "cat", lambda: {"x0": leaf(2, 1), "x1": leaf(2, 3), "x2": leaf(2, 2)},
+       lambda x0, x1, x2: torch.cat([x0, x1, x2], 1), dim=1)
+    op("where_broadcast", "where", lambda: {"cond": torch.tensor([[True, False, True]]),
+                                            "a": leaf(2, 3), "b": leaf(2, 1)}, torch.where)
+    op("mul_of_views", "mul", pair((4, 3), (3, 8)),
+       lambda a, b: a.transpose(0, 1) * b[:, 1:8:2],
+       views={"a": [["transpose", 0, 1]], "b": [["slice", 1, 1, 8, 2]]})
+
+
+# ---- feed-forward networks -------------------------------------------------------------------------
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu, "tanh": torch.tanh,
+               "sigmoid": torch.sigmoid, "identity": lambda x: x}
+
+
+def network(name, reference, config, parameters, shape, function, masks=None):
+    """`parameters` are shapes by name; `function` gets x, the parameters and the masks."""
+    seed(name)
+    p = {key: leaf(*sizes) for key, sizes in parameters.items()}
+    x = leaf(*shape)
+    drawn = {key: torch.rand(*sizes) < 0.6 for key, (sizes, _) in (masks or {}).items()}
+    tensors = with_gradients({"x": x}, p, {"y": function(x, p, drawn)})
+    tensors.update({"mask." + key: mask for key, mask in drawn.items()})
+    listed = [{"name": "mask." + key, **({"p": rate} if rate is not None else {})}
+              for key, (_, rate) in (masks or {}).items()]
+    case(name, "ffn", reference, config, tensors, masks=listed)
+
+
+def feed_forward(activation, rate):
+    def function(x, p, masks):
+        h = ACTIVATIONS[activation](F.linear(x, p["layer1.weight"], p.get("layer1.bias")))
+        if "linear_v.weight" in p:
+            h = h * F.linear(x, p["linear_v.weight"], p.get("linear_v.bias"))
+        if masks:
+            h = h * masks["hidden"] / (1 - rate)
+        return F.linear(h, p["layer2.weight"], p.get("layer2.bias"))
+    return function
+
+
+def labml_feed_forward(name, d_model, d_ff, shape, activation, is_gated, bias, rate=0.0):
+    parameters = {"layer1.weight": (d_ff, d_model), "layer2.weight": (d_model, d_ff)}
+    if is_gated:
+        parameters["linear_v.weight"] = (d_ff, d_model)
+    if bias:
+        parameters.update({key.replace("weight", "bias"): (sizes[0],)
+                           for key, sizes in dict(parameters).items()})
+    config = {"d_model": d_model, "d_ff": d_ff, "dropout": rate, "activation": activation,
+              "is_gated": is_gated, "bias1": bias, "bias2": bias, "bias_gate": bias}
+    masks = {"hidden": ((*shape[:-1], d_ff), rate)} if rate else None
+    network(name, "labml FeedForward", config, parameters, shape, feed_forward(activation, rate),
+            masks)
+
+
+def networks():
+    labml_feed_forward("feed_forward_relu", 4, 6, (2, 3, 4), "relu", False, True)
+    labml_feed_forward("feed_forward_geglu", 5, 3, (4, 5), "gelu", True, False)
+    labml_feed_forward("feed_forward_bilinear", 3, 4, (2, 3), "identity", True, True)
+    labml_feed_forward("feed_forward_dropped", 4, 5, (3, 2, 4), "silu", True, True, rate=0.3)
+    network("notebook_network", "notebook PositionWiseFeedForward",
+            {"d_model": 4, "d_ff": 6, "dropout_p": 0.25, "bias": True},
+            {"w1": (4, 6), "b1": (6,), "w2": (6, 4), "b2": (4,)}, (3, 4),
+            lambda x, p, masks: (F.relu(x @ p["w1"] + p["b1"]) * masks["hidden"] / 0.75) @ p["w2"]
+            + p["b2"], {"hidden": ((3, 6), None)})
+    network("conv1d_of_gpt2", "GPT-2 notes Conv1D", {"nf": 3, "nx": 5},
+            {"weight": (5, 3), "bias": (3,)}, (2, 2, 5), lambda x, p, _: x @ p["weight"] + p["bias"])
+    network("mlp_of_gpt2", "graykode MLP", {"n_state": 10, "n_embd": 4},
+            {"c_fc.weight": (4, 10), "c_fc.bias": (10,), "c_proj.weight": (10, 4), "c_proj.bias": (4,)},
+            (2, 3, 4), lambda x, p, _: F.gelu(x @ p["c_fc.weight"] + p["c_fc.bias"],
+                                              approximate="tanh") @ p["c_proj.weight"] + p["c_proj.bias"])
+
+
+# ---- training runs ---------------------------------------------------------------------------------
+
+
+class Annotated(torch.optim.Optimizer):
+    """The annotated library's Adam from its formulas: `scale` gives the rate of step t, rectified
+    says whether the step is (and waits while it cannot be)."""
+
+    def __init__(self, params, lr, betas, eps, weight_decay, optimized_update=True, amsgrad=False,
+                 warmup=0, d_model=0, kind="Adam"):
+        super().__init__(params, {"lr": lr})
+        self.betas, self.eps, self.decay, self.optimized = betas, eps, weight_decay, optimized_update
+        self.amsgrad, self.warmup, self.d_model, self.kind, self.t = amsgrad, warmup, d_model, kind, 0
+
+    def rate(self, lr):
+        if self.kind == "Noam":
+            return lr / math.sqrt(self.d_model) * min(self.t ** -0.5, self.t * self.warmup ** -1.5)
+        if self.kind == "AdamWarmup" and self.t < self.warmup:
+            return 1e-8 + self.t * lr / self.warmup
+        return lr
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        self.t += 1
+        b1, b2 = self.betas
+        c1, c2 = 1 - b1 ** self.t, 1 - b2 ** self.t
+        last = 2 / (1 - b2) - 1
+        rho = last - 2 * self.t * b2 ** self.t / c2
+        for group in self.param_groups:
+            for p in group["params"]:
+                g, decay = p.grad, self.decay["weight_decay"]
+                if not self.decay["weight_decouple"]:
+                    g = g + decay * p
+                else:
+                    p.mul_(1 - (decay if self.decay["absolute"] else group["lr"] * decay))
+                s = self.state[p]
+                s["m"] = b1 * s.get("m", 0) + (1 - b1) * g
+                s["v"] = b2 * s.get("v", 0) + (1 - b2) * g * g
+                s["most"] = torch.maximum(s.get("most", s["v"]), s["v"])
+                v = s["most"] if self.amsgrad else s["v"]
+                step = self.rate(group["lr"]) / c1 * s["m"]
+                if self.kind == "RAdam" and rho < 5:
+                    p.sub_(step)
+                    continue
+                if self.kind == "RAdam":
+                    step = step * math.sqrt((rho - 4) / (last - 4) * (rho - 2) / rho * last / (last - 2))
+                p.sub_(step * math.sqrt(c2) / (v.sqrt() + self.eps) if self.optimized
+                       else step / ((v / c2).sqrt() + self.eps))
+
+
+def run(name, reference, optimizer, args, is_gated=False, groups=None, clip=None, scheduler=None,
+        steps=12):
+    """Trains the small network of the config and stores where it arrives."""
+    seed(name)
+    d_in, d_ff, d_out, rows, batches = 4, 5, 3, 7, 2
+    parameters = {"layer1.weight": leaf(d_ff, d_in), "layer1.bias": leaf(d_ff),
+                  "layer2.weight": leaf(d_out, d_ff), "layer2.bias": leaf(d_out)}
+    if is_gated:
+        parameters.update({"linear_v.weight": leaf(d_ff, d_in), "linear_v.bias": leaf(d_ff)})
+    x, target = torch.randn(batches, rows, d_in), torch.randn(batches, rows, d_out)
+    tensors = {"input.x": x, "input.target": target}
+    tensors.update({"param." + key: p.detach().clone() for key, p in parameters.items()})
+    activation = "tanh" if is_gated else "gelu"
+    config = {"optimizer": reference.split()[-1].split(".")[-1], "optimizer_args": args,
+              "model": {"d_in": d_in, "d_ff": d_ff, "d_out": d_out, "activation": activation,
+                        "is_gated": is_gated, "bias": True},
+              "steps": steps, "loss": "mse_loss mean", "parameter_order": list(parameters)}
+    given = list(parameters.values())
+    if groups:
+        config["param_groups"] = groups
+        given = [{**group, "params": [parameters[key] for key in group["params"]]}
+                 for group in groups]
+    made = optimizer(given)
+    follows = None
+    if scheduler:
+        config["scheduler"] = scheduler
+        options = {key: value for key, value in scheduler.items() if key != "name"}
+        follows = getattr(torch.optim.lr_scheduler, scheduler["name"])(made, **options)
+    if clip:
+        config["clip"] = clip
+    lists = {"losses": [], "lrs": [], "momentums": [], "grad_norms": []}
+    model = feed_forward(activation, 0)
+    for t in range(steps):
+        group = made.param_groups[0]
+        lists["lrs"].append(group["lr"])
+        if scheduler:
+            lists["momentums"].append(group["betas"][0] if "betas" in group else group["momentum"])
+        loss = F.mse_loss(model(x[t % batches], parameters, {}), target[t % batches])
+        lists["losses"].append(loss.item())
+        made.zero_grad()
+        loss.backward()
+        if clip and clip["kind"] == "norm":
+            norm = torch.nn.utils.clip_grad_norm_(
+                list(parameters.values()), clip["max_norm"], float(clip["norm_type"]))
+            lists["grad_norms"].append(norm.item())
+        elif clip:
+            torch.nn.utils.clip_grad_value_(list(parameters.values()), clip["clip_value"])
+        made.step()
+        if follows:
+            follows.step()
+    tensors.update({"output." + key: torch.tensor(value) for key, value in lists.items() if value})
+    tensors.update({"output.final." + key: p.detach() for key, p in parameters.items()})
+    case(name, "optim", reference, config, tensors, tiny="1e-6")
+
+
+def torch_run(name, kind, args, **options):
+    run(name, "torch.optim." + kind, lambda p: getattr(torch.optim, kind)(p, **args), args, **options)
+
+
+def annotated_run(name, kind, args, **options):
+    run(name, "labml " + kind, lambda p: Annotated(p, kind=kind, **args), args, **options)
+
+
+def decay_of(amount, decouple=True, absolute=False):
+    return {"weight_decay": amount, "weight_decouple": decouple, "absolute": absolute}
+
+
+def runs():
+    torch_run("run_sgd_nesterov", "SGD",
+              dict(lr=0.05, momentum=0.8, nesterov=True, weight_decay=0.02), is_gated=True,
+              clip={"kind": "norm", "max_norm": 0.5, "norm_type": 2.0})
+    torch_run("run_sgd_groups", "SGD", dict(lr=0.05, momentum=0.8, dampening=0.3),
+              groups=[{"params": ["layer1.weight", "layer1.bias"], "lr": 0.02},
+                      {"params": ["layer2.weight", "layer2.bias"], "momentum": 0.4}],
+              clip={"kind": "value", "clip_value": 0.1})
+    torch_run("run_adam_amsgrad", "Adam",
+              dict(lr=0.05, betas=(0.7, 0.8), eps=1e-4, weight_decay=0.03, amsgrad=True))
+    torch_run("run_adam_one_cycle", "Adam", dict(lr=0.01), is_gated=True,
+              scheduler={"name": "OneCycleLR", "max_lr": 0.1, "total_steps": 12})
+    torch_run("run_adamw_maximize", "AdamW", dict(lr=0.002, weight_decay=0.5, maximize=True))
+    torch_run("run_rmsprop_all", "RMSprop",
+              dict(lr=0.01, alpha=0.9, momentum=0.5, centered=True, weight_decay=0.05, eps=1e-5))
+    torch_run("run_adagrad_all", "Adagrad",
+              dict(lr=0.2, lr_decay=0.1, weight_decay=0.02, initial_accumulator_value=0.2))
+    torch_run("run_radam", "RAdam", dict(lr=0.05, betas=(0.8, 0.9), weight_decay=0.1))
+    common = dict(lr=0.03, betas=(0.8, 0.9), eps=1e-4)
+    annotated_run("run_annotated_adam", "Adam", dict(common, weight_decay=decay_of(0.5)))
+    annotated_run("run_annotated_exact", "Adam",
+                  dict(common, weight_decay=decay_of(0.2, decouple=False), optimized_update=False))
+    annotated_run("run_annotated_amsgrad", "AMSGrad",
+                  dict(common, weight_decay=decay_of(0.01, absolute=True), amsgrad=True))
+    annotated_run("run_annotated_noam", "Noam",
+                  dict(common, lr=0.3, warmup=5, d_model=32, weight_decay=decay_of(0.1)))
+    annotated_run("run_annotated_warmup", "AdamWarmup",
+                  dict(common, warmup=6, weight_decay=decay_of(0.3)), is_gated=True)
+    annotated_run("run_annotated_radam", "RAdam", dict(common, weight_decay=decay_of(0.0)))
+
+
+# ---- schedules -------------------------------------------------------------------------------------
+
+
+def schedule(name, kind, lr, steps=30, metrics=None, function=None, **options):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=lr, momentum=0.5)
+    made = (torch.optim.lr_scheduler.LambdaLR(optimizer, function) if function
+            else getattr(torch.optim.lr_scheduler, kind)(optimizer, **options))
+    rates, momenta, tensors = [], [], {}
+    for t in range(steps):
+        if metrics is not None:
+            made.step(metrics[t])
+        rates.append(optimizer.param_groups[0]["lr"])
+        momenta.append(optimizer.param_groups[0]["momentum"])
+        optimizer.step()
+        if metrics is None:
+            made.step()
+    if metrics is not None:
+        tensors["input.metrics"] = torch.tensor(metrics)
+    tensors["output.lrs"] = torch.tensor(rates)
+    if kind == "OneCycleLR":
+        tensors["output.momentums"] = torch.tensor(momenta)
+    case(name, "optim", "torch " + kind,
+         {"scheduler": kind, "lr": lr, "steps": steps, **options}, tensors, tiny="1e-12")
+
+
+def schedules():
+    schedule("lr_steps", "StepLR", 0.3, step_size=7, gamma=0.4)
+    schedule("lr_milestones", "MultiStepLR", 0.3, milestones=[4, 11, 11, 25], gamma=0.6)
+    schedule("lr_falling", "ExponentialLR", 0.3, gamma=0.87)
+    schedule("lr_line_down", "LinearLR", 0.3, start_factor=0.9, end_factor=0.1, total_iters=17)
+    schedule("lr_cosine_and_back", "CosineAnnealingLR", 0.3, T_max=9, eta_min=0.01)
+    schedule("lr_restarts", "CosineAnnealingWarmRestarts", 0.3, T_0=3, T_mult=3, eta_min=0.02)
+    schedule("lr_one_cycle_lines", "OneCycleLR", 0.3, steps=25, max_lr=0.7, total_steps=25,
+             anneal_strategy="linear", three_phase=True, pct_start=0.4)
+    schedule("lr_one_cycle_cosines", "OneCycleLR", 0.3, steps=25, max_lr=0.7, total_steps=40,
+             pct_start=0.2, base_momentum=0.7, max_momentum=0.9)
+    warmup, total = 6, 24
+    schedule("lr_warmup", "LambdaLR", 0.3, function=lambda t: min(1, (t + 1) / warmup),
+             warmup=warmup, factor="min(1, (t + 1) / warmup)")
+    schedule("lr_inverse_sqrt", "LambdaLR", 0.3, warmup=warmup,
+             function=lambda t: min((t + 1) / warmup, math.sqrt(warmup / (t + 1))),
+             factor="min((t + 1) / warmup, sqrt(warmup / (t + 1)))")
+    schedule("lr_there_and_back", "LambdaLR", 0.3, warmup=warmup, total=total,
+             function=lambda t: t / warmup if t < warmup else max(0, (total - t) / (total - warmup)),
+             factor="t / warmup if t < warmup else max(0, (total - t) / (total - warmup))")
+    wave = [1.5 + math.exp(-t / 5) + 0.1 * math.sin(2.3 * t) for t in range(30)]
+    schedule("lr_plateau", "ReduceLROnPlateau", 0.3, metrics=wave, factor=0.5, patience=2,
+             threshold=0.02, cooldown=2, min_lr=0.01)
+    schedule("lr_plateau_upwards", "ReduceLROnPlateau", 0.3, metrics=[-m for m in wave], mode="max",
+             threshold_mode="abs", threshold=0.05, factor=0.7, patience=1)
+
+
+# ---- all of it -------------------------------------------------------------------------------------
+
+
+def differs(name, tensors, metadata):
+    """Whether the file is not what has been computed; the last bits are the machine's."""
+    stored, given = adze_state.read(os.path.join(HERE, name + ".safetensors"))
+    return given != metadata or stored.keys() != tensors.keys() or any(
+        tensor.shape != stored[key].shape or tensor.dtype != stored[key].dtype
+        or not torch.allclose(tensor.double(), stored[key].double(), rtol=1e-10, atol=1e-12)
+        for key, tensor in tensors.items())
+
+
+def main():
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(1)
+    for part in (operators, networks, runs, schedules):
+        part()
+    if sys.argv[1:] != ["--check"]:
+        for name, (tensors, metadata) in CASES.items():
+            adze_state.write(os.path.join(HERE, name + ".safetensors"), tensors, metadata)
+        print(f"{len(CASES)} files")
+        return
+    there = {name[:-len(".safetensors")] for name in os.listdir(HERE) if name.endswith(".safetensors")}
+    wrong = sorted(there ^ CASES.keys()) + [
+        name for name in sorted(there & CASES.keys()) if differs(name, *CASES[name])]
+    print(f"{len(CASES)} cases" + (": not as stored: " + ", ".join(wrong) if wrong else " as stored"))
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
