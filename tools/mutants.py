@@ -119,8 +119,9 @@ class Source:
         paths = sorted((root / OPS).glob("*.[ch]")) + [root / f for f in DERIVATIVES]
         self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
         self.items = {f: list(items(f, t)) for f, t in self.text.items()}
-        self.includes = {f: [i for i in re.findall(r'#include "([^"]+)"', t)]
-                         for f, t in self.text.items()}
+        self.includes = {
+            str(p.relative_to(root)): re.findall(r'#include "([^"]+)"', p.read_text("utf-8"))
+            for p in root.glob("**/*.[ch]")}
         self.exported = collections.defaultdict(list)
         for file in self.items:
             for item in self.items[file]:
@@ -143,14 +144,14 @@ class Source:
         found, wait = [], [file]
         while wait:
             for name in self.includes.get(wait.pop(), []):
-                if name in self.text and name not in found:
+                if name in self.includes and name not in found:
                     found.append(name)
                     wait.append(name)
         return found
 
     def resolve(self, token, file):
         """The definitions that a word in a file stands for."""
-        for place in [file] + self.included(file):
+        for place in [file] + [f for f in self.included(file) if f in self.text]:
             here = [i for i in self.items[place] if self.matches(i, token)]
             if here and (place not in DERIVATIVES or "derivative" in token):
                 return here
@@ -269,6 +270,16 @@ def called(before):
     return ""
 
 
+def by_one(arguments):
+    """Whether a call's last argument is 1 or -1: times it and over it are the same."""
+    depth = 1
+    for at, c in enumerate(arguments):
+        depth += (c in "({[") - (c in ")}]")
+        if depth == 0:
+            return re.search(r", -?1$", arguments[:at]) is not None
+    return False
+
+
 def changes(code, above):
     """(from, to, replacement) within a line without comments; `above` is what stands before it."""
     for match in BINARY.finditer(code):
@@ -280,6 +291,8 @@ def changes(code, above):
         yield at, at + 1, SIGNS[match.group("sign")]
     for pattern, new in RULES:
         for match in pattern.finditer(code):
+            if match.group(0) == "adz_mul_number(" and by_one(code[match.end():]):
+                continue
             yield match.start(), match.end(), new(match) if callable(new) else match.expand(new)
     for match in NUMBER.finditer(code):
         number = match.group(0)

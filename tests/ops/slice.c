@@ -1,4 +1,4 @@
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -15,6 +15,17 @@ static bool config(const json_t *config, op_args *a)
     a->p[3] = config_number(config, "step", 1);
     return true;
 }
+
+FACT(every_step_th_up_to_the_end)
+{
+    adz_tensor *x = VALUES(ADZ_I64, 0, 1, 2, 3, 4, 5, 6);
+    ASSERT_VALUES(adz_slice(x, 0, 1, 4, 1), ADZ_I64, 1, 2, 3);
+    ASSERT_VALUES(adz_slice(x, 0, 1, 6, 2), ADZ_I64, 1, 3, 5);
+    ASSERT_VALUES(adz_slice(x, 0, 1, 7, 2), ADZ_I64, 1, 3, 5);
+    ASSERT_VALUES(adz_slice(x, 0, -3, 100, 5), ADZ_I64, 4);
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(every_step_th_up_to_the_end) };
 
 const op_case slice_case = {
     .name = "slice",
@@ -37,4 +48,5 @@ const op_case slice_case = {
     .vectors = { "slice" },
     .inputs = { "x" },
     .config = config,
+    FACTS(facts),
 };

@@ -48,7 +48,25 @@ static void far_from_zero_and_nan(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(far_from_zero_and_nan) };
+static adz_tensor *steep(adz_tensor *x)
+{
+    return adz_softplus(x, 2, 1);
+}
+
+/* The threshold is for beta x. */
+static void a_steep_one_turns_straight_earlier(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    double values[] = { 0.75, 0.25 };
+    adz_tensor *y, *g = slope(adz_tensor_from(values, ADZ_SHAPE(2), ADZ_F64), steep, &y);
+    assert_true(at(y, 0) == 0.75 && at(g, 0) == 1);
+    assert_true(at(y, 1) > 0.25 && at(g, 1) < 0.75);
+    adz_scope_close(scope);
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(far_from_zero_and_nan),
+    cmocka_unit_test(a_steep_one_turns_straight_earlier) };
 
 const op_case softplus_case = {
     .name = "softplus",

@@ -55,6 +55,36 @@ static void a_large_mean_costs_no_digits(void **state)
     adz_scope_close(scope);
 }
 
+/* A mean that f32 rounds costs the slope no digits either. */
+static void nor_does_it_cost_the_gradient_any(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *digits = adz_tensor_from((float[]){ 1, 2, 4, 7, 0, 5, 3 }, ADZ_SHAPE(7), ADZ_F32);
+    adz_tensor *g[2];
+    for (int k = 0; k < 2; ++k) {
+        adz_tensor *x = adz_requires_grad_(adz_add_number(digits, k ? 1e6 : 0), true);
+        assert_int_equal(adz_backward(tested.of(x, ADZ_ALL_DIMS, 1, false)), ADZ_OK);
+        g[k] = adz_tensor_grad(x);
+    }
+    assert_true(adz_allclose(g[1], g[0], 0, 1e-6, false));
+    adz_scope_close(scope);
+}
+
+static void a_scalar_has_no_spread(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    for (int correction = 0; correction < 2; ++correction) {
+        adz_tensor *x = adz_requires_grad_(adz_scalar(3, ADZ_F64), true);
+        adz_tensor *y = tested.of(x, ADZ_ALL_DIMS, correction, false);
+        assert_int_equal(adz_backward(y), ADZ_OK);
+        double value = adz_item(y), slope = adz_item(adz_tensor_grad(x));
+        assert_true(correction == 0 ? value == 0 && slope == 0 : isnan(value) && isnan(slope));
+    }
+    adz_scope_close(scope);
+}
+
 static void nan_spreads(void **state)
 {
     (void)state;
@@ -67,9 +97,10 @@ static void nan_spreads(void **state)
     adz_scope_close(scope);
 }
 
-#define SHARED_FACTS                                                                    \
-    cmocka_unit_test(too_few_elements), cmocka_unit_test(a_large_mean_costs_no_digits), \
-        cmocka_unit_test(nan_spreads)
+#define SHARED_FACTS                                                                        \
+    cmocka_unit_test(too_few_elements), cmocka_unit_test(a_large_mean_costs_no_digits),     \
+        cmocka_unit_test(nor_does_it_cost_the_gradient_any), cmocka_unit_test(nan_spreads), \
+        cmocka_unit_test(a_scalar_has_no_spread)
 
 /* clang-format off */
 #define STD_VAR_CASE(op) \
