@@ -1,35 +1,5 @@
-#include "ops/facts.h"
+#include "ops/isnan_isfinite.h"
 
-static int call(const op_args *a, adz_tensor **out)
-{
-    return case_one(adz_isfinite(a->in[0]), out);
-}
+static const kind tested = { adz_isfinite, .nan = 0, .infinity = 0, .number = 1 };
 
-FACT(every_dtype)
-{
-    ASSERT_VALUES(adz_isfinite(VALUES(ADZ_F32, NAN, INFINITY, -INFINITY, 0)), ADZ_BOOL, 0, 0, 0, 1);
-    ASSERT_VALUES(adz_isfinite(VALUES(ADZ_F64, -NAN, 1.7e308, 3)), ADZ_BOOL, 0, 1, 1);
-    ASSERT_VALUES(adz_isfinite(VALUES(ADZ_I32, INT32_MIN, 0)), ADZ_BOOL, 1, 1);
-    ASSERT_VALUES(adz_isfinite(VALUES(ADZ_BOOL, 1, 0)), ADZ_BOOL, 1, 1);
-}
-
-static const struct CMUnitTest facts[] = { cmocka_unit_test(every_dtype) };
-
-const op_case isfinite_case = {
-    .name = "isfinite",
-    .call = call,
-    .samples = {
-        { .in = { IN(3, 4) } },
-        { .in = { IN_T(3, 4) } },
-        { .in = { IN_MASK(1) } },
-        { .in = { IN_INDEX(2, 2, 1, 3) } },
-        { .in = { IN(0, 3) } },
-        { .in = { IN_0 } },
-    },
-    .rejects = {
-        { .in = { IN_TYPED(ADZ_F16, 3) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
-        { .in = { IN_TYPED(ADZ_BF16, 2, 2) }, .status = ADZ_ERR_DTYPE, .says = "[2, 2]" },
-    },
-    .not_differentiable = true,
-    FACTS(facts),
-};
+const op_case isfinite_case = { ISNAN_ISFINITE_CASE("isfinite") };

@@ -1,46 +1,5 @@
-#include "ops/facts.h"
+#include "ops/logical.h"
 
-static int call(const op_args *a, adz_tensor **out)
-{
-    return case_one(adz_logical_xor(a->in[0], a->in[1]), out);
-}
+static const connective tested = { adz_logical_xor, .one = 1, .both = 0 };
 
-FACT(truth_table)
-{
-    adz_tensor *a = VALUES(ADZ_BOOL, 0, 0, 1, 1), *b = VALUES(ADZ_BOOL, 0, 1, 0, 1);
-    ASSERT_VALUES(adz_logical_xor(a, b), ADZ_BOOL, 0, 1, 1, 0);
-}
-
-FACT(everything_but_zero_is_true)
-{
-    adz_tensor *f = VALUES(ADZ_F64, NAN, 1e-300, -0.5, INFINITY);
-    ASSERT_VALUES(adz_logical_xor(f, VALUES(ADZ_F32, 1, 1, 1, 1)), ADZ_BOOL, 0, 0, 0, 0);
-    ASSERT_VALUES(adz_logical_xor(VALUES(ADZ_I64, 256), VALUES(ADZ_U8, 2)), ADZ_BOOL, 0);
-    ASSERT_VALUES(adz_logical_xor(VALUES(ADZ_F32, -0.0), VALUES(ADZ_I32, 0)), ADZ_BOOL, 0);
-}
-
-static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(truth_table),
-    cmocka_unit_test(everything_but_zero_is_true),
-};
-
-const op_case logical_xor_case = {
-    .name = "logical_xor",
-    .call = call,
-    .samples = {
-        { .in = { IN_MASK(3, 4), IN_MASK(3, 4) } },
-        { .in = { IN_T(3, 4), IN_MASK(4) } },
-        { .in = { IN_MASK(2, 1, 3), IN_MASK(4, 1) } },
-        { .in = { IN_INDEX(3, 5), IN_INDEX(3, 2, 5) } },
-        { .in = { IN_MASK(3, 0), IN_MASK(1, 1) } },
-        { .in = { IN_MASK(1), IN_0 } },
-    },
-    .rejects = {
-        { .in = { IN_MASK(3, 4), IN_MASK(3) }, .status = ADZ_ERR_SHAPE, .says = "[3, 4]" },
-        { .in = { IN_MASK(3), IN_TYPED(ADZ_F16, 3) }, .status = ADZ_ERR_DTYPE,
-            .says = "adz_to" },
-    },
-    .not_differentiable = true,
-    .broadcasts = true,
-    FACTS(facts),
-};
+const op_case logical_xor_case = { LOGICAL_CASE("logical_xor") };
