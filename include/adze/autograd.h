@@ -122,6 +122,12 @@ ADZ_API void adz_backward_options_init(adz_backward_options *options, size_t siz
 /**
  * Adds the gradients of a loss to `.grad` of every leaf that wants one.
  *
+ * @code
+ * adz_tensor *x = adz_requires_grad_(adz_arange(0, 3, 1, ADZ_F32), true);
+ * adz_backward(adz_sum(adz_square(x), ADZ_ALL_DIMS, ADZ_DROPDIM));
+ * adz_tensor_print(adz_tensor_grad(x), stdout); // tensor([0., 2., 4.])
+ * @endcode
+ *
  * All or nothing: gradients are committed after the last operator. What the graph saved is
  * released.
  *
@@ -149,6 +155,15 @@ ADZ_API adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *con
 
 /**
  * The gradients of outputs with respect to inputs, as values. Touches no `.grad`.
+ *
+ * @code
+ * adz_tensor *x = adz_requires_grad_(adz_scalar(2, ADZ_F64), true), *first, *second;
+ * adz_tensor *y = adz_pow_number(x, 3);
+ * adz_backward_options options = ADZ_BACKWARD_OPTIONS;
+ * options.create_graph = true;
+ * adz_autograd_grad(&y, NULL, 1, &x, &first, 1, &options);   // 3 x^2 = 12
+ * adz_autograd_grad(&first, NULL, 1, &x, &second, 1, NULL);  // 6 x = 12
+ * @endcode
  *
  * @param outputs    n_outputs tensors
  * @param gradients  n_outputs upstream gradients, or NULL; see adz_backward_with
@@ -272,6 +287,22 @@ typedef struct adz_gradcheck_report {
 
 /**
  * Compares every element of the Jacobian with central differences, in f64.
+ *
+ * @code
+ * static int call(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
+ * {
+ *     outputs[0] = adz_tanh(adz_matmul(inputs[0], inputs[1]));
+ *     return outputs[0] != NULL;
+ * }
+ *
+ * adz_gradcheck_function f = { call, NULL };
+ * adz_tensor *ab[] = { adz_requires_grad_(adz_randn(ADZ_SHAPE(2, 3), ADZ_F64), true),
+ *     adz_requires_grad_(adz_randn(ADZ_SHAPE(3, 4), ADZ_F64), true) };
+ * adz_gradcheck_report report;
+ * if (adz_gradcheck(&f, ab, 2, NULL, &report) != ADZ_OK) {
+ *     printf("input %zu: %g, not %g\n", report.input, report.analytic, report.numeric);
+ * }
+ * @endcode
  *
  * @param function  what to check
  * @param inputs    n tensors; the f64 leaves that want a gradient are checked, the others constant

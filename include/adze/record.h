@@ -2,30 +2,36 @@
  * @file record.h
  * Operators of your own: a forward in plain C and a backward that the tape calls.
  *
- *     static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
- *     {
- *         adz_tensor *x = adz_node_input(node, 0);
- *         dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), 3));
- *         return dx[0] != NULL ? ADZ_OK : adz_error_code();
- *     }
+ * @code
+ * static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
+ * {
+ *     adz_tensor *x = adz_node_input(node, 0);
+ *     dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), 3));
+ *     return dx[0] != NULL ? ADZ_OK : adz_error_code();
+ * }
  *
- *     static const adz_operator cube = { sizeof(adz_operator), "cube", cube_backward, NULL, NULL };
+ * static const adz_operator cube_operator = { sizeof(adz_operator), "cube", cube_backward, NULL,
+ *     NULL };
  *
- *     adz_tensor *my_cube(adz_tensor *x)
- *     {
- *         adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
- *         if (y == NULL) {
- *             return NULL;
- *         }
- *         const double *from = adz_tensor_data_f64(in);
- *         double *to = adz_tensor_data_f64(y);
- *         for (int64_t i = 0; i < adz_tensor_numel(y); ++i) {
- *             to[i] = from[i] * from[i] * from[i];
- *         }
- *         adz_record_options o = ADZ_RECORD_OPTIONS;
- *         o.saved_inputs = 1u << 0;
- *         return adz_record(&cube, &x, 1, &y, 1, &o) == ADZ_OK ? y : NULL;
+ * static adz_tensor *cube(adz_tensor *x)
+ * {
+ *     adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
+ *     const double *from = adz_tensor_data_f64(in);
+ *     double *to = adz_tensor_data_f64(y);
+ *     if (from == NULL || to == NULL) {
+ *         return NULL;
  *     }
+ *     for (int64_t i = 0; i < adz_tensor_numel(y); ++i) {
+ *         to[i] = from[i] * from[i] * from[i];
+ *     }
+ *     adz_record_options o = ADZ_RECORD_OPTIONS;
+ *     o.saved_inputs = 1u << 0;
+ *     return adz_record(&cube_operator, &x, 1, &y, 1, &o) == ADZ_OK ? y : NULL;
+ * }
+ *
+ * adz_tensor *x = adz_requires_grad_(adz_scalar(2, ADZ_F64), true);
+ * adz_backward(cube(x)); // x's gradient is 12
+ * @endcode
  *
  * The backward is an expression of adze's operators, so that it can be differentiated again; check
  * it with adz_gradcheck and adz_gradgradcheck.

@@ -4,6 +4,15 @@
  *
  * New tensors are *borrowed* from the innermost open scope of the thread: they live until it is
  * closed. Take a reference of your own with adz_keep and end it with adz_release.
+ *
+ * @code
+ * adz_scope *scope = adz_scope_open();
+ * adz_tensor *x = adz_linspace(0, 1, 5, ADZ_F32);
+ * adz_tensor *y = adz_keep(adz_add_number(adz_square(x), 1)); // the square ends with the scope
+ * adz_scope_close(scope);
+ * adz_tensor_print(y, stdout);
+ * adz_release(&y);
+ * @endcode
  */
 #ifndef ADZE_TENSOR_H
 #define ADZE_TENSOR_H

@@ -5,6 +5,17 @@
  * Fields may be quoted, lines end in LF, CRLF or CR, a byte order mark is skipped, blank lines are
  * too. Numbers are read the same under every locale. What cannot be read is reported with the
  * file, line and column.
+ *
+ * @code
+ * const char text[] = "width,height,price\n1,2,10\n2,3,NA\n3,4,30\n";
+ * adz_csv_options options = ADZ_CSV_OPTIONS;
+ * options.missing = ADZ_CSV_MISSING_DROP;
+ * options.dtype = ADZ_F32;
+ * adz_csv *csv = adz_csv_from_memory(text, sizeof text - 1, &options); // or adz_csv_read of a file
+ * adz_dataset *data = adz_dataset_from_csv(csv, NULL, 0, "price"); // x[2, 2] and y[2, 1]
+ * adz_csv_free(&csv);
+ * adz_dataset_free(&data);
+ * @endcode
  */
 #ifndef ADZE_DATA_CSV_H
 #define ADZE_DATA_CSV_H

@@ -2,13 +2,27 @@
  * @file loader.h
  * Loaders: a dataset in batches, epoch after epoch.
  *
- *     adz_tensor *batch[2];
- *     for (adz_scope *s = adz_scope_open(); adz_loader_next(loader, batch); s = adz_scope_open()) {
- *         train(batch[0], batch[1]);
- *         adz_scope_close(s);
- *     }
+ * @code
+ * adz_tensor *x = adz_randn(ADZ_SHAPE(100, 4), ADZ_F32), *y = adz_ones(ADZ_SHAPE(100, 1), ADZ_F32);
+ * adz_dataset *data = adz_dataset_new((adz_tensor *[]){ x, y }, 2);
+ * adz_loader_options options = ADZ_LOADER_OPTIONS;
+ * options.batch_size = 32;
+ * options.shuffle = true;
+ * adz_loader *loader = adz_loader_new(data, &options);
  *
- * (The last scope closes with the one around it.)
+ * for (int epoch = 0; epoch < 3; ++epoch) {
+ *     adz_scope *scope = adz_scope_open();
+ *     adz_tensor *batch[2];
+ *     while (adz_loader_next(loader, batch)) { // x[32, 4] and y[32, 1]; the last has 4 rows
+ *         // forward, backward and step
+ *         adz_scope_close(scope); // ends the batch
+ *         scope = adz_scope_open();
+ *     }
+ *     adz_scope_close(scope);
+ * }
+ * adz_loader_free(&loader);
+ * adz_dataset_free(&data);
+ * @endcode
  */
 #ifndef ADZE_DATA_LOADER_H
 #define ADZE_DATA_LOADER_H

@@ -2,6 +2,29 @@
  * @file checkpoint.h
  * A whole training run in one file, so that it can be cut off anywhere and go on with the same
  * bits.
+ *
+ * @code
+ * adz_module *model = adz_linear_new(4, 1, NULL);
+ * adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(model), 0.1, NULL);
+ * adz_generator *generators[] = { NULL }; // the default one
+ * adz_checkpoint run = ADZ_CHECKPOINT;
+ * run.model = model;
+ * run.optimizer = sgd;
+ * run.generators = generators;
+ * run.n_generators = 1;
+ * FILE *earlier = fopen("run.checkpoint", "rb");
+ * if (earlier != NULL) {
+ *     fclose(earlier);
+ *     adz_checkpoint_load(&run, "run.checkpoint"); // sets run.epoch
+ * }
+ * for (; run.epoch < 10;) {
+ *     // the epoch's batches
+ *     ++run.epoch;
+ *     adz_checkpoint_save(&run, "run.checkpoint");
+ * }
+ * adz_optimizer_free(&sgd);
+ * adz_module_free(&model);
+ * @endcode
  */
 #ifndef ADZE_IO_CHECKPOINT_H
 #define ADZE_IO_CHECKPOINT_H

@@ -7,6 +7,18 @@
  * field, and a file that fails is refused as a whole. Writing is atomic: the bytes go to a
  * temporary file in the same folder, which takes the name's place once the disk has them, so the
  * old file survives a crash and a full disk.
+ *
+ * @code
+ * adz_safetensors *file = adz_safetensors_new();
+ * adz_safetensors_add(file, "weight", adz_ones(ADZ_SHAPE(2, 3), ADZ_F32));
+ * adz_safetensors_set_metadata(file, "format", "pt");
+ * adz_safetensors_save(file, "weights.safetensors");
+ * adz_safetensors_free(&file);
+ *
+ * file = adz_safetensors_load("weights.safetensors", NULL);
+ * adz_tensor_print(adz_safetensors_get(file, "weight"), stdout); // borrowed from file
+ * adz_safetensors_free(&file);
+ * @endcode
  */
 #ifndef ADZE_IO_SAFETENSORS_H
 #define ADZE_IO_SAFETENSORS_H

@@ -5,6 +5,14 @@
  * A module is reference-counted: adz_*_new returns a reference of yours, adz_module_keep takes
  * another, adz_module_free ends one. One thread at a time changes a module; several may call it at
  * once as long as nobody does.
+ *
+ * @code
+ * adz_module *model =
+ *     ADZ_SEQUENTIAL(adz_linear_new(8, 32, NULL), adz_relu_new(NULL), adz_linear_new(32, 1, NULL));
+ * adz_tensor *y = adz_module_forward(model, adz_randn(ADZ_SHAPE(5, 8), ADZ_F32)); // y[5, 1]
+ * adz_module_print(model, stdout);
+ * adz_module_free(&model);
+ * @endcode
  */
 #ifndef ADZE_NN_MODULE_H
 #define ADZE_NN_MODULE_H

@@ -3,30 +3,38 @@
  * Modules of one's own: a type description and the calls that fill a module. adze's own modules
  * are made with the same calls.
  *
- *     typedef struct { double factor; } scale_state;
+ * @code
+ * typedef struct {
+ *     double factor;
+ * } scale_state;
  *
- *     static adz_tensor *scale_forward(adz_module *self, adz_tensor *x)
- *     {
- *         const scale_state *state = (const scale_state *)adz_module_state(self);
- *         return adz_mul_number(adz_mul(x, adz_module_parameter_at(self, 0)), state->factor);
+ * static adz_tensor *scale_forward(adz_module *self, adz_tensor *x)
+ * {
+ *     const scale_state *state = (const scale_state *)adz_module_state(self);
+ *     return adz_mul_number(adz_mul(x, adz_module_parameter_at(self, 0)), state->factor);
+ * }
+ *
+ * static const adz_module_type scale_type = { .size = sizeof(adz_module_type),
+ *     .name = "Scale",
+ *     .forward = scale_forward };
+ *
+ * static adz_module *scale_new(int64_t width, double factor)
+ * {
+ *     adz_module *self = adz_module_new(&scale_type, sizeof(scale_state));
+ *     adz_scope *scope = adz_scope_open();
+ *     if (!adz_module_add_parameter(self, "weight", adz_ones(ADZ_SHAPE(width), ADZ_F32))) {
+ *         adz_module_free(&self);
+ *     } else {
+ *         ((scale_state *)adz_module_state(self))->factor = factor;
  *     }
+ *     adz_scope_close(scope);
+ *     return self;
+ * }
  *
- *     static const adz_module_type scale_type = {
- *         sizeof(adz_module_type), "Scale", scale_forward, NULL, NULL, NULL, NULL, NULL
- *     };
- *
- *     adz_module *scale_new(int64_t width, double factor)
- *     {
- *         adz_module *self = adz_module_new(&scale_type, sizeof(scale_state));
- *         adz_scope *scope = adz_scope_open();
- *         if (!adz_module_add_parameter(self, "weight", adz_ones(ADZ_SHAPE(width), ADZ_F32))) {
- *             adz_module_free(&self);
- *         } else {
- *             ((scale_state *)adz_module_state(self))->factor = factor;
- *         }
- *         adz_scope_close(scope);
- *         return self;
- *     }
+ * adz_module *scale = scale_new(8, 0.5);
+ * adz_tensor *y = adz_module_forward(scale, adz_ones(ADZ_SHAPE(3, 8), ADZ_F32));
+ * adz_module_free(&scale);
+ * @endcode
  */
 #ifndef ADZE_NN_TYPE_H
 #define ADZE_NN_TYPE_H

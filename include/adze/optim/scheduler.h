@@ -6,6 +6,19 @@
  * its "initial_lr". Call adz_scheduler_step after adz_optimizer_step. Schedules act on the rate
  * that is set, as PyTorch's do, so they can be combined. A scheduler is reference-counted and keeps
  * its optimizer.
+ *
+ * @code
+ * adz_module *model = adz_linear_new(4, 1, NULL);
+ * adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(model), 0.1, NULL);
+ * adz_scheduler *schedule = adz_step_lr_new(sgd, 30, 0.1);
+ * for (int epoch = 0; epoch < 90; ++epoch) {
+ *     // the epoch's batches: zero_grad, backward, adz_optimizer_step
+ *     adz_scheduler_step(schedule); // the rate falls to 0.01 after 30 epochs, to 0.001 after 60
+ * }
+ * adz_scheduler_free(&schedule);
+ * adz_optimizer_free(&sgd);
+ * adz_module_free(&model);
+ * @endcode
  */
 #ifndef ADZE_OPTIM_SCHEDULER_H
 #define ADZE_OPTIM_SCHEDULER_H
