@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""README's commands are those that the scripts print and the package's test runs.
+
+    packages.py TOP
+"""
+import pathlib
+import re
+import sys
+
+top = pathlib.Path(sys.argv[1])
+readme = (top / 'README.md').read_text()
+wrong = []
+
+
+def demand(what, text, where):
+    if text not in where:
+        wrong.append(f'{what}: {text}')
+
+
+# The table of packages, system by system, against tools/setup.sh.
+setup = (top / 'tools/setup.sh').read_text()
+printed = re.findall(r"say ' +(?:(\w+) +)?((?:dnf|pacman|apk|brew|export) [^']*)'", setup)
+for _, command in printed:
+    demand('tools/setup.sh prints what README does not say', f'`{command}`', readme)
+debian = re.search(r'apt-get install ([^`]*)`', readme)
+for package in sorted(set(re.findall(r"printf '( [a-z][^'%]*)'", setup))):
+    for name in package.split():
+        if debian is None or name not in debian.group(1).split():
+            wrong.append(f'tools/setup.sh installs what README does not name: {name}')
+
+# The ways into another project, against tests/package.
+cmake = (top / 'tests/package/cmake/CMakeLists.txt').read_text()
+subproject = (top / 'tests/package/subproject/meson.build').read_text()
+fallback = "adze = dependency('adze', fallback: 'adze')"
+for text, tested, where in [
+        ('find_package(adze ', 'find_package(adze ', cmake),
+        ('PRIVATE adze::adze)', 'PRIVATE adze::adze m)', cmake),
+        (fallback, fallback, subproject),
+        ('pkg-config --cflags --libs adze', '$(flags --libs)',
+         (top / 'tests/package/run.sh').read_text())]:
+    demand('README lacks', text, readme)
+    demand('tests/package does not test', tested, where)
+
+if len(printed) < 5:
+    wrong.append(f'tools/setup.sh names {len(printed)} commands for systems without apt')
+print('\n'.join(wrong) or f"README agrees with tools/setup.sh in {len(printed)} commands")
+sys.exit(bool(wrong))
