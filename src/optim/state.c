@@ -26,19 +26,38 @@ static adz_status add_steps(adz_state *state, const char *name, int64_t steps)
     return status;
 }
 
-static adz_status collect(
-    const adzi_optimizer_type *type, const adzi_kept *kept, size_t index, adz_state *state)
+/* A state that a setting asks for since the last step: what the next one will make, of zeros. */
+static adz_status add_zeros(adz_state *state, const char *name, const adz_tensor *like)
+{
+    adz_tensor *t = adzi_tensor_new(
+        adzi_self(), "adz_optimizer", (adz_dtype)like->dtype, like->rank, like->sizes);
+    if (t == NULL) {
+        return ADZ_ERR_MEMORY;
+    }
+    adzi_fill(t, 0);
+    adz_status status = adz_state_add(state, name, t);
+    adzi_drop(t);
+    return status;
+}
+
+static adz_status collect(const adzi_optimizer_type *type, const adzi_group *group, size_t i,
+    size_t index, adz_state *state)
 {
     char name[96];
+    const adzi_kept *kept = &group->kept[i];
     adz_status status = ADZ_OK;
-    if (type->counts_steps && kept->steps > 0) {
+    bool counted = type->counts_steps && kept->steps > 0;
+    unsigned needs = type->needs(group->settings);
+    if (counted) {
         snprintf(name, sizeof name, "state.%zu.step", index);
         status = add_steps(state, name, kept->steps);
     }
     for (int k = 0; k < type->n_states && status == ADZ_OK; ++k) {
+        snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k]);
         if (kept->state[k] != NULL) {
-            snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k]);
             status = adz_state_add(state, name, kept->state[k]);
+        } else if (counted && (needs & (1u << k))) {
+            status = add_zeros(state, name, group->parameters[i]);
         }
     }
     return status;
@@ -49,8 +68,7 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *sta
     size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
-            adz_status status =
-                collect(optimizer->type, &optimizer->groups[g].kept[i], index++, state);
+            adz_status status = collect(optimizer->type, &optimizer->groups[g], i, index++, state);
             if (status != ADZ_OK) {
                 return status;
             }
@@ -189,6 +207,7 @@ static adz_status read_entry(
             return adzi_error(op, ADZ_ERR_STATE, "%s is no number of steps", name);
         }
         r->kept[index].steps = (int64_t)steps;
+        r->kept[index].fresh = 1; /* until check_complete: the step was there */
         return ADZ_OK;
     }
     const adz_tensor *parameter = parameter_at(optimizer, index);
@@ -203,6 +222,31 @@ static adz_status read_entry(
     }
     adzi_copy(copy, t);
     r->kept[index].state[which] = copy;
+    return ADZ_OK;
+}
+
+/* Where steps are counted, a state has a step, and after a first step nothing is missing. */
+static adz_status check_complete(const adz_optimizer *optimizer, restore *r)
+{
+    const adzi_optimizer_type *type = optimizer->type;
+    size_t index = 0;
+    for (size_t g = 0; g < optimizer->n_groups && type->counts_steps; ++g) {
+        unsigned needs = type->needs(r->groups[g].settings);
+        for (size_t i = 0; i < optimizer->groups[g].count; ++i, ++index) {
+            adzi_kept *kept = &r->kept[index];
+            for (int k = 0; k < type->n_states; ++k) {
+                if (kept->state[k] != NULL && kept->fresh == 0) {
+                    return adzi_error(op, ADZ_ERR_STATE, "there is state.%zu.%s, but no step",
+                        index, type->states[k]);
+                }
+                if (kept->state[k] == NULL && kept->steps > 0 && (needs & (1u << k))) {
+                    return adzi_error(
+                        op, ADZ_ERR_STATE, "there is no state.%zu.%s", index, type->states[k]);
+                }
+            }
+            kept->fresh = 0;
+        }
+    }
     return ADZ_OK;
 }
 
@@ -224,7 +268,7 @@ static adz_status read_all(
             status = read_entry(optimizer, name, adz_state_tensor(state, i), r);
         }
     }
-    return status;
+    return status == ADZ_OK ? check_complete(optimizer, r) : status;
 }
 
 /* Swaps what was read with what the optimizer has, so that the caller ends the old. */

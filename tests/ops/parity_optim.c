@@ -88,7 +88,7 @@ static bool set(adz_optimizer *o, int group, const char *name, const json_t *val
         return adz_optimizer_set(o, group, "beta1", number(json_array_get(value, 0))) == ADZ_OK &&
                adz_optimizer_set(o, group, "beta2", number(json_array_get(value, 1))) == ADZ_OK;
     }
-    if (strcmp(name, "params") == 0 || strcmp(name, "nesterov") == 0) {
+    if (strcmp(name, "params") == 0 || strcmp(name, "nesterov") == 0 || json_is_null(value)) {
         return true;
     }
     if (!json_is_object(value)) {
@@ -139,7 +139,8 @@ static adz_optimizer *make_optimizer(const vector_file *v, const outcome *r)
     const json_t *args = json_object_get(v->config, "optimizer_args");
     const json_t *groups = json_object_get(v->config, "param_groups");
     const char *reference = vector_meta(v, "reference");
-    double lr = config_number(args, "lr", 1e-3);
+    bool slow = strstr(reference, "Adam") != NULL || strncmp(reference, "labml", 5) == 0;
+    double lr = config_number(args, "lr", slow ? 1e-3 : 1e-2); /* the references' defaults */
     adz_optimizer *o = NULL;
     if (groups == NULL) {
         o = optimizer_named(reference, adz_tensor_list_of(r->tensors, r->n), lr, args);
@@ -229,6 +230,14 @@ static double noam_factor(int64_t epoch, int group, void *user)
         1, config_number(c, "warmup", 0), config_number(c, "d_model", 512), epoch + 1);
 }
 
+static double warmup_factor(int64_t epoch, int group, void *user)
+{
+    (void)group;
+    const json_t *c = user;
+    double lr = config_number(c, "lr", 1);
+    return adz_labml_adam_warmup_rate(lr, config_number(c, "warmup", 0), epoch + 1) / lr;
+}
+
 static adz_scheduler *lambda(adz_optimizer *o, const json_t *c, adz_lr_warmup *warmup)
 {
     static const struct {
@@ -289,6 +298,7 @@ static adz_scheduler *make_scheduler(
            : strcmp(name, "ReduceLROnPlateau") == 0 ? plateau(o, c)
            : strcmp(name, "LambdaLR") == 0          ? lambda(o, c, warmup)
            : strcmp(name, "Noam") == 0              ? adz_lambda_lr_new(o, noam_factor, (void *)c)
+           : strcmp(name, "AdamWarmup") == 0        ? adz_lambda_lr_new(o, warmup_factor, (void *)c)
                                                     : NULL;
 }
 
@@ -332,11 +342,13 @@ static adz_tensor *parameter(const outcome *r, const char *name)
 
 static adz_tensor *activate(const char *name, adz_tensor *x)
 {
-    return strcmp(name, "relu") == 0   ? adz_relu(x)
-           : strcmp(name, "gelu") == 0 ? adz_gelu(x, ADZ_GELU_NONE)
-           : strcmp(name, "silu") == 0 ? adz_silu(x)
-           : strcmp(name, "tanh") == 0 ? adz_tanh(x)
-                                       : adz_sigmoid(x);
+    return strcmp(name, "relu") == 0       ? adz_relu(x)
+           : strcmp(name, "gelu") == 0     ? adz_gelu(x, ADZ_GELU_NONE)
+           : strcmp(name, "silu") == 0     ? adz_silu(x)
+           : strcmp(name, "tanh") == 0     ? adz_tanh(x)
+           : strcmp(name, "sigmoid") == 0  ? adz_sigmoid(x)
+           : strcmp(name, "identity") == 0 ? x
+                                           : NULL;
 }
 
 static adz_tensor *model(const json_t *config, const outcome *r, adz_tensor *x)
@@ -384,6 +396,14 @@ static bool train_step(const vector_file *v, outcome *r, adz_optimizer *o, adz_t
     return good;
 }
 
+/* A ReduceLROnPlateau watches the loss. */
+static bool follow(adz_scheduler *s, double loss)
+{
+    return strcmp(adz_scheduler_name(s), "ReduceLROnPlateau") == 0
+               ? adz_scheduler_step_metric(s, loss) == ADZ_OK
+               : adz_scheduler_step(s) == ADZ_OK;
+}
+
 static bool run_training(const vector_file *v, adz_dtype dtype, bool from_f32, outcome *r)
 {
     const json_t *order = json_object_get(v->config, "parameter_order");
@@ -407,7 +427,7 @@ static bool run_training(const vector_file *v, adz_dtype dtype, bool from_f32, o
                            : NULL;
     bool good = o != NULL && (schedule == NULL || s != NULL);
     for (int64_t t = 0; good && t < r->steps; ++t) {
-        good = train_step(v, r, o, x, target, t) && (s == NULL || adz_scheduler_step(s) == ADZ_OK);
+        good = train_step(v, r, o, x, target, t) && (s == NULL || follow(s, r->losses[t]));
     }
     adz_scheduler_free(&s);
     adz_optimizer_free(&o);

@@ -11,6 +11,7 @@ JSON object that gives each tensor's dtype, shape and place; the tensors' bytes,
 by row, without gaps.
 """
 
+import ctypes
 import json
 import os
 import struct
@@ -95,7 +96,7 @@ def write(path, tensors, metadata=None):
         header["__metadata__"] = metadata
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu().contiguous()
-        data = bytes(tensor.reshape(-1).view(torch.uint8).numpy().tobytes()) if tensor.numel() else b""
+        data = ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
         header[name] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape),
                         "data_offsets": [at, at + len(data)]}
         parts.append(data)

@@ -33,7 +33,7 @@ ADZ_API adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer);
 ADZ_API void adz_optimizer_free(adz_optimizer **optimizer);
 
 /**
- * The name of an optimizer's kind, as PyTorch has it.
+ * The name of an optimizer's kind, as PyTorch has it; the annotated library's begin with "labml.".
  *
  * @param optimizer  any optimizer
  * @return           "SGD"; NULL when optimizer is NULL
