@@ -37,9 +37,11 @@ static adz_module *make_model(adz_dtype dtype)
     o.is_gated = true;
     o.bias_gate = false;
     o.dropout = 0;
-    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(IN, WIDTH, NULL), adz_relu_new(NULL),
-        adz_feed_forward_new(WIDTH, 2 * WIDTH, &o), adz_layer_norm_new(ADZ_SHAPE(WIDTH), NULL),
-        adz_linear_new(WIDTH, OUT, NULL));
+    /* Stands in two places: stored once, two names. */
+    adz_module *tied = adz_linear_new(WIDTH, WIDTH, NULL);
+    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(IN, WIDTH, NULL), tied, adz_relu_new(NULL),
+        adz_module_keep(tied), adz_feed_forward_new(WIDTH, 2 * WIDTH, &o),
+        adz_layer_norm_new(ADZ_SHAPE(WIDTH), NULL), adz_linear_new(WIDTH, OUT, NULL));
     adz_module_to(m, dtype);
     return m;
 }
