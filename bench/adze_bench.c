@@ -2,6 +2,7 @@
  *
  *     adze-bench op NAME [--size N] [--json]   one operator, forward, and with its backward
  *     adze-bench toy [--json]                  the training step of Linear(1,32) ReLU Linear(32,1)
+ *     adze-bench mlp [--json]                  the training step of uci-regression's network
  *     adze-bench deep [--ops N] [--json]       a chain of N additions: forward, backward, freeing
  *
  * Times are medians and minima over many rounds after a warm-up. Nothing here fails for being slow.
@@ -234,6 +235,71 @@ static int bench_toy(bool json)
     return EXIT_SUCCESS;
 }
 
+/* ---- mlp ---------------------------------------------------------------------------------------
+ */
+
+/* Dropout, Linear(13, 50), ReLU, dropout, Linear(50, 1) on 128 rows, with Adam. */
+typedef struct {
+    adz_module *network;
+    adz_optimizer *adam;
+    adz_tensor *weights[2], *biases[2], *x, *target;
+    double penalty; /* on the squared weights, in the loss; 0 where Adam's weight decay has it */
+} mlp;
+
+static void run_mlp(void *user)
+{
+    mlp *m = user;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = adz_module_forward(m->network, m->x);
+    adz_tensor *loss = adz_mse_loss(y, m->target, ADZ_REDUCE_MEAN);
+    for (int i = 0; i < 2 && m->penalty > 0; ++i) {
+        adz_tensor *squares = adz_sum(adz_square(m->weights[i]), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        loss = adz_add_scaled(loss, squares, m->penalty);
+    }
+    adz_module_zero_grad(m->network);
+    adz_backward(loss);
+    adz_optimizer_step(m->adam);
+    adz_scope_close(scope);
+}
+
+static mlp new_mlp(double penalty, bool in_loss)
+{
+    mlp m = { .penalty = in_loss ? penalty : 0 };
+    m.network = ADZ_SEQUENTIAL(adz_dropout_new(0.05, NULL), adz_linear_new(13, 50, NULL),
+        adz_relu_new(NULL), adz_dropout_new(0.05, NULL), adz_linear_new(50, 1, NULL));
+    m.weights[0] = adz_module_parameter(m.network, "1.weight");
+    m.weights[1] = adz_module_parameter(m.network, "4.weight");
+    m.biases[0] = adz_module_parameter(m.network, "1.bias");
+    m.biases[1] = adz_module_parameter(m.network, "4.bias");
+    m.x = adz_randn(ADZ_SHAPE(128, 13), ADZ_F32);
+    m.target = adz_randn(ADZ_SHAPE(128, 1), ADZ_F32);
+    adz_adam_options o = ADZ_ADAM_OPTIONS;
+    o.weight_decay = in_loss ? 0 : 2 * penalty;
+    m.adam = adz_adam_new((adz_tensor_list){ m.weights, 2 }, 0.001, &o);
+    int biases = adz_optimizer_add_param_group(m.adam, (adz_tensor_list){ m.biases, 2 });
+    adz_optimizer_set(m.adam, biases, "weight_decay", 0);
+    return m;
+}
+
+static int bench_mlp(bool json)
+{
+    adz_scope *scope = adz_scope_open();
+    timing t[2];
+    for (int in_loss = 0; in_loss < 2; ++in_loss) {
+        mlp m = new_mlp(1e-6, in_loss != 0);
+        t[in_loss] = measure(run_mlp, &m, 500);
+        adz_optimizer_free(&m.adam);
+        adz_module_free(&m.network);
+    }
+    printf(json ? "{\"bench\": \"mlp\", \"median_us\": %.3f, \"min_us\": %.3f, "
+                  "\"penalty_in_loss_median_us\": %.3f, \"penalty_in_loss_min_us\": %.3f}\n"
+                : "mlp step: %.3f us (least %.3f); with the penalty written into the loss %.3f us "
+                  "(least %.3f)\n",
+        t[0].median * 1e6, t[0].least * 1e6, t[1].median * 1e6, t[1].least * 1e6);
+    adz_scope_close(scope);
+    return EXIT_SUCCESS;
+}
+
 /* ---- deep --------------------------------------------------------------------------------------
  */
 
@@ -278,6 +344,7 @@ static int usage(int status)
 {
     fputs("usage: adze-bench op NAME [--size N] [--json]\n"
           "       adze-bench toy [--json]\n"
+          "       adze-bench mlp [--json]\n"
           "       adze-bench deep [--ops N] [--json]\n"
           "       adze-bench info\n",
         status == EXIT_SUCCESS ? stdout : stderr);
@@ -318,6 +385,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "toy") == 0) {
         return bench_toy(json);
+    }
+    if (strcmp(what, "mlp") == 0) {
+        return bench_mlp(json);
     }
     if (strcmp(what, "deep") == 0) {
         return bench_deep(ops, json);

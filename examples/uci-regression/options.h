@@ -1,0 +1,30 @@
+/* What the command line says. */
+#ifndef UCI_OPTIONS_H
+#define UCI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct options {
+    const char *const *folders; /* n_folders of them; 0: the toy set */
+    size_t n_folders;
+    bool grid;
+    int64_t splits; /* at most so many of each set */
+    int64_t epochs; /* 0: what the set says */
+    int64_t passes;
+    int64_t jobs;
+    uint64_t seed;
+    const char *plot;
+} options;
+
+/* Reads the command line; ends the program for --help and for what it cannot read. */
+options parse_options(int argc, char **argv);
+
+/* Ends the program with a message and exit code 1, from any thread. */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Zeroed memory, or the end of the program. */
+void *allocate(size_t bytes);
+
+#endif

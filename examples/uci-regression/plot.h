@@ -1,0 +1,23 @@
+/* The picture of the toy set. */
+#ifndef UCI_PLOT_H
+#define UCI_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct curve_point {
+    double x, truth, noise;     /* the function and its noise's deviation */
+    double mean, spread, total; /* predicted; deviation of the passes, and with the noise */
+} curve_point;
+
+typedef struct picture {
+    const curve_point *curve;
+    size_t n_curve;
+    const float *x, *y; /* n_rows of data */
+    size_t n_rows;
+} picture;
+
+/* Draws through gnuplot; says so where that is not to be had. "none" draws nothing. */
+void draw_picture(const char *path, const picture *p);
+
+#endif

@@ -1,0 +1,42 @@
+/* The recipe: a network with dropout, its training, and what its passes with dropout on predict.
+ * This is the part to copy from; everything around it reads files and prints tables. */
+#ifndef UCI_RECIPE_H
+#define UCI_RECIPE_H
+
+#include <adze/adze.h>
+
+typedef struct network_shape {
+    int64_t inputs, hidden, outputs;
+    double input_dropout, dropout;
+} network_shape;
+
+/* The loss of outputs[N, K] against targets[N, 1]. */
+typedef adz_tensor *(*loss_function)(adz_tensor *outputs, adz_tensor *target);
+
+/* Rows x[N, D] and y[N, 1] in f64, in their own units. */
+typedef struct samples {
+    adz_dataset *train, *test;
+} samples;
+
+typedef struct score {
+    double rmse;            /* of the mean of the passes, in the target's units */
+    double log_likelihood;  /* mean over the test rows */
+    double rmse_no_dropout; /* of one pass without dropout */
+} score;
+
+/* Yours, end it with adz_module_free. Draws from the default generator, as all of this does. */
+adz_module *new_network(const network_shape *shape);
+
+/* Trains on standardised f32 rows; the loss is joined by penalty times all squared weights. */
+void fit(
+    adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs);
+
+/* y[passes, N, K] from x[N, D]: each pass with dropouts of its own. Borrowed from the scope. */
+adz_tensor *predict_passes(adz_module *network, adz_tensor *x, int64_t passes);
+
+/* Trains a network by the recipe and scores it. tau is the precision (one over the variance) of the
+ * noise that the model assumes, in the target's units. */
+score train_and_score(const samples *rows, int64_t hidden, double dropout, double tau,
+    int64_t epochs, int64_t passes);
+
+#endif

@@ -1,0 +1,153 @@
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct figure {
+    double mean, error; /* standard error of the mean; 0 for a single value */
+} figure;
+
+typedef struct figures {
+    figure rmse, log_likelihood, rmse_no_dropout;
+} figures;
+
+/* Gal and Ghahramani's experiment as its authors ran it again in 2018, over the same 20 splits. */
+static const struct {
+    const char *name;
+    figures figures;
+} published[] = {
+    { "concrete", { { 4.83, 0.16 }, { -2.94, 0.02 }, { 5.45, 0.19 } } },
+    { "energy", { { 0.54, 0.01 }, { -1.21, 0.01 }, { 0.97, 0.06 } } },
+    { "wine-quality-red", { { 0.62, 0.01 }, { -0.93, 0.01 }, { 0.66, 0.01 } } },
+    { "yacht", { { 0.67, 0.05 }, { -1.25, 0.02 }, { 1.23, 0.37 } } },
+};
+
+static const figures *find_published(const char *name)
+{
+    for (size_t i = 0; i < sizeof published / sizeof *published; ++i) {
+        if (strcmp(published[i].name, name) == 0) {
+            return &published[i].figures;
+        }
+    }
+    return NULL;
+}
+
+/* ---- figures -------------------------------------------------------------------------------- */
+
+static figure figure_of(const outcome *splits, size_t count, double (*value)(const score *))
+{
+    figure f = { 0, 0 };
+    for (size_t i = 0; i < count; ++i) {
+        f.mean += value(&splits[i].score) / (double)count;
+    }
+    for (size_t i = 0; i < count && count > 1; ++i) {
+        double away = value(&splits[i].score) - f.mean;
+        f.error += away * away / (double)(count - 1) / (double)count;
+    }
+    f.error = sqrt(f.error);
+    return f;
+}
+
+static double rmse_of(const score *s)
+{
+    return s->rmse;
+}
+
+static double log_likelihood_of(const score *s)
+{
+    return s->log_likelihood;
+}
+
+static double rmse_no_dropout_of(const score *s)
+{
+    return s->rmse_no_dropout;
+}
+
+static figures figures_of(const outcome *splits, size_t count)
+{
+    return (figures){ figure_of(splits, count, rmse_of),
+        figure_of(splits, count, log_likelihood_of), figure_of(splits, count, rmse_no_dropout_of) };
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static void print_pair(figure here, const figure *there)
+{
+    printf("  %6.3f +- %.3f ", here.mean, here.error);
+    if (there != NULL) {
+        printf(" %6.2f +- %.2f", there->mean, there->error);
+    } else {
+        printf(" %14s", "-");
+    }
+}
+
+/* How far a figure is on the wrong side of what chance explains; 0 or less when it is not. */
+static double excess(figure here, figure there, double sign)
+{
+    return sign * (here.mean - there.mean) - 2 * there.error - 2 * here.error;
+}
+
+static int print_misses(const char *name, const figures *here, const figures *there)
+{
+    int misses = 0;
+    if (excess(here->rmse, there->rmse, 1) > 0) {
+        printf("%s: the RMSE is worse than published\n", name);
+        ++misses;
+    }
+    if (excess(here->log_likelihood, there->log_likelihood, -1) > 0) {
+        printf("%s: the log likelihood is worse than published\n", name);
+        ++misses;
+    }
+    return misses;
+}
+
+static void print_verdict(const set_result *results, size_t count)
+{
+    int compared = 0, misses = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const figures *there = find_published(results[i].name);
+        if (there != NULL) {
+            const figures here = figures_of(results[i].splits, results[i].count);
+            misses += print_misses(results[i].name, &here, there);
+            compared += 2;
+        }
+    }
+    if (compared > 0) {
+        printf("%d of %d figures (RMSE and log likelihood) lie within two published standard "
+               "errors plus two of these, or are better.\n",
+            compared - misses, compared);
+    }
+}
+
+void print_report(const set_result *results, size_t count)
+{
+    printf("\n%-16s  %-32s  %-32s  %-32s\n%-16s", "", "RMSE, MC dropout", "log likelihood",
+        "RMSE, dropout off", "set");
+    for (int i = 0; i < 3; ++i) {
+        printf("  %-16s %-15s", "  here", "  published");
+    }
+    printf(" seconds\n");
+    for (size_t i = 0; i < count; ++i) {
+        const set_result *r = &results[i];
+        const figures here = figures_of(r->splits, r->count), *there = find_published(r->name);
+        printf("%-16s", r->name);
+        print_pair(here.rmse, there != NULL ? &there->rmse : NULL);
+        print_pair(here.log_likelihood, there != NULL ? &there->log_likelihood : NULL);
+        print_pair(here.rmse_no_dropout, there != NULL ? &there->rmse_no_dropout : NULL);
+        printf(" %7.1f\n", r->seconds);
+    }
+    print_verdict(results, count);
+    for (size_t i = 0; i < count; ++i) {
+        print_result_line(results[i].name, results[i].splits, results[i].count, results[i].seconds);
+    }
+}
+
+void print_result_line(const char *name, const outcome *splits, size_t count, double seconds)
+{
+    const figures f = figures_of(splits, count);
+    printf("result: set=%s rmse=%.4f rmse_se=%.4f ll=%.4f ll_se=%.4f rmse_no_dropout=%.4f "
+           "seconds=%.1f\n",
+        name, f.rmse.mean, f.rmse.error, f.log_likelihood.mean, f.log_likelihood.error,
+        f.rmse_no_dropout.mean, seconds);
+}

@@ -1,0 +1,10 @@
+/* The table beside the published one, and the lines for scripts. */
+#ifndef UCI_REPORT_H
+#define UCI_REPORT_H
+
+#include "splits.h"
+
+void print_report(const set_result *results, size_t count);
+void print_result_line(const char *name, const outcome *splits, size_t count, double seconds);
+
+#endif

@@ -1,0 +1,190 @@
+#define _GNU_SOURCE
+#include "splits.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what every thread needs ---------------------------------------------------------------- */
+
+static void on_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fail("%s", message);
+}
+
+static void on_warning(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fprintf(stderr, "uci-regression: warning: %s\n", message);
+}
+
+void report_errors(void)
+{
+    adz_on_error(on_error, NULL);
+    adz_on_warning(on_warning, NULL);
+}
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- one split ------------------------------------------------------------------------------ */
+
+enum { FINAL, FIFTH, CANDIDATES }; /* what a stream of random numbers is for */
+
+/* A stream of its own for everything that draws, so that the order of work plays no part. */
+static void start_stream(const options *o, size_t split, size_t use)
+{
+    adz_manual_seed(o->seed * 0x9E3779B97F4A7C15u + ((uint64_t)split << 32) + use);
+}
+
+static score train_with(
+    const options *o, const uci_set *set, const samples *rows, const outcome *choice)
+{
+    int64_t epochs = o->epochs > 0 ? o->epochs : set->epochs;
+    return train_and_score(rows, set->hidden, choice->dropout, choice->tau, epochs, o->passes);
+}
+
+/* The best log likelihood on a fifth of the training rows. */
+static outcome search_grid(const options *o, const uci_set *set, size_t split, const samples *rows)
+{
+    const double shares[] = { 0.8, 0.2 };
+    adz_dataset *parts[2];
+    start_stream(o, split, FIFTH);
+    adz_dataset_split(rows->train, shares, 2, NULL, parts);
+    const samples held_out = { parts[0], parts[1] };
+    outcome best = { .dropout = NAN };
+    for (size_t i = 0; i < set->dropout.count * set->tau.count; ++i) {
+        outcome here = { .dropout = set->dropout.values[i / set->tau.count],
+            .tau = set->tau.values[i % set->tau.count] };
+        start_stream(o, split, CANDIDATES + i);
+        here.score = train_with(o, set, &held_out, &here);
+        if (isnan(best.dropout) || here.score.log_likelihood > best.score.log_likelihood) {
+            best = here;
+        }
+    }
+    adz_dataset_free(&parts[0]);
+    adz_dataset_free(&parts[1]);
+    return best;
+}
+
+static outcome run_split(const options *o, const uci_set *set, size_t split)
+{
+    adz_scope *scope = adz_scope_open();
+    samples rows = split_samples(set, split);
+    outcome choice;
+    if (o->grid) {
+        choice = search_grid(o, set, split, &rows);
+    } else {
+        choice = (outcome){ .dropout = set->chosen_dropout.values[split],
+            .tau = set->chosen_tau.values[split] };
+    }
+    start_stream(o, split, FINAL);
+    choice.score = train_with(o, set, &rows, &choice);
+    adz_dataset_free(&rows.train);
+    adz_dataset_free(&rows.test);
+    adz_scope_close(scope);
+    return choice;
+}
+
+/* ---- all splits ----------------------------------------------------------------------------- */
+
+typedef struct crew {
+    const options *o;
+    const uci_set *set;
+    set_result *result;
+    pthread_mutex_t lock; /* guards the rest */
+    size_t next, printed;
+    bool *done;
+} crew;
+
+static void print_split(const crew *c, size_t k)
+{
+    const outcome *s = &c->result->splits[k];
+    printf("%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without "
+           "dropout %.3f\n",
+        c->set->name, k + 1, c->result->count, s->dropout, s->tau, s->score.rmse,
+        s->score.log_likelihood, s->score.rmse_no_dropout);
+    fflush(stdout);
+}
+
+/* Takes one split after the other. The context gives the thread random numbers of its own. */
+static void *work(void *user)
+{
+    crew *c = user;
+    adz_context *context = adz_context_new();
+    if (context == NULL) {
+        fail("out of memory");
+    }
+    adz_context_use(context);
+    adz_set_num_threads(1);
+    report_errors();
+    pthread_mutex_lock(&c->lock);
+    while (c->next < c->result->count) {
+        size_t split = c->next++;
+        pthread_mutex_unlock(&c->lock);
+        outcome o = run_split(c->o, c->set, split);
+        pthread_mutex_lock(&c->lock);
+        c->result->splits[split] = o;
+        for (c->done[split] = true; c->printed < c->result->count && c->done[c->printed];) {
+            print_split(c, c->printed++);
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    adz_context_use(NULL);
+    adz_context_free(&context);
+    return NULL;
+}
+
+void check_choices(const options *o, const uci_set *set, const char *folder)
+{
+    if (o->grid && (set->dropout.count == 0 || set->tau.count == 0)) {
+        fail("%s/hyper.txt: there is no line '%s', which --grid needs", folder,
+            set->dropout.count == 0 ? "dropout" : "tau");
+    }
+    if (!o->grid && (set->chosen_dropout.count == 0 || set->chosen_tau.count == 0)) {
+        fail("%s/hyper.txt: there is no line '%s'; --grid does without", folder,
+            set->chosen_dropout.count == 0 ? "chosen_dropout_per_split" : "chosen_tau_per_split");
+    }
+}
+
+set_result run_set(const options *o, const uci_set *set)
+{
+    set_result r = { .name = set->name, .count = set->n_splits };
+    if ((int64_t)r.count > o->splits) {
+        r.count = (size_t)o->splits;
+    }
+    r.splits = allocate(r.count * sizeof *r.splits);
+    crew c = { .o = o,
+        .set = set,
+        .result = &r,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .done = allocate(r.count * sizeof *c.done) };
+    size_t jobs = (size_t)o->jobs < r.count ? (size_t)o->jobs : r.count;
+    pthread_t *threads = allocate(jobs * sizeof *threads);
+    double start = seconds_now();
+    for (size_t i = 0; i < jobs; ++i) {
+        int error = pthread_create(&threads[i], NULL, work, &c);
+        if (error != 0) {
+            fail("--jobs %lld: thread %zu could not be started: %s", (long long)o->jobs, i + 1,
+                strerror(error));
+        }
+    }
+    for (size_t i = 0; i < jobs; ++i) {
+        pthread_join(threads[i], NULL);
+    }
+    r.seconds = seconds_now() - start;
+    pthread_mutex_destroy(&c.lock);
+    free(threads);
+    free(c.done);
+    return r;
+}

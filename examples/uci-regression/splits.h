@@ -1,0 +1,33 @@
+/* All splits of a set, side by side. */
+#ifndef UCI_SPLITS_H
+#define UCI_SPLITS_H
+
+#include "data.h"
+#include "options.h"
+
+typedef struct outcome {
+    double dropout, tau; /* chosen or published */
+    score score;
+} outcome;
+
+typedef struct set_result {
+    const char *name; /* the set's */
+    outcome *splits;  /* count of them, ended with free */
+    size_t count;
+    double seconds;
+} set_result;
+
+/* Ends the program where a set lacks what the options need of it. */
+void check_choices(const options *o, const uci_set *set, const char *folder);
+
+/* Trains the splits in threads of their own and prints a line for each, in their order. What comes
+ * out depends on the seed and the split alone. */
+set_result run_set(const options *o, const uci_set *set);
+
+/* Prints errors and warnings of the calling thread's context; an error ends the program. */
+void report_errors(void);
+
+/* Seconds of a clock that only goes forward. */
+double seconds_now(void);
+
+#endif

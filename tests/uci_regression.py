@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""What a user of uci-regression sees: the toy set and its picture, sets of one's own, jobs, bad input.
+
+usage: uci_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
+"""
+
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+UCI = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+RESULT = re.compile(r"result: set=(\S+) rmse=(\S+) rmse_se=(\S+) ll=(\S+) ll_se=(\S+) "
+                    r"rmse_no_dropout=(\S+) seconds=(\S+)$", re.MULTILINE)
+HYPER = {"hidden": "20", "epochs": "20 x3", "dropout": "0.005 0.4", "tau": "0.01 5",
+         "chosen_tau_per_split": "20 20 20", "chosen_dropout_per_split": "0.01 0.02 0.03"}
+
+
+def run(*arguments, code=0, env=None):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def results(output):
+    """The result lines, which come last: {set: {figure: value}}"""
+    found = RESULT.findall(output)
+    assert found and output.splitlines()[-len(found)].startswith("result: "), output
+    names = ["rmse", "rmse_se", "ll", "ll_se", "rmse_no_dropout", "seconds"]
+    return {name: dict(zip(names, map(float, values))) for name, *values in found}
+
+
+def without_times(output):
+    """What must not depend on --jobs: all but the seconds and the line that counts the jobs."""
+    lines = [line for line in output.splitlines() if " jobs; " not in line]
+    return re.sub(r"( +\d+\.\d|seconds=\S+)$", "", "\n".join(lines), flags=re.MULTILINE)
+
+
+def refused(message, *arguments):
+    output = run(*arguments, code=1)
+    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
+    assert output.startswith("uci-regression: ") or "\nuci-regression: " in output, output
+
+
+def rows_of_plane(count=60):
+    """y = 3 a - b with noise of deviation 0.2, and a feature that never changes"""
+    draw = random.Random(1)
+    for _ in range(count):
+        a, b = draw.uniform(-2, 2), draw.uniform(0, 100)
+        yield f"{a:.6f},{b:.4f},7,{3 * a - b / 50 + draw.gauss(0, 0.2):.6f}"
+
+
+SPLITS = ["0 1 2 3 4 5 6 7", "10 11 12 13 14 15 16 17", "40 41 42 43 44 45 46 47"]
+
+
+def make_set(name, table=None, splits=None, **hyper):
+    os.makedirs(name, exist_ok=True)
+    hyper = {**HYPER, **hyper}
+    files = {"data.csv": table or ["a,b,c,y", *rows_of_plane()],
+             "test_rows.txt": SPLITS if splits is None else splits,
+             "hyper.txt": [f"{key} {value}" for key, value in hyper.items() if value is not None]}
+    for file, lines in files.items():
+        with open(os.path.join(name, file), "w", encoding="utf-8") as stream:
+            stream.write("\n".join(lines) + "\n")
+    return name
+
+
+def toy():
+    output = run("--passes", 300, "--plot", "none")
+    r = results(output)["toy"]
+    assert r["rmse"] < 0.5 and r["ll"] > -0.5 and r["rmse_se"] == 0, r
+    inside = float(re.search(r"([\d.]+)% of the test rows lie within two", output).group(1))
+    assert 90 < inside < 100, inside
+    assert without_times(run("--passes", 300, "--plot", "none")) == without_times(output)
+    other = results(run("--passes", 300, "--plot", "none", "--seed", 2))["toy"]
+    assert other["rmse"] != r["rmse"] and other["rmse"] < 0.6, other
+    short = results(run("--passes", 300, "--plot", "none", "--epochs", 3))["toy"]
+    assert short["rmse"] > 2 * r["rmse"], short
+
+
+def plots():
+    common = ("--passes", 50, "--epochs", 2)
+    if shutil.which("gnuplot"):
+        output = run(*common, "--plot", "it's.png")
+        assert "picture: it's.png" in output and open("it's.png", "rb").read(4) == b"\x89PNG"
+        assert "picture: uncertainty.svg" in run(*common)
+        text = open("uncertainty.svg", encoding="utf-8").read()
+        assert "<svg" in text and "training rows" in text
+        assert "no picture: gnuplot could not write nowhere/p.svg" in run(
+            *common, "--plot", "nowhere/p.svg")
+    os.mkdir("no-programs")
+    output = run(*common, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
+    assert "no picture: gnuplot is not installed" in output
+    results(output)
+    assert not os.path.exists("none.svg")
+
+
+def own_sets():
+    """Two folders of sets: names, order, what the recipe comes to, figures from the lines above."""
+    make_set("sets/plane")
+    make_set("sets/apart", epochs="400")
+    output = run("sets", "--passes", 500, "--jobs", 1)
+    r = results(output)
+    assert list(r) == ["apart", "plane"], output  # by name
+    assert "plane: 60 rows, 3 features, 3 splits; 20 hidden units, 60 epochs" in output
+    assert r["apart"]["rmse"] < 0.6 < 1.0 < r["plane"]["rmse"], r
+    lines = re.findall(r"^plane split (\d)/3: dropout (\S+), tau (\S+): RMSE (\S+), log likelihood "
+                       r"(\S+), RMSE without dropout (\S+)$", output, re.MULTILINE)
+    assert [line[:3] for line in lines] == [("1", "0.01", "20"), ("2", "0.02", "20"),
+                                            ("3", "0.03", "20")]
+    for column, name, error in ((3, "rmse", "rmse_se"), (4, "ll", "ll_se"),
+                                (5, "rmse_no_dropout", None)):
+        values = [float(line[column]) for line in lines]
+        mean = sum(values) / 3
+        assert abs(mean - r["plane"][name]) < 1e-3, (name, values)
+        if error:
+            deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / 2)
+            assert abs(deviation / math.sqrt(3) - r["plane"][error]) < 1e-3, (error, values)
+
+    for jobs in (2, 5):
+        assert without_times(run("sets", "--passes", 500, "--jobs", jobs)) == without_times(output)
+    both = run("sets/plane/", "sets/apart", "--passes", 500, "--splits", 1)
+    assert list(results(both)) == ["plane", "apart"]
+    assert results(both)["plane"]["rmse_se"] == 0
+    assert re.search(r"^plane split 1/1: .*RMSE " + lines[0][3], both, re.MULTILINE)
+    longer = results(run("sets/plane", "--passes", 500, "--epochs", 400))["plane"]
+    assert longer["rmse"] < r["plane"]["rmse"] / 2, longer
+    assert results(run("sets/plane", "--passes", 500, "--seed", 2))["plane"]["rmse"] != r["plane"]["rmse"]
+
+
+def grid():
+    """Errors of about 0.4 have precision 6, and there is little noise: 0.005 and 5 must win."""
+    make_set("grid", chosen_tau_per_split=None, chosen_dropout_per_split=None, epochs="400")
+    refused("grid/hyper.txt: there is no line 'chosen_dropout_per_split'; --grid does without", "grid")
+    output = run("grid", "--grid", "--passes", 200, "--jobs", 2)
+    assert len(re.findall(r"dropout 0.005, tau 5: ", output)) == 3, output
+    assert without_times(run("grid", "--grid", "--passes", 200, "--jobs", 1)) == without_times(output)
+
+
+def bad_tables():
+    rows = list(rows_of_plane())
+    header = "a,b,c,y"
+
+    def table(message, lines):
+        refused(message, make_set("bad", lines))
+
+    table("bad/data.csv: there is no column 'y', the target", ["a,b,c,z", *rows])
+    table("bad/data.csv: there is no column beside 'y'", ["y", *map(str, range(60))])
+    table("bad/data.csv: line 12, column 4 (y): 'nan' is a missing value",
+          [header, *rows[:10], "1,2,7,nan", *rows[10:]])
+    table("bad/data.csv: row 10 (from 0, without the header) of column 'b' is inf",
+          [header, *rows[:10], "1,inf,7,2", *rows[10:]])
+    table("bad/data.csv: line 12, column 1 (a): 'x' is not a number",
+          [header, *rows[:10], "x,2,7,1", *rows[10:]])
+    table("bad/data.csv: line 12", [header, *rows[:10], "1,2,7", *rows[10:]])
+    table("bad: the target 'y' is 5 in every training row of split 1: there is nothing to learn",
+          [header, *(row.rsplit(",", 1)[0] + ",5" for row in rows)])
+    table("bad: the target 'y' is 5 in every training row of split 2",
+          [header, *(row if 10 <= i < 18 else row.rsplit(",", 1)[0] + ",5"
+                     for i, row in enumerate(rows))])
+    table("bad/data.csv: there are no rows", [header])
+
+
+def bad_splits():
+    for message, lines in (
+            ("line 2: there is no row 60; data.csv has rows 0 to 59", ["1 2", "3 60", "4"]),
+            ("line 1: there is no row -1;", ["-1", "3", "4"]),
+            ("line 1: there is no row 2.5;", ["2.5", "3", "4"]),
+            ("line 3: 'x' is no number", ["1 2", "3", "4 x"]),
+            ("line 1: '7,8' is no number", ["7,8", "3", "4"]),
+            ("line 2: row 3 stands there twice", ["1 2", "3 4 3", "4"]),
+            ("line 2: 0 of 60 rows to test on leave 60", ["1 2", "", "4"]),
+            ("line 1: 60 of 60 rows to test on leave 0", [" ".join(map(str, range(60))), "1", "2"])):
+        refused("bad/test_rows.txt: " + message, make_set("bad", splits=lines))
+    with open(make_set("bad") + "/test_rows.txt", "w", encoding="utf-8"):
+        pass
+    refused("bad/test_rows.txt: there is no split", "bad")
+
+
+def bad_hyper():
+    for message, change in (
+            ("there is no line 'hidden'", {"hidden": None}),
+            ("there is no line 'epochs'", {"epochs": None}),
+            ("line 1: hidden is 0, but must be a whole number above 0", {"hidden": "0"}),
+            ("line 1: hidden is 2.5, but must be a whole number", {"hidden": "2.5"}),
+            ("line 1: hidden has 2 values, but needs one", {"hidden": "5 6"}),
+            ("line 2: epochs has 0 values, but needs one", {"epochs": "x3"}),
+            ("line 2: the factor of epochs has 0 values", {"epochs": "3 x"}),
+            ("line 2: 'many' is no number", {"epochs": "many"}),
+            ("line 2: epochs is 1e+18, but must be", {"epochs": "1000000000 x1000000000"}),
+            ("line 3: dropout is 1, but must be at least 0 and below 1", {"dropout": "0.1 1"}),
+            ("line 4: tau is 0, but must be above 0", {"tau": "0 1"}),
+            ("line 4: 'nan' is no number", {"tau": "nan"}),
+            ("line 4: tau has no values", {"tau": ""}),
+            ("line 7: 'depth' is not known; there are hidden, epochs", {"depth": "3"}),
+            ("chosen_tau_per_split has 2 values for the 3 splits", {"chosen_tau_per_split": "1 2"}),
+            ("there is no line 'chosen_tau_per_split'", {"chosen_tau_per_split": None})):
+        refused("bad/hyper.txt: " + message, make_set("bad", **change))
+    refused("bad/hyper.txt: there is no line 'tau', which --grid needs", make_set("bad", tau=None),
+            "--grid")
+    with open(make_set("bad") + "/hyper.txt", "a", encoding="utf-8") as stream:
+        stream.write("tau 3\n")
+    refused("bad/hyper.txt: line 7: tau stands there twice", "bad")
+
+
+def bad_input():
+    bad_tables()
+    bad_splits()
+    bad_hyper()
+    for file, say in (("data.csv", "cannot be opened"), ("test_rows.txt", "cannot be opened"),
+                      ("hyper.txt", "cannot be opened")):
+        os.remove(make_set("bad") + "/" + file)
+        refused(f"bad/{file}: {say}: No such file or directory", "bad")
+    refused("nowhere: No such file or directory", "nowhere")
+    refused("sets/plane/data.csv: Not a directory", "sets/plane/data.csv")
+    refused("no-programs: there is no data.csv in it, nor in a folder of it", "no-programs")
+    refused("--grid chooses for the splits of a set: name its folder", "--grid")
+    refused("--splits 0: a whole number from 1", "--splits", "0", "sets")
+    refused("--epochs many: a whole number", "--epochs", "many")
+    refused("--jobs 0: a whole number", "--jobs", "0")
+    assert "--frobnicate" in run("--frobnicate", code=2)  # the rest is the C library's, in its language
+    assert "--grid" in run("--help")
+
+
+def benchmark():
+    """The first splits of the smallest set: worse than published by little, if at all."""
+    output = run(os.path.join(UCI, "yacht"), "--splits", 4, "--passes", 1000, "--jobs", 2)
+    r = results(output)["yacht"]
+    print(f"  yacht: {r}")
+    assert r["rmse"] < 0.67 + 2 * 0.05 + 2 * r["rmse_se"], r
+    assert r["ll"] > -1.25 - 2 * 0.02 - 2 * r["ll_se"], r
+    assert "2 of 2 figures" in output
+
+
+def main():
+    checks = [toy, plots, own_sets, grid, bad_input]
+    if UCI and os.path.isdir(UCI):
+        checks.append(benchmark)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for check in checks:
+            check()
+            print(f"{check.__name__}: ok", flush=True)
+        os.chdir("/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
