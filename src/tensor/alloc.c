@@ -28,12 +28,13 @@
 /* Note [Where memory comes from]
  *
  * Blocks of up to 9 kB are cut from 64 kB slabs and live on free lists, one per multiple of 64
- * bytes, first the thread's, then the shared ones (a thread that only frees would otherwise hoard
- * what another allocates). Larger blocks come from the hook one by one, rounded up to a sixteenth
- * of a power of two, and return to a shared list of their size. A slab starts on a multiple of its
- * size, so that adz_empty_cache can find the slab of each free block and give back those whose
- * blocks are all free. Counters are per thread and flushed in steps: the hot path touches no line
- * that another thread writes.
+ * bytes: the thread's, of which a long one is put aside as a chain, then a second time goes to the
+ * shared list of chains (a thread that only frees would otherwise hoard what another allocates).
+ * Chains change hands whole, without a look at their blocks. Larger blocks come from the hook one
+ * by one, rounded up to a sixteenth of a power of two, and return to a shared list of their size. A
+ * slab starts on a multiple of its size, so that adz_empty_cache can find the slab of each free
+ * block and give back those whose blocks are all free. Counters are per thread and flushed in
+ * steps: the hot path touches no line that another thread writes.
  */
 
 enum {
@@ -41,8 +42,8 @@ enum {
     SMALL_MAX = ADZI_SMALL_CLASSES * STEP,
     SLAB_SIZE = 65536,
     FLUSH_BYTES = 65536,
-    CACHE_BYTES_PER_CLASS = 65536, /* a thread's list beyond this is spilled in half */
-    REFILL = 32,
+    CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
+    CHAIN_LEAST = 16,    /* blocks, however large */
     LARGE_BUCKETS = 16 * 48
 };
 
@@ -52,10 +53,17 @@ typedef struct slab {
     uint32_t free; /* scratch of adz_empty_cache */
 } slab;
 
+/* The first block of a chain that is not the thread's list. */
+typedef struct chain {
+    adzi_block first;
+    struct chain *rest; /* of the shared list */
+    uint32_t count;     /* blocks */
+} chain;
+
 static struct {
     pthread_mutex_t lock;
     adz_allocator hook;
-    adzi_block *small[ADZI_SMALL_CLASSES + 1];
+    chain *small[ADZI_SMALL_CLASSES + 1];
     adzi_block *large[LARGE_BUCKETS];
     slab *slabs;
     size_t held; /* bytes obtained from the hook */
@@ -168,74 +176,103 @@ static size_t class_bytes(uint32_t cls)
     return (size_t)cls * STEP;
 }
 
-/* Takes up to REFILL blocks of a class from the shared list, or starts a slab. */
-static bool small_refill(adzi_cache *cache, uint32_t cls)
+/* Writes down how long a list is in its first block. */
+static chain *chain_of(adzi_block *list, uint32_t count, uint32_t cls)
 {
-    size_t bytes = class_bytes(cls);
-    pthread_mutex_lock(&pool.lock);
-    uint32_t taken = 0;
-    while (pool.small[cls] != NULL && taken < REFILL) {
-        adzi_block *block = pool.small[cls];
-        UNPOISON(block, bytes);
-        pool.small[cls] = block->next;
-        block->next = cache->free[cls];
-        cache->free[cls] = block;
-        POISON(block, bytes);
-        ++taken;
-    }
-    cache->count[cls] += taken;
-    bool ok = taken > 0;
-    if (!ok) {
-        slab *s = hook_take(SLAB_SIZE, SLAB_SIZE);
-        ok = s != NULL;
-        if (ok) {
-            s->next = pool.slabs;
-            s->cls = cls;
-            pool.slabs = s;
-            cache->fresh[cls] = (char *)s + STEP;
-            cache->fresh_left[cls] = (uint32_t)((SLAB_SIZE - STEP) / bytes);
-        }
-    }
-    pthread_mutex_unlock(&pool.lock);
-    return ok;
+    chain *c = (chain *)(void *)list;
+    UNPOISON(c, sizeof *c);
+    c->count = count;
+    POISON(c, class_bytes(cls));
+    return c;
 }
 
-/* A block that no list holds: from the slab that is being cut up, or after a refill. */
-static __attribute__((noinline)) void *small_take_slow(adzi_cache *cache, uint32_t cls)
+/* Puts a chain on the shared list; with the lock held. */
+static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
-    while (cache->free[cls] == NULL) {
-        if (cache->fresh_left[cls] > 0) {
-            char *fresh = cache->fresh[cls];
-            --cache->fresh_left[cls];
-            cache->fresh[cls] += class_bytes(cls);
-            return fresh;
-        }
-        if (!small_refill(cache, cls)) {
-            return NULL;
-        }
+    chain *c = chain_of(list, count, cls);
+    UNPOISON(c, sizeof *c);
+    c->rest = pool.small[cls];
+    POISON(c, class_bytes(cls));
+    pool.small[cls] = c;
+}
+
+/* Makes a chain the thread's list. */
+static void chain_open(adzi_cache *cache, adzi_block *list, uint32_t cls)
+{
+    chain *c = (chain *)(void *)list;
+    UNPOISON(c, sizeof *c);
+    cache->free[cls] = list;
+    cache->count[cls] = c->count;
+    POISON(c, class_bytes(cls));
+}
+
+/* Takes a chain of a class from the shared list, or starts a slab. */
+static bool small_refill(adzi_cache *cache, uint32_t cls)
+{
+    pthread_mutex_lock(&pool.lock);
+    chain *c = pool.small[cls];
+    slab *s = NULL;
+    if (c != NULL) {
+        UNPOISON(c, sizeof *c);
+        pool.small[cls] = c->rest;
+        chain_open(cache, &c->first, cls);
+    } else {
+        s = hook_take(SLAB_SIZE, SLAB_SIZE);
     }
+    if (s != NULL) {
+        s->next = pool.slabs;
+        s->cls = cls;
+        pool.slabs = s;
+        cache->fresh[cls] = (char *)s + STEP;
+        cache->fresh_left[cls] = (uint32_t)((SLAB_SIZE - STEP) / class_bytes(cls));
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return c != NULL || s != NULL;
+}
+
+static inline void *small_pop(adzi_cache *cache, uint32_t cls)
+{
     adzi_block *block = cache->free[cls];
     UNPOISON(block, class_bytes(cls));
     cache->free[cls] = block->next;
+    __builtin_prefetch(block->next, 1);
     --cache->count[cls];
     return block;
 }
 
-/* Moves blocks to the shared list until `keep` are left. */
-static __attribute__((noinline)) void small_spill(adzi_cache *cache, uint32_t cls, uint32_t keep)
+/* A block that the thread's list does not hold: from the chain put aside, from the slab that is
+ * being cut up, or after a refill. */
+static __attribute__((noinline)) void *small_take_slow(adzi_cache *cache, uint32_t cls)
 {
-    size_t bytes = class_bytes(cls);
-    pthread_mutex_lock(&pool.lock);
-    while (cache->count[cls] > keep) {
-        adzi_block *block = cache->free[cls];
-        UNPOISON(block, bytes);
-        cache->free[cls] = block->next;
-        block->next = pool.small[cls];
-        pool.small[cls] = block;
-        POISON(block, bytes);
-        --cache->count[cls];
+    while (cache->free[cls] == NULL) {
+        if (cache->full[cls] != NULL) {
+            chain_open(cache, cache->full[cls], cls);
+            cache->full[cls] = NULL;
+        } else if (cache->fresh_left[cls] > 0) {
+            char *fresh = cache->fresh[cls];
+            --cache->fresh_left[cls];
+            cache->fresh[cls] += class_bytes(cls);
+            return fresh;
+        } else if (!small_refill(cache, cls)) {
+            return NULL;
+        }
     }
-    pthread_mutex_unlock(&pool.lock);
+    return small_pop(cache, cls);
+}
+
+/* The thread's list is a chain now: puts it aside, and what lay there on the shared list. */
+static __attribute__((noinline)) void small_full(adzi_cache *cache, uint32_t cls)
+{
+    if (cache->full[cls] != NULL) {
+        pthread_mutex_lock(&pool.lock);
+        chain *c = (chain *)(void *)cache->full[cls];
+        UNPOISON(c, sizeof *c);
+        chain_share(&c->first, c->count, cls);
+        pthread_mutex_unlock(&pool.lock);
+    }
+    cache->full[cls] = &chain_of(cache->free[cls], cache->count[cls], cls)->first;
+    cache->free[cls] = NULL;
+    cache->count[cls] = 0;
 }
 
 static inline void small_return(adzi_cache *cache, adzi_block *block, uint32_t cls)
@@ -244,9 +281,8 @@ static inline void small_return(adzi_cache *cache, adzi_block *block, uint32_t c
     cache->free[cls] = block;
     POISON(block, class_bytes(cls));
     uint32_t count = ++cache->count[cls];
-    if (__builtin_expect(count > 2 * REFILL, 0) &&
-        (count - 2 * REFILL) * class_bytes(cls) > CACHE_BYTES_PER_CLASS) {
-        small_spill(cache, cls, count / 2);
+    if (__builtin_expect(count >= CHAIN_LEAST, 0) && count * class_bytes(cls) >= CHAIN_BYTES) {
+        small_full(cache, cls);
     }
 }
 
@@ -271,23 +307,42 @@ static void release_large(void)
     }
 }
 
-static void walk_small(void (*visit)(adzi_block *block, slab *s))
+/* With the lock held: empties the shared list of a class, block by block. */
+static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user), void *user)
 {
-    for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
-        for (adzi_block *b = pool.small[cls]; b != NULL;) {
-            UNPOISON(b, sizeof *b);
-            adzi_block *next = b->next;
-            visit(b, slab_of(b));
-            POISON(b, sizeof *b);
-            b = next;
+    chain *c = pool.small[cls];
+    pool.small[cls] = NULL;
+    while (c != NULL) {
+        UNPOISON(c, sizeof *c);
+        chain *rest = c->rest;
+        for (adzi_block *block = &c->first; block != NULL;) {
+            UNPOISON(block, sizeof *block);
+            adzi_block *next = block->next;
+            visit(block, user);
+            block = next;
         }
+        c = rest;
     }
 }
 
-static void count_free(adzi_block *block, slab *s)
+/* Blocks that stay, strung together again. */
+typedef struct strung {
+    adzi_block *list;
+    uint32_t count, cls;
+} strung;
+
+static void keep_block(adzi_block *block, strung *s)
 {
-    (void)block;
-    ++s->free;
+    block->next = s->list;
+    POISON(block, class_bytes(s->cls));
+    s->list = block;
+    ++s->count;
+}
+
+static void count_free(adzi_block *block, void *user)
+{
+    ++slab_of(block)->free;
+    keep_block(block, user);
 }
 
 static bool slab_is_free(const slab *s)
@@ -295,28 +350,30 @@ static bool slab_is_free(const slab *s)
     return s->free == (SLAB_SIZE - STEP) / class_bytes(s->cls);
 }
 
+static void keep_unless_free(adzi_block *block, void *user)
+{
+    if (!slab_is_free(slab_of(block))) {
+        keep_block(block, user);
+    }
+}
+
 /* With the lock held: large blocks, and slabs all of whose blocks are on the shared lists. */
 static void release_unused(void)
 {
+    static void (*const passes[])(
+        adzi_block * block, void *user) = { count_free, keep_unless_free };
     release_large();
     for (slab *s = pool.slabs; s != NULL; s = s->next) {
         s->free = 0;
     }
-    walk_small(count_free);
     for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
-        adzi_block **link = &pool.small[cls];
-        adzi_block *block = *link, *kept = NULL;
-        while (block != NULL) {
-            UNPOISON(block, sizeof *block);
-            adzi_block *next = block->next;
-            if (!slab_is_free(slab_of(block))) {
-                block->next = kept;
-                kept = block;
-                POISON(block, sizeof *block);
+        for (int pass = 0; pass < 2; ++pass) {
+            strung kept = { NULL, 0, cls };
+            take_apart(cls, passes[pass], &kept);
+            if (kept.list != NULL) {
+                chain_share(kept.list, kept.count, cls);
             }
-            block = next;
         }
-        *link = kept;
     }
     for (slab **link = &pool.slabs; *link != NULL;) {
         slab *s = *link;
@@ -332,20 +389,25 @@ static void release_unused(void)
 
 static void cache_empty(adzi_cache *cache)
 {
+    pthread_mutex_lock(&pool.lock);
     for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
-        while (cache->fresh_left[cls] > 0) {
-            adzi_block *block = (adzi_block *)(void *)cache->fresh[cls];
+        strung all = { cache->free[cls], cache->count[cls], cls };
+        for (; cache->fresh_left[cls] > 0; --cache->fresh_left[cls]) {
+            keep_block((adzi_block *)(void *)cache->fresh[cls], &all);
             cache->fresh[cls] += class_bytes(cls);
-            --cache->fresh_left[cls];
-            block->next = cache->free[cls];
-            cache->free[cls] = block;
-            POISON(block, class_bytes(cls));
-            ++cache->count[cls];
         }
-        if (cache->count[cls] > 0) {
-            small_spill(cache, cls, 0);
+        if (all.list != NULL) {
+            chain_share(all.list, all.count, cls);
         }
+        if (cache->full[cls] != NULL) {
+            chain *c = (chain *)(void *)cache->full[cls];
+            UNPOISON(c, sizeof *c);
+            chain_share(&c->first, c->count, cls);
+        }
+        cache->free[cls] = cache->full[cls] = NULL;
+        cache->count[cls] = 0;
     }
+    pthread_mutex_unlock(&pool.lock);
 }
 
 static __attribute__((noinline)) void flush_counters(adzi_cache *cache)
@@ -416,10 +478,7 @@ void *adzi_alloc(size_t bytes)
     if (__builtin_expect(bytes > SMALL_MAX || cache->fail_in != 0, 0) || cache->free[cls] == NULL) {
         return alloc_slow(cache, bytes);
     }
-    adzi_block *block = cache->free[cls];
-    UNPOISON(block, class_bytes(cls));
-    cache->free[cls] = block->next;
-    --cache->count[cls];
+    void *block = small_pop(cache, cls);
     count_bytes(cache, (int64_t)bytes);
     return block;
 }
@@ -435,54 +494,6 @@ void adzi_free(void *block, size_t bytes)
         small_return(cache, block, class_of(bytes));
     } else {
         large_return(block, bytes);
-    }
-}
-
-void *adzi_alloc_zero(size_t bytes)
-{
-    void *block = adzi_alloc(bytes);
-    if (block != NULL) {
-        memset(block, 0, bytes);
-    }
-    return block;
-}
-
-bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element)
-{
-    if (needed <= *capacity) {
-        return true;
-    }
-    void *old;
-    memcpy(&old, array, sizeof old);
-    size_t grown = *capacity * 2 > needed ? *capacity * 2 : needed;
-    grown = grown < 8 ? 8 : grown;
-    void *block = grown > SIZE_MAX / element ? NULL : adzi_alloc(grown * element);
-    if (block == NULL) {
-        return false;
-    }
-    if (old != NULL) {
-        memcpy(block, old, *capacity * element);
-        adzi_free(old, *capacity * element);
-    }
-    memcpy(array, &block, sizeof block);
-    *capacity = grown;
-    return true;
-}
-
-char *adzi_string_copy(const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    char *copy = adzi_alloc(bytes);
-    if (copy != NULL) {
-        memcpy(copy, text, bytes);
-    }
-    return copy;
-}
-
-void adzi_string_free(char *text)
-{
-    if (text != NULL) {
-        adzi_free(text, strlen(text) + 1);
     }
 }
 

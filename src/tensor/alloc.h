@@ -55,8 +55,9 @@ typedef struct adzi_block {
 
 typedef struct adzi_cache {
     adzi_block *free[ADZI_SMALL_CLASSES + 1];
-    uint32_t count[ADZI_SMALL_CLASSES + 1];
-    char *fresh[ADZI_SMALL_CLASSES + 1]; /* rest of the slab that is being cut up */
+    uint32_t count[ADZI_SMALL_CLASSES + 1];   /* of free's blocks */
+    adzi_block *full[ADZI_SMALL_CLASSES + 1]; /* a chain put aside, or NULL */
+    char *fresh[ADZI_SMALL_CLASSES + 1];      /* rest of the slab that is being cut up */
     uint32_t fresh_left[ADZI_SMALL_CLASSES + 1];
     int64_t live_bytes;   /* not yet flushed to the process's counter */
     int64_t live_tensors; /* likewise */

@@ -10,9 +10,16 @@ bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n)
         sizeof *thread->temporaries);
 }
 
+enum { AHEAD = 8 }; /* tensors of a scope larger than the cache are fetched so much earlier */
+
 void adzi_scope_unwind(adzi_thread *thread, size_t mark)
 {
     while (thread->n_temporaries > mark) {
+        if (thread->n_temporaries > mark + AHEAD) {
+            const char *next = (const char *)thread->temporaries[thread->n_temporaries - AHEAD];
+            __builtin_prefetch(next, 1);
+            __builtin_prefetch(next + sizeof(adz_tensor), 1);
+        }
         adzi_drop(thread->temporaries[--thread->n_temporaries]);
     }
 }
