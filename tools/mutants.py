@@ -446,10 +446,16 @@ class Tally:
         self.of_operator = collections.Counter()
         self.matched = set()
 
+    def add(self, other):
+        self.built += other.built
+        self.equivalent += other.equivalent
+        self.survivors += other.survivors
+        self.of_operator += other.of_operator
+        self.matched |= other.matched
 
-def check_unit(unit, found, source, build, job, known, tally):
-    made = alive = 0
-    start = time.monotonic()
+
+def check_unit(unit, found, source, build, job, known):
+    tally, start = Tally(), time.monotonic()
     for item in found:
         tests = sorted(source.tests[item], key=lambda op: (
             op != unit, op not in source.users[item], build.limit(op)))
@@ -457,7 +463,7 @@ def check_unit(unit, found, source, build, job, known, tally):
             program = build.program(source, item.file, mutant, job)
             if program is None:
                 continue
-            made += 1
+            tally.built += 1
             for op in source.users[item]:
                 tally.of_operator[op] += 1
             if any(build.passes(program, op, build.limit(op)).returncode != 0 for op in tests):
@@ -467,12 +473,11 @@ def check_unit(unit, found, source, build, job, known, tally):
                 tally.equivalent += 1
                 tally.matched.add(key)
                 continue
-            alive += 1
             tally.survivors.append(key)
             print(f"survivor: {item.file}:{number + 1}: {unit} | {key[1]}", flush=True)
-    tally.built += made
-    print(f"{unit}: {made} mutants, {alive} survivors, {time.monotonic() - start:.0f} s",
-          flush=True)
+    print(f"{unit}: {tally.built} mutants, {len(tally.survivors)} survivors, "
+          f"{time.monotonic() - start:.0f} s", flush=True)
+    return tally
 
 
 def show(source, units):
@@ -519,12 +524,13 @@ def main():
         def work(name):
             job = jobs.pop()
             try:
-                check_unit(name, units[name], source, build, job, known, tally)
+                return check_unit(name, units[name], source, build, job, known)
             finally:
                 jobs.append(job)
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(work, units))
+            for part in pool.map(work, units):
+                tally.add(part)
     if conclude(source, units, bool(options.names), known, tally):
         sys.exit(1)
 

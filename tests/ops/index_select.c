@@ -68,7 +68,7 @@ const op_case index_select_case = {
         { .in = { IN(5, 4), IN_INDEX(5, 7) }, .p = { 0 } },
         { .in = { IN_T(5, 4), IN_INDEX(4, 3) }, .p = { 1 } },
         { .in = { IN(2, 3, 4), IN_INDEX(3, 2) }, .p = { -2 } },
-        { .in = { IN(2, 63), IN_INDEX(2, 3) }, .p = { 0 } },
+        { .in = { IN(9, 63), IN_INDEX(9, 3) }, .p = { 0 } },
         { .in = { IN(6), IN_INDEX(6, 1) }, .p = { 0 } },
         { .in = { IN(3, 2), IN_INDEX_0(2) }, .p = { 1 } },
         { .in = { IN(0, 2), IN_INDEX(2, 3) }, .p = { 1 } },
