@@ -23,6 +23,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
@@ -388,7 +389,7 @@ class Build:
             self.link.append("-fuse-ld=lld")
         self.environment = dict(os.environ, ADZE_CPU="baseline", OMP_NUM_THREADS="1",
                                 CMOCKA_TEST_ABORT="1")
-        self.times = {}
+        self.limits = {}
 
     def object(self, source, job, target):
         """Compiles a source, with the job's mutated files before the tree's."""
@@ -403,8 +404,9 @@ class Build:
             del command[at:at + 2]
         return run(command + ["-O1", "-w"], self.folder).returncode == 0
 
-    def program(self, source, file, mutant, job):
-        """Test program with the mutated file; None where it does not compile."""
+    def program(self, source, item, mutant, job):
+        """Test program with the item's file mutated; None where it does not compile."""
+        file = item.file
         place = job / "src" / file
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(mutant, encoding="utf-8")
@@ -413,7 +415,8 @@ class Build:
             if file in self.compile:
                 changed = [file]
             else:
-                changed = [f for f in self.compile if file in source.included(f)]
+                changed = [f for f in self.compile if file in source.included(f) and (
+                    unit_of(f) in source.tests[item] or unit_of(f) not in source.operators)]
             for number, name in enumerate(changed):
                 objects.append(job / f"{number}.o")
                 if not self.object(name, job, objects[-1]):
@@ -425,19 +428,21 @@ class Build:
         command = self.link[:at - 1] + [str(target)] + [str(o) for o in objects] + self.link[at:]
         return target if run(command, self.folder).returncode == 0 else None
 
-    def passes(self, program, op, limit):
-        command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; exec "$0" "$1"', str(program), op]
-        return run(command, self.folder, limit, env=self.environment)
+    def passes(self, program, op, seconds):
+        """Runs an operator's tests; the limit is the processor's time, not the clock's."""
+        command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; ulimit -t "$2"; exec "$0" "$1"',
+                   str(program), op, str(seconds)]
+        return run(command, self.folder, 1800, env=self.environment)
 
     def limit(self, op):
         """Seconds that a mutant's tests may take; a mutant may run forever."""
-        if op not in self.times:
-            start = time.monotonic()
+        if op not in self.limits:
+            before = os.times().children_user
             done = self.passes(self.folder / "tests/ops/test_ops", op, 300)
             if done.returncode != 0:
                 sys.exit(f"{op}: the tests fail without a mutant\n{done.stdout[-2000:]}")
-            self.times[op] = time.monotonic() - start
-        return 3 + 20 * self.times[op]
+            self.limits[op] = math.ceil(1 + 10 * (os.times().children_user - before))
+        return self.limits[op]
 
 
 class Tally:
@@ -460,7 +465,7 @@ def check_unit(unit, found, source, build, job, known):
         tests = sorted(source.tests[item], key=lambda op: (
             op != unit, op not in source.users[item], build.limit(op)))
         for number, changed, mutant in mutants(source.text[item.file], item):
-            program = build.program(source, item.file, mutant, job)
+            program = build.program(source, item, mutant, job)
             if program is None:
                 continue
             tally.built += 1
