@@ -248,9 +248,9 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
     (r"\badz_neg\(", "adz_clone("),
     (r"\badz_mul_number\(", "adz_div_number("),
     # the gradient that arrives, scaled, negated and shifted
-    (r"\bdy\[(\d)\](?=[,);])", r"adz_mul_number(dy[\1], 2)"),
-    (r"\bdy\[(\d)\](?=[,);])", r"adz_mul_number(dy[\1], -1)"),
-    (r"\bdy\[(\d)\](?=[,);])", r"adz_add_number(dy[\1], 1)"),
+    (r"\bdy\[(\d|k)\](?=[,);])", r"adz_mul_number(dy[\1], 2)"),
+    (r"\bdy\[(\d|k)\](?=[,);])", r"adz_mul_number(dy[\1], -1)"),
+    (r"\bdy\[(\d|k)\](?=[,);])", r"adz_add_number(dy[\1], 1)"),
     (r"(?<=->)(dim\d?)\b", r"\1 - 1"),
     (r"\bADZ_DIMS\((-?\d+)\)", lambda m: f"ADZ_DIMS({int(m.group(1)) + 1})"),
 ]]
