@@ -137,7 +137,8 @@ class Source:
         self.tests = {item: list(users) for item, users in self.users.items()}
         for op in sorted(self.operators): # a shared helper is the forwards' too
             for item in self.forward_of(op):
-                if unit_of(item.file) not in self.operators and op not in self.tests.get(item, [op]):
+                if unit_of(item.file) not in self.operators and item in self.tests and \
+                        op not in self.tests[item]:
                     self.tests[item].append(op)
 
     def included(self, file):
