@@ -85,8 +85,15 @@ static adz_tensor *call_mse(adz_tensor *a, adz_tensor *b)
     return adz_mse_loss(a, b, ADZ_REDUCE_MEAN);
 }
 
+static adz_tensor *call_dropout(adz_tensor *a, adz_tensor *b)
+{
+    (void)b;
+    return adz_dropout(a, 0.1, true, NULL);
+}
+
 static const operation operations[] = { { "add", adz_add }, { "mul", adz_mul },
-    { "relu", call_relu }, { "sum", call_sum }, { "mse_loss", call_mse } };
+    { "relu", call_relu }, { "sum", call_sum }, { "mse_loss", call_mse },
+    { "dropout", call_dropout } };
 
 typedef struct {
     const operation *op;
@@ -114,7 +121,8 @@ static int bench_op(const char *name, int64_t size, bool json)
     }
     if (w.op == NULL) {
         fprintf(stderr,
-            "adze-bench: no operator '%s' here; there are add, mul, relu, sum, mse_loss\n", name);
+            "adze-bench: no operator '%s' here; there are add, mul, relu, sum, mse_loss, dropout\n",
+            name);
         return EXIT_FAILURE;
     }
     w.a = adz_requires_grad_(adz_keep(adz_randn(ADZ_SHAPE(size), ADZ_F32)), true);

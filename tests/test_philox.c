@@ -18,6 +18,7 @@
 KERNEL_TABLE_FLOAT(uniform);
 KERNEL_TABLE_FLOAT(normal);
 KERNEL_TABLE_FLOAT(dropout);
+KERNEL_TABLE_FLOAT(dropout_again);
 KERNEL_TABLE_ALL(randint);
 KERNEL_TABLE_ALL(bernoulli);
 
@@ -27,7 +28,7 @@ enum { N = 1 << 20, SMALL = 1000, WIDEST = sizeof(double) };
 typedef struct drawing {
     const char *name;
     adzi_kernel (*kernel)(int level, int dtype);
-    int dtypes;
+    int dtypes, per_unit;
 } drawing;
 
 #define KERNEL_OF(name)                                    \
@@ -42,11 +43,11 @@ KERNEL_OF(randint)
 KERNEL_OF(bernoulli)
 
 static const drawing drawings[] = {
-    { "uniform", uniform_kernel, 2 },
-    { "normal", normal_kernel, 2 },
-    { "dropout", dropout_kernel, 2 },
-    { "randint", randint_kernel, 6 },
-    { "bernoulli", bernoulli_kernel, 6 },
+    { "uniform", uniform_kernel, 2, 1 },
+    { "normal", normal_kernel, 2, 1 },
+    { "dropout", dropout_kernel, 2, 64 },
+    { "randint", randint_kernel, 6, 1 },
+    { "bernoulli", bernoulli_kernel, 6, 1 },
 };
 enum { DRAWINGS = sizeof drawings / sizeof drawings[0] };
 
@@ -70,7 +71,7 @@ static const void *dropout_input(int dtype)
 }
 
 static any_args args_of(
-    const drawing *d, int dtype, uint64_t seed, uint64_t offset, const void *x, void *out)
+    const drawing *d, int dtype, uint64_t seed, uint64_t offset, const void *x, void *out, int n)
 {
     any_args args;
     memset(&args, 0, sizeof args);
@@ -79,13 +80,18 @@ static any_args args_of(
     else if (d->kernel == normal_kernel)
         args.normal = (adzi_normal_args){ seed, offset, out, 0.25, 2.0 };
     else if (d->kernel == dropout_kernel)
-        args.dropout = (adzi_dropout_args){ seed, offset, x, out, 0.9, 1 / 0.9 };
+        args.dropout = (adzi_dropout_args){ seed, offset, x, out, NULL, n, 0.9, 1 / 0.9 };
     else if (d->kernel == randint_kernel)
         args.randint = (adzi_randint_args){ seed, offset, out, dtype == ADZ_BOOL ? 0 : 3,
             dtype == ADZ_BOOL ? 2 : 200 };
     else
         args.bernoulli = (adzi_bernoulli_args){ seed, offset, out, 0.3 };
     return args;
+}
+
+static int units_of(const drawing *d, int n)
+{
+    return (n + d->per_unit - 1) / d->per_unit;
 }
 
 static void *zeroed(void)
@@ -149,13 +155,13 @@ static void instruction_sets_agree(void **state)
     for (int k = 0; k < DRAWINGS; ++k) {
         for (int dtype = 0; dtype < drawings[k].dtypes; ++dtype) {
             const void *x = dropout_input(dtype);
-            any_args args = args_of(&drawings[k], dtype, 42, 7, x, wanted);
-            drawings[k].kernel(ADZI_CPU_BASELINE, dtype)(&args, 0, N);
+            any_args args = args_of(&drawings[k], dtype, 42, 7, x, wanted, N);
+            drawings[k].kernel(ADZI_CPU_BASELINE, dtype)(&args, 0, units_of(&drawings[k], N));
             for (int level = 1; level < ADZI_CPU_LEVELS; ++level) {
                 if (!cpu_has_level(level))
                     continue;
-                args = args_of(&drawings[k], dtype, 42, 7, x, got);
-                drawings[k].kernel(level, dtype)(&args, 0, N);
+                args = args_of(&drawings[k], dtype, 42, 7, x, got, N);
+                drawings[k].kernel(level, dtype)(&args, 0, units_of(&drawings[k], N));
                 if (memcmp(got, wanted, (size_t)N * adz_dtype_size((adz_dtype)dtype)) != 0)
                     fail_msg("%s, dtype %d: %s differs from baseline", drawings[k].name, dtype,
                         cpu_level_names[level]);
@@ -178,12 +184,13 @@ static void cuts_change_nothing(void **state)
                     continue;
                 adzi_kernel kernel = drawings[k].kernel(level, dtype);
                 size_t bytes = SMALL * adz_dtype_size((adz_dtype)dtype);
-                any_args args = args_of(&drawings[k], dtype, 42, 7, x, wanted);
-                kernel(&args, 0, SMALL);
+                any_args args = args_of(&drawings[k], dtype, 42, 7, x, wanted, SMALL);
+                int units = units_of(&drawings[k], SMALL);
+                kernel(&args, 0, units);
                 memset(got, 0, bytes);
-                args = args_of(&drawings[k], dtype, 42, 7, x, got);
-                for (int begin = 0, step = 1; begin < SMALL; begin += step, step = step * 5 % 131)
-                    kernel(&args, begin, begin + step < SMALL ? begin + step : SMALL);
+                args = args_of(&drawings[k], dtype, 42, 7, x, got, SMALL);
+                for (int begin = 0, step = 1; begin < units; begin += step, step = step * 5 % 131)
+                    kernel(&args, begin, begin + step < units ? begin + step : units);
                 if (memcmp(got, wanted, bytes) != 0)
                     fail_msg("%s, dtype %d, %s: cut, it differs", drawings[k].name, dtype,
                         cpu_level_names[level]);
@@ -459,7 +466,7 @@ static void dtypes_draw_the_same(void **state)
 }
 
 /* Dropout against the mask that Bernoulli writes, in both dtypes, into its own input too. */
-static void dropout_recomputes_its_mask(void **state)
+static void dropout_draws_the_mask_of_bernoulli(void **state)
 {
     (void)state;
     uint8_t mask[SMALL];
@@ -469,13 +476,46 @@ static void dropout_recomputes_its_mask(void **state)
     double x64[SMALL];
     for (int i = 0; i < SMALL; ++i)
         x[i] = (float)(x64[i] = i - 500);
-    adzi_dropout_args args = { 6, 32, x, y, 0.75, 1 / 0.75 };
-    dropout_kernels[0][ADZ_F32](&args, 0, SMALL);
+    enum { GROUPS = (SMALL + 63) / 64 };
+    uint64_t kept[GROUPS], kept64[GROUPS];
+    adzi_dropout_args args = { 6, 32, x, y, kept, SMALL, 0.75, 1 / 0.75 };
+    dropout_kernels[0][ADZ_F32](&args, 0, GROUPS);
     args.x = args.y = x64;
-    dropout_kernels[0][ADZ_F64](&args, 0, SMALL);
+    args.kept = kept64;
+    dropout_kernels[0][ADZ_F64](&args, 0, GROUPS);
+    assert_memory_equal(kept, kept64, sizeof kept);
     for (int i = 0; i < SMALL; ++i) {
+        assert_true((kept[i / 64] >> i % 64 & 1) == mask[i]);
         assert_true(y[i] == (mask[i] ? x[i] * (float)(1 / 0.75) : 0.0f));
         assert_true(x64[i] == (mask[i] ? (i - 500) * (1 / 0.75) : 0.0));
+    }
+}
+
+/* dropout_again drops what dropout did, at every level, and writes no element beyond the last. */
+static void dropout_again_drops_the_same(void **state)
+{
+    (void)state;
+    enum { GROUPS = (SMALL + 63) / 64 };
+    uint64_t kept[GROUPS], again[GROUPS];
+    double x[SMALL], y[SMALL], z[SMALL + 1];
+    for (int i = 0; i < SMALL; ++i)
+        x[i] = i == 7 ? (double)NAN : i - 500.0;
+    for (int f64 = 0; f64 < 2; ++f64) {
+        size_t bytes = SMALL * (f64 ? sizeof(double) : sizeof(float));
+        for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
+            if (!cpu_has_level(level))
+                continue;
+            adzi_dropout_args args = { 6, 32, x, y, level == 0 ? kept : again, SMALL, 0.75,
+                1 / 0.75 };
+            dropout_kernels[level][f64](&args, 0, GROUPS);
+            assert_memory_equal(args.kept, kept, sizeof kept);
+            memset(z, 0x55, sizeof z);
+            args.y = z;
+            dropout_again_kernels[level][f64](&args, 0, 3);
+            dropout_again_kernels[level][f64](&args, 3, GROUPS);
+            assert_memory_equal(z, y, bytes);
+            assert_int_equal(((unsigned char *)z)[bytes], 0x55);
+        }
     }
 }
 
@@ -485,12 +525,12 @@ static void dropout_of_all_and_of_nothing(void **state)
     float x[SMALL], y[SMALL];
     for (int i = 0; i < SMALL; ++i)
         x[i] = i == 3 ? NAN : 1.0f;
-    adzi_dropout_args args = { 6, 0, x, y, 0.0, INFINITY };
-    dropout_kernels[0][ADZ_F32](&args, 0, SMALL);
+    adzi_dropout_args args = { 6, 0, x, y, NULL, SMALL, 0.0, INFINITY };
+    dropout_kernels[0][ADZ_F32](&args, 0, (SMALL + 63) / 64);
     for (int i = 0; i < SMALL; ++i)
         assert_true(i == 3 ? isnan(y[i]) : y[i] == 0.0f);
     args.keep = args.scale = 1.0;
-    dropout_kernels[0][ADZ_F32](&args, 0, SMALL);
+    dropout_kernels[0][ADZ_F32](&args, 0, (SMALL + 63) / 64);
     for (int i = 0; i < SMALL; ++i)
         assert_true(i == 3 ? isnan(y[i]) : y[i] == 1.0f);
 }
@@ -511,7 +551,8 @@ int main(void)
         cmocka_unit_test(randint_is_even),
         cmocka_unit_test(randint_takes_any_range),
         cmocka_unit_test(dtypes_draw_the_same),
-        cmocka_unit_test(dropout_recomputes_its_mask),
+        cmocka_unit_test(dropout_draws_the_mask_of_bernoulli),
+        cmocka_unit_test(dropout_again_drops_the_same),
         cmocka_unit_test(dropout_of_all_and_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,8 @@
 #include <immintrin.h>
 #endif
 
-/* Counters of one group. */
-enum { ADZI_PHILOX_GROUP = 16 };
+/* Counters of one group, and the groups that are best drawn together. */
+enum { ADZI_PHILOX_GROUP = 16, ADZI_PHILOX_GROUPS = 2 };
 
 #define ADZI_PHILOX_MULTIPLIER_0 0xD2511F53u
 #define ADZI_PHILOX_MULTIPLIER_1 0xCD9E8D57u
@@ -45,7 +45,27 @@ static inline void adzi_philox(uint32_t *words, const uint32_t *counter, const u
     words[3] = x3;
 }
 
-/* The words of the counters first .. first + 15 (their upper 64 bits are 0) under the key `seed`.
+/** The keys of every round, each in 64 bits so that a vector instruction can take it from memory
+ * to all of its lanes. */
+typedef struct adzi_philox_keys {
+    uint64_t round[ADZI_PHILOX_ROUNDS][2];
+} adzi_philox_keys;
+
+static inline adzi_philox_keys adzi_philox_keys_of(uint64_t seed)
+{
+    adzi_philox_keys keys;
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < ADZI_PHILOX_ROUNDS; ++round) {
+        keys.round[round][0] = k0;
+        keys.round[round][1] = k1;
+        k0 += ADZI_PHILOX_WEYL_0;
+        k1 += ADZI_PHILOX_WEYL_1;
+    }
+    return keys;
+}
+
+/* The words of the counters from `first` on (their upper 64 bits are 0), sixteen for each group.
+ * Two groups together hide each other's multiplications: a fifth less time than one by one.
  *
  * With vectors, each 64-bit lane holds one counter's word in its lower half: the 32 x 32 -> 64
  * multiplication ignores the upper half, so a round needs neither masks nor shuffles and the
@@ -61,21 +81,24 @@ static inline __m512i adzi_philox_mix_512(__m512i product, __m512i word, __m512i
     return _mm512_ternarylogic_epi64(_mm512_srli_epi64(product, 32), word, key, XOR_OF_THREE);
 }
 
-static inline void adzi_philox_group(
-    uint32_t words[4][ADZI_PHILOX_GROUP], uint64_t seed, uint64_t first)
+static inline __attribute__((always_inline)) void adzi_philox_groups(
+    uint32_t (*words)[4][ADZI_PHILOX_GROUP], int groups, const adzi_philox_keys *keys,
+    uint64_t first)
 {
     const __m512i m0 = _mm512_set1_epi64(ADZI_PHILOX_MULTIPLIER_0);
     const __m512i m1 = _mm512_set1_epi64(ADZI_PHILOX_MULTIPLIER_1);
-    __m512i even = _mm512_add_epi64(
-        _mm512_set1_epi64((long long)first), _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0));
-    __m512i odd = _mm512_add_epi64(even, _mm512_set1_epi64(1));
-    __m512i x[4][2] = { { even, odd }, { _mm512_srli_epi64(even, 32), _mm512_srli_epi64(odd, 32) },
-        { _mm512_setzero_si512(), _mm512_setzero_si512() },
-        { _mm512_setzero_si512(), _mm512_setzero_si512() } };
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    const __m512i steps = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+    __m512i x[4][2 * ADZI_PHILOX_GROUPS];
+    for (int h = 0; h < 2 * groups; ++h) {
+        uint64_t counter = first + (uint64_t)(h / 2 * ADZI_PHILOX_GROUP + h % 2);
+        x[0][h] = _mm512_add_epi64(_mm512_set1_epi64((long long)counter), steps);
+        x[1][h] = _mm512_srli_epi64(x[0][h], 32);
+        x[2][h] = x[3][h] = _mm512_setzero_si512();
+    }
     for (int round = 0; round < ADZI_PHILOX_ROUNDS; ++round) {
-        __m512i key0 = _mm512_set1_epi64(k0), key1 = _mm512_set1_epi64(k1);
-        for (int h = 0; h < 2; ++h) {
+        __m512i key0 = _mm512_set1_epi64((long long)keys->round[round][0]);
+        __m512i key1 = _mm512_set1_epi64((long long)keys->round[round][1]);
+        for (int h = 0; h < 2 * groups; ++h) {
             __m512i p0 = _mm512_mul_epu32(x[0][h], m0);
             __m512i p1 = _mm512_mul_epu32(x[2][h], m1);
             x[0][h] = adzi_philox_mix_512(p1, x[1][h], key0);
@@ -83,12 +106,11 @@ static inline void adzi_philox_group(
             x[2][h] = adzi_philox_mix_512(p0, x[3][h], key1);
             x[3][h] = p0;
         }
-        k0 += ADZI_PHILOX_WEYL_0;
-        k1 += ADZI_PHILOX_WEYL_1;
     }
-    for (int w = 0; w < 4; ++w)
-        _mm512_storeu_si512(
-            words[w], _mm512_mask_blend_epi32(0xAAAA, x[w][0], _mm512_slli_epi64(x[w][1], 32)));
+    for (int g = 0; g < groups; ++g)
+        for (int w = 0; w < 4; ++w)
+            _mm512_storeu_si512(words[g][w], _mm512_mask_blend_epi32(0xAAAA, x[w][2 * g],
+                                                 _mm512_slli_epi64(x[w][2 * g + 1], 32)));
 }
 
 #elif defined(__AVX2__)
@@ -98,22 +120,22 @@ static inline __m256i adzi_philox_mix_256(__m256i product, __m256i word, __m256i
     return _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(product, 32), word), key);
 }
 
-static inline void adzi_philox_group(
-    uint32_t words[4][ADZI_PHILOX_GROUP], uint64_t seed, uint64_t first)
+static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], int groups,
+    const adzi_philox_keys *keys, uint64_t first)
 {
     const __m256i m0 = _mm256_set1_epi64x(ADZI_PHILOX_MULTIPLIER_0);
     const __m256i m1 = _mm256_set1_epi64x(ADZI_PHILOX_MULTIPLIER_1);
-    for (int half = 0; half < ADZI_PHILOX_GROUP; half += 8) {
-        __m256i even = _mm256_add_epi64(
-            _mm256_set1_epi64x((long long)(first + (uint64_t)half)), _mm256_set_epi64x(6, 4, 2, 0));
+    for (int half = 0; half < 2 * groups; ++half) {
+        __m256i even = _mm256_add_epi64(_mm256_set1_epi64x((long long)(first + 8 * (uint64_t)half)),
+            _mm256_set_epi64x(6, 4, 2, 0));
         __m256i odd = _mm256_add_epi64(even, _mm256_set1_epi64x(1));
         __m256i x[4][2] = { { even, odd },
             { _mm256_srli_epi64(even, 32), _mm256_srli_epi64(odd, 32) },
             { _mm256_setzero_si256(), _mm256_setzero_si256() },
             { _mm256_setzero_si256(), _mm256_setzero_si256() } };
-        uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
         for (int round = 0; round < ADZI_PHILOX_ROUNDS; ++round) {
-            __m256i key0 = _mm256_set1_epi64x(k0), key1 = _mm256_set1_epi64x(k1);
+            __m256i key0 = _mm256_set1_epi64x((long long)keys->round[round][0]);
+            __m256i key1 = _mm256_set1_epi64x((long long)keys->round[round][1]);
             for (int h = 0; h < 2; ++h) {
                 __m256i p0 = _mm256_mul_epu32(x[0][h], m0);
                 __m256i p1 = _mm256_mul_epu32(x[2][h], m1);
@@ -122,31 +144,60 @@ static inline void adzi_philox_group(
                 x[2][h] = adzi_philox_mix_256(p0, x[3][h], key1);
                 x[3][h] = p0;
             }
-            k0 += ADZI_PHILOX_WEYL_0;
-            k1 += ADZI_PHILOX_WEYL_1;
         }
         for (int w = 0; w < 4; ++w)
-            _mm256_storeu_si256((__m256i *)(void *)&words[w][half],
+            _mm256_storeu_si256((__m256i *)(void *)&words[half / 2][w][half % 2 * 8],
                 _mm256_blend_epi32(x[w][0], _mm256_slli_epi64(x[w][1], 32), 0xAA));
     }
 }
 
 #else
 
-static inline void adzi_philox_group(
-    uint32_t words[4][ADZI_PHILOX_GROUP], uint64_t seed, uint64_t first)
+static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], int groups,
+    const adzi_philox_keys *keys, uint64_t first)
 {
-    const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
-    for (int c = 0; c < ADZI_PHILOX_GROUP; ++c) {
+    const uint32_t key[2] = { (uint32_t)keys->round[0][0], (uint32_t)keys->round[0][1] };
+    for (int c = 0; c < groups * ADZI_PHILOX_GROUP; ++c) {
         uint64_t at = first + (uint64_t)c;
         const uint32_t counter[4] = { (uint32_t)at, (uint32_t)(at >> 32), 0, 0 };
         uint32_t out[4];
         adzi_philox(out, counter, key);
         for (int w = 0; w < 4; ++w)
-            words[w][c] = out[w];
+            words[c / ADZI_PHILOX_GROUP][w][c % ADZI_PHILOX_GROUP] = out[w];
     }
 }
 
 #endif
+
+/** Bit k says whether words[k] <= last, k = 0 .. 63. */
+static inline uint64_t adzi_bits_at_most(const uint32_t *words, uint32_t last)
+{
+    uint64_t bits = 0;
+#if defined(__AVX512F__)
+    for (int k = 0; k < 64; k += 16) {
+        __m512i at = _mm512_loadu_si512(words + k);
+        bits |= (uint64_t)_mm512_cmple_epu32_mask(at, _mm512_set1_epi32((int)last)) << k;
+    }
+#elif defined(__AVX2__)
+    for (int k = 0; k < 64; k += 8) {
+        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(words + k));
+        __m256i least = _mm256_min_epu32(at, _mm256_set1_epi32((int)last));
+        int mask = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(least, at)));
+        bits |= (uint64_t)(unsigned)mask << k;
+    }
+#else
+    for (int k = 0; k < 64; ++k)
+        bits |= (uint64_t)(words[k] <= last) << k;
+#endif
+    return bits;
+}
+
+/** One group under the key `seed`. */
+static inline void adzi_philox_group(
+    uint32_t words[4][ADZI_PHILOX_GROUP], uint64_t seed, uint64_t first)
+{
+    const adzi_philox_keys keys = adzi_philox_keys_of(seed);
+    adzi_philox_groups((uint32_t(*)[4][ADZI_PHILOX_GROUP])words, 1, &keys, first);
+}
 
 #endif

@@ -92,7 +92,7 @@ typedef struct adzi_randint_args {
 } adzi_randint_args;
 
 /** bernoulli: 1 with probability p (to within 2^-32), else 0. In u8 it writes the mask that
- * dropout with the same seed, offset and p recomputes. */
+ * dropout with the same seed, offset and p draws. */
 typedef struct adzi_bernoulli_args {
     uint64_t seed, offset;
     void *out;
@@ -100,15 +100,20 @@ typedef struct adzi_bernoulli_args {
 } adzi_bernoulli_args;
 
 /** dropout: y = x m, m = scale where the element is kept, else 0, so that NaN passes as in
- * PyTorch. Forward takes x, backward the gradient; y may be x. */
+ * PyTorch; y may be x. Bit k of kept[g] says whether element 64 g + k is. The units are the groups
+ * of 64 elements, the last of which may be short. dropout_again does the same to another x with the
+ * bits that are there. */
 typedef struct adzi_dropout_args {
-    uint64_t seed, offset;
+    uint64_t seed, offset; /* dropout alone */
     const void *x;
     void *y;
-    double keep;  /* probability that an element is kept */
-    double scale; /* 1 / keep */
+    uint64_t *kept; /* written by dropout unless NULL, read by dropout_again */
+    int64_t n;      /* elements */
+    double keep;    /* probability that an element is kept */
+    double scale;   /* 1 / keep */
 } adzi_dropout_args;
 
-/* KERNEL_TABLE_FLOAT(uniform), (normal), (dropout); KERNEL_TABLE_ALL(randint), (bernoulli). */
+/* KERNEL_TABLE_FLOAT(uniform), (normal), (dropout), (dropout_again);
+ * KERNEL_TABLE_ALL(randint), (bernoulli). */
 
 #endif

@@ -192,6 +192,23 @@ void K(normal)(const void *opaque, int64_t begin, int64_t end)
     K(draw)(K(fill_normal), args->out, args->offset, args, begin, end);
 }
 
+/* y = x m over one group of n elements, or the first 64 of more; bit k of kept says whether m is
+ * scale or 0. */
+static inline void K(drop)(T *y, const T *x, int64_t n, uint64_t kept, T scale)
+{
+    T dropped[ADZI_GROUP_WORDS]; /* a buffer of our own, so that x may be y */
+    uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
+    if (n >= ADZI_GROUP_WORDS) { /* whole: of a length that the compiler knows */
+        for (int h = 0; h < 2; ++h)
+            for (int k = 0; k < 32; ++k)
+                dropped[h * 32 + k] = x[h * 32 + k] * (half[h] & (uint32_t)1 << k ? scale : R(0));
+        memcpy(y, dropped, sizeof dropped);
+        return;
+    }
+    for (int64_t k = 0; k < n; ++k)
+        y[k] = x[k] * (kept >> k & 1 ? scale : R(0));
+}
+
 /* A word an element in f64 too, so that both dtypes drop the same elements. */
 void K(dropout)(const void *opaque, int64_t begin, int64_t end)
 {
@@ -199,19 +216,30 @@ void K(dropout)(const void *opaque, int64_t begin, int64_t end)
     const T *x = args->x;
     T *y = args->y;
     adzi_keep_rule keep = adzi_keep_rule_of(args->keep, args->scale);
-    T scale = (T)keep.value;
-    adzi_group_span span;
-    for (int64_t i = begin; i < end; i = span.stop) {
-        span = adzi_group_at(args->offset, i, end, ADZI_GROUP_WORDS);
-        uint32_t words[4][ADZI_PHILOX_GROUP];
-        adzi_philox_group(words, args->seed, span.counter);
-        T drawn[ADZI_GROUP_WORDS]; /* in a buffer of our own, so that x may be y */
-        for (int w = 0; w < 4; ++w)
-            for (int c = 0; c < ADZI_PHILOX_GROUP; ++c)
-                drawn[w * ADZI_PHILOX_GROUP + c] = words[w][c] <= keep.last ? scale : R(0);
-        for (int64_t k = i; k < span.stop; ++k)
-            drawn[k - span.start] *= x[k];
-        memcpy(y + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
+    const adzi_philox_keys keys = adzi_philox_keys_of(args->seed);
+    for (int64_t first = begin; first < end; first += ADZI_PHILOX_GROUPS) {
+        uint32_t words[ADZI_PHILOX_GROUPS][4][ADZI_PHILOX_GROUP];
+        adzi_philox_groups(
+            words, ADZI_PHILOX_GROUPS, &keys, args->offset + (uint64_t)first * ADZI_PHILOX_GROUP);
+        for (int64_t g = first; g < end && g < first + ADZI_PHILOX_GROUPS; ++g) {
+            uint64_t kept = adzi_bits_at_most(words[g - first][0], keep.last);
+            int64_t i = g * ADZI_GROUP_WORDS;
+            K(drop)(y + i, x + i, args->n - i, kept, (T)keep.value);
+            if (args->kept != NULL)
+                args->kept[g] = kept;
+        }
+    }
+}
+
+void K(dropout_again)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_dropout_args *args = opaque;
+    const T *x = args->x;
+    T *y = args->y;
+    T scale = (T)adzi_keep_rule_of(args->keep, args->scale).value;
+    for (int64_t g = begin; g < end; ++g) {
+        int64_t i = g * ADZI_GROUP_WORDS;
+        K(drop)(y + i, x + i, args->n - i, args->kept[g], scale);
     }
 }
 

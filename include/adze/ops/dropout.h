@@ -16,7 +16,7 @@ extern "C" {
  *
  *     y = x mask / (1 - p), mask = 1 with probability 1 - p
  *
- * The mask is not stored: the backward draws it again from the generator's numbers.
+ * Where a gradient is wanted the mask is kept, in one bit an element.
  *
  * @param x          any shape, f32 or f64
  * @param p          probability of zeroing, in [0, 1]
@@ -24,7 +24,7 @@ extern "C" {
  * @param generator  drawn from unless p is 0 or 1; NULL for the default one
  * @return           y, shaped like x, borrowed from the scope; x itself in evaluation; or NULL
  * @errors           ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad             x, to any order; saves nothing
+ * @grad             x, to any order; saves the mask
  * @see              torch.nn.functional.dropout
  */
 ADZ_API adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator);

@@ -4,25 +4,30 @@
 #include "tensor/random_generator.h"
 
 KERNEL_TABLE_FLOAT(dropout);
+KERNEL_TABLE_FLOAT(dropout_again);
 
-/* All that a mask is made of: element i is kept or not by (seed, offset, i) alone. */
+enum { GROUP = 64, GRAIN = ADZI_POINTWISE_GRAIN / GROUP };
+
+/* The forward notes one bit an element: to draw the mask again in the backward takes ten times as
+ * long as to read it. `state` is what the forward draws from. */
 typedef struct {
     adz_generator_state state;
     double keep;
 } dropout_attr;
 
-static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr);
+static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *kept);
 
-/* dx = dy under the same mask, drawn again; y is linear in x, so this is the operator itself. */
+/* dx = dy under the same mask; y is linear in x, so this is the operator itself. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    dx[0] = apply(dy[0], adzi_attr(node, dropout_attr));
+    dx[0] = apply(dy[0], adzi_attr(node, dropout_attr), adzi_saved_extra(node, 0));
     return adzi_status(dx[0]);
 }
 
 const adzi_op adzi_op_dropout = { .name = "dropout", .backward = backward };
 
-static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr)
+/* With the mask `kept`, or with one that is drawn where it is NULL. */
+static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *kept)
 {
     adzi_call call;
     if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
@@ -30,16 +35,28 @@ static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr)
     }
     adz_tensor *xs = adzi_compact("dropout", x); /* the mask counts elements in order */
     adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, attr, sizeof *attr)) {
+    if (y == NULL) {
         return NULL;
     }
+    int64_t groups = (y->numel + GROUP - 1) / GROUP;
+    bool draws = kept == NULL;
+    if (draws && call.record && (kept = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
+        return NULL;
+    }
+    if (!adzi_record_extra(&call, 1, &y, 1, attr, sizeof *attr)) {
+        return NULL;
+    }
+    adzi_save_extra(&call, 0, kept);
     adzi_dropout_args args = { .seed = attr->state.seed,
         .offset = attr->state.offset,
         .x = xs->data,
         .y = y->data,
+        .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
+        .n = y->numel,
         .keep = attr->keep,
         .scale = attr->keep > 0 ? 1 / attr->keep : 0 };
-    adzi_launch(KERNEL_FOR(dropout, x->dtype), &args, y->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
+        groups, GRAIN);
     return adzi_leave(&call, y);
 }
 
@@ -65,7 +82,7 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
         }
         attr.state = generator->state;
     }
-    adz_tensor *y = apply(x, &attr);
+    adz_tensor *y = apply(x, &attr, NULL);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
         adzi_generator_take(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }
