@@ -7,7 +7,7 @@ seconds=${1:-60}
 cd "$(dirname "$0")/../.."
 top=$(pwd)
 [ -d build-fuzz ] || CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false \
-    -Dbuildtype=debugoptimized -Dthreads=pool -Dexamples=false -Dbench=false
+    -Dbuildtype=plain -Doptimization=1 -Ddebug=true -Dthreads=pool -Dexamples=false -Dbench=false
 for target in safetensors npy csv; do
     meson compile -C build-fuzz "fuzz_$target"
 done
