@@ -276,10 +276,12 @@ adz_tensor *adzi_saved_result(adzi_node *node, int k)
     if (t == NULL) {
         return NULL;
     }
-    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
-    t->node = node;
-    t->result = (uint32_t)k;
-    t->history = t->storage->history;
+    if (thread->grad_enabled) { /* else nothing is recorded that could lead there */
+        atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+        t->node = node;
+        t->result = (uint32_t)k;
+        t->history = t->storage->history;
+    }
     return adzi_borrow(thread, t);
 }
 

@@ -104,7 +104,8 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 /** Saved input i; NULL with ADZ_ERR_VERSION when it was changed in place since. */
 adz_tensor *adzi_saved_input(adzi_node *node, int i);
 
-/** Saved result k, connected to this node again; borrowed from the scope. */
+/** Saved result k, borrowed from the scope; while the thread records, connected to this node again.
+ */
 adz_tensor *adzi_saved_result(adzi_node *node, int k);
 
 /** Saved value of the operator's own. */

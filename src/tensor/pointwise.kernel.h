@@ -27,6 +27,10 @@ static inline void adzi_cursor_start(adzi_cursor *c, const adzi_pointwise_args *
         c->in[k] = 0;
     }
     for (int d = a->rank - 1; d >= 0; --d) {
+        c->index[d] = 0;
+        if (at == 0) { /* as it mostly is, and divisions are slow */
+            continue;
+        }
         c->index[d] = at % a->sizes[d];
         at /= a->sizes[d];
         c->out += c->index[d] * a->out_strides[d];

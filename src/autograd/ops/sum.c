@@ -5,6 +5,7 @@
 KERNEL_TABLE_ALL(sum);
 KERNEL_TABLE_ALL(sum_join);
 
+enum { FEW = 256 };
 enum { PARTIAL = ADZI_REDUCE_PARTIAL / sizeof(double) };
 
 /* Partial sums, as the kernels of either kind of dtype keep them. */
@@ -30,7 +31,8 @@ const adzi_op adzi_op_sum = { .name = "sum", .backward = backward };
 
 static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t results)
 {
-    int64_t grain = args->n > 0 ? ADZI_REDUCE_GRAIN / args->n : results;
+    bool little = results <= FEW && args->n <= ADZI_REDUCE_GRAIN / FEW; /* not worth a division */
+    int64_t grain = little || args->n == 0 ? results : ADZI_REDUCE_GRAIN / args->n;
     adzi_launch(KERNEL_FOR(sum, dtype), args, results, grain > 1 ? grain : 1);
 }
 
@@ -40,10 +42,10 @@ static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t result
 static int64_t sum_blocks(
     adz_dtype dtype, const adzi_reduce_args *whole, int64_t results, partial_sums *partial)
 {
-    int64_t most = PARTIAL / results - 1;
-    if (whole->n < 2 * ADZI_REDUCE_GRAIN || most < 2) {
+    if (whole->n < 2 * ADZI_REDUCE_GRAIN || PARTIAL / results < 3) {
         return 0;
     }
+    int64_t most = PARTIAL / results - 1;
     adzi_reduce_args args = *whole;
     int longest = 0;
     for (int d = 1; d < args.n_reduced; ++d) {

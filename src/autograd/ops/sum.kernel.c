@@ -101,7 +101,7 @@ static inline int K(step)(
 static inline int64_t K(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
 {
     int64_t offset = 0;
-    for (int d = n - 1; d >= 0; --d) {
+    for (int d = n - 1; d >= 0 && at != 0; --d) {
         offset += at % a->kept[d] * a->kept_strides[d];
         at /= a->kept[d];
     }
@@ -194,7 +194,7 @@ static void K(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
     int64_t width = a->kept[last];
     int64_t length = a->reduced[inner], stride = a->reduced_strides[inner];
     while (begin < end) {
-        int64_t column = begin % width;
+        int64_t column = begin < width ? begin : begin % width;
         int64_t n = width - column < end - begin ? width - column : end - begin;
         n = n < K(columns) ? n : K(columns);
         const T *x = (const T *)(const void *)a->in + K(offset_of)(a, begin, a->n_kept);
