@@ -338,6 +338,8 @@ static bool is_small(const adzi_gemm_args *g)
     int64_t limit = adzi_gemm_small_limit;
     if (g->m == 1 || g->n == 1) {
         limit *= 2;
+    } else if (!g->ta && g->tb && g->k <= 64) { /* a linear layer of few inputs */
+        limit *= 4;
     } else if (g->dtype == ADZ_F64 && (g->ta || !g->tb)) {
         limit /= 2;
     }

@@ -13,6 +13,7 @@
 
 enum {
     TILE_ROWS = 4,     /* rows of C in registers at a time, two vectors wide */
+    TALL_ROWS = 8,     /* likewise, one vector wide */
     PANEL_DEPTH = 128, /* rows of op(B) copied at a time where B is transposed */
     DOT_BLOCK = 1024   /* elements collected at a time where a vector's lie apart */
 };
@@ -139,6 +140,34 @@ INLINE void K(tile)(const product *g, const strip *s, int64_t i, const int vecs,
     }
 }
 
+/* Eight rows of C from row i, in a strip one vector wide: with four sums alone the additions would
+ * wait for each other. */
+INLINE void K(tall_tile)(const product *g, const strip *s, int64_t i, const bool whole)
+{
+    VEC zero = { 0 };
+    VEC s0 = zero, s1 = zero, s2 = zero, s3 = zero, s4 = zero, s5 = zero, s6 = zero, s7 = zero;
+    const int64_t ai = g->ai, ap = g->ap, ldb = s->ldb;
+    const int lanes = s->last_lanes;
+    const T *a = g->a + i * ai, *b = s->b;
+    for (int64_t p = g->k; p > 0; --p) {
+        VEC x = K(load)(b, whole, lanes);
+        s0 = VFMA(VSPLAT(a[0]), x, s0);
+        s1 = VFMA(VSPLAT(a[ai]), x, s1);
+        s2 = VFMA(VSPLAT(a[2 * ai]), x, s2);
+        s3 = VFMA(VSPLAT(a[3 * ai]), x, s3);
+        s4 = VFMA(VSPLAT(a[4 * ai]), x, s4);
+        s5 = VFMA(VSPLAT(a[5 * ai]), x, s5);
+        s6 = VFMA(VSPLAT(a[6 * ai]), x, s6);
+        s7 = VFMA(VSPLAT(a[7 * ai]), x, s7);
+        a += ap;
+        b += ldb;
+    }
+    VEC sums[] = { s0, s1, s2, s3, s4, s5, s6, s7 };
+    for (int r = 0; r < TALL_ROWS; ++r) {
+        K(put)(g, s, i + r, sums[r], sums[r], 1, whole, false);
+    }
+}
+
 /* Row i of C across the strip. Four sums per vector, or the additions would wait for each other. */
 INLINE void K(row)(const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {
@@ -207,6 +236,9 @@ INLINE void K(rows)(const product *g, const strip *s, const int vecs, const bool
         return;
     }
     int64_t i = 0;
+    for (; vecs == 1 && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
+        K(tall_tile)(g, s, i, whole);
+    }
     for (; i + TILE_ROWS <= g->m; i += TILE_ROWS) {
         K(tile)(g, s, i, vecs, whole);
     }

@@ -194,7 +194,8 @@ void K(normal)(const void *opaque, int64_t begin, int64_t end)
 
 /* y = x m over one group of n elements, or the first 64 of more; bit k of kept says whether m is
  * scale or 0. */
-static inline void K(drop)(T *y, const T *x, int64_t n, uint64_t kept, T scale)
+static inline __attribute__((always_inline)) void K(drop)(
+    T *y, const T *x, int64_t n, uint64_t kept, T scale)
 {
     T dropped[ADZI_GROUP_WORDS]; /* a buffer of our own, so that x may be y */
     uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
