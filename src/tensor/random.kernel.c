@@ -1,6 +1,7 @@
 /* Uniform and normal draws, and dropout; see random.h. */
 #ifndef T
 #define ADZI_VMATH_SAME_BITS
+#include <stdbool.h>
 #include <string.h>
 #include "tensor/random.h"
 #include "tensor/vmath.h"
@@ -192,56 +193,65 @@ void K(normal)(const void *opaque, int64_t begin, int64_t end)
     K(draw)(K(fill_normal), args->out, args->offset, args, begin, end);
 }
 
-/* y = x m over one group of n elements, or the first 64 of more; bit k of kept says whether m is
- * scale or 0. */
+/* y = x m over the group g; bit k of kept says whether m is scale or 0. A whole group has a length
+ * that the compiler knows. */
 static inline __attribute__((always_inline)) void K(drop)(
-    T *y, const T *x, int64_t n, uint64_t kept, T scale)
+    const adzi_dropout_args *args, int64_t g, uint64_t kept, T scale, const bool whole)
 {
+    const T *x = (const T *)args->x + g * ADZI_GROUP_WORDS;
+    T *y = (T *)args->y + g * ADZI_GROUP_WORDS;
     T dropped[ADZI_GROUP_WORDS]; /* a buffer of our own, so that x may be y */
     uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
-    if (n >= ADZI_GROUP_WORDS) { /* whole: of a length that the compiler knows */
+    if (whole) {
         for (int h = 0; h < 2; ++h)
             for (int k = 0; k < 32; ++k)
                 dropped[h * 32 + k] = x[h * 32 + k] * (half[h] & (uint32_t)1 << k ? scale : R(0));
         memcpy(y, dropped, sizeof dropped);
         return;
     }
-    for (int64_t k = 0; k < n; ++k)
+    int64_t rest = args->n - g * ADZI_GROUP_WORDS;
+    for (int64_t k = 0; k < ADZI_GROUP_WORDS && k < rest; ++k)
         y[k] = x[k] * (kept >> k & 1 ? scale : R(0));
+}
+
+/* Draws the masks of `groups` groups from `first` on, and applies them. */
+static inline __attribute__((always_inline)) void K(draw_and_drop)(const adzi_dropout_args *args,
+    adzi_keep_rule keep, const adzi_philox_keys *keys, int64_t first, const int groups,
+    const bool whole)
+{
+    uint32_t words[ADZI_PHILOX_GROUPS][ADZI_GROUP_WORDS];
+    adzi_philox_groups((uint32_t(*)[4][ADZI_PHILOX_GROUP])words, groups, keys,
+        args->offset + (uint64_t)first * ADZI_PHILOX_GROUP);
+    for (int g = 0; g < groups; ++g) {
+        uint64_t kept = adzi_bits_at_most(words[g], keep.last);
+        K(drop)(args, first + g, kept, (T)keep.value, whole);
+        if (args->kept != NULL)
+            args->kept[first + g] = kept;
+    }
 }
 
 /* A word an element in f64 too, so that both dtypes drop the same elements. */
 void K(dropout)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_dropout_args *args = opaque;
-    const T *x = args->x;
-    T *y = args->y;
     adzi_keep_rule keep = adzi_keep_rule_of(args->keep, args->scale);
     const adzi_philox_keys keys = adzi_philox_keys_of(args->seed);
-    for (int64_t first = begin; first < end; first += ADZI_PHILOX_GROUPS) {
-        uint32_t words[ADZI_PHILOX_GROUPS][4][ADZI_PHILOX_GROUP];
-        adzi_philox_groups(
-            words, ADZI_PHILOX_GROUPS, &keys, args->offset + (uint64_t)first * ADZI_PHILOX_GROUP);
-        for (int64_t g = first; g < end && g < first + ADZI_PHILOX_GROUPS; ++g) {
-            uint64_t kept = adzi_bits_at_most(words[g - first][0], keep.last);
-            int64_t i = g * ADZI_GROUP_WORDS;
-            K(drop)(y + i, x + i, args->n - i, kept, (T)keep.value);
-            if (args->kept != NULL)
-                args->kept[g] = kept;
-        }
-    }
+    int64_t whole = args->n / ADZI_GROUP_WORDS < end ? args->n / ADZI_GROUP_WORDS : end, g = begin;
+    for (; g + ADZI_PHILOX_GROUPS <= whole; g += ADZI_PHILOX_GROUPS)
+        K(draw_and_drop)(args, keep, &keys, g, ADZI_PHILOX_GROUPS, true);
+    for (; g < end; ++g) /* one that is left over, whole or not */
+        K(draw_and_drop)(args, keep, &keys, g, 1, false);
 }
 
 void K(dropout_again)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_dropout_args *args = opaque;
-    const T *x = args->x;
-    T *y = args->y;
     T scale = (T)adzi_keep_rule_of(args->keep, args->scale).value;
-    for (int64_t g = begin; g < end; ++g) {
-        int64_t i = g * ADZI_GROUP_WORDS;
-        K(drop)(y + i, x + i, args->n - i, args->kept[g], scale);
-    }
+    int64_t whole = args->n / ADZI_GROUP_WORDS < end ? args->n / ADZI_GROUP_WORDS : end, g = begin;
+    for (; g < whole; ++g)
+        K(drop)(args, g, args->kept[g], scale, true);
+    for (; g < end; ++g)
+        K(drop)(args, g, args->kept[g], scale, false);
 }
 
 #undef BITS
