@@ -216,9 +216,9 @@ def bad_input():
     for file, say in (("data.csv", "cannot be opened"), ("test_rows.txt", "cannot be opened"),
                       ("hyper.txt", "cannot be opened")):
         os.remove(make_set("bad") + "/" + file)
-        refused(f"bad/{file}: {say}: No such file or directory", "bad")
-    refused("nowhere: No such file or directory", "nowhere")
-    refused("sets/plane/data.csv: Not a directory", "sets/plane/data.csv")
+        refused(f"bad/{file}: {say}", "bad")
+    refused("nowhere", "nowhere")
+    refused("sets/plane/data.csv: ", "sets/plane/data.csv")
     refused("no-programs: there is no data.csv in it, nor in a folder of it", "no-programs")
     refused("--grid chooses for the splits of a set: name its folder", "--grid")
     refused("--splits 0: a whole number from 1", "--splits", "0", "sets")

@@ -23,7 +23,7 @@ ALLOWED = [
     r"omp_\w+", r"GOMP_\w+", r"__kmpc_\w+", r"pthread_\w+", r"sched_\w+",
     # memory and strings
     r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign|malloc_usable_size",
-    r"mem(cpy|move|set|cmp|chr|mem|rchr)", r"str(n?cmp|n?cpy|n?len|r?chr|str|cspn|spn|pbrk)",
+    r"mem(cpy|move|set|cmp|chr|mem|rchr)", "bcmp", r"str(n?cmp|n?cpy|n?len|r?chr|str|cspn|spn|pbrk)",
     r"strn?casecmp|strerror_r|__xpg_strerror_r|strto(l|ll|ul|ull)|__isoc23_strto\w+",
     r"v?snprintf|qsort|bsearch|__ctype_\w+_loc|iswprint",
     r"newlocale|freelocale|uselocale|strto(f|d)_l",
