@@ -195,6 +195,7 @@ def bad_input():
     refused("the target 'y' is 7 in every training row", "--data", "constant.csv", *common)
     refused("missing.csv: line 22, column 1 (a): '' is a missing value", "--data", "missing.csv",
             *common)
+    refused("--missing drop leaves such rows out", "--data", "missing.csv", *common)
     output = run("--data", "missing.csv", "--missing", "drop", *common)
     assert "1 rows with missing values left out" in output
     refused("infinite.csv: row 20 (from 0, without the header) of column 'a' is inf", "--data",

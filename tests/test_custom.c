@@ -68,6 +68,32 @@ static void a_custom_operator_passes_gradcheck(void **state)
     adz_scope_close(scope);
 }
 
+/* y = 2 a + 3 b + 2 c, where a's gradient and c's are one tensor. */
+static adz_status shared_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)node;
+    dx[0] = dx[2] = adz_mul_number(dy[0], 2);
+    dx[1] = adz_mul_number(dy[0], 3);
+    return dx[0] != NULL && dx[1] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static void one_gradient_for_two_inputs_is_not_summed_into(void **state)
+{
+    (void)state;
+    static const adz_operator op = { sizeof(adz_operator), "shared", shared_backward, NULL, NULL };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *u = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
+    adz_tensor *v = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
+    adz_tensor *inputs[] = { u, u, v }, *y = adz_full(ADZ_SHAPE(3), 7, ADZ_F64);
+    assert_int_equal(adz_record(&op, inputs, 3, &y, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(adz_tensor_data_f64(adz_tensor_grad(u))[i] == 5);
+        assert_true(adz_tensor_data_f64(adz_tensor_grad(v))[i] == 2);
+    }
+    adz_scope_close(scope);
+}
+
 static void a_wrong_sign_does_not(void **state)
 {
     (void)state;
@@ -187,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_custom_operator_passes_gradcheck),
         cmocka_unit_test(a_wrong_sign_does_not),
+        cmocka_unit_test(one_gradient_for_two_inputs_is_not_summed_into),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(messages_name_the_line),
         cmocka_unit_test(the_graph_is_written),

@@ -341,6 +341,40 @@ static void errors_and_modes_are_each_threads_own(void **state)
     assert_true(adz_is_grad_enabled());
 }
 
+/* ---- a graph begun in one thread and gone on with in another -----------------------------------
+ */
+
+static void *go_on(void *user)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *h = user;
+    adz_status status = adz_backward(adz_sum(adz_mul(h, h), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    adz_scope_close(scope);
+    return status == ADZ_OK ? user : NULL;
+}
+
+/* The second thread has made no node yet: its nodes are newer than those it goes on from all the
+ * same. */
+static void a_graph_may_go_on_in_another_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *done = NULL;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(4), 3, ADZ_F32), true), *h = x;
+    for (int i = 0; i < 20; ++i) {
+        h = adz_add_number(h, 1);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, go_on, h), 0);
+    assert_int_equal(pthread_join(thread, &done), 0);
+    assert_non_null(done);
+    assert_non_null(adz_tensor_grad(x));
+    for (int i = 0; i < 4; ++i) {
+        assert_float_equal(adz_tensor_data_f32(adz_tensor_grad(x))[i], 46, 0);
+    }
+    adz_scope_close(scope);
+}
+
 /* ---- a tensor made in one thread and ended in another -----------------------------------------
  */
 
@@ -411,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_and_inference_side_by_side),
         cmocka_unit_test(errors_and_modes_are_each_threads_own),
+        cmocka_unit_test(a_graph_may_go_on_in_another_thread),
         cmocka_unit_test(a_tensor_may_end_in_another_thread),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data.h"
 #include "model.h"
@@ -15,7 +16,8 @@ static void on_error(adz_status status, const char *message, void *user)
 {
     (void)user;
     if (status != ADZ_ERR_CANCELLED) {
-        fail("%s", message);
+        bool missing = strstr(message, "is a missing value") != NULL;
+        fail("%s%s", message, missing ? "; --missing drop leaves such rows out" : "");
     }
 }
 

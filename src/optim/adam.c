@@ -86,29 +86,17 @@ static void adamw_update(const adzi_update *u)
     update(u, true);
 }
 
-static const adzi_optimizer_type adam_type = {
-    .name = "Adam",
-    .n_settings = SETTINGS,
-    .settings = { ADZI_ADAM_NAMES, { "amsgrad", true }, { "maximize", true } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = adzi_adam_check,
-    .needs = needs,
-    .update = adam_update,
-};
+/* The two differ in the update alone. */
+#define ADAM_TYPE(NAME, UPDATE)                                                                    \
+    {                                                                                              \
+        .name = (NAME), .n_settings = SETTINGS,                                                    \
+        .settings = { ADZI_ADAM_NAMES, { "amsgrad", true }, { "maximize", true } }, .n_states = 3, \
+        .states = ADZI_ADAM_STATES, .counts_steps = true, .check = adzi_adam_check,                \
+        .needs = needs, .update = (UPDATE),                                                        \
+    }
 
-static const adzi_optimizer_type adamw_type = {
-    .name = "AdamW",
-    .n_settings = SETTINGS,
-    .settings = { ADZI_ADAM_NAMES, { "amsgrad", true }, { "maximize", true } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = adzi_adam_check,
-    .needs = needs,
-    .update = adamw_update,
-};
+static const adzi_optimizer_type adam_type = ADAM_TYPE("Adam", adam_update);
+static const adzi_optimizer_type adamw_type = ADAM_TYPE("AdamW", adamw_update);
 
 void adz_adam_options_init(adz_adam_options *options, size_t size)
 {
