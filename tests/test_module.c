@@ -47,8 +47,13 @@ static adz_status scale_copy(adz_module *copy, adz_module *original)
     return ADZ_OK;
 }
 
-static const adz_module_type scale_type = { sizeof(adz_module_type), "Scale", scale_forward, NULL,
-    scale_reset, scale_repr, scale_destroy, scale_copy };
+static const adz_module_type scale_type = { .size = sizeof(adz_module_type),
+    .name = "Scale",
+    .forward = scale_forward,
+    .reset_parameters = scale_reset,
+    .extra_repr = scale_repr,
+    .destroy = scale_destroy,
+    .copy_state = scale_copy };
 
 static adz_module *scale_new(int64_t width, double factor)
 {

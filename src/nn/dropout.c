@@ -5,8 +5,9 @@
 #include "tensor/error.h"
 #include "tensor/options.h"
 
-static adz_tensor *next_mask(adz_module *self, adzi_masks *masks)
+adz_tensor *adzi_next_mask(adz_module *self)
 {
+    adzi_masks *masks = self->masks;
     return masks->next < masks->count
                ? masks->items[masks->next++]
                : adzi_fail(self->type.name, ADZ_ERR_STATE,
@@ -17,8 +18,8 @@ adz_tensor *adzi_dropout_forward(adz_module *self, adz_tensor *x)
 {
     const adzi_dropout_state *state = self->state;
     bool active = self->training || state->always;
-    if (state->masks != NULL && active && state->p > 0) {
-        return adz_dropout_mask(x, next_mask(self, state->masks), 1 - state->p);
+    if (self->masks != NULL && active && state->p > 0) {
+        return adz_dropout_mask(x, adzi_next_mask(self), 1 - state->p);
     }
     return adz_dropout(x, state->p, active, state->generator);
 }
@@ -53,7 +54,7 @@ adz_module *adzi_dropout_new(
     }
     adz_module *self = adz_module_new(type, sizeof(adzi_dropout_state));
     if (self != NULL) {
-        *(adzi_dropout_state *)self->state = (adzi_dropout_state){ p, false, o.generator, NULL };
+        *(adzi_dropout_state *)self->state = (adzi_dropout_state){ p, false, o.generator };
     }
     return self;
 }
@@ -65,9 +66,7 @@ adz_module *adz_dropout_new(double p, const adz_dropout_options *options)
 
 void adzi_module_replay(adz_module *module, adzi_masks *masks)
 {
-    if (module->type.forward == adzi_dropout_forward) {
-        ((adzi_dropout_state *)module->state)->masks = masks;
-    }
+    module->masks = masks;
     for (size_t i = 0; i < module->n_children; ++i) {
         adzi_module_replay(adzi_child_at(module, i), masks);
     }

@@ -12,14 +12,23 @@ void adzi_module_changed(adz_module *module)
     module->changed = atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed) + 1;
 }
 
-uint64_t adzi_module_stamp(const adz_module *module)
+void adzi_module_buffer_replaced(adz_module *module)
 {
-    uint64_t stamp = module->changed;
+    module->buffers_changed = atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed) + 1;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void find_stamps(const adz_module *module, uint64_t *stamp, uint64_t *buffers_stamp)
+{
+    *stamp = later(*stamp, module->changed);
+    *buffers_stamp = later(*buffers_stamp, module->buffers_changed);
     for (size_t i = 0; i < module->n_children; ++i) {
-        uint64_t below = adzi_module_stamp(module->children[i].module);
-        stamp = below > stamp ? below : stamp;
+        find_stamps(module->children[i].module, stamp, buffers_stamp);
     }
-    return stamp;
 }
 
 adz_status adzi_module_walk(
@@ -110,13 +119,15 @@ static adz_status list_module(adz_module *module, const char *prefix, void *user
     return good ? ADZ_OK : adzi_error("adz_module", ADZ_ERR_MEMORY, "no memory for a list");
 }
 
-static adzi_listing *listing_new(const char *op, adz_module *module, uint64_t stamp)
+static adzi_listing *listing_new(
+    const char *op, adz_module *module, uint64_t stamp, uint64_t buffers_stamp)
 {
     adzi_listing *listing = adzi_alloc_zero(sizeof *listing);
     if (listing == NULL) {
         return adzi_fail_memory(op, sizeof *listing);
     }
     listing->stamp = stamp;
+    listing->buffers_stamp = buffers_stamp;
     adzi_text prefix = { 0 };
     adz_status status = adzi_module_walk(module, &prefix, list_module, listing);
     adzi_text_free(&prefix);
@@ -135,21 +146,41 @@ static adzi_listing *listing_new(const char *op, adz_module *module, uint64_t st
     return listing;
 }
 
+/* The old listing takes over the buffers of the new one, so that its parameters stay. */
+static void exchange_buffers(adzi_listing *old, adzi_listing *listing)
+{
+    adzi_listing both = *old;
+    old->buffers_stamp = listing->buffers_stamp;
+    old->buffers = listing->buffers;
+    old->n_buffers = listing->n_buffers;
+    old->buffers_capacity = listing->buffers_capacity;
+    listing->buffers = both.buffers;
+    listing->n_buffers = both.n_buffers;
+    listing->buffers_capacity = both.buffers_capacity;
+}
+
 const adzi_listing *adzi_module_listing(const char *op, adz_module *module)
 {
     if (module == NULL) {
         return adzi_fail_null(op, "module");
     }
-    uint64_t stamp = adzi_module_stamp(module);
-    if (module->listing == NULL || module->listing->stamp != stamp) {
-        adzi_listing *listing = listing_new(op, module, stamp);
-        if (listing == NULL) {
-            return NULL;
-        }
-        adzi_listing_free(module->listing);
+    uint64_t stamp = 0, buffers_stamp = 0;
+    find_stamps(module, &stamp, &buffers_stamp);
+    adzi_listing *old = module->listing;
+    if (old != NULL && old->stamp == stamp && old->buffers_stamp == buffers_stamp) {
+        return old;
+    }
+    adzi_listing *listing = listing_new(op, module, stamp, buffers_stamp);
+    if (listing != NULL && old != NULL && old->stamp == stamp) {
+        exchange_buffers(old, listing);
+        adzi_listing_free(listing);
+        return old;
+    }
+    if (listing != NULL) {
+        adzi_listing_free(old);
         module->listing = listing;
     }
-    return module->listing;
+    return listing;
 }
 
 adz_tensor_list adz_module_parameters(adz_module *module)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "adze/autograd.h"
 #include "tensor/copy.h"
 #include "tensor/error.h"
 
@@ -108,7 +109,7 @@ adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *
     return visit(module, user);
 }
 
-static adz_status reset(adz_module *module, void *user)
+static adz_status draw_anew(adz_module *module, void *user)
 {
     (void)user;
     return module->type.reset_parameters != NULL ? module->type.reset_parameters(module) : ADZ_OK;
@@ -116,7 +117,129 @@ static adz_status reset(adz_module *module, void *user)
 
 adz_status adz_module_reset_parameters(adz_module *module)
 {
-    return adz_module_apply(module, reset, NULL);
+    return adz_module_apply(module, draw_anew, NULL);
+}
+
+/* ---- what is carried from call to call ------------------------------------------------------ */
+
+/* A buffer as it was. */
+typedef struct kept_buffer {
+    adz_module *module;
+    size_t index;
+    adz_tensor *tensor;
+} kept_buffer;
+
+/* The modules of a tree that carry something, each once, and their buffers. */
+typedef struct carriers {
+    const char *op;
+    adz_module **modules;
+    kept_buffer *buffers;
+    size_t n_modules, modules_capacity, n_buffers, buffers_capacity;
+} carriers;
+
+static adz_status add_carrier(adz_module *module, void *user)
+{
+    carriers *all = user;
+    bool known = module->type.reset == NULL && module->type.select_hidden == NULL;
+    for (size_t i = 0; i < all->n_modules && !known; ++i) {
+        known = all->modules[i] == module;
+    }
+    if (known) {
+        return ADZ_OK;
+    }
+    if (!adzi_grow(
+            &all->modules, &all->modules_capacity, all->n_modules + 1, sizeof *all->modules) ||
+        !adzi_grow(&all->buffers, &all->buffers_capacity, all->n_buffers + module->n_buffers,
+            sizeof *all->buffers)) {
+        adzi_fail_memory(all->op, (module->n_buffers + 1) * sizeof *all->buffers);
+        return ADZ_ERR_MEMORY;
+    }
+    all->modules[all->n_modules++] = module;
+    for (size_t i = 0; i < module->n_buffers; ++i) {
+        adz_tensor *t = module->buffers[i].tensor;
+        t = adzi_is_none(t) ? t : adzi_retain(t);
+        all->buffers[all->n_buffers++] = (kept_buffer){ module, i, t };
+    }
+    return ADZ_OK;
+}
+
+/* Drops what was kept; after a failure it is what the modules have again. */
+static void end_carriers(carriers *all, bool good)
+{
+    for (size_t i = 0; i < all->n_buffers; ++i) {
+        kept_buffer *kept = &all->buffers[i];
+        adzi_slot *slot = &kept->module->buffers[kept->index];
+        if (!good && slot->tensor != kept->tensor) {
+            adz_tensor *replaced = slot->tensor;
+            slot->tensor = kept->tensor;
+            kept->tensor = replaced;
+            adzi_module_buffer_replaced(kept->module);
+        }
+        adzi_drop(kept->tensor);
+    }
+    adzi_free(all->modules, all->modules_capacity * sizeof *all->modules);
+    adzi_free(all->buffers, all->buffers_capacity * sizeof *all->buffers);
+}
+
+static adz_status reset_or_select(adz_module *module, adz_tensor *rows)
+{
+    const adz_module_type *type = &module->type;
+    adz_status status = ADZ_OK;
+    if (rows == NULL) {
+        status = type->reset != NULL ? type->reset(module) : ADZ_OK;
+    } else if (type->select_hidden != NULL) {
+        status = type->select_hidden(module, rows);
+    }
+    return status != ADZ_OK && adzi_pending() == ADZ_OK
+               ? adzi_error(type->name, status, "the call failed without saying why")
+               : status;
+}
+
+/* Resets without rows. */
+static adz_status change_carried(const char *op, adz_module *module, adz_tensor *rows)
+{
+    carriers all = { .op = op };
+    adz_status status = adz_module_apply(module, add_carrier, &all);
+    adz_scope *scope = status == ADZ_OK ? adz_scope_open() : NULL;
+    if (status == ADZ_OK && scope == NULL) {
+        status = adz_error_code();
+    }
+    ADZ_NO_GRAD
+    {
+        for (size_t i = 0; i < all.n_modules && status == ADZ_OK; ++i) {
+            status = reset_or_select(all.modules[i], rows);
+        }
+    }
+    end_carriers(&all, status == ADZ_OK);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return status;
+}
+
+adz_status adz_module_reset(adz_module *module)
+{
+    static const char op[] = "adz_module_reset";
+    return module != NULL ? change_carried(op, module, NULL) : adzi_error_null(op, "module");
+}
+
+adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows)
+{
+    static const char op[] = "adz_module_select_hidden";
+    if (module == NULL) {
+        return adzi_error_null(op, "module");
+    }
+    if (!adzi_check_tensor(op, "rows", rows)) {
+        return adz_error_code();
+    }
+    if (rows->dtype != ADZ_I64) {
+        return adzi_error(op, ADZ_ERR_DTYPE, "rows are %s, but must be int64",
+            adz_dtype_name((adz_dtype)rows->dtype));
+    }
+    if (rows->rank != 1) {
+        return adzi_error(op, ADZ_ERR_SHAPE, "rows%s must be [n]", adzi_text_shape(rows));
+    }
+    return change_carried(op, module, rows);
 }
 
 /* ---- dtypes --------------------------------------------------------------------------------- */

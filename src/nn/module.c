@@ -228,8 +228,12 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
+    if (old != NULL && kind == BUFFER) {
+        adzi_module_buffer_replaced(module);
+    } else {
+        adzi_module_changed(module);
+    }
     adzi_drop(old);
-    adzi_module_changed(module);
     return t;
 }
 

@@ -16,6 +16,12 @@ typedef struct adzi_slot {
     bool persistent;
 } adzi_slot;
 
+/** Masks to use in place of drawn ones. */
+typedef struct adzi_masks {
+    adz_tensor *const *items;
+    size_t count, next;
+} adzi_masks;
+
 typedef struct adzi_child {
     char *name;
     adz_module *module;
@@ -23,7 +29,7 @@ typedef struct adzi_child {
 
 /** What adz_module_parameters and its like hand out; made when first asked for. */
 typedef struct adzi_listing {
-    uint64_t stamp; /* of the tree when the listing was made */
+    uint64_t stamp, buffers_stamp; /* of the tree when the listing was made */
     adz_tensor **parameters;
     adz_named_tensor *named; /* names are owned */
     size_t n_parameters, parameters_capacity, named_capacity;
@@ -43,19 +49,24 @@ struct adz_module {
     adzi_child *children;
     size_t n_children, children_capacity;
     uint64_t changed;         /* rises with every change of its own structure */
+    uint64_t buffers_changed; /* rises when a buffer's tensor is replaced by another */
     const adz_module *parent; /* the one it was added to last, and the name there: for messages */
     const char *name;
     adzi_listing *listing;
+    adzi_masks *masks; /* of a replay, for dropouts of any kind; NULL: their generators draw */
 };
 
 /* Note [When a listing is stale]
  * A module does not know where it stands, so a change cannot be reported upwards. Instead every
  * change takes a number from one process-wide counter, and the largest number in a tree tells
- * whether anything in it has changed. */
-uint64_t adzi_module_stamp(const adz_module *module);
+ * whether anything in it has changed. Recurrent modules replace buffers with every call, which must
+ * not end the list of parameters that a training loop holds: so that has a number of its own. */
 
 /** What this module's structure holds is no longer what it was. */
 void adzi_module_changed(adz_module *module);
+
+/** A place of this module that had a buffer has another one. */
+void adzi_module_buffer_replaced(adz_module *module);
 
 void adzi_listing_free(adzi_listing *listing);
 

@@ -209,16 +209,33 @@ static bool is_numbered(const vector_file *v)
     return false;
 }
 
+/* What the config asks for before a call. */
+static bool prepare(const computation *run, int call)
+{
+    const json_t *config = run->v->config, *list = json_object_get(config, "select_rows");
+    int64_t rows[MOST];
+    size_t n = json_array_size(list);
+    for (size_t i = 0; i < n && i < MOST; ++i) {
+        rows[i] = (int64_t)json_number_value(json_array_get(list, i));
+    }
+    if (call == 1 && n > 0 &&
+        adz_module_select_hidden(
+            run->module, adz_tensor_from(rows, ADZ_SHAPE((int64_t)n), ADZ_I64)) != ADZ_OK) {
+        return false;
+    }
+    return run->c->between == NULL || run->c->between(run->module, config, call) == ADZ_OK;
+}
+
 static bool call_all(computation *run)
 {
     bool called = false;
     if (!is_numbered(run->v)) {
-        return call_once(run, "", &called);
+        return prepare(run, 0) && call_once(run, "", &called);
     }
     for (int i = 0;; ++i) {
         char number[16];
         snprintf(number, sizeof number, "%d.", i);
-        if (!call_once(run, number, &called)) {
+        if (!prepare(run, i) || !call_once(run, number, &called)) {
             return false;
         }
         if (!called) {

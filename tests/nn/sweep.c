@@ -45,7 +45,7 @@ static int call(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void 
     (void)n;
     adz_generator_set_state(s->generator, start);
     adz_values *in = adz_values_new(), *out = adz_values_new();
-    bool good = in != NULL && out != NULL;
+    bool good = in != NULL && out != NULL && adz_module_reset(s->module) == ADZ_OK;
     for (size_t i = 0; i < s->n && good; ++i) {
         good = adz_values_add(in, s->names[i], inputs[i]) == ADZ_OK;
     }

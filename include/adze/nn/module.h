@@ -273,6 +273,28 @@ ADZ_API adz_status adz_module_apply(adz_module *module, adz_module_visitor visit
 ADZ_API adz_status adz_module_reset_parameters(adz_module *module);
 
 /**
+ * Makes every module of a tree forget what it carries from one call to the next: a recurrent
+ * state, a memory.
+ *
+ * @param module  any module; one without such a state stays as it is
+ * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_MEMORY or a module's own error with nothing changed
+ * @see           fastai's reset
+ */
+ADZ_API adz_status adz_module_reset(adz_module *module);
+
+/**
+ * Keeps some batch rows of what a tree carries from one call to the next, in the order given; a row
+ * may be kept several times, as beam search does.
+ *
+ * @param module  any module; one without such a state stays as it is
+ * @param rows    i64[n], each a row of the batch of the last call
+ * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_SHAPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ *                or a module's own error with nothing changed
+ * @see           fastai's select_hidden
+ */
+ADZ_API adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows);
+
+/**
  * Converts all parameters, their gradients and all float buffers. The tensors stay the same
  * objects, so that an optimizer keeps them; optimizer state made before keeps its dtype.
  *

@@ -70,6 +70,15 @@ typedef struct adz_module_type {
 
     /** Fills the state of a deep copy, which is all zeros. Without it the bytes are copied. */
     adz_status (*copy_state)(adz_module *copy, adz_module *original);
+
+    /** Forgets what the module carries from one call to the next. That is best kept in buffers that
+     * are not persistent: copies and dtypes then follow by themselves, and a failed
+     * adz_module_reset or adz_module_select_hidden puts them back. */
+    adz_status (*reset)(adz_module *self);
+
+    /** Keeps these batch rows, i64[n], of what the module carries from one call to the next; may
+     * replace buffers, but not add any. */
+    adz_status (*select_hidden)(adz_module *self, adz_tensor *rows);
 } adz_module_type;
 
 /**
