@@ -24,7 +24,7 @@ TITLES = {
 INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'sub_number_': 'sub', 'mul_number_': 'mul',
               'div_number_': 'div'}
 # Operators that have no public function of their own.
-INTERNAL = {'lstm_layer'}
+INTERNAL = {'linear_recurrence', 'lstm_layer'}
 BEGIN, END = '<!-- operators -->\n', '<!-- /operators -->\n'
 
 

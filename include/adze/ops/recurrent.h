@@ -68,6 +68,24 @@ ADZ_API adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0,
     adz_tensor *const *weights, size_t n_weights, const adz_lstm_options *options, adz_tensor **h,
     adz_tensor **c);
 
+/**
+ * The QRNN's recurrence: a moving average whose weights are given for every step.
+ *
+ *     h_t = f_t x_t + (1 - f_t) h_(t-1)
+ *
+ * @param x            x[T, B, H] ([B, T, H] with batch_first), T at least 1; f32 or f64
+ * @param f            shaped like x; between 0 and 1 in a QRNN, but any number is taken
+ * @param h0           h0[B, H], the state before the first step; ADZ_NONE for zeros
+ * @param batch_first  the batch is x's first dimension, not the time
+ * @param backward     the last step comes first: h_t = f_t x_t + (1 - f_t) h_(t+1)
+ * @return             h of every step, shaped like x, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad               x, f and h0, to any order; saves them and h
+ * @see                fastai.text.models.qrnn.forget_mult_CPU
+ */
+ADZ_API adz_tensor *adz_forget_mult(
+    adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward);
+
 #ifdef __cplusplus
 }
 #endif
