@@ -12,6 +12,7 @@
 
 #include "adze/ops/activation.h"
 #include "adze/ops/arithmetic.h"
+#include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/dropout.h"

@@ -13,12 +13,12 @@ import subprocess
 import sys
 
 FAMILIES = ['arithmetic', 'math', 'compare', 'activation', 'reduction', 'linalg', 'shape', 'index',
-            'norm', 'recurrent', 'dropout', 'loss', 'convert']
+            'norm', 'attention', 'recurrent', 'dropout', 'loss', 'convert']
 TITLES = {
     'arithmetic': 'Arithmetic', 'math': 'Mathematics', 'compare': 'Comparisons and choices',
     'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra',
-    'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'recurrent': 'Recurrence',
-    'dropout': 'Dropout', 'loss': 'Losses', 'convert': 'Conversions',
+    'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'attention': 'Attention',
+    'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses', 'convert': 'Conversions',
 }
 # In-place forms that carry another name than their operator's.
 INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'sub_number_': 'sub', 'mul_number_': 'mul',
@@ -33,10 +33,13 @@ def fail(message):
 
 
 def prototypes(folder):
-    """{function without adz_: (family, [names of tensor arguments; a list's ends in ...])}"""
+    """{function without adz_: (family, [names of tensor arguments, those in an options struct of the
+    same header included; a list's ends in ...])}"""
     found = {}
     for family in FAMILIES:
         text = re.sub(r'/\*.*?\*/', '', (folder / f'{family}.h').read_text(), flags=re.S)
+        within = {struct: re.findall(r'adz_tensor \*(\w+);', body) for struct, body in
+                  re.findall(r'typedef struct (adz_\w+_options) \{(.*?)\}', text, flags=re.S)}
         for name, arguments in re.findall(r'ADZ_API [^;(]*?\badz_(\w+)\(([^;]*?)\);', text):
             tensors = []
             for argument in arguments.split(','):
@@ -46,6 +49,8 @@ def prototypes(folder):
                     tensors.append(list_of.group(1) + '...')
                 elif one:
                     tensors.append(one.group(1))
+                options = re.search(r'const (adz_\w+_options) \*', argument)
+                tensors += within.get(options.group(1), []) if options else []
             found[name] = (family, tensors)
     return found
 

@@ -1,0 +1,223 @@
+#include "ops/facts.h"
+
+/* p[0] = causal, p[1] = scale, p[2] = dropout_p, p[3] = seed; in[3] = attn_mask, in[4] =
+ * dropout_mask. The same seed at every call: the same mask. */
+static adz_tensor *attend(const op_args *a, adz_generator *generator)
+{
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = a->p[0] != 0;
+    o.scale = a->p[1];
+    o.dropout_p = a->p[2];
+    o.training = true;
+    o.generator = generator;
+    o.attn_mask = a->n > 3 ? a->in[3] : NULL;
+    o.dropout_mask = a->n > 4 ? a->in[4] : NULL;
+    return adz_scaled_dot_product_attention(a->in[0], a->in[1], a->in[2], &o);
+}
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    adz_generator *generator = adz_generator_new((uint64_t)a->p[3]);
+    if (generator == NULL) {
+        return 0;
+    }
+    adz_tensor *y = attend(a, generator);
+    adz_generator_free(&generator);
+    return case_one(y, out);
+}
+
+static adz_tensor *drawn(uint64_t seed, adz_shape shape)
+{
+    adz_generator *generator = adz_generator_new(seed);
+    adz_tensor *t = adz_generator_randn(generator, shape, ADZ_F64);
+    adz_generator_free(&generator);
+    return t;
+}
+
+static bool close_to(adz_tensor *a, adz_tensor *b)
+{
+    return adz_allclose(a, b, 1e-12, 1e-12, false);
+}
+
+FACT(causal_counts_from_the_end)
+{
+    adz_tensor *q = drawn(1, ADZ_SHAPE(5, 4)), *k = drawn(2, ADZ_SHAPE(5, 4)),
+               *v = drawn(3, ADZ_SHAPE(5, 3));
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = true;
+    adz_tensor *all = adz_scaled_dot_product_attention(q, k, v, &o);
+    adz_tensor *last = adz_scaled_dot_product_attention(adz_narrow(q, 0, 3, 2), k, v, &o);
+    assert_true(close_to(adz_narrow(all, 0, 3, 2), last));
+    assert_true(close_to(adz_narrow(all, 0, 0, 1), adz_narrow(v, 0, 0, 1)));
+    o.is_causal = false;
+    o.attn_mask = adz_tril(adz_ones(ADZ_SHAPE(5, 5), ADZ_BOOL), 0);
+    assert_true(close_to(all, adz_scaled_dot_product_attention(q, k, v, &o)));
+}
+
+FACT(a_scale_of_one_is_no_scale)
+{
+    adz_tensor *q = drawn(1, ADZ_SHAPE(3, 4)), *k = drawn(2, ADZ_SHAPE(6, 4)),
+               *v = drawn(3, ADZ_SHAPE(6, 2));
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.scale = 1;
+    adz_tensor *p = adz_softmax(adz_matmul(q, adz_transpose(k, 0, 1)), -1);
+    assert_true(close_to(adz_scaled_dot_product_attention(q, k, v, &o), adz_matmul(p, v)));
+    assert_true(close_to(adz_scaled_dot_product_attention(q, k, v, NULL),
+        adz_scaled_dot_product_attention(adz_div_number(q, 2), k, v, &o)));
+}
+
+static void check_blind_row(adz_attention_options *o)
+{
+    adz_tensor *in[3] = { drawn(1, ADZ_SHAPE(4, 3)), drawn(2, ADZ_SHAPE(2, 3)),
+        drawn(3, ADZ_SHAPE(2, 3)) };
+    for (int i = 0; i < 3; ++i) {
+        adz_requires_grad_(in[i], true);
+    }
+    adz_tensor *y = adz_scaled_dot_product_attention(in[0], in[1], in[2], o);
+    adz_tensor *zeros = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F64);
+    assert_true(adz_equal(adz_narrow(y, 0, 0, 2), zeros));
+    assert_false(adz_equal(adz_narrow(y, 0, 2, 2), zeros));
+    for (int expression = 0; expression < 2; ++expression) {
+        adz_tensor *g = gradient_by(adz_mul(y, y), in[0], expression != 0);
+        assert_true(adz_equal(adz_narrow(g, 0, 0, 2), zeros));
+        for (int i = 1; i < 3; ++i) {
+            g = gradient_by(y, in[i], expression != 0);
+            assert_true(isfinite(adz_item(adz_sum(g, ADZ_ALL_DIMS, ADZ_DROPDIM))));
+        }
+    }
+}
+
+FACT(rows_that_see_nothing_are_zeros)
+{
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = true; /* four queries at the end of two keys: two come before all of them */
+    check_blind_row(&o);
+    o.is_causal = false;
+    o.attn_mask =
+        adz_reshape(adz_to(VALUES(ADZ_F64, 0, 0, 0, 0, 1, 0, 1, 1), ADZ_BOOL), ADZ_SHAPE(4, 2));
+    check_blind_row(&o);
+    const double no = -INFINITY;
+    o.attn_mask = adz_reshape(VALUES(ADZ_F64, no, no, no, no, 1, no, 2, 3), ADZ_SHAPE(4, 2));
+    check_blind_row(&o);
+    o.attn_mask = adz_requires_grad_(o.attn_mask, true);
+    check_blind_row(&o);
+}
+
+FACT(no_keys_give_zeros)
+{
+    adz_tensor *y = adz_scaled_dot_product_attention(drawn(1, ADZ_SHAPE(2, 3)),
+        adz_zeros(ADZ_SHAPE(0, 3), ADZ_F64), adz_zeros(ADZ_SHAPE(0, 4), ADZ_F64), NULL);
+    assert_true(adz_equal(y, adz_zeros(ADZ_SHAPE(2, 4), ADZ_F64)));
+}
+
+FACT(dropout_draws_once_and_the_same_for_the_same_state)
+{
+    adz_tensor *q = drawn(1, ADZ_SHAPE(2, 70, 4)), *k = drawn(2, ADZ_SHAPE(2, 130, 4));
+    adz_tensor *v = drawn(3, ADZ_SHAPE(2, 130, 4));
+    adz_generator *generator = adz_generator_new(5);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.dropout_p = 0.5;
+    o.generator = generator;
+    adz_tensor *plain = adz_scaled_dot_product_attention(q, k, v, &o); /* in evaluation */
+    assert_int_equal(adz_generator_get_state(generator).offset, 0);
+    assert_true(adz_equal(plain, adz_scaled_dot_product_attention(q, k, v, NULL)));
+    o.training = true;
+    adz_tensor *first = adz_scaled_dot_product_attention(q, k, v, &o);
+    assert_true(adz_generator_get_state(generator).offset > 0);
+    assert_false(adz_equal(first, adz_scaled_dot_product_attention(q, k, v, &o)));
+    adz_generator_set_state(generator, (adz_generator_state){ 5, 0 });
+    assert_true(adz_equal(first, adz_scaled_dot_product_attention(q, k, v, &o)));
+    assert_false(adz_allclose(first, plain, 1e-3, 1e-3, false));
+    adz_generator_free(&generator);
+}
+
+/* Values of 1 make each result the share that was kept over the share that is to be kept. */
+FACT(the_share_kept_is_as_asked)
+{
+    adz_tensor *zeros = adz_zeros(ADZ_SHAPE(500, 1), ADZ_F32);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.training = true;
+    adz_manual_seed(3);
+    for (int i = 0; i < 2; ++i) {
+        o.dropout_p = i == 0 ? 0.3 : 1;
+        adz_tensor *y = adz_scaled_dot_product_attention(
+            zeros, zeros, adz_ones(ADZ_SHAPE(500, 1), ADZ_F32), &o);
+        double mean = adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
+        assert_true(i == 0 ? fabs(mean - 1) < 5 * sqrt(0.3 / 0.7 / 250000) : mean == 0);
+    }
+}
+
+FACT(a_failed_call_draws_nothing)
+{
+    adz_generator *generator = adz_generator_new(1);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.training = true;
+    o.dropout_p = 0.5;
+    o.generator = generator;
+    adz_tensor *q = drawn(1, ADZ_SHAPE(3, 4));
+    assert_null(adz_scaled_dot_product_attention(q, q, drawn(1, ADZ_SHAPE(4, 4)), &o));
+    assert_int_equal(adz_generator_get_state(generator).offset, 0);
+    adz_error_clear();
+    adz_generator_free(&generator);
+}
+
+/* A mask whose making failed is not a mask that was left out. */
+FACT(a_failed_mask_fails_the_call)
+{
+    adz_tensor *q = drawn(1, ADZ_SHAPE(3, 4));
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.attn_mask = adz_add(q, drawn(1, ADZ_SHAPE(5, 5)));
+    assert_null(adz_scaled_dot_product_attention(q, q, q, &o));
+    assert_int_equal(adz_error_code(), ADZ_ERR_SHAPE);
+    adz_error_clear();
+    assert_non_null(adz_scaled_dot_product_attention(q, q, q, &o));
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(causal_counts_from_the_end),
+    cmocka_unit_test(a_scale_of_one_is_no_scale),
+    cmocka_unit_test(rows_that_see_nothing_are_zeros),
+    cmocka_unit_test(no_keys_give_zeros),
+    cmocka_unit_test(dropout_draws_once_and_the_same_for_the_same_state),
+    cmocka_unit_test(the_share_kept_is_as_asked),
+    cmocka_unit_test(a_failed_call_draws_nothing),
+    cmocka_unit_test(a_failed_mask_fails_the_call),
+};
+
+const op_case scaled_dot_product_attention_case = {
+    .name = "scaled_dot_product_attention",
+    .call = call,
+    .samples = {
+        { .in = { IN(2, 3, 4), IN(2, 5, 4), IN(2, 5, 3) } },
+        { .in = { IN(2, 2, 3, 4), IN_T(2, 2, 3, 4), IN(2, 2, 3, 4) }, .p = { 1 } },
+        { .in = { IN(2, 1, 4, 2), IN(3, 6, 2), IN(6, 1) }, .p = { 1, 1 } },
+        { .in = { IN_T(3, 4), IN(5, 4), IN_T(5, 4), IN_MASK(3, 5) }, .p = { 0, 0.7 } },
+        { .in = { IN(2, 3, 4), IN(2, 5, 4), IN(2, 5, 4), IN(2, 3, 5) }, .p = { 1 } },
+        { .in = { IN(2, 3, 4), IN(2, 5, 4), IN(2, 5, 4), IN(3, 1) }, .p = { 0 } },
+        { .in = { IN(2, 2, 3, 4), IN(2, 2, 5, 4), IN(2, 2, 5, 4), IN_T(2, 1, 1, 5), IN_NONE }, .p = { 0, 0, 0.3, 1 } },
+        { .in = { IN(2, 3, 4), IN(2, 5, 4), IN(2, 5, 4), IN_NONE, IN_MASK(2, 1, 5) }, .p = { 0, 0, 0.25 } },
+        { .in = { IN(1, 70, 3), IN(1, 70, 3), IN(1, 70, 2), IN_NONE, IN_NONE }, .p = { 1, 0, 0.5, 2 } },
+        { .in = { IN(0, 3, 4), IN(0, 5, 4), IN(0, 5, 4) } },
+        { .in = { IN(2, 3, 4), IN(2, 0, 4), IN(2, 0, 4) } },
+        { .in = { IN(2, 3, 0), IN(2, 5, 0), IN(2, 5, 2) } },
+        { .in = { IN(5, 3), IN(2, 3), IN(2, 3) }, .p = { 1 } },
+    },
+    .rejects = {
+        { .in = { IN(3, 4), IN(5, 3), IN(5, 4) }, .status = ADZ_ERR_SHAPE, .says = "[..., S, E]" },
+        { .in = { IN(3, 4), IN(5, 4), IN(4, 4) }, .status = ADZ_ERR_SHAPE },
+        { .in = { IN(2, 3, 4), IN(3, 5, 4), IN(5, 4) }, .status = ADZ_ERR_SHAPE, .says = "broadcast" },
+        { .in = { IN(4), IN(5, 4), IN(5, 4) }, .status = ADZ_ERR_SHAPE },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4), IN_MASK(5, 3) }, .status = ADZ_ERR_SHAPE, .says = "attn_mask" },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4), IN_MASK(2, 3, 5) }, .status = ADZ_ERR_SHAPE, .says = "[3, 5]" },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4), IN_NONE, IN_MASK(3, 4) }, .status = ADZ_ERR_SHAPE, .says = "dropout_mask" },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4), IN_TYPED(ADZ_F32, 3, 5) }, .status = ADZ_ERR_DTYPE, .says = "bool" },
+        { .in = { IN(3, 4), IN_TYPED(ADZ_F32, 5, 4), IN(5, 4) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
+        { .in = { IN_TYPED(ADZ_I64, 3, 4), IN(5, 4), IN(5, 4) }, .status = ADZ_ERR_DTYPE },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4) }, .p = { 0, NAN }, .status = ADZ_ERR_ARGUMENT, .says = "scale" },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4) }, .p = { 0, 0, 1.5 }, .status = ADZ_ERR_ARGUMENT, .says = "dropout_p" },
+    },
+    .broadcasts = true,
+    .f32_tolerance = 1e-4,
+    .inputs = { "query", "key", "value", "attn_mask", "dropout_mask" },
+    FACTS(facts),
+};
