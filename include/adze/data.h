@@ -1,6 +1,6 @@
 /**
  * @file data.h
- * Data: CSV files, datasets, the standardiser, the loader.
+ * Data: CSV files, datasets, the standardiser, the loader, tokenizers.
  */
 #ifndef ADZE_DATA_H
 #define ADZE_DATA_H
@@ -9,5 +9,6 @@
 #include "adze/data/dataset.h"
 #include "adze/data/loader.h"
 #include "adze/data/standardizer.h"
+#include "adze/data/tokenizer.h"
 
 #endif

@@ -6,7 +6,7 @@
 #include "data/bytes.h"
 #include "data/source.h"
 #include "io/npy.h"
-#include "io/sink.h"
+#include "data/sink.h"
 #include "tensor/copy.h"
 #include "tensor/options.h"
 #include "tensor/shape.h"

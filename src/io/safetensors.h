@@ -3,7 +3,7 @@
 #define ADZI_IO_SAFETENSORS_H
 
 #include "adze/io/safetensors.h"
-#include "io/sink.h"
+#include "data/sink.h"
 #include "tensor/tensor.h"
 
 enum { ADZI_HEADER_MOST = 100000000 }; /* bytes; the format's own limit */

@@ -1,6 +1,6 @@
 /* Where bytes go: memory, or a file that is replaced as a whole or not at all. */
-#ifndef ADZI_IO_SINK_H
-#define ADZI_IO_SINK_H
+#ifndef ADZI_DATA_SINK_H
+#define ADZI_DATA_SINK_H
 
 #include <limits.h>
 

@@ -1,4 +1,4 @@
-#include "io/sink.h"
+#include "data/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,236 @@
+/* Building a vocabulary. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/tokenizer.h"
+#include "data/unicode.h"
+#include "tensor/alloc.h"
+#include "tensor/error.h"
+#include "tensor/options.h"
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+bool adzi_tokenizer_check_texts(
+    const char *op, adz_token_kind kind, const adz_text *texts, size_t n)
+{
+    if (texts == NULL && n > 0) {
+        adzi_error_null(op, "texts");
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (texts[i].bytes == NULL && texts[i].size > 0) {
+            adzi_error_null(op, "a text");
+            return false;
+        }
+        size_t valid = kind == ADZ_TOKENS_BYTES ? texts[i].size
+                                                : adzi_utf8_valid(texts[i].bytes, texts[i].size);
+        if (valid < texts[i].size) {
+            char which[32] = "the text";
+            if (n > 1) {
+                snprintf(which, sizeof which, "text %zu", i);
+            }
+            adzi_error(op, ADZ_ERR_FORMAT, "%s is no UTF-8 at byte %zu (0x%02x)", which, valid,
+                (unsigned)(unsigned char)texts[i].bytes[valid]);
+            return false;
+        }
+    }
+    return true;
+}
+
+void adzi_tokenizer_join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields, size_t n)
+{
+    if (t->bos) {
+        adzi_text_add(text, "xxbos ");
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (i > 0) {
+            adzi_text_add(text, " ");
+        }
+        if (t->fields) {
+            adzi_text_format(text, "xxfld %zu ", i + 1);
+        }
+        if (fields[i].size > 0) {
+            adzi_text_add_n(text, fields[i].bytes, fields[i].size);
+        }
+    }
+    if (t->eos) {
+        adzi_text_add(text, " xxeos");
+    }
+    if (t->rules) {
+        adzi_apply_rules(text);
+    }
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+static bool count_word(void *user, adz_text word)
+{
+    return adzi_vocabulary_add(user, word);
+}
+
+static bool count_words(
+    adzi_vocabulary *all, const adz_tokenizer *t, const adz_text *fields, size_t n)
+{
+    adzi_text text = { 0 };
+    adzi_tokenizer_join(&text, t, fields, n);
+    bool good = adzi_split_words(&text, t->rules, count_word, all);
+    adzi_text_free(&text);
+    return good;
+}
+
+static bool count_characters(adzi_vocabulary *all, adz_text text)
+{
+    const char *at = text.bytes;
+    for (size_t left = text.size; left > 0;) {
+        const char *first = at;
+        adzi_utf8_next(&at, at + left);
+        left -= (size_t)(at - first);
+        if (!adzi_vocabulary_add(all, (adz_text){ first, (size_t)(at - first) })) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+typedef struct candidate {
+    adz_text token;
+    int64_t count;
+    size_t place;
+} candidate;
+
+static int by_count(const void *one, const void *other)
+{
+    const candidate *a = one, *b = other;
+    if (a->count != b->count) {
+        return a->count > b->count ? -1 : 1;
+    }
+    return a->place < b->place ? -1 : 1;
+}
+
+/* UTF-8 sorts as its code points do. */
+static int by_bytes(const void *one, const void *other)
+{
+    const candidate *a = one, *b = other;
+    size_t n = a->token.size < b->token.size ? a->token.size : b->token.size;
+    int order = memcmp(a->token.bytes, b->token.bytes, n);
+    return order != 0 ? order : a->token.size < b->token.size ? -1 : 1;
+}
+
+static bool add_special(adz_tokenizer *t)
+{
+    bool good = true;
+    for (size_t i = 0; i < ADZI_SPECIAL_TOKENS && good; ++i) {
+        const char *token = adzi_special_tokens[i];
+        good = adzi_vocabulary_add(&t->words, (adz_text){ token, strlen(token) });
+    }
+    return good;
+}
+
+/* What was counted and is neither special nor rare, the most frequent first. */
+static size_t list_candidates(const adz_tokenizer *t, const adzi_vocabulary *all,
+    const adz_tokenizer_options *o, candidate *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->count; ++i) {
+        adz_text token = adzi_vocabulary_get(all, i);
+        bool known = t->special && (all->entries[i].count < o->min_freq ||
+                                       adzi_vocabulary_find(&t->words, token) >= 0);
+        if (!known) {
+            list[n++] = (candidate){ token, all->entries[i].count, i };
+        }
+    }
+    qsort(list, n, sizeof *list, by_count);
+    size_t most = (size_t)o->max_vocab - ADZI_SPECIAL_TOKENS;
+    return t->special && n > most ? most : n;
+}
+
+static bool choose(adz_tokenizer *t, const adzi_vocabulary *all, const adz_tokenizer_options *o)
+{
+    size_t bytes = (all->count + 1) * sizeof(candidate);
+    candidate *list = adzi_alloc(bytes);
+    bool good = list != NULL && (!t->special || add_special(t));
+    if (good) {
+        size_t n = list_candidates(t, all, o, list);
+        if (t->kind == ADZ_TOKENS_CHARACTERS) {
+            qsort(list, n, sizeof *list, by_bytes);
+        }
+        for (size_t i = 0; i < n && good; ++i) {
+            good = adzi_vocabulary_add(&t->words, list[i].token);
+        }
+    }
+    adzi_free(list, bytes);
+    return good;
+}
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+static bool check_options(const char *op, adz_token_kind kind, const adz_text *texts, size_t n,
+    const adz_tokenizer_options *o)
+{
+    adz_status status = ADZ_OK;
+    size_t total = 0;
+    for (size_t i = 0; i < n; ++i) {
+        total += texts[i].size;
+    }
+    if (o->max_vocab < ADZI_SPECIAL_TOKENS || o->max_vocab > INT32_MAX) {
+        status = adzi_error(op, ADZ_ERR_ARGUMENT,
+            "max_vocab is %lld, but must be 9 (the special tokens) to 2147483647",
+            (long long)o->max_vocab);
+    } else if (o->min_freq < 1) {
+        status = adzi_error(op, ADZ_ERR_ARGUMENT, "min_freq is %lld, but must be 1 or more",
+            (long long)o->min_freq);
+    } else if (o->n_fields < 1 || n % o->n_fields != 0) {
+        status = adzi_error(op, ADZ_ERR_ARGUMENT,
+            "%zu texts are no whole number of groups of n_fields %zu", n, o->n_fields);
+    } else if (total == 0 && kind != ADZ_TOKENS_BYTES) {
+        status = adzi_error(op, ADZ_ERR_ARGUMENT, "the texts are empty");
+    }
+    return status == ADZ_OK;
+}
+
+static bool build(adz_tokenizer *t, const adz_text *texts, size_t n, const adz_tokenizer_options *o)
+{
+    if (t->kind == ADZ_TOKENS_BYTES) {
+        return adzi_tokenizer_add_bytes(t);
+    }
+    adzi_vocabulary all = { 0 };
+    bool words = t->kind == ADZ_TOKENS_WORDS, good = true;
+    for (size_t i = 0; i < n && good; i += words ? o->n_fields : 1) {
+        good =
+            words ? count_words(&all, t, &texts[i], o->n_fields) : count_characters(&all, texts[i]);
+    }
+    good = good && choose(t, &all, o);
+    adzi_vocabulary_free(&all);
+    return good;
+}
+
+adz_tokenizer *adz_tokenizer_build(
+    adz_token_kind kind, const adz_text *texts, size_t n, const adz_tokenizer_options *options)
+{
+    static const char op[] = "adz_tokenizer_build";
+    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    if (kind != ADZ_TOKENS_CHARACTERS && kind != ADZ_TOKENS_BYTES && kind != ADZ_TOKENS_WORDS) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "%d is no kind of token", (int)kind);
+    }
+    if (!adzi_tokenizer_check_texts(op, kind, texts, n) || !check_options(op, kind, texts, n, &o)) {
+        return NULL;
+    }
+    adz_tokenizer *t = adzi_tokenizer_new(op, kind);
+    if (t == NULL) {
+        return NULL;
+    }
+    bool words = kind == ADZ_TOKENS_WORDS;
+    t->special = words || (kind == ADZ_TOKENS_CHARACTERS && o.special_tokens);
+    t->rules = words && o.rules;
+    t->bos = words && o.include_bos;
+    t->eos = words && o.include_eos;
+    t->fields = words && o.mark_fields;
+    if (!build(t, texts, n, &o)) {
+        adz_tokenizer_free(&t);
+        return adzi_fail_memory(op, sizeof *t);
+    }
+    return t;
+}

@@ -1,0 +1,287 @@
+/* Tokenizers as files: a line that says what it is, then one token a line.
+ *
+ *     adze tokenizer 1 words special rules bos
+ *     xxunk
+ *     ...
+ */
+#include <string.h>
+
+#include "data/sink.h"
+#include "data/source.h"
+#include "data/tokenizer.h"
+#include "data/unicode.h"
+#include "tensor/alloc.h"
+#include "tensor/error.h"
+
+static const char magic[] = "adze tokenizer 1";
+static const char *const kinds[] = { "characters", "bytes", "words" };
+enum { N_FLAGS = 5 };
+static const char *const flags[N_FLAGS] = { "special", "rules", "bos", "eos", "fields" };
+
+static bool *flag_of(adz_tokenizer *t, size_t i)
+{
+    bool *const places[N_FLAGS] = { &t->special, &t->rules, &t->bos, &t->eos, &t->fields };
+    return places[i];
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void add_escaped(adzi_text *file, adz_text token)
+{
+    for (size_t i = 0; i < token.size;) {
+        uint32_t point;
+        int bytes = adzi_utf8_read(token.bytes + i, token.size - i, &point);
+        unsigned char byte = (unsigned char)token.bytes[i];
+        if (byte == '\\') {
+            adzi_text_add(file, "\\\\");
+        } else if (bytes <= 0 || byte < 0x20 || byte == 0x7f) {
+            adzi_text_format(file, "\\x%02x", (unsigned)byte);
+        } else {
+            adzi_text_add_n(file, token.bytes + i, (size_t)bytes);
+        }
+        i += bytes > 0 ? (size_t)bytes : 1;
+    }
+    adzi_text_add(file, "\n");
+}
+
+static void write_file(adzi_text *file, const adz_tokenizer *t)
+{
+    adz_tokenizer copy = *t;
+    adzi_text_format(file, "%s %s", magic, kinds[t->kind]);
+    for (size_t i = 0; i < N_FLAGS; ++i) {
+        if (*flag_of(&copy, i)) {
+            adzi_text_format(file, " %s", flags[i]);
+        }
+    }
+    adzi_text_add(file, "\n");
+    for (size_t i = 0; i < t->words.count; ++i) {
+        add_escaped(file, adzi_vocabulary_get(&t->words, i));
+    }
+}
+
+/* The whole file; to be ended. Failed, with the error recorded, when memory was refused. */
+static adzi_text make_file(const char *op, const adz_tokenizer *t)
+{
+    adzi_text file = { 0 };
+    if (t == NULL) {
+        adzi_error_null(op, "tokenizer");
+        file.failed = true;
+        return file;
+    }
+    write_file(&file, t);
+    if (file.failed) {
+        adzi_fail_memory(op, file.length + 1);
+    }
+    return file;
+}
+
+size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buffer, size_t size)
+{
+    adzi_text file = make_file("adz_tokenizer_to_memory", tokenizer);
+    size_t length = file.failed ? 0 : file.length;
+    if (buffer != NULL && length > 0) {
+        memcpy(buffer, file.data, length < size ? length : size);
+    }
+    adzi_text_free(&file);
+    return length;
+}
+
+adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path)
+{
+    static const char op[] = "adz_tokenizer_save";
+    adzi_text file = make_file(op, tokenizer);
+    adzi_sink *sink = file.failed ? NULL : adzi_alloc(sizeof *sink);
+    adz_status status = ADZ_OK;
+    if (sink == NULL) {
+        status = file.failed ? adz_error_code() : adzi_status(adzi_fail_memory(op, sizeof *sink));
+    } else {
+        status = adzi_sink_open(sink, op, path);
+        if (status == ADZ_OK) {
+            status = adzi_sink_end(sink, adzi_sink_write(sink, file.data, file.length));
+        }
+    }
+    adzi_free(sink, sizeof *sink);
+    adzi_text_free(&file);
+    return status;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const char *op, *name;
+    const char *at, *end;
+    size_t line; /* from 1 */
+    adzi_text token;
+} reading;
+
+static bool refuse(const reading *r, const char *what)
+{
+    adzi_shown shown;
+    adzi_error(
+        r->op, ADZ_ERR_FORMAT, "%s: line %zu: %s", adzi_show(&shown, r->name), r->line, what);
+    return false;
+}
+
+/* The next line without its end; false at the end of the file. */
+static bool next_line(reading *r, adz_text *line)
+{
+    if (r->at == r->end) {
+        return false;
+    }
+    const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    *line = (adz_text){ r->at, (size_t)((stop != NULL ? stop : r->end) - r->at) };
+    r->at = stop != NULL ? stop + 1 : r->end;
+    r->line += 1;
+    return true;
+}
+
+/* Whether the line goes on with a word, which is then behind. */
+static bool take(adz_text *line, const char *word)
+{
+    size_t n = strlen(word);
+    bool fits = line->size >= n && memcmp(line->bytes, word, n) == 0 &&
+                (line->size == n || line->bytes[n] == ' ');
+    if (fits) {
+        n += line->size > n ? 1 : 0;
+        line->bytes += n;
+        line->size -= n;
+    }
+    return fits;
+}
+
+static bool read_header(reading *r, adz_tokenizer *t)
+{
+    adz_text line = { NULL, 0 };
+    if (!next_line(r, &line) || !take(&line, magic)) {
+        r->line = 1;
+        return refuse(r, "this is no tokenizer");
+    }
+    size_t kind = 0;
+    while (kind < 3 && !take(&line, kinds[kind])) {
+        ++kind;
+    }
+    if (kind == 3) {
+        return refuse(r, "characters, bytes or words are wanted");
+    }
+    t->kind = (adz_token_kind)kind;
+    for (size_t i = 0; i < N_FLAGS; ++i) {
+        *flag_of(t, i) = take(&line, flags[i]);
+    }
+    bool words = kind == ADZ_TOKENS_WORDS;
+    bool odd = line.size > 0 || (!words && (t->rules || t->bos || t->eos || t->fields)) ||
+               (t->special ? kind == ADZ_TOKENS_BYTES : words);
+    return odd ? refuse(r, "these words do not go together") : true;
+}
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The token that a line stands for, into r->token. */
+static bool unescape(reading *r, adz_text line)
+{
+    adzi_text_cut(&r->token, 0);
+    for (size_t i = 0; i < line.size; ++i) {
+        char c = line.bytes[i];
+        if (c == '\\' && i + 1 < line.size && line.bytes[i + 1] == '\\') {
+            i += 1;
+        } else if (c == '\\') {
+            bool whole = i + 3 < line.size && line.bytes[i + 1] == 'x';
+            int high = whole ? hex(line.bytes[i + 2]) : -1;
+            int low = whole ? hex(line.bytes[i + 3]) : -1;
+            if (high < 0 || low < 0) {
+                return refuse(r, "a backslash is followed by neither another nor xhh");
+            }
+            c = (char)(unsigned char)(16 * high + low);
+            i += 3;
+        }
+        adzi_text_add_n(&r->token, &c, 1);
+    }
+    return true;
+}
+
+static bool is_character(adz_text token)
+{
+    uint32_t point;
+    return token.size > 0 && adzi_utf8_read(token.bytes, token.size, &point) == (int)token.size;
+}
+
+static bool check_token(const reading *r, const adz_tokenizer *t, adz_text token)
+{
+    size_t number = t->words.count;
+    if (token.size == 0) {
+        return refuse(r, "an empty token");
+    }
+    if (adzi_vocabulary_find(&t->words, token) >= 0) {
+        return refuse(r, "a token that came before");
+    }
+    if (t->kind == ADZ_TOKENS_BYTES) {
+        bool right = token.size == 1 && (unsigned char)token.bytes[0] == number;
+        return right ? true : refuse(r, "the bytes are not in their order");
+    }
+    if (t->special && number < ADZI_SPECIAL_TOKENS) {
+        const char *wanted = adzi_special_tokens[number];
+        bool right = strlen(wanted) == token.size && memcmp(wanted, token.bytes, token.size) == 0;
+        return right ? true : refuse(r, "the special tokens are not in their order");
+    }
+    if (t->kind == ADZ_TOKENS_CHARACTERS && !is_character(token)) {
+        return refuse(r, "this is not one character");
+    }
+    return true;
+}
+
+static bool read_tokens(reading *r, adz_tokenizer *t)
+{
+    adz_text line;
+    while (next_line(r, &line)) {
+        if (!unescape(r, line)) {
+            return false;
+        }
+        adz_text token = { adzi_text_get(&r->token), r->token.length };
+        if (!r->token.failed && !check_token(r, t, token)) {
+            return false;
+        }
+        if (r->token.failed || !adzi_vocabulary_add(&t->words, token)) {
+            adzi_fail_memory(r->op, token.size + 1);
+            return false;
+        }
+    }
+    size_t least = t->kind == ADZ_TOKENS_BYTES ? 256 : t->special ? ADZI_SPECIAL_TOKENS : 1;
+    return t->words.count >= least ? true : refuse(r, "tokens are missing after it");
+}
+
+static adz_tokenizer *read_file(const char *op, const char *name, const char *bytes, size_t size)
+{
+    reading r = { .op = op, .name = name, .at = bytes, .end = bytes + size };
+    adz_tokenizer *t = adzi_tokenizer_new(op, ADZ_TOKENS_CHARACTERS);
+    if (t != NULL && !(read_header(&r, t) && read_tokens(&r, t))) {
+        adz_tokenizer_free(&t);
+    }
+    adzi_text_free(&r.token);
+    return t;
+}
+
+adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
+{
+    static const char op[] = "adz_tokenizer_from_memory";
+    if (bytes == NULL) {
+        return adzi_fail_null(op, "bytes");
+    }
+    return read_file(op, "the buffer", bytes, size);
+}
+
+adz_tokenizer *adz_tokenizer_load(const char *path)
+{
+    static const char op[] = "adz_tokenizer_load";
+    adzi_source source;
+    adz_tokenizer *t = NULL;
+    if (adzi_source_open(op, path, &source) == ADZ_OK) {
+        if (adzi_source_fill(op, &source) == ADZ_OK) {
+            const char *bytes = source.size > 0 ? (const char *)source.bytes : "";
+            t = read_file(op, path, bytes, (size_t)source.size);
+        }
+        adzi_source_close(&source);
+    }
+    return t;
+}

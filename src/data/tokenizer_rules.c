@@ -1,0 +1,307 @@
+/* fastai's rules on a text, before it is split. */
+#include "data/tokenizer_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/unicode.h"
+
+typedef struct html_name {
+    const char *name;
+    uint16_t point;
+    uint16_t open; /* the semicolon may be missing */
+} html_name;
+
+#include "data/html_names.h"
+
+const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS] = { "xxunk", "xxpad", "xxbos", "xxeos",
+    "xxfld", "xxmaj", "xxup", "xxrep", "xxwrep" };
+
+/* Each rule reads one text and writes another. */
+typedef struct passage {
+    const char *at, *end; /* what is left to read */
+    adzi_text to;
+} passage;
+
+static void copy_to(passage *p, const char *until)
+{
+    adzi_text_add_n(&p->to, p->at, (size_t)(until - p->at));
+    p->at = until;
+}
+
+static void add_point(adzi_text *to, uint32_t point)
+{
+    char bytes[4];
+    adzi_text_add_n(to, bytes, adzi_utf8_write(point, bytes));
+}
+
+/* ---- fix_html ------------------------------------------------------------------------------- */
+
+static void replace(passage *p, const char *what, const char *with)
+{
+    size_t n = strlen(what);
+    for (const char *from = p->at; (size_t)(p->end - from) >= n;) {
+        const char *hit = memchr(from, what[0], (size_t)(p->end - from) - n + 1);
+        if (hit == NULL) {
+            break;
+        }
+        from = hit + 1;
+        if (memcmp(hit, what, n) == 0) {
+            copy_to(p, hit);
+            adzi_text_add(&p->to, with);
+            from = p->at = hit + n;
+        }
+    }
+    copy_to(p, p->end);
+}
+
+static const char *const html_replacements[][2] = {
+    { "#39;", "'" },
+    { "amp;", "&" },
+    { "#146;", "'" },
+    { "nbsp;", " " },
+    { "#36;", "$" },
+    { "\\n", "\n" },
+    { "quot;", "'" },
+    { "<br />", "\n" },
+    { "\\\"", "\"" },
+    { "<unk>", "xxunk" },
+    { " @.@ ", "." },
+    { " @-@ ", "-" },
+    { " @,@ ", "," },
+    { "\\", " \\ " },
+};
+
+/* HTML's numbers from 128 to 159 mean Windows' characters; 0 where that has none. */
+static const uint16_t windows_1252[32] = { 0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020,
+    0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d,
+    0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178 };
+
+static void add_numbered(adzi_text *to, uint32_t number)
+{
+    if (number == 0 || number > 0x10ffff || (number >= 0xd800 && number <= 0xdfff)) {
+        add_point(to, ADZI_REPLACEMENT);
+    } else if (number >= 0x80 && number <= 0x9f) {
+        uint32_t point = windows_1252[number - 0x80];
+        add_point(to, point != 0 ? point : number);
+    } else if ((number >= 0x20 && number != 0x7f && (number < 0xfdd0 || number > 0xfdef) &&
+                   (number & 0xfffe) != 0xfffe) ||
+               number == '\t' || number == '\n' || number == '\f' || number == '\r') {
+        add_point(to, number);
+    }
+}
+
+static int digit_of(char c, int base)
+{
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : base;
+    return digit < base ? digit : -1;
+}
+
+/* "&#65;" or "&#x41;", the semicolon optional. False where there is no digit. */
+static bool unescape_number(passage *p)
+{
+    const char *at = p->at + 2;
+    int base = at < p->end && (*at == 'x' || *at == 'X') ? 16 : 10;
+    at += base == 16 ? 1 : 0;
+    uint32_t number = 0;
+    const char *first = at;
+    for (int digit; at < p->end && (digit = digit_of(*at, base)) >= 0; ++at) {
+        number = number > 0x10ffff ? number : number * (uint32_t)base + (uint32_t)digit;
+    }
+    if (at == first) {
+        return false;
+    }
+    add_numbered(&p->to, number);
+    p->at = at + (at < p->end && *at == ';' ? 1 : 0);
+    return true;
+}
+
+static const html_name *find_name(const char *text, size_t n)
+{
+    size_t low = 0, high = sizeof html_names / sizeof *html_names;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const char *name = html_names[middle].name;
+        int order = strncmp(name, text, n);
+        if (order == 0 && name[n] == '\0') {
+            return &html_names[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+/* "&eacute;", or the longest of the old names, which need no semicolon. */
+static bool unescape_name(passage *p)
+{
+    enum { LONGEST = 8 };
+    const char *name = p->at + 1;
+    size_t n = 0, left = (size_t)(p->end - name);
+    while (n < LONGEST && n < left && adzi_is_alphanumeric((unsigned char)name[n]) &&
+           (unsigned char)name[n] < 0x80) {
+        ++n;
+    }
+    bool closed = n < left && name[n] == ';';
+    for (size_t length = n; length > 1; --length) {
+        const html_name *found = find_name(name, length);
+        bool whole = length == n && closed;
+        if (found != NULL && (whole || found->open)) {
+            add_point(&p->to, found->point);
+            p->at = name + length + (whole ? 1 : 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void unescape(passage *p)
+{
+    for (const char *hit; (hit = memchr(p->at, '&', (size_t)(p->end - p->at))) != NULL;) {
+        copy_to(p, hit);
+        bool number = hit + 1 < p->end && hit[1] == '#';
+        if (!(number ? unescape_number(p) : unescape_name(p))) {
+            copy_to(p, hit + 1);
+        }
+    }
+    copy_to(p, p->end);
+}
+
+/* ---- repetitions ---------------------------------------------------------------------------- */
+
+/* "aaaa" becomes " xxrep 4 a ". */
+static void replace_rep(passage *p)
+{
+    for (const char *at = p->at; at < p->end;) {
+        const char *first = at;
+        uint32_t point = adzi_utf8_next(&at, p->end);
+        size_t bytes = (size_t)(at - first), count = 1;
+        while ((size_t)(p->end - at) >= bytes && memcmp(at, first, bytes) == 0) {
+            at += bytes;
+            ++count;
+        }
+        if (count >= 4 && !adzi_is_space(point)) {
+            copy_to(p, first);
+            adzi_text_format(&p->to, " xxrep %zu ", count);
+            adzi_text_add_n(&p->to, first, bytes);
+            adzi_text_add(&p->to, " ");
+            p->at = at;
+        }
+    }
+    copy_to(p, p->end);
+}
+
+/* The end of the run of word characters, or of others, that begins at `at`. */
+static const char *end_of_run(const char *at, const char *end, bool word)
+{
+    while (at < end) {
+        const char *next = at;
+        uint32_t point = adzi_utf8_next(&next, end);
+        if ((point == '_' || adzi_is_alphanumeric(point)) != word) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
+static size_t count_chunks(const char *at, const char *end)
+{
+    size_t chunks = 0;
+    for (bool inside = false; at < end;) {
+        bool space = adzi_is_space(adzi_utf8_next(&at, end));
+        chunks += !space && !inside ? 1 : 0;
+        inside = !space;
+    }
+    return chunks;
+}
+
+/* "no no no no " becomes " xxwrep 4 no  ". The count is the reference's: what white space makes of
+ * the repetitions, plus one. */
+static void replace_wrep(passage *p)
+{
+    const char *at = end_of_run(p->at, p->end, false);
+    while (at < p->end) {
+        const char *unit = at;
+        at = end_of_run(end_of_run(at, p->end, true), p->end, false);
+        size_t bytes = (size_t)(at - unit), repeats = 0;
+        const char *after = at;
+        for (; (size_t)(p->end - after) >= bytes && memcmp(after, unit, bytes) == 0; ++repeats) {
+            after += bytes;
+        }
+        if (repeats >= 3 && end_of_run(unit, at, true) < at) {
+            copy_to(p, unit);
+            adzi_text_format(&p->to, " xxwrep %zu ", count_chunks(at, after) + 1);
+            adzi_text_add_n(&p->to, unit, bytes);
+            adzi_text_add(&p->to, " ");
+            p->at = after;
+            at = end_of_run(after, p->end, false);
+        }
+    }
+    copy_to(p, p->end);
+}
+
+/* ---- spaces --------------------------------------------------------------------------------- */
+
+static void spec_add_spaces(passage *p)
+{
+    for (const char *at = p->at; at < p->end; ++at) {
+        if (*at == '/' || *at == '#' || *at == '\n') {
+            copy_to(p, at);
+            adzi_text_add(&p->to, " ");
+            copy_to(p, at + 1);
+            adzi_text_add(&p->to, " ");
+        }
+    }
+    copy_to(p, p->end);
+}
+
+static void rm_useless_spaces(passage *p)
+{
+    for (const char *at = p->at; at < p->end; ++at) {
+        if (at[0] == ' ' && at + 1 < p->end && at[1] == ' ') {
+            copy_to(p, at);
+            p->at = at + 1;
+        }
+    }
+    copy_to(p, p->end);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static void begin(passage *p, const adzi_text *text)
+{
+    *p = (passage){ .at = adzi_text_get(text) };
+    p->end = p->at + text->length;
+}
+
+/* What was written takes the place of what was read. */
+static void finish(passage *p, adzi_text *text)
+{
+    p->to.failed = p->to.failed || text->failed;
+    adzi_text_free(text);
+    *text = p->to;
+}
+
+void adzi_apply_rules(adzi_text *text)
+{
+    static void (*const rules[])(passage * p) = { unescape, rm_useless_spaces, replace_rep,
+        replace_wrep, spec_add_spaces, rm_useless_spaces };
+    passage p;
+    for (size_t i = 0; i < sizeof html_replacements / sizeof *html_replacements; ++i) {
+        begin(&p, text);
+        replace(&p, html_replacements[i][0], html_replacements[i][1]);
+        finish(&p, text);
+    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+        begin(&p, text);
+        rules[i](&p);
+        finish(&p, text);
+    }
+}

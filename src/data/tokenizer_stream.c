@@ -1,0 +1,121 @@
+/* From numbers to text, one at a time. */
+#include <string.h>
+
+#include "data/tokenizer.h"
+#include "data/unicode.h"
+#include "tensor/alloc.h"
+#include "tensor/error.h"
+
+struct adz_token_stream {
+    const adz_tokenizer *tokenizer;
+    bool begun;
+    char held[4]; /* the beginning of a character */
+    size_t n_held;
+    adzi_text out; /* what the last call gave */
+};
+
+adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
+{
+    static const char op[] = "adz_token_stream_new";
+    if (tokenizer == NULL) {
+        return adzi_fail_null(op, "tokenizer");
+    }
+    adz_token_stream *stream = adzi_alloc_zero(sizeof *stream);
+    if (stream == NULL) {
+        return adzi_fail_memory(op, sizeof *stream);
+    }
+    stream->tokenizer = tokenizer;
+    return stream;
+}
+
+void adz_token_stream_free(adz_token_stream **address)
+{
+    if (address != NULL && *address != NULL) {
+        adzi_text_free(&(*address)->out);
+        adzi_free(*address, sizeof **address);
+        *address = NULL;
+    }
+}
+
+static void add_replacement(adzi_text *out)
+{
+    char bytes[4];
+    adzi_text_add_n(out, bytes, adzi_utf8_write(ADZI_REPLACEMENT, bytes));
+}
+
+/* One more byte: gives the character that it makes whole, and marks what cannot become one. */
+static void add_byte(adz_token_stream *s, char byte)
+{
+    uint32_t point;
+    s->held[s->n_held++] = byte;
+    int whole = adzi_utf8_read(s->held, s->n_held, &point);
+    if (whole < 0 && s->n_held > 1) { /* what was held ends before this byte */
+        add_replacement(&s->out);
+        s->held[0] = byte;
+        s->n_held = 1;
+        whole = adzi_utf8_read(s->held, 1, &point);
+    }
+    if (whole < 0) {
+        add_replacement(&s->out);
+    } else if (whole > 0) {
+        adzi_text_add_n(&s->out, s->held, s->n_held);
+    }
+    s->n_held = whole == 0 ? s->n_held : 0;
+}
+
+/* The stream as it was where memory was refused, else what was added. */
+static adz_text give(const char *op, adz_token_stream *stream, const adz_token_stream *before)
+{
+    if (stream->out.failed) {
+        adzi_fail_memory(op, stream->out.length + 1);
+        stream->out.failed = false;
+        stream->begun = before->begun;
+        stream->n_held = before->n_held;
+        memcpy(stream->held, before->held, sizeof stream->held);
+        return (adz_text){ NULL, 0 };
+    }
+    return (adz_text){ adzi_text_get(&stream->out), stream->out.length };
+}
+
+adz_text adz_token_stream_next(adz_token_stream *stream, int64_t id)
+{
+    static const char op[] = "adz_token_stream_next";
+    if (stream == NULL) {
+        adzi_error_null(op, "stream");
+        return (adz_text){ NULL, 0 };
+    }
+    const adz_tokenizer *t = stream->tokenizer;
+    if (!adzi_tokenizer_check_id(op, t, id)) {
+        return (adz_text){ NULL, 0 };
+    }
+    adz_token_stream before = *stream;
+    adz_text token = adzi_vocabulary_get(&t->words, (size_t)id);
+    adzi_text_cut(&stream->out, 0);
+    if (t->kind == ADZ_TOKENS_BYTES) {
+        add_byte(stream, token.bytes[0]);
+    } else {
+        if (t->kind == ADZ_TOKENS_WORDS && stream->begun) {
+            adzi_text_add(&stream->out, " ");
+        }
+        adzi_text_add_n(&stream->out, token.bytes, token.size);
+    }
+    stream->begun = true;
+    return give(op, stream, &before);
+}
+
+adz_text adz_token_stream_end(adz_token_stream *stream)
+{
+    static const char op[] = "adz_token_stream_end";
+    if (stream == NULL) {
+        adzi_error_null(op, "stream");
+        return (adz_text){ NULL, 0 };
+    }
+    adz_token_stream before = *stream;
+    adzi_text_cut(&stream->out, 0);
+    if (stream->n_held > 0) {
+        add_replacement(&stream->out);
+    }
+    stream->n_held = 0;
+    stream->begun = false;
+    return give(op, stream, &before);
+}

@@ -1,0 +1,152 @@
+#include "data/unicode.h"
+
+typedef struct point_run {
+    uint32_t first, last, step;
+} point_run;
+
+typedef struct case_run {
+    uint32_t first, last, step;
+    int32_t delta;
+} case_run;
+
+#include "data/unicode_tables.h"
+
+/* ---- UTF-8 ---------------------------------------------------------------------------------- */
+
+/* Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte already. */
+static bool second_fits(unsigned char first, unsigned char second)
+{
+    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return second >= low && second <= high;
+}
+
+int adzi_utf8_read(const char *at, size_t left, uint32_t *point)
+{
+    unsigned char first = (unsigned char)at[0];
+    if (first < 0x80) {
+        *point = first;
+        return 1;
+    }
+    if (first < 0xc2 || first > 0xf4) {
+        return -1;
+    }
+    int bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    *point = first & (0xffu >> (bytes + 1));
+    for (int i = 1; i < bytes; ++i) {
+        if ((size_t)i == left) {
+            return 0;
+        }
+        unsigned char next = (unsigned char)at[i];
+        if ((next & 0xc0u) != 0x80u || (i == 1 && !second_fits(first, next))) {
+            return -1;
+        }
+        *point = *point << 6 | (next & 0x3fu);
+    }
+    return bytes;
+}
+
+uint32_t adzi_utf8_next(const char **at, const char *end)
+{
+    uint32_t point = 0;
+    *at += adzi_utf8_read(*at, (size_t)(end - *at), &point);
+    return point;
+}
+
+uint32_t adzi_utf8_before(const char *begin, const char *at)
+{
+    const char *start = at - 1;
+    while (start > begin && ((unsigned char)*start & 0xc0u) == 0x80u) {
+        --start;
+    }
+    return adzi_utf8_next(&start, at);
+}
+
+size_t adzi_utf8_write(uint32_t point, char to[4])
+{
+    if (point < 0x80) {
+        to[0] = (char)point;
+        return 1;
+    }
+    size_t bytes = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    for (size_t i = bytes; i > 1; --i, point >>= 6) {
+        to[i - 1] = (char)(unsigned char)(0x80u | (point & 0x3fu));
+    }
+    to[0] = (char)(unsigned char)((0xf00u >> bytes & 0xffu) | point);
+    return bytes;
+}
+
+size_t adzi_utf8_valid(const char *text, size_t size)
+{
+    uint32_t point;
+    for (size_t at = 0; at < size;) {
+        int bytes = adzi_utf8_read(text + at, size - at, &point);
+        if (bytes <= 0) {
+            return at;
+        }
+        at += (size_t)bytes;
+    }
+    return size;
+}
+
+/* ---- kinds ---------------------------------------------------------------------------------- */
+
+static bool is_member(const point_run *runs, size_t n, uint32_t point)
+{
+    size_t low = 0, high = n; /* the first run that ends at the point or after it */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (runs[middle].last < point) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < n && runs[low].first <= point && (point - runs[low].first) % runs[low].step == 0;
+}
+
+#define IS_MEMBER(runs, point) (is_member(runs, sizeof(runs) / sizeof *(runs), point))
+
+bool adzi_is_space(uint32_t point)
+{
+    return (point >= 0x09 && point <= 0x0d) || (point >= 0x1c && point <= 0x20) || point == 0x85 ||
+           point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) ||
+           point == 0x2028 || point == 0x2029 || point == 0x202f || point == 0x205f ||
+           point == 0x3000;
+}
+
+bool adzi_is_alphanumeric(uint32_t point)
+{
+    if (point < 0x80) {
+        return (point >= '0' && point <= '9') || adzi_is_upper(point) || adzi_is_lower(point);
+    }
+    return IS_MEMBER(alphanumerics, point);
+}
+
+bool adzi_is_mark(uint32_t point)
+{
+    return point >= 0x80 && IS_MEMBER(marks, point);
+}
+
+bool adzi_is_upper(uint32_t point)
+{
+    return point < 0x80 ? point >= 'A' && point <= 'Z' : IS_MEMBER(uppers, point);
+}
+
+bool adzi_is_lower(uint32_t point)
+{
+    return point < 0x80 ? point >= 'a' && point <= 'z' : IS_MEMBER(lowers, point);
+}
+
+uint32_t adzi_to_lower(uint32_t point)
+{
+    if (point < 0x80) {
+        return adzi_is_upper(point) ? point + ('a' - 'A') : point;
+    }
+    for (size_t i = 0; i < sizeof lowered / sizeof *lowered && lowered[i].first <= point; ++i) {
+        if (point <= lowered[i].last && (point - lowered[i].first) % lowered[i].step == 0) {
+            return (uint32_t)((int32_t)point + lowered[i].delta);
+        }
+    }
+    return point;
+}
