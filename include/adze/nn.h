@@ -11,6 +11,7 @@
 #include "adze/nn/dropout.h"
 #include "adze/nn/embedding.h"
 #include "adze/nn/fastai.h"
+#include "adze/nn/fastai_qrnn.h"
 #include "adze/nn/feed_forward.h"
 #include "adze/nn/gpt2.h"
 #include "adze/nn/init.h"

@@ -59,6 +59,7 @@ typedef struct module_case {
     /* Names of the results of a call that are arguments of the next: "present." of one is "past."
      * of the next one. */
     const char *carries[2];
+    bool detaches; /* and no gradient goes from one call to the one before */
     /* What a file's config asks for before call 0, 1, ... beyond `select_rows`, which goes for
      * every module; may be NULL. */
     adz_status (*between)(adz_module *module, const json_t *config, int call);

@@ -123,7 +123,9 @@ static bool carry(const computation *run)
         const char *rest = after(adz_values_name(run->out, i), names[0]);
         char name[ADZ_VALUE_NAME + 1];
         snprintf(name, sizeof name, "%s%s", names[1], rest != NULL ? rest : "");
-        if (rest != NULL && adz_values_add(run->in, name, adz_values_at(run->out, i)) != ADZ_OK) {
+        adz_tensor *t = adz_values_at(run->out, i);
+        t = rest != NULL && run->c->detaches ? adz_detach(t) : t;
+        if (rest != NULL && adz_values_add(run->in, name, t) != ADZ_OK) {
             return false;
         }
     }

@@ -1,0 +1,251 @@
+/* fastai's QRNN layer and its recurrence. */
+#include "nn/case.h"
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static adz_module *plain(adz_generator *g)
+{
+    (void)g;
+    return adz_fastai_qrnn_layer_new(3, 2, NULL);
+}
+
+static adz_fastai_qrnn_layer_options wide(void)
+{
+    adz_fastai_qrnn_layer_options o;
+    adz_fastai_qrnn_layer_options_init(&o, sizeof o);
+    o.window = 2;
+    o.save_prev_x = true;
+    return o;
+}
+
+static adz_module *looking_back(adz_generator *g)
+{
+    adz_fastai_qrnn_layer_options o = wide();
+    o.zoneout = 0.4;
+    o.generator = g;
+    return adz_fastai_qrnn_layer_new(2, 3, &o);
+}
+
+static adz_module *looking_ahead(adz_generator *g)
+{
+    (void)g;
+    adz_fastai_qrnn_layer_options o = wide();
+    o.backward = true;
+    o.output_gate = false;
+    o.batch_first = false;
+    return adz_fastai_qrnn_layer_new(2, 0, &o);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+/* y and, where asked for, h of one call. */
+static adz_tensor *result(adz_module *m, adz_tensor *x, adz_tensor *hid, adz_tensor **h)
+{
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "", x);
+    adz_values_add(in, "hid", hid);
+    bool good = adz_module_call(m, in, out) == ADZ_OK;
+    adz_tensor *y = good ? adz_values_at(out, 0) : NULL;
+    if (h != NULL) {
+        *h = good ? adz_values_find(out, "h") : NULL;
+    }
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return y;
+}
+
+/* Two calls give what one over the whole gives, until the layer is reset. */
+static void the_previous_x_is_carried_over(void **state)
+{
+    (void)state;
+    adz_fastai_qrnn_layer_options o = wide();
+    adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32), *h;
+    adz_tensor *whole = result(m, x, ADZ_NONE, NULL);
+    assert_int_equal(adz_module_reset(m), ADZ_OK);
+    adz_tensor *first = result(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, &h);
+    adz_tensor *rest = result(m, adz_narrow(x, 1, 2, 3), h, NULL);
+    expect_same(first, adz_narrow(whole, 1, 0, 2), 1e-6);
+    expect_same(rest, adz_narrow(whole, 1, 2, 3), 1e-6);
+    adz_tensor *previous = adz_module_buffer(m, "prev_x");
+    expect_same(previous, adz_select(x, 1, -1), 0);
+    assert_int_equal(adz_module_reset(m), ADZ_OK);
+    assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
+    adz_tensor *again = result(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, NULL);
+    expect_same(again, first, 0);
+    adz_module_free(&m);
+}
+
+/* What is carried is no part of the graph, nor of the caller's x. */
+static void the_previous_x_is_a_copy(void **state)
+{
+    (void)state;
+    adz_fastai_qrnn_layer_options o = wide();
+    o.batch_first = false;
+    adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1, 2, 3), ADZ_F32);
+    result(m, x, ADZ_NONE, NULL);
+    fill(x, 7);
+    adz_tensor *previous = adz_module_buffer(m, "prev_x");
+    assert_true(all_are(previous, 1));
+    assert_false(adz_tensor_requires_grad(previous));
+    adz_module_free(&m);
+}
+
+static void carried_rows_are_selected(void **state)
+{
+    (void)state;
+    adz_fastai_qrnn_layer_options o = wide();
+    adz_module *m = adz_fastai_qrnn_layer_new(1, 2, &o);
+    assert_int_equal(
+        adz_module_select_hidden(m, adz_arange(0, 1, 1, ADZ_I64)), ADZ_OK); /* nothing yet */
+    adz_tensor *x = adz_reshape(adz_arange(0, 3, 1, ADZ_F32), ADZ_SHAPE(3, 1, 1));
+    result(m, x, ADZ_NONE, NULL);
+    adz_tensor *rows = adz_tensor_from((int64_t[]){ 2, 0 }, ADZ_SHAPE(2), ADZ_I64);
+    assert_int_equal(adz_module_select_hidden(m, rows), ADZ_OK);
+    assert_true(HOLDS(adz_module_buffer(m, "prev_x"), 0, 2, 0));
+    adz_module_free(&m);
+}
+
+/* Zoneout of 1 closes the gate: the state stays. */
+static void zoneout_keeps_the_state_in_training_only(void **state)
+{
+    (void)state;
+    adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
+    o.zoneout = 1;
+    adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32), *h;
+    adz_tensor *hid = adz_randn(ADZ_SHAPE(4, 2), ADZ_F32);
+    result(m, x, hid, &h);
+    expect_same(h, hid, 0);
+    adz_module_eval(m);
+    result(m, x, hid, &h);
+    assert_false(alike(h, hid, 1e-3));
+    adz_module_free(&m);
+}
+
+/* Another module in place of the linear layer is called like it. */
+static void the_linear_layer_can_be_replaced(void **state)
+{
+    (void)state;
+    adz_module *m = plain(NULL);
+    adz_linear_options o = ADZ_LINEAR_OPTIONS;
+    o.bias = false;
+    adz_module_set_child(m, "linear", ADZ_SEQUENTIAL(adz_linear_new(3, 6, &o)));
+    fill(adz_module_parameter(m, "linear.0.weight"), 0);
+    adz_tensor *hid = adz_ones(ADZ_SHAPE(4, 2), ADZ_F32), *h;
+    result(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, &h);
+    assert_true(all_are(h, 0.5));
+    adz_module_set_child(m, "linear", adz_linear_new(3, 4, NULL));
+    assert_null(result(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, NULL));
+    expect_error(ADZ_ERR_SHAPE, "4");
+    adz_module_free(&m);
+}
+
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    expect_no_module(adz_fastai_qrnn_layer_new(0, 2, NULL), "input_size is 0");
+    expect_no_module(adz_fastai_qrnn_layer_new(3, -1, NULL), "hidden_size -1");
+    adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
+    o.window = 3;
+    expect_no_module(adz_fastai_qrnn_layer_new(3, 2, &o), "window is 3");
+    o.window = 1;
+    o.zoneout = 1.5;
+    expect_no_module(adz_fastai_qrnn_layer_new(3, 2, &o), "zoneout is 1.5");
+    o.zoneout = 0;
+    o.dtype = ADZ_I64;
+    assert_null(adz_fastai_qrnn_layer_new(3, 2, &o));
+    expect_error(ADZ_ERR_DTYPE, "int64");
+}
+
+static void bad_inputs_are_refused(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(4, 5, 3), ADZ_F32);
+    expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32), "x[4, 3] must be [B, T, 3]");
+    expect_refused(looking_ahead(NULL), x, "x[4, 5, 3] must be [T, B, 2]");
+    expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(4, 0, 3), ADZ_F32), "no time steps");
+    expect_refused(looking_back(NULL), adz_ones(ADZ_SHAPE(4, 0, 2), ADZ_F32), "no time steps");
+    adz_fastai_qrnn_layer_options o = wide();
+    adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
+    assert_null(result(m, x, adz_ones(ADZ_SHAPE(5, 2), ADZ_F32), NULL));
+    expect_error(ADZ_ERR_SHAPE, "hid[5, 2] must be [4, 2] beside x[4, 5, 3]");
+    result(m, x, ADZ_NONE, NULL);
+    assert_null(result(m, adz_narrow(x, 0, 0, 2), ADZ_NONE, NULL));
+    expect_error(ADZ_ERR_SHAPE, "the previous call's had 4; adz_module_reset");
+    expect_same(adz_module_buffer(m, "prev_x"), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32), 0);
+    adz_module_free(&m);
+}
+
+/* ---- vector files --------------------------------------------------------------------------- */
+
+/* The function of the reference as a module of no parameters. */
+typedef struct {
+    bool batch_first, backward;
+} recurrence_state;
+
+static adz_status recurrence_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    const recurrence_state *state = adz_module_state(self);
+    return adz_values_add(out, "",
+        adz_forget_mult(adz_values_find(in, "x"), adz_values_find(in, "f"),
+            adz_values_find(in, "hidden_init"), state->batch_first, state->backward));
+}
+
+static const adz_module_type recurrence_type = {
+    .size = sizeof(adz_module_type), .name = "forget_mult", .call = recurrence_call
+};
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    bool batch_first = config_flag(config, "batch_first", true);
+    bool backward = config_flag(config, "backward", false);
+    if (strcmp(reference, "fastai QRNNLayer") != 0) {
+        adz_module *m = adz_module_new(&recurrence_type, sizeof(recurrence_state));
+        *(recurrence_state *)adz_module_state(m) = (recurrence_state){ batch_first, backward };
+        return m;
+    }
+    adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
+    o.save_prev_x = config_flag(config, "save_prev_x", false);
+    o.zoneout = config_number(config, "zoneout", 0);
+    o.window = (int64_t)config_number(config, "window", 1);
+    o.output_gate = config_flag(config, "output_gate", true);
+    o.batch_first = batch_first;
+    o.backward = backward;
+    return adz_fastai_qrnn_layer_new((int64_t)config_number(config, "input_size", 0),
+        (int64_t)config_number(config, "hidden_size", 0), &o);
+}
+
+static const struct CMUnitTest facts[] = {
+    TEST(the_previous_x_is_carried_over),
+    TEST(the_previous_x_is_a_copy),
+    TEST(carried_rows_are_selected),
+    TEST(zoneout_keeps_the_state_in_training_only),
+    TEST(the_linear_layer_can_be_replaced),
+    TEST(bad_options_are_refused),
+    TEST(bad_inputs_are_refused),
+};
+
+const module_case qrnn_layer_module = {
+    .name = "qrnn_layer",
+    .references = { "fastai QRNNLayer", "fastai forget_mult_CPU" },
+    .from_config = from_config,
+    .carries = { "h", "hid" },
+    .samples = { { plain,
+                     "QRNNLayer(\n"
+                     "  (linear): Linear(in_features=3, out_features=6, bias=True)\n"
+                     ")",
+                     "linear.weight linear.bias", { X(4, 2, 3), X_NAMED("hid", 4, 2) } },
+        { looking_back,
+            "QRNNLayer(\n"
+            "  (linear): Linear(in_features=4, out_features=9, bias=True)\n"
+            ")",
+            "linear.weight linear.bias", { X(2, 3, 2) } },
+        { looking_ahead,
+            "QRNNLayer(\n"
+            "  (linear): Linear(in_features=4, out_features=4, bias=True)\n"
+            ")",
+            "linear.weight linear.bias", { X(3, 2, 2), X(2, 2) } } },
+    FACTS(facts),
+};
