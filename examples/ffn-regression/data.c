@@ -8,21 +8,6 @@
 
 enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
 
-static void *allocate(size_t bytes)
-{
-    void *block = calloc(1, bytes > 0 ? bytes : 1);
-    if (block == NULL) {
-        fail("out of memory");
-    }
-    return block;
-}
-
-char *copy_text(const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    return memcpy(allocate(bytes), text, bytes);
-}
-
 /* ---- the embedded problem ------------------------------------------------------------------- */
 
 /* Friedman's first function of five inputs, with noise of deviation 1; three inputs say nothing.

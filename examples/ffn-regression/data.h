@@ -24,7 +24,4 @@ adz_tensor *load_features(
 
 void free_problem(problem *p);
 
-/* A copy, or the end of the program. */
-char *copy_text(const char *text);
-
 #endif

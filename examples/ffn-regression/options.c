@@ -1,15 +1,14 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
+
+const char program_name[] = "ffn-regression";
 
 static const char help[] =
     "Trains a feed-forward network for regression with SGD.\n"
@@ -56,41 +55,7 @@ static const char help[] =
     "The last line reads: result: test_rmse=... test_r2=... trivial_rmse=... train_rmse=...\n"
     "epochs=... seconds=...\n";
 
-void fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fflush(stdout);
-    fputs("ffn-regression: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(1);
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
-
-static double number(const char *option, const char *text, double low, double high)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= low && value <= high)) {
-        fail("--%s %s: a number from %g to %g is wanted", option, text, low, high);
-    }
-    return value;
-}
-
-static int64_t whole(const char *option, const char *text, int64_t low, int64_t high)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < low || value > high) {
-        fail("--%s %s: a whole number from %lld to %lld is wanted", option, text, (long long)low,
-            (long long)high);
-    }
-    return value;
-}
 
 /* Cuts "a,b,c" at the commas; returns the rest, or NULL after the last. */
 static char *cut(char *text)
@@ -107,10 +72,7 @@ static void read_features(options *o, char *text)
     for (char *next = text; next != NULL;) {
         char *name = next;
         next = cut(name);
-        o->features = realloc(o->features, (o->n_features + 1) * sizeof *o->features);
-        if (o->features == NULL) {
-            fail("out of memory");
-        }
+        o->features = reallocate(o->features, o->n_features + 1, sizeof *o->features);
         o->features[o->n_features++] = name;
     }
 }
@@ -130,13 +92,10 @@ static void read_hidden(options *o, char *text)
 
 static schedule read_schedule(const char *text)
 {
-    static const char *const names[] = { "none", "cosine", "step", "exponential" };
-    for (int i = 0; i < 4; ++i) {
-        if (strcmp(text, names[i]) == 0) {
-            return (schedule)i;
-        }
-    }
-    fail("--scheduler %s: cosine, step, exponential or none is wanted", text);
+    static const char *const names[] = { "cosine", "step", "exponential", "none" };
+    static const schedule all[] = { SCHEDULE_COSINE, SCHEDULE_STEP, SCHEDULE_EXPONENTIAL,
+        SCHEDULE_NONE };
+    return all[choice("scheduler", text, names, 4)];
 }
 
 static char read_delimiter(const char *text)
@@ -152,11 +111,8 @@ static char read_delimiter(const char *text)
 
 static bool read_missing(const char *text)
 {
-    bool drop = strcmp(text, "drop") == 0;
-    if (!drop && strcmp(text, "error") != 0) {
-        fail("--missing %s: error or drop is wanted", text);
-    }
-    return drop;
+    static const char *const names[] = { "error", "drop" };
+    return choice("missing", text, names, 2) == 1;
 }
 
 /* ---- the command line ----------------------------------------------------------------------- */

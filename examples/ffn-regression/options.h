@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../shared/command_line.h"
+
 enum { MAX_HIDDEN = 16 };
 
 typedef enum schedule {
@@ -43,8 +45,5 @@ typedef struct options {
 
 /* Reads the command line; ends the program for --help and for what it cannot read. */
 options parse_options(int argc, char **argv);
-
-/* Ends the program with a message and exit code 1. */
-_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../shared/files.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
@@ -64,26 +65,9 @@ void print_report(const model *m, const problem *p, const history *h)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static FILE *create(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        fail("%s: %s", path, strerror(errno));
-    }
-    return file;
-}
-
-static void finish(const char *path, FILE *file)
-{
-    bool bad = ferror(file) != 0;
-    if (fclose(file) != 0 || bad) {
-        fail("%s: %s", path, strerror(errno));
-    }
-}
-
 void write_history(const char *path, const history *h)
 {
-    FILE *file = create(path);
+    FILE *file = create_file(path);
     fputs("epoch,lr,loss,train_rmse,validation_rmse\n", file);
     for (int64_t i = 0; i < h->count; ++i) {
         const epoch_record *e = &h->epochs[i];
@@ -93,27 +77,18 @@ void write_history(const char *path, const history *h)
         }
         fputc('\n', file);
     }
-    finish(path, file);
-}
-
-/* A name as a CSV field. */
-static void write_name(FILE *file, const char *name)
-{
-    fputc('"', file);
-    for (; *name != '\0'; ++name) {
-        fputs(*name == '"' ? "\"\"" : (char[]){ *name, '\0' }, file);
-    }
-    fputs("\"\n", file);
+    finish_file(path, file);
 }
 
 void write_predictions(const char *path, const model *m, adz_tensor *y)
 {
-    FILE *file = create(path);
-    write_name(file, m->target_name);
+    FILE *file = create_file(path);
+    write_field(file, m->target_name);
+    fputc('\n', file);
     for (int64_t i = 0; i < adz_tensor_size(y, 0); ++i) {
         fprintf(file, "%.9g\n", adz_tensor_at(y, (int64_t[]){ i, 0 }));
     }
-    finish(path, file);
+    finish_file(path, file);
 }
 
 /* ---- the picture ---------------------------------------------------------------------------- */

@@ -2,38 +2,20 @@
 #include "train.h"
 
 #include <math.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "progress.h"
+#include "../shared/interrupt.h"
+#include "../shared/progress.h"
 
 /* ---- Ctrl-C --------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-/* The first Ctrl-C is heard here, a second one ends the program. */
-static void listen_to_interrupts(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = interrupt;
-    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
-}
 
 static bool go_on(int64_t batch, int64_t batches, void *user)
 {
     (void)batch;
     (void)batches;
     (void)user;
-    return !interrupted;
+    return !is_interrupted();
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -213,6 +195,17 @@ static bool run_epoch(trainer *t, history *h)
            epoch < t->o->epochs;
 }
 
+static void show(progress *bar, int64_t epoch, const epoch_record *record, bool last)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "loss %.4f  train %.4g", record->loss, record->train_rmse);
+    if (!isnan(record->validation_rmse)) {
+        snprintf(
+            text + n, sizeof text - (size_t)n, "  validation RMSE %.4g", record->validation_rmse);
+    }
+    progress_step(bar, epoch, text, last);
+}
+
 history train(const options *o, const model *m, const problem *p)
 {
     history h = { .epochs = calloc((size_t)o->epochs, sizeof *h.epochs) };
@@ -220,19 +213,19 @@ history train(const options *o, const model *m, const problem *p)
         fail("out of memory");
     }
     trainer t = make_trainer(o, m, p);
-    progress bar = progress_begin(o->epochs);
+    progress bar = progress_begin("epoch", o->epochs);
     adz_module_train(m->root, true);
     listen_to_interrupts();
     for (bool more = true; more;) {
         int64_t before = h.count;
         more = run_epoch(&t, &h);
         if (h.count > before) {
-            progress_epoch(&bar, h.count, &h.epochs[h.count - 1], !more);
+            show(&bar, h.count, &h.epochs[h.count - 1], !more);
         }
     }
     h.seconds = progress_seconds(&bar);
     progress_end(&bar);
-    signal(SIGINT, SIG_DFL);
+    stop_listening();
     restore_best(&t);
     h.best = t.best_epoch;
     free_trainer(&t);

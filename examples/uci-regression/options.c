@@ -1,13 +1,12 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+const char program_name[] = "uci-regression";
 
 static const char help[] =
     "Regression with dropout left on for prediction, on a benchmark with published results.\n"
@@ -39,41 +38,6 @@ static const char help[] =
     "The last lines read, one for each set: result: set=... rmse=... rmse_se=... ll=... ll_se=...\n"
     "rmse_no_dropout=... seconds=...; the standard errors (_se) of a single split are given as "
     "0.\n";
-
-void fail(const char *format, ...)
-{
-    static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-    va_list arguments;
-    pthread_mutex_lock(&once); /* for good: one thread alone speaks last */
-    va_start(arguments, format);
-    fflush(stdout);
-    fputs("uci-regression: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    _exit(1); /* not exit: other threads may still be at work */
-}
-
-void *allocate(size_t bytes)
-{
-    void *block = calloc(1, bytes > 0 ? bytes : 1);
-    if (block == NULL) {
-        fail("out of memory");
-    }
-    return block;
-}
-
-static int64_t whole(const char *option, const char *text, int64_t low, int64_t high)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < low || value > high) {
-        fail("--%s %s: a whole number from %lld to %lld is wanted", option, text, (long long)low,
-            (long long)high);
-    }
-    return value;
-}
 
 enum { GRID = 256, SPLITS, EPOCHS, PASSES, JOBS, SEED, PLOT };
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../shared/command_line.h"
+
 typedef struct options {
     const char *const *folders; /* n_folders of them; 0: the toy set */
     size_t n_folders;
@@ -20,11 +22,5 @@ typedef struct options {
 
 /* Reads the command line; ends the program for --help and for what it cannot read. */
 options parse_options(int argc, char **argv);
-
-/* Ends the program with a message and exit code 1, from any thread. */
-_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Zeroed memory, or the end of the program. */
-void *allocate(size_t bytes);
 
 #endif

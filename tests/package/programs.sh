@@ -1,7 +1,8 @@
 #!/bin/sh
 # Lists the programs that must build against the installed library, one a line, as
 #   NAME FILE...
-# Each example is a file examples/NAME.c or a folder examples/NAME of its own.
+# Each example is a file examples/NAME.c or a folder examples/NAME of its own, to which what is in
+# examples/shared belongs.
 #   programs.sh TOP
 set -eu
 top=$1
@@ -11,7 +12,7 @@ for file in "$top"/examples/*.c; do
     echo "$(basename "$file" .c) $file"
 done
 for folder in "$top"/examples/*/; do
-    set -- "$folder"*.c
-    [ -f "$1" ] || continue
+    [ -f "${folder}main.c" ] || continue
+    set -- "$folder"*.c "$top"/examples/shared/*.c
     echo "$(basename "$folder") $*"
 done

@@ -16,9 +16,11 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-progress progress_begin(int64_t epochs)
+progress progress_begin(const char *unit, int64_t steps)
 {
-    progress p = { .terminal = isatty(STDOUT_FILENO) != 0, .epochs = epochs, .began = now() };
+    progress p = {
+        .terminal = isatty(STDOUT_FILENO) != 0, .unit = unit, .steps = steps, .began = now()
+    };
     return p;
 }
 
@@ -39,15 +41,7 @@ static const char *clock_text(double seconds, char *text, size_t size)
     return text;
 }
 
-static void print_numbers(const epoch_record *record)
-{
-    printf("loss %.4f  train %.4g", record->loss, record->train_rmse);
-    if (!isnan(record->validation_rmse)) {
-        printf("  validation RMSE %.4g", record->validation_rmse);
-    }
-}
-
-static void draw(progress *p, int64_t epoch, const epoch_record *record, bool last)
+static void draw(progress *p, int64_t step, const char *numbers, bool last)
 {
     char left[32], bar[BAR + 1];
     double seconds = progress_seconds(p);
@@ -55,28 +49,25 @@ static void draw(progress *p, int64_t epoch, const epoch_record *record, bool la
         return;
     }
     p->drawn = now();
-    int done = (int)(epoch * BAR / p->epochs);
+    int done = (int)(step * BAR / p->steps);
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)done);
     bar[BAR] = '\0';
-    printf("\r\033[K%lld/%lld [%s] ", (long long)epoch, (long long)p->epochs, bar);
-    print_numbers(record);
+    printf("\r\033[K%lld/%lld [%s] %s", (long long)step, (long long)p->steps, bar, numbers);
     if (!last) {
-        double each = seconds / (double)epoch;
-        printf("  %s left", clock_text(each * (double)(p->epochs - epoch), left, sizeof left));
+        double each = seconds / (double)step;
+        printf("  %s left", clock_text(each * (double)(p->steps - step), left, sizeof left));
     }
     fflush(stdout);
 }
 
-void progress_epoch(progress *p, int64_t epoch, const epoch_record *record, bool last)
+void progress_step(progress *p, int64_t step, const char *numbers, bool last)
 {
-    int64_t every = (p->epochs + LINES - 1) / LINES;
+    int64_t every = (p->steps + LINES - 1) / LINES;
     if (p->terminal) {
-        draw(p, epoch, record, last);
-    } else if (epoch == 1 || epoch % every == 0 || last) {
-        printf("epoch %lld/%lld  ", (long long)epoch, (long long)p->epochs);
-        print_numbers(record);
-        putchar('\n');
+        draw(p, step, numbers, last);
+    } else if (step == 1 || step % every == 0 || last) {
+        printf("%s %lld/%lld  %s\n", p->unit, (long long)step, (long long)p->steps, numbers);
         fflush(stdout);
     }
 }

@@ -1,0 +1,16 @@
+/* Files that the example programs write. */
+#ifndef EXAMPLES_FILES_H
+#define EXAMPLES_FILES_H
+
+#include <stdio.h>
+
+/* A new file, or the end of the program. */
+FILE *create_file(const char *path);
+
+/* Closes it; ends the program if not all of it could be written. */
+void finish_file(const char *path, FILE *file);
+
+/* A field of a CSV file, in quotes. */
+void write_field(FILE *file, const char *text);
+
+#endif

@@ -1,0 +1,23 @@
+/* Progress of a training: a bar on a terminal, plain lines elsewhere. */
+#ifndef EXAMPLES_PROGRESS_H
+#define EXAMPLES_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct progress {
+    bool terminal;
+    const char *unit; /* "epoch" */
+    int64_t steps;
+    double began, drawn; /* seconds of a clock that only goes forward */
+} progress;
+
+progress progress_begin(const char *unit, int64_t steps);
+
+/* After step number `step`, from 1; `numbers` says how it went. */
+void progress_step(progress *p, int64_t step, const char *numbers, bool last);
+
+void progress_end(const progress *p);
+double progress_seconds(const progress *p);
+
+#endif
