@@ -7,6 +7,7 @@
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
 #include "nn/gpt2.h"
+#include "nn/heads.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 
@@ -18,26 +19,6 @@ typedef struct {
     int64_t features, heads, n_ctx;
     bool scale;
 } attention_state;
-
-/* [B, T, D] as [B, H, T, D/H] */
-static adz_tensor *split_heads(adz_tensor *x, int64_t heads)
-{
-    if (x == NULL) {
-        return NULL;
-    }
-    int64_t width = x->sizes[2] / heads;
-    adz_tensor *parts = adz_reshape(x, ADZ_SHAPE(x->sizes[0], x->sizes[1], heads, width));
-    return adz_permute(parts, ADZ_DIMS(0, 2, 1, 3));
-}
-
-/* And back. */
-static adz_tensor *merge_heads(adz_tensor *x)
-{
-    adz_tensor *rows = adz_permute(x, ADZ_DIMS(0, 2, 1, 3));
-    return rows == NULL ? NULL
-                        : adz_reshape(rows, ADZ_SHAPE(rows->sizes[0], rows->sizes[1],
-                                                rows->sizes[2] * rows->sizes[3]));
-}
 
 /* softmax(q k^T) v under the last rows of the mask: the queries are the last of the keys' times. */
 static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
@@ -95,13 +76,13 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
     adz_tensor *all = adz_module_forward(adzi_child_at(self, C_ATTN), x), *qkv[3];
     for (int i = 0; i < 3; ++i) {
         adz_tensor *part = adz_narrow(all, 2, i * state->features, state->features);
-        qkv[i] = split_heads(part, state->heads);
+        qkv[i] = adzi_split_heads(part, state->heads);
     }
     for (int i = 1; i < 3 && !adzi_is_none(past); ++i) {
         adz_tensor *both[] = { adz_select(past, 0, i - 1), qkv[i] };
         qkv[i] = adz_cat(both, 2, 2);
     }
-    adz_tensor *y = merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
+    adz_tensor *y = adzi_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
     y = adz_module_forward(adzi_child_at(self, C_PROJ), y);
     adz_tensor *present = adz_stack(&qkv[1], 2, 0);
     adz_status status = adz_values_add(out, "", y);

@@ -24,3 +24,14 @@ adz_module *case_activation(const char *name)
     }
     return NULL;
 }
+
+adz_fastai_activation case_fastai_activation(const json_t *config)
+{
+    static const char *const names[] = { "ReLU", "Swish", "GeLU" };
+    const char *act = config_text(config, "act", "ReLU");
+    int number = -1;
+    for (int i = 0; i < 3; ++i) {
+        number = strcmp(names[i], act) == 0 ? i : number;
+    }
+    return (adz_fastai_activation)number;
+}

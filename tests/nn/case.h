@@ -75,6 +75,12 @@ extern const int n_module_cases;
 /** The activation of that name in a config; NULL for one that adze does not have. */
 adz_module *case_activation(const char *name);
 
+/** The "act" of a config of fastai's; one that does not exist is refused by what gets it. */
+adz_fastai_activation case_fastai_activation(const json_t *config);
+
+/** The encoder of fastai's of that name, "Transformer" or "TransformerXL". */
+adz_module *case_fastai_encoder(const char *name, const json_t *config);
+
 /** Whether y has all elements of another, within `tolerance`, and the module a result at all. */
 static inline void expect_same(adz_tensor *y, adz_tensor *expected, double tolerance)
 {

@@ -69,14 +69,8 @@ static adz_module *from_config(const char *reference, const json_t *config)
     if (strcmp(reference, "fastai feed_forward") != 0) {
         return case_activation(strstr(reference, "GeLU") != NULL ? "gelu_tanh" : "swish");
     }
-    static const char *const names[] = { "ReLU", "Swish", "GeLU" };
-    const char *act = config_text(config, "act", "ReLU");
-    int number = -1;
-    for (int i = 0; i < 3; ++i) {
-        number = strcmp(names[i], act) == 0 ? i : number;
-    }
     adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    o.act = (adz_fastai_activation)number;
+    o.act = case_fastai_activation(config);
     o.ff_p = config_number(config, "ff_p", 0);
     o.double_drop = config_flag(config, "double_drop", true);
     return adz_fastai_feed_forward_new((int64_t)config_number(config, "d_model", 0),
