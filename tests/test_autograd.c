@@ -239,6 +239,41 @@ static void hooks_see_and_replace_gradients(void **state)
     assert_int_equal(adz_remove_hook(h, id), ADZ_ERR_ARGUMENT);
 }
 
+static adz_tensor *keep_it(adz_tensor *grad, void *user)
+{
+    *(adz_tensor **)user = adz_keep(grad);
+    return grad;
+}
+
+/* A backward may write over a gradient that nobody else sees, and over no other. */
+static void gradients_that_are_held_stay(void **state)
+{
+    (void)state;
+    adz_tensor *x =
+        adz_requires_grad_(adz_tensor_from((double[]){ -1, 2 }, ADZ_SHAPE(2), ADZ_F64), true);
+    adz_tensor *weights = adz_tensor_from((double[]){ 3, 5 }, ADZ_SHAPE(2), ADZ_F64), *held = NULL;
+    adz_tensor *y = adz_relu(x), *z = adz_relu(adz_mul(y, y));
+    adz_retain_grad(y);
+    assert_true(adz_register_hook(z, keep_it, &held) > 0);
+    assert_int_equal(adz_backward_with(&z, &weights, 1, NULL), ADZ_OK);
+    const double at_z[] = { 3, 5 }, at_y[] = { 0, 20 }, at_x[] = { 0, 20 };
+    for (int64_t i = 0; i < 2; ++i) {
+        assert_true(adz_tensor_at(weights, &i) == at_z[i]);
+        assert_true(adz_tensor_at(held, &i) == at_z[i]);
+        assert_true(adz_tensor_at(adz_tensor_grad(y), &i) == at_y[i]);
+        assert_true(adz_tensor_at(adz_tensor_grad(x), &i) == at_x[i]);
+    }
+    adz_release(&held);
+    adz_tensor *h = adz_mul_number(x, 2); /* both arguments get one gradient */
+    adz_tensor *sum = adz_add(adz_relu(h), adz_relu(adz_neg(h)));
+    adz_tensor_set_grad(x, ADZ_NONE);
+    assert_int_equal(adz_backward_with(&sum, &weights, 1, NULL), ADZ_OK);
+    const double of_abs[] = { -6, 10 };
+    for (int64_t i = 0; i < 2; ++i) {
+        assert_true(adz_tensor_at(adz_tensor_grad(x), &i) == of_abs[i]);
+    }
+}
+
 static void a_failing_hook_leaves_no_gradient(void **state)
 {
     (void)state;
@@ -415,6 +450,7 @@ int main(void)
         TEST(gradients_of_results),
         TEST(retained_gradients),
         TEST(hooks_see_and_replace_gradients),
+        TEST(gradients_that_are_held_stay),
         TEST(a_failing_hook_leaves_no_gradient),
         TEST(a_backward_runs_inside_a_backward),
         TEST(a_stale_view_is_refused),

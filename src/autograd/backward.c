@@ -4,6 +4,18 @@
 #include "autograd/engine.h"
 #include "autograd/op.h"
 
+/* The 1 that a loss starts from. */
+static adz_tensor *one_like(const adz_tensor *y)
+{
+    adz_tensor *t = adzi_scratch_like(adzi_backward_name, y);
+    if (t != NULL && t->dtype == ADZ_F32) {
+        *(float *)(void *)t->data = 1;
+    } else if (t != NULL) {
+        *(double *)(void *)t->data = 1;
+    }
+    return t;
+}
+
 /* Puts the upstream gradient of each output where its node or leaf looks for it. */
 static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
@@ -27,7 +39,7 @@ static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *g
                     i, adzi_text_shape(y));
                 return false;
             }
-            g = adz_ones_like(y);
+            g = one_like(y);
         }
         adzi_leaf_slot *leaf = NULL;
         if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {

@@ -161,6 +161,23 @@ static bool arrive(adzi_run *run, adzi_node *node)
 
 enum { STACK_INPUTS = 12 };
 
+/* A gradient that somebody else holds is not written over: hunt_nan compares it with the result. */
+static void hold(const adzi_node *node, adz_tensor *const *dy)
+{
+    for (int k = 0; k < node->n_results; ++k) {
+        if (dy[k] != NULL) {
+            adzi_retain(dy[k]);
+        }
+    }
+}
+
+static void let_go(const adzi_node *node, adz_tensor *const *dy)
+{
+    for (int k = 0; k < node->n_results; ++k) {
+        adzi_drop(dy[k]);
+    }
+}
+
 static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
 {
     adz_tensor *few[STACK_INPUTS], **dx = few;
@@ -177,8 +194,14 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
     adz_tensor *const *dy = node->entry->grads;
     bool anomaly = run->thread->anomaly;
     run->thread->anomaly = false; /* hunt_nan looks at the result and names this operator */
+    if (anomaly) {
+        hold(node, dy);
+    }
     adz_status status = op->fused != NULL && !run->create_graph ? op->fused(node, dx, dy)
                                                                 : op->backward(node, dx, dy);
+    if (anomaly) {
+        let_go(node, dy);
+    }
     run->thread->anomaly = anomaly;
     if (status != ADZ_OK) {
         if (adz_error_code() == ADZ_OK) {

@@ -22,7 +22,7 @@ static inline void fill_edge(adzi_edge *edge, adz_tensor *t, uint64_t *sequence)
         return;
     }
     if (t->node != NULL) {
-        atomic_fetch_add_explicit(&t->node->refs, 1, memory_order_relaxed);
+        adzi_refs_take(&t->node->refs);
         edge->node = t->node;
         edge->result = t->result;
         *sequence = t->node->sequence > *sequence ? t->node->sequence : *sequence;
@@ -98,7 +98,7 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     if (t->retains_grad) {
         r->retains = t;
     }
-    adzi_node_count(node, +1);
+    adzi_refs_add_unshared(&node->refs, 1);
     t->node = node;
     t->result = (uint32_t)k;
     t->history = t->storage->history;
@@ -132,8 +132,7 @@ static void node_destroy(adzi_thread *thread, adzi_node *node)
 
 void adzi_node_release(adzi_thread *thread, adzi_node *node)
 {
-    if (atomic_load_explicit(&node->refs, memory_order_acquire) != 1 &&
-        atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) != 1) {
+    if (!adzi_refs_drop(&node->refs)) {
         return;
     }
     node->next_dead = thread->dead_nodes;
@@ -187,7 +186,7 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
 
 void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
 {
-    atomic_fetch_add_explicit(&t->storage->refs, 1, memory_order_relaxed);
+    adzi_refs_take(&t->storage->refs);
     node->results[k].saved = t->storage;
     node->results[k].version = t->storage->version;
     node->saves = true;
@@ -277,7 +276,7 @@ adz_tensor *adzi_saved_result(adzi_node *node, int k)
         return NULL;
     }
     if (thread->grad_enabled) { /* else nothing is recorded that could lead there */
-        atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+        adzi_refs_take(&node->refs);
         t->node = node;
         t->result = (uint32_t)k;
         t->history = t->storage->history;

@@ -78,13 +78,6 @@ static inline bool adzi_needs(const adzi_node *node, int i)
 adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
     int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size);
 
-/** Changes the count of a node that no other thread can know of yet. */
-static inline void adzi_node_count(adzi_node *node, int change)
-{
-    int refs = atomic_load_explicit(&node->refs, memory_order_relaxed);
-    atomic_store_explicit(&node->refs, refs + change, memory_order_relaxed);
-}
-
 /** Makes `t` result k of a node that no other thread can know of yet, and its owner. */
 void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
 

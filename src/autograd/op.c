@@ -217,6 +217,13 @@ adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like)
     return adzi_scratch(op, (adz_dtype)like->dtype, like->rank, like->sizes);
 }
 
+adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *like)
+{
+    bool ours = dy->dtype == like->dtype && adzi_is_exclusive(dy) && dy->storage->deleter == NULL &&
+                adzi_same_sizes(dy, like) && adzi_is_contiguous(dy);
+    return ours ? dy : adzi_scratch_like(op, like);
+}
+
 adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t)
 {
     adz_tensor *copy = adzi_scratch_like(op, t);
@@ -300,7 +307,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
         }
         adzi_copy(call->old, x);
         if (x->node != NULL) { /* second derivatives flow on through the old value */
-            atomic_fetch_add_explicit(&x->node->refs, 1, memory_order_relaxed);
+            adzi_refs_take(&x->node->refs);
             call->old->node = x->node;
             call->old->result = x->result;
             call->old->history = call->old->storage->history;
@@ -332,7 +339,7 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
             adzi_node_attach(node, k, results[k]);
         }
     }
-    adzi_node_count(node, -1); /* the results hold it now */
+    adzi_refs_add_unshared(&node->refs, -1); /* the results hold it now */
     return true;
 }
 
@@ -352,7 +359,7 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
     if (saves_result) {
         adzi_node_save_result(call->node, 0, x);
     }
-    adzi_node_count(call->node, -1);
+    adzi_refs_add_unshared(&call->node->refs, -1);
     if (before != NULL) {
         adzi_node_release(call->thread, before);
     }

@@ -170,6 +170,13 @@ static inline adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
 adz_tensor *adzi_scratch(const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like);
 
+/**
+ * Where an elementwise backward writes its result: `dy` itself if the engine is the only one to see
+ * it, which saves memory and a pass over the cache; else a new tensor. `like` has the gradient's
+ * dtype and sizes. Element i may be written once element i of dy has been read.
+ */
+adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *like);
+
 /** A contiguous copy borrowed from the scope; records nothing. */
 adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t);
 

@@ -132,7 +132,7 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
     node->entry = entry;
     node->targeted = run->targets != NULL;
     if (root) {
-        atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+        adzi_refs_take(&node->refs);
     }
     run->order[run->n_order++] = node;
     return true;

@@ -439,11 +439,6 @@ static inline void count_bytes(adzi_cache *cache, int64_t change)
     }
 }
 
-void adzi_count_tensor(adzi_cache *cache, int change)
-{
-    __atomic_store_n(&cache->live_tensors, cache->live_tensors + change, __ATOMIC_RELAXED);
-}
-
 static bool must_fail(adzi_cache *cache)
 {
     if (cache->fail_in > 0 && --cache->fail_in == 0) {

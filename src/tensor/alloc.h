@@ -69,7 +69,10 @@ typedef struct adzi_cache {
 /** Hands everything a finishing thread's cache holds to the shared pool. */
 void adzi_cache_close(adzi_cache *cache);
 
-/** Counts a tensor header made (+1) or freed (-1) by this thread. */
-void adzi_count_tensor(adzi_cache *cache, int change);
+/** Counts a tensor header made (+1) or freed (-1) by this thread; other threads add it up. */
+static inline void adzi_count_tensor(adzi_cache *cache, int change)
+{
+    __atomic_store_n(&cache->live_tensors, cache->live_tensors + change, __ATOMIC_RELAXED);
+}
 
 #endif

@@ -124,7 +124,7 @@ adz_tensor *adz_keep(adz_tensor *t)
     if (t == NULL || adzi_is_none(t) || !adzi_check_tensor("adz_keep", "t", t)) {
         return t != NULL && adzi_is_none(t) ? t : NULL;
     }
-    atomic_fetch_add_explicit(&t->keeps, 1, memory_order_relaxed);
+    adzi_refs_take(&t->keeps);
     return adzi_retain(t);
 }
 

@@ -19,15 +19,10 @@ enum { JOINED_BYTES = 4096 };
 
 static void storage_init(adzi_storage *storage, size_t bytes, void *user)
 {
-    atomic_init(&storage->refs, 1);
-    storage->version = 0;
-    storage->history = 0;
-    storage->file = NULL;
-    storage->line = 0;
+    static const adzi_storage fresh = { .refs = 1 };
+    memcpy(storage, &fresh, sizeof fresh);
     storage->bytes = bytes;
     storage->data = (char *)storage + ADZI_ALIGNMENT;
-    storage->writer = NULL;
-    storage->deleter = NULL;
     storage->user = user;
 }
 
@@ -55,8 +50,7 @@ adzi_storage *adzi_storage_around(
 
 void adzi_storage_release(adzi_storage *storage)
 {
-    if (atomic_load_explicit(&storage->refs, memory_order_acquire) != 1 &&
-        atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1) {
+    if (!adzi_refs_drop(&storage->refs)) {
         return;
     }
     if (storage->deleter != NULL) {
@@ -75,19 +69,11 @@ void adzi_storage_release(adzi_storage *storage)
 
 static void header_init(adz_tensor *t, adzi_thread *thread, adz_dtype dtype, int rank, bool joined)
 {
-    atomic_init(&t->refs, 1);
-    atomic_init(&t->keeps, 0);
-    t->alive = ADZI_ALIVE;
+    static const adz_tensor fresh = { .refs = 1, .alive = ADZI_ALIVE };
+    memcpy(t, &fresh, offsetof(adz_tensor, sizes)); /* a few vectors, not a dozen stores */
     t->dtype = (uint8_t)dtype;
     t->rank = (uint8_t)rank;
-    t->requires_grad = false;
-    t->is_view = false;
-    t->retains_grad = false;
     t->joined = joined;
-    t->history = 0;
-    t->result = 0;
-    t->node = NULL;
-    t->gradient = NULL;
     adzi_count_tensor(&thread->cache, 1);
     if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0)) {
         adzi_debug_made(t);
@@ -161,7 +147,7 @@ adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *
     if (t == NULL) {
         return NULL;
     }
-    atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
+    adzi_refs_take(&storage->refs);
     t->storage = storage;
     t->data = storage->data;
     t->numel = adzi_numel(rank, sizes);
@@ -179,7 +165,7 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
     if (t == NULL) {
         return NULL;
     }
-    atomic_fetch_add_explicit(&base->storage->refs, 1, memory_order_relaxed);
+    adzi_refs_take(&base->storage->refs);
     t->storage = base->storage;
     t->data = data;
     t->numel = adzi_numel(rank, sizes);
@@ -194,7 +180,7 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
 void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
 {
     adzi_storage *before = t->storage;
-    atomic_fetch_add_explicit(&value->storage->refs, 1, memory_order_relaxed);
+    adzi_refs_take(&value->storage->refs);
     t->storage = value->storage;
     t->data = value->data;
     t->dtype = value->dtype;

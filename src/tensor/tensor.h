@@ -6,6 +6,7 @@
 
 #include "adze/tensor.h"
 #include "tensor/error.h"
+#include "tensor/refs.h"
 #include "tensor/thread.h"
 
 struct adzi_node;
@@ -99,7 +100,7 @@ static inline bool adzi_requires_grad(const adz_tensor *t)
 
 static inline adz_tensor *adzi_retain(adz_tensor *t)
 {
-    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    adzi_refs_take(&t->refs);
     return t;
 }
 
@@ -108,12 +109,7 @@ void adzi_tensor_destroy(adz_tensor *t);
 /** Ends one reference; the last one frees. NULL and ADZ_NONE are left alone. */
 static inline void adzi_drop(adz_tensor *t)
 {
-    if (t == NULL || adzi_is_none(t)) {
-        return;
-    }
-    /* The last owner needs no read-modify-write: nobody else can take a reference now. */
-    if (atomic_load_explicit(&t->refs, memory_order_acquire) == 1 ||
-        atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1) {
+    if (t != NULL && !adzi_is_none(t) && adzi_refs_drop(&t->refs)) {
         adzi_tensor_destroy(t);
     }
 }

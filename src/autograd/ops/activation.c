@@ -20,7 +20,7 @@ adz_status adzi_activate_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, const adzi_kernel *kernels)
 {
     adz_tensor *x = adzi_saved_input(node, 0);
-    dx[0] = x != NULL && dy != NULL ? adzi_scratch_like(node->op->name, x) : NULL;
+    dx[0] = x != NULL && dy != NULL ? adzi_scratch_over(node->op->name, dy, x) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }

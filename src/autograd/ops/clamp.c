@@ -24,7 +24,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);
-    dx[0] = x != NULL ? adzi_scratch_like("clamp", x) : NULL;
+    dx[0] = x != NULL ? adzi_scratch_over("clamp", dy[0], x) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }

@@ -24,7 +24,37 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_dropout = { .name = "dropout", .backward = backward };
+static adzi_dropout_args arguments(
+    const adz_tensor *x, adz_tensor *y, const dropout_attr *attr, const adz_tensor *kept)
+{
+    return (adzi_dropout_args){ .seed = attr->state.seed,
+        .offset = attr->state.offset,
+        .x = x->data,
+        .y = y->data,
+        .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
+        .n = y->numel,
+        .keep = attr->keep,
+        .scale = attr->keep > 0 ? 1 / attr->keep : 0 };
+}
+
+static int64_t groups_of(int64_t numel)
+{
+    return (numel + GROUP - 1) / GROUP;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *g = adzi_compact("dropout", dy[0]), *kept = adzi_saved_extra(node, 0);
+    dx[0] = g != NULL && kept != NULL ? adzi_scratch_over("dropout", g, g) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr), kept);
+    adzi_launch(KERNEL_FOR(dropout_again, g->dtype), &args, groups_of(args.n), GRAIN);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_dropout = { .name = "dropout", .backward = backward, .fused = fused };
 
 /* With the mask `kept`, or with one that is drawn where it is NULL. */
 static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *kept)
@@ -38,7 +68,7 @@ static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *ke
     if (y == NULL) {
         return NULL;
     }
-    int64_t groups = (y->numel + GROUP - 1) / GROUP;
+    int64_t groups = groups_of(y->numel);
     bool draws = kept == NULL;
     if (draws && call.record && (kept = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
         return NULL;
@@ -47,14 +77,7 @@ static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *ke
         return NULL;
     }
     adzi_save_extra(&call, 0, kept);
-    adzi_dropout_args args = { .seed = attr->state.seed,
-        .offset = attr->state.offset,
-        .x = xs->data,
-        .y = y->data,
-        .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
-        .n = y->numel,
-        .keep = attr->keep,
-        .scale = attr->keep > 0 ? 1 / attr->keep : 0 };
+    adzi_dropout_args args = arguments(xs, y, attr, kept);
     adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
         groups, GRAIN);
     return adzi_leave(&call, y);

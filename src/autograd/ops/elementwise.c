@@ -26,7 +26,7 @@ adz_tensor *adzi_unary(
 adz_status adzi_unary_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_tensor *saved, adzi_float_kernels kernels)
 {
-    dx[0] = saved != NULL ? adzi_scratch_like(node->op->name, saved) : NULL;
+    dx[0] = saved != NULL ? adzi_scratch_over(node->op->name, dy, saved) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }

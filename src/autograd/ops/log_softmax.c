@@ -22,7 +22,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
     adz_tensor *g = adzi_compact("log_softmax", dy[0]);
-    dx[0] = y != NULL && g != NULL ? adzi_scratch_like("log_softmax", y) : NULL;
+    dx[0] = y != NULL && g != NULL ? adzi_scratch_over("log_softmax", g, y) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }

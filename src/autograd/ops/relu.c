@@ -25,7 +25,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
-    dx[0] = y != NULL ? adzi_scratch_like("relu", y) : NULL;
+    dx[0] = y != NULL ? adzi_scratch_over("relu", dy[0], y) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }

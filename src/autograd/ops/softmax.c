@@ -23,7 +23,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
     adz_tensor *g = adzi_compact("softmax", dy[0]);
-    dx[0] = y != NULL && g != NULL ? adzi_scratch_like("softmax", y) : NULL;
+    dx[0] = y != NULL && g != NULL ? adzi_scratch_over("softmax", g, y) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }
