@@ -5,8 +5,8 @@
 
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
-#include "adze/ops/activation.h"
 #include "adze/ops/arithmetic.h"
+#include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
@@ -148,27 +148,39 @@ static bool check_mask(adz_module *self, const arguments *a, int64_t keys)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
+/* The dropout of the probabilities, which the operator does itself. */
+static bool tell_dropout(adz_module *dropout, adz_attention_options *o)
+{
+    const adzi_dropout_state *state = dropout->state;
+    o->dropout_p = state->p;
+    o->training = dropout->training || state->always;
+    o->generator = state->generator;
+    if (dropout->masks != NULL && o->training && state->p > 0) {
+        o->dropout_mask = adzi_next_mask(dropout);
+        return o->dropout_mask != NULL;
+    }
+    return true;
+}
+
 /* softmax(q k^T + position, both scaled) v in heads, merged. */
 static adz_tensor *attend(
     adz_module *self, const arguments *a, adz_tensor *const *qkv, adz_tensor *position)
 {
     const attention_state *state = self->state;
-    adz_tensor *scores = adz_matmul(qkv[0], adz_transpose(qkv[1], 2, 3));
-    scores = is_present(position) ? adz_add(scores, position) : scores;
-    if (state->scale) {
-        scores = adz_mul_number(scores, 1 / sqrt((double)state->d_head));
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.scale = state->scale ? 1 / sqrt((double)state->d_head) : 1;
+    o.is_causal = a->causal;
+    if (is_present(position)) {
+        position = adz_mul_number(position, o.scale);
+        o.attn_mask =
+            is_present(a->mask) ? adz_masked_fill(position, a->mask, -INFINITY) : position;
+    } else {
+        o.attn_mask = is_present(a->mask) ? adz_logical_not(a->mask) : ADZ_NONE;
     }
-    if (is_present(a->mask)) {
-        scores = adz_masked_fill(scores, a->mask, -INFINITY);
+    if (o.attn_mask == NULL || !tell_dropout(adzi_child_at(self, DROP_ATT), &o)) {
+        return NULL;
     }
-    if (a->causal && scores != NULL) {
-        int64_t queries = scores->sizes[2], keys = scores->sizes[3];
-        adz_tensor *hidden =
-            adz_triu(adz_ones(ADZ_SHAPE(queries, keys), ADZ_F32), 1 + keys - queries);
-        scores = adz_masked_fill(scores, adz_ne_number(hidden, 0), -INFINITY);
-    }
-    adz_tensor *p = adz_module_forward(adzi_child_at(self, DROP_ATT), adz_softmax(scores, -1));
-    return adzi_merge_heads(adz_matmul(p, qkv[2]));
+    return adzi_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));
 }
 
 /* Query, key and value of `context` in heads; the query of its last `queries` steps. */

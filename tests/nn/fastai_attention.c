@@ -186,6 +186,18 @@ static void hidden_keys_do_not_matter(void **state)
     adz_module_free(&m);
 }
 
+/* Who sees nothing gets nothing: the bias of the last layer is what attention then adds. */
+static void a_query_that_sees_nothing_gets_nothing(void **state)
+{
+    (void)state;
+    adz_module *m = plain(NULL);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32);
+    adz_tensor *y = CALL(m, { "x", x }, { "mask", adz_full(ADZ_SHAPE(1, 1, 3, 3), 1, ADZ_BOOL) });
+    adz_tensor *sum = adz_add(x, adz_module_parameter(m, "out.bias"));
+    expect_same(y, adz_module_forward(adz_module_child(m, "ln"), sum), 1e-6);
+    adz_module_free(&m);
+}
+
 /* ---- relative attention --------------------------------------------------------------------- */
 
 /* What a memory holds is attended to as if it stood before x. */
@@ -372,6 +384,7 @@ static const struct CMUnitTest facts[] = {
     TEST(a_row_moves_left_until_its_distance_is_its_key),
     TEST(a_causal_mask_is_the_rule),
     TEST(hidden_keys_do_not_matter),
+    TEST(a_query_that_sees_nothing_gets_nothing),
     TEST(a_memory_is_what_came_before),
     TEST(bad_sizes_are_refused),
     TEST(bad_arguments_are_refused),
