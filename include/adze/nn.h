@@ -6,12 +6,15 @@
 #define ADZE_NN_H
 
 #include "adze/nn/activations.h"
+#include "adze/nn/batch_norm.h"
 #include "adze/nn/containers.h"
 #include "adze/nn/darts.h"
 #include "adze/nn/dropout.h"
 #include "adze/nn/embedding.h"
 #include "adze/nn/fastai.h"
 #include "adze/nn/fastai_attention.h"
+#include "adze/nn/fastai_awd_lstm.h"
+#include "adze/nn/fastai_dropout.h"
 #include "adze/nn/fastai_qrnn.h"
 #include "adze/nn/fastai_transformer.h"
 #include "adze/nn/feed_forward.h"
@@ -19,6 +22,7 @@
 #include "adze/nn/init.h"
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
+#include "adze/nn/lstm.h"
 #include "adze/nn/module.h"
 #include "adze/nn/notebook.h"
 #include "adze/nn/state.h"

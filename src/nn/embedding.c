@@ -1,4 +1,4 @@
-#include "adze/nn/embedding.h"
+#include "nn/embedding.h"
 
 #include <string.h>
 
@@ -51,6 +51,12 @@ static const adz_module_type embedding_type = {
     .reset_parameters = reset_parameters,
     .extra_repr = extra_repr,
 };
+
+const adz_embedding_options *adzi_embedding_options(const adz_module *module)
+{
+    return module->identity == &embedding_type ? &((const embedding_state *)module->state)->options
+                                               : NULL;
+}
 
 void adz_embedding_table_options_init(adz_embedding_table_options *options, size_t size)
 {

@@ -57,8 +57,8 @@ typedef struct module_case {
     adz_module *(*from_config)(const char *reference, const json_t *config);
     const char *renames[4];
     /* Names of the results of a call that are arguments of the next: "present." of one is "past."
-     * of the next one. */
-    const char *carries[2];
+     * of the next one. In pairs. */
+    const char *carries[4];
     bool detaches; /* and no gradient goes from one call to the one before */
     /* What a file's config asks for before call 0, 1, ... beyond `select_rows`, which goes for
      * every module; may be NULL. */

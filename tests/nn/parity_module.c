@@ -115,14 +115,13 @@ static const char *renamed(const module_case *c, const char *name)
     return name;
 }
 
-/* Results of the call before this one that are arguments of it. */
-static bool carry(const computation *run)
+/* Results of the call before this one whose names start with `from` are arguments of it. */
+static bool carry(const computation *run, const char *from, const char *to)
 {
-    const char *const *names = run->c->carries;
-    for (size_t i = 0; names[0] != NULL && i < adz_values_count(run->out); ++i) {
-        const char *rest = after(adz_values_name(run->out, i), names[0]);
+    for (size_t i = 0; i < adz_values_count(run->out); ++i) {
+        const char *rest = after(adz_values_name(run->out, i), from);
         char name[ADZ_VALUE_NAME + 1];
-        snprintf(name, sizeof name, "%s%s", names[1], rest != NULL ? rest : "");
+        snprintf(name, sizeof name, "%s%s", to, rest != NULL ? rest : "");
         adz_tensor *t = adz_values_at(run->out, i);
         t = rest != NULL && run->c->detaches ? adz_detach(t) : t;
         if (rest != NULL && adz_values_add(run->in, name, t) != ADZ_OK) {
@@ -132,14 +131,20 @@ static bool carry(const computation *run)
     return true;
 }
 
-/* The file's inputs of one call, whose names start with `prefix`. Sets `any`. */
+/* The file's inputs of one call: their names start with `prefix`; those without a number among
+ * numbered ones belong to the first call. Sets `any` if there is one of the former. */
 static bool gather(computation *run, const char *prefix, bool *any)
 {
     const char *key;
     json_t *value;
+    bool first = strcmp(prefix, "input.0.") == 0;
     json_object_foreach(run->v->header, key, value)
     {
-        const char *name = after(key, prefix);
+        const char *name = after(key, prefix), *bare = after(key, "input.");
+        *any = *any || name != NULL;
+        if (name == NULL && first && bare != NULL && (bare[0] < '0' || bare[0] > '9')) {
+            name = bare;
+        }
         if (name == NULL) {
             continue;
         }
@@ -154,7 +159,6 @@ static bool gather(computation *run, const char *prefix, bool *any)
         if (adz_values_add(run->in, renamed(run->c, name), t) != ADZ_OK) {
             return false;
         }
-        *any = true;
     }
     return true;
 }
@@ -191,8 +195,10 @@ static bool call_once(computation *run, const char *number, bool *called)
     if (!gather(run, inputs, called) || !*called) {
         return !*called;
     }
-    if (!carry(run)) {
-        return false;
+    for (int i = 0; i < 4 && run->c->carries[i] != NULL; i += 2) {
+        if (!carry(run, run->c->carries[i], run->c->carries[i + 1])) {
+            return false;
+        }
     }
     adz_values_clear(run->out);
     return adz_module_call(run->module, run->in, run->out) == ADZ_OK && take_results(run, outputs);

@@ -1,0 +1,65 @@
+/**
+ * @file batch_norm.h
+ * Batch normalisation as a module.
+ */
+#ifndef ADZE_NN_BATCH_NORM_H
+#define ADZE_NN_BATCH_NORM_H
+
+#include "adze/nn/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** For adz_batch_norm1d_options.momentum: running statistics are the average over all batches. */
+#define ADZ_CUMULATIVE_MOMENTUM (-1.0)
+
+/** What else a batch normalisation can be told. Start from ADZ_BATCH_NORM1D_OPTIONS. */
+typedef struct adz_batch_norm1d_options {
+    size_t size;              /**< sizeof(adz_batch_norm1d_options) */
+    double eps;               /**< added to the variance, 0 or more; 1e-5 */
+    double momentum;          /**< share of the batch in the running statistics, in [0, 1], or
+                                 ADZ_CUMULATIVE_MOMENTUM; 0.1 */
+    bool affine;              /**< whether there are a weight and a bias; true */
+    bool track_running_stats; /**< false uses the batch's statistics in evaluation too; true */
+    adz_dtype dtype;          /**< of parameters and statistics, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_batch_norm1d_options;
+
+/** The defaults. */
+#define ADZ_BATCH_NORM1D_OPTIONS                                         \
+    {                                                                    \
+        sizeof(adz_batch_norm1d_options), 1e-5, 0.1, true, true, ADZ_F32 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_batch_norm1d_options) as the caller knows it
+ */
+ADZ_API void adz_batch_norm1d_options_init(adz_batch_norm1d_options *options, size_t size);
+
+/**
+ * Normalises each feature over the batch: adz_batch_norm.
+ *
+ *     y = (x - mean) / sqrt(variance + eps) weight + bias
+ *
+ * While training with the statistics of the batch, which the buffers running_mean and running_var
+ * follow; in evaluation with those. The buffer num_batches_tracked, i64, counts the batches. The
+ * weight starts as ones, the bias as zeros. x is [N, C] or [N, C, L], y is shaped like x. A call
+ * while training changes the module.
+ *
+ * @param num_features  C, 0 or more
+ * @param options       NULL for the defaults
+ * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
+ * @see                 torch.nn.BatchNorm1d
+ */
+ADZ_API adz_module *adz_batch_norm1d_new(
+    int64_t num_features, const adz_batch_norm1d_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

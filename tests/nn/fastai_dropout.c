@@ -1,0 +1,237 @@
+/* fastai's dropouts. */
+#include "nn/case.h"
+
+static adz_dropout_options drawing(adz_generator *g)
+{
+    adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
+    o.generator = g;
+    return o;
+}
+
+static adz_module *rnn(adz_generator *g)
+{
+    adz_dropout_options o = drawing(g);
+    return adz_fastai_rnn_dropout_new(0.4, &o);
+}
+
+static adz_module *embedding(adz_generator *g)
+{
+    adz_fastai_embedding_dropout_options o;
+    adz_fastai_embedding_dropout_options_init(&o, sizeof o);
+    o.generator = g;
+    o.scale = 1.5;
+    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    table.padding_idx = 4;
+    return adz_fastai_embedding_dropout_new(adz_embedding_new(5, 3, &table), 0.3, &o);
+}
+
+static adz_module *weight_of_linear(adz_generator *g)
+{
+    adz_dropout_options o = drawing(g);
+    return adz_fastai_weight_dropout_new(
+        adz_linear_new(3, 4, NULL), 0.5, (const char *[]){ "weight", "bias" }, 2, &o);
+}
+
+static adz_module *lstm_dropped(double p, adz_generator *g)
+{
+    adz_dropout_options o = drawing(g);
+    return adz_fastai_weight_dropout_new(adz_lstm_new(2, 3, NULL), p, NULL, 0, &o);
+}
+
+static adz_module *weight_of_lstm(adz_generator *g)
+{
+    return lstm_dropped(0.4, g);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static void masks_are_zero_or_scaled(void **state)
+{
+    (void)state;
+    adz_manual_seed(3);
+    adz_tensor *mask = adz_fastai_dropout_mask(ADZ_SHAPE(100, 100), ADZ_F64, 0.2, NULL);
+    adz_tensor *kept = adz_ne_number(mask, 0);
+    assert_true(alike(mask, adz_mul_number(adz_to(kept, ADZ_F64), 1.25), 0));
+    double share = adz_item(adz_mean(adz_to(kept, ADZ_F64), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    assert_true(fabs(share - 0.8) < 0.02);
+    assert_true(all_are(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_F32, 1, NULL), 0));
+    assert_true(all_are(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_F32, 0, NULL), 1));
+    assert_null(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_F32, -0.1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "p is -0.1");
+    assert_null(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_I64, 0.5, NULL));
+    expect_error(ADZ_ERR_DTYPE, "int64");
+}
+
+static void one_mask_serves_all_steps(void **state)
+{
+    (void)state;
+    adz_module *m = rnn(NULL);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3, 5, 40), ADZ_F32), *y = adz_module_forward(m, x);
+    adz_tensor *first = adz_narrow(y, 1, 0, 1);
+    assert_true(adz_equal(y, adz_contiguous(adz_expand(first, ADZ_SHAPE(3, 5, 40)))));
+    assert_false(all_are(first, 0));
+    assert_false(adz_equal(adz_select(first, 0, 0), adz_select(first, 0, 1)));
+    adz_module_eval(m);
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    expect_refused(m, adz_ones(ADZ_SHAPE(3, 5), ADZ_F32), "x[3, 5] must be [B, T, W]");
+}
+
+/* A word is dropped wherever it stands. */
+static void rows_of_the_embedding_drop(void **state)
+{
+    (void)state;
+    adz_module *m = adz_fastai_embedding_dropout_new(adz_embedding_new(60, 2, NULL), 0.5, NULL);
+    fill(adz_module_parameter(m, "emb.weight"), 1);
+    adz_tensor *ids = adz_arange(0, 60, 1, ADZ_I64), *both[] = { ids, ids };
+    adz_tensor *y = adz_module_forward(m, adz_stack(both, 2, 0));
+    assert_true(adz_equal(adz_select(y, 0, 0), adz_select(y, 0, 1)));
+    double share = adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM)) / 2;
+    assert_true(share > 0.2 && share < 0.8);
+    adz_module_eval(m);
+    assert_true(all_are(adz_module_forward(m, ids), 1));
+    assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2), 60, ADZ_I64)));
+    expect_error(ADZ_ERR_INDEX, "60");
+    adz_module_free(&m);
+}
+
+static void raw_weights_stay_and_are_used_in_evaluation(void **state)
+{
+    (void)state;
+    adz_module *m = lstm_dropped(0.6, NULL), *inner = adz_module_child(m, "module");
+    adz_tensor *raw = adz_module_parameter(m, "weight_hh_l0_raw");
+    assert_ptr_equal(adz_module_parameter(inner, "weight_hh_l0"), raw);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
+    adz_tensor *plain = adz_module_forward(inner, x);
+    assert_false(adz_equal(adz_module_forward(m, x), plain));
+    assert_ptr_equal(adz_module_parameter(inner, "weight_hh_l0"), raw);
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(6, 2, 5), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "module: LSTM: x[6, 2, 5]");
+    assert_ptr_equal(adz_module_parameter(inner, "weight_hh_l0"), raw);
+    adz_module_eval(m);
+    assert_true(adz_equal(adz_module_forward(m, x), plain));
+    assert_int_equal(adz_module_parameters(m).count, 4);
+    adz_module_free(&m);
+}
+
+/* Whoever replaces the wrapped module's weight meets the raw one again. */
+static void the_raw_weight_wins(void **state)
+{
+    (void)state;
+    adz_module *m = weight_of_linear(NULL), *inner = adz_module_child(m, "module");
+    adz_module_eval(m);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), *y = adz_module_forward(m, x);
+    adz_tensor *other = adz_zeros(ADZ_SHAPE(4, 3), ADZ_F32);
+    adz_module_set_parameter(inner, "weight", other);
+    assert_true(adz_equal(adz_module_forward(m, x), y));
+    assert_ptr_equal(adz_module_parameter(inner, "weight"), other);
+    assert_int_equal(adz_module_reset(m), ADZ_OK);
+    assert_ptr_equal(adz_module_parameter(inner, "weight"), adz_module_parameter(m, "weight_raw"));
+    adz_module_free(&m);
+}
+
+static void bad_values_are_refused(void **state)
+{
+    (void)state;
+    expect_no_module(adz_fastai_rnn_dropout_new(1.5, NULL), "p is 1.5");
+    expect_no_module(
+        adz_fastai_embedding_dropout_new(adz_embedding_new(3, 2, NULL), -1, NULL), "embed_p is -1");
+    expect_no_module(adz_fastai_embedding_dropout_new(adz_linear_new(3, 2, NULL), 0.5, NULL),
+        "type Linear, but must be an Embedding");
+    adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
+    o.scale = NAN;
+    expect_no_module(
+        adz_fastai_embedding_dropout_new(adz_embedding_new(3, 2, NULL), 0.5, &o), "must be finite");
+    assert_null(adz_fastai_embedding_dropout_new(NULL, 0.5, NULL));
+    expect_error(ADZ_ERR_NULL, "emb");
+    expect_no_module(lstm_dropped(NAN, NULL), "weight_p is nan");
+    expect_no_module(adz_fastai_weight_dropout_new(adz_linear_new(3, 2, NULL), 0.5, NULL, 0, NULL),
+        "Linear has no parameter called weight_hh_l0");
+    const char *const twice[] = { "weight", "weight" };
+    expect_no_module(adz_fastai_weight_dropout_new(adz_linear_new(3, 2, NULL), 0.5, twice, 2, NULL),
+        "weight_raw already");
+    adz_linear_options plain = ADZ_LINEAR_OPTIONS;
+    plain.bias = false;
+    expect_no_module(adz_fastai_weight_dropout_new(
+                         adz_linear_new(3, 2, &plain), 0.5, (const char *[]){ "bias" }, 1, NULL),
+        "no parameter called bias");
+    assert_null(adz_fastai_weight_dropout_new(NULL, 0.5, NULL, 0, NULL));
+    expect_error(ADZ_ERR_NULL, "module");
+    assert_null(adz_fastai_weight_dropout_new(adz_linear_new(3, 2, NULL), 0.5, NULL, 1, NULL));
+    expect_error(ADZ_ERR_NULL, "names");
+}
+
+/* ---- reference vectors ---------------------------------------------------------------------- */
+
+static adz_module *weight_dropout_from(const json_t *config)
+{
+    const json_t *list = json_object_get(config, "layer_names");
+    const char *names[4];
+    size_t n = json_array_size(list);
+    for (size_t i = 0; i < n && i < 4; ++i) {
+        names[i] = json_string_value(json_array_get(list, i));
+    }
+    adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
+    o.batch_first = config_flag(config, "batch_first", false);
+    o.bidirectional = config_flag(config, "bidirectional", false);
+    adz_module *module = strcmp(config_text(config, "module", ""), "Linear") == 0
+                             ? adz_linear_new((int64_t)config_number(config, "in_features", 0),
+                                   (int64_t)config_number(config, "out_features", 0), NULL)
+                             : adz_lstm_new((int64_t)config_number(config, "input_size", 0),
+                                   (int64_t)config_number(config, "hidden_size", 0), &o);
+    return adz_fastai_weight_dropout_new(
+        module, config_number(config, "weight_p", 0), names, n, NULL);
+}
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    if (strcmp(reference, "fastai RNNDropout") == 0) {
+        return adz_fastai_rnn_dropout_new(config_number(config, "p", 0), NULL);
+    }
+    if (strcmp(reference, "fastai WeightDropout") == 0) {
+        return weight_dropout_from(config);
+    }
+    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
+    const json_t *padding = json_object_get(config, "padding_idx");
+    table.padding_idx = json_is_null(padding) ? ADZ_NO_PADDING : json_integer_value(padding);
+    o.scale = config_number(config, "scale", 1);
+    return adz_fastai_embedding_dropout_new(
+        adz_embedding_new((int64_t)config_number(config, "vocab_sz", 0),
+            (int64_t)config_number(config, "emb_sz", 0), &table),
+        config_number(config, "embed_p", 0), &o);
+}
+
+static const struct CMUnitTest facts[] = {
+    TEST(masks_are_zero_or_scaled),
+    TEST(one_mask_serves_all_steps),
+    TEST(rows_of_the_embedding_drop),
+    TEST(raw_weights_stay_and_are_used_in_evaluation),
+    TEST(the_raw_weight_wins),
+    TEST(bad_values_are_refused),
+};
+
+const module_case fastai_dropout_module = {
+    .name = "fastai_dropout",
+    .references = { "fastai RNNDropout", "fastai EmbeddingDropout", "fastai WeightDropout" },
+    .from_config = from_config,
+    .carries = { "h", "h0", "c", "c0" },
+    .samples = { { rnn, "RNNDropout()", "", { X(2, 3, 4) } },
+        { embedding,
+            "EmbeddingDropout(\n"
+            "  (emb): Embedding(5, 3, padding_idx=4)\n"
+            ")",
+            "emb.weight", { IDS(4, 2, 3) } },
+        { weight_of_linear,
+            "WeightDropout(\n"
+            "  (module): Linear(in_features=3, out_features=4, bias=True)\n"
+            ")",
+            "weight_raw bias_raw module.weight module.bias", { X(2, 3) } },
+        { weight_of_lstm,
+            "WeightDropout(\n"
+            "  (module): LSTM(2, 3)\n"
+            ")",
+            "weight_hh_l0_raw module.weight_ih_l0 module.weight_hh_l0 module.bias_ih_l0 "
+            "module.bias_hh_l0",
+            { X(3, 2, 2) } } },
+    FACTS(facts),
+};
