@@ -3,6 +3,7 @@
 #include "adze/nn/containers.h"
 #include "adze/nn/embedding.h"
 #include "adze/nn/fastai_dropout.h"
+#include "adze/nn/fastai_qrnn.h"
 #include "adze/nn/init.h"
 #include "adze/nn/lstm.h"
 #include "adze/ops/convert.h"
@@ -14,25 +15,27 @@ static const char op[] = "adz_fastai_awd_lstm_new";
 
 enum { ENCODER, ENCODER_DP, RNNS, INPUT_DP, HIDDEN_DPS };
 
-typedef struct {
-    int64_t emb_sz, n_layers;
-} awd_state;
-
-/* What a layer carries: names of the states in its call, in its result, in ours. */
+/* One tensor that a layer carries: its name among the arguments, the results, our results. */
 typedef struct {
     const char *initial, *last, *hidden;
 } carried;
 
 static const carried lstm_carries[] = { { "h0", "h", "h" }, { "c0", "c", "c" } };
+static const carried qrnn_carries[] = { { "hid", "h", "c" } };
 
-enum { STATES = 2 };
+typedef struct {
+    int64_t emb_sz, n_layers;
+    const carried *carries; /* n_carried of them */
+    int n_carried;
+} awd_state;
 
 /* ---- the carried state ---------------------------------------------------------------------- */
 
-/* Buffer l * STATES + i is state i of layer l, ADZ_NONE for zeros. */
+/* Buffer l * n_carried + i is state i of layer l, ADZ_NONE for zeros. */
 static adz_tensor *hidden_at(const adz_module *self, int64_t layer, int i)
 {
-    return self->buffers[layer * STATES + i].tensor;
+    const awd_state *state = self->state;
+    return self->buffers[layer * state->n_carried + i].tensor;
 }
 
 static bool set_hidden(adz_module *self, size_t i, adz_tensor *t)
@@ -77,6 +80,11 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                    : adzi_fail(name, ADZ_ERR_SHAPE, "ids%s must be [B, T], neither of them 0",
                          adzi_text_shape(ids));
     }
+    adz_dtype dtype = (adz_dtype)adzi_parameter(adzi_child_at(self, ENCODER), 0)->dtype;
+    if (ids->dtype != dtype) {
+        return adzi_fail(name, ADZ_ERR_DTYPE, "x is %s, the module %s; convert one",
+            adz_dtype_name((adz_dtype)ids->dtype), adz_dtype_name(dtype));
+    }
     return ids->rank == 3 && ids->sizes[2] == state->emb_sz
                ? ids
                : adzi_fail(name, ADZ_ERR_SHAPE,
@@ -84,25 +92,33 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                      adzi_text_shape(ids), (long long)state->emb_sz);
 }
 
+/* Whether what is carried belongs to a batch of another size than x's. */
+static bool is_other_batch(const adz_module *self, const adz_tensor *x)
+{
+    const adz_tensor *h = hidden_at(self, 0, 0);
+    return !adzi_is_none(h) && h->sizes[1] != x->sizes[0];
+}
+
 /* Layer l with its state; appends the new state, without gradient, to `hidden`. */
 static adz_tensor *run_layer(adz_module *self, int64_t l, adz_tensor *x, adz_values *hidden)
 {
+    const awd_state *state = self->state;
     adz_values in, out;
     adzi_values_begin(&in);
     adzi_values_begin(&out);
     adz_tensor *y = NULL;
     bool good = adz_values_add(&in, "x", x) == ADZ_OK;
-    for (int i = 0; i < STATES && good; ++i) {
+    for (int i = 0; i < state->n_carried && good; ++i) {
         adz_tensor *h = hidden_at(self, l, i);
-        bool fits = !adzi_is_none(h) && h->sizes[1] == x->sizes[0];
-        good = adz_values_add(&in, lstm_carries[i].initial, fits ? h : ADZ_NONE) == ADZ_OK;
+        h = is_other_batch(self, x) ? ADZ_NONE : h;
+        good = adz_values_add(&in, state->carries[i].initial, h) == ADZ_OK;
     }
     adz_module *rnn = adzi_child_at(adzi_child_at(self, RNNS), (size_t)l);
     good = good && adz_module_call(rnn, &in, &out) == ADZ_OK;
-    for (int i = 0; i < STATES && good; ++i) {
+    for (int i = 0; i < state->n_carried && good; ++i) {
         char name[ADZ_VALUE_NAME + 1];
-        snprintf(name, sizeof name, "hidden.%lld.%s", (long long)l, lstm_carries[i].hidden);
-        adz_tensor *h = adz_values_find(&out, lstm_carries[i].last);
+        snprintf(name, sizeof name, "hidden.%lld.%s", (long long)l, state->carries[i].hidden);
+        adz_tensor *h = adz_values_find(&out, state->carries[i].last);
         h = adz_contiguous(adz_detach(h));
         good = h != NULL && adz_values_add(hidden, name, h) == ADZ_OK;
     }
@@ -125,7 +141,8 @@ static bool run_layers(
     const awd_state *state = self->state;
     adz_tensor *x = embed(self, in);
     x = x != NULL ? adz_module_forward(adzi_child_at(self, INPUT_DP), x) : NULL;
-    bool good = x != NULL;
+    bool good = x != NULL &&
+                (!is_other_batch(self, x) || adz_module_reset(adzi_child_at(self, RNNS)) == ADZ_OK);
     for (int64_t l = 0; l < state->n_layers && good; ++l) {
         x = run_layer(self, l, x, hidden);
         good = add_numbered(out, "raw", l, x);
@@ -235,10 +252,34 @@ static adz_module *lstm_layer(int64_t in, int64_t out, const adz_fastai_awd_lstm
         adz_lstm_new(in, out, &lstm), o->weight_p, NULL, 0, &dropout);
 }
 
+/* The gates' weight is dropped, which is all that the layer has. */
+static adz_module *qrnn_layer(
+    int64_t in, int64_t out, bool first, const adz_fastai_awd_lstm_options *o)
+{
+    adz_fastai_qrnn_options qrnn = ADZ_FASTAI_QRNN_OPTIONS;
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    qrnn.save_prev_x = true;
+    qrnn.window = first ? 2 : 1;
+    qrnn.dtype = o->dtype;
+    qrnn.generator = dropout.generator = o->generator;
+    adz_module *self = adz_fastai_qrnn_new(in, out, &qrnn);
+    adz_module *layer = self != NULL ? adz_module_child(self, "layers.0") : NULL;
+    adz_module *linear = layer != NULL ? adz_module_child(layer, "linear") : NULL;
+    const char *const names[] = { "weight" };
+    linear = linear != NULL ? adz_fastai_weight_dropout_new(
+                                  adz_module_keep(linear), o->weight_p, names, 1, &dropout)
+                            : NULL;
+    if (linear == NULL || adz_module_set_child(layer, "linear", linear) == NULL) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
 /* All layers and the dropouts behind them. */
 static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
 {
+    const awd_state *state = self->state;
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o->generator;
     adz_module *rnns = adz_module_add_child(self, "rnns", adz_module_list_new(NULL, 0));
@@ -248,12 +289,14 @@ static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t 
     good = good && dps != NULL;
     for (int64_t l = 0; l < n_layers && good; ++l) {
         int64_t in = l == 0 ? emb_sz : n_hid, out = l == n_layers - 1 ? emb_sz : n_hid;
+        adz_module *layer =
+            o->qrnn ? qrnn_layer(in, out, l == 0, o) : lstm_layer(in, o->bidir ? out / 2 : out, o);
         good =
-            adz_module_list_append(rnns, lstm_layer(in, o->bidir ? out / 2 : out, o)) != NULL &&
+            adz_module_list_append(rnns, layer) != NULL &&
             adz_module_list_append(dps, adz_fastai_rnn_dropout_new(o->hidden_p, &dropout)) != NULL;
-        for (int i = 0; i < STATES && good; ++i) {
+        for (int i = 0; i < state->n_carried && good; ++i) {
             char name[48];
-            snprintf(name, sizeof name, "hidden_%lld_%s", (long long)l, lstm_carries[i].hidden);
+            snprintf(name, sizeof name, "hidden_%lld_%s", (long long)l, state->carries[i].hidden);
             good = adz_module_add_buffer(self, name, ADZ_NONE, false) != NULL;
         }
     }
@@ -289,7 +332,8 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
     if (self == NULL) {
         return NULL;
     }
-    *(awd_state *)self->state = (awd_state){ emb_sz, n_layers };
+    *(awd_state *)self->state = o.qrnn ? (awd_state){ emb_sz, n_layers, qrnn_carries, 1 }
+                                       : (awd_state){ emb_sz, n_layers, lstm_carries, 2 };
     if (!add_encoder(self, vocab_sz, emb_sz, &o) ||
         !add_layers(self, emb_sz, n_hid, n_layers, &o) || reset_parameters(self) != ADZ_OK) {
         adz_module_free(&self);

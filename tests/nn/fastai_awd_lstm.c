@@ -26,11 +26,20 @@ static adz_module *two_directions(adz_generator *g)
     return adz_fastai_awd_lstm_new(5, 4, 3, 1, &o);
 }
 
+static adz_module *quasi(adz_generator *g)
+{
+    adz_fastai_awd_lstm_options o = drawing(g);
+    o.qrnn = true;
+    o.pad_token = -1;
+    return adz_fastai_awd_lstm_new(6, 2, 3, 2, &o);
+}
+
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static adz_module *undropped(void)
+static adz_module *undropped(bool qrnn)
 {
     adz_fastai_awd_lstm_options o = drawing(NULL);
+    o.qrnn = qrnn;
     o.hidden_p = o.input_p = o.embed_p = o.weight_p = 0;
     return adz_fastai_awd_lstm_new(9, 4, 6, 2, &o);
 }
@@ -41,10 +50,9 @@ static adz_tensor *words(int64_t b, int64_t t)
 }
 
 /* The calls go on where the one before ended, until the batch changes or a reset. */
-static void the_state_is_carried(void **state)
+static void check_carried(bool qrnn)
 {
-    (void)state;
-    adz_module *m = undropped();
+    adz_module *m = undropped(qrnn);
     adz_tensor *ids = words(3, 6), *whole = adz_module_forward(m, ids);
     adz_module_reset(m);
     adz_tensor *parts[] = { adz_module_forward(m, adz_narrow(ids, 1, 0, 2)),
@@ -53,19 +61,25 @@ static void the_state_is_carried(void **state)
     assert_false(adz_equal(adz_module_forward(m, ids), whole));
     adz_tensor *row = adz_module_forward(m, adz_narrow(ids, 0, 0, 1)); /* another batch size */
     assert_true(alike(row, adz_narrow(whole, 0, 0, 1), 1e-6));
-    adz_tensor *h = adz_module_buffer(m, "hidden_1_h");
-    assert_int_equal(adz_tensor_shape(h).sizes[1], 1);
-    assert_false(adz_tensor_requires_grad(h));
+    adz_tensor *c = adz_module_buffer(m, "hidden_1_c");
+    assert_int_equal(adz_tensor_shape(c).sizes[1], 1);
+    assert_false(adz_tensor_requires_grad(c));
     adz_state *dict = adz_module_state_dict(m);
-    assert_int_equal(adz_state_count(dict), 12);
+    assert_int_equal(adz_state_count(dict), qrnn ? 8 : 12);
     adz_state_free(&dict);
     adz_module_free(&m);
 }
 
-static void rows_of_the_state_are_selected(void **state)
+static void the_state_is_carried(void **state)
 {
     (void)state;
-    adz_module *m = undropped();
+    check_carried(false);
+    check_carried(true);
+}
+
+static void check_selected(bool qrnn)
+{
+    adz_module *m = undropped(qrnn);
     adz_tensor *ids = words(3, 2), *more = words(3, 4);
     adz_module_forward(m, ids);
     adz_module *copy = adz_module_copy(m); /* carries the state too */
@@ -81,10 +95,17 @@ static void rows_of_the_state_are_selected(void **state)
     adz_module_free(&m);
 }
 
+static void rows_of_the_state_are_selected(void **state)
+{
+    (void)state;
+    check_selected(false);
+    check_selected(true);
+}
+
 static void embedded_words_are_taken(void **state)
 {
     (void)state;
-    adz_module *m = undropped();
+    adz_module *m = undropped(false);
     adz_tensor *ids = words(2, 3), *y = adz_module_forward(m, ids);
     adz_module_reset(m);
     adz_tensor *x = adz_embedding(ids, adz_module_parameter(m, "encoder.weight"), NULL);
@@ -95,7 +116,7 @@ static void embedded_words_are_taken(void **state)
 static void the_embedding_starts_small(void **state)
 {
     (void)state;
-    adz_module *m = undropped();
+    adz_module *m = undropped(false);
     for (int i = 0; i < 2; ++i) {
         adz_tensor *weight = adz_module_parameter(m, "encoder.weight");
         double most = adz_item(adz_max(adz_abs(weight)));
@@ -110,7 +131,7 @@ static void the_embedding_starts_small(void **state)
 static void a_refused_call_keeps_the_state(void **state)
 {
     (void)state;
-    adz_module *m = undropped();
+    adz_module *m = undropped(false);
     adz_module_forward(m, words(2, 3));
     adz_tensor *h = adz_module_buffer(m, "hidden_0_h");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(3, 2), 9, ADZ_I64)));
@@ -120,7 +141,7 @@ static void a_refused_call_keeps_the_state(void **state)
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(2, 0), ADZ_I64)));
     expect_error(ADZ_ERR_SHAPE, "ids[2, 0]");
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F64)));
-    expect_error(ADZ_ERR_DTYPE, "float64");
+    expect_error(ADZ_ERR_DTYPE, "x is float64, the module float32");
     adz_values *none = adz_values_new(), *out = adz_values_new();
     adz_module_call(m, none, out);
     expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
@@ -242,6 +263,42 @@ const module_case fastai_awd_lstm_module = {
             "rnns.0.module.bias_hh_l0 rnns.0.module.weight_ih_l0_reverse "
             "rnns.0.module.weight_hh_l0_reverse rnns.0.module.bias_ih_l0_reverse "
             "rnns.0.module.bias_hh_l0_reverse",
-            { X(2, 3, 4) } } },
+            { X(2, 3, 4) } },
+        { quasi,
+            "AWD_LSTM(\n"
+            "  (encoder): Embedding(6, 2, padding_idx=5)\n"
+            "  (encoder_dp): EmbeddingDropout(\n"
+            "    (emb): Embedding(6, 2, padding_idx=5)\n"
+            "  )\n"
+            "  (rnns): ModuleList(\n"
+            "    (0): QRNN(\n"
+            "      (layers): ModuleList(\n"
+            "        (0): QRNNLayer(\n"
+            "          (linear): WeightDropout(\n"
+            "            (module): Linear(in_features=4, out_features=9, bias=True)\n"
+            "          )\n"
+            "        )\n"
+            "      )\n"
+            "    )\n"
+            "    (1): QRNN(\n"
+            "      (layers): ModuleList(\n"
+            "        (0): QRNNLayer(\n"
+            "          (linear): WeightDropout(\n"
+            "            (module): Linear(in_features=3, out_features=6, bias=True)\n"
+            "          )\n"
+            "        )\n"
+            "      )\n"
+            "    )\n"
+            "  )\n"
+            "  (input_dp): RNNDropout()\n"
+            "  (hidden_dps): ModuleList(\n"
+            "    (0-1): 2 x RNNDropout()\n"
+            "  )\n"
+            ")",
+            "encoder.weight encoder_dp.emb.weight rnns.0.layers.0.linear.weight_raw "
+            "rnns.0.layers.0.linear.module.weight rnns.0.layers.0.linear.module.bias "
+            "rnns.1.layers.0.linear.weight_raw rnns.1.layers.0.linear.module.weight "
+            "rnns.1.layers.0.linear.module.bias",
+            { IDS(5, 2, 3) } } },
     FACTS(facts),
 };
