@@ -20,6 +20,8 @@
 #include "adze/nn/feed_forward.h"
 #include "adze/nn/gpt2.h"
 #include "adze/nn/init.h"
+#include "adze/nn/labml_attention.h"
+#include "adze/nn/labml_transformer.h"
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
 #include "adze/nn/lstm.h"

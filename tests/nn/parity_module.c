@@ -190,7 +190,7 @@ static bool call_once(computation *run, const char *number, bool *called)
     char inputs[32], outputs[32];
     snprintf(inputs, sizeof inputs, "input.%s", number);
     snprintf(outputs, sizeof outputs, "output.%s", number);
-    *called = false;
+    *called = number[0] == '\0'; /* even without arguments */
     adz_values_clear(run->in);
     if (!gather(run, inputs, called) || !*called) {
         return !*called;

@@ -4,11 +4,13 @@ module_counts module_totals;
 
 static const adz_generator_state start = { 5, 0 };
 
+enum { MOST_PARAMETERS = 64 };
+
 /* A module, its generator and its arguments. */
 typedef struct subject {
     adz_module *module;
     adz_generator *generator;
-    adz_tensor *inputs[MODULE_INPUTS + 40]; /* then the parameters */
+    adz_tensor *inputs[MODULE_INPUTS + MOST_PARAMETERS]; /* then the parameters */
     const char *names[MODULE_INPUTS];
     size_t n;
 } subject;
@@ -100,7 +102,7 @@ static void gradients(void **state)
         assert_true(make(&s, sample, ADZ_F64));
         make_inputs(&s, sample, ADZ_F64);
         adz_tensor_list parameters = adz_module_parameters(s.module);
-        assert_true(parameters.count <= 40);
+        assert_true(parameters.count <= MOST_PARAMETERS);
         size_t n = s.n;
         for (size_t i = 0; i < parameters.count; ++i) {
             s.inputs[n++] = parameters.items[i];

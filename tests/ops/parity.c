@@ -22,8 +22,8 @@ void parity_judge(
     }
 }
 
-/* The runner of a group of files; NULL when there is none. */
-static parity_runner runner_of(const char *group)
+/* The runner of a file, by its reference or else by its group; NULL when there is none. */
+static parity_runner runner_of(const vector_file *v)
 {
     static const struct {
         const char *group;
@@ -34,8 +34,11 @@ static parity_runner runner_of(const char *group)
         { "text", parity_module },
         { "optim", parity_optim },
     };
+    if (strcmp(vector_meta(v, "reference"), "labml simple trainer") == 0) {
+        return parity_trainer;
+    }
     for (size_t i = 0; i < sizeof runners / sizeof runners[0]; ++i) {
-        if (strcmp(runners[i].group, group) == 0) {
+        if (strcmp(runners[i].group, vector_meta(v, "group")) == 0) {
             return runners[i].run;
         }
     }
@@ -47,7 +50,7 @@ static bool check_case(const vector_file *v, bool f32)
     verdict out = { .tolerance = strtod(vector_meta(v, "tolerance"), NULL),
         .tiny = f32 ? 1 : strtod(vector_meta(v, "tiny"), NULL),
         .name = "-" };
-    parity_runner run = runner_of(vector_meta(v, "group"));
+    parity_runner run = runner_of(v);
     adz_scope *scope = adz_scope_open();
     bool passed = false;
     if (run == NULL) {

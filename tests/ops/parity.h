@@ -24,6 +24,7 @@ typedef bool (*parity_runner)(const vector_file *v, bool f32, verdict *out);
 
 bool parity_op(const vector_file *v, bool f32, verdict *out);
 bool parity_module(const vector_file *v, bool f32, verdict *out);
+bool parity_trainer(const vector_file *v, bool f32, verdict *out);
 bool parity_optim(const vector_file *v, bool f32, verdict *out);
 
 #endif

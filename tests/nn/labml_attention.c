@@ -1,0 +1,226 @@
+/* The annotated library's attention. */
+#include "nn/case.h"
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static adz_module *prepare(adz_generator *g)
+{
+    (void)g;
+    adz_labml_prepare_options o;
+    adz_labml_prepare_options_init(&o, sizeof o);
+    return adz_labml_prepare_for_multi_head_attention_new(4, 2, 3, true, &o);
+}
+
+static adz_module *attention(adz_generator *g)
+{
+    adz_labml_multi_head_attention_options o;
+    adz_labml_multi_head_attention_options_init(&o, sizeof o);
+    o.generator = g;
+    return adz_labml_multi_head_attention_new(2, 4, &o);
+}
+
+static adz_module *without_bias(adz_generator *g)
+{
+    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    o.generator = g;
+    o.bias = false;
+    o.dropout_prob = 0.4;
+    return adz_labml_multi_head_attention_new(3, 6, &o);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static adz_tensor *call(
+    adz_module *m, adz_tensor *query, adz_tensor *key, adz_tensor *value, adz_tensor *mask)
+{
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "query", query);
+    adz_values_add(in, "key", key);
+    adz_values_add(in, "value", value);
+    adz_values_add(in, "mask", mask);
+    adz_status status = adz_module_call(m, in, out);
+    adz_tensor *y = status == ADZ_OK ? adz_values_at(out, 0) : NULL;
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return y;
+}
+
+static adz_module *exact(void)
+{
+    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    o.dtype = ADZ_F64;
+    o.dropout_prob = 0;
+    return adz_labml_multi_head_attention_new(2, 4, &o);
+}
+
+/* What is left out is the query, and then the key. */
+static void left_out_arguments(void **state)
+{
+    (void)state;
+    adz_module *m = exact();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F64);
+    adz_tensor *other = adz_randn(ADZ_SHAPE(5, 2, 4), ADZ_F64);
+    expect_same(adz_module_forward(m, x), call(m, x, x, x, ADZ_NONE), 0);
+    expect_same(call(m, x, other, ADZ_NONE, ADZ_NONE), call(m, x, other, other, ADZ_NONE), 0);
+    adz_module_free(&m);
+}
+
+/* A mask of numbers is true where it is not 0; sizes of 1 stand for all. */
+static void masks_broadcast(void **state)
+{
+    (void)state;
+    adz_module *m = exact();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F64);
+    adz_tensor *bits = adz_ones(ADZ_SHAPE(1, 3, 1), ADZ_F32);
+    adz_tensor_data_f32(bits)[1] = 0;
+    adz_tensor *whole = adz_ne_number(adz_expand(bits, ADZ_SHAPE(3, 3, 2)), 0);
+    expect_same(call(m, x, x, x, bits), call(m, x, x, x, whole), 0);
+    adz_tensor *all = adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_BOOL);
+    expect_same(call(m, x, x, x, all), call(m, x, x, x, ADZ_NONE), 1e-15);
+    /* with its key masked out, a value counts for nothing */
+    adz_tensor *changed = adz_clone(x);
+    adz_mul_number_(adz_select(changed, 0, 1), 7);
+    expect_same(call(m, x, changed, changed, bits), call(m, x, x, x, bits), 0);
+    adz_module_free(&m);
+}
+
+/* A query that may attend to nothing has zeros in front of the output layer, and so gradients. */
+static void a_blind_query_gives_zeros(void **state)
+{
+    (void)state;
+    adz_module *m = exact();
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(2, 1, 4), ADZ_F64), true);
+    adz_tensor *mask = adz_ones(ADZ_SHAPE(2, 2, 1), ADZ_F64);
+    adz_tensor_data_f64(mask)[2] = adz_tensor_data_f64(mask)[3] = 0;
+    adz_tensor *y = call(m, x, x, x, mask);
+    adz_tensor *bias = adz_module_parameter(m, "output.bias");
+    expect_same(adz_select(adz_select(y, 0, 1), 0, 0), bias, 0);
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    adz_tensor *grad = adz_tensor_grad(adz_module_parameter(m, "query.linear.weight"));
+    assert_true(adz_item(adz_all(adz_isfinite(grad), ADZ_ALL_DIMS, ADZ_DROPDIM)) == 1);
+    adz_module_free(&m);
+}
+
+static void the_subsequent_mask(void **state)
+{
+    (void)state;
+    adz_tensor *mask = adz_labml_subsequent_mask(3);
+    assert_int_equal(adz_tensor_rank(mask), 3);
+    assert_int_equal(adz_tensor_dtype(mask), ADZ_BOOL);
+    assert_true(HOLDS(mask, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1));
+    assert_int_equal(adz_tensor_numel(adz_labml_subsequent_mask(0)), 0);
+    assert_null(adz_labml_subsequent_mask(-1));
+    expect_error(ADZ_ERR_ARGUMENT, "seq_len is -1");
+}
+
+static void expect_call_refused(
+    adz_module *m, adz_tensor *key, adz_tensor *value, adz_tensor *mask, const char *says)
+{
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F64);
+    assert_null(call(m, x, key, value, mask));
+    expect_error(ADZ_ERR_SHAPE, says);
+}
+
+static void bad_values_are_refused(void **state)
+{
+    (void)state;
+    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    expect_no_module(
+        adz_labml_multi_head_attention_new(3, 4, NULL), "heads is 3, but must divide d_model, 4");
+    expect_no_module(adz_labml_multi_head_attention_new(0, 4, NULL), "heads is 0");
+    expect_no_module(adz_labml_multi_head_attention_new(1, 0, NULL), "d_model is 0");
+    o.dropout_prob = 2;
+    expect_no_module(adz_labml_multi_head_attention_new(2, 4, &o), "p is 2");
+    expect_no_module(
+        adz_labml_prepare_for_multi_head_attention_new(4, 2, 0, true, NULL), "d_k is 0");
+    expect_no_module(adz_labml_prepare_for_multi_head_attention_new(4, INT64_MAX, 2, true, NULL),
+        "are too many");
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F64), *none = ADZ_NONE;
+    adz_module *m = exact();
+    expect_call_refused(m, x, x, adz_ones(ADZ_SHAPE(2, 3, 2), ADZ_BOOL),
+        "mask[2, 3, 2] must be [query, key, batch] = [3, 3, 2]");
+    expect_call_refused(m, x, x, adz_ones(ADZ_SHAPE(3, 3), ADZ_BOOL), "mask[3, 3] must be");
+    expect_call_refused(
+        m, adz_ones(ADZ_SHAPE(5, 3, 4), ADZ_F64), none, none, "key[5, 3, 4] must be [S, 2, 4]");
+    expect_call_refused(m, x, adz_ones(ADZ_SHAPE(2, 2, 4), ADZ_F64), none,
+        "value[2, 2, 4] must have the shape of key[3, 2, 4]");
+    expect_refused(m, adz_ones(ADZ_SHAPE(3, 4), ADZ_F64), "query[3, 4] must be [T, B, 4]");
+}
+
+/* ---- vectors -------------------------------------------------------------------------------- */
+
+static adz_module *from_config(const char *reference, const json_t *config)
+{
+    int64_t d_model = (int64_t)config_number(config, "d_model", 0);
+    int64_t heads = (int64_t)config_number(config, "heads", 0);
+    if (strcmp(reference, "labml PrepareForMultiHeadAttention") == 0) {
+        return adz_labml_prepare_for_multi_head_attention_new(d_model, heads,
+            (int64_t)config_number(config, "d_k", 0), config_flag(config, "bias", true), NULL);
+    }
+    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    o.dropout_prob = config_number(config, "dropout_prob", o.dropout_prob);
+    o.bias = config_flag(config, "bias", true);
+    return adz_labml_multi_head_attention_new(heads, d_model, &o);
+}
+
+static const struct CMUnitTest facts[] = {
+    TEST(left_out_arguments),
+    TEST(masks_broadcast),
+    TEST(a_blind_query_gives_zeros),
+    TEST(the_subsequent_mask),
+    TEST(bad_values_are_refused),
+};
+
+const module_case labml_attention_module = {
+    .name = "labml_attention",
+    .references = { "labml PrepareForMultiHeadAttention", "labml MultiHeadAttention" },
+    .from_config = from_config,
+    .renames = { "x=query" },
+    .samples = { { prepare,
+                     "PrepareForMultiHeadAttention(\n"
+                     "  heads=2, d_k=3\n"
+                     "  (linear): Linear(in_features=4, out_features=6, bias=True)\n"
+                     ")",
+                     "linear.weight linear.bias", { X(3, 2, 4) } },
+        { attention,
+            "MultiHeadAttention(\n"
+            "  (query): PrepareForMultiHeadAttention(\n"
+            "    heads=2, d_k=2\n"
+            "    (linear): Linear(in_features=4, out_features=4, bias=True)\n"
+            "  )\n"
+            "  (key): PrepareForMultiHeadAttention(\n"
+            "    heads=2, d_k=2\n"
+            "    (linear): Linear(in_features=4, out_features=4, bias=True)\n"
+            "  )\n"
+            "  (value): PrepareForMultiHeadAttention(\n"
+            "    heads=2, d_k=2\n"
+            "    (linear): Linear(in_features=4, out_features=4, bias=True)\n"
+            "  )\n"
+            "  (output): Linear(in_features=4, out_features=4, bias=True)\n"
+            "  (dropout): Dropout(p=0.1, inplace=False)\n"
+            ")",
+            "query.linear.weight query.linear.bias key.linear.weight key.linear.bias "
+            "value.linear.weight value.linear.bias output.weight output.bias",
+            { X(3, 2, 4), IDS_NAMED("mask", 2, 3, 3, 2) } },
+        { without_bias,
+            "MultiHeadAttention(\n"
+            "  (query): PrepareForMultiHeadAttention(\n"
+            "    heads=3, d_k=2\n"
+            "    (linear): Linear(in_features=6, out_features=6, bias=False)\n"
+            "  )\n"
+            "  (key): PrepareForMultiHeadAttention(\n"
+            "    heads=3, d_k=2\n"
+            "    (linear): Linear(in_features=6, out_features=6, bias=False)\n"
+            "  )\n"
+            "  (value): PrepareForMultiHeadAttention(\n"
+            "    heads=3, d_k=2\n"
+            "    (linear): Linear(in_features=6, out_features=6, bias=True)\n"
+            "  )\n"
+            "  (output): Linear(in_features=6, out_features=6, bias=True)\n"
+            "  (dropout): Dropout(p=0.4, inplace=False)\n"
+            ")",
+            "query.linear.weight key.linear.weight value.linear.weight value.linear.bias "
+            "output.weight output.bias",
+            { X(2, 2, 6), X(4, 2, 6), X(4, 2, 6), IDS(2, 1, 4, 2) } } },
+    FACTS(facts),
+};
