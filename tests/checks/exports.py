@@ -28,7 +28,7 @@ ALLOWED = [
     r"v?snprintf|qsort|bsearch|__ctype_\w+_loc|iswprint",
     r"newlocale|freelocale|uselocale|strto(f|d)_l",
     # mathematics
-    r"(a?(sin|cos|tan)h?|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erfc?|[lt]gamma"
+    r"(a?(sin|cos|tan)h?|sincos|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erfc?|[lt]gamma"
     r"|fma|fmod|remainder|floor|ceil|trunc|l?l?r(ound|int)|nearbyint|ldexp|frexp|scalbl?n|hypot"
     r"|f(max|min|dim)|atan2|copysign|nextafter|logb|ilogb|modf|nan)f?",
     # files, for io and data, and the caller's own FILE
