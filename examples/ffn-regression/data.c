@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/files.h"
+
 enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
 
 /* ---- the embedded problem ------------------------------------------------------------------- */
@@ -54,7 +56,7 @@ static adz_csv_options csv_options(const options *o)
 {
     adz_csv_options c = ADZ_CSV_OPTIONS;
     c.delimiter = o->delimiter;
-    c.missing = o->drop_missing ? ADZ_CSV_MISSING_DROP : ADZ_CSV_MISSING_ERROR;
+    c.missing = o->missing ? ADZ_CSV_MISSING_DROP : ADZ_CSV_MISSING_ERROR;
     return c;
 }
 
@@ -117,7 +119,7 @@ adz_tensor *load_features(
     }
     c.columns = columns;
     c.n_columns = n_features;
-    if (o->drop_missing) {
+    if (o->missing) {
         fail("--missing drop: every row of %s must get a prediction", path);
     }
     adz_csv *csv = adz_csv_read(path, &c);
@@ -165,33 +167,11 @@ static const char *read_line(const char *path, int64_t line, const char *at, row
     return *at == '\n' ? at + 1 : at;
 }
 
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    size_t used = 0, room = 65536;
-    char *text = allocate(room);
-    if (file == NULL) {
-        fail("%s: %s", path, strerror(errno));
-    }
-    for (size_t n; (n = fread(text + used, 1, room - used - 1, file)) > 0;) {
-        used += n;
-        if (used + 1 == room) {
-            room *= 2;
-            text = realloc(text, room);
-            if (text == NULL) {
-                fail("out of memory");
-            }
-        }
-    }
-    fclose(file);
-    text[used] = '\0';
-    return text;
-}
-
 /* One line of the file; or all of it, when every line holds one number. */
 static row_list read_rows(const char *path, int64_t split)
 {
-    char *text = read_text(path);
+    size_t size;
+    char *text = read_whole_file(path, &size);
     row_list chosen = { 0 }, line = { 0 }, singles = { 0 };
     int64_t lines = 0;
     bool single = true;
@@ -222,7 +202,7 @@ static row_list read_rows(const char *path, int64_t split)
 static void split_rows(const options *o, adz_dataset *all, problem *p)
 {
     adz_dataset *rest = NULL, *parts[2];
-    adz_generator *generator = adz_generator_new(o->seed);
+    adz_generator *generator = adz_generator_new((uint64_t)o->seed);
     if (o->test_rows != NULL) {
         row_list list = read_rows(o->test_rows, o->split);
         adz_dataset_split_rows(all, list.rows, list.count, &p->test, &rest);
@@ -268,7 +248,7 @@ problem load_problem(const options *o, char *const *features, size_t n_features,
     problem p = { 0 };
     adz_dataset *all;
     if (o->data == NULL) {
-        all = embedded_rows(o->seed);
+        all = embedded_rows((uint64_t)o->seed);
         name_embedded(&p);
     } else {
         const char **names = allocate((n_features + o->n_features) * sizeof *names);

@@ -96,9 +96,9 @@ int main(int argc, char **argv)
     options o = parse_options(argc, argv);
     adz_on_error(on_error, NULL);
     adz_on_warning(on_warning, NULL);
-    adz_manual_seed(o.seed);
+    adz_manual_seed((uint64_t)o.seed);
     if (o.threads > 0) {
-        adz_set_num_threads(o.threads);
+        adz_set_num_threads((int)o.threads);
     }
     if (o.predict != NULL) {
         predict_rows(&o);

@@ -1,11 +1,10 @@
-#define _GNU_SOURCE
 #include "options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/arguments.h"
 #include "model.h"
 
 const char program_name[] = "ffn-regression";
@@ -67,8 +66,9 @@ static char *cut(char *text)
     return comma;
 }
 
-static void read_features(options *o, char *text)
+static void read_features(void *to, char *text)
 {
+    options *o = to;
     for (char *next = text; next != NULL;) {
         char *name = next;
         next = cut(name);
@@ -77,8 +77,9 @@ static void read_features(options *o, char *text)
     }
 }
 
-static void read_hidden(options *o, char *text)
+static void read_hidden(void *to, char *text)
 {
+    options *o = to;
     o->n_hidden = 0;
     for (char *next = text; next != NULL;) {
         char *size = next;
@@ -90,192 +91,29 @@ static void read_hidden(options *o, char *text)
     }
 }
 
-static schedule read_schedule(const char *text)
+static void read_delimiter(void *to, char *text)
 {
-    static const char *const names[] = { "cosine", "step", "exponential", "none" };
-    static const schedule all[] = { SCHEDULE_COSINE, SCHEDULE_STEP, SCHEDULE_EXPONENTIAL,
-        SCHEDULE_NONE };
-    return all[choice("scheduler", text, names, 4)];
-}
-
-static char read_delimiter(const char *text)
-{
-    if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0) {
-        return '\t';
-    }
-    if (strlen(text) != 1) {
+    bool tab = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0;
+    if (!tab && strlen(text) != 1) {
         fail("--delimiter %s: one character is wanted, or tab", text);
     }
-    return text[0];
+    *(char *)to = tab ? '\t' : text[0];
 }
 
-static bool read_missing(const char *text)
+static void read_activation(void *to, char *text)
 {
-    static const char *const names[] = { "error", "drop" };
-    return choice("missing", text, names, 2) == 1;
+    if (!is_activation(text)) {
+        fail("--activation %s: no such activation; see --help", text);
+    }
+    *(const char **)to = text;
 }
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-enum {
-    DATA = 256,
-    TARGET,
-    FEATURES,
-    DELIMITER,
-    MISSING,
-    TEST_ROWS,
-    SPLIT,
-    TEST,
-    VALIDATION,
-    HIDDEN,
-    ACTIVATION,
-    DROPOUT,
-    GATED,
-    EPOCHS,
-    BATCH_SIZE,
-    LR,
-    MOMENTUM,
-    WEIGHT_DECAY,
-    SCHEDULER,
-    PATIENCE,
-    SEED,
-    THREADS,
-    SAVE,
-    LOAD,
-    PREDICT,
-    OUTPUT,
-    HISTORY,
-    PLOT
-};
+static const char *const schedules[] = { "none", "cosine", "step", "exponential", NULL };
+static const char *const missing[] = { "error", "drop", NULL };
 
-static const struct option table[] = {
-    { "help", no_argument, NULL, 'h' },
-    { "data", required_argument, NULL, DATA },
-    { "target", required_argument, NULL, TARGET },
-    { "features", required_argument, NULL, FEATURES },
-    { "delimiter", required_argument, NULL, DELIMITER },
-    { "missing", required_argument, NULL, MISSING },
-    { "test-rows", required_argument, NULL, TEST_ROWS },
-    { "split", required_argument, NULL, SPLIT },
-    { "test", required_argument, NULL, TEST },
-    { "validation", required_argument, NULL, VALIDATION },
-    { "hidden", required_argument, NULL, HIDDEN },
-    { "activation", required_argument, NULL, ACTIVATION },
-    { "dropout", required_argument, NULL, DROPOUT },
-    { "gated", no_argument, NULL, GATED },
-    { "epochs", required_argument, NULL, EPOCHS },
-    { "batch-size", required_argument, NULL, BATCH_SIZE },
-    { "lr", required_argument, NULL, LR },
-    { "momentum", required_argument, NULL, MOMENTUM },
-    { "weight-decay", required_argument, NULL, WEIGHT_DECAY },
-    { "scheduler", required_argument, NULL, SCHEDULER },
-    { "patience", required_argument, NULL, PATIENCE },
-    { "seed", required_argument, NULL, SEED },
-    { "threads", required_argument, NULL, THREADS },
-    { "save", required_argument, NULL, SAVE },
-    { "load", required_argument, NULL, LOAD },
-    { "predict", required_argument, NULL, PREDICT },
-    { "output", required_argument, NULL, OUTPUT },
-    { "history", required_argument, NULL, HISTORY },
-    { "plot", required_argument, NULL, PLOT },
-    { NULL, 0, NULL, 0 },
-};
-
-static void set_data_option(options *o, int which, char *text)
-{
-    switch (which) {
-    case DATA:
-        o->data = text;
-        break;
-    case TARGET:
-        o->target = text;
-        break;
-    case FEATURES:
-        read_features(o, text);
-        break;
-    case DELIMITER:
-        o->delimiter = read_delimiter(text);
-        break;
-    case MISSING:
-        o->drop_missing = read_missing(text);
-        break;
-    case TEST_ROWS:
-        o->test_rows = text;
-        break;
-    case SPLIT:
-        o->split = whole("split", text, 0, INT32_MAX);
-        break;
-    case TEST:
-        o->test_share = number("test", text, 0.001, 0.999);
-        break;
-    default:
-        o->validation_share = number("validation", text, 0, 0.999);
-        break;
-    }
-}
-
-static void set_network_option(options *o, int which, char *text)
-{
-    o->shaped = true;
-    switch (which) {
-    case HIDDEN:
-        read_hidden(o, text);
-        break;
-    case ACTIVATION:
-        o->activation = text;
-        if (!is_activation(text)) {
-            fail("--activation %s: no such activation; see --help", text);
-        }
-        break;
-    case DROPOUT:
-        o->dropout = number("dropout", text, 0, 0.999);
-        break;
-    default:
-        o->gated = true;
-        break;
-    }
-}
-
-static void set_training_option(options *o, int which, const char *text)
-{
-    switch (which) {
-    case EPOCHS:
-        o->epochs = whole("epochs", text, 1, INT32_MAX);
-        break;
-    case BATCH_SIZE:
-        o->batch_size = whole("batch-size", text, 1, INT32_MAX);
-        break;
-    case LR:
-        o->lr = number("lr", text, 0, 1e6);
-        break;
-    case MOMENTUM:
-        o->momentum = number("momentum", text, 0, 0.9999);
-        break;
-    case WEIGHT_DECAY:
-        o->weight_decay = number("weight-decay", text, 0, 1e6);
-        break;
-    case SCHEDULER:
-        o->schedule = read_schedule(text);
-        break;
-    case PATIENCE:
-        o->patience = whole("patience", text, 0, INT32_MAX);
-        break;
-    case SEED:
-        o->seed = (uint64_t)whole("seed", text, 0, INT64_MAX);
-        break;
-    default:
-        o->threads = (int)whole("threads", text, 1, 1024);
-        break;
-    }
-}
-
-static void set_file_option(options *o, int which, const char *text)
-{
-    const char **places[] = { &o->save, &o->load, &o->predict, &o->output, &o->history, &o->plot };
-    *places[which - SAVE] = text;
-}
-
-static void check_options(const options *o)
+static void check_options(const options *o, bool shaped)
 {
     if (o->data != NULL && o->target == NULL && o->load == NULL) {
         fail("--data needs --target, the column to predict");
@@ -287,7 +125,7 @@ static void check_options(const options *o)
     if (o->predict != NULL && o->load == NULL) {
         fail("--predict needs --load, the model to predict with");
     }
-    if (o->load != NULL && o->shaped) {
+    if (o->load != NULL && shaped) {
         fail("--load brings the network along; leave out --hidden, --activation, --dropout, "
              "--gated");
     }
@@ -296,47 +134,63 @@ static void check_options(const options *o)
     }
 }
 
+static const options defaults = {
+    .delimiter = ',',
+    .test_share = 0.2,
+    .validation_share = 0.1,
+    .hidden = { 50 },
+    .n_hidden = 1,
+    .activation = "relu",
+    .epochs = 400,
+    .batch_size = 32,
+    .lr = 0.02,
+    .momentum = 0.9,
+    .weight_decay = 1e-4,
+    .schedule = SCHEDULE_COSINE,
+    .seed = 1,
+    .save = "model.safetensors",
+    .output = "predictions.csv",
+    .history = "history.csv",
+    .plot = "loss.svg",
+};
+
 options parse_options(int argc, char **argv)
 {
-    options o = {
-        .delimiter = ',',
-        .test_share = 0.2,
-        .validation_share = 0.1,
-        .hidden = { 50 },
-        .n_hidden = 1,
-        .activation = "relu",
-        .epochs = 400,
-        .batch_size = 32,
-        .lr = 0.02,
-        .momentum = 0.9,
-        .weight_decay = 1e-4,
-        .schedule = SCHEDULE_COSINE,
-        .seed = 1,
-        .save = "model.safetensors",
-        .output = "predictions.csv",
-        .history = "history.csv",
-        .plot = "loss.svg",
+    options o = defaults;
+    argument table[] = {
+        OPTION_READ("hidden", &o, read_hidden), /* the first four shape the network */
+        OPTION_READ("activation", &o.activation, read_activation),
+        OPTION_NUMBER("dropout", &o.dropout, 0, 0.999),
+        OPTION_FLAG("gated", &o.gated),
+        OPTION_TEXT("data", &o.data),
+        OPTION_TEXT("target", &o.target),
+        OPTION_READ("features", &o, read_features),
+        OPTION_READ("delimiter", &o.delimiter, read_delimiter),
+        OPTION_CHOICE("missing", &o.missing, missing),
+        OPTION_TEXT("test-rows", &o.test_rows),
+        OPTION_WHOLE("split", &o.split, 0, INT32_MAX),
+        OPTION_NUMBER("test", &o.test_share, 0.001, 0.999),
+        OPTION_NUMBER("validation", &o.validation_share, 0, 0.999),
+        OPTION_WHOLE("epochs", &o.epochs, 1, INT32_MAX),
+        OPTION_WHOLE("batch-size", &o.batch_size, 1, INT32_MAX),
+        OPTION_NUMBER("lr", &o.lr, 0, 1e6),
+        OPTION_NUMBER("momentum", &o.momentum, 0, 0.9999),
+        OPTION_NUMBER("weight-decay", &o.weight_decay, 0, 1e6),
+        OPTION_CHOICE("scheduler", &o.schedule, schedules),
+        OPTION_WHOLE("patience", &o.patience, 0, INT32_MAX),
+        OPTION_WHOLE("seed", &o.seed, 0, 0x1p53),
+        OPTION_WHOLE("threads", &o.threads, 1, 1024),
+        OPTION_TEXT("save", &o.save),
+        OPTION_TEXT("load", &o.load),
+        OPTION_TEXT("predict", &o.predict),
+        OPTION_TEXT("output", &o.output),
+        OPTION_TEXT("history", &o.history),
+        OPTION_TEXT("plot", &o.plot),
     };
-    for (int which; (which = getopt_long(argc, argv, "h", table, NULL)) != -1;) {
-        if (which == 'h') {
-            fputs(help, stdout);
-            exit(0);
-        } else if (which == '?') {
-            fputs("ffn-regression --help lists the options\n", stderr);
-            exit(2);
-        } else if (which < HIDDEN) {
-            set_data_option(&o, which, optarg);
-        } else if (which < EPOCHS) {
-            set_network_option(&o, which, optarg);
-        } else if (which < SAVE) {
-            set_training_option(&o, which, optarg);
-        } else {
-            set_file_option(&o, which, optarg);
-        }
+    int rest = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
+    if (rest < argc) {
+        fail("%s: what is it? Tables are given as --data FILE.csv", argv[rest]);
     }
-    if (optind < argc) {
-        fail("%s: what is it? Tables are given as --data FILE.csv", argv[optind]);
-    }
-    check_options(&o);
+    check_options(&o, table[0].given || table[1].given || table[2].given || table[3].given);
     return o;
 }

@@ -10,24 +10,18 @@
 
 enum { MAX_HIDDEN = 16 };
 
-typedef enum schedule {
-    SCHEDULE_NONE,
-    SCHEDULE_COSINE,
-    SCHEDULE_STEP,
-    SCHEDULE_EXPONENTIAL
-} schedule;
+enum { SCHEDULE_NONE, SCHEDULE_COSINE, SCHEDULE_STEP, SCHEDULE_EXPONENTIAL };
 
 typedef struct options {
     const char *data, *target; /* NULL: the embedded problem */
     const char **features;     /* n_features names; 0 for every column but the target */
     size_t n_features;
     char delimiter;
-    bool drop_missing;
+    int missing;           /* 1: rows with a missing value are left out; 0: they are an error */
     const char *test_rows; /* file, or NULL for a share */
     int64_t split;         /* which line of that file */
     double test_share, validation_share;
 
-    bool shaped; /* one of the next five was given */
     int64_t hidden[MAX_HIDDEN];
     int n_hidden;
     const char *activation;
@@ -36,9 +30,8 @@ typedef struct options {
 
     int64_t epochs, batch_size, patience; /* patience 0: no early stopping */
     double lr, momentum, weight_decay;
-    schedule schedule;
-    uint64_t seed;
-    int threads;
+    int schedule;          /* one of the above */
+    int64_t seed, threads; /* threads 0: as many as there are processors */
 
     const char *load, *save, *predict, *output, *history, *plot;
 } options;

@@ -86,7 +86,7 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
 {
     trainer t = { .o = o, .m = m, .p = p, .best_rmse = INFINITY };
     adz_dataset *rows = standardized(m, p);
-    t.order = adz_generator_new(o->seed + 1);
+    t.order = adz_generator_new((uint64_t)o->seed + 1);
     adz_loader_options l = ADZ_LOADER_OPTIONS;
     l.batch_size = o->batch_size;
     l.shuffle = true;

@@ -1,8 +1,12 @@
-/* Files that the example programs write. */
+/* Files that the example programs read and write. */
 #ifndef EXAMPLES_FILES_H
 #define EXAMPLES_FILES_H
 
+#include <stddef.h>
 #include <stdio.h>
+
+/* All of a file for free(), terminated beyond its size; or the end of the program. */
+char *read_whole_file(const char *path, size_t *size);
 
 /* A new file, or the end of the program. */
 FILE *create_file(const char *path);

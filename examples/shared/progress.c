@@ -55,7 +55,7 @@ static void draw(progress *p, int64_t step, const char *numbers, bool last)
     bar[BAR] = '\0';
     printf("\r\033[K%lld/%lld [%s] %s", (long long)step, (long long)p->steps, bar, numbers);
     if (!last) {
-        double each = seconds / (double)step;
+        double each = seconds / (double)(step - p->first);
         printf("  %s left", clock_text(each * (double)(p->steps - step), left, sizeof left));
     }
     fflush(stdout);
@@ -66,7 +66,7 @@ void progress_step(progress *p, int64_t step, const char *numbers, bool last)
     int64_t every = (p->steps + LINES - 1) / LINES;
     if (p->terminal) {
         draw(p, step, numbers, last);
-    } else if (step == 1 || step % every == 0 || last) {
+    } else if (step == p->first + 1 || step % every == 0 || last) {
         printf("%s %lld/%lld  %s\n", p->unit, (long long)step, (long long)p->steps, numbers);
         fflush(stdout);
     }

@@ -7,9 +7,9 @@
 
 typedef struct progress {
     bool terminal;
-    const char *unit; /* "epoch" */
-    int64_t steps;
-    double began, drawn; /* seconds of a clock that only goes forward */
+    const char *unit;     /* "epoch" */
+    int64_t steps, first; /* of which so many were behind at the beginning; 0 unless set */
+    double began, drawn;  /* seconds of a clock that only goes forward */
 } progress;
 
 progress progress_begin(const char *unit, int64_t steps);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../shared/files.h"
 #include "options.h"
 
 char *join(const char *folder, const char *name)
@@ -68,27 +69,8 @@ char **list_folder(const char *folder, size_t *count)
 
 char *read_text(const char *path)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        fail("%s: cannot be opened: %s", path, strerror(errno));
-    }
-    size_t used = 0, room = 65536;
-    char *text = allocate(room);
-    for (size_t n; (n = fread(text + used, 1, room - used - 1, file)) > 0;) {
-        used += n;
-        if (used + 1 == room) {
-            room *= 2;
-            text = realloc(text, room);
-            if (text == NULL) {
-                fail("out of memory");
-            }
-        }
-    }
-    if (ferror(file)) {
-        fail("%s: cannot be read: %s", path, strerror(errno));
-    }
-    fclose(file);
-    text[used] = '\0';
+    size_t used;
+    char *text = read_whole_file(path, &used);
     if (strlen(text) != used) {
         fail("%s: this is no text", path);
     }

@@ -1,10 +1,9 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include "../shared/arguments.h"
 
 const char program_name[] = "uci-regression";
 
@@ -39,53 +38,6 @@ static const char help[] =
     "rmse_no_dropout=... seconds=...; the standard errors (_se) of a single split are given as "
     "0.\n";
 
-enum { GRID = 256, SPLITS, EPOCHS, PASSES, JOBS, SEED, PLOT };
-
-static const struct option table[] = {
-    { "help", no_argument, NULL, 'h' },
-    { "grid", no_argument, NULL, GRID },
-    { "splits", required_argument, NULL, SPLITS },
-    { "epochs", required_argument, NULL, EPOCHS },
-    { "passes", required_argument, NULL, PASSES },
-    { "jobs", required_argument, NULL, JOBS },
-    { "seed", required_argument, NULL, SEED },
-    { "plot", required_argument, NULL, PLOT },
-    { NULL, 0, NULL, 0 },
-};
-
-static void set_option(options *o, int which, const char *text)
-{
-    switch (which) {
-    case GRID:
-        o->grid = true;
-        break;
-    case SPLITS:
-        o->splits = whole("splits", text, 1, INT32_MAX);
-        break;
-    case EPOCHS:
-        o->epochs = whole("epochs", text, 1, INT32_MAX);
-        break;
-    case PASSES:
-        o->passes = whole("passes", text, 1, 1000000);
-        break;
-    case JOBS:
-        o->jobs = whole("jobs", text, 1, 1024);
-        break;
-    case SEED:
-        o->seed = (uint64_t)whole("seed", text, 0, INT64_MAX);
-        break;
-    case PLOT:
-        o->plot = text;
-        break;
-    case 'h':
-        fputs(help, stdout);
-        exit(0);
-    default:
-        fputs("uci-regression --help lists the options\n", stderr);
-        exit(2);
-    }
-}
-
 options parse_options(int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -96,11 +48,18 @@ options parse_options(int argc, char **argv)
         .seed = 1,
         .plot = "uncertainty.svg",
     };
-    for (int which; (which = getopt_long(argc, argv, "h", table, NULL)) != -1;) {
-        set_option(&o, which, optarg);
-    }
-    o.folders = (const char *const *)argv + optind;
-    o.n_folders = (size_t)(argc - optind);
+    argument table[] = {
+        OPTION_FLAG("grid", &o.grid),
+        OPTION_WHOLE("splits", &o.splits, 1, INT32_MAX),
+        OPTION_WHOLE("epochs", &o.epochs, 1, INT32_MAX),
+        OPTION_WHOLE("passes", &o.passes, 1, 1000000),
+        OPTION_WHOLE("jobs", &o.jobs, 1, 1024),
+        OPTION_WHOLE("seed", &o.seed, 0, 0x1p53),
+        OPTION_TEXT("plot", &o.plot),
+    };
+    int rest = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
+    o.folders = (const char *const *)argv + rest;
+    o.n_folders = (size_t)(argc - rest);
     if (o.grid && o.n_folders == 0) {
         fail("--grid chooses for the splits of a set: name its folder");
     }

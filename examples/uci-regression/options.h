@@ -16,7 +16,7 @@ typedef struct options {
     int64_t epochs; /* 0: what the set says */
     int64_t passes;
     int64_t jobs;
-    uint64_t seed;
+    int64_t seed;
     const char *plot;
 } options;
 

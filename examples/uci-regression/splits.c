@@ -44,7 +44,7 @@ enum { FINAL, FIFTH, CANDIDATES }; /* what a stream of random numbers is for */
 /* A stream of its own for everything that draws, so that the order of work plays no part. */
 static void start_stream(const options *o, size_t split, size_t use)
 {
-    adz_manual_seed(o->seed * 0x9E3779B97F4A7C15u + ((uint64_t)split << 32) + use);
+    adz_manual_seed((uint64_t)o->seed * 0x9E3779B97F4A7C15u + ((uint64_t)split << 32) + use);
 }
 
 static score train_with(

@@ -130,7 +130,7 @@ void run_toy(const options *o)
     const network_shape shape = { 1, HIDDEN, 2, 0, 0.01 }; /* the only input is never dropped */
     double start = seconds_now();
     adz_scope *scope = adz_scope_open();
-    adz_manual_seed(o->seed);
+    adz_manual_seed((uint64_t)o->seed);
     adz_set_num_threads(1); /* so small a network is faster on one */
     adz_dataset *train = draw_rows(TRAIN_ROWS), *test = draw_rows(TEST_ROWS);
     adz_module *network = new_network(&shape);

@@ -1,0 +1,67 @@
+/* The command line, by a table of what it may hold. */
+#ifndef EXAMPLES_ARGUMENTS_H
+#define EXAMPLES_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "command_line.h"
+
+typedef enum argument_kind {
+    ARGUMENT_FLAG,   /* bool: no value */
+    ARGUMENT_WHOLE,  /* int64_t from low to high */
+    ARGUMENT_NUMBER, /* double from low to high */
+    ARGUMENT_TEXT,   /* const char * */
+    ARGUMENT_CHOICE, /* int: the place of the value among the choices */
+    ARGUMENT_READ    /* whatever `read` makes of the value */
+} argument_kind;
+
+typedef struct argument {
+    const char *name; /* without the dashes */
+    argument_kind kind;
+    void *to; /* a value of that kind */
+    double low, high;
+    const char *const *choices; /* NULL at the end */
+    void (*read)(void *to, char *value);
+    bool given; /* set when the command line has it */
+} argument;
+
+#define OPTION_FLAG(name, to)                            \
+    {                                                    \
+        name, ARGUMENT_FLAG, to, 0, 0, NULL, NULL, false \
+    }
+#define OPTION_WHOLE(name, to, low, high)                      \
+    {                                                          \
+        name, ARGUMENT_WHOLE, to, low, high, NULL, NULL, false \
+    }
+#define OPTION_NUMBER(name, to, low, high)                      \
+    {                                                           \
+        name, ARGUMENT_NUMBER, to, low, high, NULL, NULL, false \
+    }
+#define OPTION_TEXT(name, to)                            \
+    {                                                    \
+        name, ARGUMENT_TEXT, to, 0, 0, NULL, NULL, false \
+    }
+#define OPTION_CHOICE(name, to, choices)                      \
+    {                                                         \
+        name, ARGUMENT_CHOICE, to, 0, 0, choices, NULL, false \
+    }
+#define OPTION_READ(name, to, read)                      \
+    {                                                    \
+        name, ARGUMENT_READ, to, 0, 0, NULL, read, false \
+    }
+
+/* Reads the command line and returns the place of its first word that is no option. Prints `help`
+ * and ends the program for --help; ends it too for what it cannot read. */
+int read_arguments(int argc, char **argv, argument *table, size_t n, const char *help);
+
+/* Reads one value as the command line's; ends the program for one that does not fit. */
+void set_argument(argument *a, char *value);
+
+/* A value's text, as set_argument reads it, into a buffer. */
+const char *argument_text(const argument *a, char *buffer, size_t size);
+
+argument *find_argument(argument *table, size_t n, const char *name);
+
+#endif
