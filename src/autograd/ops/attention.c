@@ -1,10 +1,160 @@
-/* The plain composition, which holds the whole matrix of probabilities. */
 #include "autograd/ops/attention.h"
 
 #include <math.h>
 
 #include "tensor/random.h"
 #include "tensor/random_generator.h"
+
+static const char name[] = "scaled_dot_product_attention";
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+static bool check_numbers(const adz_attention_options *o, bool replays)
+{
+    if (!isfinite(o->scale)) {
+        adzi_error(name, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite, 0 for 1/sqrt(E)",
+            adzi_text_number(o->scale));
+        return false;
+    }
+    if (!(o->dropout_p >= 0 && o->dropout_p <= 1)) {
+        adzi_error(name, ADZ_ERR_ARGUMENT, "dropout_p is %s, but a probability lies in [0, 1]",
+            adzi_text_number(o->dropout_p));
+        return false;
+    }
+    if (replays && o->dropout_p == 1) {
+        adzi_error(name, ADZ_ERR_ARGUMENT,
+            "dropout_p is 1, which keeps nothing; a dropout_mask needs less");
+        return false;
+    }
+    return true;
+}
+
+/* Broadcasts t's leading dimensions into the call's. */
+static bool join_batch(adzi_attention *at, const adz_tensor *t)
+{
+    int lead = t->rank - 2, more = lead - at->batch_rank;
+    for (int i = at->batch_rank - 1; i >= 0 && more > 0; --i) {
+        at->batch[i + more] = at->batch[i];
+    }
+    for (int i = 0; i < more; ++i) {
+        at->batch[i] = 1;
+    }
+    at->batch_rank += more > 0 ? more : 0;
+    for (int i = 0; i < lead; ++i) {
+        int64_t *size = &at->batch[at->batch_rank - lead + i], other = t->sizes[i];
+        if (*size != other && *size != 1 && other != 1) {
+            return false;
+        }
+        *size = *size == 1 ? other : *size;
+    }
+    return true;
+}
+
+static bool check_shapes(
+    adzi_attention *at, const adz_tensor *q, const adz_tensor *k, const adz_tensor *v)
+{
+    bool fits = q->rank >= 2 && k->rank >= 2 && v->rank >= 2;
+    if (fits) {
+        at->l = q->sizes[q->rank - 2];
+        at->e = q->sizes[q->rank - 1];
+        at->s = k->sizes[k->rank - 2];
+        at->ev = v->sizes[v->rank - 1];
+        fits = k->sizes[k->rank - 1] == at->e && v->sizes[v->rank - 2] == at->s &&
+               join_batch(at, q) && join_batch(at, k) && join_batch(at, v);
+    }
+    if (!fits) {
+        adzi_error(name, ADZ_ERR_SHAPE,
+            "query%s, key%s and value%s do not fit [..., L, E], [..., S, E] and [..., S, Ev] whose "
+            "leading sizes broadcast",
+            adzi_text_shape(q), adzi_text_shape(k), adzi_text_shape(v));
+        return false;
+    }
+    if (q->dtype != k->dtype || q->dtype != v->dtype) {
+        adzi_error(name, ADZ_ERR_DTYPE, "query is %s, key %s, value %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)q->dtype), adz_dtype_name((adz_dtype)k->dtype),
+            adz_dtype_name((adz_dtype)v->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Whether a mask broadcasts to [..., L, S]. */
+static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const char *which)
+{
+    int64_t sizes[ADZ_MAX_RANK + 2];
+    int rank = at->batch_rank + 2;
+    for (int i = 0; i < at->batch_rank; ++i) {
+        sizes[i] = at->batch[i];
+    }
+    sizes[rank - 2] = at->l;
+    sizes[rank - 1] = at->s;
+    bool fits = adzi_is_none(mask) || mask->rank <= rank;
+    for (int i = 0; fits && !adzi_is_none(mask) && i < mask->rank; ++i) {
+        int64_t size = mask->sizes[i];
+        fits = size == 1 || size == sizes[rank - mask->rank + i];
+    }
+    if (!fits) {
+        adzi_error(name, ADZ_ERR_SHAPE, "%s%s does not broadcast to the scores' shape %s", which,
+            adzi_text_shape(mask), adzi_text_sizes(rank, sizes));
+    }
+    return fits;
+}
+
+static bool check_masks(
+    const adzi_attention *at, const adz_tensor *q, const adz_tensor *mask, const adz_tensor *kept)
+{
+    if (!check_mask(at, mask, "attn_mask") || !check_mask(at, kept, "dropout_mask")) {
+        return false;
+    }
+    if (!adzi_is_none(mask) && mask->dtype != ADZ_BOOL && mask->dtype != q->dtype) {
+        adzi_error(name, ADZ_ERR_DTYPE, "attn_mask is %s, but must be bool or %s as query is",
+            adz_dtype_name((adz_dtype)mask->dtype), adz_dtype_name((adz_dtype)q->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Broadcast sizes, and how many words dropout draws, stay countable. */
+static bool check_size(const adzi_attention *at)
+{
+    double count = (double)at->l * (double)(at->s + ADZI_GROUP_WORDS);
+    for (int i = 0; i < at->batch_rank; ++i) {
+        count *= (double)at->batch[i];
+    }
+    if (count > 0x1p60) {
+        adzi_error(name, ADZ_ERR_SHAPE, "%s probabilities are more than can be counted",
+            adzi_text_number(count));
+    }
+    return count <= 0x1p60;
+}
+
+bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
+    adz_tensor *const *in, const adz_tensor *kept)
+{
+    const adz_tensor *q = in[ADZI_QUERY];
+    if (!adzi_is_float((adz_dtype)q->dtype)) {
+        adzi_error(name, ADZ_ERR_DTYPE, "query%s is %s; float32 or float64 is needed",
+            adzi_text_shape(q), adz_dtype_name((adz_dtype)q->dtype));
+        return false;
+    }
+    *at = (adzi_attention){ .items = 1, .causal = options->is_causal };
+    if (!check_numbers(options, !adzi_is_none(kept)) ||
+        !check_shapes(at, q, in[ADZI_KEY], in[ADZI_VALUE]) || !check_size(at) ||
+        !check_masks(at, q, in[ADZI_MASK], kept)) {
+        return false;
+    }
+    for (int i = 0; i < at->batch_rank; ++i) {
+        at->items *= at->batch[i];
+    }
+    at->scale = options->scale != 0 ? options->scale : at->e > 0 ? 1 / sqrt((double)at->e) : 1;
+    at->keep = 1 - options->dropout_p;
+    at->drops = options->training && options->dropout_p > 0;
+    at->masked = !adzi_is_none(in[ADZI_MASK]);
+    at->replays = at->drops && !adzi_is_none(kept);
+    return true;
+}
+
+/* ---- the plain composition, which holds the whole matrix of probabilities ------------------- */
 
 int64_t adzi_attention_row_words(const adzi_attention *at)
 {
@@ -60,6 +210,5 @@ adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_
     if (at->keep == 0) {
         return adz_mul_number(p, 0);
     }
-    kept = adzi_is_none(kept) ? drawn_mask(at) : adz_ne_number(adz_detach(kept), 0);
-    return adz_dropout_mask(p, kept, at->keep);
+    return adz_dropout_mask(p, at->replays ? kept : drawn_mask(at), at->keep);
 }

@@ -5,6 +5,9 @@
 #include "adze/ops/attention.h"
 #include "autograd/op.h"
 
+/* The inputs on the tape. */
+enum { ADZI_QUERY, ADZI_KEY, ADZI_VALUE, ADZI_MASK, ADZI_ATTENTION_INPUTS };
+
 /** One call, its options read and checked. */
 typedef struct adzi_attention {
     int batch_rank; /* leading dimensions after broadcasting */
@@ -13,8 +16,10 @@ typedef struct adzi_attention {
     int64_t l, s, e, ev;
     double scale;
     bool causal;
-    bool drops;  /* dropout acts, with a given mask or with one drawn from state */
-    double keep; /* probability that it keeps an element */
+    bool masked;  /* by attn_mask */
+    bool drops;   /* dropout acts, */
+    bool replays; /* with a given mask and not with one drawn from state */
+    double keep;  /* probability that it keeps an element */
     adz_generator_state state;
 } adzi_attention;
 
@@ -28,6 +33,11 @@ int64_t adzi_attention_row_words(const adzi_attention *at);
  * ADZ_NONE. An expression of operators. */
 adz_tensor *adzi_attention_probabilities(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask);
+
+/** Checks the options and what is attended to, and notes both. A mask that is left out is ADZ_NONE.
+ */
+bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
+    adz_tensor *const *in, const adz_tensor *kept);
 
 /** Dropout on [..., L, S] with the mask `kept`, or (ADZ_NONE) the one that `at` draws. An
  * expression of operators, linear in p. */

@@ -1,11 +1,17 @@
-#include <math.h>
-
 #include "autograd/ops/attention.h"
+#include "autograd/ops/attention.kernel.h"
+#include "tensor/alloc.h"
 #include "tensor/options.h"
 #include "tensor/random.h"
 #include "tensor/random_generator.h"
 
+KERNEL_TABLE_FLOAT(attention);
+KERNEL_TABLE_FLOAT(attention_backward);
+
 static const char name[] = "scaled_dot_product_attention";
+
+enum { STATS, KEPT, EXTRAS };       /* what a call saves beside its inputs and its result */
+enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds */
 
 void adz_attention_options_init(adz_attention_options *options, size_t size)
 {
@@ -13,131 +19,273 @@ void adz_attention_options_init(adz_attention_options *options, size_t size)
     adzi_options_fill(options, size, &all, sizeof all);
 }
 
-/* ---- checks -------------------------------------------------------------------------------- */
+/* ---- what the kernels are told -------------------------------------------------------------- */
 
-static bool check_numbers(const adz_attention_options *o)
+/* With columns side by side, as the kernels want them; NULL after an error. */
+static adz_tensor *with_whole_rows(adz_tensor *t)
 {
-    if (!isfinite(o->scale)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite, 0 for 1/sqrt(E)",
-            adzi_text_number(o->scale));
-        return false;
-    }
-    if (!(o->dropout_p >= 0 && o->dropout_p <= 1)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "dropout_p is %s, but a probability lies in [0, 1]",
-            adzi_text_number(o->dropout_p));
-        return false;
-    }
-    if (o->dropout_mask != ADZ_NONE && o->dropout_p == 1) {
-        adzi_error(name, ADZ_ERR_ARGUMENT,
-            "dropout_p is 1, which keeps nothing; a dropout_mask needs less");
-        return false;
-    }
-    return true;
+    return t == NULL || t->sizes[t->rank - 1] <= 1 || t->strides[t->rank - 1] == 1
+               ? t
+               : adzi_compact_copy(name, t);
 }
 
-/* Broadcasts t's leading dimensions into the call's. */
-static bool join_batch(adzi_attention *at, const adz_tensor *t)
+/* t among matrices of the batch; a size of 1 repeats. */
+static adzi_attention_operand operand_of(const adzi_attention *at, const adz_tensor *t)
 {
-    int lead = t->rank - 2, more = lead - at->batch_rank;
-    for (int i = at->batch_rank - 1; i >= 0 && more > 0; --i) {
-        at->batch[i + more] = at->batch[i];
+    adzi_attention_operand operand = { .data = NULL };
+    if (adzi_is_none(t)) {
+        return operand;
     }
-    for (int i = 0; i < more; ++i) {
-        at->batch[i] = 1;
+    operand.data = t->data;
+    for (int i = 1; i <= t->rank; ++i) {
+        int64_t stride = t->sizes[t->rank - i] == 1 ? 0 : t->strides[t->rank - i];
+        *(i == 1     ? &operand.column
+            : i == 2 ? &operand.row
+                     : &operand.batch[at->batch_rank + 2 - i]) = stride;
     }
-    at->batch_rank += more > 0 ? more : 0;
-    for (int i = 0; i < lead; ++i) {
-        int64_t *size = &at->batch[at->batch_rank - lead + i], other = t->sizes[i];
-        if (*size != other && *size != 1 && other != 1) {
+    return operand;
+}
+
+static adzi_attention_args arguments(
+    const adzi_attention *at, adz_tensor *const *in, const adz_tensor *kept)
+{
+    adzi_attention_args args = { .batch_rank = at->batch_rank,
+        .items = at->items,
+        .l = at->l,
+        .s = at->s,
+        .e = at->e,
+        .ev = at->ev,
+        .scale = at->scale,
+        .causal = at->causal,
+        .q = operand_of(at, in[ADZI_QUERY]),
+        .k = operand_of(at, in[ADZI_KEY]),
+        .v = operand_of(at, in[ADZI_VALUE]),
+        .mask = operand_of(at, in[ADZI_MASK]),
+        .mask_is_bool = !adzi_is_none(in[ADZI_MASK]) && in[ADZI_MASK]->dtype == ADZ_BOOL,
+        .drops = at->drops,
+        .kept = operand_of(at, kept),
+        .seed = at->state.seed,
+        .offset = at->state.offset,
+        .row_words = adzi_attention_row_words(at),
+        .keep = at->keep };
+    for (int i = 0; i < at->batch_rank; ++i) {
+        args.batch[i] = at->batch[i];
+    }
+    return args;
+}
+
+/* Elements of scratch memory that each worker has; see the kernels' K(forward) and K(backward). */
+static int64_t forward_scratch(const adzi_attention_args *g)
+{
+    enum { B = ADZI_ATTENTION_BLOCK, G = ADZI_ATTENTION_GROUP };
+    return G * g->e + (G + B) * adzi_attention_padded(g->ev) + B * B;
+}
+
+static int64_t backward_scratch(const adzi_attention_args *g)
+{
+    enum { B = ADZI_ATTENTION_BLOCK };
+    int64_t e = adzi_attention_padded(g->e), ev = adzi_attention_padded(g->ev);
+    return (2 * g->l + 3 * B) * e + (g->l + 2 * B) * ev + 2 * B * B + adzi_attention_padded(g->l);
+}
+
+/* As many as have something to do. */
+static int64_t workers_of(const adzi_attention_args *args)
+{
+    double work = (double)args->items * (double)args->l * (double)args->s *
+                  (double)(args->e + args->ev) / WORK_PER_THREAD;
+    int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    most = most < args->tasks ? most : args->tasks;
+    most = work < (double)most ? (int64_t)work : most;
+    return most < 1 ? 1 : most;
+}
+
+/* Every worker's memory; args->scratch is NULL when it was refused. Returns its size for run, which
+ * gives it back and cannot fail. */
+static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t elements)
+{
+    int64_t bytes = (elements * (dtype == ADZ_F32 ? 4 : 8) + 63) / 64 * 64 + 64;
+    args->scratch_size = bytes;
+    size_t all = (size_t)(bytes * workers_of(args));
+    args->scratch = adzi_alloc(all);
+    if (args->scratch == NULL) {
+        adzi_fail_memory(name, all);
+    }
+    return all;
+}
+
+static void run(adzi_kernel kernel, adzi_attention_args *args, size_t scratch)
+{
+    _Atomic(int64_t) next = 0;
+    args->next_task = &next;
+    adzi_launch(kernel, args, workers_of(args), 1);
+    adzi_free(args->scratch, scratch);
+}
+
+/* ---- backward ------------------------------------------------------------------------------- */
+
+/* Whether what was saved is still there, and as it was. */
+static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept)
+{
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        in[i] = i < ADZI_MASK || at->masked ? adzi_saved_input(node, i) : ADZ_NONE;
+        if (in[i] == NULL) {
             return false;
         }
-        *size = *size == 1 ? other : *size;
     }
-    return true;
+    *kept = at->replays ? adzi_saved_extra(node, KEPT) : ADZ_NONE;
+    return *kept != NULL;
 }
 
-static bool check_shapes(adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *v)
+/* With d = dropout(p), y = d v:  dv = d^T dy,  dp = dropout(dy v^T),  ds = p (dp - sum of p dp),
+ * dq = scale ds k,  dk = scale ds^T q,  dmask = ds. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    bool fits = q->rank >= 2 && k->rank >= 2 && v->rank >= 2;
-    if (fits) {
-        at->l = q->sizes[q->rank - 2];
-        at->e = q->sizes[q->rank - 1];
-        at->s = k->sizes[k->rank - 2];
-        at->ev = v->sizes[v->rank - 1];
-        fits = k->sizes[k->rank - 1] == at->e && v->sizes[v->rank - 2] == at->s &&
-               join_batch(at, q) && join_batch(at, k) && join_batch(at, v);
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept;
+    if (!saved(node, in, &kept)) {
+        return adzi_status(NULL);
     }
-    if (!fits) {
-        adzi_error(name, ADZ_ERR_SHAPE,
-            "query%s, key%s and value%s do not fit [..., L, E], [..., S, E] and [..., S, Ev] whose "
-            "leading sizes broadcast",
-            adzi_text_shape(q), adzi_text_shape(k), adzi_text_shape(v));
-        return false;
+    adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
+    if (adzi_needs(node, ADZI_VALUE)) {
+        adz_tensor *d = adzi_attention_dropout(at, p, kept);
+        dx[ADZI_VALUE] = adz_matmul(adz_transpose(d, -2, -1), dy[0]);
     }
-    if (q->dtype != k->dtype || q->dtype != v->dtype) {
-        adzi_error(name, ADZ_ERR_DTYPE, "query is %s, key %s, value %s; convert one with adz_to",
-            adz_dtype_name((adz_dtype)q->dtype), adz_dtype_name((adz_dtype)k->dtype),
-            adz_dtype_name((adz_dtype)v->dtype));
-        return false;
+    adz_tensor *dd = adz_matmul(dy[0], adz_transpose(in[ADZI_VALUE], -2, -1));
+    adz_tensor *pdp = adz_mul(p, adzi_attention_dropout(at, dd, kept));
+    adz_tensor *ds = adz_sub(pdp, adz_mul(p, adz_sum(pdp, ADZ_DIMS(-1), ADZ_KEEPDIM)));
+    if (adzi_needs(node, ADZI_QUERY)) {
+        dx[ADZI_QUERY] = adz_mul_number(adz_matmul(ds, in[ADZI_KEY]), at->scale);
     }
-    return true;
+    if (adzi_needs(node, ADZI_KEY)) {
+        adz_tensor *turned = adz_transpose(ds, -2, -1);
+        dx[ADZI_KEY] = adz_mul_number(adz_matmul(turned, in[ADZI_QUERY]), at->scale);
+    }
+    if (adzi_needs(node, ADZI_MASK)) {
+        dx[ADZI_MASK] = ds;
+    }
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        if (adzi_needs(node, i) && dx[i] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    return ADZ_OK;
 }
 
-/* Whether a mask broadcasts to [..., L, S]. */
-static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const char *which)
+/* The gradient of input i before the engine sums it over what broadcasting repeated. */
+static bool new_gradient(adzi_node *node, int i, int64_t rows, int64_t columns, adz_dtype dtype,
+    adz_tensor **dx, void **data)
 {
-    int64_t sizes[ADZ_MAX_RANK + 2];
-    int rank = at->batch_rank + 2;
-    for (int i = 0; i < at->batch_rank; ++i) {
-        sizes[i] = at->batch[i];
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    if (!adzi_needs(node, i)) {
+        return true;
     }
-    sizes[rank - 2] = at->l;
-    sizes[rank - 1] = at->s;
-    bool fits = adzi_is_none(mask) || mask->rank <= rank;
-    for (int i = 0; fits && !adzi_is_none(mask) && i < mask->rank; ++i) {
-        int64_t size = mask->sizes[i];
-        fits = size == 1 || size == sizes[rank - mask->rank + i];
-    }
-    if (!fits) {
-        adzi_error(name, ADZ_ERR_SHAPE, "%s%s does not broadcast to the scores' shape %s", which,
-            adzi_text_shape(mask), adzi_text_sizes(rank, sizes));
-    }
-    return fits;
+    adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
+    shape.sizes[shape.rank++] = rows;
+    shape.sizes[shape.rank++] = columns;
+    dx[i] = adzi_scratch(name, dtype, shape.rank, shape.sizes);
+    *data = dx[i] != NULL ? dx[i]->data : NULL;
+    return dx[i] != NULL;
 }
 
-static bool check_masks(
-    const adzi_attention *at, const adz_tensor *q, const adz_tensor *mask, const adz_tensor *kept)
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    if (!check_mask(at, mask, "attn_mask") || !check_mask(at, kept, "dropout_mask")) {
-        return false;
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *g = with_whole_rows(dy[0]);
+    adz_tensor *stats = adzi_saved_extra(node, STATS), *y = adzi_saved_result(node, 0);
+    if (g == NULL || stats == NULL || y == NULL || !saved(node, in, &kept)) {
+        return adzi_status(NULL);
     }
-    if (!adzi_is_none(mask) && mask->dtype != ADZ_BOOL && mask->dtype != q->dtype) {
-        adzi_error(name, ADZ_ERR_DTYPE, "attn_mask is %s, but must be bool or %s as query is",
-            adz_dtype_name((adz_dtype)mask->dtype), adz_dtype_name((adz_dtype)q->dtype));
-        return false;
+    for (int i = 0; i < ADZI_MASK; ++i) {
+        if ((in[i] = with_whole_rows(in[i])) == NULL) {
+            return adzi_status(NULL);
+        }
     }
-    return true;
+    adz_dtype dtype = (adz_dtype)y->dtype;
+    adzi_attention_args args = arguments(at, in, kept);
+    args.dy = operand_of(at, g);
+    args.y = y->data;
+    args.stats = stats->data;
+    args.tasks = at->items;
+    if (!new_gradient(node, ADZI_QUERY, at->l, at->e, dtype, dx, &args.dq) ||
+        !new_gradient(node, ADZI_KEY, at->s, at->e, dtype, dx, &args.dk) ||
+        !new_gradient(node, ADZI_VALUE, at->s, at->ev, dtype, dx, &args.dv) ||
+        !new_gradient(node, ADZI_MASK, at->l, at->s, dtype, dx, &args.dmask)) {
+        return adzi_status(NULL);
+    }
+    size_t scratch = take_scratch(&args, dtype, backward_scratch(&args));
+    if (args.scratch == NULL) {
+        return adzi_status(NULL);
+    }
+    run(KERNEL_FOR(attention_backward, dtype), &args, scratch);
+    return ADZ_OK;
 }
 
-/* Broadcast sizes, and how many words dropout draws, stay countable. */
-static bool check_size(const adzi_attention *at)
-{
-    double count = (double)at->l * (double)(at->s + ADZI_GROUP_WORDS);
-    for (int i = 0; i < at->batch_rank; ++i) {
-        count *= (double)at->batch[i];
-    }
-    if (count > 0x1p60) {
-        adzi_error(name, ADZ_ERR_SHAPE, "%s probabilities are more than can be counted",
-            adzi_text_number(count));
-    }
-    return count <= 0x1p60;
-}
+const adzi_op adzi_op_scaled_dot_product_attention = {
+    .name = name, .backward = backward, .fused = fused
+};
 
-/* ---- the call ------------------------------------------------------------------------------ */
+/* ---- the call ------------------------------------------------------------------------------- */
 
+/* An option that is NULL is left out, unless it is what an earlier failure left behind. */
 static adz_tensor *given(adz_tensor *t)
 {
     return t == NULL && adzi_pending() == ADZ_OK ? ADZ_NONE : t;
+}
+
+/* The mask of dropout as bools. */
+static adz_tensor *as_bool(adz_tensor *kept)
+{
+    if (adzi_is_none(kept) || kept->dtype == ADZ_BOOL) {
+        return kept;
+    }
+    return adz_ne_number(adz_detach(kept), 0);
+}
+
+static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor *kept)
+{
+    adz_tensor *in[ADZI_ATTENTION_INPUTS];
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        in[i] = i < ADZI_MASK ? with_whole_rows(call->in[i]) : call->in[i];
+        if (in[i] == NULL) {
+            return NULL;
+        }
+    }
+    adz_dtype dtype = (adz_dtype)in[ADZI_QUERY]->dtype;
+    adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
+    shape.sizes[shape.rank++] = at->l;
+    shape.sizes[shape.rank++] = at->ev;
+    int64_t numel, stats_sizes[] = { at->items, 2, at->l };
+    if (adzi_check_sizes(name, shape.rank, shape.sizes, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(call, dtype, shape.rank, shape.sizes);
+    adz_tensor *stats = y != NULL && call->record ? adzi_scratch(name, dtype, 3, stats_sizes) : y;
+    if (stats == NULL) {
+        return NULL;
+    }
+    adzi_attention_args args = arguments(at, in, kept);
+    args.y = y->data;
+    args.stats = call->record ? stats->data : NULL;
+    args.tasks = at->items * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
+    size_t scratch = take_scratch(&args, dtype, forward_scratch(&args));
+    if (args.scratch == NULL) {
+        return NULL;
+    }
+    if (call->record && !adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
+        adzi_free(args.scratch, scratch);
+        return NULL;
+    }
+    for (int i = 0; i < ADZI_MASK + at->masked; ++i) {
+        adzi_save_input(call, i);
+    }
+    adzi_save_result(call, 0, y);
+    adzi_save_extra(call, STATS, stats);
+    if (at->replays) {
+        adzi_save_extra(call, KEPT, kept);
+    }
+    run(KERNEL_FOR(attention, dtype), &args, scratch);
+    return adzi_leave(call, y);
 }
 
 adz_tensor *adz_scaled_dot_product_attention(
@@ -145,37 +293,23 @@ adz_tensor *adz_scaled_dot_product_attention(
 {
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     adzi_options_read(&o, sizeof o, options);
-    adz_tensor *attn_mask = given(o.attn_mask), *dropout_mask = given(o.dropout_mask);
-    o.dropout_mask = dropout_mask;
-    if (!adzi_check_tensor(name, "query", query) || !adzi_check_tensor(name, "key", key) ||
-        !adzi_check_tensor(name, "value", value) ||
-        (attn_mask != ADZ_NONE && !adzi_check_tensor(name, "attn_mask", attn_mask)) ||
-        (dropout_mask != ADZ_NONE && !adzi_check_tensor(name, "dropout_mask", dropout_mask))) {
+    adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);
+    adzi_call call;
+    adzi_attention at;
+    if (!ADZI_ENTER_OPTIONAL(
+            &call, scaled_dot_product_attention, 1u << ADZI_MASK, query, key, value, attn_mask) ||
+        (kept != ADZ_NONE && !adzi_check_tensor(name, "dropout_mask", kept)) ||
+        !adzi_attention_check(&at, &o, call.in, kept)) {
         return NULL;
     }
-    adzi_attention at = { .items = 1, .causal = o.is_causal };
-    if (!adzi_is_float((adz_dtype)query->dtype)) {
-        return adzi_fail(name, ADZ_ERR_DTYPE, "query%s is %s; float32 or float64 is needed",
-            adzi_text_shape(query), adz_dtype_name((adz_dtype)query->dtype));
-    }
-    if (!check_numbers(&o) || !check_shapes(&at, query, key, value) || !check_size(&at) ||
-        !check_masks(&at, query, attn_mask, dropout_mask)) {
-        return NULL;
-    }
-    for (int i = 0; i < at.batch_rank; ++i) {
-        at.items *= at.batch[i];
-    }
-    at.scale = o.scale != 0 ? o.scale : at.e > 0 ? 1 / sqrt((double)at.e) : 1;
-    at.keep = 1 - o.dropout_p;
-    at.drops = o.training && o.dropout_p > 0;
-    bool draws = at.drops && adzi_is_none(dropout_mask) && at.keep > 0;
+    kept = at.replays ? as_bool(kept) : ADZ_NONE;
+    bool draws = at.drops && !at.replays && at.keep > 0;
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
-    if (draws && generator == NULL) {
+    if (kept == NULL || (draws && generator == NULL)) {
         return NULL;
     }
     at.state = draws ? generator->state : at.state;
-    adz_tensor *p = adzi_attention_probabilities(&at, query, key, attn_mask);
-    adz_tensor *y = adz_matmul(adzi_attention_dropout(&at, p, dropout_mask), value);
+    adz_tensor *y = attend(&call, &at, kept);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
         int64_t words = at.items * at.l * adzi_attention_row_words(&at);
         adzi_generator_take(generator, adzi_philox_counters(words, ADZI_DRAW_WORD));
