@@ -173,6 +173,134 @@ FACT(a_failed_mask_fails_the_call)
     assert_non_null(adz_scaled_dot_product_attention(q, q, q, &o));
 }
 
+/* More than one block and one task either way, and neither a multiple of a block. */
+enum { QUERIES = 300, KEYS = 341 };
+
+static adz_tensor *of_heads(uint64_t seed, int64_t times, int64_t width)
+{
+    adz_tensor *rows = drawn(seed, ADZ_SHAPE(2, times, 2 * width)); /* [B, T, H * D] */
+    adz_tensor *heads = adz_reshape(rows, ADZ_SHAPE(2, times, 2, width));
+    return adz_requires_grad_(adz_detach(adz_permute(heads, ADZ_DIMS(0, 2, 1, 3))), true);
+}
+
+/* The fused way against the plain composition: what a graph of the backward is made of. */
+static void check_long(adz_attention_options *o, adz_tensor *mask)
+{
+    adz_generator *generator = adz_generator_new(11);
+    adz_tensor *in[] = { of_heads(1, QUERIES, 20), of_heads(2, KEYS, 20), of_heads(3, KEYS, 9),
+        mask };
+    o->attn_mask = mask;
+    o->generator = generator;
+    adz_tensor *y = adz_scaled_dot_product_attention(in[0], in[1], in[2], o);
+    adz_tensor *up = drawn(4, ADZ_SHAPE(2, 2, QUERIES, 9)), *weighted = adz_mul(y, up);
+    for (int i = 0; i < 4; ++i) {
+        if (i < 3 || (mask != NULL && adz_tensor_requires_grad(mask))) {
+            adz_tensor *g = gradient_of(weighted, in[i]);
+            assert_true(close_to(g, gradient_by_expression(weighted, in[i])));
+        }
+    }
+    adz_generator_free(&generator);
+}
+
+FACT(many_blocks_give_what_the_composition_gives)
+{
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    check_long(&o, NULL);
+    o.is_causal = true;
+    check_long(&o, NULL);
+    check_long(&o, adz_requires_grad_(drawn(5, ADZ_SHAPE(2, 1, QUERIES, KEYS)), true));
+    o.training = true;
+    o.dropout_p = 0.3;
+    check_long(&o, adz_gt_number(drawn(6, ADZ_SHAPE(QUERIES, KEYS)), -0.5));
+    o.dropout_mask = adz_gt_number(drawn(7, ADZ_SHAPE(2, QUERIES, KEYS)), 0);
+    check_long(&o, adz_gt_number(drawn(6, ADZ_SHAPE(2, 1, 1, KEYS)), 0));
+}
+
+/* By hand, where the plain composition has no say: the forward itself. */
+FACT(many_blocks_sum_as_one)
+{
+    adz_tensor *q = of_heads(1, QUERIES, 8), *k = of_heads(2, KEYS, 8), *v = of_heads(3, KEYS, 8);
+    adz_tensor *hidden = adz_triu(adz_ones(ADZ_SHAPE(QUERIES, KEYS), ADZ_BOOL), KEYS - QUERIES + 1);
+    adz_tensor *scores = adz_div_number(adz_matmul(q, adz_transpose(k, -2, -1)), sqrt(8));
+    adz_tensor *p = adz_softmax(adz_masked_fill(scores, hidden, -INFINITY), -1);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = true;
+    assert_true(close_to(adz_scaled_dot_product_attention(q, k, v, &o), adz_matmul(p, v)));
+}
+
+/* Replaying the mask that the generator gives is the same call. */
+FACT(a_given_mask_stands_for_a_drawn_one)
+{
+    enum { ROW = 64 }; /* words of a row of the mask: whole groups */
+    adz_tensor *q = drawn(1, ADZ_SHAPE(2, 5, 4)), *k = drawn(2, ADZ_SHAPE(2, 7, 4));
+    adz_generator *generator = adz_generator_new(3);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.training = true;
+    o.dropout_p = 0.25;
+    o.generator = generator;
+    adz_tensor *y = adz_scaled_dot_product_attention(q, k, k, &o);
+    adz_generator_set_state(generator, (adz_generator_state){ 3, 0 });
+    adz_tensor *mask = adz_generator_bernoulli(generator, 0.75, ADZ_SHAPE(2, 5, ROW), ADZ_F64);
+    adz_generator_state after = adz_generator_get_state(generator);
+    o.dropout_mask = adz_narrow(mask, -1, 0, 7);
+    assert_true(adz_equal(y, adz_scaled_dot_product_attention(q, k, k, &o)));
+    assert_int_equal(adz_generator_get_state(generator).offset, after.offset);
+    adz_generator_free(&generator);
+}
+
+/* Forward and backward, their results one after another. */
+static adz_tensor *by_threads(int threads)
+{
+    int before = adz_get_num_threads();
+    adz_set_num_threads(threads);
+    adz_manual_seed(8);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = true;
+    o.training = true;
+    o.dropout_p = 0.1;
+    adz_tensor *in[] = { of_heads(1, QUERIES, 16), of_heads(2, KEYS, 16), of_heads(3, KEYS, 16) };
+    adz_tensor *y = adz_scaled_dot_product_attention(in[0], in[1], in[2], &o), *all[4] = { y };
+    for (int i = 0; i < 3; ++i) {
+        all[i + 1] = gradient_of(adz_mul(y, y), in[i]);
+    }
+    adz_set_num_threads(before);
+    return adz_cat(all, 4, 2);
+}
+
+FACT(bits_do_not_depend_on_the_number_of_threads)
+{
+    adz_tensor *one = by_threads(1);
+    assert_true(adz_equal(one, by_threads(2)));
+    assert_true(adz_equal(one, by_threads(5)));
+}
+
+static size_t peak_at(int64_t length)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *q = adz_requires_grad_(adz_ones(ADZ_SHAPE(2, length, 16), ADZ_F32), true);
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    adz_memory_info before, after;
+    o.training = true;
+    o.dropout_p = 0.5;
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    adz_tensor *y = adz_scaled_dot_product_attention(q, q, q, &o);
+    assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
+    adz_memory_info_get(&after, sizeof after);
+    adz_scope_close(scope);
+    return after.peak_bytes - before.live_bytes;
+}
+
+/* Ten times as long: a matrix of probabilities would take 100 times the memory. */
+FACT(memory_grows_with_the_length_alone)
+{
+    int threads = adz_get_num_threads();
+    adz_set_num_threads(1);
+    size_t some = peak_at(400), more = peak_at(4000);
+    adz_set_num_threads(threads);
+    assert_true(more < 10 * some);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(causal_counts_from_the_end),
     cmocka_unit_test(a_scale_of_one_is_no_scale),
@@ -182,6 +310,11 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_share_kept_is_as_asked),
     cmocka_unit_test(a_failed_call_draws_nothing),
     cmocka_unit_test(a_failed_mask_fails_the_call),
+    cmocka_unit_test(many_blocks_give_what_the_composition_gives),
+    cmocka_unit_test(many_blocks_sum_as_one),
+    cmocka_unit_test(a_given_mask_stands_for_a_drawn_one),
+    cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
+    cmocka_unit_test(memory_grows_with_the_length_alone),
 };
 
 const op_case scaled_dot_product_attention_case = {

@@ -1,0 +1,156 @@
+/* bench-attention: adze's side of bench/torch_attention.py, which runs it.
+ *
+ *     bench-attention LENGTH THREADS
+ *
+ * Causal attention of 8 heads of 64 over a sequence of LENGTH, batch 1, forward and backward. For
+ * each line on standard input it runs one step and prints a line: the seconds that the step took,
+ * by the clock and of the processor, and the gradients' sum of squares, after "memory" also the
+ * bytes by which adze's peak and the process's peak grew during the step.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "adze/adze.h"
+
+enum { HEADS = 8, WIDTH = 64, INPUTS = 3 };
+
+typedef struct {
+    adz_tensor *in[INPUTS]; /* query, key, value: [1, HEADS, LENGTH, WIDTH] */
+    adz_tensor *upstream;
+} work;
+
+static void die(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    fprintf(stderr, "bench-attention: %s: %s\n", adz_status_name(status), message);
+    exit(EXIT_FAILURE);
+}
+
+static double now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* sin((i + 1) step), i = 0, 1, ...: numbers that both sides can make. */
+static adz_tensor *numbers(int64_t length, double step)
+{
+    int64_t n = HEADS * WIDTH * length;
+    adz_tensor *phase = adz_mul_number(adz_arange(1, (double)n + 1, 1, ADZ_F64), step);
+    adz_tensor *t = adz_to(adz_sin(phase), ADZ_F32);
+    return adz_keep(adz_reshape(t, ADZ_SHAPE(1, HEADS, length, WIDTH)));
+}
+
+static void step(work *w)
+{
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = true;
+    for (int i = 0; i < INPUTS; ++i) {
+        adz_tensor_set_grad(w->in[i], ADZ_NONE);
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = adz_scaled_dot_product_attention(w->in[0], w->in[1], w->in[2], &o);
+    adz_backward_with(&y, &w->upstream, 1, NULL);
+    adz_scope_close(scope);
+}
+
+static double squares(const work *w)
+{
+    adz_scope *scope = adz_scope_open();
+    double sum = 0;
+    for (int i = 0; i < INPUTS; ++i) {
+        adz_tensor *g = adz_to(adz_tensor_grad(w->in[i]), ADZ_F64);
+        sum += adz_item(adz_sum(adz_mul(g, g), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    }
+    adz_scope_close(scope);
+    return sum;
+}
+
+/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
+static long long process_bytes(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kilobytes = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kilobytes = atoll(line + strlen(key) + 1);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return 1024 * kilobytes;
+}
+
+/* From now on VmHWM counts from what the process holds now. */
+static void reset_process_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file != NULL) {
+        fputs("5\n", file);
+        fclose(file);
+    }
+}
+
+static void run_timed(work *w)
+{
+    double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    step(w);
+    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("%.6f %.6f", now(CLOCK_MONOTONIC) - start, cpu);
+}
+
+static void run_with_memory(work *w)
+{
+    adz_memory_info before, after;
+    for (int i = 0; i < INPUTS; ++i) {
+        adz_tensor_set_grad(w->in[i], ADZ_NONE);
+    }
+    adz_empty_cache();
+    reset_process_peak();
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    long long process = process_bytes("VmRSS");
+    run_timed(w);
+    adz_memory_info_get(&after, sizeof after);
+    printf(" %.9e %lld %lld", squares(w), (long long)(after.peak_bytes - before.live_bytes),
+        process_bytes("VmHWM") - process);
+}
+
+int main(int argc, char **argv)
+{
+    int length = argc == 3 ? atoi(argv[1]) : 0, threads = argc == 3 ? atoi(argv[2]) : 0;
+    if (length < 1 || threads < 1) {
+        fputs("usage: bench-attention LENGTH THREADS\n", stderr);
+        return EXIT_FAILURE;
+    }
+    adz_on_error(die, NULL);
+    adz_set_num_threads(threads);
+    adz_scope *scope = adz_scope_open();
+    work w = { { NULL }, numbers(length, 0.7) };
+    for (int i = 0; i < INPUTS; ++i) {
+        w.in[i] = adz_requires_grad_(numbers(length, 0.37 + 0.21 * i), true);
+    }
+    adz_scope_close(scope);
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (strncmp(line, "memory", 6) == 0) {
+            run_with_memory(&w);
+        } else {
+            run_timed(&w);
+        }
+        puts("");
+        fflush(stdout);
+    }
+    for (int i = 0; i < INPUTS; ++i) {
+        adz_release(&w.in[i]);
+    }
+    adz_release(&w.upstream);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Causal attention, forward and backward, adze beside PyTorch, step by step in turn.
+
+    torch_attention.py BENCH_ATTENTION [--lengths 512,2048] [--threads 1,2] [--rounds 15]
+
+Batch 1, 8 heads of 64. PyTorch's side is matmul, masked_fill, softmax, matmul. Only the ratio counts:
+the machine may do other things meanwhile, to both. Memory is what the process's peak grows by during a
+step.
+"""
+
+import argparse
+import ctypes
+import gc
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+HEADS, WIDTH = 8, 64
+
+
+def process_bytes(key):
+    for line in pathlib.Path('/proc/self/status').read_text().splitlines():
+        if line.startswith(key + ':'):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def torch_side(length, threads):
+    """Answers lines on standard input as bench/attention.c does."""
+    import torch
+
+    torch.set_num_threads(threads)
+
+    def numbers(step):
+        phase = torch.arange(1, HEADS * WIDTH * length + 1, dtype=torch.float64) * step
+        return phase.sin().float().reshape(1, HEADS, length, WIDTH)
+
+    q, k, v = inputs = [numbers(0.37 + 0.21 * i).requires_grad_() for i in range(3)]
+    upstream = numbers(0.7)
+    hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
+
+    def clear():
+        for t in inputs:
+            t.grad = None
+
+    def step():
+        clear()
+        scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
+        y = scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
+        y.backward(upstream)
+
+    for line in sys.stdin:
+        memory = line.startswith('memory')
+        if memory:
+            clear()
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
+            pathlib.Path('/proc/self/clear_refs').write_text('5\n')
+            before = process_bytes('VmRSS')
+        start, cpu = time.perf_counter(), time.process_time()
+        step()
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+        growth = ''
+        if memory:
+            squares = sum((t.grad.double() ** 2).sum().item() for t in inputs)
+            growth = f' {squares:.9e} 0 {process_bytes("VmHWM") - before}'
+        print(f'{seconds:.6f} {cpu:.6f}{growth}', flush=True)
+
+
+class Side:
+    def __init__(self, command, threads):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen(command, env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def step(self, what='step'):
+        self.process.stdin.write(what + '\n')
+        self.process.stdin.flush()
+        answer = [float(word) for word in self.process.stdout.readline().split()]
+        if not answer:
+            sys.exit('torch_attention.py: a side ended')
+        time.sleep(0.02)  # its threads go to sleep
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(program, length, threads, rounds):
+    both = [str(length), str(threads)]
+    sides = {'PyTorch': Side([sys.executable, __file__, '--torch-side', *both], threads),
+             'adze': Side([program, *both], threads)}
+    for side in sides.values():
+        side.step()
+        side.step()
+    memory = {name: side.step('memory') for name, side in sides.items()}
+    times = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            times[name].append(side.step()[:2])
+    figures = {}
+    for name, side in sides.items():
+        side.end()
+        wall, cpu = zip(*times[name])
+        figures[name] = statistics.median(wall), min(wall), min(cpu), memory[name][4]
+        print('length {}, {} threads, {:8}: median {:7.2f} ms, least {:7.2f} ms, processor time at '
+              'least {:7.2f} ms; peak grows by {:6.1f} MB; sum of squares {:.7g}'.format(
+                  length, threads, name, *(1e3 * t for t in figures[name][:3]),
+                  figures[name][3] / 1e6, memory[name][2]))
+    ratio = [a / b for a, b in zip(figures['PyTorch'], figures['adze'])]
+    print(f'length {length}, {threads} threads: adze is {ratio[0]:.2f} times as fast by medians, '
+          f'{ratio[1]:.2f} by minima, {ratio[2]:.2f} by processor time; by its own count its peak '
+          f'grows by {memory["adze"][3] / 1e6:.1f} MB', flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ['--torch-side']:
+        return torch_side(int(sys.argv[2]), int(sys.argv[3]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('program')
+    parser.add_argument('--lengths', default='512,2048')
+    parser.add_argument('--threads', default='1,2')
+    parser.add_argument('--rounds', type=int, default=15)
+    arguments = parser.parse_args()
+    for length in arguments.lengths.split(','):
+        for threads in arguments.threads.split(','):
+            compare(arguments.program, int(length), int(threads), arguments.rounds)
+
+
+main()
