@@ -1,5 +1,8 @@
 /* States of modules: collecting and loading. */
 #include "nn/module.h"
+
+#include <string.h>
+
 #include "nn/state.h"
 #include "tensor/copy.h"
 #include "tensor/error.h"
@@ -122,6 +125,15 @@ static void copy_entry(load *l, const char *name, adz_tensor *t)
     }
 }
 
+/* A state of fastai's, saved while training, has under `module.weight` what its WeightDropout last
+ * drew; `weight_raw` is the same tensor here and has the last word. */
+static bool is_raw(const char *name)
+{
+    static const char end[] = "_raw";
+    size_t n = strlen(name), m = sizeof end - 1;
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
 static void add_list(adzi_text *message, const char *what, const adzi_text *names)
 {
     if (names->length > 0) {
@@ -183,9 +195,14 @@ adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state
     if (status == ADZ_OK) {
         status = judge(op, &l, strict);
     }
-    l.next = 0;
-    for (size_t i = 0; status == ADZ_OK && i < adz_state_count(targets); ++i) {
-        copy_entry(&l, adz_state_name(targets, i), adz_state_tensor(targets, i));
+    for (int raw = 0; status == ADZ_OK && raw < 2; ++raw) {
+        l.next = 0;
+        for (size_t i = 0; i < adz_state_count(targets); ++i) {
+            const char *name = adz_state_name(targets, i);
+            if (raw == 0 || is_raw(name)) {
+                copy_entry(&l, name, adz_state_tensor(targets, i));
+            }
+        }
     }
     adz_state_free(&targets);
     adzi_text_free(&l.missing);

@@ -129,6 +129,23 @@ static void the_raw_weight_wins(void **state)
     adz_module_free(&m);
 }
 
+/* fastai's module.weight is what was last drawn, if the state was saved while training. */
+static void the_raw_weight_wins_in_states(void **state)
+{
+    (void)state;
+    adz_module *m = weight_of_linear(NULL);
+    adz_state *saved = adz_state_new();
+    adz_state_add(saved, "weight_raw", adz_full(ADZ_SHAPE(4, 3), 2, ADZ_F32));
+    adz_state_add(saved, "bias_raw", adz_full(ADZ_SHAPE(4), 3, ADZ_F32));
+    adz_state_add(saved, "module.weight", adz_full(ADZ_SHAPE(4, 3), 4, ADZ_F32));
+    adz_state_add(saved, "module.bias", adz_zeros(ADZ_SHAPE(4), ADZ_F32));
+    assert_int_equal(adz_module_load_state_dict(m, saved, true), ADZ_OK);
+    assert_true(all_are(adz_module_parameter(m, "module.weight"), 2));
+    assert_true(all_are(adz_module_parameter(m, "bias_raw"), 3));
+    adz_state_free(&saved);
+    adz_module_free(&m);
+}
+
 static void bad_values_are_refused(void **state)
 {
     (void)state;
@@ -207,6 +224,7 @@ static const struct CMUnitTest facts[] = {
     TEST(rows_of_the_embedding_drop),
     TEST(raw_weights_stay_and_are_used_in_evaluation),
     TEST(the_raw_weight_wins),
+    TEST(the_raw_weight_wins_in_states),
     TEST(bad_values_are_refused),
 };
 

@@ -57,9 +57,10 @@ ADZ_API void adz_fastai_awd_lstm_options_init(adz_fastai_awd_lstm_options *optio
  * gradient, "hidden.0.h", "hidden.0.c", "hidden.1.h", ..., each [directions, B, features of one]
  * (with qrnn only "hidden.0.c"). adz_module_forward gives the last out.
  *
- * The states are buffers outside the saved state. A batch of another size starts from zeros, as
- * the first call does and the one after adz_module_reset; adz_module_select_hidden keeps batch
- * rows. A failed call leaves them alone.
+ * The states are buffers outside the saved state, which each call replaces: one thread at a time. A
+ * batch of another size starts from zeros, as the first call does and the one after
+ * adz_module_reset; adz_module_select_hidden keeps batch rows. A call that is refused leaves them
+ * alone.
  *
  * Children: encoder (Embedding, uniform in (-0.1, 0.1)), encoder_dp (EmbeddingDropout), rnns,
  * input_dp and hidden_dps (RNNDropout). While training the dropouts draw in this order: rows of the

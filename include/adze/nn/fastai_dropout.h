@@ -87,8 +87,9 @@ ADZ_API adz_module *adz_fastai_embedding_dropout_new(
  *
  * The raw weights are this module's parameters, `<name>_raw`, and receive the gradients. They are
  * the wrapped module's own as well, so that the state has them a second time as `module.<name>`.
- * Arguments and results are the wrapped module's. A call while training exchanges the wrapped
- * module's weights until it returns: one thread at a time.
+ * Where a state that is loaded differs there, as one that fastai saved while training may, the raw
+ * weights count. Arguments and results are the wrapped module's. A call while training exchanges
+ * the wrapped module's weights until it returns: one thread at a time.
  *
  * @param module    child "module"; its reference is taken over in every case, failure included
  * @param weight_p  probability of zeroing, in [0, 1]
