@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, builds the regressions, and trains the feed-forward one.
+# Installs what is missing, builds the programs that README names, and trains the feed-forward regression.
 # Arguments are handed on: sh examples/run.sh --data concrete.csv --target y
 # What it writes (model.safetensors, history.csv, the loss curve) lands where you stand.
 set -eu
@@ -10,6 +10,6 @@ top=$(pwd)
 
 set_up
 say 'Building ...'
-quietly meson compile -C build ffn-regression uci-regression
+quietly meson compile -C build ffn-regression uci-regression glu-variants
 cd "$here"
 exec "$top/build/examples/ffn-regression" "$@"

@@ -1,0 +1,26 @@
+/* A text as numbers: one for each of its characters. */
+#ifndef GLU_CORPUS_H
+#define GLU_CORPUS_H
+
+#include <adze/adze.h>
+
+typedef struct corpus {
+    const char *name;
+    int64_t characters;  /* of the text */
+    int64_t vocabulary;  /* different ones */
+    const int64_t *ids;  /* their numbers */
+    int64_t train_count; /* the first so many are for training, the rest for validation */
+    adz_tensor *tensor;  /* what ids points into */
+} corpus;
+
+/* Reads a file, or with NULL the embedded text. What is no text of UTF-8 ends the program. End it
+ * with free_corpus. */
+corpus load_corpus(const char *path);
+
+/* Ends the program when the parts cannot fill a batch of windows and one more character, or leave
+ * nothing to validate on. */
+void check_corpus(const corpus *t, int64_t length, int64_t batch);
+
+void free_corpus(corpus *t);
+
+#endif

@@ -1,0 +1,17 @@
+/* All trainings, several at a time. */
+#ifndef GLU_CREW_H
+#define GLU_CREW_H
+
+#include "experiment.h"
+
+/* Prints errors and warnings of the calling thread's context; an error ends the program. */
+void report_errors(void);
+
+/* Trains every variant with every seed in threads of their own and shows how far they are. Training
+ * r * n_variants + v is run r of variant v; what comes out depends on variant and seed alone. End
+ * the list with free_trainings. */
+training *run_trainings(const options *o, const corpus *text);
+
+void free_trainings(const options *o, training *all);
+
+#endif

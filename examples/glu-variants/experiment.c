@@ -1,0 +1,167 @@
+#define _GNU_SOURCE
+#include "experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool is_gated(const char *variant)
+{
+    return variant != variant_names[0] && variant != variant_names[1];
+}
+
+/* The table starts as small as Vaswani et al. (2017) have it, so that its rows, made larger by the
+ * root of their width, do not drown the positions: a short training needs that. */
+static adz_module *new_model(const options *o, const corpus *text, const training *t)
+{
+    adz_labml_character_model_options m = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
+    m.d_model = o->d_model;
+    m.n_layers = o->layers;
+    m.n_heads = o->heads;
+    m.d_ff = t->d_ff;
+    m.dropout = o->dropout;
+    m.glu_variant = t->variant;
+    m.max_len = o->length;
+    adz_module *model = adz_labml_character_model_new(text->vocabulary, &m);
+    adz_tensor *table = adz_module_parameter(model, "src_embed.linear.weight");
+    adz_init_normal_(table, 0, 1 / sqrt((double)o->d_model), NULL);
+    return model;
+}
+
+static int64_t count_parameters(adz_module *model)
+{
+    adz_tensor_list all = adz_module_parameters(model);
+    int64_t n = 0;
+    for (size_t i = 0; i < all.count; ++i) {
+        n += adz_tensor_numel(all.items[i]);
+    }
+    return n;
+}
+
+/* Windows of the text as ids[T, B], and what follows each character as target[T, B]. */
+typedef struct windows {
+    adz_tensor *ids, *target;
+} windows;
+
+static windows take_windows(
+    const corpus *text, const int64_t *starts, int64_t length, int64_t count)
+{
+    windows w = { adz_empty(ADZ_SHAPE(length, count), ADZ_I64),
+        adz_empty(ADZ_SHAPE(length, count), ADZ_I64) };
+    int64_t *ids = adz_tensor_data_i64(w.ids), *target = adz_tensor_data_i64(w.target);
+    for (int64_t t = 0; t < length; ++t) {
+        for (int64_t b = 0; b < count; ++b) {
+            ids[t * count + b] = text->ids[starts[b] + t];
+            target[t * count + b] = text->ids[starts[b] + t + 1];
+        }
+    }
+    return w;
+}
+
+static adz_tensor *loss_of(adz_module *model, windows w)
+{
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "ids", w.ids);
+    adz_values_add(in, "target", w.target);
+    adz_module_call(model, in, out);
+    adz_tensor *loss = adz_values_find(out, "loss");
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return loss;
+}
+
+/* ---- validation ----------------------------------------------------------------------------- */
+
+/* Sum of the losses of `count` windows from `start` on, one after the other. */
+static double sum_losses(adz_module *model, const corpus *text, int64_t start, int64_t length,
+    int64_t count, int64_t *starts)
+{
+    adz_scope *scope = adz_scope_open();
+    for (int64_t b = 0; b < count; ++b) {
+        starts[b] = start + b * length;
+    }
+    double loss = adz_item(loss_of(model, take_windows(text, starts, length, count)));
+    adz_scope_close(scope);
+    return loss * (double)(length * count);
+}
+
+/* Mean loss of every character of the last part but its first, each foretold from at most `length`
+ * characters: windows side by side, and a shorter one for the rest. */
+static double validate(const options *o, const corpus *text, adz_module *model)
+{
+    int64_t left = text->characters - text->train_count - 1, at = text->train_count;
+    int64_t *starts = allocate((size_t)o->batch * sizeof *starts);
+    double sum = 0, all = (double)left;
+    adz_module_eval(model);
+    ADZ_NO_GRAD
+    {
+        while (left >= o->length) {
+            int64_t count = left / o->length < o->batch ? left / o->length : o->batch;
+            sum += sum_losses(model, text, at, o->length, count, starts);
+            at += count * o->length;
+            left -= count * o->length;
+        }
+        if (left > 0) {
+            sum += sum_losses(model, text, at, left, 1, starts);
+        }
+    }
+    adz_module_train(model, true);
+    free(starts);
+    return sum / all;
+}
+
+/* ---- training ------------------------------------------------------------------------------- */
+
+/* One step on windows drawn from the first part; returns its loss. */
+static double step(const options *o, const corpus *text, adz_module *model, adz_optimizer *noam,
+    adz_generator *windows_of_seed)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *starts = adz_generator_randint(
+        windows_of_seed, 0, text->train_count - o->length, ADZ_SHAPE(o->batch), ADZ_I64);
+    windows w = take_windows(text, adz_tensor_data_i64(starts), o->length, o->batch);
+    adz_tensor *loss = loss_of(model, w);
+    adz_backward(loss);
+    adz_clip_grad_norm(adz_module_parameters(model), o->clip, 2);
+    adz_optimizer_step(noam);
+    adz_optimizer_zero_grad(noam);
+    double value = adz_item(loss);
+    adz_scope_close(scope);
+    return value;
+}
+
+void train_variant(
+    const options *o, const corpus *text, training *t, training_watch watch, void *user)
+{
+    double began = seconds_now();
+    adz_generator *windows_of_seed = adz_generator_new(t->seed);
+    adz_manual_seed(t->seed);
+    t->d_ff = is_gated(t->variant) ? (2 * o->d_ff + 1) / 3 : o->d_ff;
+    adz_module *model = new_model(o, text, t);
+    t->parameters = count_parameters(model);
+    adz_optimizer *noam = adz_labml_noam_new(
+        adz_module_parameters(model), o->lr, (double)o->warmup, (double)o->d_model, NULL);
+    double sum = 0;
+    for (int64_t i = 1, last = 0; i <= o->steps; ++i) {
+        sum += step(o, text, model, noam, windows_of_seed);
+        if (i == o->steps * (t->points + 1) / o->evaluations) {
+            t->curve[t->points] =
+                (curve_point){ i, sum / (double)(i - last), validate(o, text, model) };
+            ++t->points;
+            t->seconds = seconds_now() - began;
+            watch(t, user);
+            last = i;
+            sum = 0;
+        }
+    }
+    adz_optimizer_free(&noam);
+    adz_module_free(&model);
+    adz_generator_free(&windows_of_seed);
+}

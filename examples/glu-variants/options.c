@@ -1,0 +1,136 @@
+#define _GNU_SOURCE
+#include "options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "../shared/arguments.h"
+
+const char *const variant_names[VARIANTS] = { "ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU",
+    "SwiGLU" };
+
+const char program_name[] = "glu-variants";
+
+static const char help[] =
+    "Which feed-forward network suits a transformer best? Trains the same small language model of\n"
+    "characters with each of seven, from the same seed, on the same text, for as many steps, with\n"
+    "as many parameters: ReLU and GELU have two matrices, the gated ones (GLU, Bilinear, ReGLU,\n"
+    "GEGLU, SwiGLU) three, of 2/3 the width. After Shazeer, \"GLU Variants Improve Transformer\",\n"
+    "2020, and the annotated experiment with it.\n"
+    "\n"
+    "usage: glu-variants [OPTIONS]\n"
+    "\n"
+    "  --text FILE      UTF-8; the last tenth is for validation (a novel's first chapters)\n"
+    "  --variants LIST  names with commas between them (all seven)\n"
+    "  --steps N        training steps (1000)\n"
+    "  --batch N        windows of a step (16)\n"
+    "  --length N       characters of a window (64)\n"
+    "  --d-model N      features, even (64)\n"
+    "  --layers N       (2)\n"
+    "  --heads N        must divide the features (4)\n"
+    "  --d-ff N         hidden features; gated networks have 2/3 of them (4 times --d-model)\n"
+    "  --dropout P      (0.1)\n"
+    "  --lr F           factor of Noam's rate (0.5)\n"
+    "  --warmup N       steps until the rate is largest (a quarter of --steps)\n"
+    "  --clip F         largest norm of the gradient (0.5)\n"
+    "  --evaluations N  points of a curve (20)\n"
+    "  --runs N         seeds: means and their standard errors are reported (1)\n"
+    "  --seed N         of the first run (1)\n"
+    "  --jobs N         trainings at the same time; the results are the same bits for any number\n"
+    "                   (as many as there are processors)\n"
+    "  --plot FILE      .svg or .png, drawn by gnuplot; none for none (glu-variants.svg)\n"
+    "\n"
+    "The annotated experiment has --d-model 512 --layers 6 --heads 8 --d-ff 2048 --length 128\n"
+    "--batch 32 --lr 1 --warmup 2000.\n"
+    "\n"
+    "The last line reads: result: best=... val_loss=... bpc=... parameters=... steps=... "
+    "seconds=...\n";
+
+static void read_variants(options *o, const char *text)
+{
+    o->n_variants = 0;
+    for (const char *at = text; at != NULL;) {
+        size_t length = strcspn(at, ",");
+        const char *found = NULL;
+        for (int i = 0; i < VARIANTS; ++i) {
+            if (strlen(variant_names[i]) == length && strncmp(variant_names[i], at, length) == 0) {
+                found = variant_names[i];
+            }
+        }
+        for (size_t i = 0; i < o->n_variants && found != NULL; ++i) {
+            if (o->variants[i] == found) {
+                fail("--variants %s: %s stands there twice", text, found);
+            }
+        }
+        if (found == NULL) {
+            fail("--variants %s: '%.*s' is no variant; there are ReLU, GELU, GLU, Bilinear, ReGLU, "
+                 "GEGLU and SwiGLU",
+                text, (int)length, at);
+        }
+        o->variants[o->n_variants++] = found;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+}
+
+static void check(options *o)
+{
+    if (o->d_model % 2 != 0) {
+        fail("--d-model %lld: must be even", (long long)o->d_model);
+    }
+    if (o->d_model % o->heads != 0) {
+        fail(
+            "--heads %lld: must divide --d-model %lld", (long long)o->heads, (long long)o->d_model);
+    }
+    o->d_ff = o->d_ff > 0 ? o->d_ff : 4 * o->d_model;
+    o->warmup = o->warmup > 0 ? o->warmup : o->steps / 4 > 0 ? o->steps / 4 : 1;
+    o->evaluations = o->evaluations < o->steps ? o->evaluations : o->steps;
+}
+
+options parse_options(int argc, char **argv)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    options o = {
+        .plot = "glu-variants.svg",
+        .d_model = 64,
+        .layers = 2,
+        .heads = 4,
+        .length = 64,
+        .batch = 16,
+        .steps = 1000,
+        .evaluations = 20,
+        .dropout = 0.1,
+        .lr = 0.5,
+        .clip = 0.5,
+        .runs = 1,
+        .jobs = processors > 0 ? processors : 1,
+        .seed = 1,
+    };
+    const char *variants = "ReLU,GELU,GLU,Bilinear,ReGLU,GEGLU,SwiGLU";
+    argument table[] = {
+        OPTION_TEXT("text", &o.text),
+        OPTION_TEXT("variants", &variants),
+        OPTION_WHOLE("steps", &o.steps, 1, 1000000),
+        OPTION_WHOLE("batch", &o.batch, 1, 100000),
+        OPTION_WHOLE("length", &o.length, 1, 100000),
+        OPTION_WHOLE("d-model", &o.d_model, 1, 100000),
+        OPTION_WHOLE("layers", &o.layers, 1, 1000),
+        OPTION_WHOLE("heads", &o.heads, 1, 100000),
+        OPTION_WHOLE("d-ff", &o.d_ff, 1, 1000000),
+        OPTION_NUMBER("dropout", &o.dropout, 0, 0.99),
+        OPTION_NUMBER("lr", &o.lr, 1e-9, 1e3),
+        OPTION_WHOLE("warmup", &o.warmup, 1, 1000000),
+        OPTION_NUMBER("clip", &o.clip, 1e-9, 1e6),
+        OPTION_WHOLE("evaluations", &o.evaluations, 1, 10000),
+        OPTION_WHOLE("runs", &o.runs, 1, 1000),
+        OPTION_WHOLE("seed", &o.seed, 0, 0x1p52),
+        OPTION_WHOLE("jobs", &o.jobs, 1, 1024),
+        OPTION_TEXT("plot", &o.plot),
+    };
+    int rest = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
+    if (rest < argc) {
+        fail("'%s' is no option; a text is named by --text", argv[rest]);
+    }
+    read_variants(&o, variants);
+    check(&o);
+    return o;
+}

@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+#include "plot.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* One for each variant, wherever it stands: two greys for those without a gate. */
+static const char *color_of(const char *variant)
+{
+    static const char *const colors[VARIANTS] = { "#444444", "#999999", "#1f77b4", "#9467bd",
+        "#2ca02c", "#ff7f0e", "#d62728" };
+    for (int i = 0; i < VARIANTS; ++i) {
+        if (variant == variant_names[i]) {
+            return colors[i];
+        }
+    }
+    return "black";
+}
+
+static int by_loss(const void *a, const void *b)
+{
+    const summary *const *x = a, *const *y = b;
+    return ((*x)->val_loss > (*y)->val_loss) - ((*x)->val_loss < (*y)->val_loss);
+}
+
+/* $curves: a line for each evaluation, a column for each variant. $ends: the variants from the best
+ * on. */
+static void write_data(FILE *script, const options *o, const summary *const *sorted)
+{
+    fputs("$curves << END\n", script);
+    for (int64_t i = 0; i < o->evaluations; ++i) {
+        fprintf(script, "%lld", (long long)(o->steps * (i + 1) / o->evaluations));
+        for (size_t v = 0; v < o->n_variants; ++v) {
+            fprintf(script, " %.5f", sorted[v]->curve[i]);
+        }
+        fputc('\n', script);
+    }
+    fputs("END\n$ends << END\n", script);
+    for (size_t v = 0; v < o->n_variants; ++v) {
+        fprintf(script, "%zu %.5f %.5f \"%s\" 0x%s\n", v, sorted[v]->val_loss, sorted[v]->error,
+            sorted[v]->variant, color_of(sorted[v]->variant) + 1);
+    }
+    fputs("END\n", script);
+}
+
+static void write_terminal(FILE *script, const char *path)
+{
+    size_t n = strlen(path);
+    bool png = n > 4 && strcmp(path + n - 4, ".png") == 0;
+    fputs(png ? "terminal = strstrt(GPVAL_TERMINALS, 'pngcairo') ? 'pngcairo' : 'png truecolor'\n"
+                "set terminal @terminal size 1200,560\n"
+              : "set terminal svg size 960,450 background rgb 'white'\n",
+        script);
+    fputs("set output '", script);
+    for (const char *at = path; *at != '\0'; ++at) { /* a quote inside quotes is doubled */
+        fputs(*at == '\'' ? "''" : (char[]){ *at, '\0' }, script);
+    }
+    fputs("'\n", script);
+}
+
+/* The curves, without their steep beginning; the key lists the best first. */
+static void write_curves(FILE *script, const options *o, const summary *const *sorted)
+{
+    double low = sorted[0]->val_loss, high = low;
+    for (size_t v = 0; v < o->n_variants; ++v) {
+        for (int64_t i = 0; i < o->evaluations; ++i) {
+            low = sorted[v]->curve[i] < low ? sorted[v]->curve[i] : low;
+            high =
+                i >= o->evaluations / 4 && sorted[v]->curve[i] > high ? sorted[v]->curve[i] : high;
+        }
+    }
+    fprintf(script,
+        "set title 'at equal steps and parameters' tc rgb '#444444'\n"
+        "set xlabel 'step'\nset ylabel 'validation loss, nats per character'\n"
+        "set xrange [0:%lld]\nset yrange [%.5f:%.5f]\nplot ",
+        (long long)o->steps, low - 0.03 * (high - low) - 1e-6, high + 0.15 * (high - low) + 1e-6);
+    for (size_t v = 0; v < o->n_variants; ++v) {
+        fprintf(script, "%s$curves using 1:%zu with lines lw 2 dt %d lc rgb '%s' title '%s'",
+            v > 0 ? ",\\\n " : "", v + 2, is_gated(sorted[v]->variant) ? 1 : 2,
+            color_of(sorted[v]->variant), sorted[v]->variant);
+    }
+    fputc('\n', script);
+}
+
+/* The last points alone, on a scale of their own, with standard errors if there are several runs.
+ */
+static void write_ends(FILE *script, const options *o, const summary *const *sorted)
+{
+    const summary *worst = sorted[o->n_variants - 1];
+    double low = sorted[0]->val_loss, high = worst->val_loss, most = 0;
+    for (size_t v = 0; v < o->n_variants; ++v) {
+        most = sorted[v]->error > most ? sorted[v]->error : most;
+    }
+    double room = 0.12 * (high - low) + most + 1e-4;
+    fprintf(script,
+        "set title 'after the last step' tc rgb '#444444'\nunset key\n"
+        "set xlabel 'validation loss'\nunset ylabel\nset xrange [%.5f:%.5f]\n"
+        "set xtics autofreq\nset yrange [%zu.5:-0.5]\nset grid ytics lt 1 lc rgb '#e4e4e4'\n"
+        "set ytics scale 0\n"
+        "plot $ends using 2:1:(%s):ytic(4) with xerrorbars pt 7 ps 0 lw 1.5 lc rgb '#888888',\\\n"
+        " $ends using 2:1:5 with points pt 7 ps 1.4 lc rgb variable,\\\n"
+        " $ends using 2:1:(sprintf('%%.3f', $2)) with labels offset 0,0.9 tc rgb '#444444'\n",
+        low - room, high + room, o->n_variants - 1, o->runs > 1 ? "$3" : "0");
+}
+
+static void write_script(FILE *script, const options *o, const summary *const *sorted)
+{
+    write_terminal(script, o->plot);
+    write_data(script, o, sorted);
+    fputs("set border 3 lc rgb '#666666'\nset tics nomirror out\n"
+          "set key top right samplen 3 spacing 1.2\n"
+          "set multiplot\nset lmargin at screen 0.08\nset rmargin at screen 0.58\n"
+          "set bmargin at screen 0.14\nset tmargin at screen 0.9\n",
+        script);
+    write_curves(script, o, sorted);
+    fputs("set lmargin at screen 0.70\nset rmargin at screen 0.97\n", script);
+    write_ends(script, o, sorted);
+    fputs("unset multiplot\n", script);
+}
+
+void draw_picture(const options *o, const summary *s)
+{
+    if (strcmp(o->plot, "none") == 0) {
+        return;
+    }
+    const summary *sorted[VARIANTS];
+    for (size_t v = 0; v < o->n_variants; ++v) {
+        if (!isfinite(s[v].val_loss)) {
+            printf("no picture: the loss of %s is no number\n", s[v].variant);
+            return;
+        }
+        sorted[v] = &s[v];
+    }
+    qsort(sorted, o->n_variants, sizeof *sorted, by_loss);
+    signal(SIGPIPE, SIG_IGN); /* gnuplot may not be there to read */
+    fflush(stdout);
+    FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot", "w");
+    int result = -1;
+    if (script != NULL) {
+        write_script(script, o, sorted);
+        result = pclose(script);
+    }
+    if (result != -1 && WIFEXITED(result) && WEXITSTATUS(result) == 127) {
+        printf("no picture: gnuplot is not installed (gnuplot-nox on Debian)\n");
+    } else if (result != 0) {
+        printf("no picture: gnuplot could not write %s\n", o->plot);
+    } else {
+        printf("picture: %s\n", o->plot);
+    }
+}

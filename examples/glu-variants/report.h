@@ -1,0 +1,24 @@
+/* The table, and the line for scripts. */
+#ifndef GLU_REPORT_H
+#define GLU_REPORT_H
+
+#include "experiment.h"
+
+/* One variant over its runs. */
+typedef struct summary {
+    const char *variant;
+    int64_t d_ff, parameters;
+    double train_loss, val_loss; /* after the last step; means over the runs */
+    double error;                /* standard error of val_loss; 0 for a single run */
+    double seconds;              /* of one run */
+    double *curve;               /* val_loss at each evaluation, mean over the runs */
+} summary;
+
+/* One for each variant of o, in its order; end it with free_summaries. */
+summary *summarize(const options *o, const training *all);
+void free_summaries(const options *o, summary *s);
+
+void print_table(const options *o, const summary *s);
+void print_result_line(const options *o, const summary *s, double seconds);
+
+#endif

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""What a user of glu-variants sees: the table, the picture, texts of one's own, jobs, bad input.
+
+usage: glu_variants.py PROGRAM
+"""
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+SMALL = ("--d-model", 16, "--layers", 1, "--heads", 2, "--length", 16, "--batch", 4)
+NAMES = ["ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU"]
+ROW = re.compile(r"^(\w+) +(\d+) +(\d+) +([\d.]+) +([\d.]+)(?: \+- ([\d.]+))? +([\d.]+) +(\d+)(  best)?$",
+                 re.MULTILINE)
+RESULT = re.compile(r"^result: best=(\w+) val_loss=([\d.]+) bpc=([\d.]+) parameters=(\d+) "
+                    r"steps=(\d+) seconds=[\d.]+$")
+
+
+def run(*arguments, code=0, env=None):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def small(*arguments, **how):
+    return run(*SMALL, "--plot", "none", *arguments, **how)
+
+
+def rows(output):
+    """The table, {variant: figures}, once the last line has been held against it."""
+    table = {name: dict(zip(("d_ff", "parameters", "train", "val", "error", "bits", "speed"),
+                            map(float, (v or "0" for v in values[:7]))))
+             for name, *values in ROW.findall(output)}
+    best, val, bits, parameters, _ = RESULT.match(output.splitlines()[-1]).groups()
+    assert [row[0] for row in ROW.findall(output) if row[-1]] == [best], output
+    assert table[best]["val"] == float(val) == min(t["val"] for t in table.values()), output
+    assert abs(float(bits) - float(val) / math.log(2)) < 1e-3
+    assert table[best]["parameters"] == int(parameters)
+    return table
+
+
+def refused(message, *arguments):
+    output = small("--steps", 4, *arguments, code=1)
+    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
+    assert output.startswith("glu-variants: "), output
+
+
+def write(name, content):
+    with open(name, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+def seven():
+    """All of them, as many parameters each, on the embedded text; they learn."""
+    output = small("--steps", 120, "--evaluations", 4)
+    table = rows(output)
+    assert list(table) == NAMES, output
+    assert {t["d_ff"] for t in table.values()} == {64, 43}
+    sizes = [t["parameters"] for t in table.values()]
+    assert max(sizes) < 1.03 * min(sizes), sizes
+    assert len({t["val"] for t in table.values()}) == 7, output
+    vocabulary = int(re.search(r"(\d+) different ones", output).group(1))
+    for name, t in table.items():
+        assert 2 < t["val"] < 0.9 * math.log(vocabulary), (name, t)
+        lines = re.findall(rf"^{name} +step (\d+)/120  training loss ([\d.]+)  validation loss "
+                           r"([\d.]+)$", output, re.MULTILINE)
+        assert [line[0] for line in lines] == ["30", "60", "90", "120"], output
+        assert float(lines[-1][2]) == t["val"] < float(lines[0][2]), output
+        assert float(lines[-1][1]) == t["train"]
+
+
+def same_bits():
+    """What comes out depends on the seed alone, neither on the jobs nor on who else is trained."""
+    def figures(*arguments):
+        return {name: (t["train"], t["val"]) for name, t in
+                rows(small("--steps", 12, *arguments)).items()}
+
+    one = figures("--jobs", 1)
+    assert figures("--jobs", 3) == one
+    assert figures("--variants", "SwiGLU,ReLU") == {name: one[name] for name in ("SwiGLU", "ReLU")}
+    other = figures("--seed", 2)
+    assert all(other[name] != one[name] for name in NAMES)
+    both = rows(small("--steps", 12, "--runs", 2))
+    for name in NAMES:
+        a, b = one[name][1], other[name][1]
+        assert abs(both[name]["val"] - (a + b) / 2) < 2e-4, name
+        assert abs(both[name]["error"] - abs(a - b) / 2) < 2e-4, name
+
+
+def own_text():
+    """A text that is easy to foretell, with characters of two and three bytes."""
+    write("rhyme.txt", "süß — süß; " * 300)
+    output = small("--text", "rhyme.txt", "--steps", 150, "--variants", "GEGLU", "--dropout", 0)
+    assert "rhyme.txt: 3300 characters, 6 different ones; the last 330 are for validation" in output
+    assert rows(output)["GEGLU"]["val"] < 0.2, output
+
+
+def plots():
+    common = (*SMALL, "--steps", 4, "--variants", "ReLU,GLU")
+    if shutil.which("gnuplot"):
+        output = run(*common, "--plot", "it's.png", "--runs", 2)
+        assert "picture: it's.png" in output and open("it's.png", "rb").read(4) == b"\x89PNG"
+        assert "picture: glu-variants.svg" in run(*common)
+        text = open("glu-variants.svg", encoding="utf-8").read()
+        assert "<svg" in text and "Bilinear" not in text
+        for word in ("ReLU", "GLU", "validation loss, nats per character", "after the last step"):
+            assert word in text, word
+        assert "no picture: gnuplot could not write nowhere/p.svg" in run(
+            *common, "--plot", "nowhere/p.svg")
+    os.mkdir("no-programs")
+    output = run(*common, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
+    assert "no picture: gnuplot is not installed" in output
+    rows(output)
+    assert not os.path.exists("none.svg")
+
+
+def bad_texts():
+    refused("empty.txt: is empty", "--text", write("empty.txt", ""))
+    refused("short.txt: 58 of its 64 characters are for training, but a batch takes 65; give a "
+            "longer text", "--text", write("short.txt", "0123456789abcdef" * 4))
+    refused("one.txt: is one character over and over", "--text", write("one.txt", "a" * 900))
+    refused("few.txt: 5 characters leave nothing for validation", "--text",
+            write("few.txt", "abcde"), "--length", 1, "--batch", 1)
+    for broken in (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x80"):
+        refused("broken.txt: ", "--text", write("broken.txt", b"sound " * 100 + broken))
+        assert "UTF-8" in small("--text", "broken.txt", code=1) and "600" in small(
+            "--text", "broken.txt", code=1)
+    refused("nowhere.txt: cannot be opened", "--text", "nowhere.txt")
+    refused(".: cannot be read", "--text", ".")
+
+
+def bad_options():
+    refused("--variants GLU,SwishGLU: 'SwishGLU' is no variant; there are ReLU", "--variants",
+            "GLU,SwishGLU")
+    refused("--variants GLU,: '' is no variant", "--variants", "GLU,")
+    refused("GLU stands there twice", "--variants", "GLU,ReLU,GLU")
+    refused("--heads 3: must divide --d-model 16", "--heads", 3)
+    refused("--d-model 15: must be even", "--d-model", 15)
+    refused("--steps 0: a whole number from 1", "--steps", "0")
+    refused("--dropout 1: a number from 0", "--dropout", "1")
+    refused("--lr nan", "--lr", "nan")
+    refused("'text.txt' is no option", "text.txt")
+    assert "--frobnicate" in run("--frobnicate", code=2)
+    assert "--variants" in run("--help")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for check in (seven, same_bits, own_text, plots, bad_texts, bad_options):
+            check()
+            print(f"{check.__name__}: ok", flush=True)
+        os.chdir("/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
