@@ -25,9 +25,4 @@ adz_tensor *adzi_labml_call(adz_module *module, const adzi_argument *arguments, 
 adz_module *adzi_labml_adopt(
     adz_module *self, const char *const *names, adz_module *const *children, size_t n);
 
-/** Reads the features and the dtype of a TransformerLayer; false with an error recorded for any
- * other module. */
-bool adzi_labml_layer_size(
-    const char *op, const adz_module *layer, int64_t *d_model, adz_dtype *dtype);
-
 #endif

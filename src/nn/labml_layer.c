@@ -152,8 +152,9 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
     return assemble(self, self_attn, feed_forward, dropout_prob, &o);
 }
 
-bool adzi_labml_layer_size(
-    const char *op, const adz_module *layer, int64_t *d_model, adz_dtype *dtype)
+/* Reads the features and the dtype of a TransformerLayer; false with an error recorded for any
+ * other module. */
+static bool layer_size(const char *op, const adz_module *layer, int64_t *d_model, adz_dtype *dtype)
 {
     if (adz_module_type_of(layer) != &layer_type) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -239,7 +240,7 @@ static adz_module *stack_new(
     if (n_layers < 0) {
         adzi_error(
             op, ADZ_ERR_ARGUMENT, "n_layers is %lld, but must be 0 or more", (long long)n_layers);
-    } else if (adzi_labml_layer_size(op, layer, &d_model, &dtype)) {
+    } else if (layer_size(op, layer, &d_model, &dtype)) {
         self = adz_module_new(type, 0);
     }
     if (self != NULL) {

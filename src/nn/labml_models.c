@@ -99,7 +99,7 @@ static const adz_module_type both_type = {
     .reset_parameters = both_reset,
 };
 
-/* Modules of which one may be NULL; all or none are taken over. */
+/* A model of children, whose references are taken over in every case; one of them may be NULL. */
 static adz_module *model_new(const char *op, const adz_module_type *type, const char *const *names,
     adz_module *const *children, size_t n)
 {
