@@ -131,9 +131,10 @@ static adz_tensor *layer(const network *net, int64_t index, adz_tensor *x)
     for (int64_t d = 0; d < net->directions; ++d) {
         size_t cell = (size_t)(index * net->directions + d);
         adz_tensor *const *w = net->weights + cell * each;
-        adz_tensor *gates = adz_linear(x, w[0], net->o.bias ? w[2] : ADZ_NONE);
-        adzi_lstm_states out = adzi_lstm_layer(gates, adz_select(net->h0, 0, (int64_t)cell),
-            adz_select(net->c0, 0, (int64_t)cell), w[1], net->o.bias ? w[3] : ADZ_NONE, d == 1);
+        adzi_lstm_weights weights = { w[0], w[1], net->o.bias ? w[2] : ADZ_NONE,
+            net->o.bias ? w[3] : ADZ_NONE };
+        adzi_lstm_states out = adzi_lstm_layer(x, adz_select(net->h0, 0, (int64_t)cell),
+            adz_select(net->c0, 0, (int64_t)cell), &weights, d == 1);
         ys[d] = out.y;
         net->h[cell] = adz_unsqueeze(out.h, 0);
         net->c[cell] = adz_unsqueeze(out.c, 0);

@@ -5,17 +5,19 @@
 #include "autograd/ops/sum.h"
 #include "tensor/gemm.h"
 
-KERNEL_TABLE_FLOAT(lstm_cell);
-KERNEL_TABLE_FLOAT(lstm_cell_backward);
+KERNEL_TABLE_FLOAT(lstm_pack);
+KERNEL_TABLE_FLOAT(lstm_pack_rows);
+KERNEL_TABLE_FLOAT(lstm_step);
+KERNEL_TABLE_FLOAT(lstm_step_back);
 
 static const char name[] = "lstm_layer";
 
-enum { GATES, H0, C0, WEIGHT, BIAS, INPUTS };
-enum { GRAIN = 2048 }; /* cells worth a thread */
+enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, INPUTS };
+enum { GRAIN = 1 << 17 }; /* multiply-adds worth a thread */
 
 typedef struct {
-    bool reverse, biased;
-    int64_t t, b, h;
+    bool reverse, biased[2];
+    int64_t t, b, in, h;
 } lstm_attr;
 
 /* Place t of step s, and where the state before it stands: place `before`, or -1 for h0, c0. */
@@ -32,9 +34,44 @@ static char *row(const adz_tensor *t, int64_t at)
     return t->data + at * (t->numel / t->sizes[0]) * (int64_t)adzi_item_size(t);
 }
 
-static int64_t grain_of(int64_t h)
+static bool is_left_out(const lstm_attr *at, int input)
 {
-    return h < GRAIN ? GRAIN / (h > 0 ? h : 1) : 1;
+    return input >= BIAS_IH && !at->biased[input - BIAS_IH];
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* Panels of columns, see Note [Products of one step]. */
+static int64_t panels_of(const lstm_attr *at, adz_dtype dtype)
+{
+    int64_t columns = ADZI_LSTM_COLUMNS / (int64_t)adz_dtype_size(dtype);
+    return (at->h + columns - 1) / columns;
+}
+
+/* Room for weight_hh in panels; packed packs it. */
+static adz_tensor *room_for_panels(const lstm_attr *at, adz_dtype dtype)
+{
+    int64_t columns = ADZI_LSTM_COLUMNS / (int64_t)adz_dtype_size(dtype);
+    return adzi_scratch(name, dtype, 3, (int64_t[]){ panels_of(at, dtype), 4 * at->h, columns });
+}
+
+static void pack_weight(const lstm_attr *at, adz_tensor *panels, adz_tensor *w, bool transposed)
+{
+    adz_dtype dtype = (adz_dtype)w->dtype;
+    adzi_lstm_pack_args args = {
+        .from = w->data, .to = panels->data, .hidden = at->h, .transposed = transposed
+    };
+    int64_t grain = 4 * at->h * ADZI_LSTM_COLUMNS;
+    grain = grain > 0 && grain < GRAIN ? GRAIN / grain : 1;
+    adzi_launch(KERNEL_FOR(lstm_pack, dtype), &args, panels_of(at, dtype), grain);
+}
+
+static void launch_step(
+    const lstm_attr *at, adzi_kernel kernel, adz_dtype dtype, const adzi_lstm_step_args *args)
+{
+    int64_t panels = panels_of(at, dtype), work = 4 * at->h * at->h * at->b;
+    int64_t each = panels > 0 ? work / panels : 0;
+    adzi_launch(kernel, args, panels, each > 0 && each < GRAIN ? GRAIN / each : 1);
 }
 
 /* ---- backward as an expression ------------------------------------------------------------- */
@@ -60,12 +97,13 @@ static adzi_lstm_states unrolled(adz_tensor *const *in, const lstm_attr *at, adz
 {
     adzi_lstm_states out = { NULL, in[H0], in[C0] };
     size_t count = 0;
-    if (adz_split(in[GATES], 1, 0, steps, (size_t)at->t, &count) != ADZ_OK) {
+    adz_tensor *gates = adz_linear(in[X], in[WEIGHT_IH], in[BIAS_IH]);
+    if (adz_split(gates, 1, 0, steps, (size_t)at->t, &count) != ADZ_OK) {
         return (adzi_lstm_states){ NULL, NULL, NULL };
     }
     for (int64_t s = 0, before; s < at->t; ++s) {
         int64_t t = place_of(at, s, &before);
-        step(adz_squeeze(steps[t], 0), &out.h, &out.c, in[WEIGHT], in[BIAS]);
+        step(adz_squeeze(steps[t], 0), &out.h, &out.c, in[WEIGHT_HH], in[BIAS_HH]);
         steps[t] = adz_unsqueeze(out.h, 0);
         if (steps[t] == NULL) {
             return (adzi_lstm_states){ NULL, NULL, NULL };
@@ -84,7 +122,7 @@ static adz_status differentiate(
     adz_tensor *in[INPUTS], *wanted[INPUTS], *found[INPUTS], *ys[3], *gradients[3];
     size_t n = 0, n_y = 0;
     for (int i = 0; i < INPUTS; ++i) {
-        if (i == BIAS && !at->biased) {
+        if (is_left_out(at, i)) {
             in[i] = ADZ_NONE;
             continue;
         }
@@ -138,8 +176,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* What the fused backward reads and writes; all contiguous. */
 typedef struct {
-    adz_tensor *gates, *cells, *y, *h0, *c0, *weight, *dy;
-    adz_tensor *dgates, *dh, *dc, *dweight;
+    adz_tensor *gates, *cells, *y, *in[INPUTS], *dy;
+    adz_tensor *dgates, *packed[2], *panels, *dh, *dc;
 } tensors;
 
 static bool gather(adzi_node *node, tensors *v, adz_tensor *const *dy)
@@ -148,23 +186,29 @@ static bool gather(adzi_node *node, tensors *v, adz_tensor *const *dy)
     v->gates = adzi_saved_extra(node, 0);
     v->cells = v->gates != NULL ? adzi_saved_extra(node, 1) : NULL;
     v->y = v->cells != NULL ? adzi_saved_result(node, 0) : NULL;
-    adz_tensor **const inputs[] = { &v->h0, &v->c0, &v->weight };
-    for (int i = 0; i < 3 && v->y != NULL; ++i) {
-        adz_tensor *saved = adzi_saved_input(node, H0 + i);
-        *inputs[i] = saved != NULL ? adzi_compact(name, saved) : NULL;
-        if (*inputs[i] == NULL) {
-            return false;
-        }
-    }
     if (v->y == NULL) {
         return false;
     }
+    for (int i = 0; i <= WEIGHT_HH; ++i) {
+        adz_tensor *saved = adzi_saved_input(node, i);
+        v->in[i] = saved != NULL ? adzi_compact(name, saved) : NULL;
+        if (v->in[i] == NULL) {
+            return false;
+        }
+    }
+    adz_dtype dtype = (adz_dtype)v->y->dtype;
     v->dy = dy[0] != NULL ? adzi_compact(name, dy[0]) : ADZ_NONE;
     v->dgates = adzi_scratch_like(name, v->gates);
-    v->dh = adzi_scratch(name, (adz_dtype)v->y->dtype, 2, (int64_t[]){ at->b, at->h });
-    v->dc = v->dh != NULL ? adzi_scratch_like(name, v->dh) : NULL;
-    v->dweight = adzi_needs(node, WEIGHT) ? adzi_scratch_like(name, v->weight) : ADZ_NONE;
-    return v->dy != NULL && v->dgates != NULL && v->dc != NULL && v->dweight != NULL;
+    v->panels = room_for_panels(at, dtype);
+    v->dh = adzi_scratch(name, dtype, 2, (int64_t[]){ at->b, at->h });
+    v->dc = adzi_scratch(name, dtype, 2, (int64_t[]){ at->b, at->h });
+    bool good =
+        v->dy != NULL && v->dgates != NULL && v->panels != NULL && v->dh != NULL && v->dc != NULL;
+    for (int i = 0; i < 2 && good; ++i) {
+        v->packed[i] = adzi_scratch(name, dtype, 2, (int64_t[]){ at->b, 4 * at->h });
+        good = v->packed[i] != NULL;
+    }
+    return good;
 }
 
 static void start(adz_tensor *state, adz_tensor *given)
@@ -180,34 +224,64 @@ static void start(adz_tensor *state, adz_tensor *given)
 static void walk_back(const tensors *v, const lstm_attr *at)
 {
     adz_dtype dtype = (adz_dtype)v->y->dtype;
+    adzi_lstm_step_args args = { .panels = v->panels->data,
+        .dh = v->dh->data,
+        .dc = v->dc->data,
+        .rows = at->b,
+        .hidden = at->h };
+    pack_weight(at, v->panels, v->in[WEIGHT_HH], true);
     for (int64_t s = at->t - 1, before; s >= 0; --s) {
         int64_t t = place_of(at, s, &before);
-        adzi_lstm_cell_args args = { .gates = row(v->gates, t),
-            .c_before = before < 0 ? v->c0->data : row(v->cells, before),
-            .c = row(v->cells, t),
-            .dy = adzi_is_none(v->dy) ? NULL : row(v->dy, t),
-            .dh = v->dh->data,
-            .dc = v->dc->data,
-            .dgates = row(v->dgates, t),
-            .hidden = at->h };
-        adzi_launch(KERNEL_FOR(lstm_cell_backward, dtype), &args, at->b, grain_of(at->h));
-        adzi_gemm(dtype, false, false, at->b, at->h, 4 * at->h, 1, args.dgates, 4 * at->h,
-            v->weight->data, at->h, 0, v->dh->data, at->h);
+        args.gates = row(v->gates, t);
+        args.c_before = before < 0 ? v->in[C0]->data : row(v->cells, before);
+        args.c = row(v->cells, t);
+        args.dy = adzi_is_none(v->dy) ? NULL : row(v->dy, t);
+        args.dgates = row(v->dgates, t);
+        args.to = v->packed[s % 2]->data;
+        launch_step(at, KERNEL_FOR(lstm_step_back, dtype), dtype, &args);
+        args.from = args.to;
     }
+    args.dgates = NULL;
+    launch_step(at, KERNEL_FOR(lstm_step_back, dtype), dtype, &args);
 }
 
 /* dW = sum over the steps of dgates^T h, h the state before the step: one product for the first
  * step, whose h is h0, and one for all others, whose h are neighbours in y. */
-static void weight_gradient(const tensors *v, const lstm_attr *at)
+static void weight_gradient(const tensors *v, const lstm_attr *at, adz_tensor *dweight)
 {
     adz_dtype dtype = (adz_dtype)v->y->dtype;
     int64_t before, first = place_of(at, 0, &before), h = at->h;
-    adzi_gemm(dtype, true, false, 4 * h, h, at->b, 1, row(v->dgates, first), 4 * h, v->h0->data, h,
-        0, v->dweight->data, h);
+    adzi_gemm(dtype, true, false, 4 * h, h, at->b, 1, row(v->dgates, first), 4 * h, v->in[H0]->data,
+        h, 0, dweight->data, h);
     if (at->t > 1) {
         adzi_gemm(dtype, true, false, 4 * h, h, (at->t - 1) * at->b, 1,
             row(v->dgates, at->reverse ? 0 : 1), 4 * h, row(v->y, at->reverse ? 1 : 0), h, 1,
-            v->dweight->data, h);
+            dweight->data, h);
+    }
+}
+
+/* The gradients that are wanted, from those of the gates. */
+static void collect(const tensors *v, const lstm_attr *at, adz_tensor *const *dx)
+{
+    adz_dtype dtype = (adz_dtype)v->y->dtype;
+    int64_t n = at->t * at->b, gates = 4 * at->h, in = at->in;
+    if (dx[X] != NULL) {
+        adzi_gemm(dtype, false, false, n, in, gates, 1, v->dgates->data, gates,
+            v->in[WEIGHT_IH]->data, in, 0, dx[X]->data, in);
+    }
+    if (dx[WEIGHT_IH] != NULL) {
+        adzi_gemm(dtype, true, false, gates, in, n, 1, v->dgates->data, gates, v->in[X]->data, in,
+            0, dx[WEIGHT_IH]->data, in);
+    }
+    if (dx[WEIGHT_HH] != NULL) {
+        weight_gradient(v, at, dx[WEIGHT_HH]);
+    }
+    for (int i = BIAS_IH; i <= BIAS_HH; ++i) {
+        if (dx[i] != NULL && i == BIAS_HH && dx[BIAS_IH] != NULL) {
+            adzi_copy(dx[i], dx[BIAS_IH]);
+        } else if (dx[i] != NULL) {
+            adzi_sum_rows(dx[i], v->dgates, n);
+        }
     }
 }
 
@@ -218,26 +292,21 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (!gather(node, &v, dy)) {
         return adzi_status(NULL);
     }
-    int64_t gates = 4 * at->h;
-    if (adzi_needs(node, BIAS)) {
-        dx[BIAS] = adzi_scratch(name, (adz_dtype)v.y->dtype, 1, &gates);
-        if (dx[BIAS] == NULL) {
-            return adzi_status(NULL);
+    for (int i = 0; i < INPUTS; ++i) {
+        adz_shape shape = adzi_input_shape(node, i);
+        if (adzi_needs(node, i) && i != H0 && i != C0) {
+            dx[i] = adzi_scratch(name, (adz_dtype)v.y->dtype, shape.rank, shape.sizes);
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
         }
     }
     start(v.dh, dy[1]);
     start(v.dc, dy[2]);
     walk_back(&v, at);
-    dx[GATES] = v.dgates;
+    collect(&v, at, dx);
     dx[H0] = v.dh;
     dx[C0] = v.dc;
-    if (adzi_needs(node, WEIGHT)) {
-        weight_gradient(&v, at);
-        dx[WEIGHT] = v.dweight;
-    }
-    if (adzi_needs(node, BIAS)) {
-        adzi_sum_rows(dx[BIAS], v.dgates, at->t * at->b);
-    }
     return ADZ_OK;
 }
 
@@ -247,89 +316,135 @@ const adzi_op adzi_op_lstm_layer = { .name = name, .backward = backward, .fused 
 
 static bool has_sizes(const adz_tensor *t, int rank, int64_t a, int64_t b)
 {
-    return t->rank == rank && t->sizes[0] == a && (rank < 2 || t->sizes[1] == b);
+    return adzi_is_none(t) ||
+           (t->rank == rank && t->sizes[0] == a && (rank < 2 || t->sizes[1] == b));
 }
 
 static bool check(const adzi_call *call, lstm_attr *at)
 {
     adz_tensor *const *in = call->in;
-    const adz_tensor *gates = in[GATES];
-    bool fits = gates->rank == 3 && gates->sizes[0] > 0 && in[H0]->rank == 2;
+    const adz_tensor *x = in[X];
+    bool fits = x->rank == 3 && x->sizes[0] > 0 && in[H0]->rank == 2;
     if (fits) {
-        at->t = gates->sizes[0];
-        at->b = gates->sizes[1];
+        at->t = x->sizes[0];
+        at->b = x->sizes[1];
+        at->in = x->sizes[2];
         at->h = in[H0]->sizes[1];
-        fits = gates->sizes[2] == 4 * at->h && has_sizes(in[H0], 2, at->b, at->h) &&
-               has_sizes(in[C0], 2, at->b, at->h) && has_sizes(in[WEIGHT], 2, 4 * at->h, at->h) &&
-               (adzi_is_none(in[BIAS]) || has_sizes(in[BIAS], 1, 4 * at->h, 0));
+        fits = has_sizes(in[H0], 2, at->b, at->h) && has_sizes(in[C0], 2, at->b, at->h) &&
+               has_sizes(in[WEIGHT_IH], 2, 4 * at->h, at->in) &&
+               has_sizes(in[WEIGHT_HH], 2, 4 * at->h, at->h) &&
+               has_sizes(in[BIAS_IH], 1, 4 * at->h, 0) && has_sizes(in[BIAS_HH], 1, 4 * at->h, 0);
     }
     if (!fits) {
         adzi_error(name, ADZ_ERR_SHAPE,
-            "gates%s, h0%s, c0%s and weight%s do not fit [T, B, 4H], [B, H], [B, H] and [4H, H], "
-            "T at least 1",
-            adzi_text_shape(gates), adzi_text_shape(in[H0]), adzi_text_shape(in[C0]),
-            adzi_text_shape(in[WEIGHT]));
+            "x%s, h0%s, c0%s, weight_ih%s and weight_hh%s do not fit [T, B, I], [B, H], [B, H], "
+            "[4H, I] and [4H, H], T at least 1, biases [4H]",
+            adzi_text_shape(x), adzi_text_shape(in[H0]), adzi_text_shape(in[C0]),
+            adzi_text_shape(in[WEIGHT_IH]), adzi_text_shape(in[WEIGHT_HH]));
         return false;
     }
     for (int i = 1; i < INPUTS; ++i) {
-        if (!adzi_is_none(in[i]) && in[i]->dtype != gates->dtype) {
+        if (!adzi_is_none(in[i]) && in[i]->dtype != x->dtype) {
             adzi_error(name, ADZ_ERR_DTYPE, "input %d is %s, but the first is %s", i,
-                adz_dtype_name((adz_dtype)in[i]->dtype), adz_dtype_name((adz_dtype)gates->dtype));
+                adz_dtype_name((adz_dtype)in[i]->dtype), adz_dtype_name((adz_dtype)x->dtype));
             return false;
         }
     }
     return true;
 }
 
-static void run(const lstm_attr *at, adz_tensor *const *in, const adzi_lstm_states *out,
-    adz_tensor *gates, adz_tensor *cells)
+/* What the forward makes beside its results. */
+typedef struct {
+    adz_tensor *gates, *cells, *panels, *packed[2];
+} room;
+
+static bool make_room(room *made, const lstm_attr *at, adz_dtype dtype)
 {
-    adz_dtype dtype = (adz_dtype)gates->dtype;
-    int64_t h = at->h, last = 0;
-    adzi_copy(gates, in[GATES]);
+    made->gates = adzi_scratch(name, dtype, 3, (int64_t[]){ at->t, at->b, 4 * at->h });
+    made->cells = adzi_scratch(name, dtype, 3, (int64_t[]){ at->t, at->b, at->h });
+    made->panels = room_for_panels(at, dtype);
+    for (int i = 0; i < 2; ++i) {
+        made->packed[i] = adzi_scratch(name, dtype, 2, (int64_t[]){ at->b, at->h });
+    }
+    return made->gates != NULL && made->cells != NULL && made->panels != NULL &&
+           made->packed[0] != NULL && made->packed[1] != NULL;
+}
+
+/* All steps' gates as far as x makes them, in one product. */
+static void input_product(const lstm_attr *at, adz_tensor *const *in, adz_tensor *gates)
+{
+    adzi_gemm_args args = { .dtype = (adz_dtype)gates->dtype,
+        .tb = true,
+        .m = at->t * at->b,
+        .n = 4 * at->h,
+        .k = at->in,
+        .alpha = 1,
+        .a = in[X]->data,
+        .lda = at->in > 0 ? at->in : 1,
+        .b = in[WEIGHT_IH]->data,
+        .ldb = at->in > 0 ? at->in : 1,
+        .c = gates->data,
+        .ldc = at->h > 0 ? 4 * at->h : 1,
+        .bias = adzi_is_none(in[BIAS_IH]) ? NULL : in[BIAS_IH]->data,
+        .batch = 1 };
+    adzi_gemm_run(&args);
+}
+
+static void run(
+    const lstm_attr *at, adz_tensor *const *in, const adzi_lstm_states *out, const room *made)
+{
+    adz_dtype dtype = (adz_dtype)out->y->dtype;
+    int64_t last = 0;
+    adzi_lstm_pack_rows_args rows = {
+        .from = in[H0]->data, .to = made->packed[1]->data, .rows = at->b, .width = at->h
+    };
+    adzi_lstm_step_args args = { .panels = made->panels->data,
+        .from = rows.to,
+        .bias = adzi_is_none(in[BIAS_HH]) ? NULL : in[BIAS_HH]->data,
+        .rows = at->b,
+        .hidden = at->h };
+    input_product(at, in, made->gates);
+    pack_weight(at, made->panels, in[WEIGHT_HH], false);
+    adzi_launch(KERNEL_FOR(lstm_pack_rows, dtype), &rows, 1, 1);
     for (int64_t s = 0, before; s < at->t; ++s) {
         last = place_of(at, s, &before);
-        adzi_lstm_cell_args args = { .gates = row(gates, last),
-            .bias = adzi_is_none(in[BIAS]) ? NULL : in[BIAS]->data,
-            .c_before = before < 0 ? in[C0]->data : row(cells, before),
-            .c = row(cells, last),
-            .h = row(out->y, last),
-            .hidden = h };
-        const void *state = before < 0 ? in[H0]->data : row(out->y, before);
-        adzi_gemm(dtype, false, true, at->b, 4 * h, h, 1, state, h, in[WEIGHT]->data, h, 1,
-            args.gates, 4 * h);
-        adzi_launch(KERNEL_FOR(lstm_cell, dtype), &args, at->b, grain_of(h));
+        args.gates = row(made->gates, last);
+        args.c_before = before < 0 ? in[C0]->data : row(made->cells, before);
+        args.c = row(made->cells, last);
+        args.h = row(out->y, last);
+        args.to = made->packed[s % 2]->data;
+        launch_step(at, KERNEL_FOR(lstm_step, dtype), dtype, &args);
+        args.from = args.to;
     }
     size_t bytes = (size_t)out->h->numel * adzi_item_size(out->h);
     memcpy(out->h->data, row(out->y, last), bytes);
-    memcpy(out->c->data, row(cells, last), bytes);
+    memcpy(out->c->data, row(made->cells, last), bytes);
 }
 
-adzi_lstm_states adzi_lstm_layer(adz_tensor *gates, adz_tensor *h0, adz_tensor *c0,
-    adz_tensor *weight, adz_tensor *bias, bool reverse)
+adzi_lstm_states adzi_lstm_layer(
+    adz_tensor *x, adz_tensor *h0, adz_tensor *c0, const adzi_lstm_weights *w, bool reverse)
 {
     const adzi_lstm_states none = { NULL, NULL, NULL };
+    static const char names[] = "x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh";
+    adz_tensor *in[INPUTS] = { x, h0, c0, w->ih, w->hh, w->bias_ih, w->bias_hh };
     adzi_call call;
-    lstm_attr at = { .reverse = reverse };
-    if (!ADZI_ENTER_OPTIONAL(&call, lstm_layer, 1u << BIAS, gates, h0, c0, weight, bias) ||
-        !adzi_want_float(&call, GATES) || !check(&call, &at)) {
+    lstm_attr at = { .reverse = reverse,
+        .biased = { w->bias_ih != ADZ_NONE, w->bias_hh != ADZ_NONE } };
+    room made;
+    if (!adzi_enter(&call, &adzi_op_lstm_layer, names, in, INPUTS, 3u << BIAS_IH) ||
+        !adzi_want_float(&call, X) || !check(&call, &at)) {
         return none;
     }
-    at.biased = !adzi_is_none(bias);
-    adz_tensor *in[INPUTS];
     for (int i = 0; i < INPUTS; ++i) {
-        in[i] = i == GATES ? gates : adzi_compact(name, call.in[i]);
+        in[i] = adzi_compact(name, call.in[i]);
         if (in[i] == NULL) {
             return none;
         }
     }
-    adz_tensor *sums = adzi_scratch_like(name, gates);
-    adz_tensor *cells =
-        adzi_scratch(name, (adz_dtype)gates->dtype, 3, (int64_t[]){ at.t, at.b, at.h });
-    if (sums == NULL || cells == NULL) {
+    if (!make_room(&made, &at, (adz_dtype)x->dtype)) {
         return none;
     }
-    adz_tensor *y[3] = { adzi_new_like(&call, cells), adzi_new_like(&call, in[H0]),
+    adz_tensor *y[3] = { adzi_new_like(&call, made.cells), adzi_new_like(&call, in[H0]),
         adzi_new_like(&call, in[H0]) };
     if (y[0] == NULL || y[1] == NULL || y[2] == NULL ||
         (call.record && !adzi_record_extra(&call, 3, y, 2, &at, sizeof at))) {
@@ -339,10 +454,10 @@ adzi_lstm_states adzi_lstm_layer(adz_tensor *gates, adz_tensor *h0, adz_tensor *
         adzi_save_input(&call, i);
     }
     adzi_save_result(&call, 0, y[0]);
-    adzi_save_extra(&call, 0, sums);
-    adzi_save_extra(&call, 1, cells);
+    adzi_save_extra(&call, 0, made.gates);
+    adzi_save_extra(&call, 1, made.cells);
     adzi_lstm_states out = { y[0], y[1], y[2] };
-    run(&at, in, &out, sums, cells);
+    run(&at, in, &out, &made);
     if (adzi_leave(&call, out.y) == NULL || adzi_leave(&call, out.h) == NULL ||
         adzi_leave(&call, out.c) == NULL) {
         return none;

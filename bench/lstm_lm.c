@@ -1,0 +1,181 @@
+/* bench-lstm-lm: adze's side of bench/torch_lstm_lm.py, which runs it.
+ *
+ *     bench-lstm-lm THREADS
+ *
+ * An LSTM language model: 5,000 words, an embedding of 200 tied to the decoder, three layers of
+ * 400, 400 and 200, 70 steps of a batch of 16, cross entropy, Adam. For each line on standard input
+ * it runs one training step and prints a line: the seconds that the step took, by the clock and of
+ * the processor, and its loss, after "memory" also the bytes by which adze's peak and the process's
+ * peak grew during the step.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "adze/adze.h"
+
+enum { WORDS = 5000, EMBEDDING = 200, HIDDEN = 400, LAYERS = 3, STEPS = 70, BATCH = 16 };
+enum { EACH = 4, PARAMETERS = 2 + LAYERS * EACH };
+
+typedef struct {
+    adz_tensor *parameters[PARAMETERS]; /* the table, the decoder's bias, then each layer's */
+    adz_tensor *states[LAYERS][2];      /* carried from step to step; NULL at first */
+    adz_tensor *ids, *targets;
+    adz_optimizer *adam;
+} model;
+
+static void die(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    fprintf(stderr, "bench-lstm-lm: %s: %s\n", adz_status_name(status), message);
+    exit(EXIT_FAILURE);
+}
+
+static double now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static adz_tensor *parameter(adz_shape shape)
+{
+    adz_tensor *t = adz_mul_number(adz_add_number(adz_rand(shape, ADZ_F32), -0.5), 0.1);
+    return adz_requires_grad_(adz_keep(t), true);
+}
+
+static model new_model(void)
+{
+    static const int64_t widths[] = { EMBEDDING, HIDDEN, HIDDEN, EMBEDDING };
+    model m = { .adam = NULL };
+    adz_scope *scope = adz_scope_open();
+    m.parameters[0] = parameter(ADZ_SHAPE(WORDS, EMBEDDING));
+    m.parameters[1] = parameter(ADZ_SHAPE(WORDS));
+    for (int i = 0; i < LAYERS; ++i) {
+        adz_tensor **w = m.parameters + 2 + (ptrdiff_t)i * EACH;
+        int64_t h = widths[i + 1];
+        w[0] = parameter(ADZ_SHAPE(4 * h, widths[i]));
+        w[1] = parameter(ADZ_SHAPE(4 * h, h));
+        w[2] = parameter(ADZ_SHAPE(4 * h));
+        w[3] = parameter(ADZ_SHAPE(4 * h));
+    }
+    m.ids = adz_keep(adz_randint(0, WORDS, ADZ_SHAPE(STEPS, BATCH), ADZ_I64));
+    m.targets = adz_keep(adz_randint(0, WORDS, ADZ_SHAPE((int64_t)STEPS * BATCH), ADZ_I64));
+    m.adam = adz_adam_new((adz_tensor_list){ m.parameters, PARAMETERS }, 0.001, NULL);
+    adz_scope_close(scope);
+    return m;
+}
+
+/* What the next step starts from, without its graph. */
+static void carry(adz_tensor **state, adz_tensor *last)
+{
+    adz_release(state);
+    *state = adz_keep(adz_detach(last));
+}
+
+static double run(model *m)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *table = m->parameters[0], *x = adz_embedding(m->ids, table, NULL);
+    for (int i = 0; i < LAYERS; ++i) {
+        adz_tensor *h, *c, **s = m->states[i];
+        adz_tensor *h0 = s[0] != NULL ? s[0] : ADZ_NONE, *c0 = s[1] != NULL ? s[1] : ADZ_NONE;
+        x = adz_lstm(x, h0, c0, m->parameters + 2 + (ptrdiff_t)i * EACH, EACH, NULL, &h, &c);
+        carry(&s[0], h);
+        carry(&s[1], c);
+    }
+    x = adz_reshape(x, ADZ_SHAPE((int64_t)STEPS * BATCH, EMBEDDING));
+    adz_tensor *logits = adz_linear(x, table, m->parameters[1]);
+    adz_tensor *loss = adz_cross_entropy(logits, m->targets, ADZ_NONE, NULL);
+    adz_optimizer_zero_grad(m->adam);
+    adz_backward(loss);
+    adz_optimizer_step(m->adam);
+    double value = adz_item(loss);
+    adz_scope_close(scope);
+    return value;
+}
+
+/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
+static long long process_bytes(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kilobytes = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kilobytes = atoll(line + strlen(key) + 1);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return 1024 * kilobytes;
+}
+
+/* From now on VmHWM counts from what the process holds now. */
+static void reset_process_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file != NULL) {
+        fputs("5\n", file);
+        fclose(file);
+    }
+}
+
+/* One step, timed: by the clock, by the processor. */
+static void run_timed(model *m)
+{
+    double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID), loss = run(m);
+    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("%.6f %.6f %.6f", now(CLOCK_MONOTONIC) - start, cpu, loss);
+}
+
+static void run_with_memory(model *m)
+{
+    adz_memory_info before, after;
+    adz_empty_cache();
+    reset_process_peak();
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    long long process = process_bytes("VmRSS");
+    run_timed(m);
+    adz_memory_info_get(&after, sizeof after);
+    printf(" %lld %lld", (long long)(after.peak_bytes - before.live_bytes),
+        process_bytes("VmHWM") - process);
+}
+
+int main(int argc, char **argv)
+{
+    int threads = argc == 2 ? atoi(argv[1]) : 0;
+    if (threads < 1) {
+        fputs("usage: bench-lstm-lm THREADS\n", stderr);
+        return EXIT_FAILURE;
+    }
+    adz_on_error(die, NULL);
+    adz_manual_seed(1);
+    adz_set_num_threads(threads);
+    model m = new_model();
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (strncmp(line, "memory", 6) == 0) {
+            run_with_memory(&m);
+        } else {
+            run_timed(&m);
+        }
+        puts("");
+        fflush(stdout);
+    }
+    for (int i = 0; i < PARAMETERS; ++i) {
+        adz_release(&m.parameters[i]);
+    }
+    for (int i = 0; i < LAYERS; ++i) {
+        adz_release(&m.states[i][0]);
+        adz_release(&m.states[i][1]);
+    }
+    adz_release(&m.ids);
+    adz_release(&m.targets);
+    adz_optimizer_free(&m.adam);
+    return EXIT_SUCCESS;
+}

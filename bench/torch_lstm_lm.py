@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""One training step of an LSTM language model, adze beside PyTorch, step by step in turn.
+
+    torch_lstm_lm.py BENCH_LSTM_LM [--threads 1,2] [--rounds 15]
+
+5,000 words, an embedding of 200 tied to the decoder, layers of 400, 400 and 200, 70 steps of a batch
+of 16, cross entropy, Adam. Only the ratio counts: the machine may do other things meanwhile, to both.
+Memory is what the process's peak grows by during a step: the first, in which the optimizer makes its
+state, and a later one.
+"""
+
+import argparse
+import ctypes
+import gc
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+WORDS, EMBEDDING, HIDDEN, STEPS, BATCH = 5000, 200, 400, 70, 16
+
+
+def process_bytes(key):
+    for line in pathlib.Path('/proc/self/status').read_text().splitlines():
+        if line.startswith(key + ':'):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def torch_side(threads):
+    """Answers lines on standard input as bench/lstm_lm.c does."""
+    import torch
+    from torch import nn
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(WORDS, EMBEDDING)
+            widths = [EMBEDDING, HIDDEN, HIDDEN, EMBEDDING]
+            self.layers = nn.ModuleList(nn.LSTM(a, b) for a, b in zip(widths, widths[1:]))
+            self.decoder = nn.Linear(EMBEDDING, WORDS)
+            self.decoder.weight = self.embedding.weight
+            nn.init.uniform_(self.decoder.weight, -0.05, 0.05)
+
+        def forward(self, ids, states):
+            x, last = self.embedding(ids), []
+            for layer, state in zip(self.layers, states):
+                x, state = layer(x, state)
+                last.append(tuple(t.detach() for t in state))
+            return self.decoder(x.view(-1, EMBEDDING)), last
+
+    model, states = Model(), [None] * 3
+    ids = torch.randint(0, WORDS, (STEPS, BATCH))
+    targets = torch.randint(0, WORDS, (STEPS * BATCH,))
+    adam = torch.optim.Adam(model.parameters())
+
+    def loss_of():
+        nonlocal states
+        logits, states = model(ids, states)
+        return nn.functional.cross_entropy(logits, targets)
+
+    def step():
+        loss = loss_of()
+        adam.zero_grad(set_to_none=True)
+        loss.backward()
+        adam.step()
+        return loss.item()
+
+    for line in sys.stdin:
+        memory = line.startswith('memory')
+        if memory:
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
+            pathlib.Path('/proc/self/clear_refs').write_text('5\n')
+            before = process_bytes('VmRSS')
+        start, cpu = time.perf_counter(), time.process_time()
+        loss = step()
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+        growth = f' 0 {process_bytes("VmHWM") - before}' if memory else ''
+        print(f'{seconds:.6f} {cpu:.6f} {loss:.6f}{growth}', flush=True)
+
+
+class Side:
+    def __init__(self, command, threads):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen(command, env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def step(self, what='step'):
+        self.process.stdin.write(what + '\n')
+        self.process.stdin.flush()
+        answer = [float(word) for word in self.process.stdout.readline().split()]
+        if not answer:
+            sys.exit('torch_lstm_lm.py: a side ended')
+        time.sleep(0.02)  # its threads go to sleep
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(program, threads, rounds):
+    sides = {'PyTorch': Side([sys.executable, __file__, '--torch-side', str(threads)], threads),
+             'adze': Side([program, str(threads)], threads)}
+    first = {name: side.step('memory') for name, side in sides.items()}
+    for side in sides.values():
+        side.step()
+        side.step()
+    times = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            times[name].append(side.step()[:2])
+    later = {name: side.step('memory') for name, side in sides.items()}
+    figures = {}
+    for name, side in sides.items():
+        side.end()
+        wall, cpu = zip(*times[name])
+        figures[name] = (statistics.median(wall), min(wall), min(cpu), first[name][4],
+                         later[name][4])
+        print('{} threads, {:8}: median {:7.1f} ms, least {:7.1f} ms, processor time at least '
+              '{:7.1f} ms; peak grows by {:6.1f} MB in the first step, {:6.1f} MB later; loss '
+              '{:.3f}, {:.3f}'.format(threads, name, *(1e3 * t for t in figures[name][:3]),
+                                      *(b / 1e6 for b in figures[name][3:]), first[name][2],
+                                      later[name][2]))
+    ratio = [a / b for a, b in zip(figures['PyTorch'], figures['adze'])]
+    print(f'{threads} threads: adze is {ratio[0]:.2f} times as fast by medians, {ratio[1]:.2f} by '
+          f'minima, {ratio[2]:.2f} by processor time; its peak grows by {1 / ratio[3]:.2f} of '
+          f'PyTorch\'s in the first step, {1 / ratio[4]:.2f} later (by adze\'s own count '
+          f'{first["adze"][3] / 1e6:.1f} and {later["adze"][3] / 1e6:.1f} MB)')
+
+
+def main():
+    if sys.argv[1:2] == ['--torch-side']:
+        return torch_side(int(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('program')
+    parser.add_argument('--threads', default='1,2')
+    parser.add_argument('--rounds', type=int, default=15)
+    arguments = parser.parse_args()
+    for threads in arguments.threads.split(','):
+        compare(arguments.program, int(threads), arguments.rounds)
+
+
+main()
