@@ -25,7 +25,7 @@ static adz_status append_all(adz_values *to, const adz_values *from)
     return status;
 }
 
-static adz_status sequential_call(adz_module *self, const adz_values *in, adz_values *out)
+adz_status adzi_sequential_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_values lists[2];
     adzi_values_begin(&lists[0]);
@@ -50,7 +50,7 @@ const adz_module_type adzi_sequential_type = {
     .size = sizeof(adz_module_type),
     .name = "Sequential",
     .forward = sequential_forward,
-    .call = sequential_call,
+    .call = adzi_sequential_call,
 };
 
 /* ---- ModuleList ----------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static adz_module *append(
     return adz_module_add_child(container, name, module);
 }
 
-static adz_module *container_new(
+adz_module *adzi_container_new(
     const char *op, const adz_module_type *type, adz_module *const *modules, size_t count)
 {
     if (modules == NULL && count > 0) {
@@ -112,7 +112,7 @@ static adz_module *container_new(
 
 adz_module *adz_sequential_new(adz_module *const *modules, size_t count)
 {
-    return container_new("adz_sequential_new", &adzi_sequential_type, modules, count);
+    return adzi_container_new("adz_sequential_new", &adzi_sequential_type, modules, count);
 }
 
 adz_module *adz_sequential_append(adz_module *sequential, adz_module *module)
@@ -122,7 +122,7 @@ adz_module *adz_sequential_append(adz_module *sequential, adz_module *module)
 
 adz_module *adz_module_list_new(adz_module *const *modules, size_t count)
 {
-    return container_new("adz_module_list_new", &adzi_module_list_type, modules, count);
+    return adzi_container_new("adz_module_list_new", &adzi_module_list_type, modules, count);
 }
 
 adz_module *adz_module_list_append(adz_module *list, adz_module *module)

@@ -12,7 +12,7 @@
 
 enum { WEIGHT, BIAS };
 
-static adz_tensor *forward(adz_module *self, adz_tensor *x)
+adz_tensor *adzi_linear_forward(adz_module *self, adz_tensor *x)
 {
     return adz_linear(x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
 }
@@ -43,7 +43,7 @@ static adz_status reset_parameters(adz_module *self)
     return ADZ_OK;
 }
 
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
+size_t adzi_linear_repr(adz_module *self, char *buffer, size_t size)
 {
     const adz_tensor *weight = adzi_parameter(self, WEIGHT);
     return (size_t)snprintf(buffer, size, "in_features=%lld, out_features=%lld, bias=%s",
@@ -54,9 +54,9 @@ static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 static const adz_module_type linear_type = {
     .size = sizeof(adz_module_type),
     .name = "Linear",
-    .forward = forward,
+    .forward = adzi_linear_forward,
     .reset_parameters = reset_parameters,
-    .extra_repr = extra_repr,
+    .extra_repr = adzi_linear_repr,
 };
 
 void adz_linear_options_init(adz_linear_options *options, size_t size)
@@ -65,26 +65,32 @@ void adz_linear_options_init(adz_linear_options *options, size_t size)
     adzi_options_fill(options, size, &all, sizeof all);
 }
 
-adz_module *adz_linear_new(
+adz_module *adzi_linear_new(const char *op, const adz_module_type *type, size_t state_size,
     int64_t in_features, int64_t out_features, const adz_linear_options *options)
 {
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     adzi_options_read(&o, sizeof o, options);
-    if (!adzi_check_module_dtype("adz_linear_new", o.dtype)) {
+    if (!adzi_check_module_dtype(op, o.dtype)) {
         return NULL;
     }
     if (in_features < 0 || out_features < 0) {
-        return adzi_fail("adz_linear_new", ADZ_ERR_ARGUMENT,
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
             "in_features %lld and out_features %lld must not be negative", (long long)in_features,
             (long long)out_features);
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&linear_type, 0);
+    adz_module *self = adz_module_new(type, state_size);
     bool good = self != NULL &&
                 adz_module_add_parameter(self, "weight",
                     adz_empty(ADZ_SHAPE(out_features, in_features), o.dtype)) != NULL &&
                 adz_module_add_parameter(self, "bias",
                     o.bias ? adz_empty(ADZ_SHAPE(out_features), o.dtype) : ADZ_NONE) != NULL &&
-                reset_parameters(self) == ADZ_OK;
+                type->reset_parameters(self) == ADZ_OK;
     return adzi_build_end(build, self, good);
+}
+
+adz_module *adz_linear_new(
+    int64_t in_features, int64_t out_features, const adz_linear_options *options)
+{
+    return adzi_linear_new("adz_linear_new", &linear_type, 0, in_features, out_features, options);
 }

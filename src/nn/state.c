@@ -19,11 +19,11 @@ struct adz_state {
 };
 
 /* FNV-1a: comparing hashes first makes a search through ten thousand names cheap enough. */
-static uint64_t hash_of(const char *name)
+uint64_t adzi_hash(const char *text)
 {
     uint64_t hash = 14695981039346656037u;
-    for (; *name != '\0'; ++name) {
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    for (; *text != '\0'; ++text) {
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
     }
     return hash;
 }
@@ -57,7 +57,7 @@ void adz_state_free(adz_state **state)
  * the same order. */
 size_t adzi_state_find(const adz_state *state, const char *name, size_t hint)
 {
-    uint64_t hash = hash_of(name);
+    uint64_t hash = adzi_hash(name);
     for (size_t k = 0; k < state->count; ++k) {
         size_t i = (hint + k) % state->count;
         if (state->entries[i].hash == hash && strcmp(state->entries[i].name, name) == 0) {
@@ -89,7 +89,7 @@ adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)
         adzi_fail_memory(op, sizeof(entry));
         return ADZ_ERR_MEMORY;
     }
-    state->entries[state->count++] = (entry){ hash_of(copy), copy, adzi_retain(t) };
+    state->entries[state->count++] = (entry){ adzi_hash(copy), copy, adzi_retain(t) };
     return ADZ_OK;
 }
 

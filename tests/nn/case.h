@@ -78,8 +78,14 @@ adz_module *case_activation(const char *name);
 /** The "act" of a config of fastai's; one that does not exist is refused by what gets it. */
 adz_fastai_activation case_fastai_activation(const json_t *config);
 
-/** The encoder of fastai's of that name, "Transformer" or "TransformerXL". */
+/** The encoder of fastai's of that name, "Transformer", "TransformerXL" or "AWD_LSTM". */
 adz_module *case_fastai_encoder(const char *name, const json_t *config);
+adz_module *case_awd_lstm(const json_t *config);
+
+/** A model whose children are `model`'s, which it ends: its results are the first of the model's,
+ * "logits", and, if there is a "target", the cross entropy "ce", detached, and "loss", which adds
+ * alpha times AR and beta times TAR. */
+adz_module *case_with_loss(adz_module *model, double alpha, double beta);
 
 /** Whether y has all elements of another, within `tolerance`, and the module a result at all. */
 static inline void expect_same(adz_tensor *y, adz_tensor *expected, double tolerance)

@@ -385,6 +385,9 @@ static int64_t size_of(const json_t *config, const char *key)
 
 adz_module *case_fastai_encoder(const char *name, const json_t *config)
 {
+    if (strcmp(name, "AWD_LSTM") == 0) {
+        return case_awd_lstm(config);
+    }
     bool is_xl = strcmp(name, "TransformerXL") == 0;
     adz_fastai_transformer_options o;
     (is_xl ? adz_fastai_transformer_xl_options_init : adz_fastai_transformer_options_init)(
