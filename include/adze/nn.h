@@ -5,6 +5,7 @@
 #ifndef ADZE_NN_H
 #define ADZE_NN_H
 
+#include "adze/nn/activation_checkpoint.h"
 #include "adze/nn/activations.h"
 #include "adze/nn/batch_norm.h"
 #include "adze/nn/containers.h"

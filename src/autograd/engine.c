@@ -193,6 +193,7 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
     const adzi_op *op = node->op;
     adz_tensor *const *dy = node->entry->grads;
     bool anomaly = run->thread->anomaly;
+    run->anomaly = anomaly;
     run->thread->anomaly = false; /* hunt_nan looks at the result and names this operator */
     if (anomaly) {
         hold(node, dy);
@@ -267,5 +268,49 @@ bool adzi_run_nodes(adzi_run *run)
         }
     }
     run->thread->grad_enabled = before;
+    return ok;
+}
+
+static bool deliver_all(
+    adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        adz_tensor *y = outputs[i];
+        adzi_leaf_slot *leaf = y->node == NULL ? adzi_run_leaf(run, y, true) : NULL;
+        if (y->node == NULL && leaf == NULL) {
+            return false;
+        }
+        adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
+        if (!adzi_run_deliver(run, slot, gradients[i], run->thread->n_temporaries)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_run_within(
+    adzi_node *node, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+{
+    adzi_run *run = node->entry->run;
+    adzi_thread *thread = run->thread;
+    size_t first = run->n_order;
+    bool keep = run->keep_graph, recording = thread->grad_enabled, anomaly = run->anomaly;
+    if (!adzi_run_discover(run, outputs, n)) {
+        return false;
+    }
+    if (run->targets != NULL) {
+        adzi_run_mark_from(run, first);
+    }
+    run->keep_graph = run->create_graph; /* nobody else can reach what is found here */
+    thread->grad_enabled = run->create_graph;
+    thread->anomaly = anomaly;
+    bool ok = deliver_all(run, outputs, gradients, n);
+    for (size_t i = first, last = run->n_order; i < last && ok; ++i) {
+        ok = visit(run, run->order[i]);
+    }
+    thread->anomaly = false;
+    thread->grad_enabled = recording;
+    run->anomaly = anomaly;
+    run->keep_graph = keep;
     return ok;
 }

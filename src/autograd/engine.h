@@ -34,6 +34,7 @@ typedef struct adzi_chunk adzi_chunk;
 struct adzi_run {
     adzi_thread *thread;
     bool create_graph, keep_graph;
+    bool anomaly;               /* whether the thread hunts NaN, while a backward is called */
     adz_tensor *const *targets; /* NULL: all leaves */
     adz_tensor **found;         /* one per target, references of ours */
     size_t n_targets;
@@ -60,6 +61,9 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
 /** Under targets: marks the nodes between the outputs and a target. */
 bool adzi_run_mark_wanted(adzi_run *run);
 
+/** The same for the nodes from this place of the order on, which were found later. */
+void adzi_run_mark_from(adzi_run *run, size_t first);
+
 /** The run's slot for a leaf's gradient, made when absent. `hold`: no edge of the graph does. */
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
@@ -68,6 +72,15 @@ bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t ma
 
 /** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
 bool adzi_run_nodes(adzi_run *run);
+
+/**
+ * For a node's backward that has computed its results again, now with a graph: goes on from
+ * `outputs` with these gradients, in the same run and to the end of what it has not reached yet. So
+ * every gradient is summed in the order in which the graph itself would have it, had it been there
+ * from the start. What the outputs depend on besides is what the node depends on.
+ */
+bool adzi_run_within(
+    adzi_node *node, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n);
 
 /** a += b, b broadcast to a, without the tape; a is contiguous, dtypes are the same. Cannot fail.
  */

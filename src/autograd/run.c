@@ -163,11 +163,12 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
     return slot;
 }
 
-/* Newest first. Nodes are mostly found in that order; a merge sort repairs the rest. */
-static bool sort_order(adzi_run *run)
+/* Newest first, from place `first` on. Nodes are mostly found in that order; a merge sort repairs
+ * the rest. */
+static bool sort_order(adzi_run *run, size_t first)
 {
-    size_t n = run->n_order;
-    adzi_node **a = run->order;
+    size_t n = run->n_order - first;
+    adzi_node **a = run->order + first;
     bool sorted = true;
     for (size_t i = 1; i < n && sorted; ++i) {
         sorted = a[i - 1]->sequence > a[i]->sequence;
@@ -223,12 +224,13 @@ bool adzi_needs_targeted(const adzi_node *node, int i)
 
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
+    size_t first = run->n_order;
     for (size_t i = 0; i < n; ++i) {
         if (outputs[i]->node != NULL && !reach(run, outputs[i]->node, true)) {
             return false;
         }
     }
-    for (size_t i = 0; i < run->n_order; ++i) {
+    for (size_t i = first; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
         for (int e = 0; e < node->n_inputs; ++e) {
             if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node, false)) {
@@ -236,7 +238,17 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
             }
         }
     }
-    return sort_order(run);
+    return sort_order(run, first);
+}
+
+void adzi_run_mark_from(adzi_run *run, size_t first)
+{
+    for (size_t i = run->n_order; i-- > first;) {
+        adzi_node *node = run->order[i];
+        for (int e = 0; e < node->n_inputs && !node->entry->wanted; ++e) {
+            node->entry->wanted = adzi_needs(node, e);
+        }
+    }
 }
 
 /* Under targets: which nodes lie between the outputs and a target. Oldest first. */
@@ -252,11 +264,6 @@ bool adzi_run_mark_wanted(adzi_run *run)
             t->node->entry->captured = true;
         }
     }
-    for (size_t i = run->n_order; i-- > 0;) {
-        adzi_node *node = run->order[i];
-        for (int e = 0; e < node->n_inputs && !node->entry->wanted; ++e) {
-            node->entry->wanted = adzi_needs(node, e);
-        }
-    }
+    adzi_run_mark_from(run, 0);
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include "adze/ops/activation.h"
 #include "adze/ops/arithmetic.h"
+#include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
@@ -20,6 +21,44 @@ typedef struct {
     bool scale;
 } attention_state;
 
+/* Elements that a causal mask does not have. */
+#define COUNT_ODD(T)                                           \
+    for (int64_t i = 0; i < queries; ++i) {                    \
+        const T *row = (const T *)rows + i * n_ctx;            \
+        for (int64_t j = 0; j < keys; ++j) {                   \
+            odd += (row[j] != 0) != (j <= i + keys - queries); \
+        }                                                      \
+    }
+
+/* Whether the part of the mask that counts hides what comes later, and nothing else: a state may
+ * hold another. */
+static bool is_causal(const adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t keys)
+{
+    if (mask->numel != n_ctx * n_ctx || mask->sizes[mask->rank - 1] != n_ctx ||
+        !adzi_is_float((adz_dtype)mask->dtype)) {
+        return false;
+    }
+    const char *rows = mask->data + (keys - queries) * n_ctx * (int64_t)adzi_item_size(mask);
+    int64_t odd = 0;
+    if (mask->dtype == ADZ_F32) {
+        COUNT_ODD(float)
+    } else {
+        COUNT_ODD(double)
+    }
+    return odd == 0;
+}
+
+/* The reference's way, for masks that are not causal: a query that may see nothing sees all. */
+static adz_tensor *attend_masked(
+    adz_tensor *mask, adz_tensor *q, adz_tensor *k, adz_tensor *v, double scale)
+{
+    int64_t queries = q->sizes[2], keys = k->sizes[2];
+    adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, 2, 3)), scale);
+    mask = adz_narrow(adz_narrow(mask, 2, keys - queries, queries), 3, 0, keys);
+    scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
+    return adz_matmul(adz_softmax(scores, -1), v);
+}
+
 /* softmax(q k^T) v under the last rows of the mask: the queries are the last of the keys' times. */
 static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
 {
@@ -27,15 +66,13 @@ static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_te
     if (q == NULL || k == NULL || v == NULL) {
         return NULL;
     }
-    int64_t queries = q->sizes[2], keys = k->sizes[2];
-    adz_tensor *scores = adz_matmul(q, adz_transpose(k, 2, 3));
-    if (state->scale) {
-        scores = adz_div_number(scores, sqrt((double)q->sizes[3]));
-    }
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    o.is_causal = true;
+    o.scale = state->scale ? 1 / sqrt((double)q->sizes[3]) : 1;
     adz_tensor *mask = adz_module_buffer_at(self, 0);
-    mask = adz_narrow(adz_narrow(mask, 2, keys - queries, queries), 3, 0, keys);
-    scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
-    return adz_matmul(adz_softmax(scores, -1), v);
+    return is_causal(mask, state->n_ctx, q->sizes[2], k->sizes[2])
+               ? adz_scaled_dot_product_attention(q, k, v, &o)
+               : attend_masked(mask, q, k, v, o.scale);
 }
 
 static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor *past)

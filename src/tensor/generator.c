@@ -65,9 +65,42 @@ void adz_generator_set_state(adz_generator *generator, adz_generator_state state
     }
 }
 
+/* ---- who has drawn -------------------------------------------------------------------------- */
+
+static _Thread_local adzi_draws *watching;
+
+void adzi_draws_begin(adzi_draws *draws)
+{
+    draws->outer = watching;
+    draws->count = 0;
+    watching = draws;
+}
+
+void adzi_draws_end(adzi_draws *draws)
+{
+    watching = draws->outer;
+}
+
+static void note(adzi_draws *draws, adz_generator *generator)
+{
+    for (size_t i = 0; i < draws->count && i < ADZI_MOST_DRAWN; ++i) {
+        if (draws->drawn[i].generator == generator) {
+            return;
+        }
+    }
+    if (draws->count < ADZI_MOST_DRAWN) {
+        draws->drawn[draws->count].generator = generator;
+        draws->drawn[draws->count].before = generator->state;
+    }
+    draws->count += draws->count <= ADZI_MOST_DRAWN;
+}
+
 adz_generator_state adzi_generator_take(adz_generator *generator, uint64_t counters)
 {
     adz_generator_state before = generator->state;
+    for (adzi_draws *draws = watching; draws != NULL; draws = draws->outer) {
+        note(draws, generator);
+    }
     generator->state.offset += counters;
     return before;
 }

@@ -320,6 +320,28 @@ static void bad_inputs_are_refused(void **state)
     adz_module_free(&m);
 }
 
+/* A mask that is not causal goes the reference's way, and both ways agree where the masks do. */
+static void another_mask_counts(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = attention(NULL);
+    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
+    adz_manual_seed(3);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F64);
+    adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_buffer(m, "bias");
+    double *values = adz_tensor_data_f64(mask);
+    values[4] = 0; /* the first row's last column: hidden anyway */
+    assert_true(adz_equal(adz_module_forward(m, x), before));
+    values[3 * 5 + 1] = 0; /* the last query no longer sees the second key */
+    adz_tensor *after = adz_module_forward(m, x);
+    expect_same(adz_narrow(after, 1, 0, 3), adz_narrow(before, 1, 0, 3), 1e-14);
+    assert_false(
+        adz_allclose(adz_narrow(after, 1, 3, 1), adz_narrow(before, 1, 3, 1), 1e-6, 1e-6, false));
+    adz_module_free(&m);
+    adz_scope_close(scope);
+}
+
 /* ---- vector files --------------------------------------------------------------------------- */
 
 static int64_t size_of(const json_t *config, const char *key, int64_t otherwise)
@@ -386,6 +408,7 @@ static const struct CMUnitTest facts[] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
+    TEST(another_mask_counts),
     TEST(the_head_is_the_table),
     TEST(labels_give_the_loss),
     TEST(ids_have_any_rank),

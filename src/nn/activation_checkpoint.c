@@ -1,0 +1,472 @@
+/* Activations that are computed again in the backward. */
+#include "adze/nn/activation_checkpoint.h"
+
+#include <string.h>
+
+#include "autograd/engine.h"
+#include "autograd/op.h"
+#include "nn/module.h"
+#include "tensor/alloc.h"
+#include "tensor/random_generator.h"
+
+static const char name[] = "ActivationCheckpoint";
+
+/* An argument of the call: which input of the node it is, -1 for ADZ_NONE. */
+typedef struct argument {
+    int input;
+    char name[ADZ_VALUE_NAME + 1];
+} argument;
+
+/* A buffer of the tree as the first call found it. */
+typedef struct found_buffer {
+    adz_module *module; /* to compare with, perhaps gone */
+    size_t index;
+    adz_tensor *tensor;
+    uint32_t version;
+} found_buffer;
+
+/* What it takes to make the same call again. The inputs of the node are the arguments, then the
+ * parameters. */
+typedef struct recipe {
+    adz_module *module;
+    adzi_draws draws;
+    adzi_masks *masks; /* of a replay, and how far it was */
+    size_t next_mask;
+    argument *arguments;
+    found_buffer *buffers;
+    size_t n_arguments, arguments_capacity, n_buffers, buffers_capacity;
+    size_t n_results;
+    int n_inputs;
+    bool training;
+    bool single; /* adz_module_forward, which for some modules gives another result */
+} recipe;
+
+static adz_status call_module(
+    adz_module *module, bool single, const adz_values *in, adz_values *out)
+{
+    if (!single) {
+        return adz_module_call(module, in, out);
+    }
+    adz_tensor *y = adz_module_forward(module, in->items[0].tensor);
+    return y != NULL ? adz_values_add(out, "", y) : adz_error_code();
+}
+
+static void recipe_free(recipe *r)
+{
+    for (size_t i = 0; i < r->n_buffers; ++i) {
+        adzi_drop(r->buffers[i].tensor);
+    }
+    adzi_free(r->arguments, r->arguments_capacity * sizeof *r->arguments);
+    adzi_free(r->buffers, r->buffers_capacity * sizeof *r->buffers);
+    adz_module_free(&r->module);
+    adzi_free(r, sizeof *r);
+}
+
+static void attributes_free(void *attributes)
+{
+    recipe_free(*(recipe **)attributes);
+}
+
+/* ---- what a call finds ---------------------------------------------------------------------- */
+
+static adz_status note_buffers(adz_module *module, void *user)
+{
+    recipe *r = user;
+    if (module->n_buffers > 0 && !adzi_grow(&r->buffers, &r->buffers_capacity,
+                                     r->n_buffers + module->n_buffers, sizeof *r->buffers)) {
+        adzi_fail_memory(name, module->n_buffers * sizeof *r->buffers);
+        return ADZ_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < module->n_buffers; ++i) {
+        adz_tensor *t = module->buffers[i].tensor;
+        bool none = adzi_is_none(t);
+        r->buffers[r->n_buffers++] =
+            (found_buffer){ module, i, none ? t : adzi_retain(t), none ? 0 : t->storage->version };
+    }
+    return ADZ_OK;
+}
+
+static bool note_arguments(recipe *r, const adz_values *in)
+{
+    if (in->count > 0 &&
+        !adzi_grow(&r->arguments, &r->arguments_capacity, in->count, sizeof *r->arguments)) {
+        adzi_fail_memory(name, in->count * sizeof *r->arguments);
+        return false;
+    }
+    for (size_t i = 0; i < in->count; ++i) {
+        argument *a = &r->arguments[r->n_arguments++];
+        memcpy(a->name, in->items[i].name, sizeof a->name);
+        a->input = adzi_is_none(in->items[i].tensor) ? -1 : r->n_inputs++;
+    }
+    return true;
+}
+
+/* NULL with the error recorded. */
+static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
+{
+    recipe *r = adzi_alloc_zero(sizeof *r);
+    if (r == NULL) {
+        return adzi_fail_memory(name, sizeof *r);
+    }
+    r->module = adz_module_keep(adzi_child_at(self, 0));
+    r->single = single;
+    r->training = r->module->training;
+    r->masks = self->masks;
+    r->next_mask = self->masks != NULL ? self->masks->next : 0;
+    if (!note_arguments(r, in) || adz_module_apply(r->module, note_buffers, r) != ADZ_OK) {
+        recipe_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+/* ---- the second call ------------------------------------------------------------------------ */
+
+/* What stands in the tree's buffers now, while those of the first call do. */
+typedef struct exchange {
+    const recipe *recipe;
+    adz_tensor **now; /* of each found buffer: a reference */
+    size_t next;
+    bool fits;
+} exchange;
+
+static adz_status compare_buffers(adz_module *module, void *user)
+{
+    exchange *e = user;
+    for (size_t i = 0; i < module->n_buffers && e->fits; ++i) {
+        const found_buffer *found = &e->recipe->buffers[e->next];
+        e->fits = e->next < e->recipe->n_buffers && found->module == module && found->index == i;
+        e->next += e->fits;
+    }
+    return ADZ_OK;
+}
+
+static adz_tensor **place_of(const found_buffer *found)
+{
+    return &found->module->buffers[found->index].tensor;
+}
+
+/* Puts the first call's buffers in place, copies of those that were changed since. */
+static bool put_back_buffers(exchange *e)
+{
+    const recipe *r = e->recipe;
+    adz_module_apply(r->module, compare_buffers, e);
+    if (!e->fits || e->next != r->n_buffers) {
+        adzi_error(name, ADZ_ERR_STATE, "the module's buffers are others than in the forward");
+        return false;
+    }
+    size_t bytes = r->n_buffers * sizeof(adz_tensor *);
+    e->now = bytes > 0 ? adzi_alloc_zero(bytes) : NULL;
+    if (e->now == NULL && bytes > 0) {
+        adzi_fail_memory(name, bytes);
+        return false;
+    }
+    for (size_t i = 0; i < r->n_buffers; ++i) {
+        const found_buffer *found = &r->buffers[i];
+        adz_tensor *now = *place_of(found), *then = found->tensor;
+        if (now == then && (adzi_is_none(now) || now->storage->version == found->version)) {
+            continue;
+        }
+        if (now == then) {
+            then = adz_clone(now);
+        }
+        if (then == NULL) {
+            return false;
+        }
+        e->now[i] = now;
+        *place_of(found) = adzi_is_none(then) ? then : adzi_retain(then);
+        adzi_module_buffer_replaced(found->module);
+    }
+    return true;
+}
+
+static void end_exchange(exchange *e)
+{
+    const recipe *r = e->recipe;
+    for (size_t i = 0; i < r->n_buffers && e->now != NULL; ++i) {
+        if (e->now[i] != NULL) {
+            adzi_drop(*place_of(&r->buffers[i]));
+            *place_of(&r->buffers[i]) = e->now[i];
+            adzi_module_buffer_replaced(r->buffers[i].module);
+        }
+    }
+    adzi_free(e->now, r->n_buffers * sizeof(adz_tensor *));
+}
+
+/* Exchanges the generators' states with those noted. */
+static void exchange_states(adzi_draws *draws)
+{
+    for (size_t i = 0; i < draws->count; ++i) {
+        adz_generator_state now = draws->drawn[i].generator->state;
+        draws->drawn[i].generator->state = draws->drawn[i].before;
+        draws->drawn[i].before = now;
+    }
+}
+
+/* Draws go on from where they stand when this ends; a replay likewise. */
+static adz_status call_again(const recipe *r, const adz_values *in, adz_values *out)
+{
+    adzi_draws draws = r->draws;
+    exchange e = { .recipe = r, .fits = true };
+    adzi_masks *masks = r->masks;
+    size_t next = masks != NULL ? masks->next : 0;
+    adz_status status = ADZ_OK;
+    if (r->module->training != r->training) {
+        status = adzi_error(name, ADZ_ERR_STATE,
+            "the forward was called in %s mode; change modes after the backward",
+            r->training ? "training" : "evaluation");
+    } else if (r->module->masks != r->masks) {
+        status = adzi_error(name, ADZ_ERR_STATE, "the forward replayed other masks");
+    } else if (!put_back_buffers(&e)) {
+        status = adz_error_code();
+    }
+    if (status == ADZ_OK) {
+        exchange_states(&draws);
+        if (masks != NULL) {
+            masks->next = r->next_mask;
+        }
+        bool before = adz_set_grad_enabled(true);
+        status = call_module(r->module, r->single, in, out);
+        adz_set_grad_enabled(before);
+        if (masks != NULL) {
+            masks->next = next;
+        }
+        exchange_states(&draws);
+    }
+    end_exchange(&e);
+    return status;
+}
+
+/* Results with a gradient that depend on something that wants one, and those gradients. */
+static bool go_on(adzi_node *node, adz_tensor *const *dy, const adz_values *out)
+{
+    const recipe *r = *adzi_attr(node, recipe *);
+    size_t n = 0, k = 0, bytes = 2 * r->n_results * sizeof(adz_tensor *);
+    adz_tensor **outputs = adzi_alloc(bytes);
+    if (outputs == NULL) {
+        adzi_fail_memory(name, bytes);
+        return false;
+    }
+    adz_tensor **gradients = outputs + r->n_results;
+    for (size_t i = 0; i < out->count; ++i) {
+        adz_tensor *y = out->items[i].tensor;
+        if (adzi_is_none(y)) {
+            continue;
+        }
+        if (k < r->n_results && dy[k] != NULL && adzi_requires_grad(y)) {
+            outputs[n] = y;
+            gradients[n++] = dy[k];
+        }
+        ++k;
+    }
+    bool good = k == r->n_results && (n == 0 || adzi_run_within(node, outputs, gradients, n));
+    if (k != r->n_results) {
+        adzi_error(name, ADZ_ERR_STATE, "the second call gave %zu results, the first %zu", k,
+            r->n_results);
+    }
+    adzi_free(outputs, bytes);
+    return good;
+}
+
+/* Leaves dx alone: the gradients reach the arguments and the parameters by the second call's graph.
+ */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)dx;
+    const recipe *r = *adzi_attr(node, recipe *);
+    for (int i = 0; i < r->n_inputs; ++i) {
+        if (adzi_saved_input(node, i) == NULL) {
+            return adz_error_code();
+        }
+    }
+    adz_values in, out;
+    adzi_values_begin(&in);
+    adzi_values_begin(&out);
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < r->n_arguments && status == ADZ_OK; ++i) {
+        const argument *a = &r->arguments[i];
+        adz_tensor *t = a->input < 0 ? ADZ_NONE : adzi_saved_input(node, a->input);
+        status = adz_values_add(&in, a->name, t);
+    }
+    if (status == ADZ_OK) {
+        status = call_again(r, &in, &out);
+    }
+    if (status == ADZ_OK && !go_on(node, dy, &out)) {
+        status = adz_error_code();
+    }
+    adzi_values_end(&in);
+    adzi_values_end(&out);
+    return status;
+}
+
+static const adzi_op checkpoint_op = {
+    .size = sizeof(adzi_op), .name = name, .backward = backward, .attributes_free = attributes_free
+};
+
+/* ---- the first call ------------------------------------------------------------------------- */
+
+/* The arguments, and the parameters that want a gradient. */
+typedef struct inputs {
+    adz_tensor **items;
+    size_t count, capacity;
+    bool wants; /* some of them a gradient */
+} inputs;
+
+static bool collect_inputs(inputs *all, const adz_values *in, adz_module *module)
+{
+    adz_tensor_list parameters = adz_module_parameters(module);
+    if (parameters.items == NULL && adzi_pending() != ADZ_OK) {
+        return false;
+    }
+    if (!adzi_grow(
+            &all->items, &all->capacity, in->count + parameters.count + 1, sizeof *all->items)) {
+        adzi_fail_memory(name, (in->count + parameters.count) * sizeof *all->items);
+        return false;
+    }
+    for (size_t i = 0; i < in->count; ++i) {
+        if (!adzi_is_none(in->items[i].tensor)) {
+            all->items[all->count++] = in->items[i].tensor;
+            all->wants = all->wants || adzi_requires_grad(in->items[i].tensor);
+        }
+    }
+    for (size_t i = 0; i < parameters.count; ++i) {
+        if (adzi_requires_grad(parameters.items[i])) {
+            all->items[all->count++] = parameters.items[i];
+            all->wants = true;
+        }
+    }
+    return true;
+}
+
+/* Appends the module's results to `out`, each a tensor that nobody else has: `results` has them
+ * too. */
+static bool own_results(
+    const adz_values *from, adz_values *out, adz_tensor **results, size_t *count, bool *floats)
+{
+    for (size_t i = 0; i < from->count; ++i) {
+        adz_tensor *y = from->items[i].tensor;
+        if (!adzi_is_none(y)) {
+            bool ours = adzi_is_exclusive(y) && !adzi_requires_grad(y);
+            for (size_t k = 0; k < *count && ours; ++k) {
+                ours = results[k] != y;
+            }
+            y = ours ? y : adz_clone(y);
+            results[(*count)++] = y;
+            *floats = *floats || (y != NULL && adzi_is_float((adz_dtype)y->dtype));
+        }
+        if (y == NULL || adz_values_add(out, from->items[i].name, y) != ADZ_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Takes over the recipe. */
+static bool record(recipe *r, inputs *all, adz_tensor **results)
+{
+    adzi_call call;
+    r->n_inputs = (int)all->count;
+    if (!adzi_enter(&call, &checkpoint_op, "input", all->items, r->n_inputs, 0) ||
+        !adzi_record_extra(&call, (int)r->n_results, results, 0, &r, sizeof(recipe *))) {
+        recipe_free(r);
+        return false;
+    }
+    for (int i = 0; i < r->n_inputs; ++i) {
+        adzi_save_input(&call, i);
+    }
+    return true;
+}
+
+/* Calls without recording, and records the call as a whole. */
+static adz_status call_recorded(
+    adz_module *self, bool single, inputs *all, const adz_values *in, adz_values *out)
+{
+    recipe *r = recipe_new(self, single, in);
+    if (r == NULL) {
+        return adz_error_code();
+    }
+    adz_values made;
+    adzi_values_begin(&made);
+    bool before = adz_set_grad_enabled(false), floats = false;
+    adzi_draws_begin(&r->draws);
+    adz_status status = call_module(r->module, single, in, &made);
+    adzi_draws_end(&r->draws);
+    if (status == ADZ_OK && r->draws.count > ADZI_MOST_DRAWN) {
+        status = adzi_error(name, ADZ_ERR_UNSUPPORTED,
+            "the module draws from more than %d generators", ADZI_MOST_DRAWN);
+    }
+    size_t bytes = (made.count + 1) * sizeof(adz_tensor *);
+    adz_tensor **results = adzi_alloc(bytes);
+    if (results == NULL) {
+        adzi_fail_memory(name, bytes);
+    }
+    bool good = status == ADZ_OK && results != NULL &&
+                own_results(&made, out, results, &r->n_results, &floats);
+    adz_set_grad_enabled(before);
+    if (!good || !floats) {
+        recipe_free(r);
+    } else {
+        good = record(r, all, results);
+    }
+    adzi_free(results, bytes);
+    adzi_values_end(&made);
+    return good ? ADZ_OK : adz_error_code();
+}
+
+static adz_status run(adz_module *self, bool single, const adz_values *in, adz_values *out)
+{
+    adz_module *module = adzi_child_at(self, 0);
+    inputs all = { NULL, 0, 0, false };
+    if (!adz_is_grad_enabled()) {
+        return call_module(module, single, in, out);
+    }
+    adz_status status = ADZ_OK;
+    if (!collect_inputs(&all, in, module)) {
+        status = adz_error_code();
+    } else if (all.wants) {
+        status = call_recorded(self, single, &all, in, out);
+    } else {
+        status = call_module(module, single, in, out);
+    }
+    adzi_free(all.items, all.capacity * sizeof *all.items);
+    return status;
+}
+
+static adz_status checkpoint_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    return run(self, false, in, out);
+}
+
+static adz_tensor *checkpoint_forward(adz_module *self, adz_tensor *x)
+{
+    adz_values in, out;
+    adzi_values_begin(&in);
+    adzi_values_begin(&out);
+    bool good = adz_values_add(&in, "", x) == ADZ_OK && run(self, true, &in, &out) == ADZ_OK;
+    adz_tensor *y = good ? out.items[0].tensor : NULL;
+    adzi_values_end(&in);
+    adzi_values_end(&out);
+    return y;
+}
+
+static const adz_module_type checkpoint_type = {
+    .size = sizeof(adz_module_type),
+    .name = name,
+    .forward = checkpoint_forward,
+    .call = checkpoint_call,
+};
+
+adz_module *adz_activation_checkpoint_new(adz_module *module)
+{
+    adz_module *self = NULL;
+    if (module == NULL) {
+        return adzi_fail_null("adz_activation_checkpoint_new", "module");
+    }
+    self = adz_module_new(&checkpoint_type, 0);
+    if (self == NULL) {
+        adz_module_free(&module);
+    } else if (adz_module_add_child(self, "module", module) == NULL) {
+        adz_module_free(&self);
+    }
+    return self;
+}
