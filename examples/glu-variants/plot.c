@@ -79,11 +79,19 @@ static void write_curves(FILE *script, const options *o, const summary *const *s
         "set xrange [0:%lld]\nset yrange [%.5f:%.5f]\nplot ",
         (long long)o->steps, low - 0.03 * (high - low) - 1e-6, high + 0.15 * (high - low) + 1e-6);
     for (size_t v = 0; v < o->n_variants; ++v) {
-        fprintf(script, "%s$curves using 1:%zu with lines lw 2 dt %d lc rgb '%s' title '%s'",
+        fprintf(script, "%s$curves using 1:%zu with lines lw 2 dt %d lc rgb '%s' title '%s%s'",
             v > 0 ? ",\\\n " : "", v + 2, is_gated(sorted[v]->variant) ? 1 : 2,
-            color_of(sorted[v]->variant), sorted[v]->variant);
+            color_of(sorted[v]->variant), sorted[v]->variant,
+            is_gated(sorted[v]->variant) ? "" : ", no gate");
     }
     fputc('\n', script);
+}
+
+/* 1, 2 or 5 times a power of ten, so that a range has two to five of them. */
+static double tic_of(double range)
+{
+    double power = pow(10, floor(log10(range / 2))), times = range / 2 / power;
+    return power * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
 }
 
 /* The last points alone, on a scale of their own, with standard errors if there are several runs.
@@ -99,12 +107,13 @@ static void write_ends(FILE *script, const options *o, const summary *const *sor
     fprintf(script,
         "set title 'after the last step' tc rgb '#444444'\nunset key\n"
         "set xlabel 'validation loss'\nunset ylabel\nset xrange [%.5f:%.5f]\n"
-        "set xtics autofreq\nset yrange [%zu.5:-0.5]\nset grid ytics lt 1 lc rgb '#e4e4e4'\n"
+        "set xtics %g\nset yrange [%zu.5:-0.5]\nset grid ytics lt 1 lc rgb '#e4e4e4'\n"
         "set ytics scale 0\n"
         "plot $ends using 2:1:(%s):ytic(4) with xerrorbars pt 7 ps 0 lw 1.5 lc rgb '#888888',\\\n"
         " $ends using 2:1:5 with points pt 7 ps 1.4 lc rgb variable,\\\n"
         " $ends using 2:1:(sprintf('%%.3f', $2)) with labels offset 0,0.9 tc rgb '#444444'\n",
-        low - room, high + room, o->n_variants - 1, o->runs > 1 ? "$3" : "0");
+        low - room, high + room, tic_of(high - low + 2 * room), o->n_variants - 1,
+        o->runs > 1 ? "$3" : "0");
 }
 
 static void write_script(FILE *script, const options *o, const summary *const *sorted)
