@@ -1,0 +1,41 @@
+#include "by_hand.h"
+
+enum { SIDE = 32, LANES = 16 };
+
+void run_by_hand(void *user)
+{
+    by_hand *n = user;
+    float h[SIDE][SIDE], dy[SIDE], dw1[SIDE] = { 0 }, db1[SIDE] = { 0 }, dw2[SIDE] = { 0 }, db2 = 0;
+    for (int r = 0; r < SIDE; ++r) {
+        float part[LANES] = { 0 }, y = n->b2; /* lanes, or the sum would be one long chain */
+        for (int j = 0; j < SIDE; j += LANES) {
+            for (int l = 0; l < LANES; ++l) {
+                float v = n->x[r] * n->w1[j + l] + n->b1[j + l];
+                h[r][j + l] = v > 0 ? v : 0;
+                part[l] += h[r][j + l] * n->w2[j + l];
+            }
+        }
+        for (int width = LANES / 2; width > 0; width /= 2) {
+            for (int l = 0; l < width; ++l) {
+                part[l] += part[l + width];
+            }
+        }
+        y += part[0];
+        dy[r] = (y - n->target[r]) * (2.0f / SIDE);
+    }
+    for (int r = 0; r < SIDE; ++r) {
+        db2 += dy[r];
+        for (int j = 0; j < SIDE; ++j) {
+            float dh = h[r][j] > 0 ? dy[r] * n->w2[j] : 0;
+            dw2[j] += dy[r] * h[r][j];
+            db1[j] += dh;
+            dw1[j] += dh * n->x[r];
+        }
+    }
+    for (int j = 0; j < SIDE; ++j) {
+        n->w1[j] -= 0.01f * dw1[j];
+        n->b1[j] -= 0.01f * db1[j];
+        n->w2[j] -= 0.01f * dw2[j];
+    }
+    n->b2 -= 0.01f * db2;
+}

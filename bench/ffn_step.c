@@ -1,0 +1,271 @@
+/* adze-bench ffn-step: one training or inference step of a feed-forward network of any size, beside
+ * the products it is made of. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "gemm_floor.h"
+
+enum { SGD, ADAMW };
+enum { TRAIN, INFER };
+enum { MOST_STEPS = 100000, COUNTED_FROM = 3, COUNTED_TO = 20 };
+
+typedef struct {
+    int64_t batch, seq, d_model, d_ff, threads, steps;
+    int activation, optimizer, precision, mode;
+    bool gated, json, rounds;
+    double dropout;
+} settings;
+
+typedef struct {
+    settings s;
+    adz_module *network;
+    adz_optimizer *optimizer;
+    adz_tensor *x, *target;
+    gemm_floor floor;
+    float *weights, *gradients; /* for the floor of the update */
+    int64_t parameters;
+} ffn;
+
+/* What a round saw of each step. */
+typedef struct {
+    double *seconds, *openblas, *onednn, *update;
+    double allocations[COUNTED_TO], faults[COUNTED_TO];
+    double processor, openblas_processor; /* per step */
+    long resident;
+    size_t allocator_peak;
+} record;
+
+static void step(ffn *f)
+{
+    adz_scope *scope = adz_scope_open();
+    if (f->s.mode == INFER) {
+        adz_module_forward(f->network, f->x);
+    } else {
+        adz_tensor *y = adz_module_forward(f->network, f->x);
+        adz_tensor *loss = adz_mse_loss(y, f->target, ADZ_REDUCE_MEAN);
+        adz_optimizer_zero_grad(f->optimizer);
+        adz_backward(loss);
+        adz_optimizer_step(f->optimizer);
+    }
+    adz_scope_close(scope);
+}
+
+static void add_product(gemm_floor *f, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
+{
+    f->products[f->count++] = (product){ ta, tb, m, n, k };
+}
+
+/* One entry for each product of the step; x wants no gradient. */
+static void list_products(gemm_floor *f, const settings *s)
+{
+    int64_t rows = s->batch * s->seq;
+    for (int i = 0; i < 1 + s->gated; ++i) {
+        add_product(f, false, true, rows, s->d_ff, s->d_model);
+    }
+    add_product(f, false, true, rows, s->d_model, s->d_ff);
+    if (s->mode == TRAIN) {
+        add_product(f, false, false, rows, s->d_ff, s->d_model);
+        add_product(f, true, false, s->d_model, s->d_ff, rows);
+        for (int i = 0; i < 1 + s->gated; ++i) {
+            add_product(f, true, false, s->d_ff, s->d_model, rows);
+        }
+    }
+}
+
+static void begin(ffn *f)
+{
+    const settings *s = &f->s;
+    static const adz_activation activations[] = { ADZ_ACTIVATION_RELU, ADZ_ACTIVATION_GELU,
+        ADZ_ACTIVATION_SILU };
+    adz_set_num_threads((int)s->threads);
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.dropout = s->dropout;
+    o.activation = activations[s->activation];
+    o.is_gated = s->gated;
+    f->network = adz_feed_forward_new(s->d_model, s->d_ff, &o);
+    f->x = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
+    f->target = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
+    adz_tensor_list all = adz_module_parameters(f->network);
+    f->parameters = adz_module_num_parameters(f->network);
+    if (s->mode == INFER) {
+        adz_module_eval(f->network);
+        adz_set_grad_enabled(false);
+    } else if (s->optimizer == SGD) {
+        f->optimizer = adz_sgd_new(all, 1e-3, NULL);
+    } else {
+        f->optimizer = adz_adamw_new(all, 1e-4, NULL);
+    }
+}
+
+static void end(ffn *f)
+{
+    gemm_floor_end(&f->floor);
+    free(f->weights);
+    free(f->gradients);
+    adz_optimizer_free(&f->optimizer);
+    adz_module_free(&f->network);
+    adz_release(&f->x);
+    adz_release(&f->target);
+}
+
+/* The floors' memory comes after the steps have shown what they need themselves. */
+static bool begin_floors(ffn *f)
+{
+    list_products(&f->floor, &f->s);
+    size_t bytes = (size_t)f->parameters * sizeof(float);
+    f->weights = calloc(1, bytes);
+    f->gradients = calloc(1, bytes);
+    return gemm_floor_begin(&f->floor) && f->weights != NULL && f->gradients != NULL;
+}
+
+static void run_steps(ffn *f, record *r)
+{
+    double before = processor_time();
+    for (int64_t i = 0; i < f->s.steps; ++i) {
+        uint64_t allocations = system_allocations();
+        long faults = page_faults();
+        double start = now();
+        step(f);
+        r->seconds[i] = now() - start;
+        if (i < COUNTED_TO) {
+            r->allocations[i] = (double)(system_allocations() - allocations);
+            r->faults[i] = (double)(page_faults() - faults);
+        }
+    }
+    r->processor = (processor_time() - before) / (double)f->s.steps;
+}
+
+static void run_floors(ffn *f, record *r)
+{
+    double before = processor_time();
+    for (int64_t i = 0; i < f->s.steps; ++i) {
+        r->openblas[i] = gemm_floor_openblas(&f->floor, (int)f->s.threads);
+    }
+    r->openblas_processor = (processor_time() - before) / (double)f->s.steps;
+    for (int64_t i = 0; i < f->s.steps; ++i) {
+        r->onednn[i] = gemm_floor_onednn(&f->floor, (int)f->s.threads);
+        r->update[i] = update_floor(f->weights, f->gradients, f->parameters);
+    }
+}
+
+/* A number of microseconds, or null. */
+static const char *microseconds(double seconds, char *text)
+{
+    if (seconds < 0) {
+        return "null";
+    }
+    snprintf(text, 32, "%.3f", seconds * 1e6);
+    return text;
+}
+
+static void report(const ffn *f, record *r)
+{
+    int n = (int)f->s.steps, counted = n < COUNTED_TO ? n : COUNTED_TO;
+    int from = counted > COUNTED_FROM ? COUNTED_FROM - 1 : 0;
+    timing steps = timing_of(r->seconds, n), openblas = timing_of(r->openblas, n);
+    timing onednn = timing_of(r->onednn, n), update = timing_of(r->update, n);
+    double allocations = timing_of(r->allocations + from, counted - from).median;
+    double faults = timing_of(r->faults + from, counted - from).median;
+    char blas[32], dnnl[32];
+    if (!f->s.json) {
+        printf("ffn-step: %.1f us (least %.1f); its products with OpenBLAS %.1f us: %.3f times\n",
+            steps.median * 1e6, steps.least * 1e6, openblas.median * 1e6,
+            steps.median / openblas.median);
+        return;
+    }
+    printf("{\"bench\": \"ffn-step\", \"median_us\": %.3f, \"min_us\": %.3f, "
+           "\"gemm_openblas_us\": %s, \"gemm_openblas_min_us\": %.3f, \"gemm_onednn_us\": %s, ",
+        steps.median * 1e6, steps.least * 1e6, microseconds(openblas.median, blas),
+        openblas.least * 1e6, microseconds(onednn.median, dnnl));
+    printf("\"update_us\": %.3f, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, "
+           "\"peak_rss_kb\": %ld, \"allocator_peak_kb\": %zu, \"cpu_us\": %.3f, "
+           "\"gemm_openblas_cpu_us\": %.3f, \"threads\": %lld, ",
+        update.median * 1e6, allocations, faults, r->resident, r->allocator_peak / 1024,
+        r->processor * 1e6, r->openblas_processor * 1e6, (long long)f->s.threads);
+    printf("\"build\": \"adze %s\", ", adz_version());
+    printf("\"cpu\": \"%s\"}\n", json_text(adz_build_info()));
+    fflush(stdout);
+}
+
+/* One round, or with --rounds one for every line of standard input. */
+static int run(ffn *f, record *r)
+{
+    adz_memory_info memory;
+    char line[64];
+    for (int i = 0; i < 3; ++i) {
+        step(f);
+    }
+    bool first = true;
+    while (!f->s.rounds || fgets(line, sizeof line, stdin) != NULL) {
+        run_steps(f, r);
+        if (first) {
+            adz_memory_info_get(&memory, sizeof memory);
+            r->allocator_peak = memory.peak_bytes;
+            r->resident = peak_resident();
+            first = false;
+            if (!begin_floors(f)) {
+                fputs("adze-bench: no memory for the products alone\n", stderr);
+                return EXIT_FAILURE;
+            }
+        }
+        run_floors(f, r);
+        report(f, r);
+        if (!f->s.rounds) {
+            break;
+        }
+    }
+    return EXIT_SUCCESS;
+}
+
+int bench_ffn_step(int argc, char **argv)
+{
+    static const char *const activations[] = { "relu", "gelu", "silu", NULL };
+    static const char *const optimizers[] = { "sgd", "adamw", NULL };
+    static const char *const precisions[] = { "f32", NULL };
+    static const char *const modes[] = { "train", "infer", NULL };
+    ffn f = { .s = { .batch = 4,
+                  .seq = 128,
+                  .d_model = 768,
+                  .d_ff = 3072,
+                  .activation = 1,
+                  .dropout = 0.1,
+                  .threads = 1,
+                  .steps = 30 } };
+    settings *s = &f.s;
+    const option options[] = { { "batch", AN_INTEGER, &s->batch, 1, 1e6, NULL },
+        { "seq", AN_INTEGER, &s->seq, 1, 1e6, NULL },
+        { "d-model", AN_INTEGER, &s->d_model, 1, 1e6, NULL },
+        { "d-ff", AN_INTEGER, &s->d_ff, 1, 1e6, NULL },
+        { "activation", A_WORD, &s->activation, 0, 0, activations },
+        { "gated", A_FLAG, &s->gated, 0, 0, NULL },
+        { "dropout", A_NUMBER, &s->dropout, 0, 1, NULL },
+        { "optimizer", A_WORD, &s->optimizer, 0, 0, optimizers },
+        { "precision", A_WORD, &s->precision, 0, 0, precisions },
+        { "mode", A_WORD, &s->mode, 0, 0, modes },
+        { "threads", AN_INTEGER, &s->threads, 1, 256, NULL },
+        { "steps", AN_INTEGER, &s->steps, 1, MOST_STEPS, NULL },
+        { "rounds", A_FLAG, &s->rounds, 0, 0, NULL }, { "json", A_FLAG, &s->json, 0, 0, NULL },
+        { NULL, A_FLAG, NULL, 0, 0, NULL } };
+    if (!read_options(argc, argv, options, NULL)) {
+        return EXIT_FAILURE;
+    }
+    size_t bytes = (size_t)s->steps * sizeof(double);
+    record r = { .seconds = malloc(bytes),
+        .openblas = malloc(bytes),
+        .onednn = malloc(bytes),
+        .update = malloc(bytes) };
+    int status = EXIT_FAILURE;
+    if (r.seconds != NULL && r.openblas != NULL && r.onednn != NULL && r.update != NULL) {
+        begin(&f);
+        status = run(&f, &r);
+        end(&f);
+    }
+    free(r.seconds);
+    free(r.openblas);
+    free(r.onednn);
+    free(r.update);
+    return status;
+}

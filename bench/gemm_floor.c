@@ -1,0 +1,112 @@
+#include "gemm_floor.h"
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static float *numbers(int64_t count)
+{
+    float *x = aligned_alloc(64, ((size_t)count * sizeof *x + 63) & ~(size_t)63);
+    for (int64_t i = 0; x != NULL && i < count; ++i) {
+        x[i] = (float)(i % 17) / 17 - 0.5f;
+    }
+    return x;
+}
+
+bool gemm_floor_begin(gemm_floor *f)
+{
+    int64_t a = 1, b = 1, c = 1;
+    for (int i = 0; i < f->count; ++i) {
+        const product *p = &f->products[i];
+        a = larger(a, p->m * p->k);
+        b = larger(b, p->k * p->n);
+        c = larger(c, p->m * p->n);
+    }
+    f->a = numbers(a);
+    f->b = numbers(b);
+    f->c = numbers(c);
+    return f->a != NULL && f->b != NULL && f->c != NULL;
+}
+
+void gemm_floor_end(gemm_floor *f)
+{
+    free(f->a);
+    free(f->b);
+    free(f->c);
+}
+
+double gemm_floor_openblas(const gemm_floor *f, int threads)
+{
+    openblas_set_num_threads(threads);
+    double start = now();
+    for (int i = 0; i < f->count; ++i) {
+        const product *p = &f->products[i];
+        cblas_sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans,
+            p->tb ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n, (blasint)p->k, 1.0f,
+            f->a, (blasint)(p->ta ? p->m : p->k), f->b, (blasint)(p->tb ? p->k : p->n), 0.0f, f->c,
+            (blasint)p->n);
+    }
+    return now() - start;
+}
+
+/* dnnl_sgemm of oneDNN's C interface, which takes matrices stored by rows. */
+typedef int (*onednn_sgemm)(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha,
+    const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+
+static onednn_sgemm find_onednn(void)
+{
+    static const char *const names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so" };
+    static bool looked;
+    static onednn_sgemm found;
+    for (int i = 0; i < 3 && !looked && found == NULL; ++i) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *symbol = library != NULL ? dlsym(library, "dnnl_sgemm") : NULL;
+        memcpy(&found, &symbol, sizeof found);
+    }
+    looked = true;
+    return found;
+}
+
+/* oneDNN takes OpenMP's number of threads, as OpenBLAS's OpenMP build does. */
+static void set_openmp_threads(int threads)
+{
+    void (*set)(int);
+    void *symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    memcpy(&set, &symbol, sizeof set);
+    if (set != NULL) {
+        set(threads);
+    }
+}
+
+double gemm_floor_onednn(const gemm_floor *f, int threads)
+{
+    onednn_sgemm sgemm = find_onednn();
+    if (sgemm == NULL) {
+        return -1;
+    }
+    set_openmp_threads(threads);
+    double start = now();
+    for (int i = 0; i < f->count; ++i) {
+        const product *p = &f->products[i];
+        sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, 1.0f, f->a,
+            p->ta ? p->m : p->k, f->b, p->tb ? p->k : p->n, 0.0f, f->c, p->n);
+    }
+    return now() - start;
+}
+
+double update_floor(float *w, const float *dw, int64_t count)
+{
+    double start = now();
+    for (int64_t i = 0; i < count; ++i) {
+        w[i] -= 1e-9f * dw[i];
+    }
+    return now() - start;
+}

@@ -1,0 +1,33 @@
+/* The products of a training step alone: what no step can undercut with the same BLAS. */
+#ifndef ADZE_BENCH_GEMM_FLOOR_H
+#define ADZE_BENCH_GEMM_FLOOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* C[m, n] = op(A) op(B), stored by rows. */
+typedef struct {
+    bool ta, tb;
+    int64_t m, n, k;
+} product;
+
+enum { MOST_PRODUCTS = 8 };
+
+typedef struct {
+    product products[MOST_PRODUCTS];
+    int count;
+    float *a, *b, *c; /* as large as the largest operand */
+} gemm_floor;
+
+/* Memory for the products; false when there is none. */
+bool gemm_floor_begin(gemm_floor *f);
+void gemm_floor_end(gemm_floor *f);
+
+/* Seconds for one call per product, one product after the other; -1 where the library is absent. */
+double gemm_floor_openblas(const gemm_floor *f, int threads);
+double gemm_floor_onednn(const gemm_floor *f, int threads);
+
+/* Seconds of w -= lr dw over `count` floats by one thread, or by two halves. */
+double update_floor(float *w, const float *dw, int64_t count);
+
+#endif

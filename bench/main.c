@@ -1,0 +1,67 @@
+/* adze-bench: what adze costs, measured in this process.
+ *
+ * Times are medians and minima over many rounds after a warm-up. Nothing here fails for being slow.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+static void die(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    fprintf(stderr, "adze-bench: %s: %s\n", adz_status_name(status), message);
+    exit(EXIT_FAILURE);
+}
+
+static int bench_info(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return puts(adz_build_info()) < 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    { "op", bench_op },
+    { "toy", bench_toy },
+    { "mlp", bench_mlp },
+    { "deep", bench_deep },
+    { "ffn-step", bench_ffn_step },
+    { "info", bench_info },
+};
+
+static int usage(int status)
+{
+    fputs("usage: adze-bench op NAME [--size N] [--json]   one operator\n"
+          "       adze-bench toy [--steps N] [--rounds] [--json]  Linear(1,32) ReLU Linear(32,1), "
+          "batch 32, SGD\n"
+          "       adze-bench mlp [--steps N] [--rounds] [--json]  the network of uci-regression, "
+          "Adam\n"
+          "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
+          "       adze-bench ffn-step [--batch N] [--seq N] [--d-model N] [--d-ff N] [--gated]\n"
+          "                [--activation relu|gelu|silu] [--dropout P] [--optimizer sgd|adamw]\n"
+          "                [--precision f32|bf16] [--mode train|infer] [--threads N] [--steps N]\n"
+          "                [--rounds] [--json]      one step of a feed-forward network\n"
+          "       adze-bench info\n",
+        status == EXIT_SUCCESS ? stdout : stderr);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        return usage(argc < 2 ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    adz_on_error(die, NULL);
+    adz_manual_seed(1);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
+        if (strcmp(commands[i].name, argv[1]) == 0) {
+            return commands[i].run(argc - 2, argv + 2);
+        }
+    }
+    return usage(EXIT_FAILURE);
+}

@@ -1,0 +1,58 @@
+/* adze-bench mlp: the training step of uci-regression's network. */
+#include <stdlib.h>
+
+#include "steps.h"
+
+/* Dropout, Linear(13, 50), ReLU, dropout, Linear(50, 1) on 128 rows, with Adam. */
+typedef struct {
+    adz_module *network;
+    adz_optimizer *adam;
+    adz_tensor *weights[2], *biases[2], *x, *target;
+} mlp;
+
+static void run_mlp(void *user)
+{
+    mlp *m = user;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = adz_module_forward(m->network, m->x);
+    adz_tensor *loss = adz_mse_loss(y, m->target, ADZ_REDUCE_MEAN);
+    adz_module_zero_grad(m->network);
+    adz_backward(loss);
+    adz_optimizer_step(m->adam);
+    adz_scope_close(scope);
+}
+
+/* The penalty on the squared weights is Adam's weight decay. */
+static mlp new_mlp(double penalty)
+{
+    mlp m = { .network = NULL };
+    m.network = ADZ_SEQUENTIAL(adz_dropout_new(0.05, NULL), adz_linear_new(13, 50, NULL),
+        adz_relu_new(NULL), adz_dropout_new(0.05, NULL), adz_linear_new(50, 1, NULL));
+    m.weights[0] = adz_module_parameter(m.network, "1.weight");
+    m.weights[1] = adz_module_parameter(m.network, "4.weight");
+    m.biases[0] = adz_module_parameter(m.network, "1.bias");
+    m.biases[1] = adz_module_parameter(m.network, "4.bias");
+    m.x = adz_randn(ADZ_SHAPE(128, 13), ADZ_F32);
+    m.target = adz_randn(ADZ_SHAPE(128, 1), ADZ_F32);
+    adz_adam_options o = ADZ_ADAM_OPTIONS;
+    o.weight_decay = 2 * penalty;
+    m.adam = adz_adam_new((adz_tensor_list){ m.weights, 2 }, 0.001, &o);
+    int biases = adz_optimizer_add_param_group(m.adam, (adz_tensor_list){ m.biases, 2 });
+    adz_optimizer_set(m.adam, biases, "weight_decay", 0);
+    return m;
+}
+
+int bench_mlp(int argc, char **argv)
+{
+    step_options o;
+    if (!read_step_options(argc, argv, &o)) {
+        return EXIT_FAILURE;
+    }
+    adz_scope *scope = adz_scope_open();
+    mlp m = new_mlp(1e-6);
+    int status = run_step_rounds("mlp", &o, run_mlp, &m, NULL, NULL);
+    adz_optimizer_free(&m.adam);
+    adz_module_free(&m.network);
+    adz_scope_close(scope);
+    return status;
+}

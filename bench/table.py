@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""The table of training steps: adze, PyTorch and the floors, interleaved round by round.
+
+usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--rounds N] [--threads 1,2] [--json FILE]
+                [--quick]
+
+Every row is one network. Its contenders are processes that stay alive and run one round of steps
+each in turn, so that all see the same minutes of the machine; medians over the rounds' medians are
+compared, and only ratios of one run mean anything. PyTorch runs with the OpenMP build of OpenBLAS and
+with malloc's trim and mmap thresholds raised, once with zero_grad() and once with set_to_none, and
+once more as it was installed. A row in which two threads got less than one and a half processors is
+run again, and marked with a * if that does not help.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+
+# name: what it is, adze-bench's command, its options, steps of a round
+ROWS = {
+    "W1": ("Linear(1,32) ReLU Linear(32,1), batch 32, SGD", "toy", [], 2000),
+    "mlp": ("13-50-1, dropout twice, batch 128, Adam", "mlp", [], 400),
+    "W2": ("512-2048 ReLU, 4x10, SGD", "ffn-step",
+           "--batch 4 --seq 10 --d-model 512 --d-ff 2048 --activation relu", 60),
+    "W3": ("768-3072 GELU, 4x128, SGD", "ffn-step", "", 6),
+    "W4": ("gated GELU 512-2048, 4x128, SGD", "ffn-step", "--d-model 512 --d-ff 2048 --gated", 8),
+    "W5": ("W3 in bf16", "ffn-step", "--precision bf16", 6),
+    "W6": ("W3 with AdamW", "ffn-step", "--optimizer adamw", 6),
+    "W7": ("W3, inference", "ffn-step", "--mode infer", 12),
+}
+# Other shapes, for cliffs: --rows odd,narrow,...
+ROWS.update({
+    "odd": ("333-1000 GELU, 3x77, SGD", "ffn-step",
+            "--batch 3 --seq 77 --d-model 333 --d-ff 1000", 20),
+    "one": ("768-3072 GELU, 1 row, SGD", "ffn-step", "--batch 1 --seq 1", 30),
+    "narrow": ("64-64 ReLU, 32x64, SGD", "ffn-step",
+               "--batch 32 --seq 64 --d-model 64 --d-ff 64 --activation relu", 60),
+    "tall": ("32-4096 SiLU, 8x16, AdamW", "ffn-step",
+             "--batch 8 --seq 16 --d-model 32 --d-ff 4096 --activation silu --optimizer adamw", 60),
+    "large": ("1024-4096 GELU, 8x256, SGD", "ffn-step",
+              "--batch 8 --seq 256 --d-model 1024 --d-ff 4096", 2),
+    "small": ("128-512 SiLU, 1x16, SGD", "ffn-step",
+              "--batch 1 --seq 16 --d-model 128 --d-ff 512 --activation silu", 300),
+})
+
+
+class Contender:
+    """A process that runs a round for each line it gets."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env={**os.environ, **environment})
+        self.found = []
+
+    def round(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.process.args}: ended with {self.process.wait()}")
+        self.found.append(json.loads(line))
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def median(self, key="median_us"):
+        values = [r[key] for r in self.found if r.get(key) is not None]
+        return statistics.median(values) if values else None
+
+    def least(self, key="min_us"):
+        return min(r[key] for r in self.found)
+
+    def processors(self):
+        return self.median("cpu_us") / self.median()
+
+
+def best_blas():
+    """The environment in which PyTorch is at its best."""
+    settings = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
+    folder = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
+    if os.path.isdir(folder):
+        settings["LD_LIBRARY_PATH"] = ":".join(
+            [folder] + os.environ.get("LD_LIBRARY_PATH", "").split(":")).rstrip(":")
+    return settings
+
+
+def has_torch():
+    return subprocess.run([PYTHON, "-c", "import torch"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
+def contenders(bench, row, threads, torch):
+    _, command, options, steps = ROWS[row]
+    options = options.split() if isinstance(options, str) else options
+    more = ["--threads", str(threads), "--steps", str(steps), "--rounds", "--json"]
+    omp = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    found = {"adze": Contender([bench, command, *options, *more], {})}
+    if torch:
+        side = [PYTHON, os.path.join(HERE, "torch_ffn.py"), "--bench", command, *options, *more]
+        best = {**omp, **best_blas()}
+        found["torch"] = Contender(side, best)
+        found["torch, none"] = Contender(side + ["--set-to-none"], best)
+        found["torch, as installed"] = Contender(side, omp)
+    return found
+
+
+def measure(bench, row, threads, rounds, torch):
+    found = contenders(bench, row, threads, torch)
+    for _ in range(rounds):
+        for contender in found.values():
+            contender.round()
+    for contender in found.values():
+        contender.end()
+    return found
+
+
+def shared_a_processor(found, threads, command):
+    """Whether adze's or PyTorch's two threads got less than one and a half processors."""
+    return threads > 1 and command == "ffn-step" and any(
+        found[name].processors() < 0.75 * threads for name in ("adze", "torch") if name in found)
+
+
+def line_of(row, threads, found, marked):
+    adze = found["adze"]
+    step = adze.median()
+    cells = [row + ("*" if marked else ""), str(threads), f"{step:,.1f}"]
+    floors = {"by_hand_us": None, "gemm_openblas_us": None, "gemm_onednn_us": None}
+    for key in floors:
+        floor = adze.median(key) if key in adze.found[0] else None
+        floors[key] = floor
+        cells.append(f"{step / floor:.2f}" if floor else "")
+    for name in ("torch", "torch, none", "torch, as installed"):
+        cells.append(f"{found[name].median() / step:.2f}" if name in found else "")
+    memory = adze.found[0]
+    cells.append(f"{memory.get('peak_rss_kb', 0) / 1024:.0f}")
+    cells.append(f"{memory.get('allocator_peak_kb', 0) / 1024:.0f}")
+    return cells
+
+
+HEAD = ["step", "threads", "us", "of by hand", "of OpenBLAS's products", "of oneDNN's",
+        "PyTorch", "set to none", "as installed", "resident MB", "allocator MB"]
+
+
+def show(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    p.add_argument("bench")
+    p.add_argument("--rows", default="W1,mlp,W2,W3,W4,W6,W7")
+    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--threads", default="1,2")
+    p.add_argument("--json")
+    p.add_argument("--quick", action="store_true", help="two rounds, for a look")
+    args = p.parse_args()
+    if shutil.which(args.bench) is None:
+        raise SystemExit(f"{args.bench} is no program: build adze-bench first")
+    torch = has_torch()
+    print(subprocess.run([args.bench, "info"], capture_output=True, text=True, check=True).stdout.strip())
+    print("PyTorch's columns: how many times as fast adze is." if torch else
+          "PyTorch is not installed (Debian: python3-torch); its columns stay empty.")
+    show(HEAD)
+    show(["---"] * len(HEAD))
+    raw = []
+    for row in args.rows.split(","):
+        for threads in map(int, args.threads.split(",")):
+            if ROWS[row][1] != "ffn-step" and threads > 1:
+                continue
+            for attempt in range(3):
+                found = measure(args.bench, row, threads, 2 if args.quick else args.rounds, torch)
+                marked = shared_a_processor(found, threads, ROWS[row][1])
+                if not marked:
+                    break
+            show(line_of(row, threads, found, marked))
+            raw.append({"row": row, "what": ROWS[row][0], "threads": threads, "marked": marked,
+                        **{name: c.found for name, c in found.items()}})
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as out:
+            json.dump(raw, out, indent=1)
+
+
+if __name__ == "__main__":
+    main()

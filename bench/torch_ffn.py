@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""PyTorch's side of `adze-bench ffn-step`, `toy` and `mlp`: the same training steps, as JSON.
+
+usage: torch_ffn.py [--bench ffn-step|toy|mlp] [the options of adze-bench ffn-step] [--set-to-none]
+                    [--rounds]
+
+With --rounds it runs one round for every line of standard input and prints one line each.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    """As `adz_feed_forward`, written the way PyTorch's users write it."""
+
+    def __init__(self, d_model, d_ff, dropout, activation, gated):
+        super().__init__()
+        self.layer1 = nn.Linear(d_model, d_ff)
+        self.layer2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.activation = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}[activation]()
+        self.linear_v = nn.Linear(d_model, d_ff) if gated else None
+
+    def forward(self, x):
+        h = self.activation(self.layer1(x))
+        if self.linear_v is not None:
+            h = h * self.linear_v(x)
+        return self.layer2(self.dropout(h))
+
+
+def ffn_step(args):
+    network = FeedForward(args.d_model, args.d_ff, args.dropout, args.activation, args.gated)
+    x = torch.randn(args.batch, args.seq, args.d_model)
+    target = torch.randn(args.batch, args.seq, args.d_model)
+    autocast = torch.autocast("cpu", torch.bfloat16, enabled=args.precision == "bf16")
+    if args.mode == "infer":
+        network.eval()
+
+        def infer():
+            with torch.no_grad(), autocast:
+                network(x)
+        return infer
+    make = torch.optim.SGD if args.optimizer == "sgd" else torch.optim.AdamW
+    optimizer = make(network.parameters(), lr=1e-3 if args.optimizer == "sgd" else 1e-4)
+
+    def train():
+        with autocast:
+            y = network(x)
+        loss = nn.functional.mse_loss(y.float(), target)
+        optimizer.zero_grad(set_to_none=args.set_to_none)
+        loss.backward()
+        optimizer.step()
+    return train
+
+
+def toy(args):
+    network = nn.Sequential(nn.Linear(1, 32), nn.ReLU(), nn.Linear(32, 1))
+    x = torch.randn(32, 1)
+    target = x * x
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+
+    def train():
+        loss = nn.functional.mse_loss(network(x), target)
+        optimizer.zero_grad(set_to_none=args.set_to_none)
+        loss.backward()
+        optimizer.step()
+    return train
+
+
+def mlp(args, penalty=1e-6):
+    network = nn.Sequential(nn.Dropout(0.05), nn.Linear(13, 50), nn.ReLU(), nn.Dropout(0.05),
+                            nn.Linear(50, 1))
+    weights = [network[1].weight, network[4].weight]
+    biases = [network[1].bias, network[4].bias]
+    x, target = torch.randn(128, 13), torch.randn(128, 1)
+    adam = torch.optim.Adam([{"params": weights, "weight_decay": 2 * penalty}, {"params": biases}])
+
+    def train():
+        loss = nn.functional.mse_loss(network(x), target)
+        adam.zero_grad(set_to_none=args.set_to_none)
+        loss.backward()
+        adam.step()
+    return train
+
+
+def one_round(step, steps):
+    times = []
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    before = usage.ru_utime + usage.ru_stime
+    for _ in range(steps):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return {"median_us": round(statistics.median(times) * 1e6, 3), "min_us": round(min(times) * 1e6, 3),
+            "cpu_us": round((usage.ru_utime + usage.ru_stime - before) / steps * 1e6, 3),
+            "peak_rss_kb": usage.ru_maxrss}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--bench", choices=["ffn-step", "toy", "mlp"], default="ffn-step")
+    for name, default in (("batch", 4), ("seq", 128), ("d-model", 768), ("d-ff", 3072),
+                          ("threads", 1), ("steps", 30)):
+        p.add_argument("--" + name, type=int, default=default)
+    p.add_argument("--activation", choices=["relu", "gelu", "silu"], default="gelu")
+    p.add_argument("--gated", action="store_true")
+    p.add_argument("--dropout", type=float, default=0.1)
+    p.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
+    p.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    p.add_argument("--mode", choices=["train", "infer"], default="train")
+    p.add_argument("--set-to-none", action="store_true")
+    p.add_argument("--rounds", action="store_true")
+    p.add_argument("--json", action="store_true", help="taken for adze-bench's sake; always JSON")
+    args = p.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step = {"ffn-step": ffn_step, "toy": toy, "mlp": mlp}[args.bench](args)
+    for _ in range(3):
+        step()
+    for _ in sys.stdin if args.rounds else [None]:
+        found = {"bench": args.bench, "torch": torch.__version__, "threads": args.threads,
+                 "rss_before_kb": before}
+        found.update(one_round(step, args.steps))
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
