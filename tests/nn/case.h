@@ -78,9 +78,12 @@ adz_module *case_activation(const char *name);
 /** The "act" of a config of fastai's; one that does not exist is refused by what gets it. */
 adz_fastai_activation case_fastai_activation(const json_t *config);
 
-/** The encoder of fastai's of that name, "Transformer", "TransformerXL" or "AWD_LSTM". */
-adz_module *case_fastai_encoder(const char *name, const json_t *config);
-adz_module *case_awd_lstm(const json_t *config);
+/** What a config says of an encoder of fastai's ("AWD_LSTM", "Transformer" or "TransformerXL") and
+ * of what stands on it. */
+adz_fastai_config case_fastai_config(const char *arch, const json_t *config);
+
+/** The encoder alone. */
+adz_module *case_fastai_encoder(const char *arch, const json_t *config);
 
 /** A model whose children are `model`'s, which it ends: its results are the first of the model's,
  * "logits", and, if there is a "target", the cross entropy "ce", detached, and "loss", which adds

@@ -179,26 +179,10 @@ static void bad_values_are_refused(void **state)
 
 /* ---- reference vectors ---------------------------------------------------------------------- */
 
-adz_module *case_awd_lstm(const json_t *config)
-{
-    adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    const json_t *pad = json_object_get(config, "pad_token");
-    o.pad_token = json_is_null(pad) ? ADZ_NO_PADDING : json_integer_value(pad);
-    o.hidden_p = config_number(config, "hidden_p", 0);
-    o.input_p = config_number(config, "input_p", 0);
-    o.embed_p = config_number(config, "embed_p", 0);
-    o.weight_p = config_number(config, "weight_p", 0);
-    o.qrnn = config_flag(config, "qrnn", false);
-    o.bidir = config_flag(config, "bidir", false);
-    return adz_fastai_awd_lstm_new((int64_t)config_number(config, "vocab_sz", 0),
-        (int64_t)config_number(config, "emb_sz", 0), (int64_t)config_number(config, "n_hid", 0),
-        (int64_t)config_number(config, "n_layers", 0), &o);
-}
-
 static adz_module *from_config(const char *reference, const json_t *config)
 {
     (void)reference;
-    return case_awd_lstm(config);
+    return case_fastai_encoder("AWD_LSTM", config);
 }
 
 /* The reference has no state before its first reset; ours needs none, but may be told. */

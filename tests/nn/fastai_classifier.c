@@ -338,16 +338,24 @@ static adz_module *encoder_from_config(const char *name, const json_t *config)
 
 static adz_module *classifier_from_config(const json_t *config)
 {
-    bool is_awd = strcmp(config_text(config, "arch", ""), "AWD_LSTM") == 0;
-    double widths[MOST_WIDTHS], drops[MOST_WIDTHS];
-    int count = 1 + config_list(config, "lin_ftrs", widths + 1, MOST_WIDTHS - 2);
-    config_list(config, "ps", drops + 1, MOST_WIDTHS - 1);
-    widths[0] = 3 * config_number(config, is_awd ? "emb_sz" : "d_model", 0);
-    drops[0] = config_number(config, "output_p", 0);
-    widths[count++] = config_number(config, "n_class", 0);
-    adz_module *parts[] = { encoder_from_config(config_text(config, "arch", ""), config),
-        head_of(widths, drops, count) };
-    return case_with_loss(adz_fastai_sequential_rnn_new(parts, 2), 0, 0);
+    double numbers[MOST_WIDTHS], drops[MOST_WIDTHS];
+    int64_t widths[MOST_WIDTHS];
+    int count = config_list(config, "lin_ftrs", numbers, MOST_WIDTHS);
+    for (int i = 0; i < count; ++i) {
+        widths[i] = (int64_t)numbers[i];
+    }
+    adz_fastai_config c = case_fastai_config(config_text(config, "arch", ""), config);
+    adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
+    o.bptt = (int64_t)config_number(config, "bptt", 0);
+    o.max_len = (int64_t)config_number(config, "max_len", 0);
+    o.pad_idx = (int64_t)config_number(config, "pad_idx", 1);
+    o.lin_ftrs = widths;
+    o.n_lin_ftrs = (size_t)count;
+    o.ps = config_list(config, "ps", drops, MOST_WIDTHS) == count ? drops : NULL;
+    adz_module *model =
+        adz_fastai_text_classifier_new((int64_t)config_number(config, "vocab_sz", 0),
+            (int64_t)config_number(config, "n_class", 0), &c, &o);
+    return case_with_loss(model, 0, 0);
 }
 
 static adz_module *from_config(const char *reference, const json_t *config)

@@ -371,18 +371,11 @@ static adz_module *conversion_from_config(const json_t *config)
 
 static adz_module *language_model_from_config(const json_t *config)
 {
-    bool is_awd = strcmp(config_text(config, "arch", ""), "AWD_LSTM") == 0;
-    adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    o.output_p = config_number(config, "output_p", 0);
-    o.bias = config_flag(config, "out_bias", true);
-    adz_module *parts[2] = { case_fastai_encoder(config_text(config, "arch", ""), config), NULL };
-    if (config_flag(config, "tie_weights", false)) {
-        o.tie_encoder = adz_module_child(parts[0], "encoder");
-    }
-    parts[1] = adz_fastai_linear_decoder_new((int64_t)config_number(config, "vocab_sz", 0),
-        (int64_t)config_number(config, is_awd ? "emb_sz" : "d_model", 0), &o);
-    return case_with_loss(adz_fastai_sequential_rnn_new(parts, 2),
-        config_number(config, "ar_alpha", 0), config_number(config, "tar_beta", 0));
+    adz_fastai_config c = case_fastai_config(config_text(config, "arch", ""), config);
+    adz_module *model =
+        adz_fastai_language_model_new((int64_t)config_number(config, "vocab_sz", 0), &c, 1);
+    return case_with_loss(
+        model, config_number(config, "ar_alpha", 0), config_number(config, "tar_beta", 0));
 }
 
 static adz_module *from_config(const char *reference, const json_t *config)

@@ -378,41 +378,6 @@ static void an_attention_must_fit(void **state)
 
 /* ---- vector files --------------------------------------------------------------------------- */
 
-static int64_t size_of(const json_t *config, const char *key)
-{
-    return (int64_t)config_number(config, key, 0);
-}
-
-adz_module *case_fastai_encoder(const char *name, const json_t *config)
-{
-    if (strcmp(name, "AWD_LSTM") == 0) {
-        return case_awd_lstm(config);
-    }
-    bool is_xl = strcmp(name, "TransformerXL") == 0;
-    adz_fastai_transformer_options o;
-    (is_xl ? adz_fastai_transformer_xl_options_init : adz_fastai_transformer_options_init)(
-        &o, sizeof o);
-    o.ctx_len = size_of(config, "ctx_len");
-    o.n_layers = size_of(config, "n_layers");
-    o.n_heads = size_of(config, "n_heads");
-    o.d_model = size_of(config, "d_model");
-    o.d_head = size_of(config, "d_head");
-    o.d_inner = size_of(config, "d_inner");
-    o.resid_p = config_number(config, "resid_p", 0);
-    o.attn_p = config_number(config, "attn_p", 0);
-    o.ff_p = config_number(config, "ff_p", 0);
-    o.embed_p = config_number(config, "embed_p", 0);
-    o.bias = config_flag(config, "bias", o.bias);
-    o.scale = config_flag(config, "scale", true);
-    o.act = case_fastai_activation(config);
-    o.double_drop = config_flag(config, "double_drop", true);
-    o.learned_pos_enc = config_flag(config, "learned_pos_enc", o.learned_pos_enc);
-    o.mask = config_flag(config, "mask", true);
-    o.mem_len = size_of(config, "mem_len");
-    return (is_xl ? adz_fastai_transformer_xl_new : adz_fastai_transformer_new)(
-        size_of(config, "vocab_sz"), &o);
-}
-
 static adz_module *from_config(const char *reference, const json_t *config)
 {
     return case_fastai_encoder(strrchr(reference, ' ') + 1, config);
