@@ -1,0 +1,184 @@
+/* The model of the checkpoint is a module around the network. Its buffers hold the options, the
+ * vocabulary and what the network carries from step to step, which its own state leaves out. */
+#include "checkpoint.h"
+
+#include <adze/custom.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static adz_tensor *wrapped_forward(adz_module *self, adz_tensor *x)
+{
+    return adz_module_forward(adz_module_child_at(self, 0), x);
+}
+
+static const adz_module_type wrapped_type = {
+    .size = sizeof(adz_module_type), .name = "CharLM", .forward = wrapped_forward
+};
+
+/* ---- looking into a file -------------------------------------------------------------------- */
+
+static adz_safetensors *open_file(const char *path)
+{
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    if (!adz_safetensors_has(file, "model.options") ||
+        !adz_safetensors_has(file, "model.vocabulary")) {
+        fail("%s: this is no checkpoint of this program", path);
+    }
+    return file;
+}
+
+/* A buffer of bytes as text, for free(). */
+static char *read_bytes(adz_safetensors *file, const char *name, size_t *size)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *bytes = adz_to(adz_safetensors_get(file, name), ADZ_U8);
+    *size = (size_t)adz_tensor_numel(bytes);
+    char *text = allocate(*size + 1);
+    adz_tensor_read(bytes, text, *size);
+    adz_scope_close(scope);
+    return text;
+}
+
+char *checkpoint_options(const char *path)
+{
+    size_t size;
+    adz_safetensors *file = open_file(path);
+    char *text = read_bytes(file, "model.options", &size);
+    adz_safetensors_free(&file);
+    return text;
+}
+
+adz_tokenizer *checkpoint_tokenizer(const char *path)
+{
+    size_t size;
+    adz_safetensors *file = open_file(path);
+    char *text = read_bytes(file, "model.vocabulary", &size);
+    adz_tokenizer *tokenizer = adz_tokenizer_from_memory(text, size);
+    free(text);
+    adz_safetensors_free(&file);
+    return tokenizer;
+}
+
+/* ---- what the network carries --------------------------------------------------------------- */
+
+/* The buffers that the network's state leaves out: names one a line, for free(), and the tensors
+ * as "carried_0", "carried_1", ... of the module around it. */
+static char *add_carried(adz_module *wrapped, adz_module *network)
+{
+    adz_state *state = adz_module_state_dict(network);
+    adz_named_list buffers = adz_module_named_buffers(network);
+    char *names = allocate(buffers.count * 256 + 1);
+    size_t used = 0;
+    int count = 0;
+    for (size_t i = 0; i < buffers.count; ++i) {
+        const char *name = buffers.items[i].name;
+        if (adz_state_find(state, name) == NULL) {
+            char own[32];
+            snprintf(own, sizeof own, "carried_%d", count++);
+            adz_module_add_buffer(wrapped, own, buffers.items[i].tensor, true);
+            used += (size_t)snprintf(names + used, 256, "%.250s\n", name);
+        }
+    }
+    adz_state_free(&state);
+    return names;
+}
+
+/* Gives the network back what it carried, in the buffers of the same names. */
+static void restore_carried(adz_module *wrapped, adz_module *network, char *names)
+{
+    int count = 0;
+    for (char *path = strtok(names, "\n"); path != NULL; path = strtok(NULL, "\n")) {
+        char own[32], *dot = strrchr(path, '.');
+        snprintf(own, sizeof own, "carried_%d", count++);
+        adz_module *owner = network;
+        if (dot != NULL) {
+            *dot = '\0';
+            owner = adz_module_child(network, path);
+        }
+        adz_module_set_buffer(owner, dot != NULL ? dot + 1 : path, adz_module_buffer(wrapped, own));
+    }
+}
+
+static void add_bytes(adz_module *wrapped, const char *name, const char *bytes, size_t size)
+{
+    adz_tensor *t = adz_tensor_from(bytes, ADZ_SHAPE((int64_t)size), ADZ_U8);
+    adz_module_add_buffer(wrapped, name, t, true);
+}
+
+/* ---- writing and reading -------------------------------------------------------------------- */
+
+static adz_module *wrap(adz_module *network)
+{
+    adz_module *wrapped = adz_module_new(&wrapped_type, 0);
+    adz_module_add_child(wrapped, "network", adz_module_keep(network));
+    return wrapped;
+}
+
+void save_checkpoint(const char *path, const options *o, adz_module *network,
+    adz_tokenizer *tokenizer, adz_optimizer *optimizer, int64_t step)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module *wrapped = wrap(network);
+    char *text = options_text(o), *names = add_carried(wrapped, network);
+    size_t size = adz_tokenizer_to_memory(tokenizer, NULL, 0);
+    char *vocabulary = allocate(size);
+    adz_tokenizer_to_memory(tokenizer, vocabulary, size);
+    add_bytes(wrapped, "options", text, strlen(text));
+    add_bytes(wrapped, "vocabulary", vocabulary, size);
+    add_bytes(wrapped, "carried", names, strlen(names));
+    adz_generator *generators[] = { NULL };
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    c.model = wrapped;
+    c.optimizer = optimizer;
+    c.generators = generators;
+    c.n_generators = 1;
+    c.step = step;
+    adz_checkpoint_save(&c, path);
+    free(vocabulary);
+    free(names);
+    free(text);
+    adz_module_free(&wrapped);
+    adz_scope_close(scope);
+}
+
+/* A buffer shaped as the file's. */
+static void add_like(adz_module *wrapped, adz_safetensors *file, const char *name)
+{
+    char whole[64];
+    snprintf(whole, sizeof whole, "model.%s", name);
+    adz_tensor *t = adz_safetensors_get(file, whole);
+    adz_module_add_buffer(wrapped, name, adz_zeros(adz_tensor_shape(t), adz_tensor_dtype(t)), true);
+}
+
+int64_t load_checkpoint(const char *path, adz_module *network, adz_optimizer *optimizer)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_safetensors *file = open_file(path);
+    adz_module *wrapped = wrap(network);
+    size_t size;
+    char *names = read_bytes(file, "model.carried", &size), own[32];
+    int count = 0;
+    for (size_t i = 0; i < size; ++i) {
+        if (names[i] == '\n') {
+            snprintf(own, sizeof own, "carried_%d", count++);
+            add_like(wrapped, file, own);
+        }
+    }
+    add_like(wrapped, file, "options");
+    add_like(wrapped, file, "vocabulary");
+    add_like(wrapped, file, "carried");
+    adz_safetensors_free(&file);
+    adz_generator *generators[] = { NULL };
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    c.model = wrapped;
+    c.optimizer = optimizer;
+    c.generators = generators;
+    c.n_generators = 1;
+    adz_checkpoint_load(&c, path);
+    restore_carried(wrapped, network, names);
+    free(names);
+    adz_module_free(&wrapped);
+    adz_scope_close(scope);
+    return c.step;
+}

@@ -1,0 +1,23 @@
+/* A training in one file, with its options and its vocabulary. */
+#ifndef CHAR_LM_CHECKPOINT_H
+#define CHAR_LM_CHECKPOINT_H
+
+#include <adze/adze.h>
+
+#include "options.h"
+
+/* The options in a checkpoint, for free(); ends the program for a file that is none of ours. */
+char *checkpoint_options(const char *path);
+
+/* The vocabulary in a checkpoint. */
+adz_tokenizer *checkpoint_tokenizer(const char *path);
+
+/* Writes the network with what it carries, the optimizer, the default generator and the number of
+ * steps done. */
+void save_checkpoint(const char *path, const options *o, adz_module *network,
+    adz_tokenizer *tokenizer, adz_optimizer *optimizer, int64_t step);
+
+/* Reads them back and returns the number of steps; the optimizer may be NULL. */
+int64_t load_checkpoint(const char *path, adz_module *network, adz_optimizer *optimizer);
+
+#endif

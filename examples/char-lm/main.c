@@ -1,0 +1,79 @@
+/* Trains a language model on a text and lets it write. char-lm --help lists what it can. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint.h"
+#include "sample.h"
+#include "train.h"
+
+/* With this no return value needs a look. */
+static void on_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fail("%s", message);
+}
+
+static void print_header(const options *o, const corpus *c, adz_module *network)
+{
+    printf("%s: %lld tokens to train on, %lld to validate; vocabulary %lld\n", c->name,
+        (long long)c->train.n, (long long)c->valid.n, (long long)adz_tokenizer_size(c->tokenizer));
+    printf("%s: %lld layers, d-model %lld, %lld parameters; %s\n", arch_names[o->arch],
+        (long long)o->layers, (long long)o->width, (long long)adz_module_num_parameters(network),
+        adz_build_info());
+}
+
+/* Makes the network, after the tokenizer: from the checkpoint's vocabulary or from the text. */
+static void train_and_write(const options *o)
+{
+    const char *name;
+    size_t size;
+    char *text = read_corpus(o, &name, &size);
+    adz_tokenizer *tokenizer =
+        o->load != NULL ? checkpoint_tokenizer(o->load) : new_tokenizer(o, text, size);
+    corpus c = cut_corpus(o, name, text, size, tokenizer);
+    free(text);
+    if (o->sample != NULL) { /* what cannot be written on from is better said at once */
+        adz_scope *scope = adz_scope_open();
+        adz_tokenizer_encode(tokenizer, o->sample, strlen(o->sample));
+        adz_scope_close(scope);
+    }
+    adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
+    print_header(o, &c, network);
+    train(o, &c, network);
+    if (o->sample != NULL) {
+        write_sample(o, network, tokenizer);
+    }
+    adz_module_free(&network);
+    free_corpus(&c);
+    adz_tokenizer_free(&tokenizer);
+}
+
+static void only_write(const options *o)
+{
+    adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
+    adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
+    load_checkpoint(o->load, network, NULL);
+    write_sample(o, network, tokenizer);
+    adz_module_free(&network);
+    adz_tokenizer_free(&tokenizer);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    adz_on_error(on_error, NULL);
+    options o = parse_options(argc, argv);
+    adz_manual_seed((uint64_t)o.seed);
+    if (o.threads > 0) {
+        adz_set_num_threads((int)o.threads);
+    }
+    if (o.load != NULL && o.sample != NULL) {
+        only_write(&o);
+    } else {
+        train_and_write(&o);
+    }
+    return 0;
+}

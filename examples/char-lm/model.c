@@ -1,0 +1,63 @@
+#include "model.h"
+
+#include <stdlib.h>
+
+adz_module *new_network(const options *o, int64_t vocabulary)
+{
+    return o->arch == GPT2 ? new_gpt2(o, vocabulary) : new_fastai(o, vocabulary);
+}
+
+adz_tensor *run_network(adz_module *network, adz_tensor *ids, adz_values *results)
+{
+    adz_values *in = adz_values_new();
+    size_t first = adz_values_count(results);
+    adz_values_add(in, "", ids);
+    adz_module_call(network, in, results);
+    adz_values_free(&in);
+    return adz_values_at(results, first);
+}
+
+adz_tensor *loss_of(adz_tensor *scores, adz_tensor *targets)
+{
+    adz_tensor *rows = adz_reshape(scores, ADZ_SHAPE(-1, adz_tensor_size(scores, -1)));
+    return adz_cross_entropy(rows, adz_reshape(targets, ADZ_SHAPE(-1)), ADZ_NONE, NULL);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------ */
+
+cache new_cache(const options *o)
+{
+    size_t count = (size_t)o->layers * (o->arch == TRANSFORMER ? 2 : 1);
+    return (cache){ allocate(count * sizeof(adz_tensor *)), count, 0 };
+}
+
+void forget(cache *c)
+{
+    for (size_t i = 0; i < c->count; ++i) {
+        adz_release(&c->past[i]);
+    }
+    c->length = 0;
+}
+
+void free_cache(cache *c)
+{
+    forget(c);
+    free(c->past);
+}
+
+void remember(cache *c, size_t i, adz_tensor *t)
+{
+    adz_tensor *kept = adz_keep(t);
+    adz_release(&c->past[i]);
+    c->past[i] = kept;
+}
+
+adz_tensor *run_cached(const options *o, adz_module *network, adz_tensor *ids, cache *c)
+{
+    adz_values *results = adz_values_new();
+    adz_tensor *scores = o->arch == GPT2 ? run_gpt2_cached(network, ids, c, results)
+                                         : run_transformer_cached(o, network, ids, c);
+    c->length += adz_tensor_size(ids, 1);
+    adz_values_free(&results);
+    return scores;
+}

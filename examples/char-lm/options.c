@@ -1,0 +1,310 @@
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../shared/arguments.h"
+#include "checkpoint.h"
+
+const char program_name[] = "char-lm";
+
+static const char help[] =
+    "Trains a language model on text, character by character, and lets it write.\n"
+    "Without --data it learns the first chapters of a novel.\n"
+    "\n"
+    "usage: char-lm [OPTIONS]\n"
+    "\n"
+    "text\n"
+    "  --data FILE            UTF-8\n"
+    "  --tokens KIND          characters, bytes, words (characters)\n"
+    "  --max-vocab N          words: most of them (60000)\n"
+    "  --min-freq N           words: how often one must come (2)\n"
+    "  --validation SHARE     the end of the text, which is not learnt (0.1)\n"
+    "model\n"
+    "  --arch NAME            gpt2, transformer, transformer-xl, awd-lstm, qrnn (gpt2)\n"
+    "  --layers N             (4; awd-lstm, qrnn: 3)\n"
+    "  --heads N              (4)\n"
+    "  --d-model N            features of a token (128)\n"
+    "  --hidden N             of the feed-forward networks, or between recurrent layers\n"
+    "                         (4 d-model; awd-lstm: 13/8, qrnn: 11/4)\n"
+    "  --context N            tokens in a row (64)\n"
+    "  --memory N             transformer-xl: tokens remembered (context)\n"
+    "  --ffn NAME             gelu, relu, swish; gpt2 also glu, bilinear, reglu, geglu, swiglu\n"
+    "                         (gelu)\n"
+    "  --dropout P            on what layers add, or between them (0)\n"
+    "  --attention-dropout P, --ff-dropout P, --embed-dropout P, --input-dropout P,\n"
+    "  --weight-dropout P, --output-dropout P\n"
+    "                         instead of what follows from --dropout: attention, ff and\n"
+    "                         embed of transformers the same, of gpt2 only ff; embed, input,\n"
+    "                         weight and output of recurrent ones 2/15, 5/3, 4/3 and 2/3 of it,\n"
+    "                         fastai's proportions\n"
+    "training\n"
+    "  --steps N              (2000)\n"
+    "  --batch-size N         (12)\n"
+    "  --lr X                 (0.001; awd-lstm, qrnn: 0.005)\n"
+    "  --min-lr X             that a cosine leads down to (lr / 10)\n"
+    "  --warmup N             steps on which the rate rises (100, or a tenth of the steps)\n"
+    "  --beta1 X, --beta2 X   of AdamW (0.9, 0.99)\n"
+    "  --weight-decay X       of matrices and tables (0.1)\n"
+    "  --clip X               longest gradient (1)\n"
+    "  --alpha X, --beta X    awd-lstm, qrnn: penalty on activations and on their changes (0, 0;\n"
+    "                         fastai: 2, 1)\n"
+    "  --eval-every N         steps between two looks at the validation text (500)\n"
+    "  --seed N               (1)\n"
+    "  --threads N            (as many as there are processors)\n"
+    "files\n"
+    "  --save FILE            checkpoint at the end and at Ctrl-C (char-lm.safetensors)\n"
+    "  --save-every N         steps between two checkpoints (0: only then)\n"
+    "  --load FILE            go on with a checkpoint, exactly as if it had not ended\n"
+    "writing\n"
+    "  --sample TEXT          write on from TEXT: with --load at once, else after the training\n"
+    "  --length N             tokens (500)\n"
+    "  --temperature X        below 1 bolder in what is likely; 0: always the likeliest (0.8)\n"
+    "  --top-k N              only among the N likeliest (0: all)\n"
+    "  --window HOW           gpt2, transformer, where the context is full: half keeps the newer\n"
+    "                         half, slide computes the whole context for each token (half)\n"
+    "\n"
+    "The last line of a training reads: result: val_loss=... bpc=... tokens_per_second=...\n"
+    "seconds=...\n";
+
+const char *const arch_names[] = { "gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn",
+    NULL };
+const char *const ffn_names[] = { "gelu", "relu", "swish", "glu", "bilinear", "reglu", "geglu",
+    "swiglu", NULL };
+static const char *const kinds[] = { "characters", "bytes", "words", NULL };
+static const char *const windows[] = { "half", "slide", NULL };
+
+static const options defaults = {
+    .max_vocab = 60000,
+    .min_freq = 2,
+    .layers = -1,
+    .heads = 4,
+    .width = 128,
+    .hidden = -1,
+    .context = 64,
+    .memory = -1,
+    .attention_p = -1,
+    .ff_p = -1,
+    .embed_p = -1,
+    .input_p = -1,
+    .weight_p = -1,
+    .output_p = -1,
+    .batch = 12,
+    .steps = 2000,
+    .warmup = -1,
+    .eval_every = 500,
+    .seed = 1,
+    .valid = 0.1,
+    .lr = -1,
+    .min_lr = -1,
+    .beta1 = 0.9,
+    .beta2 = 0.99,
+    .decay = 0.1,
+    .clip = 1,
+    .save = "char-lm.safetensors",
+    .length = 500,
+    .temperature = 0.8,
+};
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+enum { N_MODEL = 18, N_SAVED = 33, N_OPTIONS = 42 };
+
+typedef struct option_table {
+    argument rows[N_OPTIONS]; /* first the model's, then the other saved ones */
+} option_table;
+
+static option_table table_of(options *o)
+{
+    return (option_table){ {
+        OPTION_CHOICE("arch", &o->arch, arch_names),
+        OPTION_CHOICE("tokens", &o->tokens, kinds),
+        OPTION_CHOICE("ffn", &o->ffn, ffn_names),
+        OPTION_WHOLE("max-vocab", &o->max_vocab, 9, INT32_MAX),
+        OPTION_WHOLE("min-freq", &o->min_freq, 1, INT32_MAX),
+        OPTION_WHOLE("layers", &o->layers, 1, 1000),
+        OPTION_WHOLE("heads", &o->heads, 1, 1000),
+        OPTION_WHOLE("d-model", &o->width, 1, 1 << 20),
+        OPTION_WHOLE("hidden", &o->hidden, 1, 1 << 20),
+        OPTION_WHOLE("context", &o->context, 2, 1 << 20),
+        OPTION_WHOLE("memory", &o->memory, 0, 1 << 20),
+        OPTION_NUMBER("dropout", &o->dropout, 0, 0.999),
+        OPTION_NUMBER("attention-dropout", &o->attention_p, 0, 0.999),
+        OPTION_NUMBER("ff-dropout", &o->ff_p, 0, 0.999),
+        OPTION_NUMBER("embed-dropout", &o->embed_p, 0, 0.999),
+        OPTION_NUMBER("input-dropout", &o->input_p, 0, 0.999),
+        OPTION_NUMBER("weight-dropout", &o->weight_p, 0, 0.999),
+        OPTION_NUMBER("output-dropout", &o->output_p, 0, 0.999),
+
+        OPTION_TEXT("data", &o->data),
+        OPTION_WHOLE("batch-size", &o->batch, 1, 1 << 20),
+        OPTION_WHOLE("steps", &o->steps, 1, INT32_MAX),
+        OPTION_WHOLE("warmup", &o->warmup, 0, INT32_MAX),
+        OPTION_WHOLE("eval-every", &o->eval_every, 1, INT32_MAX),
+        OPTION_WHOLE("seed", &o->seed, 0, 0x1p53),
+        OPTION_NUMBER("validation", &o->valid, 0.001, 0.9),
+        OPTION_NUMBER("lr", &o->lr, 0, 1e6),
+        OPTION_NUMBER("min-lr", &o->min_lr, 0, 1e6),
+        OPTION_NUMBER("beta1", &o->beta1, 0, 0.999999),
+        OPTION_NUMBER("beta2", &o->beta2, 0, 0.999999),
+        OPTION_NUMBER("weight-decay", &o->decay, 0, 1e6),
+        OPTION_NUMBER("clip", &o->clip, 0, 1e30),
+        OPTION_NUMBER("alpha", &o->alpha, 0, 1e6),
+        OPTION_NUMBER("beta", &o->beta, 0, 1e6),
+
+        OPTION_TEXT("save", &o->save),
+        OPTION_WHOLE("save-every", &o->save_every, 0, INT32_MAX),
+        OPTION_TEXT("load", &o->load),
+        OPTION_TEXT("sample", &o->sample),
+        OPTION_WHOLE("length", &o->length, 1, INT32_MAX),
+        OPTION_WHOLE("top-k", &o->top_k, 0, INT32_MAX),
+        OPTION_WHOLE("threads", &o->threads, 1, 1024),
+        OPTION_NUMBER("temperature", &o->temperature, 0, 1e6),
+        OPTION_CHOICE("window", &o->window, windows),
+    } };
+}
+
+/* ---- what follows from others --------------------------------------------------------------- */
+
+bool is_carrying(const options *o)
+{
+    return o->arch != GPT2 && o->arch != TRANSFORMER;
+}
+
+static void choose(double *value, double otherwise)
+{
+    *value = *value < 0 ? otherwise : *value;
+}
+
+static void choose_whole(int64_t *value, int64_t otherwise)
+{
+    *value = *value < 0 ? otherwise : *value;
+}
+
+static double at_most(double p)
+{
+    return p < 0.9 ? p : 0.9;
+}
+
+static void fill_in(options *o)
+{
+    bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
+    bool attends = o->arch == TRANSFORMER || o->arch == TRANSFORMER_XL;
+    double p = o->dropout;
+    choose_whole(&o->layers, recurrent ? 3 : 4);
+    choose_whole(&o->hidden, o->arch == AWD_LSTM ? o->width * 13 / 8
+                             : o->arch == QRNN   ? o->width * 11 / 4
+                                                 : o->width * 4);
+    choose_whole(&o->memory, o->context);
+    choose_whole(&o->warmup, o->steps < 1000 ? o->steps / 10 : 100);
+    choose(&o->attention_p, attends ? p : 0);
+    choose(&o->ff_p, recurrent ? 0 : p);
+    choose(&o->embed_p, recurrent ? p * 2 / 15 : attends ? p : 0);
+    choose(&o->input_p, recurrent ? at_most(p * 5 / 3) : 0);
+    choose(&o->weight_p, recurrent ? at_most(p * 4 / 3) : 0);
+    choose(&o->output_p, recurrent ? p * 2 / 3 : 0);
+    choose(&o->lr, recurrent ? 0.005 : 0.001);
+    choose(&o->min_lr, o->lr / 10);
+}
+
+static void check_options(const options *o)
+{
+    bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
+    if (!recurrent && o->width % o->heads != 0) {
+        fail("--heads %lld: they must divide --d-model %lld", (long long)o->heads,
+            (long long)o->width);
+    }
+    if (o->arch == TRANSFORMER_XL && o->width % 2 != 0) {
+        fail("--d-model %lld: transformer-xl wants an even number", (long long)o->width);
+    }
+    if (o->ffn > 2 && o->arch != GPT2) {
+        fail("--ffn %s: %s has %s", ffn_names[o->ffn], arch_names[o->arch],
+            recurrent ? "no feed-forward networks" : "gelu, relu and swish");
+    }
+    bool attends = o->arch == TRANSFORMER || o->arch == TRANSFORMER_XL;
+    if ((o->attention_p > 0 && !attends) || (o->ff_p > 0 && recurrent) ||
+        (o->embed_p > 0 && o->arch == GPT2) || (o->input_p > 0 && !recurrent) ||
+        (o->weight_p > 0 && !recurrent) || (o->output_p > 0 && o->arch == GPT2)) {
+        fail("--arch %s has no such dropout; see --help", arch_names[o->arch]);
+    }
+    if ((o->alpha > 0 || o->beta > 0) && !recurrent) {
+        fail("--alpha and --beta belong to awd-lstm and qrnn");
+    }
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------- */
+
+char *options_text(const options *o)
+{
+    options copy = *o;
+    option_table t = table_of(&copy);
+    size_t size = N_SAVED * 64 + (o->data != NULL ? strlen(o->data) : 0), used = 0;
+    char *text = allocate(size), value[4096];
+    for (size_t i = 0; i < N_SAVED; ++i) {
+        used += (size_t)snprintf(text + used, size - used, "%s=%s\n", t.rows[i].name,
+            argument_text(&t.rows[i], value, sizeof value));
+    }
+    return text;
+}
+
+/* The lines of options_text; `text` is cut up and must live as long as the options. */
+static void read_options_text(options *o, const char *path, char *text)
+{
+    option_table t = table_of(o);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *value = strchr(line, '=');
+        if (value == NULL) {
+            fail("%s: '%s' is no option", path, line);
+        }
+        *value++ = '\0';
+        argument *row = find_argument(t.rows, N_SAVED, line);
+        if (row == NULL) {
+            fail("%s: there is no option '%s'", path, line);
+        }
+        if (*value != '\0') {
+            set_argument(row, value);
+        }
+    }
+}
+
+/* What the command line says beside a checkpoint: it may not contradict the model. */
+static options go_on_with(options *given, option_table *line)
+{
+    static char *text; /* the options point into it */
+    options o = *given;
+    text = checkpoint_options(given->load);
+    read_options_text(&o, given->load, text);
+    option_table t = table_of(&o);
+    for (size_t i = 0; i < N_SAVED; ++i) {
+        char here[4096], there[4096];
+        argument_text(&line->rows[i], here, sizeof here);
+        argument_text(&t.rows[i], there, sizeof there);
+        if (line->rows[i].given && i < N_MODEL && strcmp(here, there) != 0) {
+            fail("--%s %s: the model in %s has %s %s", line->rows[i].name, here, given->load,
+                line->rows[i].name, there);
+        }
+        if (line->rows[i].given && line->rows[i].kind == ARGUMENT_TEXT) {
+            *(const char **)t.rows[i].to = *(const char **)line->rows[i].to;
+        } else if (line->rows[i].given) {
+            set_argument(&t.rows[i], here);
+        }
+    }
+    return o;
+}
+
+options parse_options(int argc, char **argv)
+{
+    options o = defaults;
+    option_table t = table_of(&o);
+    int rest = read_arguments(argc, argv, t.rows, N_OPTIONS, help);
+    if (rest < argc) {
+        fail("%s: what is it? A text is given as --data FILE", argv[rest]);
+    }
+    if (o.load != NULL) {
+        o = go_on_with(&o, &t);
+    }
+    fill_in(&o);
+    check_options(&o);
+    return o;
+}

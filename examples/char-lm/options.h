@@ -1,0 +1,48 @@
+/* What the command line says, or the checkpoint that it names. */
+#ifndef CHAR_LM_OPTIONS_H
+#define CHAR_LM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../shared/command_line.h"
+
+enum { GPT2, TRANSFORMER, TRANSFORMER_XL, AWD_LSTM, QRNN };
+enum { WINDOW_HALF, WINDOW_SLIDE };
+
+typedef struct options {
+    /* the model: a checkpoint fixes them */
+    int arch;
+    int tokens; /* an adz_token_kind */
+    int ffn;
+    int64_t max_vocab, min_freq;
+    int64_t layers, heads, width, hidden, context, memory;
+    double dropout, attention_p, ff_p, embed_p, input_p, weight_p, output_p;
+
+    /* the training: a checkpoint has them too, the command line may say otherwise */
+    const char *data; /* NULL: the embedded text */
+    int64_t batch, steps, warmup, eval_every, seed;
+    double valid, lr, min_lr, beta1, beta2, decay, clip, alpha, beta;
+
+    /* this run */
+    const char *save, *load, *sample;
+    int64_t save_every, length, top_k, threads;
+    double temperature;
+    int window;
+} options;
+
+extern const char *const arch_names[];
+extern const char *const ffn_names[];
+
+/* Reads the command line and the checkpoint of --load; ends the program for --help and for what it
+ * cannot read. */
+options parse_options(int argc, char **argv);
+
+/* What a checkpoint says of the model and the training: lines of a name and a value, for free(). */
+char *options_text(const options *o);
+
+/* Whether a model goes on where the last call ended, instead of seeing a window of text. */
+bool is_carrying(const options *o);
+
+#endif
