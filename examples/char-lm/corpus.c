@@ -5,6 +5,7 @@
 
 #include "../shared/files.h"
 #include "../text/text.h"
+#include "model.h"
 
 char *read_corpus(const options *o, const char **name, size_t *size)
 {

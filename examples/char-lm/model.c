@@ -2,6 +2,11 @@
 
 #include <stdlib.h>
 
+bool is_carrying(const options *o)
+{
+    return o->arch != GPT2 && o->arch != TRANSFORMER;
+}
+
 adz_module *new_network(const options *o, int64_t vocabulary)
 {
     return o->arch == GPT2 ? new_gpt2(o, vocabulary) : new_fastai(o, vocabulary);

@@ -6,6 +6,9 @@
 
 #include "options.h"
 
+/* Whether a model goes on where the last call ended, instead of seeing a window of text. */
+bool is_carrying(const options *o);
+
 /* A network with its first weights. It takes ids[B, T]. */
 adz_module *new_network(const options *o, int64_t vocabulary);
 

@@ -55,6 +55,7 @@ static const char help[] =
     "  --threads N            (as many as there are processors)\n"
     "files\n"
     "  --save FILE            checkpoint at the end and at Ctrl-C (char-lm.safetensors)\n"
+    "  --stop-after N         steps, as Ctrl-C would, to go on later (0: off)\n"
     "  --save-every N         steps between two checkpoints (0: only then)\n"
     "  --load FILE            go on with a checkpoint, exactly as if it had not ended\n"
     "writing\n"
@@ -109,7 +110,7 @@ static const options defaults = {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 18, N_SAVED = 33, N_OPTIONS = 42 };
+enum { N_MODEL = 18, N_SAVED = 33, N_OPTIONS = 43 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS]; /* first the model's, then the other saved ones */
@@ -154,6 +155,7 @@ static option_table table_of(options *o)
         OPTION_NUMBER("beta", &o->beta, 0, 1e6),
 
         OPTION_TEXT("save", &o->save),
+        OPTION_WHOLE("stop-after", &o->stop_after, 0, INT32_MAX),
         OPTION_WHOLE("save-every", &o->save_every, 0, INT32_MAX),
         OPTION_TEXT("load", &o->load),
         OPTION_TEXT("sample", &o->sample),
@@ -166,11 +168,6 @@ static option_table table_of(options *o)
 }
 
 /* ---- what follows from others --------------------------------------------------------------- */
-
-bool is_carrying(const options *o)
-{
-    return o->arch != GPT2 && o->arch != TRANSFORMER;
-}
 
 static void choose(double *value, double otherwise)
 {

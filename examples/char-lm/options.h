@@ -27,7 +27,7 @@ typedef struct options {
 
     /* this run */
     const char *save, *load, *sample;
-    int64_t save_every, length, top_k, threads;
+    int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;
 } options;
@@ -41,8 +41,5 @@ options parse_options(int argc, char **argv);
 
 /* What a checkpoint says of the model and the training: lines of a name and a value, for free(). */
 char *options_text(const options *o);
-
-/* Whether a model goes on where the last call ended, instead of seeing a window of text. */
-bool is_carrying(const options *o);
 
 #endif

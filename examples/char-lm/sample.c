@@ -86,7 +86,7 @@ static int64_t choose_token(const options *o, adz_tensor *scores, adz_generator 
 {
     int64_t n = adz_tensor_numel(scores), k = o->top_k > 0 && o->top_k < n ? o->top_k : n;
     if (o->temperature == 0) {
-        return adz_item_i64(adz_argmax(scores, 0, ADZ_DROPDIM));
+        return adz_item_i64(adz_argmax(scores, ADZ_ALL_DIMS, ADZ_DROPDIM));
     }
     adz_tensor *places, *best = adz_topk(scores, k, 0, true, true, &places);
     adz_tensor *p = adz_softmax(adz_mul_number(best, 1 / o->temperature), 0);

@@ -136,6 +136,12 @@ static void show(trainer *t, progress *bar, bool last)
     progress_step(bar, t->step, text, last);
 }
 
+static bool is_over(const trainer *t)
+{
+    return t->step == t->o->steps || (t->o->stop_after > 0 && t->step >= t->o->stop_after) ||
+           is_interrupted();
+}
+
 /* One step and what is due after it. */
 static void advance(trainer *t, progress *bar)
 {
@@ -146,7 +152,7 @@ static void advance(trainer *t, progress *bar)
             o->lr);
     }
     t->step += 1;
-    bool last = t->step == o->steps || is_interrupted();
+    bool last = is_over(t);
     if (t->step % o->eval_every == 0 && !last) {
         look_at_validation(t, bar);
     }
@@ -166,8 +172,7 @@ static void advance(trainer *t, progress *bar)
 static void finish(trainer *t, const progress *bar)
 {
     if (t->step < t->o->steps) {
-        printf("stopped by Ctrl-C after step %lld; --load %s goes on\n", (long long)t->step,
-            t->o->save);
+        printf("stopped after step %lld; --load %s goes on\n", (long long)t->step, t->o->save);
     }
     double tokens_per_second = speed(t, bar), seconds = progress_seconds(bar);
     save(t);
@@ -185,15 +190,14 @@ void train(const options *o, const corpus *c, adz_module *network)
     adz_module_train(network, true);
     if (o->load != NULL) {
         t.step = load_checkpoint(o->load, network, t.adamw);
-        if (t.step >= o->steps) {
-            fail("%s: its %lld steps are done; a larger --steps goes on", o->load,
-                (long long)t.step);
+        if (is_over(&t)) {
+            fail("%s: %lld steps are done; a larger --steps goes on", o->load, (long long)t.step);
         }
     }
     progress bar = progress_begin("step", o->steps);
     bar.first = t.step;
     listen_to_interrupts();
-    while (t.step < o->steps && !is_interrupted()) {
+    while (!is_over(&t)) {
         advance(&t, &bar);
     }
     progress_end(&bar);

@@ -1,0 +1,181 @@
+/* bench-char-lm: adze's side of bench/torch_char_lm.py, which runs it.
+ *
+ *     bench-char-lm small|large|token THREADS
+ *
+ * The GPT-2 of examples/char-lm. small: a training step of 4 layers, d_model 128, 4 heads, 12 rows
+ * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; AdamW and clipping included. token:
+ * a token that the small one writes once its context is full, which every 33rd time means to read
+ * the newer half anew: the mean of 33. For each line on standard input it prints the seconds by the
+ * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
+ * grew.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../examples/char-lm/sample.h"
+
+const char program_name[] = "bench-char-lm";
+
+enum { VOCABULARY = 65, ROUND = 33 };
+
+typedef struct work {
+    options o;
+    adz_module *network;
+    adz_optimizer *adamw;
+    adz_tensor *x, *y;
+    writer writer;
+    bool writes;
+    int64_t next;
+} work;
+
+static void die(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    fail("%s: %s", adz_status_name(status), message);
+}
+
+static double now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Numbers that both sides can make: a walk through the vocabulary. */
+static adz_tensor *ids(const options *o, int64_t from)
+{
+    adz_tensor *t = adz_empty(ADZ_SHAPE(o->batch, o->context), ADZ_I64);
+    int64_t *to = adz_tensor_data_i64(t);
+    for (int64_t i = 0; i < o->batch * o->context; ++i) {
+        to[i] = (i + from) * (i + from) * 7 % VOCABULARY;
+    }
+    return adz_keep(t);
+}
+
+static double train(work *w)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_values *results = adz_values_new();
+    adz_tensor *loss = loss_of(run_network(w->network, w->x, results), w->y);
+    adz_module_zero_grad(w->network);
+    adz_backward(loss);
+    adz_clip_grad_norm(adz_module_parameters(w->network), 1, 2);
+    adz_optimizer_step(w->adamw);
+    double value = adz_item(loss);
+    adz_values_free(&results);
+    adz_scope_close(scope);
+    return value;
+}
+
+static double write_one(work *w)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *p = adz_softmax(write_on(&w->writer, &w->next, 1), 0);
+    w->next = adz_item_i64(adz_multinomial(p, 1, false, NULL));
+    adz_scope_close(scope);
+    return 0;
+}
+
+/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
+static long long process_bytes(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kilobytes = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kilobytes = atoll(line + strlen(key) + 1);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return 1024 * kilobytes;
+}
+
+/* From now on VmHWM counts from what the process holds now. */
+static void reset_process_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file != NULL) {
+        fputs("5\n", file);
+        fclose(file);
+    }
+}
+
+static void run(work *w, bool with_memory)
+{
+    int count = w->writes ? ROUND : 1;
+    double loss = 0;
+    if (with_memory) {
+        adz_module_zero_grad(w->network);
+        adz_empty_cache();
+        reset_process_peak();
+    }
+    long long before = process_bytes("VmRSS");
+    double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < count; ++i) {
+        loss = w->writes ? write_one(w) : train(w);
+    }
+    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("%.7f %.7f %.4f", (now(CLOCK_MONOTONIC) - start) / count, cpu / count, loss);
+    if (with_memory) {
+        printf(" %lld", process_bytes("VmHWM") - before);
+    }
+    puts("");
+    fflush(stdout);
+}
+
+static work new_work(const char *which)
+{
+    bool large = strcmp(which, "large") == 0;
+    work w = { .writes = strcmp(which, "token") == 0 };
+    w.o = (options){ .layers = 4,
+        .heads = large ? 8 : 4,
+        .width = large ? 256 : 128,
+        .hidden = large ? 1024 : 512,
+        .context = large ? 256 : 64,
+        .batch = large ? 8 : 12 };
+    w.network = new_network(&w.o, VOCABULARY);
+    adz_adamw_options a = ADZ_ADAMW_OPTIONS;
+    a.beta2 = 0.99;
+    a.weight_decay = 0.1;
+    w.adamw = adz_adamw_new(adz_module_parameters(w.network), 1e-3, &a);
+    w.x = ids(&w.o, 0);
+    w.y = ids(&w.o, 1);
+    return w;
+}
+
+int main(int argc, char **argv)
+{
+    int threads = argc == 3 ? atoi(argv[2]) : 0;
+    if (threads < 1) {
+        fputs("usage: bench-char-lm small|large|token THREADS\n", stderr);
+        return EXIT_FAILURE;
+    }
+    adz_on_error(die, NULL);
+    adz_manual_seed(1);
+    adz_set_num_threads(threads);
+    adz_scope *scope = adz_scope_open();
+    work w = new_work(argv[1]);
+    if (w.writes) {
+        w.writer = begin_writing(&w.o, w.network);
+        write_on(&w.writer, adz_tensor_data_i64(w.x), w.o.context);
+    }
+    adz_scope_close(scope);
+    for (char line[64]; fgets(line, sizeof line, stdin) != NULL;) {
+        run(&w, strncmp(line, "memory", 6) == 0);
+    }
+    if (w.writes) {
+        end_writing(&w.writer);
+    }
+    adz_release(&w.x);
+    adz_release(&w.y);
+    adz_optimizer_free(&w.adamw);
+    adz_module_free(&w.network);
+    return EXIT_SUCCESS;
+}

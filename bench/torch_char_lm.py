@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""The character model: a training step and a written token, adze beside PyTorch, in turn.
+
+    torch_char_lm.py BENCH_CHAR_LM [--work small,large,token] [--threads 1,2] [--rounds 15]
+
+PyTorch's side is the usual small GPT: one product for queries, keys and values, a masked softmax, the
+table of tokens as head, AdamW, clipping; it writes without a cache, as the public code does. Only the
+ratio counts: the machine may do other things meanwhile, to both. Memory is what the process's peak
+grows by during a step.
+"""
+
+import argparse
+import ctypes
+import gc
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+VOCABULARY = 65
+SIZES = {'small': (4, 4, 128, 64, 12), 'large': (4, 8, 256, 256, 8), 'token': (4, 4, 128, 64, 12)}
+
+
+def process_bytes(key):
+    for line in pathlib.Path('/proc/self/status').read_text().splitlines():
+        if line.startswith(key + ':'):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def torch_model(layers, heads, width, context):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.attn, self.attn_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.fc, self.proj = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+            self.register_buffer('hidden', torch.ones(context, context, dtype=torch.bool).triu(1))
+
+        def attend(self, x):
+            b, t, _ = x.shape
+            q, k, v = (part.view(b, t, heads, -1).transpose(1, 2)
+                       for part in self.attn(x).split(width, 2))
+            scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
+            y = scores.masked_fill(self.hidden[:t, :t], -math.inf).softmax(-1) @ v
+            return self.attn_proj(y.transpose(1, 2).reshape(b, t, width))
+
+        def forward(self, x):
+            x = x + self.attend(self.ln_1(x))
+            return x + self.proj(F.gelu(self.fc(self.ln_2(x)), approximate='tanh'))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.wte, self.wpe = nn.Embedding(VOCABULARY, width), nn.Embedding(context, width)
+            self.h, self.ln_f = nn.ModuleList(Block() for _ in range(layers)), nn.LayerNorm(width)
+            for parameter in self.parameters():
+                if parameter.dim() == 2:
+                    nn.init.normal_(parameter, 0, 0.02)
+
+        def forward(self, ids, last=False):
+            x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+            for block in self.h:
+                x = block(x)
+            x = self.ln_f(x[:, -1:] if last else x)
+            return x @ self.wte.weight.t()
+
+    return Model()
+
+
+def torch_side(work, threads):
+    """Answers lines on standard input as bench/char_lm.c does."""
+    import torch
+    from torch.nn import functional as F
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    layers, heads, width, context, batch = SIZES[work]
+    model = torch_model(layers, heads, width, context)
+    adamw = torch.optim.AdamW(model.parameters(), 1e-3, (0.9, 0.99), weight_decay=0.1)
+    i = torch.arange(batch * context)
+    x, y = (((i + k) ** 2 * 7 % VOCABULARY).view(batch, context) for k in range(2))
+
+    def train():
+        loss = F.cross_entropy(model(x).view(-1, VOCABULARY), y.reshape(-1))
+        adamw.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
+        adamw.step()
+        return loss.item()
+
+    text = x[:1].clone()
+
+    def write():
+        nonlocal text
+        with torch.no_grad():
+            p = model(text[:, -context:], last=True)[:, -1].softmax(-1)
+            text = torch.cat((text[:, 1 - context:], torch.multinomial(p, 1)), 1)
+        return 0
+
+    count = 33 if work == 'token' else 1
+    for line in sys.stdin:
+        memory = line.startswith('memory')
+        if memory:
+            adamw.zero_grad(set_to_none=True)
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
+            pathlib.Path('/proc/self/clear_refs').write_text('5\n')
+            before = process_bytes('VmRSS')
+        start, cpu = time.perf_counter(), time.process_time()
+        for _ in range(count):
+            loss = write() if work == 'token' else train()
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+        growth = f' {process_bytes("VmHWM") - before}' if memory else ''
+        print(f'{seconds / count:.7f} {cpu / count:.7f} {loss:.4f}{growth}', flush=True)
+
+
+class Side:
+    def __init__(self, command, threads):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen(command, env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def step(self, what='step'):
+        self.process.stdin.write(what + '\n')
+        self.process.stdin.flush()
+        answer = [float(word) for word in self.process.stdout.readline().split()]
+        if not answer:
+            sys.exit('torch_char_lm.py: a side ended')
+        time.sleep(0.02)  # its threads go to sleep
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(program, work, threads, rounds):
+    both = [work, str(threads)]
+    sides = {'PyTorch': Side([sys.executable, __file__, '--torch-side', *both], threads),
+             'adze': Side([program, *both], threads)}
+    for side in sides.values():
+        side.step()
+        side.step()
+    memory = {name: side.step('memory')[3] for name, side in sides.items()}
+    answers = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            answers[name].append(side.step())
+    figures = {}
+    for name, side in sides.items():
+        side.end()
+        wall, cpu, loss = zip(*answers[name])
+        figures[name] = statistics.median(wall), min(wall), min(cpu)
+        print('{}, {} threads, {:8}: median {:8.3f} ms, least {:8.3f} ms, processor time at least '
+              '{:8.3f} ms; peak grows by {:6.1f} MB; loss at the end {:.3f}'.format(
+                  work, threads, name, *(1e3 * t for t in figures[name]), memory[name] / 1e6,
+                  loss[-1]))
+    ratio = [a / b for a, b in zip(figures['PyTorch'], figures['adze'])]
+    print(f'{work}, {threads} threads: adze is {ratio[0]:.2f} times as fast by medians, '
+          f'{ratio[1]:.2f} by minima, {ratio[2]:.2f} by processor time', flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ['--torch-side']:
+        return torch_side(sys.argv[2], int(sys.argv[3]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('program')
+    parser.add_argument('--work', default='small,large,token')
+    parser.add_argument('--threads', default='1,2')
+    parser.add_argument('--rounds', type=int, default=15)
+    arguments = parser.parse_args()
+    for work in arguments.work.split(','):
+        for threads in arguments.threads.split(','):
+            compare(arguments.program, work, int(threads), arguments.rounds)
+
+
+main()

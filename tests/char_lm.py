@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""What a user of char-lm sees: training, going on exactly, writing, Ctrl-C, bad input.
+
+usage: char_lm.py PROGRAM
+"""
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
+SMALL = ["--layers", "2", "--heads", "2", "--d-model", "16", "--context", "16", "--batch-size", "4",
+         "--threads", "1"]
+ARCHITECTURES = ["gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn"]
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8")
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def result(output):
+    match = [RESULT.match(line) for line in output.splitlines() if line.startswith("result: ")]
+    assert len(match) == 1 and match[0], output
+    return dict(zip(["val_loss", "bpc", "tokens_per_second", "seconds"],
+                    map(float, match[0].groups())))
+
+
+def refused(message, *arguments):
+    output = run(*arguments, code=1)
+    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
+    assert output.startswith("char-lm: ") or "\nchar-lm: " in output, output
+
+
+def content(path):
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def write(path, data):
+    with open(path, "wb") as stream:
+        stream.write(data)
+
+
+def learns():
+    output = run(*SMALL, "--steps", 150, "--lr", 0.01, "--save", "m")
+    r = result(output)
+    assert 1 < r["val_loss"] < 3.2, r
+    assert abs(r["bpc"] - r["val_loss"] / 0.6931472) < 2e-3, r
+    assert "step 150/150" in output and "tokens/s" in output and "\r" not in output
+    assert result(run(*SMALL, "--steps", 150, "--lr", 0.01, "--threads", 2))["val_loss"] == \
+        r["val_loss"], "threads change the result"
+
+
+def goes_on_exactly():
+    for arch in ARCHITECTURES:
+        common = [*SMALL, "--arch", arch, "--steps", 9, "--dropout", 0.2]
+        if arch in ("awd-lstm", "qrnn"):
+            common += ["--alpha", 2, "--beta", 1]
+        run(*common, "--save", "whole")
+        run(*common, "--save", "part", "--stop-after", 4)
+        assert content("part") != content("whole")
+        output = run("--load", "part", "--save", "part", "--threads", 1)
+        assert "step 5/9" in output
+        assert content("part") == content("whole"), f"{arch}: not the same bits"
+
+
+def writes():
+    for arch in ARCHITECTURES:
+        output = run(*SMALL, "--arch", arch, "--steps", 3, "--save", arch, "--sample", "It is",
+                     "--length", 40)
+        assert "\nIt is" in output and len(output.split("\nIt is")[1]) >= 40, output
+        again = run("--load", arch, "--sample", "It is", "--length", 40)
+        assert again == "It is" + output.split("\nIt is")[1], (again, output)
+        likeliest = run("--load", arch, "--sample", "It", "--length", 9, "--temperature", 0)
+        assert likeliest == run("--load", arch, "--sample", "It", "--length", 9, "--top-k", 1)
+    for arch in ("gpt2", "transformer"):  # within the context a window makes no difference
+        slide = ["--load", arch, "--sample", "It", "--temperature", 0, "--window", "slide"]
+        assert run(*slide, "--length", 14) == run(*slide[:-2], "--length", 14)
+        assert len(run(*slide, "--length", 50)) == 53
+    assert len(run("--load", "gpt2", "--sample", "", "--length", 10)) == 11
+    assert len(run("--load", "gpt2", "--sample", "It is a truth universally acknowledged",
+                   "--length", 10)) == 49
+
+
+def choices():
+    for more in (["--ffn", "swiglu"], ["--ffn", "relu", "--dropout", "0.1"], ["--hidden", "20"],
+                 ["--tokens", "bytes"], ["--tokens", "words", "--sample", "It is", "--length", 5],
+                 ["--arch", "transformer", "--ffn", "swish", "--attention-dropout", "0.1"],
+                 ["--arch", "transformer-xl", "--memory", 5],
+                 ["--arch", "awd-lstm", "--weight-dropout", "0.3", "--save-every", 2]):
+        result(run(*SMALL, "--steps", 4, "--eval-every", 2, "--save", "choice", *more))
+        run("--load", "choice", "--sample", "a truth", "--length", 3)
+    write("accents", "\u00e9t\u00e9 \u6f22\u5b57 ".encode() * 100)
+    r = result(run(*SMALL, "--data", "accents", "--tokens", "bytes", "--steps", 2))
+    assert abs(r["bpc"] - r["val_loss"] / 0.6931472 * 13 / 7) < 0.02, r
+    output = run("--load", "choice", "--steps", 6, "--lr", 0.0001, "--save", "choice")
+    assert "step 5/6" in output
+
+
+def interrupt():
+    process = subprocess.Popen([PROGRAM, *SMALL, "--steps", "1000000", "--save", "cut"], text=True,
+                               stdout=subprocess.PIPE)
+    line = ""
+    while "step 1/" not in line:
+        line = process.stdout.readline()
+        assert line
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, output
+    done = int(re.search(r"stopped after step (\d+); --load cut goes on", output).group(1))
+    result(output)
+    output = run("--load", "cut", "--steps", done + 1, "--save", "cut")
+    assert f"step {done + 1}/{done + 1}" in output
+
+
+def bad_input():
+    write("empty", b"")
+    write("short", b"To be, or not to be\n" * 3)
+    write("broken", b"To be, or\xc3\x28 not to be\n" * 100)
+    refused("empty: the text is empty", "--data", "empty")
+    refused("short: the text has 54 tokens to train on; one batch of 12 rows of 64 needs 769",
+            "--data", "short")
+    refused("no UTF-8 at byte 9 (0xc3)", "--data", "broken")
+    refused("none: cannot be opened", "--data", "none")
+    run(*SMALL, "--steps", 1, "--save", "good")
+    before = content("good")
+    refused("--arch awd-lstm: the model in good has arch gpt2", "--load", "good", "--arch",
+            "awd-lstm")
+    refused("--d-model 32: the model in good has d-model 16", "--load", "good", "--d-model", 32)
+    refused("the character '\u6f22' (U+6F22) at byte 3 is not in the vocabulary", "--load", "good",
+            "--sample", "It \u6f22")
+    refused("is not in the vocabulary", *SMALL, "--sample", "\u6f22")
+    refused("1 steps are done; a larger --steps goes on", "--load", "good")
+    refused("broken: ", "--load", "broken")
+    write("other", struct.pack("<Q", 2) + b"{}")
+    refused("other: this is no checkpoint of this program", "--load", "other", "--sample", "a")
+    changed = before.replace(b'"model.network.transformer.wpe.weight"',
+                             b'"model.network.transformer.wqe.weight"')
+    assert changed != before
+    write("changed", changed)
+    refused("missing: network.transformer.wpe.weight", "--load", "changed", "--sample", "a")
+    write("cut-off", before[:-9])
+    refused("cut-off", "--load", "cut-off", "--sample", "a")
+    refused("nowhere/m: cannot create a temporary file beside it", *SMALL, "--steps", 1, "--save",
+            "nowhere/m")
+    refused("the loss is", *SMALL, "--steps", 50, "--lr", 100000, "--clip", 1e30)
+    for arguments, message in ((["--arch", "lstm"], "--arch lstm: gpt2, transformer, "),
+                               (["--heads", "3"], "--heads 3: they must divide --d-model 128"),
+                               (["--ffn", "glu", "--arch", "qrnn"], "has no feed-forward networks"),
+                               (["--input-dropout", "0.1"], "has no such dropout"),
+                               (["--alpha", "2"], "belong to awd-lstm and qrnn"),
+                               (["--steps", "0"], "--steps 0: a whole number"),
+                               (["text.txt"], "A text is given as --data FILE")):
+        refused(message, *arguments)
+    assert content("good") == before
+    assert "--frobnicate" in run("--frobnicate", code=2)
+    assert "--top-k" in run("--help")
+
+
+def main():
+    checks = [learns, goes_on_exactly, writes, choices, interrupt, bad_input]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for check in checks:
+            check()
+            print(f"{check.__name__}: ok", flush=True)
+        os.chdir("/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
