@@ -1,26 +1,18 @@
 #include "by_hand.h"
 
-enum { SIDE = 32, LANES = 16 };
+enum { SIDE = 32 };
 
 void run_by_hand(void *user)
 {
     by_hand *n = user;
     float h[SIDE][SIDE], dy[SIDE], dw1[SIDE] = { 0 }, db1[SIDE] = { 0 }, dw2[SIDE] = { 0 }, db2 = 0;
     for (int r = 0; r < SIDE; ++r) {
-        float part[LANES] = { 0 }, y = n->b2; /* lanes, or the sum would be one long chain */
-        for (int j = 0; j < SIDE; j += LANES) {
-            for (int l = 0; l < LANES; ++l) {
-                float v = n->x[r] * n->w1[j + l] + n->b1[j + l];
-                h[r][j + l] = v > 0 ? v : 0;
-                part[l] += h[r][j + l] * n->w2[j + l];
-            }
+        float y = n->b2;
+        for (int j = 0; j < SIDE; ++j) {
+            float v = n->x[r] * n->w1[j] + n->b1[j];
+            h[r][j] = v > 0 ? v : 0;
+            y += h[r][j] * n->w2[j];
         }
-        for (int width = LANES / 2; width > 0; width /= 2) {
-            for (int l = 0; l < width; ++l) {
-                part[l] += part[l + width];
-            }
-        }
-        y += part[0];
         dy[r] = (y - n->target[r]) * (2.0f / SIDE);
     }
     for (int r = 0; r < SIDE; ++r) {

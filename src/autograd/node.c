@@ -223,6 +223,7 @@ void adzi_node_drop_saved(adzi_node *node)
         node->extras[k].saved = NULL;
         adzi_drop(saved);
     }
+    node->saves = false;
 }
 
 /* ---- reading -----------------------------------------------------------------------------------
