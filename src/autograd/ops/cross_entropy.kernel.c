@@ -66,6 +66,15 @@ void K(cross_entropy)(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* dx = all p, then the shares of the classes are taken off: a loop without choices is a vector's.
+ */
+static inline void K(pull)(T *restrict dx, const T *restrict x, int64_t c, T all, T high, T low)
+{
+    for (int64_t i = 0; i < c; ++i) {
+        dx[i] = all * VM(exp)((x[i] - high) - low);
+    }
+}
+
 /* dx_c = g (A p_c - q_c), where q_c multiplies -log p_c in the loss and A is the sum of all q. */
 void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end);
 void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
@@ -90,9 +99,10 @@ void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
         T all = (T)(g * (own + even * args->total)), smooth = (T)(g * even),
           sharp = (T)(g * (1 - e));
         T high = (T)args->lse[r], low = (T)(args->lse[r] - (double)high);
-        for (int64_t i = 0; i < c; ++i) {
+        K(pull)(dx, x, c, all, high, low);
+        for (int64_t i = 0; i < c && (t != NULL || smooth != 0); ++i) {
             T share = t != NULL ? smooth + sharp * t[i] : smooth;
-            dx[i] = all * VM(exp)((x[i] - high) - low) - (w != NULL ? share * w[i] : share);
+            dx[i] -= w != NULL ? share * w[i] : share;
         }
         if (t == NULL) {
             dx[y] -= (T)(g * own);

@@ -8,7 +8,20 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { GATES = 4 };
+/* Asks for memory before it is needed: panels come from the third-level cache, gates and cells of
+ * other steps from further away. The place need not exist. */
+#ifdef ADZI_X86
+#define FETCH(p, bytes) _mm_prefetch((const char *)((uintptr_t)(p) + (bytes)), _MM_HINT_T0)
+#else
+#define FETCH(p, bytes) ((void)(p))
+#endif
+
+enum {
+    GATES = 4,
+    DEPTH = 128, /* elements of a row that are multiplied by all gates before the next ones: they
+                    stay in the first-level cache while the panel goes by */
+    AHEAD = 2048 /* bytes of a panel between what is multiplied and what is asked for */
+};
 
 /* With 32 registers 16 sums are kept at a time, else 8. */
 #if defined(__AVX512F__)
@@ -32,26 +45,38 @@ static inline int group_width(int64_t rows)
 
 enum { K(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(T) };
 
-/* Panels of VW columns: [gate][p][column], zeros beyond the last column. Element (gate, p, j) is
- * row j of the gate's weights at p; transposed, row p at j. */
+/* `deep` rows of a panel: row p has element (j, p) of the matrix at `from` for each column j, or
+ * transposed element (p, j). What lies beyond the last column is 0. */
+INLINE void K(pack_rows)(
+    T *restrict to, const T *from, int64_t n, int64_t deep, int lanes, bool transposed)
+{
+    for (int64_t p = 0; p < deep; ++p, to += VW) {
+        if (transposed) {
+            const T *row = from + p * n;
+            VSTORE(to, lanes == VW ? VLOAD(row) : VLOAD_PART(row, lanes));
+            continue;
+        }
+        for (int j = 0; j < VW; ++j) {
+            to[j] = j < lanes ? from[j * n + p] : R(0);
+        }
+    }
+}
+
+/* Panels of VW columns: for each DEPTH rows, all gates'. */
 void K(lstm_pack)(const void *block, int64_t begin, int64_t end);
 void K(lstm_pack)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lstm_pack_args *a = block;
     const int64_t n = a->hidden, columns = K(unit_columns);
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
-        T *restrict to = (T *)a->to + j0 * GATES * n;
+        T *to = (T *)a->to + j0 * GATES * n;
         int lanes = n - j0 < VW ? (int)(n - j0) : VW;
-        for (int gate = 0; gate < GATES; ++gate, to += n * VW) {
-            const T *from = (const T *)a->from + gate * n * n;
-            for (int64_t p = 0; p < n && a->transposed; ++p) {
-                VSTORE(to + p * VW,
-                    lanes == VW ? VLOAD(from + p * n + j0) : VLOAD_PART(from + p * n + j0, lanes));
-            }
-            for (int64_t p = 0; p < n && !a->transposed; ++p) {
-                for (int j = 0; j < VW; ++j) {
-                    to[p * VW + j] = j < lanes ? from[(j0 + j) * n + p] : R(0);
-                }
+        for (int64_t p = 0, deep; p < n; p += deep) {
+            deep = n - p < DEPTH ? n - p : DEPTH;
+            for (int gate = 0; gate < GATES; ++gate, to += deep * VW) {
+                const T *from = (const T *)a->from + gate * n * n;
+                from += a->transposed ? p * n + j0 : j0 * n + p;
+                K(pack_rows)(to, from, n, deep, lanes, a->transposed);
             }
         }
     }
@@ -76,7 +101,7 @@ void K(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Some gates' products of one group: sums in named variables, since arrays of them end up in
+/* Adds to some gates' products of one group: in named variables, since arrays of them end up in
  * memory. `a` has `rows` elements for each p, the next gate's `next_a` further on (forward, all
  * gates multiply the same state); gates' panels lie next_b apart. */
 #define ROWS_1(M, gate) M(0, gate)
@@ -85,27 +110,34 @@ void K(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 #define ROWS_16(M, gate) \
     ROWS_8(M, gate)      \
     M(8, gate) M(9, gate) M(10, gate) M(11, gate) M(12, gate) M(13, gate) M(14, gate) M(15, gate)
-#define ZERO(r, gate) VEC s##gate##_##r = { 0 };
+#define TAKE(r, gate) VEC s##gate##_##r = VLOAD(sums[gate][r]);
 #define ADD(r, gate)  s##gate##_##r = VFMA(VSPLAT(x[r]), w, s##gate##_##r);
 #define PUT(r, gate)  VSTORE(sums[gate][r], s##gate##_##r);
 #define STEP(rows, gate)                             \
     {                                                \
-        VEC w = VLOAD(b + gate * next_b + p * VW);   \
+        const T *line = b + gate * next_b + p * VW;  \
         const T *x = a + gate * next_a + p * (rows); \
+        VEC w = VLOAD(line);                         \
+        FETCH(line, AHEAD);                          \
         ROWS_##rows(ADD, gate)                       \
     }
 #define GATES_1(M, rows)     M(rows, 0)
 #define GATES_2(M, rows)     M(rows, 0) M(rows, 1)
 #define GATES_4(M, rows)     M(rows, 0) M(rows, 1) M(rows, 2) M(rows, 3)
-#define ALL_ZERO(rows, gate) ROWS_##rows(ZERO, gate)
+#define ALL_TAKE(rows, gate) ROWS_##rows(TAKE, gate)
 #define ALL_PUT(rows, gate)  ROWS_##rows(PUT, gate)
+/* clang-format off */
 #define TILE(rows, gates)                                                                         \
     INLINE void K(tile_##rows)(const T *a, int64_t next_a, const T *b, int64_t next_b, int64_t n, \
         T(*sums)[MOST_ROWS][VW])                                                                  \
     {                                                                                             \
-        GATES_##gates(ALL_ZERO, rows) for (int64_t p = 0; p < n; ++p){ GATES_##gates(             \
-            STEP, rows) } GATES_##gates(ALL_PUT, rows)                                            \
+        GATES_##gates(ALL_TAKE, rows)                                                             \
+        for (int64_t p = 0; p < n; ++p) {                                                         \
+            GATES_##gates(STEP, rows)                                                             \
+        }                                                                                         \
+        GATES_##gates(ALL_PUT, rows)                                                              \
     }
+/* clang-format on */
 #if defined(__AVX512F__)
 TILE(16, 1)
 TILE(8, 2)
@@ -116,26 +148,37 @@ TILE(4, 2)
 #endif
 TILE(1, 4)
 
-/* sums[gate][r] = the products of all four gates, for a group of w rows. */
-INLINE void K(products)(
-    const T *a, int64_t next_a, const T *b, int64_t n, int w, T (*sums)[MOST_ROWS][VW])
+/* sums[gate][r] += the products of all four gates over `deep` elements, for a group of w rows. */
+INLINE void K(products_of)(
+    const T *a, int64_t next_a, const T *b, int64_t deep, int w, T (*sums)[MOST_ROWS][VW])
 {
-    const int64_t next_b = n * VW;
+    const int64_t next_b = deep * VW;
     const int step = w == 1 ? GATES : w * GATES > MOST_ROWS ? MOST_ROWS / w : GATES;
     for (int gate = 0; gate < GATES; gate += step) {
         const T *x = a + gate * next_a, *panel = b + gate * next_b;
         if (w == 1) {
-            K(tile_1)(x, next_a, panel, next_b, n, sums + gate);
+            K(tile_1)(x, next_a, panel, next_b, deep, sums + gate);
         } else if (w == 4) {
-            K(tile_4)(x, next_a, panel, next_b, n, sums + gate);
+            K(tile_4)(x, next_a, panel, next_b, deep, sums + gate);
         } else if (w == 8) {
-            K(tile_8)(x, next_a, panel, next_b, n, sums + gate);
+            K(tile_8)(x, next_a, panel, next_b, deep, sums + gate);
         }
 #if defined(__AVX512F__)
         else {
-            K(tile_16)(x, next_a, panel, next_b, n, sums + gate);
+            K(tile_16)(x, next_a, panel, next_b, deep, sums + gate);
         }
 #endif
+    }
+}
+
+/* sums[gate][r] = the products of all four gates, for a group of w rows. */
+INLINE void K(products)(
+    const T *a, int64_t next_a, const T *b, int64_t n, int w, T (*sums)[MOST_ROWS][VW])
+{
+    memset(sums, 0, GATES * sizeof *sums);
+    for (int64_t p = 0, deep; p < n; p += deep) {
+        deep = n - p < DEPTH ? n - p : DEPTH;
+        K(products_of)(a + p * w, next_a, b + p * GATES * VW, deep, w, sums);
     }
 }
 
@@ -153,6 +196,26 @@ INLINE void K(give)(T *to, const T *from, int lanes)
         VSTORE(to, VLOAD(from));
     } else {
         VSTORE_PART(to, VLOAD(from), lanes);
+    }
+}
+
+/* Asks for what the cells of a group's rows will read. */
+INLINE void K(fetch_cells)(
+    const adzi_lstm_step_args *a, int64_t r0, int64_t end, int64_t j0, bool back)
+{
+    const int64_t n = a->hidden;
+    for (int64_t row = r0; row < end; ++row) {
+        const int64_t at = row * n + j0;
+        for (int gate = 0; gate < GATES; ++gate) {
+            FETCH((const T *)a->gates + (row * GATES + gate) * n + j0, 0);
+        }
+        FETCH((const T *)a->c_before + at, 0);
+        if (back) {
+            FETCH((const T *)a->c + at, 0);
+        }
+        if (back && a->dy != NULL) {
+            FETCH((const T *)a->dy + at, 0);
+        }
     }
 }
 
@@ -203,6 +266,7 @@ void K(lstm_step)(const void *block, int64_t begin, int64_t end)
         int lanes = n - j0 < VW ? (int)(n - j0) : VW;
         for (int64_t r0 = 0, w; r0 < a->rows; r0 += w) {
             w = group_width(a->rows - r0);
+            K(fetch_cells)(a, r0, r0 + w, j0, false);
             K(products)((const T *)a->from + r0 * n, 0, panels, n, (int)w, sums);
             for (int64_t r = 0; r < w; ++r) {
                 K(cell)(a, r0 + r, j0, lanes, sums, (int)r, h[r]);
@@ -272,6 +336,9 @@ void K(lstm_step_back)(const void *block, int64_t begin, int64_t end)
         int lanes = n - j0 < VW ? (int)(n - j0) : VW;
         for (int64_t r0 = 0, w; r0 < a->rows; r0 += w) {
             w = group_width(a->rows - r0);
+            if (a->dgates != NULL) {
+                K(fetch_cells)(a, r0, r0 + w, j0, true);
+            }
             if (a->from != NULL) {
                 K(products)((const T *)a->from + r0 * GATES * n, n * w, panels, n, (int)w, sums);
             }
