@@ -111,9 +111,12 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
         return adz_error_code();
     }
     adz_tensor *all = adz_module_forward(adzi_child_at(self, C_ATTN), x), *qkv[3];
+    const int64_t widths[] = { state->features, state->features, state->features };
+    if (adz_split_sizes(all, widths, 3, 2, qkv) != ADZ_OK) {
+        return adz_error_code();
+    }
     for (int i = 0; i < 3; ++i) {
-        adz_tensor *part = adz_narrow(all, 2, i * state->features, state->features);
-        qkv[i] = adzi_split_heads(part, state->heads);
+        qkv[i] = adzi_split_heads(qkv[i], state->heads);
     }
     for (int i = 1; i < 3 && !adzi_is_none(past); ++i) {
         adz_tensor *both[] = { adz_select(past, 0, i - 1), qkv[i] };
