@@ -10,6 +10,7 @@ top=$(pwd)
 
 set_up
 say 'Building ...'
-quietly meson compile -C build ffn-regression uci-regression glu-variants
+quietly meson compile -C build ffn-regression uci-regression glu-variants char-lm \
+    text-classifier
 cd "$here"
 exec "$top/build/examples/ffn-regression" "$@"

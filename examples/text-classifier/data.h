@@ -1,0 +1,60 @@
+/* Texts as numbers, which of them serve what, and batches of them. */
+#ifndef CLASSIFIER_DATA_H
+#define CLASSIFIER_DATA_H
+
+#include <adze/adze.h>
+
+#include "options.h"
+#include "table.h"
+
+typedef struct sample {
+    int64_t *ids;
+    int64_t length;
+    int64_t label;   /* a place in the labels; -1 where none is known */
+    int64_t by_rule; /* likewise, what the grammar's rule says */
+} sample;
+
+typedef struct samples {
+    sample *items;
+    size_t count;
+} samples;
+
+typedef struct problem {
+    samples train, validation, test;
+} problem;
+
+/* The different labels of a table, in the order of strcmp. */
+char **find_labels(const text_table *table, const char *path, size_t *count);
+
+/* A vocabulary with the special tokens, of the texts of a table. */
+adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_token_kind kind,
+    int64_t max_vocab, int64_t min_freq);
+
+/* Texts as numbers; labels are looked up if the table has them. `by_rule` may
+ * be NULL. */
+samples encode_rows(const text_table *table, const char *path, const adz_tokenizer *tokenizer,
+    char *const *labels, size_t n_labels, const int64_t *by_rule);
+
+/* Splits samples at random and takes them over. */
+problem split_samples(const options *o, samples all);
+
+void free_samples(samples *s);
+void free_problem(problem *p);
+
+/* The samples' order for an epoch of training: by length in pieces of 50
+ * batches, batches shuffled, the longest first. Its length is that of the
+ * samples; ended with free. */
+size_t *shuffled_order(const samples *s, int64_t batch_size, adz_generator *generator);
+
+/* The samples' order by length, the longest first. */
+size_t *sorted_order(const samples *s);
+
+/* ids[n, T], padded in front to the longest, and labels[n]; borrowed from the
+ * scope. */
+adz_tensor *make_batch(const samples *s, const size_t *order, size_t n, adz_tensor **labels);
+
+/* Where the text is that is being read, for messages of the library: "" for
+ * none. */
+const char *reading(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* Trains a classifier of texts, on a CSV file or on reviews from a grammar.
+ * text-classifier --help lists what it can. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data.h"
+#include "grammar.h"
+#include "model.h"
+#include "options.h"
+#include "report.h"
+#include "train.h"
+#include "transfer.h"
+
+/* With this no return value needs a look. */
+static void on_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fail("%s%s", reading(), message);
+}
+
+static void on_warning(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fprintf(stderr, "%s: warning: %s\n", program_name, message);
+}
+
+/* The texts to learn from; `by_rule` is NULL for those of a file. */
+static text_table load_table(const options *o, int64_t **by_rule)
+{
+    *by_rule = NULL;
+    if (o->data != NULL) {
+        return read_text_table(o->data, o->text_column, o->label_column);
+    }
+    *by_rule = allocate((size_t)o->examples * sizeof **by_rule);
+    text_table table = draw_reviews(o->examples, (uint64_t)o->seed, *by_rule);
+    if (o->write_data != NULL) {
+        write_text_table(o->write_data, &table);
+    }
+    return table;
+}
+
+static model make_model(const options *o, const text_table *table, const char *name)
+{
+    size_t n_labels;
+    char **labels = find_labels(table, name, &n_labels);
+    if (o->encoder != NULL) {
+        return model_from_language_model(o, table, name, labels, n_labels);
+    }
+    adz_token_kind kind = o->tokens == TOKENS_WORDS ? ADZ_TOKENS_WORDS : ADZ_TOKENS_CHARACTERS;
+    adz_tokenizer *tokenizer = make_tokenizer(table, name, kind, o->max_vocab, o->min_freq);
+    return new_model(&o->network, tokenizer, labels, n_labels);
+}
+
+static void print_header(const char *name, const model *m, const problem *p)
+{
+    printf("%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; "
+           "%lld tokens in the vocabulary\n",
+        name, m->n_labels, p->train.count, p->validation.count, p->test.count,
+        (long long)adz_tokenizer_size(m->tokenizer));
+    adz_module_print(m->root, stdout);
+    printf(
+        "%lld parameters; %s\n", (long long)adz_module_num_parameters(m->root), adz_build_info());
+}
+
+static void train_and_report(const options *o)
+{
+    const char *name = o->data != NULL ? o->data : "reviews from a grammar";
+    int64_t *by_rule;
+    text_table table = load_table(o, &by_rule);
+    model m = o->load != NULL ? load_model(o->load) : make_model(o, &table, name);
+    problem p =
+        split_samples(o, encode_rows(&table, name, m.tokenizer, m.labels, m.n_labels, by_rule));
+    free_text_table(&table);
+    free(by_rule);
+    print_header(name, &m, &p);
+    history h = train(o, &m, &p);
+    if (h.interrupted) {
+        printf("stopped by Ctrl-C in epoch %lld\n", (long long)h.count);
+    }
+    save_model(&m, o->save);
+    write_history(o->history, &h);
+    printf("model: %s, history: %s\n", o->save, o->history);
+    print_report(o, &m, &p, &h);
+    free(h.epochs);
+    free_problem(&p);
+    free_model(&m);
+}
+
+static void predict(const options *o)
+{
+    model m = load_model(o->load);
+    text_table table = read_text_table(o->predict, o->text_column, NULL);
+    samples s = encode_rows(&table, o->predict, m.tokenizer, m.labels, m.n_labels, NULL);
+    verdict *verdicts = judge(&m, &s, o->batch_size, NULL);
+    write_predictions(o->output, &m, verdicts, s.count);
+    printf("%zu predictions: %s\n", s.count, o->output);
+    free(verdicts);
+    free_samples(&s);
+    free_text_table(&table);
+    free_model(&m);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    options o = parse_options(argc, argv);
+    adz_on_error(on_error, NULL);
+    adz_on_warning(on_warning, NULL);
+    adz_manual_seed((uint64_t)o.seed);
+    if (o.threads > 0) {
+        adz_set_num_threads((int)o.threads);
+    }
+    if (o.predict != NULL) {
+        predict(&o);
+    } else {
+        train_and_report(&o);
+    }
+    return 0;
+}

@@ -1,0 +1,158 @@
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SAVED_LABELS = 1000000 };
+
+/* ---- building
+ * -------------------------------------------------------------------------------
+ */
+
+static adz_fastai_config config_of(const network *n)
+{
+    static const adz_fastai_activation activations[] = { ADZ_FASTAI_ACTIVATION_GELU,
+        ADZ_FASTAI_ACTIVATION_RELU, ADZ_FASTAI_ACTIVATION_SWISH };
+    static const char *const names[] = { "awd_lstm_clas_config", "awd_lstm_clas_config",
+        "tfmer_clas_config", "tfmerXL_clas_config" };
+    adz_fastai_config c;
+    adz_fastai_config_init(&c, sizeof c, names[n->arch]);
+    c.n_layers = n->layers;
+    c.emb_sz = c.d_model = n->width;
+    c.n_hid = c.d_inner = n->hidden;
+    c.qrnn = n->arch == ARCH_QRNN;
+    c.bidir = n->bidir;
+    c.n_heads = n->heads;
+    c.d_head = 0;
+    c.act = activations[n->activation];
+    c.double_drop = false; /* as char-lm has it */
+    c.ctx_len = n->bptt;
+    c.mem_len = n->memory;
+    return c;
+}
+
+static adz_module *build(const network *n, int64_t vocabulary, size_t labels)
+{
+    static const double ps[MAX_HEAD] = { 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 };
+    adz_fastai_config c = config_of(n);
+    adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
+    o.bptt = n->bptt;
+    o.max_len = n->max_len;
+    o.drop_mult = n->dropout;
+    o.lin_ftrs = n->head;
+    o.n_lin_ftrs = (size_t)n->n_head;
+    o.ps = ps;
+    o.pad_idx = ADZ_XXPAD;
+    return adz_fastai_text_classifier_new(vocabulary, (int64_t)labels, &c, &o);
+}
+
+model new_model(const network *n, adz_tokenizer *tokenizer, char **labels, size_t n_labels)
+{
+    model m = { NULL, tokenizer, labels, n_labels, *n };
+    m.root = build(n, adz_tokenizer_size(tokenizer), n_labels);
+    return m;
+}
+
+void free_model(model *m)
+{
+    adz_module_free(&m->root);
+    adz_tokenizer_free(&m->tokenizer);
+    for (size_t i = 0; i < m->n_labels; ++i) {
+        free(m->labels[i]);
+    }
+    free(m->labels);
+}
+
+adz_fastai_groups *groups_of(const model *m)
+{
+    switch (m->network.arch) {
+    case ARCH_TRANSFORMER:
+        return adz_fastai_tfmer_clas_split(m->root);
+    case ARCH_TRANSFORMER_XL:
+        return adz_fastai_tfmer_xl_clas_split(m->root);
+    default:
+        return adz_fastai_awd_lstm_clas_split(m->root);
+    }
+}
+
+adz_tensor *scores_of(const model *m, adz_tensor *ids)
+{
+    return adz_module_forward(m->root, ids);
+}
+
+/* ---- the file
+ * -------------------------------------------------------------------------------
+ */
+
+static void set_tokenizer(adz_safetensors *file, const adz_tokenizer *tokenizer)
+{
+    size_t size = adz_tokenizer_to_memory(tokenizer, NULL, 0);
+    char *text = allocate(size + 1);
+    adz_tokenizer_to_memory(tokenizer, text, size + 1);
+    adz_safetensors_set_metadata(file, "tokenizer", text);
+    free(text);
+}
+
+void save_model(const model *m, const char *path)
+{
+    char key[64], value[256];
+    network n = m->network;
+    argument table[MOST_OPTIONS];
+    size_t n_options = network_options(&n, table);
+    adz_safetensors *file = adz_module_to_safetensors(m->root, NULL);
+    for (size_t i = 0; i < n_options; ++i) {
+        snprintf(key, sizeof key, "option.%s", table[i].name);
+        const char *text = table[i].kind == ARGUMENT_READ
+                               ? head_text(&n, value, sizeof value)
+                               : argument_text(&table[i], value, sizeof value);
+        adz_safetensors_set_metadata(file, key, text);
+    }
+    snprintf(value, sizeof value, "%zu", m->n_labels);
+    adz_safetensors_set_metadata(file, "labels", value);
+    for (size_t i = 0; i < m->n_labels; ++i) {
+        snprintf(key, sizeof key, "label.%zu", i);
+        adz_safetensors_set_metadata(file, key, m->labels[i]);
+    }
+    set_tokenizer(file, m->tokenizer);
+    adz_safetensors_save(file, path);
+    adz_safetensors_free(&file);
+}
+
+const char *metadata_text(
+    const char *path, adz_safetensors *file, const char *key, const char *maker)
+{
+    const char *text = adz_safetensors_metadata(file, key);
+    if (text == NULL) {
+        fail("%s: not saved by %s: its metadata has no '%s'", path, maker, key);
+    }
+    return text;
+}
+
+model load_model(const char *path)
+{
+    char key[64];
+    model m = { 0 };
+    argument table[MOST_OPTIONS];
+    size_t n_options = network_options(&m.network, table);
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    for (size_t i = 0; i < n_options; ++i) {
+        snprintf(key, sizeof key, "option.%s", table[i].name);
+        char *text = copy_text(metadata_text(path, file, key, program_name));
+        set_argument(&table[i], text);
+        free(text);
+    }
+    m.n_labels = (size_t)whole(
+        "labels", metadata_text(path, file, "labels", program_name), 2, MOST_SAVED_LABELS);
+    m.labels = allocate(m.n_labels * sizeof *m.labels);
+    for (size_t i = 0; i < m.n_labels; ++i) {
+        snprintf(key, sizeof key, "label.%zu", i);
+        m.labels[i] = copy_text(metadata_text(path, file, key, program_name));
+    }
+    const char *tokens = metadata_text(path, file, "tokenizer", program_name);
+    m.tokenizer = adz_tokenizer_from_memory(tokens, strlen(tokens));
+    m.root = build(&m.network, adz_tokenizer_size(m.tokenizer), m.n_labels);
+    adz_module_from_safetensors(m.root, file, true);
+    adz_safetensors_free(&file);
+    return m;
+}

@@ -1,0 +1,248 @@
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char program_name[] = "text-classifier";
+
+static const char help[] =
+    "Trains a classifier of texts: an encoder (AWD-LSTM, QRNN, Transformer, "
+    "Transformer-XL) and a\n"
+    "head that pools over time, from scratch or from the encoder of a language "
+    "model.\n"
+    "Without --data it learns reviews drawn from a grammar, whose verdict a "
+    "rule decides (see\n"
+    "grammar.h); a tenth of the labels is wrong, so that the best possible "
+    "accuracy is 0.9.\n"
+    "\n"
+    "usage: text-classifier [OPTIONS]\n"
+    "\n"
+    "data\n"
+    "  --data FILE.csv        table with a header line, in UTF-8\n"
+    "  --text COLUMN          what to read (text)\n"
+    "  --label COLUMN         what to predict (label)\n"
+    "  --test SHARE           share of test rows (0.2)\n"
+    "  --validation SHARE     share of validation rows among the others (0.1)\n"
+    "  --examples N           texts to draw from the grammar (5000)\n"
+    "  --write-data FILE.csv  write those texts, with their labels\n"
+    "tokens\n"
+    "  --tokens KIND          words, characters (words; with --encoder the "
+    "language model's)\n"
+    "  --max-vocab N          at most so many different tokens (10000)\n"
+    "  --min-freq N           which come at least so often (2)\n"
+    "network\n"
+    "  --arch NAME            awd-lstm, qrnn, transformer, transformer-xl "
+    "(awd-lstm)\n"
+    "  --layers N             (2)\n"
+    "  --width N              features of an embedded token, and of the "
+    "encoder's result (32)\n"
+    "  --hidden N             features inside: of recurrent layers, of "
+    "feed-forward networks (64)\n"
+    "  --heads N              of a transformer's attention (4)\n"
+    "  --ffn NAME             their activation: gelu, relu, swish (gelu)\n"
+    "  --memory N             steps that a transformer-xl remembers (70)\n"
+    "  --bidir                an awd-lstm that reads in both directions\n"
+    "  --bptt N               tokens that the encoder reads at once (70)\n"
+    "  --max-len N            of a long text, about so many of the last tokens "
+    "count (1400)\n"
+    "  --head N,N,...         hidden widths of the head; 0 for none (50)\n"
+    "  --dropout X            multiplies the usual dropouts of the "
+    "architecture (0.3)\n"
+    "transfer\n"
+    "  --encoder FILE         begin with the encoder of a model that char-lm "
+    "has saved; its\n"
+    "                         architecture and sizes replace those above\n"
+    "  --freeze N             train the head alone for the first N epochs (1 "
+    "with --encoder)\n"
+    "  --lr-spread X          the first layers' rate is that of the head "
+    "divided by X (2.6 with\n"
+    "                         --encoder, else 1)\n"
+    "training\n"
+    "  --epochs N             (10)\n"
+    "  --batch-size N         (32)\n"
+    "  --lr X                 the highest rate of the cycle (0.005)\n"
+    "  --weight-decay X       (0.01)\n"
+    "  --label-smoothing X    (0)\n"
+    "  --clip X               largest norm of the gradient, 0 for any (1)\n"
+    "  --seed N               (1)\n"
+    "  --threads N            (as many as there are processors)\n"
+    "files\n"
+    "  --save FILE            the model (classifier.safetensors)\n"
+    "  --load FILE            go on from a saved model\n"
+    "  --predict FILE.csv     label texts with the loaded model, without "
+    "training\n"
+    "  --output FILE          where to (predictions.csv)\n"
+    "  --history FILE         loss and accuracy of each epoch (history.csv)\n"
+    "\n"
+    "Ctrl-C ends the training, saves and reports; once more ends the program.\n"
+    "The last line reads: result: accuracy=... best_possible=... seconds=...\n";
+
+static void read_head(void *to, char *text)
+{
+    network *n = to;
+    n->n_head = 0;
+    if (strcmp(text, "0") == 0) {
+        return;
+    }
+    for (char *next = text; next != NULL;) {
+        char *size = next, *comma = strchr(size, ',');
+        next = comma != NULL ? comma + 1 : NULL;
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (n->n_head == MAX_HEAD) {
+            fail("--head: more than %d widths", MAX_HEAD);
+        }
+        n->head[n->n_head++] = whole("head", size, 1, 1 << 20);
+    }
+}
+
+const char *head_text(const network *n, char *buffer, size_t size)
+{
+    size_t used = (size_t)snprintf(buffer, size, "%s", n->n_head == 0 ? "0" : "");
+    for (int i = 0; i < n->n_head && used < size; ++i) {
+        used += (size_t)snprintf(
+            buffer + used, size - used, "%s%lld", i > 0 ? "," : "", (long long)n->head[i]);
+    }
+    return buffer;
+}
+
+static const char *const archs[] = { "awd-lstm", "qrnn", "transformer", "transformer-xl", NULL };
+static const char *const activations[] = { "gelu", "relu", "swish", NULL };
+static const char *const kinds[] = { "words", "characters", NULL };
+
+size_t network_options(network *n, argument *table)
+{
+    const argument all[] = {
+        OPTION_CHOICE("arch", &n->arch, archs),
+        OPTION_WHOLE("layers", &n->layers, 1, 1000),
+        OPTION_WHOLE("width", &n->width, 1, 1 << 16),
+        OPTION_WHOLE("hidden", &n->hidden, 1, 1 << 16),
+        OPTION_WHOLE("heads", &n->heads, 1, 1 << 10),
+        OPTION_CHOICE("ffn", &n->activation, activations),
+        OPTION_WHOLE("memory", &n->memory, 0, 1 << 20),
+        OPTION_FLAG("bidir", &n->bidir),
+        OPTION_WHOLE("bptt", &n->bptt, 1, 1 << 20),
+        OPTION_WHOLE("max-len", &n->max_len, 1, 1 << 30),
+        OPTION_READ("head", n, read_head),
+        OPTION_NUMBER("dropout", &n->dropout, 0, 100),
+    };
+    memcpy(table, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+static const options defaults = {
+    .text_column = "text",
+    .label_column = "label",
+    .test_share = 0.2,
+    .validation_share = 0.1,
+    .examples = 5000,
+    .max_vocab = 10000,
+    .min_freq = 2,
+    .network = { ARCH_AWD_LSTM, 0, 2, 32, 64, 4, 70, false, 70, 1400, { 50 }, 1, 0.1 },
+    .frozen = 1,
+    .epochs = 10,
+    .batch_size = 32,
+    .lr = 0.005,
+    .lr_spread = 2.6,
+    .weight_decay = 0.01,
+    .clip = 1,
+    .seed = 1,
+    .save = "classifier.safetensors",
+    .output = "predictions.csv",
+    .history = "history.csv",
+};
+
+static size_t other_options(options *o, argument *table)
+{
+    const argument all[] = {
+        OPTION_TEXT("data", &o->data),
+        OPTION_TEXT("text", &o->text_column),
+        OPTION_TEXT("label", &o->label_column),
+        OPTION_NUMBER("test", &o->test_share, 0.001, 0.999),
+        OPTION_NUMBER("validation", &o->validation_share, 0, 0.999),
+        OPTION_WHOLE("examples", &o->examples, 10, 10000000),
+        OPTION_TEXT("write-data", &o->write_data),
+        OPTION_CHOICE("tokens", &o->tokens, kinds),
+        OPTION_WHOLE("max-vocab", &o->max_vocab, 10, INT32_MAX),
+        OPTION_WHOLE("min-freq", &o->min_freq, 1, INT32_MAX),
+        OPTION_TEXT("encoder", &o->encoder),
+        OPTION_WHOLE("freeze", &o->frozen, 0, INT32_MAX),
+        OPTION_NUMBER("lr-spread", &o->lr_spread, 1, 1e6),
+        OPTION_WHOLE("epochs", &o->epochs, 1, INT32_MAX),
+        OPTION_WHOLE("batch-size", &o->batch_size, 2, INT32_MAX),
+        OPTION_NUMBER("lr", &o->lr, 1e-12, 1e6),
+        OPTION_NUMBER("weight-decay", &o->weight_decay, 0, 1e6),
+        OPTION_NUMBER("label-smoothing", &o->smoothing, 0, 1),
+        OPTION_NUMBER("clip", &o->clip, 0, 1e6),
+        OPTION_WHOLE("seed", &o->seed, 0, 0x1p53),
+        OPTION_WHOLE("threads", &o->threads, 1, 1024),
+        OPTION_TEXT("load", &o->load),
+        OPTION_TEXT("save", &o->save),
+        OPTION_TEXT("predict", &o->predict),
+        OPTION_TEXT("output", &o->output),
+        OPTION_TEXT("history", &o->history),
+    };
+    memcpy(table, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+static bool is_given(argument *table, size_t n, const char *name)
+{
+    return find_argument(table, n, name)->given;
+}
+
+static void check_options(const options *o, argument *table, size_t n, size_t n_network)
+{
+    if (o->predict != NULL && o->load == NULL) {
+        fail("--predict needs --load, the model to predict with");
+    }
+    if (o->load != NULL && o->encoder != NULL) {
+        fail("--load brings an encoder along; leave out --encoder");
+    }
+    for (size_t i = 0; i < n_network && o->load != NULL; ++i) {
+        if (table[i].given) {
+            fail("--load brings the network along; leave out --%s", table[i].name);
+        }
+    }
+    static const char *const of_grammar[] = { "examples", "write-data" };
+    for (int i = 0; i < 2 && o->data != NULL; ++i) {
+        if (is_given(table, n, of_grammar[i])) {
+            fail("--%s is for texts from the grammar; leave out --data", of_grammar[i]);
+        }
+    }
+    static const char *const of_table[] = { "text", "label" };
+    for (int i = 0; i < 2 && o->data == NULL && o->predict == NULL; ++i) {
+        if (is_given(table, n, of_table[i])) {
+            fail("--%s belongs to --data FILE.csv", of_table[i]);
+        }
+    }
+    if (o->network.bidir && o->network.arch != ARCH_AWD_LSTM) {
+        fail("--bidir is for --arch awd-lstm");
+    }
+    if (o->network.bidir && o->network.width % 2 != 0) {
+        fail("--bidir needs an even --width: half of it for each direction");
+    }
+    if (o->network.arch >= ARCH_TRANSFORMER && o->network.width % o->network.heads != 0) {
+        fail("--width %lld is no multiple of --heads %lld", (long long)o->network.width,
+            (long long)o->network.heads);
+    }
+}
+
+options parse_options(int argc, char **argv)
+{
+    options o = defaults;
+    argument table[MOST_OPTIONS];
+    size_t n_network = network_options(&o.network, table);
+    size_t n = n_network + other_options(&o, table + n_network);
+    int rest = read_arguments(argc, argv, table, n, help);
+    if (rest < argc) {
+        fail("%s: what is it? Texts are given as --data FILE.csv", argv[rest]);
+    }
+    check_options(&o, table, n, n_network);
+    if (o.encoder == NULL) { /* nothing to be careful with */
+        o.frozen = is_given(table, n, "freeze") ? o.frozen : 0;
+        o.lr_spread = is_given(table, n, "lr-spread") ? o.lr_spread : 1;
+    }
+    return o;
+}

@@ -1,0 +1,58 @@
+/* What the command line says. */
+#ifndef CLASSIFIER_OPTIONS_H
+#define CLASSIFIER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../shared/arguments.h"
+
+enum { MAX_HEAD = 8, MOST_OPTIONS = 48 };
+
+enum { ARCH_AWD_LSTM, ARCH_QRNN, ARCH_TRANSFORMER, ARCH_TRANSFORMER_XL };
+enum { TOKENS_WORDS, TOKENS_CHARACTERS };
+
+/* What a model is made of; saved beside its weights. */
+typedef struct network {
+    int arch, activation;
+    int64_t layers, width, hidden, heads, memory;
+    bool bidir;
+    int64_t bptt, max_len;
+    int64_t head[MAX_HEAD]; /* n_head hidden widths */
+    int n_head;
+    double dropout;
+} network;
+
+typedef struct options {
+    const char *data; /* NULL: texts from the grammar */
+    const char *text_column, *label_column;
+    double test_share, validation_share;
+    int64_t examples;
+    const char *write_data;
+
+    int tokens;
+    int64_t max_vocab, min_freq;
+
+    network network;
+    const char *encoder; /* of a char-lm; NULL: from scratch */
+    int64_t frozen;      /* epochs for the head alone */
+
+    int64_t epochs, batch_size;
+    double lr, lr_spread, weight_decay, smoothing, clip;
+    int64_t seed, threads; /* threads 0: as many as there are processors */
+
+    const char *load, *save, *predict, *output, *history;
+} options;
+
+/* Reads the command line; ends the program for --help and for what it cannot
+ * read. */
+options parse_options(int argc, char **argv);
+
+/* The options that make a network, as a table over `n`; returns how many. */
+size_t network_options(network *n, argument *table);
+
+/* "3,4" of the hidden widths of the head. */
+const char *head_text(const network *n, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,171 @@
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../shared/files.h"
+#include "grammar.h"
+
+enum { WIDEST_MATRIX = 20 };
+
+/* ---- accuracies
+ * -----------------------------------------------------------------------------
+ */
+
+/* The share of texts whose label the grammar's rule hits; NaN for texts of
+ * other origin. */
+static double rule_accuracy(const samples *s)
+{
+    size_t hits = 0;
+    for (size_t i = 0; i < s->count; ++i) {
+        hits += s->items[i].by_rule == s->items[i].label;
+    }
+    bool known = s->count > 0 && s->items[0].by_rule >= 0;
+    return known ? (double)hits / (double)s->count : NAN;
+}
+
+/* The share of the most frequent label. */
+static double trivial_accuracy(const samples *s, size_t n_labels)
+{
+    size_t *counts = allocate(n_labels * sizeof *counts), most = 0;
+    for (size_t i = 0; i < s->count; ++i) {
+        size_t n = ++counts[s->items[i].label];
+        most = n > most ? n : most;
+    }
+    free(counts);
+    return (double)most / (double)s->count;
+}
+
+static void print_accuracy(const char *name, const samples *s, double accuracy, size_t n_labels)
+{
+    if (s->count == 0) {
+        return;
+    }
+    printf("%-12s %8zu %10.4f %12.4f", name, s->count, accuracy, trivial_accuracy(s, n_labels));
+    if (!isnan(rule_accuracy(s))) {
+        printf(" %10.4f", rule_accuracy(s));
+    }
+    putchar('\n');
+}
+
+static double judged_accuracy(const options *o, const model *m, const samples *s)
+{
+    verdict *verdicts = judge(m, s, o->batch_size, NULL);
+    double accuracy = accuracy_of(s, verdicts);
+    free(verdicts);
+    return accuracy;
+}
+
+/* ---- the confusion matrix
+ * ------------------------------------------------------------------- */
+
+static size_t *count_pairs(const samples *s, const verdict *verdicts, size_t n)
+{
+    size_t *counts = allocate(n * n * sizeof *counts);
+    for (size_t i = 0; i < s->count; ++i) {
+        ++counts[(size_t)s->items[i].label * n + (size_t)verdicts[i].label];
+    }
+    return counts;
+}
+
+static void print_matrix(const model *m, const size_t *counts)
+{
+    size_t n = m->n_labels, width = 8;
+    for (size_t i = 0; i < n; ++i) {
+        size_t length = strlen(m->labels[i]);
+        width = length > width ? length : width;
+    }
+    width = width > 24 ? 24 : width;
+    printf("\nconfusion matrix of the test texts: a row for each label, a column "
+           "for what was "
+           "predicted\n%*s",
+        (int)width, "");
+    for (size_t i = 0; i < n; ++i) {
+        printf("  %*.*s", (int)width, (int)width, m->labels[i]);
+    }
+    putchar('\n');
+    for (size_t i = 0; i < n; ++i) {
+        printf("%-*.*s", (int)width, (int)width, m->labels[i]);
+        for (size_t k = 0; k < n; ++k) {
+            printf("  %*zu", (int)width, counts[i * n + k]);
+        }
+        putchar('\n');
+    }
+}
+
+/* The pairs that are confused most, where the matrix would not fit. */
+static void print_confusions(const model *m, size_t *counts)
+{
+    size_t n = m->n_labels;
+    printf("\nwhat was confused most among the test texts (label: predicted)\n");
+    for (int line = 0; line < WIDEST_MATRIX; ++line) {
+        size_t most = 0;
+        for (size_t i = 0; i < n * n; ++i) {
+            most = i / n != i % n && (most / n == most % n || counts[i] > counts[most]) ? i : most;
+        }
+        if (most / n == most % n || counts[most] == 0) {
+            return;
+        }
+        printf("%8zu  %s: %s\n", counts[most], m->labels[most / n], m->labels[most % n]);
+        counts[most] = 0;
+    }
+}
+
+void print_report(const options *o, const model *m, const problem *p, const history *h)
+{
+    verdict *verdicts = judge(m, &p->test, o->batch_size, NULL);
+    double accuracy = accuracy_of(&p->test, verdicts);
+    bool grammar = !isnan(rule_accuracy(&p->test));
+    printf("\n%-12s %8s %10s %12s%s\n", "", "texts", "accuracy", "one label",
+        grammar ? "   the rule" : "");
+    print_accuracy("train", &p->train, judged_accuracy(o, m, &p->train), m->n_labels);
+    print_accuracy(
+        "validation", &p->validation, judged_accuracy(o, m, &p->validation), m->n_labels);
+    print_accuracy("test", &p->test, accuracy, m->n_labels);
+    size_t *counts = count_pairs(&p->test, verdicts, m->n_labels);
+    if (m->n_labels <= WIDEST_MATRIX) {
+        print_matrix(m, counts);
+    } else {
+        print_confusions(m, counts);
+    }
+    free(counts);
+    free(verdicts);
+    char best[16] = "unknown";
+    if (grammar) {
+        snprintf(best, sizeof best, "%.4f", GRAMMAR_BEST);
+    }
+    printf("result: accuracy=%.4f best_possible=%s seconds=%.2f\n", accuracy, best, h->seconds);
+}
+
+/* ---- files
+ * ----------------------------------------------------------------------------------
+ */
+
+void write_history(const char *path, const history *h)
+{
+    FILE *file = create_file(path);
+    fputs("epoch,lr,loss,validation_loss,validation_accuracy\n", file);
+    for (int64_t i = 0; i < h->count; ++i) {
+        const epoch_record *e = &h->epochs[i];
+        fprintf(file, "%lld,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss);
+        if (isnan(e->validation_loss)) {
+            fputs(",\n", file);
+        } else {
+            fprintf(file, "%.6g,%.6g\n", e->validation_loss, e->validation_accuracy);
+        }
+    }
+    finish_file(path, file);
+}
+
+void write_predictions(const char *path, const model *m, const verdict *verdicts, size_t count)
+{
+    FILE *file = create_file(path);
+    fputs("label,probability\n", file);
+    for (size_t i = 0; i < count; ++i) {
+        write_field(file, m->labels[verdicts[i].label]);
+        fprintf(file, ",%.6f\n", verdicts[i].probability);
+    }
+    finish_file(path, file);
+}

@@ -1,0 +1,25 @@
+/* Texts and their labels. */
+#ifndef CLASSIFIER_TABLE_H
+#define CLASSIFIER_TABLE_H
+
+#include <stddef.h>
+
+typedef struct text_row {
+    char *text, *label; /* terminated; label is NULL where none was asked for */
+    size_t line;        /* of the file, from 1 */
+} text_row;
+
+typedef struct text_table {
+    text_row *rows;
+    size_t count;
+} text_table;
+
+/* Two columns of a CSV file (RFC 4180) with a header line; `label` may be NULL.
+ * Ends the program for a file that is none, for a column that is missing, and
+ * for a field that is empty. */
+text_table read_text_table(const char *path, const char *text, const char *label);
+
+void write_text_table(const char *path, const text_table *table);
+void free_text_table(text_table *table);
+
+#endif

@@ -1,0 +1,237 @@
+#include "train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../shared/interrupt.h"
+#include "../shared/progress.h"
+
+/* ---- what a model makes of texts
+ * ------------------------------------------------------------ */
+
+/* Those of one batch, to their places. Returns the sum of the losses; 0 where
+ * labels are unknown. */
+static double judge_batch(
+    const model *m, const samples *s, const size_t *order, size_t n, verdict *to)
+{
+    adz_tensor *labels, *places;
+    adz_tensor *scores = scores_of(m, make_batch(s, order, n, &labels));
+    adz_tensor *p = adz_log_softmax(scores, -1), *most = adz_max_dim(p, 1, ADZ_DROPDIM, &places);
+    for (size_t i = 0; i < n; ++i) {
+        int64_t at[] = { (int64_t)i };
+        to[order[i]].label = (int64_t)adz_tensor_at(places, at);
+        to[order[i]].probability = exp(adz_tensor_at(most, at));
+    }
+    bool known = s->items[order[0]].label >= 0;
+    return known ? adz_item(adz_nll_loss(p, labels, ADZ_NONE, -100, ADZ_REDUCE_SUM)) : 0;
+}
+
+verdict *judge(const model *m, const samples *s, int64_t batch_size, double *loss)
+{
+    verdict *verdicts = allocate(s->count * sizeof *verdicts);
+    size_t *order = sorted_order(s), size = (size_t)batch_size;
+    double sum = 0;
+    adz_module_eval(m->root);
+    ADZ_NO_GRAD
+    {
+        for (size_t i = 0; i < s->count; i += size) {
+            adz_scope *scope = adz_scope_open();
+            size_t n = s->count - i < size ? s->count - i : size;
+            sum += judge_batch(m, s, order + i, n, verdicts);
+            adz_scope_close(scope);
+        }
+    }
+    if (loss != NULL) {
+        *loss = s->count > 0 ? sum / (double)s->count : NAN;
+    }
+    free(order);
+    return verdicts;
+}
+
+double accuracy_of(const samples *s, const verdict *verdicts)
+{
+    size_t hits = 0;
+    for (size_t i = 0; i < s->count; ++i) {
+        hits += verdicts[i].label == s->items[i].label;
+    }
+    return s->count > 0 ? (double)hits / (double)s->count : NAN;
+}
+
+/* ---- what trains
+ * ----------------------------------------------------------------------------
+ */
+
+typedef struct trainer {
+    const options *o;
+    const model *m;
+    const problem *p;
+    adz_generator *order;
+    adz_optimizer *adam;
+    adz_scheduler *cycle;
+    int head; /* its group in adam */
+} trainer;
+
+/* Batches of an epoch: a last one of a single text is left out, which a batch
+ * norm cannot learn from. */
+static int64_t batches_of(const trainer *t)
+{
+    int64_t n = (int64_t)t->p->train.count, size = t->o->batch_size;
+    return n / size + (n % size > 1);
+}
+
+/* Everything at one rate. */
+static void prepare_plainly(trainer *t, int64_t epochs, const adz_adamw_options *a)
+{
+    t->adam = adz_adamw_new(adz_module_parameters(t->m->root), t->o->lr, a);
+    t->cycle = adz_one_cycle_lr_new(t->adam, t->o->lr, epochs * batches_of(t), NULL);
+}
+
+/* Groups, the first at the smallest rate; those before `first` are frozen. */
+static void prepare_groups(trainer *t, int64_t first, int64_t epochs, const adz_adamw_options *a)
+{
+    adz_fastai_groups *groups = groups_of(t->m);
+    size_t n = adz_fastai_groups_count(groups), used = 0;
+    double *rates = allocate(n * sizeof *rates);
+    adz_fastai_freeze_to(groups, first);
+    adz_fastai_lr_range(t->o->lr / t->o->lr_spread, t->o->lr, n, rates);
+    for (size_t i = 0; i < n; ++i) {
+        adz_tensor_list list = adz_fastai_groups_at(groups, i);
+        if (list.count == 0) {
+            continue; /* fewer layers than thirds */
+        }
+        if (t->adam == NULL) {
+            t->adam = adz_adamw_new(list, t->o->lr, a);
+        } else {
+            t->head = adz_optimizer_add_param_group(t->adam, list);
+        }
+        rates[used++] = rates[i];
+    }
+    adz_one_cycle_options c = ADZ_ONE_CYCLE_OPTIONS;
+    c.max_lrs = rates;
+    c.n_max_lrs = used;
+    t->cycle = adz_one_cycle_lr_new(t->adam, t->o->lr, epochs * batches_of(t), &c);
+    free(rates);
+    adz_fastai_groups_free(&groups);
+}
+
+static void prepare(trainer *t, int64_t first, int64_t epochs)
+{
+    adz_adamw_options a = ADZ_ADAMW_OPTIONS;
+    a.weight_decay = t->o->weight_decay;
+    t->head = 0;
+    if (t->o->lr_spread == 1 && t->o->frozen == 0) {
+        prepare_plainly(t, epochs, &a);
+    } else {
+        prepare_groups(t, first, epochs, &a);
+    }
+}
+
+static void finish(trainer *t)
+{
+    adz_scheduler_free(&t->cycle);
+    adz_optimizer_free(&t->adam);
+}
+
+/* ---- epochs
+ * ---------------------------------------------------------------------------------
+ */
+
+static double train_batch(const trainer *t, const size_t *order, size_t n)
+{
+    adz_tensor *labels;
+    adz_tensor *scores = scores_of(t->m, make_batch(&t->p->train, order, n, &labels));
+    adz_tensor *loss =
+        adz_fastai_label_smoothing_cross_entropy(scores, labels, t->o->smoothing, ADZ_REDUCE_MEAN);
+    adz_module_zero_grad(t->m->root);
+    adz_backward(loss);
+    if (t->o->clip > 0) {
+        adz_clip_grad_norm(adz_module_parameters(t->m->root), t->o->clip, 2);
+    }
+    adz_optimizer_step(t->adam);
+    return adz_item(loss);
+}
+
+/* The mean loss; NaN when Ctrl-C came before the first batch. */
+static double train_epoch(const trainer *t)
+{
+    size_t size = (size_t)t->o->batch_size, count = t->p->train.count;
+    size_t *order = shuffled_order(&t->p->train, t->o->batch_size, t->order);
+    double sum = 0;
+    int64_t batches = 0;
+    adz_module_train(t->m->root, true);
+    for (; batches < batches_of(t) && !is_interrupted(); ++batches) {
+        adz_scope *scope = adz_scope_open();
+        size_t from = (size_t)batches * size, n = count - from < size ? count - from : size;
+        sum += train_batch(t, order + from, n);
+        if (batches + 1 < batches_of(t)) { /* the last step's comes when its rate was noted */
+            adz_scheduler_step(t->cycle);
+        }
+        adz_scope_close(scope);
+    }
+    free(order);
+    return batches > 0 ? sum / (double)batches : NAN;
+}
+
+static void show(progress *bar, int64_t epoch, const epoch_record *record, bool last)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "loss %.4f", record->loss);
+    if (!isnan(record->validation_loss)) {
+        snprintf(text + n, sizeof text - (size_t)n, "  validation loss %.4f  accuracy %.4f",
+            record->validation_loss, record->validation_accuracy);
+    }
+    progress_step(bar, epoch, text, last);
+}
+
+static epoch_record run_epoch(const trainer *t, int64_t epoch)
+{
+    epoch_record record = { .loss = train_epoch(t) };
+    if (isinf(record.loss) || (isnan(record.loss) && !is_interrupted())) {
+        fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
+            record.loss, t->o->lr);
+    }
+    record.lr = adz_optimizer_get(t->adam, t->head, "lr");
+    verdict *verdicts = judge(t->m, &t->p->validation, t->o->batch_size, &record.validation_loss);
+    record.validation_accuracy = accuracy_of(&t->p->validation, verdicts);
+    free(verdicts);
+    return record;
+}
+
+/* `epochs` more of them in one cycle of the learning rate. */
+static void run_cycle(trainer *t, int64_t first, int64_t epochs, history *h, progress *bar)
+{
+    prepare(t, first, epochs);
+    for (int64_t i = 0; i < epochs && !h->interrupted; ++i) {
+        epoch_record record = run_epoch(t, h->count + 1);
+        h->interrupted = is_interrupted();
+        if (!isnan(record.loss)) {
+            h->epochs[h->count++] = record;
+            show(bar, h->count, &record, h->interrupted || h->count == t->o->epochs);
+        }
+        if (i + 1 < epochs && !h->interrupted) {
+            adz_scheduler_step(t->cycle);
+        }
+    }
+    finish(t);
+}
+
+history train(const options *o, const model *m, const problem *p)
+{
+    history h = { .epochs = allocate((size_t)o->epochs * sizeof *h.epochs) };
+    trainer t = { .o = o, .m = m, .p = p, .order = adz_generator_new((uint64_t)o->seed + 1) };
+    progress bar = progress_begin("epoch", o->epochs);
+    int64_t frozen = o->frozen < o->epochs ? o->frozen : o->epochs;
+    listen_to_interrupts();
+    if (frozen > 0) {
+        run_cycle(&t, -1, frozen, &h, &bar);
+    }
+    if (o->epochs > frozen && !h.interrupted) {
+        run_cycle(&t, 0, o->epochs - frozen, &h, &bar);
+    }
+    h.seconds = progress_seconds(&bar);
+    progress_end(&bar);
+    stop_listening();
+    adz_generator_free(&t.order);
+    return h;
+}

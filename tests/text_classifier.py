@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""What a user of text-classifier sees: training, files, predicting, taking over a language model's
+encoder, Ctrl-C, bad input.
+
+usage: text_classifier.py PROGRAM [CHAR_LM]
+"""
+
+import csv
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+CHAR_LM = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+RESULT = re.compile(r"result: accuracy=(\S+) best_possible=(\S+) seconds=(\S+)$")
+SMALL = ["--width", "8", "--hidden", "12", "--layers", "1", "--epochs", "2", "--lr", "0.01"]
+
+
+def run(*arguments, code=0, program=PROGRAM):
+    done = subprocess.run([program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def result(output):
+    match = RESULT.match(output.splitlines()[-1])
+    assert match, output
+    return float(match.group(1)), match.group(2), float(match.group(3))
+
+
+def refused(message, *arguments):
+    output = run(*arguments, code=1)
+    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
+    assert output.startswith("text-classifier: ") or "\ntext-classifier: " in output, output
+
+
+def read_table(path):
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_table(path, rows, header=("text", "label")):
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def read_tensors(path):
+    with open(path, "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        header = json.loads(stream.read(size))
+        data = stream.read()
+    metadata = header.pop("__metadata__", {})
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}, metadata
+
+
+def matrix(output):
+    """The confusion matrix, a list of counts for each label."""
+    lines = output.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("confusion matrix")) + 1
+    labels = lines[first].split()
+    rows = [line.split() for line in lines[first + 1:first + 1 + len(labels)]]
+    assert [row[0] for row in rows] == labels, output
+    return labels, [[int(n) for n in row[1:]] for row in rows]
+
+
+def grammar():
+    output = run("--examples", 3000, "--epochs", 7, "--layers", 1, "--write-data", "reviews.csv")
+    accuracy, best, _ = result(output)
+    assert best == "0.9000" and accuracy > 0.7, output
+    labels, counts = matrix(output)
+    assert labels == ["mixed", "negative", "positive"]
+    assert sum(map(sum, counts)) == 600
+    assert abs(sum(counts[i][i] for i in range(3)) / 600 - accuracy) < 1e-3
+    assert "epoch 7/7" in output and "\r" not in output
+    history = read_table("history.csv")
+    assert len(history) == 7 and float(history[-1]["loss"]) < float(history[0]["loss"])
+    assert float(history[-1]["validation_accuracy"]) > 0.7
+    tensors, metadata = read_tensors("classifier.safetensors")
+    assert "0.module.encoder.weight" in tensors and "1.layers.0.running_mean" in tensors
+    assert metadata["label.1"] == "negative" and metadata["option.arch"] == "awd-lstm"
+    rows = read_table("reviews.csv")
+    assert len(rows) == 3000 and {row["label"] for row in rows} == set(labels)
+    again = run("--examples", 3000, "--epochs", 7, "--layers", 1, "--threads", 1)
+    assert result(again)[0] == accuracy, "threads change the result"
+
+    output = run("--predict", "reviews.csv", "--load", "classifier.safetensors")
+    assert "3000 predictions: predictions.csv" in output
+    predicted = read_table("predictions.csv")
+    hits = sum(a["label"] == b["label"] for a, b in zip(rows, predicted))
+    assert hits / 3000 > 0.7, hits
+    assert all(1 / 3 <= float(row["probability"]) <= 1 for row in predicted)
+
+    output = run("--data", "reviews.csv", "--load", "classifier.safetensors", "--epochs", 1, "--lr",
+                 1e-5, "--save", "more.safetensors")
+    assert result(output)[1] == "unknown"
+    assert result(output)[0] > 0.7, output  # it did not start anew
+
+
+def easy_rows(count):
+    """The label is a word of the text; text of every kind around it."""
+    words = ["alpha, \"quoted\"", "beta\nsecond line", "Gamma", "delta ünïcödé", "ε"]
+    return [(f"{words[i % 5]} says {'yes' if i % 3 else 'no'} {words[i % 4]} " * (1 + i % 4),
+             "accept" if i % 3 else "reject, politely") for i in range(count)]
+
+
+def choices():
+    write_table("easy.csv", easy_rows(300))
+    common = ["--data", "easy.csv", *SMALL[:6], "--epochs", "6", "--lr", "0.02", "--min-freq", "1"]
+    for more in (["--arch", "qrnn"], ["--arch", "transformer", "--heads", "2"],
+                 ["--arch", "transformer-xl", "--heads", "2", "--memory", "5", "--bptt", "7"],
+                 ["--bidir"], ["--tokens", "characters"], ["--head", "0"], ["--head", "9,7"],
+                 ["--label-smoothing", "0.1", "--clip", "0"], ["--validation", "0"],
+                 ["--freeze", "2", "--lr-spread", "2"], ["--bptt", "5", "--max-len", "6"],
+                 ["--batch-size", "5", "--seed", "3"]):
+        accuracy, best, _ = result(run(*common, *more))
+        assert best == "unknown" and accuracy > 0.6, (more, accuracy)
+    accuracy = result(run(*common))[0]
+    assert accuracy == 1, accuracy
+    with open("easy.csv", encoding="utf-8", newline="") as stream:
+        text = stream.read()
+    with open("marked.csv", "w", encoding="utf-8", newline="") as stream:
+        stream.write("\ufeff" + text.replace("text,label", "body,verdict,extra").replace(
+            "accept\r\n", "accept,1\r\n").replace('politely"\r\n', 'politely",2\r\n'))
+    marked = run(*common, "--data", "marked.csv", "--text", "body", "--label", "verdict")
+    assert result(marked)[0] == accuracy, "the same rows in another table"
+    many = [(f"number {i % 30} of them", f"n{i % 30}") for i in range(300)]
+    write_table("many.csv", many)
+    assert "what was confused most" in run("--data", "many.csv", *SMALL)
+
+
+def transfer():
+    with open("corpus.txt", "w", encoding="utf-8") as stream:
+        stream.write("".join(row["text"] + "\n" for row in read_table("reviews.csv")))
+    for arch, more in (("awd-lstm", []), ("qrnn", []), ("transformer", ["--heads", "2"]),
+                       ("transformer-xl", ["--heads", "2"])):
+        run("--data", "corpus.txt", "--tokens", "words", "--arch", arch, "--layers", "2", "--d-model",
+            "8", "--hidden", "10", "--context", "16", "--steps", "20", "--save", "lm.safetensors",
+            *more, program=CHAR_LM)
+        output = run("--data", "reviews.csv", "--encoder", "lm.safetensors", "--epochs", "1",
+                     "--freeze", "1")
+        known = re.search(r"lm.safetensors: its encoder knows (\d+) of the (\d+) tokens", output)
+        assert int(known.group(1)) > 0.9 * int(known.group(2)), output
+        lm, _ = read_tensors("lm.safetensors")
+        classifier, metadata = read_tensors("classifier.safetensors")
+        assert metadata["option.arch"] == arch and metadata["option.hidden"] == "10"
+        taken = 0
+        for name, data in lm.items():
+            inner = name.replace("model.network.0.", "0.module.")
+            if name.startswith("model.network.0.") and "encoder" not in name:
+                assert classifier[inner] == data, f"{arch}: {name} is not the language model's"
+                taken += 1
+        assert taken >= 4, list(lm)
+        result(run("--data", "reviews.csv", "--encoder", "lm.safetensors", "--epochs", "2"))
+    refused("lm.safetensors: a model of bytes leaves no number for padding", "--encoder",
+            language_model("--tokens", "bytes", "--arch", "awd-lstm"))
+    refused("lm.safetensors: a gpt2 has no encoder", "--encoder", language_model("--arch", "gpt2"))
+    refused("--load brings an encoder along", "--encoder", "x", "--load", "y")
+
+
+def language_model(*arguments):
+    run("--data", "corpus.txt", "--steps", "2", "--d-model", "8", "--layers", "1", "--context", "8",
+        "--save", "lm.safetensors", *arguments, program=CHAR_LM)
+    return "lm.safetensors"
+
+
+def handles_interrupt(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as stream:
+            caught = re.search(r"SigCgt:\s*([0-9a-f]+)", stream.read())
+    except OSError:
+        return False  # no Linux: the full wait
+    return bool(int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1)
+
+
+def interrupt():
+    process = subprocess.Popen([PROGRAM, "--epochs", "100000", "--save", "cut.safetensors"],
+                               text=True, stdout=subprocess.PIPE)
+    for _ in range(100):  # until it trains, however busy the machine is
+        time.sleep(0.1)
+        if handles_interrupt(process.pid):
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, output
+    assert "stopped by Ctrl-C" in output
+    result(output)
+    assert "0.module.encoder.weight" in read_tensors("cut.safetensors")[0]
+
+
+def bad_tables():
+    rows = easy_rows(40)
+    write_table("good.csv", rows)
+    write_table("one.csv", [(text, "same") for text, _ in rows])
+    write_table("blank.csv", rows[:3] + [("  ", "accept")] + rows[3:])
+    write_table("nameless.csv", rows[:3] + [("words", "")] + rows[3:])
+    write_table("few.csv", rows[:2])
+    write_table("none.csv", [])
+    write_table("many-labels.csv", [(f"text {i}", i) for i in range(1200)])
+    for name, data in (("ragged.csv", b"text,label\na,b\nc\n"), ("open.csv", b"text,label\n\"a,b\n"),
+                       ("behind.csv", b"text,label\n\"a\"b,c\n"), ("zero.csv", b"text,label\na\0b,c\n"),
+                       ("bytes.csv", b"text,label\nfine,a\nbad \xff byte,b\nfine,b\nfine,a\n"),
+                       ("empty.csv", b"")):
+        with open(name, "wb") as stream:
+            stream.write(data)
+    refused("there is no column 'body'; there are 'text', 'label'", "--data", "good.csv", "--text",
+            "body")
+    refused("one.csv: every label is 'same'; there is nothing to learn", "--data", "one.csv")
+    refused("the text is empty", "--data", "blank.csv")
+    refused("the label is empty", "--data", "nameless.csv")
+    refused("1 and 2 are needed", "--data",
+            "few.csv")
+    refused("none.csv: there are no rows", "--data", "none.csv")
+    refused("empty.csv: there is no column 'text'; there are none", "--data", "empty.csv")
+    refused("there are 1200 different labels", "--data", "many-labels.csv")
+    refused("ragged.csv: line 3 has 1 fields, the header has 2", "--data", "ragged.csv")
+    refused("open.csv: line 2: a quote is not closed", "--data", "open.csv")
+    refused("behind.csv: line 2: there is text behind a closing quote", "--data", "behind.csv")
+    refused("zero.csv: line 2: there is a zero byte", "--data", "zero.csv")
+    refused("bytes.csv: ", "--data", "bytes.csv")
+    refused("UTF-8", "--data", "bytes.csv")
+    refused("nowhere.csv: ", "--data", "nowhere.csv")
+
+
+def bad_models():
+    run("--data", "good.csv", *SMALL, "--save", "good.safetensors")
+    write_table("other.csv", [("words", "a label of another kind"), ("more", "accept")] * 20)
+    refused("the model knows no label 'a label of another kind'", "--data", "other.csv", "--load",
+            "good.safetensors")
+    refused("bytes.csv: line 3: ", "--predict", "bytes.csv", "--load", "good.safetensors")
+    refused("there is no column 'body'", "--predict", "good.csv", "--load", "good.safetensors",
+            "--text", "body")
+    with open("good.safetensors", "rb") as stream:
+        whole = stream.read()
+    with open("cut.safetensors", "wb") as stream:
+        stream.write(whole[:-5])
+    refused("cut.safetensors: tensor", "--predict", "good.csv", "--load", "cut.safetensors")
+    with open("other.safetensors", "wb") as stream:
+        stream.write(whole.replace(b'"option.hidden":"12"', b'"option.hidden":"13"').replace(
+            b'"option.width":"8"', b'"option.width":"6"'))
+    refused("here)", "--predict", "good.csv", "--load", "other.safetensors")
+    with open("empty.safetensors", "wb") as stream:
+        stream.write(struct.pack("<Q", 2) + b"{}")
+    refused("not saved by text-classifier: its metadata has no 'option.arch'", "--predict",
+            "good.csv", "--load", "empty.safetensors")
+    refused("empty.safetensors: this is no checkpoint of char-lm", "--data", "good.csv", "--encoder",
+            "empty.safetensors")
+    refused("nowhere/m: cannot create a temporary file beside it", "--data", "good.csv", *SMALL,
+            "--save", "nowhere/m")
+    refused("the loss is", "--data", "good.csv", *SMALL[:6], "--lr", "1000000", "--clip", "0",
+            "--epochs", "200", "--weight-decay", "1000000")
+
+
+def bad_options():
+    for arguments, message in ((["--lr", "fast"], "--lr fast: a number"),
+                               (["--head", "5,x"], "--head x: a whole number"),
+                               (["--arch", "rnn"], "--arch rnn: awd-lstm, qrnn, transformer or "
+                                                   "transformer-xl is wanted"),
+                               (["good.csv"], "Texts are given as --data"),
+                               (["--label", "x"], "--label belongs to --data"),
+                               (["--data", "good.csv", "--examples", "9"], "from 10 to"),
+                               (["--data", "good.csv", "--examples", "99"], "leave out --data"),
+                               (["--predict", "good.csv"], "needs --load"),
+                               (["--load", "m", "--hidden", "3"], "leave out --hidden"),
+                               (["--arch", "qrnn", "--bidir"], "--bidir is for"),
+                               (["--bidir", "--width", "9"], "an even --width"),
+                               (["--arch", "transformer", "--heads", "3"], "no multiple of --heads"),
+                               (["--bptt", "50", "--max-len", "4"], "raise max_len or lower bptt")):
+        refused(message, *arguments)
+    assert "--frobnicate" in run("--frobnicate", code=2)
+    assert "--lr-spread" in run("--help")
+
+
+def main():
+    checks = [grammar, choices, interrupt, bad_tables, bad_models, bad_options]
+    if CHAR_LM:
+        checks.insert(2, transfer)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for check in checks:
+            check()
+            print(f"{check.__name__}: ok", flush=True)
+        os.chdir("/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
