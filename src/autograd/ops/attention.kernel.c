@@ -125,20 +125,21 @@ static void K(pack_turned)(
 }
 
 /* to[n, columns] = factor from[n, padded(columns)] */
-static void K(unpack)(T *restrict to, const T *restrict from, int64_t n, int64_t columns, T factor)
+static void K(unpack)(
+    T *restrict to, int64_t row, const T *restrict from, int64_t n, int64_t columns, T factor)
 {
     int64_t ld = adzi_attention_padded(columns);
     for (int64_t r = 0; r < n; ++r) {
         for (int64_t c = 0; c < columns; ++c) {
-            to[r * columns + c] = factor * from[r * ld + c];
+            to[r * row + c] = factor * from[r * ld + c];
         }
     }
 }
 
-static const T *K(item_of)(
+static T *K(item_of)(
     const adzi_attention_args *g, const adzi_attention_operand *operand, int64_t item)
 {
-    return (const T *)operand->data + start_of(g, operand, item);
+    return (T *)operand->data + start_of(g, operand, item);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -270,11 +271,11 @@ static void K(finish)(
     const adzi_attention_args *g, const K(forward) * f, int64_t item, int64_t from, int64_t queries)
 {
     T *stats = g->stats != NULL ? (T *)g->stats + item * 2 * g->l + from : NULL;
+    T *y = K(item_of)(g, &g->y, item) + from * g->y.row;
     int64_t ld = adzi_attention_padded(g->ev);
     for (int64_t r = 0; r < queries; ++r) {
         T inverse = f->sum[r] == 0 ? R(0) : (T)(1 / f->sum[r]);
-        K(unpack)
-        ((T *)g->y + (item * g->l + from + r) * g->ev, f->y + r * ld, 1, g->ev, inverse);
+        K(unpack)(y + r * g->y.row, g->y.row, f->y + r * ld, 1, g->ev, inverse);
         if (stats != NULL) {
             stats[r] = f->most[r] == -(T)INFINITY ? R(0) : f->most[r];
             stats[g->l + r] = inverse;
@@ -415,8 +416,8 @@ static void K(gradient_rows)(const adzi_attention_args *g, const K(backward) * b
         } else {
             K(gradient_row)(p, ds, width, most, inverse, delta);
         }
-        if (g->dmask != NULL) {
-            T *to = (T *)g->dmask + ((at->item * g->l + at->i + r) * g->s + at->j);
+        if (g->dmask.data != NULL) {
+            T *to = (T *)g->dmask.data + ((at->item * g->l + at->i + r) * g->s + at->j);
             memcpy(to, ds, (size_t)at->keys * sizeof(T));
         }
     }
@@ -430,13 +431,13 @@ static void K(back_block)(const adzi_attention_args *g, const K(backward) * b, c
     K(multiply)(q, lde, 1, b->k_turned, BLOCK, b->p, BLOCK, at->queries, width, g->e);
     K(multiply)(dy, ldv, 1, b->v_turned, BLOCK, b->ds, BLOCK, at->queries, width, g->ev);
     K(gradient_rows)(g, b, at);
-    if (g->dv != NULL) {
+    if (g->dv.data != NULL) {
         K(multiply_add)(b->p, 1, BLOCK, dy, ldv, b->dv, ldv, at->keys, ldv, at->queries);
     }
-    if (g->dk != NULL) {
+    if (g->dk.data != NULL) {
         K(multiply_add)(b->ds, 1, BLOCK, q, lde, b->dk, lde, at->keys, lde, at->queries);
     }
-    if (g->dq != NULL) {
+    if (g->dq.data != NULL) {
         K(multiply_add)
         (b->ds, BLOCK, 1, b->k, lde, b->dq + at->i * lde, lde, at->queries, lde, at->keys);
     }
@@ -459,20 +460,22 @@ static void K(back_keys)(
         block at = { item, i, j, least(BLOCK, g->l - i), keys };
         K(back_block)(g, b, &at);
     }
-    if (g->dk != NULL) {
-        K(unpack)((T *)g->dk + (item * g->s + j) * g->e, b->dk, keys, g->e, R(1));
+    if (g->dk.data != NULL) {
+        T *dk = K(item_of)(g, &g->dk, item) + j * g->dk.row;
+        K(unpack)(dk, g->dk.row, b->dk, keys, g->e, R(1));
     }
-    if (g->dv != NULL) {
-        K(unpack)((T *)g->dv + (item * g->s + j) * g->ev, b->dv, keys, g->ev, R(1));
+    if (g->dv.data != NULL) {
+        T *dv = K(item_of)(g, &g->dv, item) + j * g->dv.row;
+        K(unpack)(dv, g->dv.row, b->dv, keys, g->ev, R(1));
     }
 }
 
 /* delta[i] = <dy_i, y_i> */
 static void K(inner_products)(const adzi_attention_args *g, K(backward) * b, int64_t item)
 {
-    const T *y = (const T *)g->y + item * g->l * g->ev;
+    const T *y = K(item_of)(g, &g->y, item);
     int64_t ld = adzi_attention_padded(g->ev);
-    for (int64_t i = 0; i < g->l; ++i, y += g->ev) {
+    for (int64_t i = 0; i < g->l; ++i, y += g->y.row) {
         const T *dy = b->dy + i * ld;
         double lane[16] = { 0 };
         int64_t c = 0;
@@ -502,14 +505,15 @@ static void K(back_item)(const adzi_attention_args *g, K(backward) * b, int64_t 
     b->most = (const T *)g->stats + item * 2 * g->l;
     b->inverse = b->most + g->l;
     K(inner_products)(g, b, item);
-    if (g->dmask != NULL) {
-        memset((T *)g->dmask + item * g->l * g->s, 0, (size_t)(g->l * g->s) * sizeof(T));
+    if (g->dmask.data != NULL) {
+        memset((T *)g->dmask.data + item * g->l * g->s, 0, (size_t)(g->l * g->s) * sizeof(T));
     }
     for (int64_t j = 0; j < g->s; j += BLOCK) {
         K(back_keys)(g, b, item, j, least(BLOCK, g->s - j));
     }
-    if (g->dq != NULL) {
-        K(unpack)((T *)g->dq + item * g->l * g->e, b->dq, g->l, g->e, (T)g->scale);
+    if (g->dq.data != NULL) {
+        T *dq = K(item_of)(g, &g->dq, item);
+        K(unpack)(dq, g->dq.row, b->dq, g->l, g->e, (T)g->scale);
     }
 }
 

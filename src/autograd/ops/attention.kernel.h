@@ -29,7 +29,7 @@ enum {
 
 /** A tensor seen as a batch of matrices; strides in elements, 0 where it repeats. */
 typedef struct adzi_attention_operand {
-    const void *data; /* NULL: not there */
+    void *data; /* NULL: not there */
     int64_t row, column, batch[ADZ_MAX_RANK];
 } adzi_attention_operand;
 
@@ -47,12 +47,12 @@ typedef struct adzi_attention_args {
     uint64_t seed, offset;
     int64_t row_words; /* adzi_attention_row_words */
     double keep;
-    void *y;                    /* [items, l, ev] */
-    void *stats;                /* [items, 2, l]: largest scores, 1 / sums; NULL: not wanted */
-    adzi_attention_operand dy;  /* columns side by side */
-    void *dq, *dk, *dv, *dmask; /* each [items, ...], or NULL */
-    char *scratch;              /* of every worker */
-    int64_t scratch_size;       /* bytes of one */
+    adzi_attention_operand y; /* columns side by side, as those below */
+    void *stats;              /* [items, 2, l]: largest scores, 1 / sums; NULL: not wanted */
+    adzi_attention_operand dy;
+    adzi_attention_operand dq, dk, dv, dmask; /* dmask contiguous */
+    char *scratch;                            /* of every worker */
+    int64_t scratch_size;                     /* bytes of one */
     int64_t tasks;
     _Atomic(int64_t) *next_task;
 } adzi_attention_args;

@@ -5,9 +5,13 @@
 #undef TILE_VECS
 #undef TALL_VECS
 #if defined(__AVX512F__)
+#undef MORE_ROWS
+#define MORE_ROWS 6
 #define TILE_VECS 4 /* width of four rows in registers */
 #define TALL_VECS 2 /* of eight */
 #else
+#undef MORE_ROWS
+#define MORE_ROWS 4
 #define TILE_VECS 2
 #define TALL_VECS 1
 #endif
@@ -73,6 +77,9 @@ INLINE void K(strip)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb
     int64_t i = 0;
     for (; vecs <= TALL_VECS && i + 8 <= m; i += 8) {
         K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 8, vecs);
+    }
+    for (; vecs > TALL_VECS && MORE_ROWS > 4 && i + MORE_ROWS <= m; i += MORE_ROWS) {
+        K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, MORE_ROWS, vecs);
     }
     for (; i + 4 <= m; i += 4) {
         K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 4, vecs);

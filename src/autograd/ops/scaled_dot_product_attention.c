@@ -10,7 +10,7 @@ KERNEL_TABLE_FLOAT(attention_backward);
 
 static const char name[] = "scaled_dot_product_attention";
 
-enum { STATS, KEPT, EXTRAS };       /* what a call saves beside its inputs and its result */
+enum { STATS, Y, KEPT, EXTRAS };    /* what a call saves beside its inputs */
 enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds */
 
 void adz_attention_options_init(adz_attention_options *options, size_t size)
@@ -172,19 +172,55 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* ---- results -------------------------------------------------------------------------------- */
+
+/* A tensor [..., rows, columns]. Its memory has the dimensions in the order of `like`'s, so that
+ * heads are joined as freely as they were split off. */
+static adz_tensor *new_like(
+    const adzi_attention *at, int64_t rows, int64_t columns, const adz_tensor *like, bool plain)
+{
+    int rank = at->batch_rank + 2, order[ADZ_MAX_RANK], place[ADZ_MAX_RANK];
+    int64_t sizes[ADZ_MAX_RANK], ordered[ADZ_MAX_RANK], numel;
+    bool same = true;
+    for (int i = 0; i < rank; ++i) {
+        sizes[i] = i < rank - 2 ? at->batch[i] : i < rank - 1 ? rows : columns;
+        order[i] = i;
+    }
+    for (int i = 1; !plain && like->rank == rank && i < rank - 1;
+         ++i) { /* by insertion; columns stay last */
+        for (int k = i; k > 0 && like->strides[order[k - 1]] < like->strides[order[k]]; --k) {
+            int other = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = other;
+        }
+    }
+    for (int i = 0; i < rank; ++i) {
+        ordered[i] = sizes[order[i]];
+        place[order[i]] = i;
+        same = same && order[i] == i;
+    }
+    adz_dtype dtype = (adz_dtype)like->dtype;
+    if (adzi_check_sizes(name, rank, ordered, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *t = adzi_scratch(name, dtype, rank, ordered);
+    return same || t == NULL ? t : adz_permute(t, adz_dims_of(rank, place));
+}
+
 /* The gradient of input i before the engine sums it over what broadcasting repeated. */
-static bool new_gradient(adzi_node *node, int i, int64_t rows, int64_t columns, adz_dtype dtype,
-    adz_tensor **dx, void **data)
+static bool new_gradient(
+    adzi_node *node, int i, adz_tensor *const *in, adz_tensor **dx, adzi_attention_operand *operand)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
+    int64_t rows = i == ADZI_KEY || i == ADZI_VALUE ? at->s : at->l;
+    int64_t columns = i == ADZI_MASK ? at->s : i == ADZI_VALUE ? at->ev : at->e;
     if (!adzi_needs(node, i)) {
         return true;
     }
-    adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
-    shape.sizes[shape.rank++] = rows;
-    shape.sizes[shape.rank++] = columns;
-    dx[i] = adzi_scratch(name, dtype, shape.rank, shape.sizes);
-    *data = dx[i] != NULL ? dx[i]->data : NULL;
+    dx[i] = new_like(at, rows, columns, in[i], i == ADZI_MASK);
+    if (dx[i] != NULL) {
+        *operand = operand_of(at, dx[i]);
+    }
     return dx[i] != NULL;
 }
 
@@ -192,7 +228,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
     adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *g = with_whole_rows(dy[0]);
-    adz_tensor *stats = adzi_saved_extra(node, STATS), *y = adzi_saved_result(node, 0);
+    adz_tensor *stats = adzi_saved_extra(node, STATS), *y = adzi_saved_extra(node, Y);
     if (g == NULL || stats == NULL || y == NULL || !saved(node, in, &kept)) {
         return adzi_status(NULL);
     }
@@ -204,14 +240,14 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     adz_dtype dtype = (adz_dtype)y->dtype;
     adzi_attention_args args = arguments(at, in, kept);
     args.dy = operand_of(at, g);
-    args.y = y->data;
+    args.y = operand_of(at, y);
     args.stats = stats->data;
     args.tasks = at->items;
-    if (!new_gradient(node, ADZI_QUERY, at->l, at->e, dtype, dx, &args.dq) ||
-        !new_gradient(node, ADZI_KEY, at->s, at->e, dtype, dx, &args.dk) ||
-        !new_gradient(node, ADZI_VALUE, at->s, at->ev, dtype, dx, &args.dv) ||
-        !new_gradient(node, ADZI_MASK, at->l, at->s, dtype, dx, &args.dmask)) {
-        return adzi_status(NULL);
+    adzi_attention_operand *dx_of[] = { &args.dq, &args.dk, &args.dv, &args.dmask };
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        if (!new_gradient(node, i, in, dx, dx_of[i])) {
+            return adzi_status(NULL);
+        }
     }
     size_t scratch = take_scratch(&args, dtype, backward_scratch(&args));
     if (args.scratch == NULL) {
@@ -252,20 +288,17 @@ static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor 
         }
     }
     adz_dtype dtype = (adz_dtype)in[ADZI_QUERY]->dtype;
-    adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
-    shape.sizes[shape.rank++] = at->l;
-    shape.sizes[shape.rank++] = at->ev;
-    int64_t numel, stats_sizes[] = { at->items, 2, at->l };
-    if (adzi_check_sizes(name, shape.rank, shape.sizes, dtype, &numel) != ADZ_OK) {
-        return NULL;
+    int64_t stats_sizes[] = { at->items, 2, at->l };
+    adz_tensor *y = new_like(at, at->l, at->ev, in[ADZI_QUERY], false), *stats = y, *result = y;
+    if (y != NULL && call->record) {
+        stats = adzi_scratch(name, dtype, 3, stats_sizes);
+        result = adz_detach(y); /* a header of its own: the node must not hold its result's */
     }
-    adz_tensor *y = adzi_new(call, dtype, shape.rank, shape.sizes);
-    adz_tensor *stats = y != NULL && call->record ? adzi_scratch(name, dtype, 3, stats_sizes) : y;
-    if (stats == NULL) {
+    if (stats == NULL || result == NULL) {
         return NULL;
     }
     adzi_attention_args args = arguments(at, in, kept);
-    args.y = y->data;
+    args.y = operand_of(at, y);
     args.stats = call->record ? stats->data : NULL;
     args.tasks = at->items * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
     size_t scratch = take_scratch(&args, dtype, forward_scratch(&args));
@@ -279,8 +312,8 @@ static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor 
     for (int i = 0; i < ADZI_MASK + at->masked; ++i) {
         adzi_save_input(call, i);
     }
-    adzi_save_result(call, 0, y);
     adzi_save_extra(call, STATS, stats);
+    adzi_save_extra(call, Y, result);
     if (at->replays) {
         adzi_save_extra(call, KEPT, kept);
     }
