@@ -22,6 +22,7 @@ enum {
 #include "tensor/each_float.h"
 #else
 #include "tensor/gemm_vec.h"
+#include "tensor/transpose.kernel.h"
 
 /* One product with its strides spelled out: op(A)[i, p] is a[i * ai + p * ap]. */
 typedef struct K(product) {
@@ -272,49 +273,6 @@ static void K(plain)(const product *g)
     }
 }
 
-/* to[p * 2 VW + j] = from[j * ld + p] for depth x columns elements. */
-INLINE void K(transpose)(T *to, const T *from, int64_t ld, int64_t depth, int64_t columns)
-{
-    int64_t j = 0;
-#if defined(ADZI_X86)
-    for (; j + 4 <= columns; j += 4) {
-        const T *f = from + j * ld;
-        int64_t p = 0;
-        for (; p + 4 <= depth; p += 4) {
-            T *t = to + p * 2 * VW + j;
-#if T_IS_F32
-            __m128 w = _mm_loadu_ps(f + p), x = _mm_loadu_ps(f + ld + p);
-            __m128 y = _mm_loadu_ps(f + 2 * ld + p), z = _mm_loadu_ps(f + 3 * ld + p);
-            _MM_TRANSPOSE4_PS(w, x, y, z);
-            _mm_storeu_ps(t, w);
-            _mm_storeu_ps(t + 2 * VW, x);
-            _mm_storeu_ps(t + 4 * VW, y);
-            _mm_storeu_ps(t + 6 * VW, z);
-#else
-            for (int h = 0; h < 4; h += 2) {
-                for (int u = 0; u < 4; u += 2) {
-                    __m128d w = _mm_loadu_pd(f + h * ld + p + u);
-                    __m128d x = _mm_loadu_pd(f + (h + 1) * ld + p + u);
-                    _mm_storeu_pd(t + u * 2 * VW + h, _mm_unpacklo_pd(w, x));
-                    _mm_storeu_pd(t + (u + 1) * 2 * VW + h, _mm_unpackhi_pd(w, x));
-                }
-            }
-#endif
-        }
-        for (; p < depth; ++p) {
-            for (int h = 0; h < 4; ++h) {
-                to[p * 2 * VW + j + h] = f[h * ld + p];
-            }
-        }
-    }
-#endif
-    for (; j < columns; ++j) {
-        for (int64_t p = 0; p < depth; ++p) {
-            to[p * 2 * VW + j] = from[j * ld + p];
-        }
-    }
-}
-
 /* B stored [n, k]: each strip is turned round first, PANEL_DEPTH of its rows at a time. */
 static void K(turned)(const product *g)
 {
@@ -326,7 +284,7 @@ static void K(turned)(const product *g)
         do {
             part.k = g->k - p < PANEL_DEPTH ? g->k - p : PANEL_DEPTH;
             part.a = g->a + p * g->ap;
-            K(transpose)(panel, g->b + j * g->ldb + p, g->ldb, part.k, columns);
+            K(transpose)(panel, 2 * VW, g->b + j * g->ldb + p, g->ldb, part.k, columns);
             strip s = { panel, 2 * VW, j, 0 };
             K(strip_product)(&part, &s, columns);
             part.beta = R(1);

@@ -14,7 +14,8 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-enum { BLOCK = ADZI_ATTENTION_BLOCK, GROUP = ADZI_ATTENTION_GROUP };
+/* On the diagonal of a causal mask, half a block of queries at a time sees fewer keys. */
+enum { BLOCK = ADZI_ATTENTION_BLOCK, HALF = BLOCK / 2, GROUP = ADZI_ATTENTION_GROUP };
 
 /* A block of scores: queries from i on, keys from j on. */
 typedef struct block {
@@ -31,6 +32,18 @@ static int64_t seen(const adzi_attention_args *g, int64_t i)
 {
     int64_t count = i + g->s - g->l + 1;
     return !g->causal ? g->s : count < 0 ? 0 : count;
+}
+
+/* The block at query i and key j, which has up to this many queries; no keys where none is seen. */
+static block block_at(
+    const adzi_attention_args *g, int64_t item, int64_t i, int64_t j, int64_t queries)
+{
+    block at = { item, i, j, queries, 0 };
+    if (seen(g, i) < least(j + BLOCK, g->s)) {
+        at.queries = least(queries, HALF);
+    }
+    at.keys = least(BLOCK, least(g->s, seen(g, i + at.queries - 1)) - j);
+    return at;
 }
 
 /* Elements before those of an item. */
@@ -87,6 +100,7 @@ static int64_t next_task(const adzi_attention_args *g)
 #include "tensor/gemm_vec.h"
 
 #include "autograd/ops/attention_tiles.kernel.h"
+#include "tensor/transpose.kernel.h"
 
 /* ---- moving rows to scratch memory ----------------------------------------------------------- */
 
@@ -109,17 +123,14 @@ static void K(pack)(
 static void K(pack_turned)(
     T *restrict to, const T *restrict from, int64_t row, int64_t n, int64_t columns, T factor)
 {
-    int64_t r = 0;
-    for (; r + 16 <= n; r += 16) {
-        for (int64_t c = 0; c < columns; ++c) {
-            for (int64_t h = 0; h < 16; ++h) {
-                to[c * BLOCK + r + h] = factor * from[(r + h) * row + c];
-            }
+    int64_t width = adzi_attention_padded(n);
+    K(transpose)(to, BLOCK, from, row, columns, n);
+    for (int64_t c = 0; c < columns; ++c) {
+        for (int64_t r = 0; r < n && factor != R(1); ++r) {
+            to[c * BLOCK + r] *= factor;
         }
-    }
-    for (; r < adzi_attention_padded(n); ++r) {
-        for (int64_t c = 0; c < columns; ++c) {
-            to[c * BLOCK + r] = r < n ? factor * from[r * row + c] : R(0);
+        for (int64_t r = n; r < width; ++r) {
+            to[c * BLOCK + r] = R(0);
         }
     }
 }
@@ -247,8 +258,8 @@ static void K(attend_block)(const adzi_attention_args *g, K(forward) * f, const 
     T factor[BLOCK];
     int64_t width = adzi_attention_padded(at->queries), ld = adzi_attention_padded(g->ev);
     K(multiply)
-    (k + at->j * g->k.row, g->k.row, 1, f->q + first * g->e, BLOCK, f->scores, BLOCK, at->keys,
-        width, g->e);
+    (k + at->j * g->k.row, g->k.row, 1, f->q + first / BLOCK * BLOCK * g->e + first % BLOCK, BLOCK,
+        f->scores, BLOCK, at->keys, width, g->e);
     K(hide_columns)(f->scores, g, at);
     if (width == BLOCK) {
         K(exponentials)(f->scores, at->keys, BLOCK, f->most + first, f->sum + first, factor);
@@ -301,9 +312,9 @@ static void K(attend)(
     }
     for (int64_t j = 0; j < last; j += BLOCK) {
         K(pack)(f->v, v + j * g->v.row, g->v.row, least(BLOCK, last - j), g->ev, R(1));
-        for (int64_t r = 0; r < queries; r += BLOCK) {
-            block at = { item, from + r, j, least(BLOCK, queries - r), 0 };
-            at.keys = least(BLOCK, seen(g, at.i + at.queries - 1) - j);
+        block at = { .queries = 0 };
+        for (int64_t r = 0; r < queries; r += at.queries) {
+            at = block_at(g, item, from + r, j, least(BLOCK - r % BLOCK, queries - r));
             if (at.keys > 0) {
                 K(attend_block)(g, f, &at, r, k, f->v, ld);
             }
@@ -456,9 +467,12 @@ static void K(back_keys)(
     memset(b->dk, 0, (size_t)(keys * lde) * sizeof(T));
     memset(b->dv, 0, (size_t)(keys * ldv) * sizeof(T));
     int64_t first = g->causal ? j - (g->s - g->l) : 0;
-    for (int64_t i = first > 0 ? first / BLOCK * BLOCK : 0; i < g->l; i += BLOCK) {
-        block at = { item, i, j, least(BLOCK, g->l - i), keys };
-        K(back_block)(g, b, &at);
+    block at = { .queries = 0 };
+    for (int64_t i = first > 0 ? first / HALF * HALF : 0; i < g->l; i += at.queries) {
+        at = block_at(g, item, i, j, least(BLOCK, g->l - i));
+        if (at.keys > 0) {
+            K(back_block)(g, b, &at);
+        }
     }
     if (g->dk.data != NULL) {
         T *dk = K(item_of)(g, &g->dk, item) + j * g->dk.row;

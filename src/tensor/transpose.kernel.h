@@ -1,0 +1,46 @@
+/* Matrices turned round, per type T; inside each_float.h, where INLINE is known. No include guard:
+ * that is the point. */
+
+/* to[p * to_ld + j] = from[j * ld + p] for depth x columns elements. */
+INLINE void K(transpose)(
+    T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    int64_t j = 0;
+#if defined(ADZI_X86)
+    for (; j + 4 <= columns; j += 4) {
+        const T *f = from + j * ld;
+        int64_t p = 0;
+        for (; p + 4 <= depth; p += 4) {
+            T *t = to + p * to_ld + j;
+#if T_IS_F32
+            __m128 w = _mm_loadu_ps(f + p), x = _mm_loadu_ps(f + ld + p);
+            __m128 y = _mm_loadu_ps(f + 2 * ld + p), z = _mm_loadu_ps(f + 3 * ld + p);
+            _MM_TRANSPOSE4_PS(w, x, y, z);
+            _mm_storeu_ps(t, w);
+            _mm_storeu_ps(t + to_ld, x);
+            _mm_storeu_ps(t + 2 * to_ld, y);
+            _mm_storeu_ps(t + 3 * to_ld, z);
+#else
+            for (int h = 0; h < 4; h += 2) {
+                for (int u = 0; u < 4; u += 2) {
+                    __m128d w = _mm_loadu_pd(f + h * ld + p + u);
+                    __m128d x = _mm_loadu_pd(f + (h + 1) * ld + p + u);
+                    _mm_storeu_pd(t + u * to_ld + h, _mm_unpacklo_pd(w, x));
+                    _mm_storeu_pd(t + (u + 1) * to_ld + h, _mm_unpackhi_pd(w, x));
+                }
+            }
+#endif
+        }
+        for (; p < depth; ++p) {
+            for (int h = 0; h < 4; ++h) {
+                to[p * to_ld + j + h] = f[h * ld + p];
+            }
+        }
+    }
+#endif
+    for (; j < columns; ++j) {
+        for (int64_t p = 0; p < depth; ++p) {
+            to[p * to_ld + j] = from[j * ld + p];
+        }
+    }
+}
