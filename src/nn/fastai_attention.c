@@ -189,12 +189,12 @@ static bool project(adz_module *self, adz_tensor *context, int64_t queries, adz_
     const attention_state *state = self->state;
     int64_t width = state->n_heads * state->d_head;
     adz_tensor *all = adz_module_forward(adzi_child_at(self, ATTENTION), context);
+    if (adz_split(all, width, 2, qkv, 3, NULL) != ADZ_OK) {
+        return false;
+    }
+    qkv[0] = adz_narrow(qkv[0], 1, qkv[0]->sizes[1] - queries, queries);
     for (int i = 0; i < 3; ++i) {
-        adz_tensor *part = adz_narrow(all, 2, i * width, width);
-        if (i == 0 && part != NULL) {
-            part = adz_narrow(part, 1, part->sizes[1] - queries, queries);
-        }
-        qkv[i] = adzi_split_heads(part, state->n_heads);
+        qkv[i] = adzi_split_heads(qkv[i], state->n_heads);
         if (qkv[i] == NULL) {
             return false;
         }
