@@ -2,6 +2,8 @@
 
 #include "adze/nn/containers.h"
 #include "adze/ops/math.h"
+#include "autograd/ops/bias_activation.h"
+#include "nn/containers.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
@@ -227,12 +229,37 @@ adz_module *adz_activation_new(adz_activation activation)
     case ADZ_ACTIVATION_TANH:
         return adz_tanh_new();
     case ADZ_ACTIVATION_LEAKY_RELU:
-        return adz_leaky_relu_new(0.01);
+        return adz_leaky_relu_new(ADZI_LEAKY_SLOPE);
     case ADZ_ACTIVATION_IDENTITY:
         return adz_identity_new();
     }
     return adzi_fail(
         "adz_activation_new", ADZ_ERR_ARGUMENT, "%d is no adz_activation", (int)activation);
+}
+
+bool adzi_activation_of(const adz_module *module, adz_activation *activation)
+{
+    adz_tensor *(*const forward)(adz_module *, adz_tensor *) = module->type.forward;
+    const void *state = module->state;
+    *activation = ADZ_ACTIVATION_IDENTITY;
+    if (forward == gelu_forward) {
+        bool tanh = ((const gelu_state *)state)->approximate == ADZ_GELU_TANH;
+        *activation = tanh ? ADZ_ACTIVATION_GELU_TANH : ADZ_ACTIVATION_GELU;
+    } else if (forward == leaky_relu_forward) {
+        *activation = ADZ_ACTIVATION_LEAKY_RELU;
+        return ((const leaky_relu_state *)state)->negative_slope == ADZI_LEAKY_SLOPE;
+    } else if (forward == relu_forward) {
+        *activation = ADZ_ACTIVATION_RELU;
+    } else if (forward == silu_forward) {
+        *activation = ADZ_ACTIVATION_SILU;
+    } else if (forward == sigmoid_forward) {
+        *activation = ADZ_ACTIVATION_SIGMOID;
+    } else if (forward == tanh_forward) {
+        *activation = ADZ_ACTIVATION_TANH;
+    } else {
+        return adzi_is_identity(module);
+    }
+    return true;
 }
 
 /* ---- of one's own --------------------------------------------------------------------------- */

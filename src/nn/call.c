@@ -108,20 +108,26 @@ static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
     return y;
 }
 
-adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
+adz_tensor *adzi_module_forward_by(
+    adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x)
 {
-    if (module == NULL || x == NULL) {
-        return adzi_fail_null("adz_module_forward", module == NULL ? "module" : "x");
-    }
     frame f;
     enter(&f, module);
-    adz_tensor *y =
-        module->type.forward != NULL ? module->type.forward(module, x) : forward_by_call(module, x);
+    adz_tensor *y = forward(module, x);
     if (y == NULL) {
         adzi_error_null(module->type.name, "the result");
     }
     leave(&f, y != NULL && hand_out(&f, 0, y));
     return y;
+}
+
+adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
+{
+    if (module == NULL || x == NULL) {
+        return adzi_fail_null("adz_module_forward", module == NULL ? "module" : "x");
+    }
+    return adzi_module_forward_by(
+        module, module->type.forward != NULL ? module->type.forward : forward_by_call, x);
 }
 
 static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_values *out)

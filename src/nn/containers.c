@@ -151,6 +151,11 @@ static const adz_module_type identity_type = {
     .call = identity_call,
 };
 
+bool adzi_is_identity(const adz_module *module)
+{
+    return module->type.forward == identity_forward;
+}
+
 adz_module *adz_identity_new(void)
 {
     return adz_module_new(&identity_type, 0);

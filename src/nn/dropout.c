@@ -24,6 +24,11 @@ adz_tensor *adzi_dropout_forward(adz_module *self, adz_tensor *x)
     return adz_dropout(x, state->p, active, state->generator);
 }
 
+bool adzi_draws_dropout(const adz_module *module)
+{
+    return module->type.forward == adzi_dropout_forward && module->masks == NULL;
+}
+
 size_t adzi_dropout_repr(adz_module *self, char *buffer, size_t size)
 {
     const adzi_dropout_state *state = self->state;

@@ -19,6 +19,9 @@ size_t adzi_dropout_repr(adz_module *self, char *buffer, size_t size);
 adz_module *adzi_dropout_new(
     const char *op, const adz_module_type *type, double p, const adz_dropout_options *options);
 
+/** Whether the module is a dropout that draws its mask now, or drops nothing. */
+bool adzi_draws_dropout(const adz_module *module);
+
 /** A module's part of a replay: the next mask; NULL with the error recorded. Only
  * where self->masks is not NULL and the module would draw. */
 adz_tensor *adzi_next_mask(adz_module *self);

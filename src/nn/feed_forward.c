@@ -5,14 +5,63 @@
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
 #include "nn/activations.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 #include "tensor/options.h"
 
 enum { LAYER1, LAYER2, DROPOUT, ACTIVATION, LINEAR_V }; /* children, in PyTorch's order */
 
+/* Hidden elements that no longer fit the cache, from which on passes over them are worth saving;
+ * fewer gain nothing, and the smallest products add their biases in passing. */
+enum { ENOUGH = 65536 };
+
+/* The parts between the products in one pass, where they are the library's own; false where a user
+ * has put something else in their place. */
+static bool one_pass(const adz_module *self, const adz_tensor *x, adz_bias_activation_options *o)
+{
+    const adz_module *dropout = adzi_child_at(self, DROPOUT);
+    if (!adzi_is_linear(adzi_child_at(self, LAYER1)) || !adzi_draws_dropout(dropout) ||
+        !adzi_activation_of(adzi_child_at(self, ACTIVATION), &o->activation) ||
+        (self->n_children > LINEAR_V && !adzi_is_linear(adzi_child_at(self, LINEAR_V)))) {
+        return false;
+    }
+    const adz_tensor *weight = adzi_parameter(adzi_child_at(self, LAYER1), 0);
+    if (x->numel / weight->sizes[1] * weight->sizes[0] < ENOUGH) {
+        return false;
+    }
+    const adzi_dropout_state *state = dropout->state;
+    o->dropout = state->p;
+    o->training = dropout->training || state->always;
+    o->generator = state->generator;
+    return true;
+}
+
+static adz_tensor *product(adz_module *linear, adz_tensor *x)
+{
+    return adzi_module_forward_by(linear, adzi_linear_product, x);
+}
+
+static adz_tensor *hidden(
+    const adz_module *self, adz_tensor *x, const adz_bias_activation_options *o)
+{
+    adz_module *layer1 = adzi_child_at(self, LAYER1);
+    adz_tensor *h = product(layer1, x), *gate = ADZ_NONE, *gate_bias = ADZ_NONE;
+    if (self->n_children > LINEAR_V && h != NULL) {
+        adz_module *linear_v = adzi_child_at(self, LINEAR_V);
+        gate = product(linear_v, x);
+        gate_bias = adzi_linear_bias(linear_v);
+    }
+    return adz_bias_activation(h, adzi_linear_bias(layer1), gate, gate_bias, o);
+}
+
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
+    adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;
+    if (one_pass(self, x, &o)) {
+        return adz_module_forward(adzi_child_at(self, LAYER2), hidden(self, x, &o));
+    }
     adz_tensor *h = adz_module_forward(adzi_child_at(self, LAYER1), x);
     h = adz_module_forward(adzi_child_at(self, ACTIVATION), h);
     if (self->n_children > LINEAR_V && h != NULL) {

@@ -17,6 +17,21 @@ adz_tensor *adzi_linear_forward(adz_module *self, adz_tensor *x)
     return adz_linear(x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
 }
 
+bool adzi_is_linear(const adz_module *module)
+{
+    return module->type.forward == adzi_linear_forward;
+}
+
+adz_tensor *adzi_linear_product(adz_module *self, adz_tensor *x)
+{
+    return adz_linear(x, adzi_parameter(self, WEIGHT), ADZ_NONE);
+}
+
+adz_tensor *adzi_linear_bias(const adz_module *self)
+{
+    return adzi_parameter(self, BIAS);
+}
+
 adz_tensor *adzi_linear_in_out(
     adz_module *self, const char *width, adz_tensor *x, adz_tensor *w, adz_tensor *b)
 {

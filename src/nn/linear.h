@@ -19,4 +19,11 @@ adz_module *adzi_linear_new(const char *op, const adz_module_type *type, size_t 
 adz_tensor *adzi_linear_in_out(
     adz_module *self, const char *width, adz_tensor *x, adz_tensor *w, adz_tensor *b);
 
+/** Whether the module computes what a Linear does. */
+bool adzi_is_linear(const adz_module *module);
+
+/** A Linear's product x w^T, for those who add its bias, or ADZ_NONE, themselves. */
+adz_tensor *adzi_linear_product(adz_module *self, adz_tensor *x);
+adz_tensor *adzi_linear_bias(const adz_module *self);
+
 #endif

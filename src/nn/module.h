@@ -90,6 +90,10 @@ static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
     return module->children[i].module;
 }
 
+/** adz_module_forward with another function in the place of the type's own. */
+adz_tensor *adzi_module_forward_by(
+    adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x);
+
 /* ---- argument lists ------------------------------------------------------------------------- */
 
 typedef struct adzi_value {

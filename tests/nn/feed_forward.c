@@ -96,6 +96,50 @@ static void activations_of_ones_own(void **state)
     adz_module_free(&other);
 }
 
+/* Large enough for the pass that does bias, activation, gate and dropout at once: the same network
+ * as its children called one after the other, which draw the same mask. */
+static void large_networks_are_their_parts(void **state)
+{
+    (void)state;
+    for (int gated = 0; gated < 2; ++gated) {
+        adz_scope *scope = adz_scope_open();
+        adz_generator *generator = adz_generator_new(9);
+        adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+        o.activation = gated ? ADZ_ACTIVATION_TANH : ADZ_ACTIVATION_GELU;
+        o.is_gated = gated;
+        o.generator = generator;
+        o.dropout = 0.5;
+        o.dtype = ADZ_F64;
+        adz_module *m = adz_feed_forward_new(5, 1100, &o);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(2, 32, 5), ADZ_F64), *inputs[7], *g[7], *expected[7];
+        size_t n = 0;
+        inputs[n++] = adz_requires_grad_(x, true);
+        adz_tensor_list parameters = adz_module_parameters(m);
+        for (size_t i = 0; i < parameters.count; ++i) {
+            inputs[n++] = parameters.items[i];
+        }
+        adz_generator_state before = adz_generator_get_state(generator);
+        adz_tensor *y = adz_square(adz_module_forward(m, x));
+        adz_generator_set_state(generator, before);
+        adz_tensor *h = adz_module_forward(adz_module_child(m, "layer1"), x);
+        h = adz_module_forward(adz_module_child(m, "activation"), h);
+        h = gated ? adz_mul(h, adz_module_forward(adz_module_child(m, "linear_v"), x)) : h;
+        h = adz_module_forward(adz_module_child(m, "dropout"), h);
+        h = adz_square(adz_module_forward(adz_module_child(m, "layer2"), h));
+        expect_same(y, h, 1e-12);
+        y = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
+        h = adz_sum(h, ADZ_ALL_DIMS, ADZ_DROPDIM);
+        assert_int_equal(adz_autograd_grad(&y, NULL, 1, inputs, g, n, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&h, NULL, 1, inputs, expected, n, NULL), ADZ_OK);
+        for (size_t i = 0; i < n; ++i) {
+            assert_true(adz_allclose(g[i], expected[i], 1e-10, 1e-10, false));
+        }
+        expect_refused(m, adz_ones(ADZ_SHAPE(64, 6), ADZ_F64), "layer1: linear: x[64, 6]");
+        adz_generator_free(&generator);
+        adz_scope_close(scope);
+    }
+}
+
 static void bad_values_are_refused(void **state)
 {
     (void)state;
@@ -130,6 +174,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
 static const struct CMUnitTest facts[] = {
     TEST(variants_are_the_tables),
     TEST(activations_of_ones_own),
+    TEST(large_networks_are_their_parts),
     TEST(bad_values_are_refused),
 };
 

@@ -12,18 +12,6 @@
 extern "C" {
 #endif
 
-/** Activation functions by name, where a network takes one as an option. */
-typedef enum adz_activation {
-    ADZ_ACTIVATION_RELU = 0,       /**< max(x, 0) */
-    ADZ_ACTIVATION_GELU = 1,       /**< with erf */
-    ADZ_ACTIVATION_GELU_TANH = 2,  /**< with tanh */
-    ADZ_ACTIVATION_SILU = 3,       /**< x sigmoid(x) */
-    ADZ_ACTIVATION_SIGMOID = 4,    /**< 1 / (1 + exp(-x)) */
-    ADZ_ACTIVATION_TANH = 5,       /**< tanh(x) */
-    ADZ_ACTIVATION_LEAKY_RELU = 6, /**< with slope 0.01 */
-    ADZ_ACTIVATION_IDENTITY = 7    /**< x */
-} adz_activation;
-
 /**
  * The module of an activation function, with its default options.
  *

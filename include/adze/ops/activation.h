@@ -5,7 +5,7 @@
 #ifndef ADZE_OPS_ACTIVATION_H
 #define ADZE_OPS_ACTIVATION_H
 
-#include "adze/tensor.h"
+#include "adze/random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -155,6 +155,67 @@ ADZ_API adz_tensor *adz_log_softmax(adz_tensor *x, int dim);
  * @see        torch.nn.functional.glu
  */
 ADZ_API adz_tensor *adz_glu(adz_tensor *x, int dim);
+
+/** Activation functions by name, where a network takes one as an option. */
+typedef enum adz_activation {
+    ADZ_ACTIVATION_RELU = 0,       /**< max(x, 0) */
+    ADZ_ACTIVATION_GELU = 1,       /**< with erf */
+    ADZ_ACTIVATION_GELU_TANH = 2,  /**< with tanh */
+    ADZ_ACTIVATION_SILU = 3,       /**< x sigmoid(x) */
+    ADZ_ACTIVATION_SIGMOID = 4,    /**< 1 / (1 + exp(-x)) */
+    ADZ_ACTIVATION_TANH = 5,       /**< tanh(x) */
+    ADZ_ACTIVATION_LEAKY_RELU = 6, /**< with slope 0.01 */
+    ADZ_ACTIVATION_IDENTITY = 7    /**< x */
+} adz_activation;
+
+/** What adz_bias_activation does between bias and result. Start from
+ * ADZ_BIAS_ACTIVATION_OPTIONS. */
+typedef struct adz_bias_activation_options {
+    size_t size;               /**< sizeof(adz_bias_activation_options) */
+    adz_activation activation; /**< the function f; ADZ_ACTIVATION_RELU */
+    double dropout;            /**< probability of zeroing an element, in [0, 1]; 0 */
+    bool training;             /**< whether dropout acts; false */
+    adz_generator *generator;  /**< that dropout draws from; NULL for the default one */
+} adz_bias_activation_options;
+
+/** The defaults. */
+#define ADZ_BIAS_ACTIVATION_OPTIONS                                                \
+    {                                                                              \
+        sizeof(adz_bias_activation_options), ADZ_ACTIVATION_RELU, 0.0, false, NULL \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_bias_activation_options) as the caller knows it
+ */
+ADZ_API void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size);
+
+/**
+ * What stands between the two products of a feed-forward network, in one pass over memory: a bias
+ * added, an activation function, a gate, dropout. The backward is one pass too, the gradients of
+ * both biases included.
+ *
+ *     y = dropout(f(x + bias) (gate + gate_bias))
+ *
+ * Results and masks have the bits of adz_add, the activation, adz_mul and adz_dropout called one
+ * after the other; so has what is drawn from the generator.
+ *
+ * @param x          x[..., H], f32 or f64
+ * @param bias       bias[H] of x's dtype, or ADZ_NONE
+ * @param gate       of x's shape and dtype, or ADZ_NONE for the factor 1
+ * @param gate_bias  gate_bias[H] of x's dtype, or ADZ_NONE; only where there is a gate
+ * @param options    NULL for the defaults
+ * @return           y, shaped like x, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (the options; gate_bias without
+ *                   gate), ADZ_ERR_MEMORY
+ * @grad             x, bias, gate and gate_bias, to any order; saves them and one bit an element of
+ *                   the mask
+ * @see              torch.nn.functional.gelu, torch.nn.functional.dropout
+ */
+ADZ_API adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gate,
+    adz_tensor *gate_bias, const adz_bias_activation_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-#include "autograd/op.h"
+#include "autograd/ops/dropout.h"
 
 #include "tensor/random.h"
 #include "tensor/random_generator.h"
@@ -81,6 +81,11 @@ static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *ke
     adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
         groups, GRAIN);
     return adzi_leave(&call, y);
+}
+
+adz_tensor *adzi_dropout_again(adz_tensor *x, double keep, adz_tensor *kept)
+{
+    return apply(x, &(dropout_attr){ { 0, 0 }, keep }, kept);
 }
 
 adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)

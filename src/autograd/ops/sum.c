@@ -103,23 +103,34 @@ void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double sca
     }
 }
 
+static adzi_reduce_args rows_args(const char *g, int64_t n, int64_t h)
+{
+    return (adzi_reduce_args){ .in = g,
+        .scale = 1,
+        .n_kept = h > 1,
+        .kept = { h },
+        .kept_strides = { 1 },
+        .n_reduced = n > 1,
+        .reduced = { n },
+        .n = n,
+        .reduced_strides = { h } };
+}
+
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
 {
-    int64_t h = y->numel;
-    adzi_reduce_args args;
-    args.in = g->data;
+    adzi_reduce_args args = rows_args(g->data, n, y->numel);
     args.out = y->data;
-    args.partial = NULL;
-    args.scale = 1;
-    args.n_kept = h > 1;
-    args.kept[0] = h;
-    args.kept_strides[0] = 1;
-    args.n_reduced = n > 1;
-    args.reduced[0] = args.n = n;
-    args.reduced_strides[0] = h;
-    if (h > 0) {
-        sum_all((adz_dtype)g->dtype, &args, h);
+    if (y->numel > 0) {
+        sum_all((adz_dtype)g->dtype, &args, y->numel);
     }
+}
+
+void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h)
+{
+    adzi_reduce_args args = rows_args(g, n, h);
+    args.partial = (char *)sums;
+    args.n_kept = args.n_reduced = 1; /* by columns, however few */
+    KERNEL_FOR(sum, dtype)(&args, 0, h);
 }
 
 adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)

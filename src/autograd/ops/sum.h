@@ -10,4 +10,8 @@ void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double sca
 /** y[h] = the sum of the n rows of contiguous g[n, h]. Cannot fail. */
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n);
 
+/** sums[h] = likewise of the rows at `g`, f32 or f64, 1 or more of each: for use within a kernel.
+ */
+void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h);
+
 #endif
