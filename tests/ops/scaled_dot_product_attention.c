@@ -228,6 +228,22 @@ FACT(many_blocks_sum_as_one)
     assert_true(close_to(adz_scaled_dot_product_attention(q, k, v, &o), adz_matmul(p, v)));
 }
 
+/* Heads that were split off by a view are joined by one. */
+FACT(heads_are_joined_without_a_copy)
+{
+    adz_tensor *q = of_heads(1, 5, 8), *k = of_heads(2, 7, 8), *v = of_heads(3, 7, 8), *g[2];
+    adz_tensor *y = adz_scaled_dot_product_attention(q, k, v, NULL);
+    assert_true(adz_tensor_is_contiguous(adz_permute(y, ADZ_DIMS(0, 2, 1, 3))));
+    g[0] = gradient_of(y, q);
+    g[1] = gradient_of(y, k);
+    assert_true(adz_tensor_is_contiguous(adz_permute(g[0], ADZ_DIMS(0, 2, 1, 3))));
+    assert_true(adz_tensor_is_contiguous(adz_permute(g[1], ADZ_DIMS(0, 2, 1, 3))));
+    adz_tensor *plain = adz_scaled_dot_product_attention(
+        adz_contiguous(q), adz_contiguous(k), adz_contiguous(v), NULL);
+    assert_true(adz_tensor_is_contiguous(plain));
+    assert_true(adz_equal(y, plain));
+}
+
 /* Replaying the mask that the generator gives is the same call. */
 FACT(a_given_mask_stands_for_a_drawn_one)
 {
@@ -312,6 +328,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(a_failed_mask_fails_the_call),
     cmocka_unit_test(many_blocks_give_what_the_composition_gives),
     cmocka_unit_test(many_blocks_sum_as_one),
+    cmocka_unit_test(heads_are_joined_without_a_copy),
     cmocka_unit_test(a_given_mask_stands_for_a_drawn_one),
     cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
     cmocka_unit_test(memory_grows_with_the_length_alone),

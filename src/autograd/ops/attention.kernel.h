@@ -53,6 +53,7 @@ typedef struct adzi_attention_args {
     adzi_attention_operand dq, dk, dv, dmask; /* dmask contiguous */
     char *scratch;                            /* of every worker */
     int64_t scratch_size;                     /* bytes of one */
+    int64_t workers;
     int64_t tasks;
     _Atomic(int64_t) *next_task;
 } adzi_attention_args;

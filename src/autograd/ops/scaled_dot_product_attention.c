@@ -105,7 +105,8 @@ static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t e
 {
     int64_t bytes = (elements * (dtype == ADZ_F32 ? 4 : 8) + 63) / 64 * 64 + 64;
     args->scratch_size = bytes;
-    size_t all = (size_t)(bytes * workers_of(args));
+    args->workers = workers_of(args);
+    size_t all = (size_t)(bytes * args->workers);
     args->scratch = adzi_alloc(all);
     if (args->scratch == NULL) {
         adzi_fail_memory(name, all);
@@ -117,7 +118,7 @@ static void run(adzi_kernel kernel, adzi_attention_args *args, size_t scratch)
 {
     _Atomic(int64_t) next = 0;
     args->next_task = &next;
-    adzi_launch(kernel, args, workers_of(args), 1);
+    adzi_launch(kernel, args, args->workers, 1);
     adzi_free(args->scratch, scratch);
 }
 
