@@ -7,14 +7,12 @@
  * by the clock and of the processor, and the gradients' sum of squares, after "memory" also the
  * bytes by which adze's peak and the process's peak grew during the step.
  */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "adze/adze.h"
+#include "bench.h"
 
 enum { HEADS = 8, WIDTH = 64, INPUTS = 3 };
 
@@ -22,20 +20,6 @@ typedef struct {
     adz_tensor *in[INPUTS]; /* query, key, value: [1, HEADS, LENGTH, WIDTH] */
     adz_tensor *upstream;
 } work;
-
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "bench-attention: %s: %s\n", adz_status_name(status), message);
-    exit(EXIT_FAILURE);
-}
-
-static double now(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* sin((i + 1) step), i = 0, 1, ...: numbers that both sides can make. */
 static adz_tensor *numbers(int64_t length, double step)
@@ -71,39 +55,12 @@ static double squares(const work *w)
     return sum;
 }
 
-/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
-static long long process_bytes(const char *key)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long long kilobytes = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            kilobytes = atoll(line + strlen(key) + 1);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return 1024 * kilobytes;
-}
-
-/* From now on VmHWM counts from what the process holds now. */
-static void reset_process_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file != NULL) {
-        fputs("5\n", file);
-        fclose(file);
-    }
-}
-
 static void run_timed(work *w)
 {
-    double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    double start = now(), cpu = processor_time();
     step(w);
-    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    printf("%.6f %.6f", now(CLOCK_MONOTONIC) - start, cpu);
+    cpu = processor_time() - cpu;
+    printf("%.6f %.6f", now() - start, cpu);
 }
 
 static void run_with_memory(work *w)
@@ -130,7 +87,7 @@ int main(int argc, char **argv)
         fputs("usage: bench-attention LENGTH THREADS\n", stderr);
         return EXIT_FAILURE;
     }
-    adz_on_error(die, NULL);
+    adz_on_error(end_on_error, "bench-attention");
     adz_set_num_threads(threads);
     adz_scope *scope = adz_scope_open();
     work w = { { NULL }, numbers(length, 0.7) };

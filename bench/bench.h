@@ -19,6 +19,15 @@ long page_faults(void);
 /* Most memory resident so far, in kB. */
 long peak_resident(void);
 
+/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
+long long process_bytes(const char *key);
+
+/* From now on VmHWM counts from what the process holds now. */
+void reset_process_peak(void);
+
+/* For adz_on_error: `user` is the program's name. */
+void end_on_error(adz_status status, const char *message, void *user);
+
 /* Calls of malloc and its kin by anybody in this process. */
 uint64_t system_allocations(void);
 

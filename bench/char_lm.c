@@ -9,13 +9,12 @@
  * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
  * grew.
  */
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "../examples/char-lm/sample.h"
 
 const char program_name[] = "bench-char-lm";
@@ -31,19 +30,6 @@ typedef struct work {
     bool writes;
     int64_t next;
 } work;
-
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fail("%s: %s", adz_status_name(status), message);
-}
-
-static double now(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Numbers that both sides can make: a walk through the vocabulary. */
 static adz_tensor *ids(const options *o, int64_t from)
@@ -80,33 +66,6 @@ static double write_one(work *w)
     return 0;
 }
 
-/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
-static long long process_bytes(const char *key)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long long kilobytes = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            kilobytes = atoll(line + strlen(key) + 1);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return 1024 * kilobytes;
-}
-
-/* From now on VmHWM counts from what the process holds now. */
-static void reset_process_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file != NULL) {
-        fputs("5\n", file);
-        fclose(file);
-    }
-}
-
 static void run(work *w, bool with_memory)
 {
     int count = w->writes ? ROUND : 1;
@@ -117,12 +76,12 @@ static void run(work *w, bool with_memory)
         reset_process_peak();
     }
     long long before = process_bytes("VmRSS");
-    double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    double start = now(), cpu = processor_time();
     for (int i = 0; i < count; ++i) {
         loss = w->writes ? write_one(w) : train(w);
     }
-    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    printf("%.7f %.7f %.4f", (now(CLOCK_MONOTONIC) - start) / count, cpu / count, loss);
+    cpu = processor_time() - cpu;
+    printf("%.7f %.7f %.4f", (now() - start) / count, cpu / count, loss);
     if (with_memory) {
         printf(" %lld", process_bytes("VmHWM") - before);
     }
@@ -157,7 +116,7 @@ int main(int argc, char **argv)
         fputs("usage: bench-char-lm small|large|token THREADS\n", stderr);
         return EXIT_FAILURE;
     }
-    adz_on_error(die, NULL);
+    adz_on_error(end_on_error, "bench-char-lm");
     adz_manual_seed(1);
     adz_set_num_threads(threads);
     adz_scope *scope = adz_scope_open();

@@ -8,13 +8,11 @@
  * the processor, and its loss, after "memory" also the bytes by which adze's peak and the process's
  * peak grew during the step.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "adze/adze.h"
+#include "bench.h"
 
 enum { WORDS = 5000, EMBEDDING = 200, HIDDEN = 400, LAYERS = 3, STEPS = 70, BATCH = 16 };
 enum { EACH = 4, PARAMETERS = 2 + LAYERS * EACH };
@@ -25,20 +23,6 @@ typedef struct {
     adz_tensor *ids, *targets;
     adz_optimizer *adam;
 } model;
-
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "bench-lstm-lm: %s: %s\n", adz_status_name(status), message);
-    exit(EXIT_FAILURE);
-}
-
-static double now(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static adz_tensor *parameter(adz_shape shape)
 {
@@ -97,39 +81,12 @@ static double run(model *m)
     return value;
 }
 
-/* VmHWM or VmRSS of this process, in bytes; 0 where there is no such file. */
-static long long process_bytes(const char *key)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long long kilobytes = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            kilobytes = atoll(line + strlen(key) + 1);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return 1024 * kilobytes;
-}
-
-/* From now on VmHWM counts from what the process holds now. */
-static void reset_process_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file != NULL) {
-        fputs("5\n", file);
-        fclose(file);
-    }
-}
-
 /* One step, timed: by the clock, by the processor. */
 static void run_timed(model *m)
 {
-    double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID), loss = run(m);
-    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    printf("%.6f %.6f %.6f", now(CLOCK_MONOTONIC) - start, cpu, loss);
+    double start = now(), cpu = processor_time(), loss = run(m);
+    cpu = processor_time() - cpu;
+    printf("%.6f %.6f %.6f", now() - start, cpu, loss);
 }
 
 static void run_with_memory(model *m)
@@ -153,7 +110,7 @@ int main(int argc, char **argv)
         fputs("usage: bench-lstm-lm THREADS\n", stderr);
         return EXIT_FAILURE;
     }
-    adz_on_error(die, NULL);
+    adz_on_error(end_on_error, "bench-lstm-lm");
     adz_manual_seed(1);
     adz_set_num_threads(threads);
     model m = new_model();

@@ -8,13 +8,6 @@
 
 #include "bench.h"
 
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "adze-bench: %s: %s\n", adz_status_name(status), message);
-    exit(EXIT_FAILURE);
-}
-
 static int bench_info(int argc, char **argv)
 {
     (void)argc;
@@ -56,7 +49,7 @@ int main(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         return usage(argc < 2 ? EXIT_FAILURE : EXIT_SUCCESS);
     }
-    adz_on_error(die, NULL);
+    adz_on_error(end_on_error, "adze-bench");
     adz_manual_seed(1);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
         if (strcmp(commands[i].name, argv[1]) == 0) {

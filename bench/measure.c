@@ -40,6 +40,37 @@ long peak_resident(void)
     return usage().ru_maxrss;
 }
 
+long long process_bytes(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kilobytes = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kilobytes = atoll(line + strlen(key) + 1);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return 1024 * kilobytes;
+}
+
+void reset_process_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file != NULL) {
+        fputs("5\n", file);
+        fclose(file);
+    }
+}
+
+void end_on_error(adz_status status, const char *message, void *user)
+{
+    fprintf(stderr, "%s: %s: %s\n", (const char *)user, adz_status_name(status), message);
+    exit(EXIT_FAILURE);
+}
+
 int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

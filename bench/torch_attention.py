@@ -9,24 +9,14 @@ step.
 """
 
 import argparse
-import ctypes
-import gc
 import math
-import os
-import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
+from turns import both_sides, fresh_peak, process_bytes
+
 HEADS, WIDTH = 8, 64
-
-
-def process_bytes(key):
-    for line in pathlib.Path('/proc/self/status').read_text().splitlines():
-        if line.startswith(key + ':'):
-            return 1024 * int(line.split()[1])
-    return 0
 
 
 def torch_side(length, threads):
@@ -57,10 +47,7 @@ def torch_side(length, threads):
         memory = line.startswith('memory')
         if memory:
             clear()
-            gc.collect()
-            ctypes.CDLL(None).malloc_trim(0)
-            pathlib.Path('/proc/self/clear_refs').write_text('5\n')
-            before = process_bytes('VmRSS')
+            before = fresh_peak()
         start, cpu = time.perf_counter(), time.process_time()
         step()
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
@@ -71,30 +58,8 @@ def torch_side(length, threads):
         print(f'{seconds:.6f} {cpu:.6f}{growth}', flush=True)
 
 
-class Side:
-    def __init__(self, command, threads):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
-        self.process = subprocess.Popen(command, env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def step(self, what='step'):
-        self.process.stdin.write(what + '\n')
-        self.process.stdin.flush()
-        answer = [float(word) for word in self.process.stdout.readline().split()]
-        if not answer:
-            sys.exit('torch_attention.py: a side ended')
-        time.sleep(0.02)  # its threads go to sleep
-        return answer
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def compare(program, length, threads, rounds):
-    both = [str(length), str(threads)]
-    sides = {'PyTorch': Side([sys.executable, __file__, '--torch-side', *both], threads),
-             'adze': Side([program, *both], threads)}
+    sides = both_sides(__file__, program, [length, threads], threads)
     for side in sides.values():
         side.step()
         side.step()

@@ -10,25 +10,15 @@ grows by during a step.
 """
 
 import argparse
-import ctypes
-import gc
 import math
-import os
-import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
+from turns import both_sides, fresh_peak, process_bytes
+
 VOCABULARY = 65
 SIZES = {'small': (4, 4, 128, 64, 12), 'large': (4, 8, 256, 256, 8), 'token': (4, 4, 128, 64, 12)}
-
-
-def process_bytes(key):
-    for line in pathlib.Path('/proc/self/status').read_text().splitlines():
-        if line.startswith(key + ':'):
-            return 1024 * int(line.split()[1])
-    return 0
 
 
 def torch_model(layers, heads, width, context):
@@ -110,10 +100,7 @@ def torch_side(work, threads):
         memory = line.startswith('memory')
         if memory:
             adamw.zero_grad(set_to_none=True)
-            gc.collect()
-            ctypes.CDLL(None).malloc_trim(0)
-            pathlib.Path('/proc/self/clear_refs').write_text('5\n')
-            before = process_bytes('VmRSS')
+            before = fresh_peak()
         start, cpu = time.perf_counter(), time.process_time()
         for _ in range(count):
             loss = write() if work == 'token' else train()
@@ -122,30 +109,8 @@ def torch_side(work, threads):
         print(f'{seconds / count:.7f} {cpu / count:.7f} {loss:.4f}{growth}', flush=True)
 
 
-class Side:
-    def __init__(self, command, threads):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
-        self.process = subprocess.Popen(command, env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def step(self, what='step'):
-        self.process.stdin.write(what + '\n')
-        self.process.stdin.flush()
-        answer = [float(word) for word in self.process.stdout.readline().split()]
-        if not answer:
-            sys.exit('torch_char_lm.py: a side ended')
-        time.sleep(0.02)  # its threads go to sleep
-        return answer
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def compare(program, work, threads, rounds):
-    both = [work, str(threads)]
-    sides = {'PyTorch': Side([sys.executable, __file__, '--torch-side', *both], threads),
-             'adze': Side([program, *both], threads)}
+    sides = both_sides(__file__, program, [work, threads], threads)
     for side in sides.values():
         side.step()
         side.step()

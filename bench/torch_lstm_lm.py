@@ -10,23 +10,13 @@ state, and a later one.
 """
 
 import argparse
-import ctypes
-import gc
-import os
-import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
+from turns import both_sides, fresh_peak, process_bytes
+
 WORDS, EMBEDDING, HIDDEN, STEPS, BATCH = 5000, 200, 400, 70, 16
-
-
-def process_bytes(key):
-    for line in pathlib.Path('/proc/self/status').read_text().splitlines():
-        if line.startswith(key + ':'):
-            return 1024 * int(line.split()[1])
-    return 0
 
 
 def torch_side(threads):
@@ -74,10 +64,7 @@ def torch_side(threads):
     for line in sys.stdin:
         memory = line.startswith('memory')
         if memory:
-            gc.collect()
-            ctypes.CDLL(None).malloc_trim(0)
-            pathlib.Path('/proc/self/clear_refs').write_text('5\n')
-            before = process_bytes('VmRSS')
+            before = fresh_peak()
         start, cpu = time.perf_counter(), time.process_time()
         loss = step()
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
@@ -85,29 +72,8 @@ def torch_side(threads):
         print(f'{seconds:.6f} {cpu:.6f} {loss:.6f}{growth}', flush=True)
 
 
-class Side:
-    def __init__(self, command, threads):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
-        self.process = subprocess.Popen(command, env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def step(self, what='step'):
-        self.process.stdin.write(what + '\n')
-        self.process.stdin.flush()
-        answer = [float(word) for word in self.process.stdout.readline().split()]
-        if not answer:
-            sys.exit('torch_lstm_lm.py: a side ended')
-        time.sleep(0.02)  # its threads go to sleep
-        return answer
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def compare(program, threads, rounds):
-    sides = {'PyTorch': Side([sys.executable, __file__, '--torch-side', str(threads)], threads),
-             'adze': Side([program, str(threads)], threads)}
+    sides = both_sides(__file__, program, [threads], threads)
     first = {name: side.step('memory') for name, side in sides.items()}
     for side in sides.values():
         side.step()
