@@ -75,5 +75,6 @@ int main(int argc, char **argv)
     } else {
         train_and_write(&o);
     }
+    free_options(&o);
     return 0;
 }

@@ -268,10 +268,9 @@ static void read_options_text(options *o, const char *path, char *text)
 /* What the command line says beside a checkpoint: it may not contradict the model. */
 static options go_on_with(options *given, option_table *line)
 {
-    static char *text; /* the options point into it */
     options o = *given;
-    text = checkpoint_options(given->load);
-    read_options_text(&o, given->load, text);
+    o.loaded = checkpoint_options(given->load);
+    read_options_text(&o, given->load, o.loaded);
     option_table t = table_of(&o);
     for (size_t i = 0; i < N_SAVED; ++i) {
         char here[4096], there[4096];
@@ -288,6 +287,12 @@ static options go_on_with(options *given, option_table *line)
         }
     }
     return o;
+}
+
+void free_options(options *o)
+{
+    free(o->loaded);
+    o->loaded = NULL;
 }
 
 options parse_options(int argc, char **argv)

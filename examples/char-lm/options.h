@@ -30,6 +30,7 @@ typedef struct options {
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;
+    char *loaded; /* what the strings of a checkpoint's options point into */
 } options;
 
 extern const char *const arch_names[];
@@ -38,6 +39,9 @@ extern const char *const ffn_names[];
 /* Reads the command line and the checkpoint of --load; ends the program for --help and for what it
  * cannot read. */
 options parse_options(int argc, char **argv);
+
+/* Ends what parse_options made. */
+void free_options(options *o);
 
 /* What a checkpoint says of the model and the training: lines of a name and a value, for free(). */
 char *options_text(const options *o);
