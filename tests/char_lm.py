@@ -4,6 +4,7 @@
 usage: char_lm.py PROGRAM
 """
 
+import json
 import os
 import re
 import signal
@@ -61,8 +62,11 @@ def learns():
 
 
 def goes_on_exactly():
-    for arch in ARCHITECTURES:
+    for arch in [*ARCHITECTURES, "gpt2 one-cycle"]:
+        arch, *schedule = arch.split()
         common = [*SMALL, "--arch", arch, "--steps", 9, "--dropout", 0.2]
+        if schedule:
+            common += ["--schedule", *schedule]
         if arch in ("awd-lstm", "qrnn"):
             common += ["--alpha", 2, "--beta", 1]
         run(*common, "--save", "whole")
@@ -92,7 +96,9 @@ def writes():
 
 
 def choices():
-    for more in (["--ffn", "swiglu"], ["--ffn", "relu", "--dropout", "0.1"], ["--hidden", "20"],
+    for more in (["--ffn", "swiglu"], ["--arch", "transformer", "--ffn", "geglu"],
+                 ["--arch", "transformer-xl", "--ffn", "bilinear", "--dropout", "0.1"],
+                 ["--embed-dropout", "0.2"], ["--schedule", "one-cycle", "--warmup", 1], ["--ffn", "relu", "--dropout", "0.1"], ["--hidden", "20"],
                  ["--tokens", "bytes"], ["--tokens", "words", "--sample", "It is", "--length", 5],
                  ["--arch", "transformer", "--ffn", "swish", "--attention-dropout", "0.1"],
                  ["--arch", "transformer-xl", "--memory", 5],
@@ -104,6 +110,27 @@ def choices():
     assert abs(r["bpc"] - r["val_loss"] / 0.6931472 * 13 / 7) < 0.02, r
     output = run("--load", "choice", "--steps", 6, "--lr", 0.0001, "--save", "choice")
     assert "step 5/6" in output
+
+
+def settings(path):
+    """What the optimizer in a checkpoint stands at: its first group's."""
+    data = content(path)
+    header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+    return json.loads(header["__metadata__"]["optimizer"])["param_groups"][0]
+
+
+def one_cycle():
+    """PyTorch's numbers at the first step, the highest and the last."""
+    common = [*SMALL, "--schedule", "one-cycle", "--lr", 0.01, "--steps", 21, "--warmup", 7, "--save",
+              "cycle"]
+    for stop, lr, beta1 in ((1, 0.01 / 25, 0.95), (7, 0.01, 0.85), (21, 0.01 / 25 / 1e4, 0.95)):
+        run(*common, "--stop-after", stop)
+        group = settings("cycle")
+        assert abs(group["lr"] - lr) < 1e-9 * lr and abs(group["beta1"] - beta1) < 1e-9, (stop, group)
+    run(*common, "--min-lr", 0.001, "--beta1", 0.8, "--max-beta1", 0.9)
+    assert abs(settings("cycle")["lr"] - 0.001) < 1e-12
+    assert result(run(*SMALL, "--schedule", "one-cycle", "--steps", 150, "--lr", 0.01, "--save",
+                      "m"))["val_loss"] < 3.2
 
 
 def interrupt():
@@ -156,8 +183,13 @@ def bad_input():
     refused("the loss is", *SMALL, "--steps", 50, "--lr", 100000, "--clip", 1e30)
     for arguments, message in ((["--arch", "lstm"], "--arch lstm: gpt2, transformer, "),
                                (["--heads", "3"], "--heads 3: they must divide --d-model 128"),
-                               (["--ffn", "glu", "--arch", "qrnn"], "has no feed-forward networks"),
+                               (["--ffn", "relu", "--arch", "qrnn"], "has no feed-forward networks"),
                                (["--input-dropout", "0.1"], "has no such dropout"),
+                               (["--max-beta1", "0.95"], "belongs to --schedule one-cycle"),
+                               (["--schedule", "one-cycle", "--steps", 5, "--warmup", 6],
+                                "--warmup 6: the cycle has no more than --steps 5"),
+                               (["--load", "good", "--schedule", "one-cycle"],
+                                "the model in good has schedule cosine"),
                                (["--alpha", "2"], "belong to awd-lstm and qrnn"),
                                (["--steps", "0"], "--steps 0: a whole number"),
                                (["text.txt"], "A text is given as --data FILE")):
@@ -168,7 +200,7 @@ def bad_input():
 
 
 def main():
-    checks = [learns, goes_on_exactly, writes, choices, interrupt, bad_input]
+    checks = [learns, goes_on_exactly, writes, choices, one_cycle, interrupt, bad_input]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for check in checks:

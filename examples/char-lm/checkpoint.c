@@ -116,7 +116,7 @@ static adz_module *wrap(adz_module *network)
 }
 
 void save_checkpoint(const char *path, const options *o, adz_module *network,
-    adz_tokenizer *tokenizer, adz_optimizer *optimizer, int64_t step)
+    adz_tokenizer *tokenizer, adz_optimizer *optimizer, adz_scheduler *schedule, int64_t step)
 {
     adz_scope *scope = adz_scope_open();
     adz_module *wrapped = wrap(network);
@@ -131,6 +131,8 @@ void save_checkpoint(const char *path, const options *o, adz_module *network,
     adz_checkpoint c = ADZ_CHECKPOINT;
     c.model = wrapped;
     c.optimizer = optimizer;
+    c.schedulers = &schedule;
+    c.n_schedulers = schedule != NULL;
     c.generators = generators;
     c.n_generators = 1;
     c.step = step;
@@ -151,7 +153,8 @@ static void add_like(adz_module *wrapped, adz_safetensors *file, const char *nam
     adz_module_add_buffer(wrapped, name, adz_zeros(adz_tensor_shape(t), adz_tensor_dtype(t)), true);
 }
 
-int64_t load_checkpoint(const char *path, adz_module *network, adz_optimizer *optimizer)
+int64_t load_checkpoint(
+    const char *path, adz_module *network, adz_optimizer *optimizer, adz_scheduler *schedule)
 {
     adz_scope *scope = adz_scope_open();
     adz_safetensors *file = open_file(path);
@@ -173,6 +176,8 @@ int64_t load_checkpoint(const char *path, adz_module *network, adz_optimizer *op
     adz_checkpoint c = ADZ_CHECKPOINT;
     c.model = wrapped;
     c.optimizer = optimizer;
+    c.schedulers = &schedule;
+    c.n_schedulers = schedule != NULL;
     c.generators = generators;
     c.n_generators = 1;
     adz_checkpoint_load(&c, path);

@@ -12,12 +12,13 @@ char *checkpoint_options(const char *path);
 /* The vocabulary in a checkpoint. */
 adz_tokenizer *checkpoint_tokenizer(const char *path);
 
-/* Writes the network with what it carries, the optimizer, the default generator and the number of
- * steps done. */
+/* Writes the network with what it carries, the optimizer, the schedule if it is not NULL, the
+ * default generator and the number of steps done. */
 void save_checkpoint(const char *path, const options *o, adz_module *network,
-    adz_tokenizer *tokenizer, adz_optimizer *optimizer, int64_t step);
+    adz_tokenizer *tokenizer, adz_optimizer *optimizer, adz_scheduler *schedule, int64_t step);
 
-/* Reads them back and returns the number of steps; the optimizer may be NULL. */
-int64_t load_checkpoint(const char *path, adz_module *network, adz_optimizer *optimizer);
+/* Reads them back and returns the number of steps; optimizer and schedule may be NULL. */
+int64_t load_checkpoint(
+    const char *path, adz_module *network, adz_optimizer *optimizer, adz_scheduler *schedule);
 
 #endif

@@ -1,12 +1,41 @@
 /* fastai's encoders with its decoder, whose weight is the table of tokens. */
+#include <adze/custom.h>
 #include <stdio.h>
 
 #include "model.h"
 
+/* ---- gated feed-forward networks ------------------------------------------------------------ */
+
+enum { NETWORK, DROPOUT, NORM };
+
+/*     y = norm(x + dropout(network(x)))     as fastai's own, whose network knows no gate */
+static adz_tensor *gated_forward(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *h = adz_module_forward(adz_module_child_at(self, NETWORK), x);
+    h = adz_module_forward(adz_module_child_at(self, DROPOUT), h);
+    return adz_module_forward(adz_module_child_at(self, NORM), adz_add(x, h));
+}
+
+static const adz_module_type gated_type = {
+    .size = sizeof(adz_module_type), .name = "GatedFeedForward", .forward = gated_forward
+};
+
+static adz_module *new_gated(const options *o)
+{
+    adz_module *ff = adz_module_new(&gated_type, 0);
+    adz_module_add_child(ff, "network", new_ffn(o));
+    adz_module_add_child(ff, "dropout", adz_dropout_new(o->ff_p, NULL));
+    adz_module_add_child(ff, "norm", adz_layer_norm_new(ADZ_SHAPE(o->width), NULL));
+    return ff;
+}
+
+/* ---- encoders ------------------------------------------------------------------------------- */
+
 static adz_module *new_transformer(const options *o, int64_t vocabulary)
 {
-    static const adz_fastai_activation activations[] = { ADZ_FASTAI_ACTIVATION_GELU,
-        ADZ_FASTAI_ACTIVATION_RELU, ADZ_FASTAI_ACTIVATION_SWISH };
+    static const adz_fastai_activation activations[] = { [FFN_GELU] = ADZ_FASTAI_ACTIVATION_GELU,
+        [FFN_RELU] = ADZ_FASTAI_ACTIVATION_RELU,
+        [FFN_SWISH] = ADZ_FASTAI_ACTIVATION_SWISH };
     bool xl = o->arch == TRANSFORMER_XL;
     adz_fastai_transformer_options t;
     if (xl) {
@@ -24,11 +53,17 @@ static adz_module *new_transformer(const options *o, int64_t vocabulary)
     t.attn_p = o->attention_p;
     t.ff_p = o->ff_p;
     t.embed_p = o->embed_p;
-    t.act = activations[o->ffn];
+    t.act = activations[o->ffn < FFN_GLU ? o->ffn : FFN_GELU];
     t.double_drop = false;
     t.mem_len = xl ? o->memory : 0;
-    return xl ? adz_fastai_transformer_xl_new(vocabulary, &t)
-              : adz_fastai_transformer_new(vocabulary, &t);
+    adz_module *encoder = xl ? adz_fastai_transformer_xl_new(vocabulary, &t)
+                             : adz_fastai_transformer_new(vocabulary, &t);
+    for (int64_t i = 0; i < o->layers && o->ffn >= FFN_GLU; ++i) {
+        char path[64];
+        snprintf(path, sizeof path, "layers.%lld", (long long)i);
+        adz_module_set_child(adz_module_child(encoder, path), "ff", new_gated(o));
+    }
+    return encoder;
 }
 
 /* Without a token that fills up, the last row of the table learns as a decoder only. */

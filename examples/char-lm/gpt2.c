@@ -11,23 +11,10 @@ static void draw_projection(const options *o, adz_module *module, const char *we
         adz_module_parameter(module, weight), 0, 0.02 / sqrt(2 * (double)o->layers), NULL);
 }
 
-/* The feed-forward network of another kind: of the experiment with gated linear units, or with
- * another activation. Its first weights are drawn as the model's. */
+/* The feed-forward network of another kind, whose first weights are drawn as the model's. */
 static adz_module *other_ffn(const options *o)
 {
-    static const char *const variants[] = { "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU" };
-    static const adz_activation activations[] = {
-        [1] = ADZ_ACTIVATION_RELU, [2] = ADZ_ACTIVATION_SILU
-    };
-    adz_feed_forward_options f = ADZ_FEED_FORWARD_OPTIONS;
-    f.dropout = 0;
-    adz_module *ffn;
-    if (o->ffn > 2) {
-        ffn = adz_feed_forward_variant_new(variants[o->ffn - 3], o->width, o->hidden, &f);
-    } else {
-        f.activation = activations[o->ffn];
-        ffn = adz_feed_forward_new(o->width, o->hidden, &f);
-    }
+    adz_module *ffn = new_ffn(o);
     adz_tensor_list all = adz_module_parameters(ffn);
     for (size_t i = 0; i < all.count; ++i) {
         bool matrix = adz_tensor_rank(all.items[i]) == 2;
@@ -54,6 +41,7 @@ adz_module *new_gpt2(const options *o, int64_t vocabulary)
     g.n_embd = o->width;
     g.n_layer = o->layers;
     g.n_head = o->heads;
+    g.embd_pdrop = o->embed_p;
     adz_module *network = adz_gpt2_lm_head_model_new(&g);
     adz_init_normal_(adz_module_parameter(network, "transformer.wte.weight"), 0, 0.02, NULL);
     adz_init_normal_(adz_module_parameter(network, "transformer.wpe.weight"), 0, 0.02, NULL);
@@ -62,7 +50,7 @@ adz_module *new_gpt2(const options *o, int64_t vocabulary)
         snprintf(path, sizeof path, "transformer.h.%lld", (long long)i);
         adz_module *block = adz_module_child(network, path);
         draw_projection(o, block, "attn.c_proj.weight");
-        if (o->ffn > 0) {
+        if (o->ffn != FFN_GELU) {
             adz_module_set_child(block, "mlp", other_ffn(o));
         } else {
             adz_module_set_child(block, "mlp", adz_gpt2_mlp_new(o->hidden, &g));

@@ -55,7 +55,7 @@ static void only_write(const options *o)
 {
     adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
     adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
-    load_checkpoint(o->load, network, NULL);
+    load_checkpoint(o->load, network, NULL, NULL);
     write_sample(o, network, tokenizer);
     adz_module_free(&network);
     adz_tokenizer_free(&tokenizer);

@@ -28,6 +28,21 @@ adz_tensor *loss_of(adz_tensor *scores, adz_tensor *targets)
     return adz_cross_entropy(rows, adz_reshape(targets, ADZ_SHAPE(-1)), ADZ_NONE, NULL);
 }
 
+adz_module *new_ffn(const options *o)
+{
+    static const char *const variants[] = { "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU" };
+    static const adz_activation activations[] = { [FFN_GELU] = ADZ_ACTIVATION_GELU,
+        [FFN_RELU] = ADZ_ACTIVATION_RELU,
+        [FFN_SWISH] = ADZ_ACTIVATION_SILU };
+    adz_feed_forward_options f = ADZ_FEED_FORWARD_OPTIONS;
+    f.dropout = 0;
+    if (o->ffn >= FFN_GLU) {
+        return adz_feed_forward_variant_new(variants[o->ffn - FFN_GLU], o->width, o->hidden, &f);
+    }
+    f.activation = activations[o->ffn];
+    return adz_feed_forward_new(o->width, o->hidden, &f);
+}
+
 /* ---- the cache ------------------------------------------------------------------------------ */
 
 cache new_cache(const options *o)

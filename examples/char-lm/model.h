@@ -33,6 +33,10 @@ void free_cache(cache *c);
  * architectures that carry nothing themselves. */
 adz_tensor *run_cached(const options *o, adz_module *network, adz_tensor *ids, cache *c);
 
+/* The feed-forward network of --ffn, of d-model features: one of the experiment with gated linear
+ * units, or two layers with that activation. It drops nothing. */
+adz_module *new_ffn(const options *o);
+
 /* ---- one file for each family --------------------------------------------------------------- */
 
 adz_module *new_gpt2(const options *o, int64_t vocabulary);

@@ -30,22 +30,26 @@ static const char help[] =
     "                         (4 d-model; awd-lstm: 13/8, qrnn: 11/4)\n"
     "  --context N            tokens in a row (64)\n"
     "  --memory N             transformer-xl: tokens remembered (context)\n"
-    "  --ffn NAME             gelu, relu, swish; gpt2 also glu, bilinear, reglu, geglu, swiglu\n"
-    "                         (gelu)\n"
+    "  --ffn NAME             gelu, relu, swish, or gated: glu, bilinear, reglu, geglu, swiglu;\n"
+    "                         not of awd-lstm and qrnn (gelu)\n"
     "  --dropout P            on what layers add, or between them (0)\n"
     "  --attention-dropout P, --ff-dropout P, --embed-dropout P, --input-dropout P,\n"
     "  --weight-dropout P, --output-dropout P\n"
     "                         instead of what follows from --dropout: attention, ff and\n"
-    "                         embed of transformers the same, of gpt2 only ff; embed, input,\n"
-    "                         weight and output of recurrent ones 2/15, 5/3, 4/3 and 2/3 of it,\n"
-    "                         fastai's proportions\n"
+    "                         embed of transformers the same, of gpt2 ff and embed; embed,\n"
+    "                         input, weight and output of recurrent ones 2/15, 5/3, 4/3 and 2/3\n"
+    "                         of it, fastai's proportions\n"
     "training\n"
     "  --steps N              (2000)\n"
     "  --batch-size N         (12)\n"
     "  --lr X                 (0.001; awd-lstm, qrnn: 0.005)\n"
-    "  --min-lr X             that a cosine leads down to (lr / 10)\n"
-    "  --warmup N             steps on which the rate rises (100, or a tenth of the steps)\n"
-    "  --beta1 X, --beta2 X   of AdamW (0.9, 0.99)\n"
+    "  --schedule NAME        cosine: up in a line, down in half a cosine; one-cycle: both are\n"
+    "                         half a cosine, from lr / 25, and beta1 moves against it (cosine)\n"
+    "  --min-lr X             that it leads down to (lr / 10; one-cycle: lr / 250000)\n"
+    "  --warmup N             steps on which the rate rises (100, or a tenth of the steps;\n"
+    "                         one-cycle: three tenths)\n"
+    "  --beta1 X, --beta2 X   of AdamW (0.9, 0.99; one-cycle: beta1 at the highest rate, 0.85)\n"
+    "  --max-beta1 X          one-cycle: beta1 at first and last (0.95)\n"
     "  --weight-decay X       of matrices and tables (0.1)\n"
     "  --clip X               longest gradient (1)\n"
     "  --alpha X, --beta X    awd-lstm, qrnn: penalty on activations and on their changes (0, 0;\n"
@@ -73,6 +77,7 @@ const char *const arch_names[] = { "gpt2", "transformer", "transformer-xl", "awd
     NULL };
 const char *const ffn_names[] = { "gelu", "relu", "swish", "glu", "bilinear", "reglu", "geglu",
     "swiglu", NULL };
+static const char *const schedules[] = { "cosine", "one-cycle", NULL };
 static const char *const kinds[] = { "characters", "bytes", "words", NULL };
 static const char *const windows[] = { "half", "slide", NULL };
 
@@ -99,7 +104,8 @@ static const options defaults = {
     .valid = 0.1,
     .lr = -1,
     .min_lr = -1,
-    .beta1 = 0.9,
+    .beta1 = -1,
+    .max_beta1 = -1,
     .beta2 = 0.99,
     .decay = 0.1,
     .clip = 1,
@@ -110,10 +116,10 @@ static const options defaults = {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 18, N_SAVED = 33, N_OPTIONS = 43 };
+enum { N_MODEL = 19, N_SAVED = 35, N_OPTIONS = 45 };
 
 typedef struct option_table {
-    argument rows[N_OPTIONS]; /* first the model's, then the other saved ones */
+    argument rows[N_OPTIONS]; /* first what a checkpoint fixes, then the other saved ones */
 } option_table;
 
 static option_table table_of(options *o)
@@ -137,6 +143,7 @@ static option_table table_of(options *o)
         OPTION_NUMBER("input-dropout", &o->input_p, 0, 0.999),
         OPTION_NUMBER("weight-dropout", &o->weight_p, 0, 0.999),
         OPTION_NUMBER("output-dropout", &o->output_p, 0, 0.999),
+        OPTION_CHOICE("schedule", &o->schedule, schedules),
 
         OPTION_TEXT("data", &o->data),
         OPTION_WHOLE("batch-size", &o->batch, 1, 1 << 20),
@@ -148,6 +155,7 @@ static option_table table_of(options *o)
         OPTION_NUMBER("lr", &o->lr, 0, 1e6),
         OPTION_NUMBER("min-lr", &o->min_lr, 0, 1e6),
         OPTION_NUMBER("beta1", &o->beta1, 0, 0.999999),
+        OPTION_NUMBER("max-beta1", &o->max_beta1, 0, 0.999999),
         OPTION_NUMBER("beta2", &o->beta2, 0, 0.999999),
         OPTION_NUMBER("weight-decay", &o->decay, 0, 1e6),
         OPTION_NUMBER("clip", &o->clip, 0, 1e30),
@@ -184,6 +192,17 @@ static double at_most(double p)
     return p < 0.9 ? p : 0.9;
 }
 
+/* A cycle has PyTorch's and fastai's numbers. */
+static void fill_in_schedule(options *o)
+{
+    bool cycle = o->schedule == SCHEDULE_ONE_CYCLE;
+    int64_t warmup = o->steps < 1000 ? o->steps / 10 : 100;
+    choose_whole(&o->warmup, cycle ? o->steps * 3 / 10 : warmup);
+    choose(&o->min_lr, cycle ? o->lr / 25 / 1e4 : o->lr / 10);
+    choose(&o->beta1, cycle ? 0.85 : 0.9);
+    choose(&o->max_beta1, cycle ? 0.95 : o->beta1);
+}
+
 static void fill_in(options *o)
 {
     bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
@@ -194,15 +213,14 @@ static void fill_in(options *o)
                              : o->arch == QRNN   ? o->width * 11 / 4
                                                  : o->width * 4);
     choose_whole(&o->memory, o->context);
-    choose_whole(&o->warmup, o->steps < 1000 ? o->steps / 10 : 100);
     choose(&o->attention_p, attends ? p : 0);
     choose(&o->ff_p, recurrent ? 0 : p);
-    choose(&o->embed_p, recurrent ? p * 2 / 15 : attends ? p : 0);
+    choose(&o->embed_p, recurrent ? p * 2 / 15 : p);
     choose(&o->input_p, recurrent ? at_most(p * 5 / 3) : 0);
     choose(&o->weight_p, recurrent ? at_most(p * 4 / 3) : 0);
     choose(&o->output_p, recurrent ? p * 2 / 3 : 0);
     choose(&o->lr, recurrent ? 0.005 : 0.001);
-    choose(&o->min_lr, o->lr / 10);
+    fill_in_schedule(o);
 }
 
 static void check_options(const options *o)
@@ -215,18 +233,25 @@ static void check_options(const options *o)
     if (o->arch == TRANSFORMER_XL && o->width % 2 != 0) {
         fail("--d-model %lld: transformer-xl wants an even number", (long long)o->width);
     }
-    if (o->ffn > 2 && o->arch != GPT2) {
-        fail("--ffn %s: %s has %s", ffn_names[o->ffn], arch_names[o->arch],
-            recurrent ? "no feed-forward networks" : "gelu, relu and swish");
+    if (o->ffn != FFN_GELU && recurrent) {
+        fail("--ffn %s: %s has no feed-forward networks", ffn_names[o->ffn], arch_names[o->arch]);
     }
     bool attends = o->arch == TRANSFORMER || o->arch == TRANSFORMER_XL;
     if ((o->attention_p > 0 && !attends) || (o->ff_p > 0 && recurrent) ||
-        (o->embed_p > 0 && o->arch == GPT2) || (o->input_p > 0 && !recurrent) ||
-        (o->weight_p > 0 && !recurrent) || (o->output_p > 0 && o->arch == GPT2)) {
+        (o->input_p > 0 && !recurrent) || (o->weight_p > 0 && !recurrent) ||
+        (o->output_p > 0 && o->arch == GPT2)) {
         fail("--arch %s has no such dropout; see --help", arch_names[o->arch]);
     }
     if ((o->alpha > 0 || o->beta > 0) && !recurrent) {
         fail("--alpha and --beta belong to awd-lstm and qrnn");
+    }
+    bool cycle = o->schedule == SCHEDULE_ONE_CYCLE;
+    if (!cycle && o->max_beta1 != o->beta1) {
+        fail("--max-beta1 belongs to --schedule one-cycle");
+    }
+    if (cycle && o->warmup > o->steps) {
+        fail("--warmup %lld: the cycle has no more than --steps %lld", (long long)o->warmup,
+            (long long)o->steps);
     }
 }
 

@@ -9,6 +9,8 @@
 #include "../shared/command_line.h"
 
 enum { GPT2, TRANSFORMER, TRANSFORMER_XL, AWD_LSTM, QRNN };
+enum { FFN_GELU, FFN_RELU, FFN_SWISH, FFN_GLU }; /* gated ones from FFN_GLU on */
+enum { SCHEDULE_COSINE, SCHEDULE_ONE_CYCLE };
 enum { WINDOW_HALF, WINDOW_SLIDE };
 
 typedef struct options {
@@ -22,8 +24,9 @@ typedef struct options {
 
     /* the training: a checkpoint has them too, the command line may say otherwise */
     const char *data; /* NULL: the embedded text */
+    int schedule;
     int64_t batch, steps, warmup, eval_every, seed;
-    double valid, lr, min_lr, beta1, beta2, decay, clip, alpha, beta;
+    double valid, lr, min_lr, beta1, max_beta1, beta2, decay, clip, alpha, beta;
 
     /* this run */
     const char *save, *load, *sample;

@@ -14,11 +14,12 @@ typedef struct trainer {
     const corpus *c;
     adz_module *network;
     adz_optimizer *adamw;
-    int64_t step;       /* done so far */
-    double valid_loss;  /* the last one; NaN before */
-    int64_t valid_step; /* when that was */
-    double validating;  /* seconds spent on it */
-    double loss_sum;    /* since the last line of progress */
+    adz_scheduler *cycle; /* NULL without one */
+    int64_t step;         /* done so far */
+    double valid_loss;    /* the last one; NaN before */
+    int64_t valid_step;   /* when that was */
+    double validating;    /* seconds spent on it */
+    double loss_sum;      /* since the last line of progress */
     int64_t loss_count;
 } trainer;
 
@@ -48,6 +49,18 @@ static adz_optimizer *new_adamw(const options *o, adz_module *network)
     return adamw;
 }
 
+/* Its first rate is 1/25 of the highest; NULL for another schedule. */
+static adz_scheduler *new_cycle(const options *o, adz_optimizer *adamw)
+{
+    adz_one_cycle_options c = ADZ_ONE_CYCLE_OPTIONS;
+    c.pct_start = (double)o->warmup / (double)o->steps;
+    c.final_div_factor = o->min_lr > 0 ? o->lr / c.div_factor / o->min_lr : INFINITY;
+    c.base_momentum = o->beta1;
+    c.max_momentum = o->max_beta1;
+    return o->schedule == SCHEDULE_ONE_CYCLE ? adz_one_cycle_lr_new(adamw, o->lr, o->steps, &c)
+                                             : NULL;
+}
+
 /* A line up, then half a cosine down to the smallest rate, at the last step. */
 static double rate(const options *o, int64_t step)
 {
@@ -57,6 +70,16 @@ static double rate(const options *o, int64_t step)
     }
     double part = (double)(step - o->warmup) / (double)(o->steps - o->warmup);
     return o->min_lr + 0.5 * (1 + cos(pi * part)) * (o->lr - o->min_lr);
+}
+
+static void set_rate(trainer *t)
+{
+    for (int group = 0; group < 2 && t->cycle == NULL; ++group) {
+        adz_optimizer_set(t->adamw, group, "lr", rate(t->o, t->step));
+    }
+    if (t->cycle != NULL && t->step > 0) { /* made, it stands at the first step */
+        adz_scheduler_step(t->cycle);
+    }
 }
 
 /* fastai's penalties, on the last layer before and after its dropout. */
@@ -87,9 +110,7 @@ static double train_step(trainer *t)
     adz_module_zero_grad(t->network);
     adz_backward(penalized);
     adz_clip_grad_norm(adz_module_parameters(t->network), o->clip, 2);
-    for (int group = 0; group < 2; ++group) {
-        adz_optimizer_set(t->adamw, group, "lr", rate(o, t->step));
-    }
+    set_rate(t);
     adz_optimizer_step(t->adamw);
     double value = adz_item(loss);
     adz_values_free(&results);
@@ -114,7 +135,7 @@ static void look_at_validation(trainer *t, const progress *bar)
 
 static void save(const trainer *t)
 {
-    save_checkpoint(t->o->save, t->o, t->network, t->c->tokenizer, t->adamw, t->step);
+    save_checkpoint(t->o->save, t->o, t->network, t->c->tokenizer, t->adamw, t->cycle, t->step);
 }
 
 static double speed(const trainer *t, const progress *bar)
@@ -187,9 +208,10 @@ void train(const options *o, const corpus *c, adz_module *network)
 {
     trainer t = { .o = o, .c = c, .network = network, .valid_loss = NAN };
     t.adamw = new_adamw(o, network);
+    t.cycle = new_cycle(o, t.adamw);
     adz_module_train(network, true);
     if (o->load != NULL) {
-        t.step = load_checkpoint(o->load, network, t.adamw);
+        t.step = load_checkpoint(o->load, network, t.adamw, t.cycle);
         if (is_over(&t)) {
             fail("%s: %lld steps are done; a larger --steps goes on", o->load, (long long)t.step);
         }
@@ -203,5 +225,6 @@ void train(const options *o, const corpus *c, adz_module *network)
     progress_end(&bar);
     stop_listening();
     finish(&t, &bar);
+    adz_scheduler_free(&t.cycle);
     adz_optimizer_free(&t.adamw);
 }

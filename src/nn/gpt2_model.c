@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "adze/nn/containers.h"
+#include "adze/nn/dropout.h"
 #include "adze/nn/embedding.h"
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
@@ -28,7 +29,7 @@ adz_gpt2_options adzi_gpt2_options(const adz_gpt2_options *options)
 
 /* ---- the stack ------------------------------------------------------------------------------ */
 
-enum { WTE, WPE, H, LN_F };
+enum { WTE, WPE, H, LN_F, DROP };
 
 /* ids[..., T] as [B, T] */
 static adz_tensor *flat(adz_tensor *ids)
@@ -155,6 +156,9 @@ static adz_status model_call(adz_module *self, const adz_values *in, adz_values 
     int64_t past =
         check_ids(self, "input_ids", ids) ? past_length(self, in, blocks->n_children) : -1;
     adz_tensor *h = past >= 0 ? embed(self, in, ids, past) : NULL;
+    if (h != NULL && self->n_children > DROP) {
+        h = adz_module_forward(adzi_child_at(self, DROP), h);
+    }
     adz_values presents;
     adzi_values_begin(&presents);
     for (size_t i = 0; i < blocks->n_children && h != NULL; ++i) {
@@ -200,6 +204,14 @@ static adz_module *blocks_new(const adz_gpt2_options *o)
     return list;
 }
 
+static bool add_drop(adz_module *self, const adz_gpt2_options *o)
+{
+    adz_dropout_options d = ADZ_DROPOUT_OPTIONS;
+    d.generator = o->generator;
+    return o->embd_pdrop == 0 ||
+           adz_module_add_child(self, "drop", adz_dropout_new(o->embd_pdrop, &d)) != NULL;
+}
+
 adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
 {
     adz_gpt2_options o = adzi_gpt2_options(options);
@@ -215,7 +227,7 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
                 adz_module_add_child(
                     self, "wpe", adz_embedding_new(o.n_positions, o.n_embd, &table)) != NULL &&
                 adz_module_add_child(self, "h", blocks_new(&o)) != NULL &&
-                adzi_gpt2_add_norm(self, "ln_f", &o);
+                adzi_gpt2_add_norm(self, "ln_f", &o) && add_drop(self, &o);
     if (!good) {
         adz_module_free(&self);
     }

@@ -73,6 +73,15 @@ static adz_module *model(adz_generator *g)
     return adz_gpt2_model_new(&o);
 }
 
+static adz_module *dropped(adz_generator *g)
+{
+    adz_gpt2_options o = tiny();
+    o.n_layer = 0;
+    o.embd_pdrop = 0.4;
+    o.generator = g;
+    return adz_gpt2_model_new(&o);
+}
+
 static adz_module *lm(adz_generator *g)
 {
     (void)g;
@@ -252,6 +261,21 @@ static void ids_have_any_rank(void **state)
     adz_module_free(&m);
 }
 
+/* GPT-2's own dropout comes after the sum of the embeddings, and in training alone. */
+static void embeddings_are_dropped(void **state)
+{
+    (void)state;
+    adz_gpt2_options o = tiny();
+    o.n_layer = 0;
+    o.embd_pdrop = 1;
+    adz_module *m = adz_gpt2_lm_head_model_new(&o);
+    adz_tensor *ids = adz_randint(0, 7, ADZ_SHAPE(3, 5), ADZ_I64);
+    assert_true(all_are(adz_module_forward(m, ids), 0));
+    adz_module_eval(m);
+    assert_false(all_are(adz_module_forward(m, ids), 0));
+    adz_module_free(&m);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void bad_sizes_are_refused(void **state)
@@ -282,6 +306,9 @@ static void bad_sizes_are_refused(void **state)
     o = tiny();
     o.vocab_size = 0;
     expect_no_module(adz_gpt2_model_new(&o), "vocab_size is 0");
+    o = tiny();
+    o.embd_pdrop = -0.5;
+    expect_no_module(adz_gpt2_model_new(&o), "p is -0.5");
     o = tiny();
     o.n_layer = -1;
     expect_no_module(adz_gpt2_lm_head_model_new(&o), "n_layer is -1");
@@ -412,6 +439,7 @@ static const struct CMUnitTest facts[] = {
     TEST(the_head_is_the_table),
     TEST(labels_give_the_loss),
     TEST(ids_have_any_rank),
+    TEST(embeddings_are_dropped),
     TEST(bad_sizes_are_refused),
     TEST(bad_inputs_are_refused),
 };
@@ -503,6 +531,13 @@ const module_case gpt2_module = {
             "wte.weight wpe.weight " BLOCK_NAMES("h.0.") " ln_f.weight ln_f.bias",
             { IDS(7, 2, 2), IDS_NAMED("token_type_ids", 7, 2, 2),
                 IDS_NAMED("position_ids", 6, 2, 2), X_NAMED("past.0", 2, 2, 2, 1, 2) } },
+        { dropped,
+            "GPT2Model(\n"
+            "  (wte): Embedding(7, 4)\n"
+            "  (wpe): Embedding(6, 4)\n"
+            "  (h): ModuleList()\n"
+            "  (ln_f): " NORM "  (drop): Dropout(p=0.4, inplace=False)\n)",
+            "wte.weight wpe.weight ln_f.weight ln_f.bias", { IDS(7, 2, 3) } },
         { lm, LM_TREE, LM_NAMES, { IDS(7, 2, 3) } },
         { lm, LM_TREE, LM_NAMES, { IDS(7, 2, 3), IDS_NAMED("lm_labels", 7, 2, 3) } } },
     FACTS(facts),

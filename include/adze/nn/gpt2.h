@@ -142,12 +142,15 @@ typedef struct adz_gpt2_options {
     int64_t n_head;            /**< heads H, which must divide the features; 12 */
     double layer_norm_epsilon; /**< of the blocks and of the last norm, 0 or more; 1e-5 */
     adz_dtype dtype;           /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
+    double embd_pdrop;         /**< probability of zeroing a value of the embeddings' sum, in
+                                  [0, 1]; 0, which the reference has no layer for */
+    adz_generator *generator; /**< for that dropout, stays the caller's; NULL for the default one */
 } adz_gpt2_options;
 
 /** The defaults. */
-#define ADZ_GPT2_OPTIONS                                                        \
-    {                                                                           \
-        sizeof(adz_gpt2_options), 50257, 1024, 1024, 768, 12, 12, 1e-5, ADZ_F32 \
+#define ADZ_GPT2_OPTIONS                                                                 \
+    {                                                                                    \
+        sizeof(adz_gpt2_options), 50257, 1024, 1024, 768, 12, 12, 1e-5, ADZ_F32, 0, NULL \
     }
 
 /**
@@ -217,7 +220,8 @@ ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2
  * from the length of the past where left out; "token_type_ids"[..., T], no term where left out;
  * "past.0", "past.1", ...: for each block the present of an earlier call, all or none. Results:
  * y[..., T, D] and "present.0", "present.1", ... The tables start as adz_embedding_new's; each
- * block is drawn on its own.
+ * block is drawn on its own. With an embd_pdrop, the sum of the embeddings goes through the child
+ * drop, as in GPT-2's own code.
  *
  * @param options  NULL for the defaults
  * @return         as adz_gpt2_attention_new
