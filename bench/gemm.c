@@ -1,7 +1,7 @@
 /* What matrix products cost: small ones in our loops and in BLAS, large ones cut by us and by
  * OpenBLAS's own threads. Prints; asserts nothing.
  *
- * usage: bench-gemm [small|cross|cuts|large]      (all without an argument) */
+ * usage: bench-gemm [small|cross|cuts|large|backends]      (all without an argument) */
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "adze/base.h"
 #include "tensor/gemm.h"
+#include "tensor/gemm_backend.h"
 #include "tensor/parallel.h"
 
 enum { TRIES = 15 };
@@ -263,9 +264,86 @@ static void large_products(void)
     }
 }
 
+/* ---- OpenBLAS beside oneDNN ------------------------------------------------------------------ */
+
+enum { WAYS = 4, ROUNDS = 12 };
+
+/* Seconds of the calling thread on a processor: other programs' share does not count. */
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least time of each way, round by round in turn, so that a slow minute meets all alike. With
+ * one thread its processor time, with more the clock's. */
+static void time_ways(const adzi_gemm_args *g, bool alone, double best[WAYS])
+{
+    static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_MODULE_STRIDED,
+        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_BY_RULE };
+    double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+    int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
+    for (int round = -1; round < ROUNDS; ++round) {
+        for (int w = 0; w < WAYS; ++w) {
+            adzi_gemm_backend_choice = ways[w];
+            double start = alone ? cpu_now() : now();
+            for (int i = 0; i < repeats; ++i) {
+                adzi_gemm_run(g);
+            }
+            double took = ((alone ? cpu_now() : now()) - start) / repeats;
+            best[w] = round < 0 || took < best[w] ? took : best[w];
+        }
+    }
+    adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
+}
+
+/* The three products of a linear layer [rows, in] -> [rows, out], by number of rows. */
+static void backends(void)
+{
+    static const int64_t layers[][2] = { { 512, 2048 }, { 2048, 512 }, { 768, 3072 }, { 3072, 768 },
+        { 300, 1000 }, { 130, 50 }, { 2000, 10 }, { 13, 500 } };
+    static const int64_t rows[] = { 4, 10, 40, 64, 100, 128, 200, 512, 4000 };
+    int threads = adz_get_num_threads();
+    printf("\none linear layer's products, f32: OpenBLAS in microseconds, and how many times as "
+           "fast oneDNN's BLAS-like function, its prepared code and the rule's choice are; with 1 "
+           "thread, then with %d\n",
+        threads);
+    for (size_t s = 0; s < sizeof layers / sizeof *layers * 3; ++s) {
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
+            int64_t in = layers[s / 3][0], out = layers[s / 3][1], n = rows[r];
+            problem p = s % 3 == 0   ? make(ADZ_F32, false, true, n, out, in)
+                        : s % 3 == 1 ? make(ADZ_F32, false, false, n, in, out)
+                                     : make(ADZ_F32, true, false, out, in, n);
+            static const char *const names[] = { "NT", "NN", "TN" };
+            if ((double)n * (double)in * (double)out > 2e9) {
+                unmake(&p);
+                continue;
+            }
+            printf("%s %5d %5d %5d", names[s % 3], (int)p.g.m, (int)p.g.n, (int)p.g.k);
+            for (int t = 0; t < (threads > 1 ? 2 : 1); ++t) {
+                double best[WAYS];
+                adz_set_num_threads(t == 0 ? 1 : threads);
+                time_ways(&p.g, t == 0, best);
+                printf(" | %9.1f  %5.2f %5.2f %5.2f", best[0] * 1e6, best[0] / best[1],
+                    best[0] / best[2], best[0] / best[3]);
+            }
+            printf("\n");
+            fflush(stdout);
+            unmake(&p);
+        }
+    }
+    adz_set_num_threads(0);
+}
+
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
+    if (ONEDNN_MODULE[0] != '\0') {
+        setenv(
+            "ADZE_ONEDNN", ONEDNN_MODULE, 0); /* this program has libadze inside, not beside it */
+    }
+    adzi_gemm_backend_get();
     printf("%s\n\n", adz_build_info());
     adzi_gemm_warm();
     if (part[0] == '\0' || strcmp(part, "small") == 0) {
@@ -282,6 +360,9 @@ int main(int argc, char **argv)
     }
     if (part[0] == '\0' || strcmp(part, "large") == 0) {
         large_products();
+    }
+    if (part[0] == '\0' || strcmp(part, "backends") == 0) {
+        backends();
     }
     return 0;
 }

@@ -12,7 +12,8 @@ static int bench_info(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    return puts(adz_build_info()) < 0;
+    const char *precision = adz_matmul_precision_info(); /* loads oneDNN's module, for the line */
+    return printf("%s\n%s\n", adz_build_info(), precision) < 0;
 }
 
 static const struct {

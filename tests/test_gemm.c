@@ -1,4 +1,7 @@
-/* Matrix products against a plain loop in long double, and the same bits from any thread count. */
+/* Matrix products against a plain loop in long double, and the same bits from any thread count.
+ *
+ * usage: test_gemm [strided|prepared]    all large f32 products through oneDNN's module, that way
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,6 +22,7 @@
 #include "adze/base.h"
 #include "tensor/cpu.h"
 #include "tensor/gemm.h"
+#include "tensor/gemm_backend.h"
 #include "tensor/parallel.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -691,8 +695,16 @@ static void a_forked_child_multiplies(void **state)
     adz_set_num_threads(0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        bool prepared = strcmp(argv[1], "prepared") == 0;
+        adzi_gemm_backend_choice = prepared ? ADZI_GEMM_MODULE_PREPARED : ADZI_GEMM_MODULE_STRIDED;
+        if (adzi_gemm_backend_get() == NULL) {
+            print_message("%s\n", adzi_gemm_backend_info());
+            return 77;
+        }
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_means_one),
         cmocka_unit_test(openmp_settings_stay),
@@ -708,5 +720,11 @@ int main(void)
         cmocka_unit_test(several_users_multiply_at_once),
         cmocka_unit_test(a_forked_child_multiplies),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc > 1 && adzi_gemm_backend_products() < 1000) {
+        print_error("the module computed %llu products\n",
+            (unsigned long long)adzi_gemm_backend_products());
+        return 1;
+    }
+    return failed;
 }

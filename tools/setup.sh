@@ -13,6 +13,11 @@ compiler_works() {
         ${CC:-cc} -x c - -o /dev/null 2>/dev/null
 }
 
+# Whether the C compiler finds a header.
+has_header() {
+    printf '#include <%s>\n' "$1" | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null
+}
+
 # Prints the Debian packages that would fill what is missing here.
 missing_packages() {
     compiler_works || printf ' gcc libc6-dev'
@@ -26,7 +31,12 @@ missing_packages() {
     else
         printf ' pkg-config libopenblas-openmp-dev libcmocka-dev libjansson-dev'
     fi
+}
+
+# Likewise, of what adze can do without: plots, and oneDNN's products.
+missing_extras() {
     command -v gnuplot >/dev/null 2>&1 || printf ' gnuplot-nox'
+    has_header dnnl.h || printf ' libdnnl-dev'
 }
 
 # Of the Debian packages named, those that are not installed.
@@ -72,20 +82,21 @@ say_other_systems() {
     say '          export PKG_CONFIG_PATH="$(brew --prefix openblas)/lib/pkgconfig"'
 }
 
-# Installs what is missing. gnuplot only draws: where it cannot be had, go on without.
+# Installs what is missing. Where the extras cannot be had, go on without.
 install_missing() {
     packages=$(missing_packages)
-    if [ -z "$packages" ]; then
+    extras=$(missing_extras)
+    if [ -z "$packages$extras" ]; then
         return 0
     elif ! command -v apt-get >/dev/null 2>&1; then
-        [ "$packages" = ' gnuplot-nox' ] && return 0
-        say_other_systems "$packages"
+        [ -n "$packages" ] || return 0
+        say_other_systems "$packages$extras"
         return 1
     fi
     # shellcheck disable=SC2086
-    if ! apt_install $packages; then
-        [ "$packages" = ' gnuplot-nox' ] || return 1
-        say 'Going on without plots.'
+    if ! apt_install $packages $extras; then
+        [ -z "$packages" ] || return 1
+        say "Going on without:$extras"
     fi
 }
 

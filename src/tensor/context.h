@@ -10,7 +10,8 @@
 struct adz_context {
     atomic_int threads; /* 0: as many as there are processors */
     atomic_bool deterministic;
-    adz_generator *generator; /* the default one; NULL until first used */
+    atomic_int matmul_precision; /* an adz_matmul_precision */
+    adz_generator *generator;    /* the default one; NULL until first used */
     adz_message_callback on_error, on_warning;
     void *on_error_user, *on_warning_user;
 };

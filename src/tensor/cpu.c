@@ -10,6 +10,7 @@
 
 #include "adze/base.h"
 #include "tensor/gemm.h"
+#include "tensor/gemm_backend.h"
 #include "tensor/parallel.h"
 
 static const char *const level_names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
@@ -109,9 +110,9 @@ const char *adz_build_info(void)
     char model[64];
     processor_model(model, sizeof model);
     int threads = adzi_num_threads();
-    int used = snprintf(text, sizeof text, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s",
+    int used = snprintf(text, sizeof text, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s; %s",
         ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
-        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
+        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info(), adzi_gemm_backend_info());
     if (request_ignored != NULL && used > 0 && (size_t)used < sizeof text) {
         const char *wanted = getenv("ADZE_CPU");
         snprintf(text + used, sizeof text - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",

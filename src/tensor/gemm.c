@@ -1,4 +1,4 @@
-/* The only file that knows BLAS.
+/* The only file that knows BLAS; what goes elsewhere is gemm_backend.c's to say.
  *
  * Note [Cutting products]
  * OpenBLAS's own threads change the last bits with their number, so BLAS always computes on the
@@ -26,7 +26,9 @@
 #include <omp.h>
 #endif
 
+#include "adze/precision.h"
 #include "tensor/context.h"
+#include "tensor/gemm_backend.h"
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
 #include "tensor/thread.h"
@@ -258,6 +260,59 @@ static void multiply(const adzi_gemm_args *g, int64_t item, const piece *whole)
     }
 }
 
+/* ---- blocks for the module ------------------------------------------------------------------ */
+
+/* The distance to a row that does not exist is anything; BLAS insists that it is a row's length. */
+static int64_t tidy(int64_t ld, int64_t rows, int64_t columns)
+{
+    return rows > 1 ? ld : (columns > 1 ? columns : 1);
+}
+
+static adzi_gemm_args tidied(const adzi_gemm_args *args)
+{
+    adzi_gemm_args g = *args;
+    g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
+    g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);
+    g.ldc = tidy(g.ldc, g.m, g.n);
+    return g;
+}
+
+/* Rows further apart than BLAS's integers can say: no size helps there, but our loops do. */
+static bool is_far_apart(const adzi_gemm_args *g)
+{
+    int64_t limit = adzi_gemm_size_limit;
+    return g->lda > limit || g->ldb > limit || g->ldc > limit;
+}
+
+void adzi_gemm_start_block(const adzi_gemm_args *g, const adzi_gemm_block *b)
+{
+    piece whole = { b->row, b->rows, b->column, b->columns, 0, g->k };
+    start_rows(g, (char *)g->c + b->item * g->stride_c * size_of(g), &whole);
+}
+
+void adzi_gemm_own_block(const adzi_gemm_args *args, const adzi_gemm_block *b, bool started)
+{
+    adzi_gemm_args g = tidied(args);
+    if (started) {
+        g.beta = 1;
+        g.bias = NULL;
+    }
+    if (is_far_apart(&g)) {
+        g.m = b->rows;
+        g.n = b->columns;
+        g.a = at(g.a, b->item * g.stride_a + b->row * (g.ta ? 1 : g.lda), &g);
+        g.b = at(g.b, b->item * g.stride_b + b->column * (g.tb ? g.ldb : 1), &g);
+        g.c = (char *)g.c + (b->item * g.stride_c + b->row * g.ldc + b->column) * size_of(&g);
+        g.bias = g.bias != NULL ? at(g.bias, b->column, &g) : NULL;
+        KERNEL_FOR(gemm_small, g.dtype)(&g, 0, 1);
+        return;
+    }
+    piece whole = { b->row, b->rows, b->column, b->columns, 0, g.k };
+    int before = blas_enter();
+    multiply(&g, b->item, &whole);
+    blas_leave(before);
+}
+
 /* ---- large products ------------------------------------------------------------------------- */
 
 /* How one product is cut; see Note [Cutting products]. */
@@ -347,34 +402,21 @@ static bool is_small(const adzi_gemm_args *g)
            (g->m <= limit && g->n <= limit && g->k <= limit && g->m * g->n * g->k <= limit);
 }
 
-/* Rows further apart than BLAS's integers can say: no size helps there, but our loops do. */
-static bool is_far_apart(const adzi_gemm_args *g)
-{
-    int64_t limit = adzi_gemm_size_limit;
-    return g->lda > limit || g->ldb > limit || g->ldc > limit;
-}
-
 static int64_t units_for(double work, double work_per_unit)
 {
     double units = work / (work_per_unit < 1 ? 1 : work_per_unit);
     return units < 1 ? 1 : (int64_t)units;
 }
 
-/* The distance to a row that does not exist is anything; BLAS insists that it is a row's length. */
-static int64_t tidy(int64_t ld, int64_t rows, int64_t columns)
-{
-    return rows > 1 ? ld : (columns > 1 ? columns : 1);
-}
-
 static void run_large(const adzi_gemm_args *args)
 {
-    adzi_gemm_args g = *args;
-    g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
-    g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);
-    g.ldc = tidy(g.ldc, g.m, g.n);
+    adzi_gemm_args g = tidied(args);
     double work = (double)g.m * (double)g.n * (double)g.k;
     if (is_far_apart(&g)) {
         adzi_launch(KERNEL_FOR(gemm_small, g.dtype), &g, g.batch, units_for(LAUNCH_WORK, work));
+        return;
+    }
+    if (adzi_gemm_backend_run(&g)) {
         return;
     }
     plan p = plan_product(&g);
@@ -389,6 +431,26 @@ static void run_integers(const adzi_gemm_args *g)
         units_for(LAUNCH_WORK, (double)g->n * (double)(g->k + 1)));
 }
 
+static void run_float(const adzi_gemm_args *g)
+{
+    if (!is_small(g)) {
+        run_large(g);
+        return;
+    }
+    adzi_kernel kernel = KERNEL_FOR(gemm_small, g->dtype);
+    if (g->batch == 1) {
+        adzi_launch(kernel, g, 1, 1);
+    } else {
+        double work = (double)g->m * (double)g->n * (double)(g->k + 1);
+        adzi_launch(kernel, g, g->batch, units_for(LAUNCH_WORK, work));
+    }
+}
+
+void adzi_gemm_run_f32(const adzi_gemm_args *g)
+{
+    run_float(g);
+}
+
 void adzi_gemm_run(const adzi_gemm_args *g)
 {
     if (g->m == 0 || g->n == 0 || g->batch == 0) {
@@ -396,16 +458,9 @@ void adzi_gemm_run(const adzi_gemm_args *g)
     }
     if (g->dtype != ADZ_F32 && g->dtype != ADZ_F64) {
         run_integers(g);
-    } else if (is_small(g)) {
-        adzi_kernel kernel = KERNEL_FOR(gemm_small, g->dtype);
-        if (g->batch == 1) {
-            adzi_launch(kernel, g, 1, 1);
-        } else {
-            double work = (double)g->m * (double)g->n * (double)(g->k + 1);
-            adzi_launch(kernel, g, g->batch, units_for(LAUNCH_WORK, work));
-        }
-    } else {
-        run_large(g);
+    } else if (g->dtype != ADZ_F32 || adz_get_matmul_precision() != ADZ_MATMUL_MEDIUM ||
+               !adzi_gemm_medium_run(g)) {
+        run_float(g);
     }
 }
 

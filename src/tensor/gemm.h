@@ -34,8 +34,12 @@ typedef struct adzi_gemm_args {
     int64_t stride_a, stride_b, stride_c; /**< elements from one item to the next */
 } adzi_gemm_args;
 
-/** Computes it. Cannot fail: it allocates nothing. */
+/** Computes it. Cannot fail: what needs memory (gemm_medium.c, gemm_backend.c) has a way without.
+ */
 void adzi_gemm_run(const adzi_gemm_args *args);
+
+/** The same for f32, whatever adz_set_matmul_precision says. */
+void adzi_gemm_run_f32(const adzi_gemm_args *args);
 
 /** C = alpha op(A) op(B) + beta C. */
 void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
@@ -45,6 +49,19 @@ void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t 
 void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
     double alpha, const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb,
     int64_t stride_b, double beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch);
+
+/** A rectangle of one item's C. */
+typedef struct adzi_gemm_block {
+    int64_t item, row, rows, column, columns;
+} adzi_gemm_block;
+
+/** beta C + bias over a rectangle of f32 or f64; C is not read when beta is 0. */
+void adzi_gemm_start_block(const adzi_gemm_args *args, const adzi_gemm_block *block);
+
+/** One rectangle without the module, on the calling thread; `started`: C holds beta C + bias
+ * already.
+ */
+void adzi_gemm_own_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started);
 
 /** Makes BLAS take the memory it works in, so that a later lack of memory is adze's to report. */
 void adzi_gemm_warm(void);

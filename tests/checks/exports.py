@@ -39,7 +39,7 @@ ALLOWED = [
     r"f(seeko|tello)(64)?|getline|getdelim|clearerr|ungetc|putc|getc|getc_unlocked|setvbuf",
     r"open_memstream|(read|open|close)dir(64)?",
     # the machine
-    r"__sched_cpucount|__libc_single_threaded|sigfillset|dlsym|localeconv",
+    r"__sched_cpucount|__libc_single_threaded|sigfillset|dlopen|dlsym|dlclose|localeconv",
     r"getenv|secure_getenv|sysconf|getpid|gettid|get_nprocs|getauxval|syscall|nanosleep|usleep",
     r"clock_gettime|clock_nanosleep|__errno_location|isatty|getrandom|gethostname",
     r"atexit|__cxa_atexit|__cxa_thread_atexit_impl|__register_atfork|at_quick_exit",

@@ -57,6 +57,38 @@ if [ -f "$libdir/libadze.a" ]; then
     LD_LIBRARY_PATH='' "$work/static"
 fi
 
+if [ -f "$build/src/onednn/libadze-onednn.so" ]; then
+    say 'the module with oneDNN, and without it'
+    cat >"$work/module.c" <<'END'
+#include <adze/adze.h>
+#include <stdio.h>
+int main(void)
+{
+    adz_matmul_precision_info();
+    return puts(adz_build_info()) < 0;
+}
+END
+    # shellcheck disable=SC2046
+    ${CC:-cc} -std=c11 $(flags --cflags) "$work/module.c" -o "$work/module" $(flags --libs)
+    says() {
+        "$work/module" | grep -q "$1" || {
+            echo "adz_build_info does not say '$1'"
+            exit 1
+        }
+    }
+    (export ADZE_ONEDNN=off; says 'no oneDNN')
+    (export ADZE_ONEDNN="$libdir/libadze.so"; says 'no oneDNN')
+    (export ADZE_ONEDNN="$libdir/adze/libadze-onednn.so"; says 'oneDNN 2')
+    unset ADZE_ONEDNN
+    if grep -q avx512vl /proc/cpuinfo; then # found without help, moved or where it was built
+        says 'oneDNN 2'
+        mv "$libdir" "$work/elsewhere"
+        (export LD_LIBRARY_PATH="$work/elsewhere"; says 'oneDNN 2')
+        mv "$work/elsewhere" "$libdir"
+        (export LD_LIBRARY_PATH="$build/src"; says 'oneDNN 2')
+    fi
+fi
+
 say 'CMake find_package'
 cmake -S "$top/tests/package/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     -DADZE_VERSION="$version" >"$work/cmake.log" 2>&1 &&

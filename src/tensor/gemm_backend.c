@@ -1,0 +1,321 @@
+/* Finding the module beside OpenBLAS, and the rule for what it gets.
+ *
+ * Note [Which products go to oneDNN]
+ * OpenBLAS copies both operands into panels before it multiplies, and adds to C once per panel.
+ * That is spread over the smallest of m, n and k: at 40 rows it takes as long as the product
+ * itself. oneDNN has code for AVX-512 that reads one operand where it lies, so it is ahead where
+ * the smallest size is small, 1.1 to 2 times in bench-gemm, and about even from some 100 on,
+ * where OpenBLAS stays: it takes no memory per call, and its products can be cut anywhere. Under
+ * a million multiply-adds OpenBLAS has code without panels of its own. Two ways lead to oneDNN:
+ * its BLAS-like function for all transposes and distances, and code prepared per shape, which for
+ * a linear layer's forward, x W^T, is up to 30% faster still, but not for its gradients. Where
+ * the processor has no AVX-512 the module is not loaded.
+ *
+ * Bits: a product is cut along the longer side of C into blocks that its shape alone gives, each of
+ * which is one call on one thread, so the number of threads changes nothing. There are at most
+ * MOST_BLOCKS, because each packs the short operand again.
+ */
+#include "tensor/gemm_backend.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
+
+#include "adze/base.h"
+#include "tensor/alloc.h"
+#include "tensor/cpu.h"
+#include "tensor/gemm.h"
+#include "tensor/parallel.h"
+
+adzi_gemm_choice adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
+
+static _Atomic uint64_t products;
+
+uint64_t adzi_gemm_backend_products(void)
+{
+    return atomic_load_explicit(&products, memory_order_relaxed);
+}
+
+/* ---- finding it ----------------------------------------------------------------------------- */
+
+static struct {
+    pthread_once_t once;
+    const adzi_gemm_backend *backend;
+    const char *why_not;
+    atomic_bool looked;
+    char info[128];
+} found = { .once = PTHREAD_ONCE_INIT };
+
+static const adzi_gemm_backend *open_module(const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        return NULL;
+    }
+    void *symbol = dlsym(handle, ADZI_GEMM_BACKEND_OPEN);
+    adzi_gemm_backend_opener open = NULL;
+    if (symbol != NULL) {
+        memcpy(&open, &symbol, sizeof open);
+    }
+    const adzi_gemm_backend *backend = open != NULL ? open() : NULL;
+    if (backend == NULL || backend->version != ADZI_GEMM_BACKEND_VERSION ||
+        backend->size != sizeof *backend) {
+        dlclose(handle);
+        return NULL;
+    }
+    return backend;
+}
+
+/* A program with another user's rights takes no advice on what to load: neither the environment's
+ * nor, in a program that has libadze inside, that of its own name. */
+static bool takes_advice(void)
+{
+#ifdef __linux__
+    return getauxval(AT_SECURE) == 0;
+#else
+    return true;
+#endif
+}
+
+/* In a folder beside libadze, which is where both the installation and the build put it. */
+static const adzi_gemm_backend *open_beside(const char *folder)
+{
+    Dl_info self;
+    if (dladdr((const void *)&found, &self) == 0 || self.dli_fname == NULL) {
+        return NULL;
+    }
+    const char *end = strrchr(self.dli_fname, '/');
+    char path[4096];
+    int used = end == NULL ? -1
+                           : snprintf(path, sizeof path, "%.*s/%s/" ADZI_ONEDNN_FILE,
+                                 (int)(end - self.dli_fname), self.dli_fname, folder);
+    return used > 0 && (size_t)used < sizeof path ? open_module(path) : NULL;
+}
+
+static void look_for_module(void)
+{
+    bool advised = takes_advice();
+    const char *wanted = advised ? getenv("ADZE_ONEDNN") : NULL;
+    if (wanted != NULL && strcmp(wanted, "off") == 0) {
+        found.why_not = "ADZE_ONEDNN=off";
+    } else if (wanted != NULL && wanted[0] != '\0') {
+        found.backend = open_module(wanted);
+        found.why_not = "ADZE_ONEDNN names no module that can be loaded";
+    } else if (adzi_cpu_best() < ADZI_CPU_AVX512) {
+        found.why_not = "no AVX-512";
+    } else {
+        found.backend = advised ? open_beside("adze") : NULL;
+        found.backend = found.backend != NULL || !advised ? found.backend : open_beside("onednn");
+        found.backend = found.backend != NULL ? found.backend : open_module(ADZI_ONEDNN_INSTALLED);
+        found.why_not = "no module";
+    }
+    if (found.backend != NULL) {
+        snprintf(found.info, sizeof found.info, "%.40s (%.40s)", found.backend->name,
+            found.backend->isa);
+    } else {
+        snprintf(found.info, sizeof found.info, "no oneDNN (%s)", found.why_not);
+    }
+    atomic_store_explicit(&found.looked, true, memory_order_release);
+}
+
+const adzi_gemm_backend *adzi_gemm_backend_get(void)
+{
+    if (!atomic_load_explicit(&found.looked, memory_order_acquire)) {
+        pthread_once(&found.once, look_for_module);
+    }
+    return found.backend;
+}
+
+const char *adzi_gemm_backend_info(void)
+{
+    return atomic_load_explicit(&found.looked, memory_order_acquire) ? found.info
+                                                                     : "oneDNN not needed yet";
+}
+
+/* ---- the rule ------------------------------------------------------------------------------- */
+
+enum {
+    SMALL_SIZE = 96,           /* the smallest size up to which OpenBLAS's packing shows */
+    SMALL_PREPARED_SIZE = 128, /* likewise, where there is prepared code */
+    LEAST_WORK = 1 << 20,      /* multiply-adds under which OpenBLAS does not pack */
+    LEAST_ROWS = 8,            /* under which prepared code is behind */
+    BLOCK_MULTIPLE = 64,       /* columns that oneDNN's code takes at a time */
+    BLOCK_WORK = 1 << 21,      /* multiply-adds of a block, about */
+    MOST_BLOCKS = 8,           /* blocks of a product */
+    LAUNCH_WORK = 1 << 18,     /* multiply-adds that are worth a thread */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rows without gaps, which prepared code wants. */
+static bool is_dense(const adzi_gemm_args *g)
+{
+    return !g->ta && g->tb && g->lda == g->k && g->ldb == g->k;
+}
+
+/* See Note [Which products go to oneDNN]. */
+static adzi_gemm_choice choose(const adzi_gemm_args *g)
+{
+    int64_t most = INT_MAX;
+    bool sizes_fit = g->m <= most && g->n <= most && g->k <= most && g->lda <= most &&
+                     g->ldb <= most && g->ldc <= most;
+    if (g->dtype != ADZ_F32 || !sizes_fit || g->m == 1 || g->n == 1) {
+        return ADZI_GEMM_BLAS_ALONE;
+    }
+    if (adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE) {
+        bool cannot = adzi_gemm_backend_choice == ADZI_GEMM_MODULE_PREPARED && !is_dense(g);
+        return cannot ? ADZI_GEMM_MODULE_STRIDED : adzi_gemm_backend_choice;
+    }
+    int64_t smallest = least(g->k, least(g->m, g->n));
+    double work = (double)g->m * (double)g->n * (double)g->k;
+    bool prepared = is_dense(g) && g->m >= LEAST_ROWS;
+    if (smallest > (prepared ? SMALL_PREPARED_SIZE : SMALL_SIZE) || work < LEAST_WORK) {
+        return ADZI_GEMM_BLAS_ALONE;
+    }
+    return prepared ? ADZI_GEMM_MODULE_PREPARED : ADZI_GEMM_MODULE_STRIDED;
+}
+
+/* ---- computing ------------------------------------------------------------------------------ */
+
+void adzi_gemm_cut_product(adzi_gemm_cut *p, const adzi_gemm_args *g)
+{
+    *p = (adzi_gemm_cut){ .g = g, .backend = adzi_gemm_backend_get(), .by_columns = g->n >= g->m };
+    p->extent = p->by_columns ? g->n : g->m;
+    double across = (double)(p->by_columns ? g->m : g->n) * (double)g->k;
+    double length = (double)BLOCK_WORK / across;
+    double shortest = (double)p->extent / MOST_BLOCKS;
+    length = length < shortest ? shortest : length;
+    p->length = p->extent;
+    if (length < (double)p->extent) {
+        int64_t rounded = ((int64_t)length + BLOCK_MULTIPLE - 1) / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
+        p->length = least(rounded < BLOCK_MULTIPLE ? BLOCK_MULTIPLE : rounded, p->extent);
+    }
+    p->blocks = (p->extent + p->length - 1) / p->length;
+}
+
+static bool run_block(const adzi_gemm_cut *p, const adzi_gemm_block *b, const void *a_block,
+    const void *b_block, float *c)
+{
+    const adzi_gemm_args *g = p->g;
+    bool last = (p->by_columns ? b->columns : b->rows) != p->length;
+    adzi_gemm_target to = { c, g->ldc, (float)g->alpha, (float)g->beta,
+        g->bias != NULL ? (const float *)g->bias + b->column : NULL };
+    size_t bytes = p->backend->working_bytes(p->prepared[last], &to);
+    void *working = bytes > 0 ? adzi_alloc(bytes) : NULL;
+    if (bytes > 0 && working == NULL) {
+        return false;
+    }
+    bool done = p->backend->run(p->prepared[last], a_block, b_block, &to, working);
+    adzi_free(working, bytes);
+    return done;
+}
+
+static bool multiply_block(const adzi_gemm_cut *p, const adzi_gemm_block *b)
+{
+    const adzi_gemm_args *g = p->g;
+    adzi_gemm_call call = { .m = b->rows,
+        .n = b->columns,
+        .k = g->k,
+        .ta = g->ta,
+        .tb = g->tb,
+        .a = (const float *)g->a + b->item * g->stride_a + b->row * (g->ta ? 1 : g->lda),
+        .b = (const float *)g->b + b->item * g->stride_b + b->column * (g->tb ? g->ldb : 1),
+        .c = (float *)g->c + b->item * g->stride_c + b->row * g->ldc + b->column,
+        .lda = g->lda,
+        .ldb = g->ldb,
+        .ldc = g->ldc,
+        .alpha = (float)g->alpha,
+        .beta = (float)g->beta };
+    if (p->a != NULL) {
+        int64_t item_a = g->stride_a == 0 ? 0 : b->item, item_b = g->stride_b == 0 ? 0 : b->item;
+        return run_block(p, b, p->a + (item_a * g->m + b->row) * g->k,
+            p->b + (item_b * g->n + b->column) * g->k, call.c);
+    }
+    if (p->prepared[0] != NULL) {
+        return run_block(p, b, call.a, call.b, call.c);
+    }
+    if (g->bias != NULL) {
+        adzi_gemm_start_block(g, b);
+        call.beta = 1;
+    }
+    return p->backend->multiply(&call);
+}
+
+/* Units are the blocks of all items. */
+static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_gemm_cut *p = opaque;
+    const adzi_gemm_args *g = p->g;
+    for (int64_t i = begin; i < end; ++i) {
+        adzi_gemm_block b = { .item = i / p->blocks, .rows = g->m, .columns = g->n };
+        int64_t from = i % p->blocks * p->length, extent = least(p->length, p->extent - from);
+        *(p->by_columns ? &b.column : &b.row) = from;
+        *(p->by_columns ? &b.columns : &b.rows) = extent;
+        if (!multiply_block(p, &b)) {
+            adzi_gemm_own_block(g, &b, g->bias != NULL && p->prepared[0] == NULL);
+        }
+    }
+}
+
+bool adzi_gemm_cut_prepare(adzi_gemm_cut *p, bool ta, bool bf16)
+{
+    const adzi_gemm_args *g = p->g;
+    adzi_gemm_form form = { .m = g->m, .n = g->n, .k = g->k, .ta = ta, .tb = g->tb, .bf16 = bf16 };
+    int64_t last = p->extent - (p->blocks - 1) * p->length;
+    *(p->by_columns ? &form.n : &form.m) = p->length;
+    p->prepared[0] = p->backend->prepare(&form);
+    if (p->prepared[0] != NULL && last != p->length) {
+        *(p->by_columns ? &form.n : &form.m) = last;
+        p->prepared[1] = p->backend->prepare(&form);
+        if (p->prepared[1] == NULL) {
+            p->backend->release(p->prepared[0]);
+            p->prepared[0] = NULL;
+        }
+    }
+    return p->prepared[0] != NULL;
+}
+
+void adzi_gemm_cut_run(const adzi_gemm_cut *p)
+{
+    const adzi_gemm_args *g = p->g;
+    double work = (double)g->m * (double)g->n * (double)g->k / (double)p->blocks;
+    int64_t grain = work < LAUNCH_WORK ? (int64_t)(LAUNCH_WORK / (work < 1 ? 1 : work)) : 1;
+    adzi_launch(compute_blocks, p, p->blocks * g->batch, grain);
+    atomic_fetch_add_explicit(&products, 1, memory_order_relaxed);
+}
+
+void adzi_gemm_cut_end(adzi_gemm_cut *p)
+{
+    for (int i = 0; i < 2; ++i) {
+        if (p->prepared[i] != NULL) {
+            p->backend->release(p->prepared[i]);
+        }
+    }
+}
+
+bool adzi_gemm_backend_run(const adzi_gemm_args *g)
+{
+    adzi_gemm_choice way = choose(g);
+    const adzi_gemm_backend *backend = way == ADZI_GEMM_BLAS_ALONE ? NULL : adzi_gemm_backend_get();
+    if (backend == NULL || (!backend->avx512 && adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE)) {
+        return false;
+    }
+    adzi_gemm_cut cut;
+    adzi_gemm_cut_product(&cut, g);
+    if (way == ADZI_GEMM_MODULE_PREPARED) {
+        adzi_gemm_cut_prepare(&cut, g->ta, false); /* or stays strided */
+    }
+    adzi_gemm_cut_run(&cut);
+    adzi_gemm_cut_end(&cut);
+    return true;
+}
