@@ -5,27 +5,16 @@ usage: char_lm.py PROGRAM
 """
 
 import json
-import os
 import re
-import signal
 import struct
-import subprocess
 import sys
-import tempfile
-import time
 
-PROGRAM = os.path.abspath(sys.argv[1])
+from program import interrupted, perform, refused, run
+
 RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
 SMALL = ["--layers", "2", "--heads", "2", "--d-model", "16", "--context", "16", "--batch-size", "4",
          "--threads", "1"]
 ARCHITECTURES = ["gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn"]
-
-
-def run(*arguments, code=0):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, encoding="utf-8")
-    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 def result(output):
@@ -33,12 +22,6 @@ def result(output):
     assert len(match) == 1 and match[0], output
     return dict(zip(["val_loss", "bpc", "tokens_per_second", "seconds"],
                     map(float, match[0].groups())))
-
-
-def refused(message, *arguments):
-    output = run(*arguments, code=1)
-    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
-    assert output.startswith("char-lm: ") or "\nchar-lm: " in output, output
 
 
 def content(path):
@@ -134,16 +117,7 @@ def one_cycle():
 
 
 def interrupt():
-    process = subprocess.Popen([PROGRAM, *SMALL, "--steps", "1000000", "--save", "cut"], text=True,
-                               stdout=subprocess.PIPE)
-    line = ""
-    while "step 1/" not in line:
-        line = process.stdout.readline()
-        assert line
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
-    assert process.returncode == 0, output
+    output = interrupted(*SMALL, "--steps", 1000000, "--save", "cut")
     done = int(re.search(r"stopped after step (\d+); --load cut goes on", output).group(1))
     result(output)
     output = run("--load", "cut", "--steps", done + 1, "--save", "cut")
@@ -201,13 +175,7 @@ def bad_input():
 
 def main():
     checks = [learns, goes_on_exactly, writes, choices, one_cycle, interrupt, bad_input]
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for check in checks:
-            check()
-            print(f"{check.__name__}: ok", flush=True)
-        os.chdir("/")
-    return 0
+    return perform(checks)
 
 
 if __name__ == "__main__":

@@ -12,24 +12,15 @@ import pty
 import random
 import re
 import shutil
-import signal
 import struct
 import subprocess
 import sys
-import tempfile
-import time
 
-PROGRAM = os.path.abspath(sys.argv[1])
-UCI = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+from program import PROGRAM, interrupted, optional_path, perform, refused, run
+
+UCI = optional_path(2)
 RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
                     r"epochs=(\d+) seconds=(\S+)$")
-
-
-def run(*arguments, code=0, env=None):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
-    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 def result(output):
@@ -37,12 +28,6 @@ def result(output):
     assert match, output
     names = ["test_rmse", "test_r2", "trivial_rmse", "train_rmse", "epochs", "seconds"]
     return dict(zip(names, map(float, match.groups())))
-
-
-def refused(message, *arguments):
-    output = run(*arguments, code=1)
-    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
-    assert output.startswith("ffn-regression: ") or "\nffn-regression: " in output, output
 
 
 def write_table(path, rows, header=("a", "b", "note", "y")):
@@ -137,25 +122,8 @@ def choices():
     assert best == r["epochs"] - 5
 
 
-def handles_interrupt(pid):
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as stream:
-            caught = re.search(r"SigCgt:\s*([0-9a-f]+)", stream.read())
-    except OSError:
-        return False  # no Linux: the full wait
-    return bool(int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1)
-
-
 def interrupt():
-    process = subprocess.Popen([PROGRAM, "--epochs", "10000000", "--plot", "none", "--save",
-                                "cut.safetensors"], text=True, stdout=subprocess.PIPE)
-    for _ in range(50):  # until it trains, however busy the machine is
-        time.sleep(0.1)
-        if handles_interrupt(process.pid):
-            break
-    process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
-    assert process.returncode == 0, output
+    output = interrupted("--epochs", 10000000, "--plot", "none", "--save", "cut.safetensors")
     assert "stopped by Ctrl-C" in output
     assert result(output)["epochs"] > 0
     assert "input.mean" in metadata("cut.safetensors")
@@ -253,20 +221,17 @@ def benchmarks():
         assert r["test_rmse"] < bound < r["trivial_rmse"], (name, r)
 
 
+def write_rows():
+    for name, text in (("far.txt", "3 50\n"), ("odd.txt", "x\n")):
+        with open(name, "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+
 def main():
-    checks = [embedded, plots, real_table, choices, interrupt, terminal, bad_input]
+    checks = [embedded, plots, real_table, choices, interrupt, terminal, write_rows, bad_input]
     if UCI and os.path.isdir(UCI):
         checks.append(benchmarks)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for name, text in (("far.txt", "3 50\n"), ("odd.txt", "x\n")):
-            with open(name, "w", encoding="utf-8") as stream:
-                stream.write(text)
-        for check in checks:
-            check()
-            print(f"{check.__name__}: ok", flush=True)
-        os.chdir("/")
-    return 0
+    return perform(checks)
 
 
 if __name__ == "__main__":

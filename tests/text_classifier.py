@@ -7,38 +7,21 @@ usage: text_classifier.py PROGRAM [CHAR_LM]
 
 import csv
 import json
-import os
 import re
-import signal
 import struct
-import subprocess
 import sys
-import tempfile
-import time
 
-PROGRAM = os.path.abspath(sys.argv[1])
-CHAR_LM = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+from program import interrupted, optional_path, perform, refused, run
+
+CHAR_LM = optional_path(2)
 RESULT = re.compile(r"result: accuracy=(\S+) best_possible=(\S+) seconds=(\S+)$")
 SMALL = ["--width", "8", "--hidden", "12", "--layers", "1", "--epochs", "2", "--lr", "0.01"]
-
-
-def run(*arguments, code=0, program=PROGRAM):
-    done = subprocess.run([program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 def result(output):
     match = RESULT.match(output.splitlines()[-1])
     assert match, output
     return float(match.group(1)), match.group(2), float(match.group(3))
-
-
-def refused(message, *arguments):
-    output = run(*arguments, code=1)
-    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
-    assert output.startswith("text-classifier: ") or "\ntext-classifier: " in output, output
 
 
 def read_table(path):
@@ -172,26 +155,8 @@ def language_model(*arguments):
     return "lm.safetensors"
 
 
-def handles_interrupt(pid):
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as stream:
-            caught = re.search(r"SigCgt:\s*([0-9a-f]+)", stream.read())
-    except OSError:
-        return False  # no Linux: the full wait
-    return bool(int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1)
-
-
 def interrupt():
-    process = subprocess.Popen([PROGRAM, "--epochs", "100000", "--save", "cut.safetensors"],
-                               text=True, stdout=subprocess.PIPE)
-    for _ in range(100):  # until it trains, however busy the machine is
-        time.sleep(0.1)
-        if handles_interrupt(process.pid):
-            break
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
-    assert process.returncode == 0, output
+    output = interrupted("--epochs", 100000, "--save", "cut.safetensors")
     assert "stopped by Ctrl-C" in output
     result(output)
     assert "0.module.encoder.weight" in read_tensors("cut.safetensors")[0]
@@ -284,13 +249,7 @@ def main():
     checks = [grammar, choices, interrupt, bad_tables, bad_models, bad_options]
     if CHAR_LM:
         checks.insert(2, transfer)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for check in checks:
-            check()
-            print(f"{check.__name__}: ok", flush=True)
-        os.chdir("/")
-    return 0
+    return perform(checks)
 
 
 if __name__ == "__main__":

@@ -9,23 +9,15 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
-PROGRAM = os.path.abspath(sys.argv[1])
-UCI = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+from program import optional_path, perform, refused, run
+
+UCI = optional_path(2)
 RESULT = re.compile(r"result: set=(\S+) rmse=(\S+) rmse_se=(\S+) ll=(\S+) ll_se=(\S+) "
                     r"rmse_no_dropout=(\S+) seconds=(\S+)$", re.MULTILINE)
 HYPER = {"hidden": "20", "epochs": "20 x3", "dropout": "0.005 0.4", "tau": "0.01 5",
          "chosen_tau_per_split": "20 20 20", "chosen_dropout_per_split": "0.01 0.02 0.03"}
-
-
-def run(*arguments, code=0, env=None):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
-    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 def results(output):
@@ -40,12 +32,6 @@ def without_times(output):
     """What must not depend on --jobs: all but the seconds and the line that counts the jobs."""
     lines = [line for line in output.splitlines() if " jobs; " not in line]
     return re.sub(r"( +\d+\.\d|seconds=\S+)$", "", "\n".join(lines), flags=re.MULTILINE)
-
-
-def refused(message, *arguments):
-    output = run(*arguments, code=1)
-    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
-    assert output.startswith("uci-regression: ") or "\nuci-regression: " in output, output
 
 
 def rows_of_plane(count=60):
@@ -242,13 +228,7 @@ def main():
     checks = [toy, plots, own_sets, grid, bad_input]
     if UCI and os.path.isdir(UCI):
         checks.append(benchmark)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for check in checks:
-            check()
-            print(f"{check.__name__}: ok", flush=True)
-        os.chdir("/")
-    return 0
+    return perform(checks)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/program.h"
+
 static adz_tensor *wrapped_forward(adz_module *self, adz_tensor *x)
 {
     return adz_module_forward(adz_module_child_at(self, 0), x);
@@ -26,18 +28,6 @@ static adz_safetensors *open_file(const char *path)
         fail("%s: this is no checkpoint of this program", path);
     }
     return file;
-}
-
-/* A buffer of bytes as text, for free(). */
-static char *read_bytes(adz_safetensors *file, const char *name, size_t *size)
-{
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *bytes = adz_to(adz_safetensors_get(file, name), ADZ_U8);
-    *size = (size_t)adz_tensor_numel(bytes);
-    char *text = allocate(*size + 1);
-    adz_tensor_read(bytes, text, *size);
-    adz_scope_close(scope);
-    return text;
 }
 
 char *checkpoint_options(const char *path)

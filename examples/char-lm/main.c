@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/program.h"
 #include "checkpoint.h"
 #include "sample.h"
 #include "train.h"
-
-/* With this no return value needs a look. */
-static void on_error(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fail("%s", message);
-}
 
 static void print_header(const options *o, const corpus *c, adz_module *network)
 {
@@ -64,12 +57,9 @@ static void only_write(const options *o)
 int main(int argc, char **argv)
 {
     setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
-    adz_on_error(on_error, NULL);
+    report_errors();
     options o = parse_options(argc, argv);
-    adz_manual_seed((uint64_t)o.seed);
-    if (o.threads > 0) {
-        adz_set_num_threads((int)o.threads);
-    }
+    seed_and_threads(o.seed, o.threads);
     if (o.load != NULL && o.sample != NULL) {
         only_write(&o);
     } else {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/program.h"
 #include "data.h"
 #include "model.h"
 #include "options.h"
@@ -21,22 +22,13 @@ static void on_error(adz_status status, const char *message, void *user)
     }
 }
 
-static void on_warning(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fprintf(stderr, "ffn-regression: warning: %s\n", message);
-}
-
 static void print_header(const options *o, const model *m, const problem *p)
 {
     printf("%s: '%s' from %zu features; %lld rows to train on, %lld to validate, %lld to test\n",
         o->data != NULL ? o->data : "embedded problem", m->target_name, m->n_features,
         (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->validation),
         (long long)adz_dataset_size(p->test));
-    adz_module_print(m->root, stdout);
-    printf(
-        "%lld parameters; %s\n", (long long)adz_module_num_parameters(m->root), adz_build_info());
+    print_network(m->root);
 }
 
 static void write_results(const options *o, const model *m, const problem *p, const history *h)
@@ -94,12 +86,9 @@ int main(int argc, char **argv)
 {
     setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
     options o = parse_options(argc, argv);
+    report_errors();
     adz_on_error(on_error, NULL);
-    adz_on_warning(on_warning, NULL);
-    adz_manual_seed((uint64_t)o.seed);
-    if (o.threads > 0) {
-        adz_set_num_threads((int)o.threads);
-    }
+    seed_and_threads(o.seed, o.threads);
     if (o.predict != NULL) {
         predict_rows(&o);
     } else {

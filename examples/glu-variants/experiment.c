@@ -1,16 +1,9 @@
-#define _GNU_SOURCE
 #include "experiment.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
-double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "../shared/progress.h"
 
 bool is_gated(const char *variant)
 {

@@ -31,6 +31,4 @@ typedef void (*training_watch)(const training *t, void *user);
 void train_variant(
     const options *o, const corpus *text, training *t, training_watch watch, void *user);
 
-double seconds_now(void);
-
 #endif

@@ -3,9 +3,11 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "crew.h"
+#include "../shared/program.h"
+#include "../shared/progress.h"
 #include "plot.h"
 #include "report.h"
+#include "trainings.h"
 
 static void print_head(const options *o, const corpus *t)
 {

@@ -9,7 +9,7 @@
 
 enum { BAR = 24, LINES = 20 };
 
-static double now(void)
+double seconds_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -19,14 +19,14 @@ static double now(void)
 progress progress_begin(const char *unit, int64_t steps)
 {
     progress p = {
-        .terminal = isatty(STDOUT_FILENO) != 0, .unit = unit, .steps = steps, .began = now()
+        .terminal = isatty(STDOUT_FILENO) != 0, .unit = unit, .steps = steps, .began = seconds_now()
     };
     return p;
 }
 
 double progress_seconds(const progress *p)
 {
-    return now() - p->began;
+    return seconds_now() - p->began;
 }
 
 /* "0:07", "12:34", "1:02:03" */
@@ -45,10 +45,10 @@ static void draw(progress *p, int64_t step, const char *numbers, bool last)
 {
     char left[32], bar[BAR + 1];
     double seconds = progress_seconds(p);
-    if (!last && now() - p->drawn < 0.1) {
+    if (!last && seconds_now() - p->drawn < 0.1) {
         return;
     }
-    p->drawn = now();
+    p->drawn = seconds_now();
     int done = (int)(step * BAR / p->steps);
     memset(bar, '.', BAR);
     memset(bar, '#', (size_t)done);

@@ -20,4 +20,7 @@ void progress_step(progress *p, int64_t step, const char *numbers, bool last);
 void progress_end(const progress *p);
 double progress_seconds(const progress *p);
 
+/* Seconds of a clock that only goes forward. */
+double seconds_now(void);
+
 #endif

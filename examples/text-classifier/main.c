@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared/program.h"
 #include "data.h"
 #include "grammar.h"
 #include "model.h"
@@ -18,13 +19,6 @@ static void on_error(adz_status status, const char *message, void *user)
     (void)status;
     (void)user;
     fail("%s%s", reading(), message);
-}
-
-static void on_warning(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fprintf(stderr, "%s: warning: %s\n", program_name, message);
 }
 
 /* The texts to learn from; `by_rule` is NULL for those of a file. */
@@ -60,9 +54,7 @@ static void print_header(const char *name, const model *m, const problem *p)
            "%lld tokens in the vocabulary\n",
         name, m->n_labels, p->train.count, p->validation.count, p->test.count,
         (long long)adz_tokenizer_size(m->tokenizer));
-    adz_module_print(m->root, stdout);
-    printf(
-        "%lld parameters; %s\n", (long long)adz_module_num_parameters(m->root), adz_build_info());
+    print_network(m->root);
 }
 
 static void train_and_report(const options *o)
@@ -107,12 +99,9 @@ int main(int argc, char **argv)
 {
     setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
     options o = parse_options(argc, argv);
+    report_errors();
     adz_on_error(on_error, NULL);
-    adz_on_warning(on_warning, NULL);
-    adz_manual_seed((uint64_t)o.seed);
-    if (o.threads > 0) {
-        adz_set_num_threads((int)o.threads);
-    }
+    seed_and_threads(o.seed, o.threads);
     if (o.predict != NULL) {
         predict(&o);
     } else {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/program.h"
 #include "data.h"
 
 static const char in_file[] = "model.network."; /* what names of the language model begin with */
@@ -13,19 +14,16 @@ static const char in_model[] = "0.module";      /* where its encoder, "0", comes
  * -------------------------------------------------------------------------------
  */
 
-/* A tensor of bytes as text, for free(). */
-static char *read_bytes(const char *path, adz_safetensors *file, const char *name, size_t *size)
+static adz_safetensors *open_file(const char *path)
 {
-    if (!adz_safetensors_has(file, name)) {
-        fail("%s: this is no checkpoint of char-lm: there is no '%s'", path, name);
+    static const char *const entries[] = { "model.options", "model.vocabulary" };
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    for (int i = 0; i < 2; ++i) {
+        if (!adz_safetensors_has(file, entries[i])) {
+            fail("%s: this is no checkpoint of char-lm: there is no '%s'", path, entries[i]);
+        }
     }
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *bytes = adz_to(adz_safetensors_get(file, name), ADZ_U8);
-    *size = (size_t)adz_tensor_numel(bytes);
-    char *text = allocate(*size + 1);
-    adz_tensor_read(bytes, text, *size);
-    adz_scope_close(scope);
-    return text;
+    return file;
 }
 
 /* The value of a line "name=value", as the option of ours of the name `to`
@@ -181,11 +179,11 @@ model model_from_language_model(
     const options *o, const text_table *table, const char *name, char **labels, size_t n_labels)
 {
     size_t size, known;
-    adz_safetensors *file = adz_safetensors_load(o->encoder, NULL);
-    char *text = read_bytes(o->encoder, file, "model.options", &size);
+    adz_safetensors *file = open_file(o->encoder);
+    char *text = read_bytes(file, "model.options", &size);
     network n = network_like(o, text);
     free(text);
-    text = read_bytes(o->encoder, file, "model.vocabulary", &size);
+    text = read_bytes(file, "model.vocabulary", &size);
     adz_tokenizer *old = adz_tokenizer_from_memory(text, size);
     free(text);
     model m = new_model(&n, tokenizer_like(o, old, table, name), labels, n_labels);

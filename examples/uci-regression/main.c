@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared/program.h"
 #include "report.h"
 #include "toy.h"
 

@@ -6,36 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* ---- what every thread needs ---------------------------------------------------------------- */
-
-static void on_error(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fail("%s", message);
-}
-
-static void on_warning(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fprintf(stderr, "uci-regression: warning: %s\n", message);
-}
-
-void report_errors(void)
-{
-    adz_on_error(on_error, NULL);
-    adz_on_warning(on_warning, NULL);
-}
-
-double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "../shared/crew.h"
+#include "../shared/progress.h"
 
 /* ---- one split ------------------------------------------------------------------------------ */
 
@@ -98,16 +71,16 @@ static outcome run_split(const options *o, const uci_set *set, size_t split)
 
 /* ---- all splits ----------------------------------------------------------------------------- */
 
-typedef struct crew {
+typedef struct splits {
     const options *o;
     const uci_set *set;
     set_result *result;
     pthread_mutex_t lock; /* guards the rest */
-    size_t next, printed;
+    size_t printed;
     bool *done;
-} crew;
+} splits;
 
-static void print_split(const crew *c, size_t k)
+static void print_split(const splits *c, size_t k)
 {
     const outcome *s = &c->result->splits[k];
     printf("%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without "
@@ -117,32 +90,16 @@ static void print_split(const crew *c, size_t k)
     fflush(stdout);
 }
 
-/* Takes one split after the other. The context gives the thread random numbers of its own. */
-static void *work(void *user)
+static void run_one(size_t split, void *user)
 {
-    crew *c = user;
-    adz_context *context = adz_context_new();
-    if (context == NULL) {
-        fail("out of memory");
-    }
-    adz_context_use(context);
-    adz_set_num_threads(1);
-    report_errors();
+    splits *c = user;
+    outcome o = run_split(c->o, c->set, split);
     pthread_mutex_lock(&c->lock);
-    while (c->next < c->result->count) {
-        size_t split = c->next++;
-        pthread_mutex_unlock(&c->lock);
-        outcome o = run_split(c->o, c->set, split);
-        pthread_mutex_lock(&c->lock);
-        c->result->splits[split] = o;
-        for (c->done[split] = true; c->printed < c->result->count && c->done[c->printed];) {
-            print_split(c, c->printed++);
-        }
+    c->result->splits[split] = o;
+    for (c->done[split] = true; c->printed < c->result->count && c->done[c->printed];) {
+        print_split(c, c->printed++);
     }
     pthread_mutex_unlock(&c->lock);
-    adz_context_use(NULL);
-    adz_context_free(&context);
-    return NULL;
 }
 
 void check_choices(const options *o, const uci_set *set, const char *folder)
@@ -164,27 +121,15 @@ set_result run_set(const options *o, const uci_set *set)
         r.count = (size_t)o->splits;
     }
     r.splits = allocate(r.count * sizeof *r.splits);
-    crew c = { .o = o,
+    splits c = { .o = o,
         .set = set,
         .result = &r,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .done = allocate(r.count * sizeof *c.done) };
-    size_t jobs = (size_t)o->jobs < r.count ? (size_t)o->jobs : r.count;
-    pthread_t *threads = allocate(jobs * sizeof *threads);
     double start = seconds_now();
-    for (size_t i = 0; i < jobs; ++i) {
-        int error = pthread_create(&threads[i], NULL, work, &c);
-        if (error != 0) {
-            fail("--jobs %lld: thread %zu could not be started: %s", (long long)o->jobs, i + 1,
-                strerror(error));
-        }
-    }
-    for (size_t i = 0; i < jobs; ++i) {
-        pthread_join(threads[i], NULL);
-    }
+    run_crew(o->jobs, r.count, run_one, &c);
     r.seconds = seconds_now() - start;
     pthread_mutex_destroy(&c.lock);
-    free(threads);
     free(c.done);
     return r;
 }

@@ -24,10 +24,4 @@ void check_choices(const options *o, const uci_set *set, const char *folder);
  * out depends on the seed and the split alone. */
 set_result run_set(const options *o, const uci_set *set);
 
-/* Prints errors and warnings of the calling thread's context; an error ends the program. */
-void report_errors(void);
-
-/* Seconds of a clock that only goes forward. */
-double seconds_now(void);
-
 #endif

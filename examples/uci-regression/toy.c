@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared/progress.h"
 #include "plot.h"
 #include "report.h"
 

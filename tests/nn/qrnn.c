@@ -1,5 +1,5 @@
 /* fastai's QRNN. */
-#include "nn/case.h"
+#include "nn/recurrent.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
@@ -35,30 +35,15 @@ static adz_module *stateful(adz_generator *g)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static adz_tensor *result(adz_module *m, adz_tensor *x, adz_tensor *hid, adz_tensor **h)
-{
-    adz_values *in = adz_values_new(), *out = adz_values_new();
-    adz_values_add(in, "x", x);
-    adz_values_add(in, "hid", hid);
-    bool good = adz_module_call(m, in, out) == ADZ_OK;
-    adz_tensor *y = good ? adz_values_at(out, 0) : NULL;
-    if (h != NULL) {
-        *h = good ? adz_values_find(out, "h") : NULL;
-    }
-    adz_values_free(&in);
-    adz_values_free(&out);
-    return y;
-}
-
 static void a_sequence_goes_on_in_the_next_call(void **state)
 {
     (void)state;
     adz_module *m = stateful(NULL);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5, 2), ADZ_F32), *h;
-    adz_tensor *whole = result(m, x, ADZ_NONE, NULL);
+    adz_tensor *whole = call_from(m, x, ADZ_NONE, NULL);
     assert_int_equal(adz_module_reset(m), ADZ_OK);
-    result(m, adz_narrow(x, 1, 0, 3), ADZ_NONE, &h);
-    expect_same(result(m, adz_narrow(x, 1, 3, 2), h, NULL), adz_narrow(whole, 1, 3, 2), 1e-6);
+    call_from(m, adz_narrow(x, 1, 0, 3), ADZ_NONE, &h);
+    expect_same(call_from(m, adz_narrow(x, 1, 3, 2), h, NULL), adz_narrow(whole, 1, 3, 2), 1e-6);
     adz_module_free(&m);
 }
 
@@ -144,9 +129,9 @@ static void bad_inputs_are_refused(void **state)
         "layers.0: QRNNLayer: x[4, 5, 2] must be [B, T, 3]");
     expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(4), ADZ_F32), "x[4] must be [B, T, 3]");
     adz_module *m = two_ways(NULL);
-    assert_null(result(m, x, adz_ones(ADZ_SHAPE(2, 5, 2), ADZ_F32), NULL));
+    assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(2, 5, 2), ADZ_F32), NULL));
     expect_error(ADZ_ERR_SHAPE, "hid[2, 5, 2] must have shape [4, 5, 2] beside x[4, 5, 3]");
-    assert_null(result(m, x, adz_ones(ADZ_SHAPE(4, 4, 2), ADZ_F32), NULL));
+    assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(4, 4, 2), ADZ_F32), NULL));
     expect_error(ADZ_ERR_SHAPE, "hid[4, 4, 2]");
     adz_module_free(&m);
 }

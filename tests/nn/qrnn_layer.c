@@ -1,5 +1,5 @@
 /* fastai's QRNN layer and its recurrence. */
-#include "nn/case.h"
+#include "nn/recurrent.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
@@ -38,22 +38,6 @@ static adz_module *looking_ahead(adz_generator *g)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-/* y and, where asked for, h of one call. */
-static adz_tensor *result(adz_module *m, adz_tensor *x, adz_tensor *hid, adz_tensor **h)
-{
-    adz_values *in = adz_values_new(), *out = adz_values_new();
-    adz_values_add(in, "", x);
-    adz_values_add(in, "hid", hid);
-    bool good = adz_module_call(m, in, out) == ADZ_OK;
-    adz_tensor *y = good ? adz_values_at(out, 0) : NULL;
-    if (h != NULL) {
-        *h = good ? adz_values_find(out, "h") : NULL;
-    }
-    adz_values_free(&in);
-    adz_values_free(&out);
-    return y;
-}
-
 /* Two calls give what one over the whole gives, until the layer is reset. */
 static void the_previous_x_is_carried_over(void **state)
 {
@@ -61,17 +45,17 @@ static void the_previous_x_is_carried_over(void **state)
     adz_fastai_qrnn_layer_options o = wide();
     adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32), *h;
-    adz_tensor *whole = result(m, x, ADZ_NONE, NULL);
+    adz_tensor *whole = call_from(m, x, ADZ_NONE, NULL);
     assert_int_equal(adz_module_reset(m), ADZ_OK);
-    adz_tensor *first = result(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, &h);
-    adz_tensor *rest = result(m, adz_narrow(x, 1, 2, 3), h, NULL);
+    adz_tensor *first = call_from(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, &h);
+    adz_tensor *rest = call_from(m, adz_narrow(x, 1, 2, 3), h, NULL);
     expect_same(first, adz_narrow(whole, 1, 0, 2), 1e-6);
     expect_same(rest, adz_narrow(whole, 1, 2, 3), 1e-6);
     adz_tensor *previous = adz_module_buffer(m, "prev_x");
     expect_same(previous, adz_select(x, 1, -1), 0);
     assert_int_equal(adz_module_reset(m), ADZ_OK);
     assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
-    adz_tensor *again = result(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, NULL);
+    adz_tensor *again = call_from(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, NULL);
     expect_same(again, first, 0);
     adz_module_free(&m);
 }
@@ -84,7 +68,7 @@ static void the_previous_x_is_a_copy(void **state)
     o.batch_first = false;
     adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
     adz_tensor *x = adz_ones(ADZ_SHAPE(1, 2, 3), ADZ_F32);
-    result(m, x, ADZ_NONE, NULL);
+    call_from(m, x, ADZ_NONE, NULL);
     fill(x, 7);
     adz_tensor *previous = adz_module_buffer(m, "prev_x");
     assert_true(all_are(previous, 1));
@@ -100,7 +84,7 @@ static void carried_rows_are_selected(void **state)
     assert_int_equal(
         adz_module_select_hidden(m, adz_arange(0, 1, 1, ADZ_I64)), ADZ_OK); /* nothing yet */
     adz_tensor *x = adz_reshape(adz_arange(0, 3, 1, ADZ_F32), ADZ_SHAPE(3, 1, 1));
-    result(m, x, ADZ_NONE, NULL);
+    call_from(m, x, ADZ_NONE, NULL);
     adz_tensor *rows = adz_tensor_from((int64_t[]){ 2, 0 }, ADZ_SHAPE(2), ADZ_I64);
     assert_int_equal(adz_module_select_hidden(m, rows), ADZ_OK);
     assert_true(HOLDS(adz_module_buffer(m, "prev_x"), 0, 2, 0));
@@ -116,10 +100,10 @@ static void zoneout_keeps_the_state_in_training_only(void **state)
     adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32), *h;
     adz_tensor *hid = adz_randn(ADZ_SHAPE(4, 2), ADZ_F32);
-    result(m, x, hid, &h);
+    call_from(m, x, hid, &h);
     expect_same(h, hid, 0);
     adz_module_eval(m);
-    result(m, x, hid, &h);
+    call_from(m, x, hid, &h);
     assert_false(alike(h, hid, 1e-3));
     adz_module_free(&m);
 }
@@ -134,10 +118,10 @@ static void the_linear_layer_can_be_replaced(void **state)
     adz_module_set_child(m, "linear", ADZ_SEQUENTIAL(adz_linear_new(3, 6, &o)));
     fill(adz_module_parameter(m, "linear.0.weight"), 0);
     adz_tensor *hid = adz_ones(ADZ_SHAPE(4, 2), ADZ_F32), *h;
-    result(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, &h);
+    call_from(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, &h);
     assert_true(all_are(h, 0.5));
     adz_module_set_child(m, "linear", adz_linear_new(3, 4, NULL));
-    assert_null(result(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, NULL));
+    assert_null(call_from(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, NULL));
     expect_error(ADZ_ERR_SHAPE, "4");
     adz_module_free(&m);
 }
@@ -169,10 +153,10 @@ static void bad_inputs_are_refused(void **state)
     expect_refused(looking_back(NULL), adz_ones(ADZ_SHAPE(4, 0, 2), ADZ_F32), "no time steps");
     adz_fastai_qrnn_layer_options o = wide();
     adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
-    assert_null(result(m, x, adz_ones(ADZ_SHAPE(5, 2), ADZ_F32), NULL));
+    assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(5, 2), ADZ_F32), NULL));
     expect_error(ADZ_ERR_SHAPE, "hid[5, 2] must be [4, 2] beside x[4, 5, 3]");
-    result(m, x, ADZ_NONE, NULL);
-    assert_null(result(m, adz_narrow(x, 0, 0, 2), ADZ_NONE, NULL));
+    call_from(m, x, ADZ_NONE, NULL);
+    assert_null(call_from(m, adz_narrow(x, 0, 0, 2), ADZ_NONE, NULL));
     expect_error(ADZ_ERR_SHAPE, "the previous call's had 4; adz_module_reset");
     expect_same(adz_module_buffer(m, "prev_x"), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32), 0);
     adz_module_free(&m);

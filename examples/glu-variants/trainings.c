@@ -1,34 +1,16 @@
 #define _GNU_SOURCE
-#include "crew.h"
+#include "trainings.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static void on_error(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fail("%s", message);
-}
+#include "../shared/crew.h"
+#include "../shared/progress.h"
 
-static void on_warning(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fprintf(stderr, "glu-variants: warning: %s\n", message);
-}
-
-void report_errors(void)
-{
-    adz_on_error(on_error, NULL);
-    adz_on_warning(on_warning, NULL);
-}
-
-typedef struct crew {
+typedef struct trainings {
     const options *o;
     const corpus *text;
     training *all;
@@ -36,9 +18,9 @@ typedef struct crew {
     bool terminal;
     double began;
     pthread_mutex_t lock; /* guards the rest */
-    size_t next, done;
+    size_t done;
     int64_t points; /* evaluations of all trainings */
-} crew;
+} trainings;
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
@@ -53,7 +35,7 @@ static void print_clock(double seconds)
     }
 }
 
-static void print_point(const crew *c, const training *t)
+static void print_point(const trainings *c, const training *t)
 {
     const curve_point *p = &t->curve[t->points - 1];
     printf("%-8s ", t->variant);
@@ -67,7 +49,7 @@ static void print_point(const crew *c, const training *t)
 /* On a terminal one line that is drawn over, elsewhere a line for each quarter of a training. */
 static void show_point(const training *t, void *user)
 {
-    crew *c = user;
+    trainings *c = user;
     int64_t n = c->o->evaluations;
     pthread_mutex_lock(&c->lock);
     ++c->points;
@@ -92,29 +74,10 @@ static void show_point(const training *t, void *user)
 
 /* ---- the work ------------------------------------------------------------------------------- */
 
-/* Takes one training after the other. The context gives the thread random numbers of its own. */
-static void *work(void *user)
+static void run_one(size_t piece, void *user)
 {
-    crew *c = user;
-    adz_context *context = adz_context_new();
-    if (context == NULL) {
-        fail("out of memory");
-    }
-    adz_context_use(context);
-    report_errors();
-    adz_set_num_threads(1); /* trainings run beside each other instead */
-    for (;;) {
-        pthread_mutex_lock(&c->lock);
-        size_t mine = c->next++;
-        pthread_mutex_unlock(&c->lock);
-        if (mine >= c->count) {
-            break;
-        }
-        train_variant(c->o, c->text, &c->all[mine], show_point, c);
-    }
-    adz_context_use(NULL);
-    adz_context_free(&context);
-    return NULL;
+    trainings *c = user;
+    train_variant(c->o, c->text, &c->all[piece], show_point, c);
 }
 
 static training *list_trainings(const options *o, size_t count)
@@ -130,30 +93,18 @@ static training *list_trainings(const options *o, size_t count)
 
 training *run_trainings(const options *o, const corpus *text)
 {
-    crew c = { .o = o,
+    trainings c = { .o = o,
         .text = text,
         .count = o->n_variants * (size_t)o->runs,
         .terminal = isatty(STDOUT_FILENO) != 0,
         .began = seconds_now(),
         .lock = PTHREAD_MUTEX_INITIALIZER };
     c.all = list_trainings(o, c.count);
-    size_t jobs = (size_t)o->jobs < c.count ? (size_t)o->jobs : c.count;
-    pthread_t *threads = allocate(jobs * sizeof *threads);
-    for (size_t i = 0; i < jobs; ++i) {
-        int error = pthread_create(&threads[i], NULL, work, &c);
-        if (error != 0) {
-            fail("--jobs %lld: thread %zu could not be started: %s", (long long)o->jobs, i + 1,
-                strerror(error));
-        }
-    }
-    for (size_t i = 0; i < jobs; ++i) {
-        pthread_join(threads[i], NULL);
-    }
+    run_crew(o->jobs, c.count, run_one, &c);
     if (c.terminal) {
         fputs("\r\033[K", stdout);
     }
     pthread_mutex_destroy(&c.lock);
-    free(threads);
     return c.all;
 }
 

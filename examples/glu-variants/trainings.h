@@ -1,11 +1,8 @@
 /* All trainings, several at a time. */
-#ifndef GLU_CREW_H
-#define GLU_CREW_H
+#ifndef GLU_TRAININGS_H
+#define GLU_TRAININGS_H
 
 #include "experiment.h"
-
-/* Prints errors and warnings of the calling thread's context; an error ends the program. */
-void report_errors(void);
 
 /* Trains every variant with every seed in threads of their own and shows how far they are. Training
  * r * n_variants + v is run r of variant v; what comes out depends on variant and seed alone. End

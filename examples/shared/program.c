@@ -1,0 +1,51 @@
+#include "program.h"
+
+#include <stdio.h>
+
+#include "command_line.h"
+
+static void on_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fail("%s", message);
+}
+
+static void on_warning(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fprintf(stderr, "%s: warning: %s\n", program_name, message);
+}
+
+void report_errors(void)
+{
+    adz_on_error(on_error, NULL);
+    adz_on_warning(on_warning, NULL);
+}
+
+void seed_and_threads(int64_t seed, int64_t threads)
+{
+    adz_manual_seed((uint64_t)seed);
+    if (threads > 0) {
+        adz_set_num_threads((int)threads);
+    }
+}
+
+void print_network(adz_module *network)
+{
+    adz_module_print(network, stdout);
+    printf(
+        "%lld parameters; %s\n", (long long)adz_module_num_parameters(network), adz_build_info());
+}
+
+char *read_bytes(adz_safetensors *file, const char *name, size_t *size)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *bytes = adz_to(adz_safetensors_get(file, name), ADZ_U8);
+    *size = (size_t)adz_tensor_numel(bytes);
+    char *text = allocate(*size + 1);
+    adz_tensor_read(bytes, text, *size);
+    adz_scope_close(scope);
+    return text;
+}

@@ -1,0 +1,67 @@
+"""What the tests of example programs share. A test's first argument is the program."""
+
+import os
+import re
+import subprocess
+import signal
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+NAME = os.path.basename(PROGRAM)
+
+
+def run(*arguments, code=0, env=None, program=PROGRAM):
+    """What the program prints, which must end with that exit code."""
+    done = subprocess.run([program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8",
+                          env={**os.environ, **(env or {})})
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def refused(message, *arguments):
+    """The program ends with a message, under its name, that says so."""
+    output = run(*arguments, code=1)
+    assert message in output, f"{arguments}: {output!r} does not say {message!r}"
+    assert f"\n{NAME}: " in "\n" + output, output
+
+
+def optional_path(place):
+    """The argument at a place as a path, "" without one."""
+    return os.path.abspath(sys.argv[place]) if len(sys.argv) > place else ""
+
+
+def handles_interrupt(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as stream:
+            caught = re.search(r"SigCgt:\s*([0-9a-f]+)", stream.read())
+    except OSError:
+        return False  # no Linux: the full wait
+    return bool(int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1)
+
+
+def interrupted(*arguments):
+    """What the program prints that gets a Ctrl-C while it trains."""
+    process = subprocess.Popen([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE)
+    for _ in range(100):  # until it trains, however busy the machine is
+        time.sleep(0.1)
+        if handles_interrupt(process.pid):
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, output
+    return output
+
+
+def perform(checks):
+    """The checks one after the other, in a folder of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for check in checks:
+            check()
+            print(f"{check.__name__}: ok", flush=True)
+        os.chdir("/")
+    return 0
