@@ -15,7 +15,7 @@ enum { MOST_STEPS = 100000, COUNTED_FROM = 3, COUNTED_TO = 20 };
 typedef struct {
     int64_t batch, seq, d_model, d_ff, threads, steps;
     int activation, optimizer, precision, mode;
-    bool gated, json, rounds;
+    bool gated, json, rounds, steps_only;
     double dropout;
 } settings;
 
@@ -121,10 +121,11 @@ static bool begin_floors(ffn *f)
     return gemm_floor_begin(&f->floor) && f->weights != NULL && f->gradients != NULL;
 }
 
-static void run_steps(ffn *f, record *r)
+/* Steps [from, to), each with its time, and what the first of them ask of the system. */
+static void run_steps(ffn *f, record *r, int64_t from, int64_t to)
 {
     double before = processor_time();
-    for (int64_t i = 0; i < f->s.steps; ++i) {
+    for (int64_t i = from; i < to; ++i) {
         uint64_t allocations = system_allocations();
         long faults = page_faults();
         double start = now();
@@ -135,19 +136,41 @@ static void run_steps(ffn *f, record *r)
             r->faults[i] = (double)(page_faults() - faults);
         }
     }
-    r->processor = (processor_time() - before) / (double)f->s.steps;
+    r->processor += (processor_time() - before) / (double)f->s.steps;
 }
 
-static void run_floors(ffn *f, record *r)
+static void run_floors(ffn *f, record *r, int64_t from, int64_t to)
 {
-    double before = processor_time();
-    for (int64_t i = 0; i < f->s.steps; ++i) {
-        r->openblas[i] = gemm_floor_openblas(&f->floor, (int)f->s.threads);
+    int threads = (int)f->s.threads;
+    if (f->s.steps_only) {
+        for (int64_t i = from; i < to; ++i) {
+            r->openblas[i] = r->onednn[i] = r->update[i] = -1;
+        }
+        return;
     }
-    r->openblas_processor = (processor_time() - before) / (double)f->s.steps;
-    for (int64_t i = 0; i < f->s.steps; ++i) {
-        r->onednn[i] = gemm_floor_onednn(&f->floor, (int)f->s.threads);
+    double before = processor_time();
+    for (int64_t i = from; i < to; ++i) {
+        r->openblas[i] = gemm_floor_openblas(&f->floor, threads);
+    }
+    r->openblas_processor += (processor_time() - before) / (double)f->s.steps;
+    for (int64_t i = from; i < to; ++i) {
+        r->onednn[i] = gemm_floor_onednn(&f->floor, threads);
+    }
+    for (int64_t i = from; i < to; ++i) {
         r->update[i] = update_floor(f->weights, f->gradients, f->parameters);
+    }
+}
+
+/* Steps and floors take turns of some twenty milliseconds, so that both see the same processor: its
+ * speed changes within a second where others share it. */
+static void run_round(ffn *f, record *r, double seconds)
+{
+    int64_t turn = 1 + (int64_t)(0.02 / seconds);
+    r->processor = r->openblas_processor = 0;
+    for (int64_t i = 0; i < f->s.steps; i += turn) {
+        int64_t to = i + turn < f->s.steps ? i + turn : f->s.steps;
+        run_steps(f, r, i, to);
+        run_floors(f, r, i, to);
     }
 }
 
@@ -169,7 +192,11 @@ static void report(const ffn *f, record *r)
     timing onednn = timing_of(r->onednn, n), update = timing_of(r->update, n);
     double allocations = timing_of(r->allocations + from, counted - from).median;
     double faults = timing_of(r->faults + from, counted - from).median;
-    char blas[32], dnnl[32];
+    char blas[32], least[32], dnnl[32], pass[32];
+    if (!f->s.json && f->s.steps_only) {
+        printf("ffn-step: %.1f us (least %.1f)\n", steps.median * 1e6, steps.least * 1e6);
+        return;
+    }
     if (!f->s.json) {
         printf("ffn-step: %.1f us (least %.1f); its products with OpenBLAS %.1f us: %.3f times\n",
             steps.median * 1e6, steps.least * 1e6, openblas.median * 1e6,
@@ -177,41 +204,51 @@ static void report(const ffn *f, record *r)
         return;
     }
     printf("{\"bench\": \"ffn-step\", \"median_us\": %.3f, \"min_us\": %.3f, "
-           "\"gemm_openblas_us\": %s, \"gemm_openblas_min_us\": %.3f, \"gemm_onednn_us\": %s, ",
+           "\"gemm_openblas_us\": %s, \"gemm_openblas_min_us\": %s, \"gemm_onednn_us\": %s, ",
         steps.median * 1e6, steps.least * 1e6, microseconds(openblas.median, blas),
-        openblas.least * 1e6, microseconds(onednn.median, dnnl));
-    printf("\"update_us\": %.3f, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, "
+        microseconds(openblas.least, least), microseconds(onednn.median, dnnl));
+    printf("\"update_us\": %s, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, "
            "\"peak_rss_kb\": %ld, \"allocator_peak_kb\": %zu, \"cpu_us\": %.3f, "
            "\"gemm_openblas_cpu_us\": %.3f, \"threads\": %lld, ",
-        update.median * 1e6, allocations, faults, r->resident, r->allocator_peak / 1024,
-        r->processor * 1e6, r->openblas_processor * 1e6, (long long)f->s.threads);
+        microseconds(update.median, pass), allocations, faults, r->resident,
+        r->allocator_peak / 1024, r->processor * 1e6, r->openblas_processor * 1e6,
+        (long long)f->s.threads);
     printf("\"build\": \"adze %s\", ", adz_version());
     printf("\"cpu\": \"%s\"}\n", json_text(adz_build_info()));
     fflush(stdout);
 }
 
+/* Warms the step up, notes the memory that it takes, and makes the floors after that; returns the
+ * seconds of a warm step, or a negative number. */
+static double warm_up(ffn *f, record *r)
+{
+    adz_memory_info memory;
+    double start = 0;
+    for (int i = 0; i < 3; ++i) {
+        start = now();
+        step(f);
+    }
+    double seconds = now() - start;
+    adz_memory_info_get(&memory, sizeof memory);
+    r->allocator_peak = memory.peak_bytes;
+    r->resident = peak_resident();
+    if (!f->s.steps_only && !begin_floors(f)) {
+        fputs("adze-bench: no memory for the products alone\n", stderr);
+        return -1;
+    }
+    return seconds;
+}
+
 /* One round, or with --rounds one for every line of standard input. */
 static int run(ffn *f, record *r)
 {
-    adz_memory_info memory;
     char line[64];
-    for (int i = 0; i < 3; ++i) {
-        step(f);
+    double seconds = warm_up(f, r);
+    if (seconds < 0) {
+        return EXIT_FAILURE;
     }
-    bool first = true;
     while (!f->s.rounds || fgets(line, sizeof line, stdin) != NULL) {
-        run_steps(f, r);
-        if (first) {
-            adz_memory_info_get(&memory, sizeof memory);
-            r->allocator_peak = memory.peak_bytes;
-            r->resident = peak_resident();
-            first = false;
-            if (!begin_floors(f)) {
-                fputs("adze-bench: no memory for the products alone\n", stderr);
-                return EXIT_FAILURE;
-            }
-        }
-        run_floors(f, r);
+        run_round(f, r, seconds);
         report(f, r);
         if (!f->s.rounds) {
             break;
@@ -247,8 +284,9 @@ int bench_ffn_step(int argc, char **argv)
         { "mode", A_WORD, &s->mode, 0, 0, modes },
         { "threads", AN_INTEGER, &s->threads, 1, 256, NULL },
         { "steps", AN_INTEGER, &s->steps, 1, MOST_STEPS, NULL },
-        { "rounds", A_FLAG, &s->rounds, 0, 0, NULL }, { "json", A_FLAG, &s->json, 0, 0, NULL },
-        { NULL, A_FLAG, NULL, 0, 0, NULL } };
+        { "rounds", A_FLAG, &s->rounds, 0, 0, NULL },
+        { "steps-only", A_FLAG, &s->steps_only, 0, 0, NULL },
+        { "json", A_FLAG, &s->json, 0, 0, NULL }, { NULL, A_FLAG, NULL, 0, 0, NULL } };
     if (!read_options(argc, argv, options, NULL)) {
         return EXIT_FAILURE;
     }

@@ -5,8 +5,9 @@ usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--rounds N] [--threads 1,2] [
                 [--quick]
 
 Every row is one network. Its contenders are processes that stay alive and run one round of steps
-each in turn, so that all see the same minutes of the machine; medians over the rounds' medians are
-compared, and only ratios of one run mean anything. PyTorch runs with the OpenMP build of OpenBLAS and
+each in turn, so that all see the same seconds of the machine. A ratio is the median over the rounds of
+what a round's two medians give: where processors are shared their speed doubles and halves within
+seconds, and only what was run next to each other can be compared. PyTorch runs with the OpenMP build of OpenBLAS and
 with malloc's trim and mmap thresholds raised, once with zero_grad() and once with set_to_none, and
 once more as it was installed. A row in which two threads got less than one and a half processors is
 run again, and marked with a * if that does not help.
@@ -28,12 +29,12 @@ ROWS = {
     "W1": ("Linear(1,32) ReLU Linear(32,1), batch 32, SGD", "toy", [], 2000),
     "mlp": ("13-50-1, dropout twice, batch 128, Adam", "mlp", [], 400),
     "W2": ("512-2048 ReLU, 4x10, SGD", "ffn-step",
-           "--batch 4 --seq 10 --d-model 512 --d-ff 2048 --activation relu", 60),
-    "W3": ("768-3072 GELU, 4x128, SGD", "ffn-step", "", 6),
-    "W4": ("gated GELU 512-2048, 4x128, SGD", "ffn-step", "--d-model 512 --d-ff 2048 --gated", 8),
-    "W5": ("W3 in bf16", "ffn-step", "--precision bf16", 6),
-    "W6": ("W3 with AdamW", "ffn-step", "--optimizer adamw", 6),
-    "W7": ("W3, inference", "ffn-step", "--mode infer", 12),
+           "--batch 4 --seq 10 --d-model 512 --d-ff 2048 --activation relu", 15),
+    "W3": ("768-3072 GELU, 4x128, SGD", "ffn-step", "", 2),
+    "W4": ("gated GELU 512-2048, 4x128, SGD", "ffn-step", "--d-model 512 --d-ff 2048 --gated", 3),
+    "W5": ("W3 in bf16", "ffn-step", "--precision bf16", 2),
+    "W6": ("W3 with AdamW", "ffn-step", "--optimizer adamw", 2),
+    "W7": ("W3, inference", "ffn-step", "--mode infer", 5),
 }
 # Other shapes, for cliffs: --rows odd,narrow,...
 ROWS.update({
@@ -75,8 +76,11 @@ class Contender:
         values = [r[key] for r in self.found if r.get(key) is not None]
         return statistics.median(values) if values else None
 
-    def least(self, key="min_us"):
-        return min(r[key] for r in self.found)
+    def ratios(self, other, key="median_us"):
+        """The median over the rounds of this contender's `key` over the other's step."""
+        pairs = [mine[key] / its["median_us"] for mine, its in zip(self.found, other.found)
+                 if mine.get(key) is not None]
+        return statistics.median(pairs) if pairs else None
 
     def processors(self):
         return self.median("cpu_us") / self.median()
@@ -130,15 +134,12 @@ def shared_a_processor(found, threads, command):
 
 def line_of(row, threads, found, marked):
     adze = found["adze"]
-    step = adze.median()
-    cells = [row + ("*" if marked else ""), str(threads), f"{step:,.1f}"]
-    floors = {"by_hand_us": None, "gemm_openblas_us": None, "gemm_onednn_us": None}
-    for key in floors:
-        floor = adze.median(key) if key in adze.found[0] else None
-        floors[key] = floor
-        cells.append(f"{step / floor:.2f}" if floor else "")
+    cells = [row + ("*" if marked else ""), str(threads), f"{adze.median():,.1f}"]
+    for key in ("by_hand_us", "gemm_openblas_us", "gemm_onednn_us"):
+        floor = adze.ratios(adze, key)
+        cells.append(f"{1 / floor:.2f}" if floor else "")
     for name in ("torch", "torch, none", "torch, as installed"):
-        cells.append(f"{found[name].median() / step:.2f}" if name in found else "")
+        cells.append(f"{found[name].ratios(adze):.2f}" if name in found else "")
     memory = adze.found[0]
     cells.append(f"{memory.get('peak_rss_kb', 0) / 1024:.0f}")
     cells.append(f"{memory.get('allocator_peak_kb', 0) / 1024:.0f}")
@@ -157,10 +158,10 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("bench")
     p.add_argument("--rows", default="W1,mlp,W2,W3,W4,W6,W7")
-    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--threads", default="1,2")
     p.add_argument("--json")
-    p.add_argument("--quick", action="store_true", help="two rounds, for a look")
+    p.add_argument("--quick", action="store_true", help="three rounds, for a look")
     args = p.parse_args()
     if shutil.which(args.bench) is None:
         raise SystemExit(f"{args.bench} is no program: build adze-bench first")
@@ -176,7 +177,7 @@ def main():
             if ROWS[row][1] != "ffn-step" and threads > 1:
                 continue
             for attempt in range(3):
-                found = measure(args.bench, row, threads, 2 if args.quick else args.rounds, torch)
+                found = measure(args.bench, row, threads, 3 if args.quick else args.rounds, torch)
                 marked = shared_a_processor(found, threads, ROWS[row][1])
                 if not marked:
                     break

@@ -1,9 +1,11 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "tensor/alloc.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "adze/base.h"
 #include "tensor/error.h"
@@ -44,7 +46,8 @@ enum {
     FLUSH_BYTES = 65536,
     CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
     CHAIN_LEAST = 16,    /* blocks, however large */
-    LARGE_BUCKETS = 16 * 48
+    LARGE_BUCKETS = 16 * 48,
+    HUGE_PAGE = 2 << 20
 };
 
 typedef struct slab {
@@ -73,9 +76,26 @@ static struct {
 
 static atomic_llong total_live, total_peak, total_tensors;
 
+/* Note [Huge pages]
+ *
+ * A matrix read by columns meets a page per row, more than the processor's table of pages holds. So
+ * blocks of two megabytes and more ask for huge pages as far as these fill, and only so far: the
+ * rest of a block stays in small pages, and nothing is resident that the block does not use. Asking
+ * can fail, and costs nothing then.
+ */
 static void *system_allocate(size_t bytes, size_t alignment, void *user)
 {
     (void)user;
+#if defined(MADV_HUGEPAGE) && !defined(ADZI_ASAN)
+    void *block;
+    if (bytes >= HUGE_PAGE) {
+        if (posix_memalign(&block, HUGE_PAGE, bytes) != 0) {
+            return NULL;
+        }
+        (void)madvise(block, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+        return block;
+    }
+#endif
     return aligned_alloc(alignment, bytes);
 }
 

@@ -63,28 +63,6 @@ void adzi_contiguous_strides(int rank, const int64_t *sizes, int64_t *strides)
     }
 }
 
-int64_t adzi_numel(int rank, const int64_t *sizes)
-{
-    int64_t count = 1;
-    for (int i = 0; i < rank; ++i) {
-        count *= sizes[i];
-    }
-    return count;
-}
-
-bool adzi_same_sizes(const adz_tensor *a, const adz_tensor *b)
-{
-    if (a->rank != b->rank) {
-        return false;
-    }
-    for (int i = 0; i < a->rank; ++i) {
-        if (a->sizes[i] != b->sizes[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 int adzi_dim(const char *op, const adz_tensor *t, int dim)
 {
     int rank = t->rank > 0 ? t->rank : 1;

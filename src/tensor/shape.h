@@ -14,9 +14,23 @@ static inline bool adzi_multiply(int64_t a, int64_t b, int64_t *product)
 void adzi_contiguous_strides(int rank, const int64_t *sizes, int64_t *strides);
 
 /** The product of sizes known to fit. */
-int64_t adzi_numel(int rank, const int64_t *sizes);
+static inline int64_t adzi_numel(int rank, const int64_t *sizes)
+{
+    int64_t count = 1;
+    for (int i = 0; i < rank; ++i) {
+        count *= sizes[i];
+    }
+    return count;
+}
 
-bool adzi_same_sizes(const adz_tensor *a, const adz_tensor *b);
+static inline bool adzi_same_sizes(const adz_tensor *a, const adz_tensor *b)
+{
+    bool same = a->rank == b->rank;
+    for (int i = 0; i < a->rank && same; ++i) {
+        same = a->sizes[i] == b->sizes[i];
+    }
+    return same;
+}
 
 /** `dim` as 0 .. rank-1 (rank 0 counts as 1, as in PyTorch), or -1 with ADZ_ERR_DIM recorded. */
 int adzi_dim(const char *op, const adz_tensor *t, int dim);

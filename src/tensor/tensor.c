@@ -117,13 +117,29 @@ static adz_tensor *header_and_storage(
     return t;
 }
 
+/* Sizes, and the strides of elements that lie in order. Most tensors have one or two dimensions. */
+static inline void set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
+{
+    if (rank == 2) {
+        int64_t columns = sizes[1];
+        t->sizes[0] = sizes[0];
+        t->sizes[1] = columns;
+        t->strides[0] = columns > 1 ? columns : 1;
+        t->strides[1] = 1;
+        return;
+    }
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = stride;
+        stride *= sizes[i] > 1 ? sizes[i] : 1;
+    }
+}
+
 adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    int64_t numel = 1;
-    for (int i = 0; i < rank; ++i) {
-        numel *= sizes[i];
-    }
+    int64_t numel = adzi_numel(rank, sizes);
     adz_tensor *t =
         header_and_storage(thread, op, dtype, rank, (size_t)numel * adzi_dtype_bytes(dtype));
     if (t == NULL) {
@@ -131,12 +147,7 @@ adz_tensor *adzi_tensor_new(
     }
     t->data = t->storage->data;
     t->numel = numel;
-    int64_t stride = 1;
-    for (int i = rank - 1; i >= 0; --i) {
-        t->sizes[i] = sizes[i];
-        t->strides[i] = stride;
-        stride *= sizes[i] > 1 ? sizes[i] : 1;
-    }
+    set_sizes(t, rank, sizes);
     return t;
 }
 
@@ -151,10 +162,7 @@ adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *
     t->storage = storage;
     t->data = storage->data;
     t->numel = adzi_numel(rank, sizes);
-    for (int i = 0; i < rank; ++i) {
-        t->sizes[i] = sizes[i];
-    }
-    adzi_contiguous_strides(rank, sizes, t->strides);
+    set_sizes(t, rank, sizes);
     return t;
 }
 

@@ -158,6 +158,9 @@ void adzi_tensor_bury(adz_tensor *t);
 /** Whether the elements lie in order without gaps, as a new tensor's do. */
 static inline bool adzi_is_contiguous(const adz_tensor *t)
 {
+    if (t->rank == 2 && t->strides[1] == 1 && t->strides[0] == t->sizes[1]) {
+        return true; /* the usual matrix */
+    }
     int64_t stride = 1;
     for (int i = t->rank - 1; i >= 0; --i) {
         if (t->sizes[i] != 1) {

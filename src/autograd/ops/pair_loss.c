@@ -28,6 +28,20 @@ adz_tensor *adzi_weigh_losses(
                                           : adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
 }
 
+/* The shape to which both broadcast: mostly the one that both have. */
+static bool common_shape(
+    const char *op, int *rank, int64_t *sizes, const adz_tensor *x, const adz_tensor *t)
+{
+    if (!adzi_same_sizes(x, t)) {
+        return adzi_broadcast(op, rank, sizes, x, t);
+    }
+    *rank = x->rank;
+    for (int i = 0; i < x->rank; ++i) {
+        sizes[i] = x->sizes[i];
+    }
+    return true;
+}
+
 /* ---- forward ------------------------------------------------------------------------------- */
 
 /* `t` in the common shape, contiguous. */
@@ -119,7 +133,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
             "x%s and target%s differ in shape; this loss does not broadcast", adzi_text_shape(x),
             adzi_text_shape(target));
     }
-    if (!adzi_broadcast(op, &rank, sizes, call.in[0], call.in[1]) ||
+    if (!common_shape(op, &rank, sizes, call.in[0], call.in[1]) ||
         (loss->check != NULL && !loss->check(&call))) {
         return NULL;
     }
@@ -148,7 +162,7 @@ adz_status adzi_pair_loss_fused(
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
-    if (x == NULL || t == NULL || !adzi_broadcast(op, &rank, sizes, x, t)) {
+    if (x == NULL || t == NULL || !common_shape(op, &rank, sizes, x, t)) {
         return adzi_status(NULL);
     }
     for (int i = 0; i < 2; ++i) {

@@ -103,22 +103,25 @@ void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double sca
     }
 }
 
-static adzi_reduce_args rows_args(const char *g, int64_t n, int64_t h)
+/* Sums over the n rows of g[n, h]. Dimensions that are not there are left as they were. */
+static void rows_args(adzi_reduce_args *args, const char *g, int64_t n, int64_t h)
 {
-    return (adzi_reduce_args){ .in = g,
-        .scale = 1,
-        .n_kept = h > 1,
-        .kept = { h },
-        .kept_strides = { 1 },
-        .n_reduced = n > 1,
-        .reduced = { n },
-        .n = n,
-        .reduced_strides = { h } };
+    args->in = g;
+    args->partial = NULL;
+    args->scale = 1;
+    args->n = n;
+    args->n_kept = h > 1;
+    args->kept[0] = h;
+    args->kept_strides[0] = 1;
+    args->n_reduced = n > 1;
+    args->reduced[0] = n;
+    args->reduced_strides[0] = h;
 }
 
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
 {
-    adzi_reduce_args args = rows_args(g->data, n, y->numel);
+    adzi_reduce_args args;
+    rows_args(&args, g->data, n, y->numel);
     args.out = y->data;
     if (y->numel > 0) {
         sum_all((adz_dtype)g->dtype, &args, y->numel);
@@ -127,7 +130,8 @@ void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
 
 void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h)
 {
-    adzi_reduce_args args = rows_args(g, n, h);
+    adzi_reduce_args args;
+    rows_args(&args, g, n, h);
     args.partial = (char *)sums;
     args.n_kept = args.n_reduced = 1; /* by columns, however few */
     KERNEL_FOR(sum, dtype)(&args, 0, h);
