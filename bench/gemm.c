@@ -266,7 +266,7 @@ static void large_products(void)
 
 /* ---- OpenBLAS beside oneDNN ------------------------------------------------------------------ */
 
-enum { WAYS = 4, ROUNDS = 12 };
+enum { WAYS = 4, ROUNDS = 15 };
 
 /* Seconds of the calling thread on a processor: other programs' share does not count. */
 static double cpu_now(void)
@@ -276,15 +276,24 @@ static double cpu_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The least time of each way, round by round in turn, so that a slow minute meets all alike. With
- * one thread its processor time, with more the clock's. */
-static void time_ways(const adzi_gemm_args *g, bool alone, double best[WAYS])
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* OpenBLAS's seconds, and how many times as fast each way is: medians of ratios within a round,
+ * because the clock of a shared machine changes from second to second. With one thread its
+ * processor time counts, with more the clock's. */
+static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 {
     static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_MODULE_STRIDED,
         ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_BY_RULE };
     double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+    double found[WAYS][ROUNDS];
     int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
     for (int round = -1; round < ROUNDS; ++round) {
+        double blas = 0;
         for (int w = 0; w < WAYS; ++w) {
             adzi_gemm_backend_choice = ways[w];
             double start = alone ? cpu_now() : now();
@@ -292,8 +301,13 @@ static void time_ways(const adzi_gemm_args *g, bool alone, double best[WAYS])
                 adzi_gemm_run(g);
             }
             double took = ((alone ? cpu_now() : now()) - start) / repeats;
-            best[w] = round < 0 || took < best[w] ? took : best[w];
+            blas = w == 0 ? took : blas;
+            found[w][round < 0 ? 0 : round] = w == 0 ? took : blas / took;
         }
+    }
+    for (int w = 0; w < WAYS; ++w) {
+        qsort(found[w], ROUNDS, sizeof found[w][0], by_value);
+        out[w] = found[w][ROUNDS / 2];
     }
     adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
 }
@@ -302,8 +316,8 @@ static void time_ways(const adzi_gemm_args *g, bool alone, double best[WAYS])
 static void backends(void)
 {
     static const int64_t layers[][2] = { { 512, 2048 }, { 2048, 512 }, { 768, 3072 }, { 3072, 768 },
-        { 300, 1000 }, { 130, 50 }, { 2000, 10 }, { 13, 500 } };
-    static const int64_t rows[] = { 4, 10, 40, 64, 100, 128, 200, 512, 4000 };
+        { 333, 1000 }, { 1000, 333 }, { 130, 50 }, { 2000, 10 }, { 13, 500 } };
+    static const int64_t rows[] = { 4, 8, 40, 128, 200, 512, 2000 };
     int threads = adz_get_num_threads();
     printf("\none linear layer's products, f32: OpenBLAS in microseconds, and how many times as "
            "fast oneDNN's BLAS-like function, its prepared code and the rule's choice are; with 1 "
@@ -322,11 +336,10 @@ static void backends(void)
             }
             printf("%s %5d %5d %5d", names[s % 3], (int)p.g.m, (int)p.g.n, (int)p.g.k);
             for (int t = 0; t < (threads > 1 ? 2 : 1); ++t) {
-                double best[WAYS];
+                double found[WAYS];
                 adz_set_num_threads(t == 0 ? 1 : threads);
-                time_ways(&p.g, t == 0, best);
-                printf(" | %9.1f  %5.2f %5.2f %5.2f", best[0] * 1e6, best[0] / best[1],
-                    best[0] / best[2], best[0] / best[3]);
+                time_ways(&p.g, t == 0, found);
+                printf(" | %9.1f  %5.2f %5.2f %5.2f", found[0] * 1e6, found[1], found[2], found[3]);
             }
             printf("\n");
             fflush(stdout);

@@ -3,17 +3,21 @@
  * Note [Which products go to oneDNN]
  * OpenBLAS copies both operands into panels before it multiplies, and adds to C once per panel.
  * That is spread over the smallest of m, n and k: at 40 rows it takes as long as the product
- * itself. oneDNN has code for AVX-512 that reads one operand where it lies, so it is ahead where
- * the smallest size is small, 1.1 to 2 times in bench-gemm, and about even from some 100 on,
- * where OpenBLAS stays: it takes no memory per call, and its products can be cut anywhere. Under
- * a million multiply-adds OpenBLAS has code without panels of its own. Two ways lead to oneDNN:
- * its BLAS-like function for all transposes and distances, and code prepared per shape, which for
- * a linear layer's forward, x W^T, is up to 30% faster still, but not for its gradients. Where
+ * itself. oneDNN reads one operand where it lies. On a Cascade Lake it is 1.0 to 3 times as fast
+ * with a side of 8, 1.0 to 1.6 with 40, 1.0 to 1.4 with 128 and 0.9 to 1.2 with 512, 1.1 on the
+ * average (bench-gemm backends), so there it gets all that is large enough for OpenBLAS to pack.
+ * Processors with AMX are others, on which only small sides were measured: there it gets those.
+ * Two ways lead to oneDNN: its BLAS-like function for all transposes and distances, and code
+ * prepared per shape, which for a linear layer's forward, x W^T, is up to 1.6 times as fast again
+ * while x has few rows, but not for its gradients. Weights in oneDNN's own format would gain 1.1
+ * to 1.6 once more, and lose more than that to their copy, which a training step makes anew. Where
  * the processor has no AVX-512 the module is not loaded.
  *
- * Bits: a product is cut along the longer side of C into blocks that its shape alone gives, each of
- * which is one call on one thread, so the number of threads changes nothing. There are at most
- * MOST_BLOCKS, because each packs the short operand again.
+ * Bits: a product is cut along the longer side of C into blocks that its shape alone gives. The
+ * BLAS-like function gives every element the same bits wherever the blocks end, as tests show and
+ * nobody promises, so one call computes all neighbouring blocks of a thread. Of prepared code,
+ * and under adz_set_deterministic, each block is a call; there are then at most MOST_BLOCKS,
+ * because each packs the short operand again.
  */
 #include "tensor/gemm_backend.h"
 
@@ -142,11 +146,12 @@ const char *adzi_gemm_backend_info(void)
 /* ---- the rule ------------------------------------------------------------------------------- */
 
 enum {
-    SMALL_SIZE = 96,           /* the smallest size up to which OpenBLAS's packing shows */
-    SMALL_PREPARED_SIZE = 128, /* likewise, where there is prepared code */
+    SMALL_SIZE = 96,           /* the smallest size, where nothing larger was measured */
+    SMALL_PREPARED_SIZE = 128, /* the smallest size up to which prepared code is ahead */
     LEAST_WORK = 1 << 20,      /* multiply-adds under which OpenBLAS does not pack */
     LEAST_ROWS = 8,            /* under which prepared code is behind */
     BLOCK_MULTIPLE = 64,       /* columns that oneDNN's code takes at a time */
+    LEAST_LENGTH = 128,        /* of a block that its BLAS-like function computes */
     BLOCK_WORK = 1 << 21,      /* multiply-adds of a block, about */
     MOST_BLOCKS = 8,           /* blocks of a product */
     LAUNCH_WORK = 1 << 18,     /* multiply-adds that are worth a thread */
@@ -163,44 +168,55 @@ static bool is_dense(const adzi_gemm_args *g)
     return !g->ta && g->tb && g->lda == g->k && g->ldb == g->k;
 }
 
-/* See Note [Which products go to oneDNN]. */
+/* See Note [Which products go to oneDNN]. Loads the module for a product that it may get. */
 static adzi_gemm_choice choose(const adzi_gemm_args *g)
 {
     int64_t most = INT_MAX;
     bool sizes_fit = g->m <= most && g->n <= most && g->k <= most && g->lda <= most &&
                      g->ldb <= most && g->ldc <= most;
-    if (g->dtype != ADZ_F32 || !sizes_fit || g->m == 1 || g->n == 1) {
+    if (g->dtype != ADZ_F32 || !sizes_fit || g->m == 1 || g->n == 1 ||
+        adzi_gemm_backend_choice == ADZI_GEMM_BLAS_ALONE) {
         return ADZI_GEMM_BLAS_ALONE;
     }
-    if (adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE) {
+    bool by_rule = adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE;
+    double work = (double)g->m * (double)g->n * (double)g->k;
+    const adzi_gemm_backend *backend =
+        by_rule && work < LEAST_WORK ? NULL : adzi_gemm_backend_get();
+    if (backend == NULL || (by_rule && !backend->avx512)) {
+        return ADZI_GEMM_BLAS_ALONE;
+    }
+    if (!by_rule) {
         bool cannot = adzi_gemm_backend_choice == ADZI_GEMM_MODULE_PREPARED && !is_dense(g);
         return cannot ? ADZI_GEMM_MODULE_STRIDED : adzi_gemm_backend_choice;
     }
     int64_t smallest = least(g->k, least(g->m, g->n));
-    double work = (double)g->m * (double)g->n * (double)g->k;
-    bool prepared = is_dense(g) && g->m >= LEAST_ROWS;
-    if (smallest > (prepared ? SMALL_PREPARED_SIZE : SMALL_SIZE) || work < LEAST_WORK) {
-        return ADZI_GEMM_BLAS_ALONE;
+    if (is_dense(g) && g->m >= LEAST_ROWS && smallest <= SMALL_PREPARED_SIZE) {
+        return ADZI_GEMM_MODULE_PREPARED;
     }
-    return prepared ? ADZI_GEMM_MODULE_PREPARED : ADZI_GEMM_MODULE_STRIDED;
+    return smallest <= SMALL_SIZE || !backend->amx_bf16 ? ADZI_GEMM_MODULE_STRIDED
+                                                        : ADZI_GEMM_BLAS_ALONE;
 }
 
 /* ---- computing ------------------------------------------------------------------------------ */
 
-void adzi_gemm_cut_product(adzi_gemm_cut *p, const adzi_gemm_args *g)
+void adzi_gemm_cut_product(adzi_gemm_cut *p, const adzi_gemm_args *g, bool each_alone)
 {
-    *p = (adzi_gemm_cut){ .g = g, .backend = adzi_gemm_backend_get(), .by_columns = g->n >= g->m };
+    *p = (adzi_gemm_cut){ .g = g,
+        .backend = adzi_gemm_backend_get(),
+        .each_alone = each_alone,
+        .by_columns = g->n >= g->m };
     p->extent = p->by_columns ? g->n : g->m;
     double across = (double)(p->by_columns ? g->m : g->n) * (double)g->k;
     double length = (double)BLOCK_WORK / across;
-    double shortest = (double)p->extent / MOST_BLOCKS;
+    double shortest = each_alone ? (double)p->extent / MOST_BLOCKS : LEAST_LENGTH;
     length = length < shortest ? shortest : length;
     p->length = p->extent;
     if (length < (double)p->extent) {
         int64_t rounded = ((int64_t)length + BLOCK_MULTIPLE - 1) / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
         p->length = least(rounded < BLOCK_MULTIPLE ? BLOCK_MULTIPLE : rounded, p->extent);
     }
-    p->blocks = (p->extent + p->length - 1) / p->length;
+    /* Another function computes a single column or row, with other bits. */
+    p->blocks = (p->extent + (each_alone ? p->length - 1 : 0)) / p->length;
 }
 
 static bool run_block(const adzi_gemm_cut *p, const adzi_gemm_block *b, const void *a_block,
@@ -251,19 +267,23 @@ static bool multiply_block(const adzi_gemm_cut *p, const adzi_gemm_block *b)
     return p->backend->multiply(&call);
 }
 
-/* Units are the blocks of all items. */
+/* Units are the blocks of all items; neighbours that need not be alone are one rectangle. */
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_cut *p = opaque;
     const adzi_gemm_args *g = p->g;
-    for (int64_t i = begin; i < end; ++i) {
-        adzi_gemm_block b = { .item = i / p->blocks, .rows = g->m, .columns = g->n };
-        int64_t from = i % p->blocks * p->length, extent = least(p->length, p->extent - from);
+    while (begin < end) {
+        int64_t first = begin % p->blocks;
+        int64_t count = p->each_alone ? 1 : least(p->blocks - first, end - begin);
+        adzi_gemm_block b = { .item = begin / p->blocks, .rows = g->m, .columns = g->n };
+        int64_t from = first * p->length;
+        int64_t extent = first + count == p->blocks ? p->extent - from : count * p->length;
         *(p->by_columns ? &b.column : &b.row) = from;
         *(p->by_columns ? &b.columns : &b.rows) = extent;
         if (!multiply_block(p, &b)) {
             adzi_gemm_own_block(g, &b, g->bias != NULL && p->prepared[0] == NULL);
         }
+        begin += count;
     }
 }
 
@@ -306,14 +326,13 @@ void adzi_gemm_cut_end(adzi_gemm_cut *p)
 bool adzi_gemm_backend_run(const adzi_gemm_args *g)
 {
     adzi_gemm_choice way = choose(g);
-    const adzi_gemm_backend *backend = way == ADZI_GEMM_BLAS_ALONE ? NULL : adzi_gemm_backend_get();
-    if (backend == NULL || (!backend->avx512 && adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE)) {
+    if (way == ADZI_GEMM_BLAS_ALONE) {
         return false;
     }
     adzi_gemm_cut cut;
-    adzi_gemm_cut_product(&cut, g);
-    if (way == ADZI_GEMM_MODULE_PREPARED) {
-        adzi_gemm_cut_prepare(&cut, g->ta, false); /* or stays strided */
+    adzi_gemm_cut_product(&cut, g, true);
+    if (way != ADZI_GEMM_MODULE_PREPARED || !adzi_gemm_cut_prepare(&cut, g->ta, false)) {
+        adzi_gemm_cut_product(&cut, g, adz_get_deterministic());
     }
     adzi_gemm_cut_run(&cut);
     adzi_gemm_cut_end(&cut);

@@ -93,12 +93,13 @@ typedef struct adzi_gemm_cut {
     const adzi_gemm_backend *backend;
     adzi_gemm_prepared *prepared[2]; /**< for a block, and for the last one; NULL: strided */
     const uint16_t *a, *b;           /**< rounded operands, each block's without gaps, or NULL */
+    bool each_alone;                 /**< every block is a call of its own */
     bool by_columns;
-    int64_t extent, length, blocks; /**< blocks per item; the last may be shorter */
+    int64_t extent, length, blocks; /**< blocks per item; the last takes what is left */
 } adzi_gemm_cut;
 
-/** Says how to cut. The module must be there. */
-void adzi_gemm_cut_product(adzi_gemm_cut *cut, const struct adzi_gemm_args *args);
+/** Says how to cut, for prepared code with `each_alone`. The module must be there. */
+void adzi_gemm_cut_product(adzi_gemm_cut *cut, const struct adzi_gemm_args *args, bool each_alone);
 
 /** Prepares the forms of its blocks; false where one cannot be had. `ta` is A's as it will lie. */
 bool adzi_gemm_cut_prepare(adzi_gemm_cut *cut, bool ta, bool bf16);

@@ -170,7 +170,7 @@ static bool run_native(const adzi_gemm_args *g)
     }
     adzi_gemm_cut cut;
     operand a = operand_a(g), b = operand_b(g);
-    adzi_gemm_cut_product(&cut, g);
+    adzi_gemm_cut_product(&cut, g, true);
     if (!adzi_gemm_cut_prepare(&cut, g->ta, true)) {
         a.turn = g->ta;
         if (!a.turn || !adzi_gemm_cut_prepare(&cut, false, true)) {
