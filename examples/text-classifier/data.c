@@ -14,9 +14,7 @@ const char *reading(void)
     return where;
 }
 
-/* ---- labels
- * ---------------------------------------------------------------------------------
- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -63,9 +61,7 @@ static int64_t find_label(
     return found - labels;
 }
 
-/* ---- numbers
- * --------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_token_kind kind,
     int64_t max_vocab, int64_t min_freq)
@@ -106,8 +102,7 @@ samples encode_rows(const text_table *table, const char *path, const adz_tokeniz
     return s;
 }
 
-/* ---- which serve what
- * ----------------------------------------------------------------------- */
+/* ---- which serve what ------------------------------------------------------------------------ */
 
 static samples take(const samples *all, const int64_t *order, size_t from, size_t count)
 {
@@ -155,9 +150,7 @@ void free_problem(problem *p)
     free_samples(&p->test);
 }
 
-/* ---- batches
- * --------------------------------------------------------------------------------
- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 typedef struct placed {
     int64_t length;

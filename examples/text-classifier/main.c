@@ -57,12 +57,13 @@ static void print_header(const char *name, const model *m, const problem *p)
     print_network(m->root);
 }
 
-static void train_and_report(const options *o)
+static void train_and_report(options *o)
 {
     const char *name = o->data != NULL ? o->data : "reviews from a grammar";
     int64_t *by_rule;
     text_table table = load_table(o, &by_rule);
     model m = o->load != NULL ? load_model(o->load) : make_model(o, &table, name);
+    fill_in_rate(o, &m.network);
     problem p =
         split_samples(o, encode_rows(&table, name, m.tokenizer, m.labels, m.n_labels, by_rule));
     free_text_table(&table);

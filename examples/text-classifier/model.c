@@ -1,14 +1,36 @@
 #include "model.h"
 
+#include <adze/custom.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SAVED_LABELS = 1000000 };
 
-/* ---- building
- * -------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* A table as a language model has it, and linear layers that hand on about what they get. fastai's
+ * own deviations, 1 of a table that no language model is tied to and 0.02 of layers, are for tables
+ * that are loaded and for 768 features: with few, what attention adds drowns in what tells words
+ * apart. */
+static adz_status draw_one(adz_module *module, void *user)
+{
+    (void)user;
+    bool table = strcmp(adz_module_name(module), "Embedding") == 0;
+    if (table || strcmp(adz_module_name(module), "Linear") == 0) {
+        adz_tensor *weight = adz_module_parameter(module, "weight");
+        double wide = 0.55 / sqrt((double)adz_tensor_size(weight, 1));
+        adz_init_normal_(weight, 0, table ? 0.02 : wide, NULL);
+    }
+    return ADZ_OK;
+}
+
+static adz_status draw_transformer(adz_module *module)
+{
+    adz_fastai_init_transformer(module);
+    return adz_module_apply(module, draw_one, NULL);
+}
 
 static adz_fastai_config config_of(const network *n)
 {
@@ -23,6 +45,8 @@ static adz_fastai_config config_of(const network *n)
     c.n_hid = c.d_inner = n->hidden;
     c.qrnn = n->arch == ARCH_QRNN;
     c.bidir = n->bidir;
+    c.init = n->arch >= ARCH_TRANSFORMER ? draw_transformer : c.init;
+    c.mask = n->mask == MASK_ON;
     c.n_heads = n->heads;
     c.d_head = 0;
     c.act = activations[n->activation];
@@ -81,9 +105,7 @@ adz_tensor *scores_of(const model *m, adz_tensor *ids)
     return adz_module_forward(m->root, ids);
 }
 
-/* ---- the file
- * -------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void set_tokenizer(adz_safetensors *file, const adz_tokenizer *tokenizer)
 {

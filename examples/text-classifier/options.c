@@ -6,14 +6,10 @@
 const char program_name[] = "text-classifier";
 
 static const char help[] =
-    "Trains a classifier of texts: an encoder (AWD-LSTM, QRNN, Transformer, "
-    "Transformer-XL) and a\n"
-    "head that pools over time, from scratch or from the encoder of a language "
-    "model.\n"
-    "Without --data it learns reviews drawn from a grammar, whose verdict a "
-    "rule decides (see\n"
-    "grammar.h); a tenth of the labels is wrong, so that the best possible "
-    "accuracy is 0.9.\n"
+    "Trains a classifier of texts: an encoder (AWD-LSTM, QRNN, Transformer, Transformer-XL) and a\n"
+    "head that pools over time, from scratch or from the encoder of a language model.\n"
+    "Without --data it learns reviews drawn from a grammar, whose verdict a rule decides (see\n"
+    "grammar.h); a tenth of the labels is wrong, so that the best possible accuracy is 0.9.\n"
     "\n"
     "usage: text-classifier [OPTIONS]\n"
     "\n"
@@ -26,41 +22,36 @@ static const char help[] =
     "  --examples N           texts to draw from the grammar (5000)\n"
     "  --write-data FILE.csv  write those texts, with their labels\n"
     "tokens\n"
-    "  --tokens KIND          words, characters (words; with --encoder the "
-    "language model's)\n"
+    "  --tokens KIND          words, characters (words; with --encoder the language model's)\n"
     "  --max-vocab N          at most so many different tokens (10000)\n"
     "  --min-freq N           which come at least so often (2)\n"
     "network\n"
-    "  --arch NAME            awd-lstm, qrnn, transformer, transformer-xl "
-    "(awd-lstm)\n"
+    "  --arch NAME            awd-lstm, qrnn, transformer, transformer-xl (awd-lstm)\n"
     "  --layers N             (2)\n"
-    "  --width N              features of an embedded token, and of the "
-    "encoder's result (32)\n"
-    "  --hidden N             features inside: of recurrent layers, of "
-    "feed-forward networks (64)\n"
+    "  --width N              features of an embedded token, and of the encoder's result (32)\n"
+    "  --hidden N             features inside: of recurrent layers, of feed-forward networks (64)\n"
     "  --heads N              of a transformer's attention (4)\n"
     "  --ffn NAME             their activation: gelu, relu, swish (gelu)\n"
+    "  --mask HOW             on: a transformer's tokens see what comes before them; off: they "
+    "see\n"
+    "                         all, as in fastai's classifiers (on)\n"
     "  --memory N             steps that a transformer-xl remembers (70)\n"
     "  --bidir                an awd-lstm that reads in both directions\n"
     "  --bptt N               tokens that the encoder reads at once (70)\n"
-    "  --max-len N            of a long text, about so many of the last tokens "
-    "count (1400)\n"
+    "  --max-len N            of a long text, about so many of the last tokens count (1400)\n"
     "  --head N,N,...         hidden widths of the head; 0 for none (50)\n"
-    "  --dropout X            multiplies the usual dropouts of the "
-    "architecture (0.3)\n"
+    "  --dropout X            multiplies the usual dropouts of the architecture (0.1)\n"
     "transfer\n"
-    "  --encoder FILE         begin with the encoder of a model that char-lm "
-    "has saved; its\n"
+    "  --encoder FILE         begin with the encoder of a model that char-lm has saved; its\n"
     "                         architecture and sizes replace those above\n"
-    "  --freeze N             train the head alone for the first N epochs (1 "
-    "with --encoder)\n"
-    "  --lr-spread X          the first layers' rate is that of the head "
-    "divided by X (2.6 with\n"
+    "  --freeze N             train the head alone for the first N epochs (1 with --encoder)\n"
+    "  --lr-spread X          the first layers' rate is that of the head divided by X (2.6 with\n"
     "                         --encoder, else 1)\n"
     "training\n"
-    "  --epochs N             (10)\n"
+    "  --epochs N             (20)\n"
     "  --batch-size N         (32)\n"
-    "  --lr X                 the highest rate of the cycle (0.005)\n"
+    "  --lr X                 the highest rate of the cycle (0.005; transformer, transformer-xl: "
+    "0.003)\n"
     "  --weight-decay X       (0.01)\n"
     "  --label-smoothing X    (0)\n"
     "  --clip X               largest norm of the gradient, 0 for any (1)\n"
@@ -69,8 +60,7 @@ static const char help[] =
     "files\n"
     "  --save FILE            the model (classifier.safetensors)\n"
     "  --load FILE            go on from a saved model\n"
-    "  --predict FILE.csv     label texts with the loaded model, without "
-    "training\n"
+    "  --predict FILE.csv     label texts with the loaded model, without training\n"
     "  --output FILE          where to (predictions.csv)\n"
     "  --history FILE         loss and accuracy of each epoch (history.csv)\n"
     "\n"
@@ -109,6 +99,7 @@ const char *head_text(const network *n, char *buffer, size_t size)
 
 static const char *const archs[] = { "awd-lstm", "qrnn", "transformer", "transformer-xl", NULL };
 static const char *const activations[] = { "gelu", "relu", "swish", NULL };
+static const char *const masks[] = { "on", "off", NULL };
 static const char *const kinds[] = { "words", "characters", NULL };
 
 size_t network_options(network *n, argument *table)
@@ -122,6 +113,7 @@ size_t network_options(network *n, argument *table)
         OPTION_CHOICE("ffn", &n->activation, activations),
         OPTION_WHOLE("memory", &n->memory, 0, 1 << 20),
         OPTION_FLAG("bidir", &n->bidir),
+        OPTION_CHOICE("mask", &n->mask, masks),
         OPTION_WHOLE("bptt", &n->bptt, 1, 1 << 20),
         OPTION_WHOLE("max-len", &n->max_len, 1, 1 << 30),
         OPTION_READ("head", n, read_head),
@@ -139,11 +131,20 @@ static const options defaults = {
     .examples = 5000,
     .max_vocab = 10000,
     .min_freq = 2,
-    .network = { ARCH_AWD_LSTM, 0, 2, 32, 64, 4, 70, false, 70, 1400, { 50 }, 1, 0.1 },
+    .network = { .layers = 2,
+        .width = 32,
+        .hidden = 64,
+        .heads = 4,
+        .memory = 70,
+        .bptt = 70,
+        .max_len = 1400,
+        .head = { 50 },
+        .n_head = 1,
+        .dropout = 0.1 },
     .frozen = 1,
-    .epochs = 10,
+    .epochs = 20,
     .batch_size = 32,
-    .lr = 0.005,
+    .lr = -1,
     .lr_spread = 2.6,
     .weight_decay = 0.01,
     .clip = 1,
@@ -227,6 +228,12 @@ static void check_options(const options *o, argument *table, size_t n, size_t n_
         fail("--width %lld is no multiple of --heads %lld", (long long)o->network.width,
             (long long)o->network.heads);
     }
+}
+
+void fill_in_rate(options *o, const network *n)
+{
+    bool attends = n->arch == ARCH_TRANSFORMER || n->arch == ARCH_TRANSFORMER_XL;
+    o->lr = o->lr > 0 ? o->lr : attends ? 0.003 : 0.005;
 }
 
 options parse_options(int argc, char **argv)

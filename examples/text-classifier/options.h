@@ -11,6 +11,7 @@
 enum { MAX_HEAD = 8, MOST_OPTIONS = 48 };
 
 enum { ARCH_AWD_LSTM, ARCH_QRNN, ARCH_TRANSFORMER, ARCH_TRANSFORMER_XL };
+enum { MASK_ON, MASK_OFF };
 enum { TOKENS_WORDS, TOKENS_CHARACTERS };
 
 /* What a model is made of; saved beside its weights. */
@@ -18,6 +19,7 @@ typedef struct network {
     int arch, activation;
     int64_t layers, width, hidden, heads, memory;
     bool bidir;
+    int mask; /* MASK_ON: a transformer's tokens see only what comes before them */
     int64_t bptt, max_len;
     int64_t head[MAX_HEAD]; /* n_head hidden widths */
     int n_head;
@@ -48,6 +50,9 @@ typedef struct options {
 /* Reads the command line; ends the program for --help and for what it cannot
  * read. */
 options parse_options(int argc, char **argv);
+
+/* The rate that suits the architecture, where the command line says none. */
+void fill_in_rate(options *o, const network *n);
 
 /* The options that make a network, as a table over `n`; returns how many. */
 size_t network_options(network *n, argument *table);

@@ -10,9 +10,7 @@
 
 enum { WIDEST_MATRIX = 20 };
 
-/* ---- accuracies
- * -----------------------------------------------------------------------------
- */
+/* ---- accuracies ------------------------------------------------------------------------------ */
 
 /* The share of texts whose label the grammar's rule hits; NaN for texts of
  * other origin. */
@@ -58,8 +56,7 @@ static double judged_accuracy(const options *o, const model *m, const samples *s
     return accuracy;
 }
 
-/* ---- the confusion matrix
- * ------------------------------------------------------------------- */
+/* ---- the confusion matrix -------------------------------------------------------------------- */
 
 static size_t *count_pairs(const samples *s, const verdict *verdicts, size_t n)
 {
@@ -139,9 +136,7 @@ void print_report(const options *o, const model *m, const problem *p, const hist
     printf("result: accuracy=%.4f best_possible=%s seconds=%.2f\n", accuracy, best, h->seconds);
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 void write_history(const char *path, const history *h)
 {

@@ -7,8 +7,7 @@
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
 
-/* ---- what a model makes of texts
- * ------------------------------------------------------------ */
+/* ---- what a model makes of texts ------------------------------------------------------------- */
 
 /* Those of one batch, to their places. Returns the sum of the losses; 0 where
  * labels are unknown. */
@@ -58,9 +57,7 @@ double accuracy_of(const samples *s, const verdict *verdicts)
     return s->count > 0 ? (double)hits / (double)s->count : NAN;
 }
 
-/* ---- what trains
- * ----------------------------------------------------------------------------
- */
+/* ---- what trains ----------------------------------------------------------------------------- */
 
 typedef struct trainer {
     const options *o;
@@ -133,9 +130,7 @@ static void finish(trainer *t)
     adz_optimizer_free(&t->adam);
 }
 
-/* ---- epochs
- * ---------------------------------------------------------------------------------
- */
+/* ---- epochs ---------------------------------------------------------------------------------- */
 
 static double train_batch(const trainer *t, const size_t *order, size_t n)
 {

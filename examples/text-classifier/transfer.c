@@ -10,9 +10,7 @@
 static const char in_file[] = "model.network."; /* what names of the language model begin with */
 static const char in_model[] = "0.module";      /* where its encoder, "0", comes to stand */
 
-/* ---- the file
- * -------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static adz_safetensors *open_file(const char *path)
 {
@@ -46,9 +44,15 @@ static void take_option(
     snprintf(value, sizeof value, "%.*s", (int)(size < 63 ? size : 63), from);
     if (strcmp(name, "arch") == 0 && strcmp(value, "gpt2") == 0) {
         fail("%s: a gpt2 has no encoder to take over; train a transformer, "
-             "transformer-xl, awd-lstm "
-             "or qrnn",
+             "transformer-xl, awd-lstm or qrnn",
             path);
+    }
+    if (strcmp(name, "ffn") == 0 && strcmp(value, "gelu") != 0 && strcmp(value, "relu") != 0 &&
+        strcmp(value, "swish") != 0) {
+        fail(
+            "%s: its feed-forward networks are of the kind %s; an encoder with gelu, relu or swish "
+            "can be taken over",
+            path, value);
     }
     set_argument(find_argument(table, n, to), value);
 }
@@ -76,8 +80,7 @@ static network network_like(const options *o, const char *text)
     return n;
 }
 
-/* ---- the vocabulary
- * ------------------------------------------------------------------------- */
+/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 /* Its tokens as texts, for free_words. One with a zero byte inside is cut
  * there. */
@@ -131,9 +134,7 @@ static adz_tokenizer *tokenizer_like(
     return make_tokenizer(table, name, kind, o->max_vocab, o->min_freq);
 }
 
-/* ---- the weights
- * ----------------------------------------------------------------------------
- */
+/* ---- the weights ----------------------------------------------------------------------------- */
 
 /* The language model's state under its own names. */
 static adz_state *read_state(adz_safetensors *file)
