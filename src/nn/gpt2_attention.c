@@ -103,6 +103,15 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     return true;
 }
 
+/* Keys and values of all[B, T, 3 D] as [2, B, H, T, D/H], without a copy: whoever trains never
+ * reads them. */
+static adz_tensor *keys_and_values(adz_tensor *all, int64_t heads)
+{
+    int64_t width = all->sizes[2] / 3 / heads;
+    adz_tensor *parts = adz_reshape(all, ADZ_SHAPE(all->sizes[0], all->sizes[1], 3, heads, width));
+    return adz_slice(adz_permute(parts, ADZ_DIMS(2, 0, 3, 1, 4)), 0, 1, 3, 1);
+}
+
 static adz_status attention_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const attention_state *state = self->state;
@@ -118,13 +127,15 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
     for (int i = 0; i < 3; ++i) {
         qkv[i] = adzi_split_heads(qkv[i], state->heads);
     }
-    for (int i = 1; i < 3 && !adzi_is_none(past); ++i) {
-        adz_tensor *both[] = { adz_select(past, 0, i - 1), qkv[i] };
-        qkv[i] = adz_cat(both, 2, 2);
+    adz_tensor *present = keys_and_values(all, state->heads);
+    if (!adzi_is_none(past)) {
+        present = adz_cat((adz_tensor *[]){ past, present }, 2, 3);
+        for (int i = 1; i < 3; ++i) {
+            qkv[i] = adz_select(present, 0, i - 1);
+        }
     }
     adz_tensor *y = adzi_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
     y = adz_module_forward(adzi_child_at(self, C_PROJ), y);
-    adz_tensor *present = adz_stack(&qkv[1], 2, 0);
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adz_values_add(out, "present", present) : status;
 }

@@ -184,7 +184,8 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  *     y = c_proj(softmax(s) v)
  *
  * The call takes x[B, T, D] and, second or as "past", past[2, B, H, P, D/H], keys first; it gives
- * y[B, T, D] and "present"[2, B, H, P + T, D/H]. The mask is the buffer bias[1, 1, n_ctx, n_ctx].
+ * y[B, T, D] and "present"[2, B, H, P + T, D/H], without a past a view of c_attn's result. The mask
+ * is the buffer bias[1, 1, n_ctx, n_ctx].
  *
  * @param nx       features D, 1 or more, divided by n_head
  * @param n_ctx    the longest P + T, 1 or more
