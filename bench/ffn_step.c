@@ -10,6 +10,7 @@
 
 enum { SGD, ADAMW };
 enum { TRAIN, INFER };
+enum { F32, BF16 };
 enum { MOST_STEPS = 100000, COUNTED_FROM = 3, COUNTED_TO = 20 };
 
 typedef struct {
@@ -81,6 +82,8 @@ static void begin(ffn *f)
     static const adz_activation activations[] = { ADZ_ACTIVATION_RELU, ADZ_ACTIVATION_GELU,
         ADZ_ACTIVATION_SILU };
     adz_set_num_threads((int)s->threads);
+    adz_set_matmul_precision(s->precision == BF16 ? ADZ_MATMUL_MEDIUM : ADZ_MATMUL_HIGHEST);
+    f->floor.bf16 = s->precision == BF16;
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
     o.dropout = s->dropout;
     o.activation = activations[s->activation];
@@ -261,7 +264,7 @@ int bench_ffn_step(int argc, char **argv)
 {
     static const char *const activations[] = { "relu", "gelu", "silu", NULL };
     static const char *const optimizers[] = { "sgd", "adamw", NULL };
-    static const char *const precisions[] = { "f32", NULL };
+    static const char *const precisions[] = { "f32", "bf16", NULL };
     static const char *const modes[] = { "train", "infer", NULL };
     ffn f = { .s = { .batch = 4,
                   .seq = 128,

@@ -86,8 +86,32 @@ static void set_openmp_threads(int threads)
     }
 }
 
+/* bf16_floor.c's, which is built where oneDNN is. */
+typedef bool (*products_of)(const product *products, int count);
+
+static double onednn_bf16(const gemm_floor *f)
+{
+    static products_of multiply;
+    static bool looked;
+    if (!looked) {
+        looked = true;
+        void *module = BF16_FLOOR[0] != '\0' ? dlopen(BF16_FLOOR, RTLD_NOW | RTLD_LOCAL) : NULL;
+        void *symbol = module != NULL ? dlsym(module, "bf16_products") : NULL;
+        memcpy(&multiply, &symbol, sizeof multiply);
+        if (multiply != NULL && !multiply(f->products, f->count)) {
+            multiply = NULL;
+        }
+    }
+    double start = now();
+    return multiply != NULL && multiply(f->products, f->count) ? now() - start : -1;
+}
+
 double gemm_floor_onednn(const gemm_floor *f, int threads)
 {
+    if (f->bf16) {
+        set_openmp_threads(threads);
+        return onednn_bf16(f);
+    }
     onednn_sgemm sgemm = find_onednn();
     if (sgemm == NULL) {
         return -1;

@@ -16,6 +16,7 @@ enum { MOST_PRODUCTS = 8 };
 typedef struct {
     product products[MOST_PRODUCTS];
     int count;
+    bool bf16;        /* oneDNN multiplies bf16 matrices, OpenBLAS f32 in any case */
     float *a, *b, *c; /* as large as the largest operand */
 } gemm_floor;
 
