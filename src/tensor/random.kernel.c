@@ -214,33 +214,46 @@ static inline __attribute__((always_inline)) void K(drop)(
         y[k] = x[k] * (kept >> k & 1 ? scale : R(0));
 }
 
-/* Draws the masks of `groups` groups from `first` on, and applies them. */
+/* Draws the masks of the groups that share `pairs` groups of words, from the even group `first`
+ * on, and applies those of groups [begin, end). */
 static inline __attribute__((always_inline)) void K(draw_and_drop)(const adzi_dropout_args *args,
-    adzi_keep_rule keep, const adzi_philox_keys *keys, int64_t first, const int groups,
-    const bool whole)
+    adzi_keep_rule keep, const adzi_philox_keys *keys, int64_t first, const int pairs,
+    int64_t begin, int64_t end, const bool whole)
 {
     uint32_t words[ADZI_PHILOX_GROUPS][ADZI_GROUP_WORDS];
-    adzi_philox_groups((uint32_t(*)[4][ADZI_PHILOX_GROUP])words, groups, keys,
-        args->offset + (uint64_t)first * ADZI_PHILOX_GROUP);
-    for (int g = 0; g < groups; ++g) {
-        uint64_t kept = adzi_bits_at_most(words[g], keep.last);
-        K(drop)(args, first + g, kept, (T)keep.value, whole);
-        if (args->kept != NULL)
-            args->kept[first + g] = kept;
+    uint64_t counter = adzi_keep_counter(args->offset, first);
+    adzi_philox_groups((uint32_t(*)[4][ADZI_PHILOX_GROUP])words, pairs, keys, counter);
+    for (int p = 0; p < pairs; ++p) {
+        uint64_t at = counter + (uint64_t)p * ADZI_PHILOX_GROUP;
+        for (int odd = 0; odd < 2; ++odd) {
+            int64_t g = first + 2 * p + odd;
+            if (!whole && (g < begin || g >= end))
+                continue;
+            uint64_t kept = adzi_keep_bits(words[p], args->seed, at, keep.last, odd);
+            K(drop)(args, g, kept, (T)keep.value, whole || (g + 1) * ADZI_GROUP_WORDS <= args->n);
+            if (args->kept != NULL)
+                args->kept[g] = kept;
+        }
     }
 }
 
-/* A word an element in f64 too, so that both dtypes drop the same elements. */
+/* The same bits in f64 as in f32, so that both dtypes drop the same elements. */
 void K(dropout)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_dropout_args *args = opaque;
     adzi_keep_rule keep = adzi_keep_rule_of(args->keep, args->scale);
     const adzi_philox_keys keys = adzi_philox_keys_of(args->seed);
-    int64_t whole = args->n / ADZI_GROUP_WORDS < end ? args->n / ADZI_GROUP_WORDS : end, g = begin;
-    for (; g + ADZI_PHILOX_GROUPS <= whole; g += ADZI_PHILOX_GROUPS)
-        K(draw_and_drop)(args, keep, &keys, g, ADZI_PHILOX_GROUPS, true);
-    for (; g < end; ++g) /* one that is left over, whole or not */
-        K(draw_and_drop)(args, keep, &keys, g, 1, false);
+    int64_t whole = args->n / ADZI_GROUP_WORDS < end ? args->n / ADZI_GROUP_WORDS : end;
+    for (int64_t g = begin; g < end;) {
+        if (g % 2 == 0 && g + ADZI_KEEP_GROUPS <= whole) {
+            K(draw_and_drop)(args, keep, &keys, g, ADZI_PHILOX_GROUPS, g, end, true);
+            g += ADZI_KEEP_GROUPS;
+        } else { /* at an end: a group whose neighbour is another's, or one that is short */
+            int64_t first = g / 2 * 2;
+            K(draw_and_drop)(args, keep, &keys, first, 1, g, end, false);
+            g = first + 2;
+        }
+    }
 }
 
 void K(dropout_again)(const void *opaque, int64_t begin, int64_t end)

@@ -44,13 +44,15 @@ void K(bernoulli)(const void *opaque, int64_t begin, int64_t end)
     T one = (T)keep.value;
     adzi_group_span span;
     for (int64_t i = begin; i < end; i = span.stop) {
-        span = adzi_group_at(args->offset, i, end, ADZI_GROUP_WORDS);
+        span = adzi_group_at(0, i, end, ADZI_GROUP_WORDS);
+        int64_t g = span.start / ADZI_GROUP_WORDS;
+        uint64_t counter = adzi_keep_counter(args->offset, g);
         uint32_t words[4][ADZI_PHILOX_GROUP];
-        adzi_philox_group(words, args->seed, span.counter);
+        adzi_philox_group(words, args->seed, counter);
+        uint64_t kept = adzi_keep_bits(words[0], args->seed, counter, keep.last, (int)(g % 2));
         T drawn[ADZI_GROUP_WORDS];
-        for (int w = 0; w < 4; ++w)
-            for (int c = 0; c < ADZI_PHILOX_GROUP; ++c)
-                drawn[w * ADZI_PHILOX_GROUP + c] = words[w][c] <= keep.last ? one : (T)0;
+        for (int k = 0; k < ADZI_GROUP_WORDS; ++k)
+            drawn[k] = kept >> k & 1 ? one : (T)0;
         memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
     }
 }

@@ -83,10 +83,12 @@ static void kept_bits(uint64_t *bits, const adzi_attention_args *g, const block 
     const adzi_philox_keys keys = adzi_philox_keys_of(g->seed);
     for (int64_t r = 0; r < at->queries; ++r) {
         uint32_t words[1][4][ADZI_PHILOX_GROUP];
-        int64_t word = (at->item * g->l + at->i + r) * g->row_words + at->j;
-        adzi_philox_groups(
-            words, 1, &keys, g->offset + (uint64_t)(word / ADZI_GROUP_WORDS) * ADZI_PHILOX_GROUP);
-        bits[r] = keep.value > 0 ? adzi_bits_at_most(words[0][0], keep.last) : 0;
+        int64_t group = ((at->item * g->l + at->i + r) * g->row_words + at->j) / ADZI_GROUP_WORDS;
+        uint64_t counter = adzi_keep_counter(g->offset, group);
+        adzi_philox_groups(words, 1, &keys, counter);
+        bits[r] = keep.value > 0
+                      ? adzi_keep_bits(words[0][0], g->seed, counter, keep.last, (int)(group % 2))
+                      : 0;
     }
 }
 

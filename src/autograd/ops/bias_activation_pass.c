@@ -245,7 +245,7 @@ static void forward_group(const pass *a, int64_t first, int64_t last)
         int64_t stop = tile_start(a, t) + t.rows * t.columns;
         int64_t ready = stop == last * a->h ? words : stop / MASK;
         if (ready < words) { /* in the number that the kernel draws at a time */
-            ready -= (ready - dropped) % ADZI_PHILOX_GROUPS;
+            ready -= (ready - dropped) % ADZI_KEEP_GROUPS;
         }
         if (a->drops && ready > dropped) {
             KERNEL_FOR(dropout, a->dtype)(&a->dropout, dropped, ready);
