@@ -5,6 +5,7 @@ usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
 """
 
 import csv
+import fcntl
 import json
 import math
 import os
@@ -15,6 +16,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import termios
 
 from program import PROGRAM, interrupted, optional_path, perform, refused, run
 
@@ -82,6 +84,9 @@ def plots():
     assert "no loss curve: gnuplot is not installed" in output
     result(output)
     assert not os.path.exists("none.svg")
+    if shutil.which("gnuplot"):
+        output = run("--epochs", 3, "--plot", "nowhere/p.svg")
+        assert "no loss curve: gnuplot could not write nowhere/p.svg" in output and "<" not in output
 
 
 def real_table():
@@ -104,6 +109,11 @@ def real_table():
     rmse = math.sqrt(sum((predicted[i] - wanted[i]) ** 2 for i in test) / len(test))
     assert abs(rmse - first["test_rmse"]) < 1e-3, (rmse, first)
 
+    with open("row.txt", "w", encoding="utf-8") as stream:
+        stream.write("7\n")
+    one = result(run("--data", "table.csv", "--target", "y", "--features", "a,b", "--test-rows",
+                     "row.txt", "--epochs", 1, "--plot", "none"))
+    assert math.isnan(one["test_r2"]), one  # one row has no spread to explain
     output = run("--data", "table.csv", "--load", "m.safetensors", "--test-rows", "rows.txt",
                  "--split", 1, "--lr", 0.001, "--epochs", 1, "--plot", "none")
     assert result(output)["test_rmse"] < 1.3 * first["test_rmse"], output  # it did not start anew
@@ -129,10 +139,11 @@ def interrupt():
     assert "input.mean" in metadata("cut.safetensors")
 
 
-def terminal():
-    """On a terminal there is a bar with the time left, redrawn in place."""
+def on_terminal(columns, *arguments):
+    """What a terminal of that width receives, and the exit code."""
     reader, writer = pty.openpty()
-    process = subprocess.Popen([PROGRAM, "--epochs", "600", "--plot", "none"], stdout=writer)
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *arguments, "--plot", "none"], stdout=writer, stderr=writer)
     os.close(writer)
     output = b""
     while True:
@@ -143,9 +154,24 @@ def terminal():
         if not part:
             break
         output += part
-    assert process.wait() == 0
-    assert b"\r\x1b[K" in output and b"600/600 [########################]" in output, output
-    assert re.search(rb"validation RMSE \S+  \d+:\d\d left", output), output
+    return output, process.wait()
+
+
+def terminal():
+    """On a terminal there is a bar with the time left, redrawn in place and never wrapped."""
+    for columns in 120, 80, 50, 20:
+        output, code = on_terminal(columns, "--epochs", "600")
+        assert code == 0
+        drawn = [part.split(b"\r")[0] for part in output.split(b"\r\x1b[K")[1:]]
+        assert drawn and all(len(line) < columns for line in drawn), (columns, drawn)
+        if columns == 120:
+            assert drawn[-1].startswith(b"600/600 [########################] loss "), drawn
+        if columns >= 80:
+            assert re.fullmatch(rb"600/600 \[#+\] loss \S+  train \S+  validation RMSE \S+", drawn[-1])
+            assert re.search(rb"\[[#.]+\] .* validation RMSE \S+  \d+:\d\d left$", drawn[0]), drawn
+    output, code = on_terminal(80, "--lr", "3", "--momentum", "0.9", "--epochs", "600")
+    assert code == 1
+    assert re.search(rb"\r\nffn-regression: epoch \d+: the loss is (nan|inf); try", output), output
 
 
 def bad_input():
@@ -172,6 +198,12 @@ def bad_input():
     run("--data", "good.csv", *common, "--save", "good.safetensors")
     refused("narrow.csv: there is no column 'b'; there are 'a', 'y'", "--data", "narrow.csv",
             "--load", "good.safetensors", "--plot", "none")
+    refused("good.safetensors was trained to predict 'y' from 2 columns: go on with --data FILE.csv",
+            "--load", "good.safetensors")
+    refused("--target b: good.safetensors was trained to predict 'y'", "--data", "good.csv",
+            "--target", "b", "--load", "good.safetensors")
+    refused("--features: column 1 is 'b', good.safetensors was trained with 'a' there", "--data",
+            "good.csv", "--features", "b,a", "--load", "good.safetensors")
     refused("--features names 1 columns, good.safetensors was trained on 2", "--data", "good.csv",
             "--features", "a", "--load", "good.safetensors")
     refused("narrow.csv: there is no column 'b'", "--predict", "narrow.csv", "--load",
@@ -197,8 +229,17 @@ def bad_input():
             "--split", "3", *common)
     refused("line 1: 'x' is no row number", "--data", "good.csv", "--test-rows", "odd.txt", *common)
     refused("the loss is", "--lr", "1000000", "--epochs", "50")
-    refused("nowhere/m: cannot create a temporary file beside it: No such file or directory",
-            "--epochs", "1", "--save", "nowhere/m")
+    for option in "--save", "--history":  # said before the training, not after it
+        assert "epoch " not in refused("nowhere/m: cannot be written into nowhere: No such file or "
+                                       "directory", option, "nowhere/m")
+        refused("/: is a folder; a file is to be written there", option, "/")
+        refused("'': a file to be written needs a name", option, "")
+    refused("nowhere/p: cannot be written into nowhere", "--predict", "good.csv", "--load",
+            "good.safetensors", "--output", "nowhere/p")
+    refused("--plot loss.pdf: a file that ends in .svg or .png is wanted, or none", "--plot", "loss.pdf")
+    full = subprocess.run(f"exec '{PROGRAM}' --epochs 1 --plot none >/dev/full", shell=True,
+                          stderr=subprocess.PIPE, text=True)
+    assert full.returncode == 1 and "standard output: No space left" in full.stderr, full
     for arguments, message in ((["--lr", "fast"], "--lr fast: a number"),
                                (["--hidden", "5,x"], "--hidden x: a whole number"),
                                (["--activation", "step"], "no such activation"),

@@ -26,6 +26,7 @@ def refused(message, *arguments):
     output = run(*arguments, code=1)
     assert message in output, f"{arguments}: {output!r} does not say {message!r}"
     assert f"\n{NAME}: " in "\n" + output, output
+    return output
 
 
 def optional_path(place):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/files.h"
 #include "../shared/program.h"
 #include "checkpoint.h"
 #include "sample.h"
@@ -23,6 +24,7 @@ static void train_and_write(const options *o)
 {
     const char *name;
     size_t size;
+    check_writable(o->save);
     char *text = read_corpus(o, &name, &size);
     adz_tokenizer *tokenizer =
         o->load != NULL ? checkpoint_tokenizer(o->load) : new_tokenizer(o, text, size);

@@ -169,8 +169,8 @@ static void advance(trainer *t, progress *bar)
     const options *o = t->o;
     double loss = train_step(t);
     if (!isfinite(loss)) {
-        fail("step %lld: the loss is %g; try a smaller --lr than %g", (long long)t->step + 1, loss,
-            o->lr);
+        fail("step %lld: the loss is %g; try a smaller --lr than %g", (long long)t->step + 1,
+            fabs(loss), o->lr);
     }
     t->step += 1;
     bool last = is_over(t);

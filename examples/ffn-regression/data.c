@@ -38,13 +38,29 @@ static adz_dataset *embedded_rows(uint64_t seed)
     return rows;
 }
 
+static void embedded_name(int feature, char name[16])
+{
+    snprintf(name, 16, "x%d", feature);
+}
+
+bool is_embedded(char *const *features, size_t n_features, const char *target)
+{
+    bool same = n_features == EMBEDDED_INPUTS && strcmp(target, "y") == 0;
+    for (int i = 0; same && i < EMBEDDED_INPUTS; ++i) {
+        char name[16];
+        embedded_name(i, name);
+        same = strcmp(features[i], name) == 0;
+    }
+    return same;
+}
+
 static void name_embedded(problem *p)
 {
     p->n_features = EMBEDDED_INPUTS;
     p->features = allocate(EMBEDDED_INPUTS * sizeof *p->features);
     for (int i = 0; i < EMBEDDED_INPUTS; ++i) {
-        char name[8];
-        snprintf(name, sizeof name, "x%d", i);
+        char name[16];
+        embedded_name(i, name);
         p->features[i] = copy_text(name);
     }
     p->target = copy_text("y");

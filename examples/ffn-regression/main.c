@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/files.h"
 #include "../shared/program.h"
 #include "data.h"
 #include "model.h"
@@ -46,16 +47,35 @@ static void write_results(const options *o, const model *m, const problem *p, co
     print_report(m, p, h);
 }
 
+/* A loaded model brings its columns along; other ones would not mean the same. */
+static void check_fit(const options *o, const model *m)
+{
+    if (o->data == NULL && !is_embedded(m->features, m->n_features, m->target_name)) {
+        fail("%s was trained to predict '%s' from %zu columns: go on with --data FILE.csv", o->load,
+            m->target_name, m->n_features);
+    }
+    if (o->target != NULL && strcmp(o->target, m->target_name) != 0) {
+        fail("--target %s: %s was trained to predict '%s'", o->target, o->load, m->target_name);
+    }
+    if (o->n_features > 0 && o->n_features != m->n_features) {
+        fail("--features names %zu columns, %s was trained on %zu", o->n_features, o->load,
+            m->n_features);
+    }
+    for (size_t i = 0; i < o->n_features; ++i) {
+        if (strcmp(o->features[i], m->features[i]) != 0) {
+            fail("--features: column %zu is '%s', %s was trained with '%s' there", i + 1,
+                o->features[i], o->load, m->features[i]);
+        }
+    }
+}
+
 static void train_and_report(const options *o)
 {
     model m = { 0 };
     problem p;
     if (o->load != NULL) {
         m = load_model(o->load);
-        if (o->n_features > 0 && o->n_features != m.n_features) {
-            fail("--features names %zu columns, %s was trained on %zu", o->n_features, o->load,
-                m.n_features);
-        }
+        check_fit(o, &m);
         p = load_problem(o, m.features, m.n_features, m.target_name);
     } else {
         p = load_problem(o, NULL, 0, NULL);
@@ -90,10 +110,14 @@ int main(int argc, char **argv)
     adz_on_error(on_error, NULL);
     seed_and_threads(o.seed, o.threads);
     if (o.predict != NULL) {
+        check_writable(o.output);
         predict_rows(&o);
     } else {
+        check_writable(o.save);
+        check_writable(o.history);
         train_and_report(&o);
     }
     free(o.features);
+    finish_output();
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../shared/arguments.h"
+#include "../shared/gnuplot.h"
 #include "model.h"
 
 const char program_name[] = "ffn-regression";
@@ -129,6 +130,7 @@ static void check_options(const options *o, bool shaped)
         fail("--load brings the network along; leave out --hidden, --activation, --dropout, "
              "--gated");
     }
+    check_plot_path(o->plot);
     if (o->patience > 0 && o->validation_share == 0) {
         fail("--patience needs validation rows: --validation SHARE");
     }

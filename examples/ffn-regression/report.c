@@ -1,15 +1,11 @@
-#define _GNU_SOURCE
 #include "report.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../shared/files.h"
+#include "../shared/gnuplot.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
@@ -32,7 +28,8 @@ static score score_of(const model *m, adz_dataset *rows, double train_mean)
     if (s.rows > 0) {
         adz_scope *scope = adz_scope_open();
         double mean = adz_item(adz_mean(adz_dataset_tensor(rows, 1), ADZ_ALL_DIMS, ADZ_DROPDIM));
-        s.r2 = 1 - s.rmse * s.rmse / spread(rows, mean);
+        double variance = spread(rows, mean);
+        s.r2 = variance > 0 ? 1 - s.rmse * s.rmse / variance : NAN; /* undefined for one row */
         s.trivial = sqrt(spread(rows, train_mean));
         adz_scope_close(scope);
     }
@@ -93,22 +90,6 @@ void write_predictions(const char *path, const model *m, adz_tensor *y)
 
 /* ---- the picture ---------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* Text in single quotes, in which gnuplot knows no escapes but the doubled quote. */
-static void write_quoted(FILE *script, const char *text)
-{
-    fputc('\'', script);
-    for (; *text != '\0'; ++text) {
-        fputs(*text == '\'' ? "''" : (char[]){ *text, '\0' }, script);
-    }
-    fputc('\'', script);
-}
-
 static void widen(double value, double *low, double *high)
 {
     if (value > 0) { /* NaN is not */
@@ -139,21 +120,17 @@ static void write_axis(FILE *script, const history *h)
     fputs(")\n", script);
 }
 
-static void write_script(
-    FILE *script, const char *plot, const char *history_path, const model *m, const history *h)
+static void write_script(FILE *script, const char *history_path, const model *m, const history *h)
 {
     bool validation = h->count > 0 && !isnan(h->epochs[0].validation_rmse);
-    fprintf(script, "set terminal %s\nset output ",
-        ends_with(plot, ".png") ? "png size 960,600" : "svg size 800,500 background rgb 'white'");
-    write_quoted(script, plot);
-    fputs("\nset datafile separator ','\nset key top right\nset grid lc rgb '#dddddd'\n"
+    fputs("set datafile separator ','\nset key top right\nset grid lt 1 lc rgb '#e4e4e4'\n"
           "set xlabel 'epoch'\nset ylabel 'RMSE'\nset autoscale xfix\nset title ",
         script);
-    write_quoted(script, m->target_name);
+    gnuplot_quote(script, m->target_name);
     fputs(" noenhanced\n", script);
     write_axis(script, h);
     fputs("file = ", script);
-    write_quoted(script, history_path);
+    gnuplot_quote(script, history_path);
     fputs("\nplot file using 1:4 every ::1 with lines lw 2 lc rgb '#1f77b4' title 'training'",
         script);
     if (validation) {
@@ -163,51 +140,14 @@ static void write_script(
     fputc('\n', script);
 }
 
-/* gnuplot with its standard input at *script; -1 when no process could be started. */
-static pid_t start_gnuplot(FILE **script)
-{
-    int ends[2];
-    if (pipe(ends) != 0) {
-        return -1;
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[0], STDIN_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execlp("gnuplot", "gnuplot", (char *)NULL);
-        _exit(127);
-    }
-    close(ends[0]);
-    *script = child > 0 ? fdopen(ends[1], "w") : NULL;
-    if (*script == NULL) {
-        close(ends[1]);
-    }
-    return child;
-}
-
 void plot_history(const char *plot, const char *history_path, const model *m, const history *h)
 {
     if (strcmp(plot, "none") == 0 || h->count == 0) {
         return;
     }
-    FILE *script = NULL;
-    int result = -1;
-    signal(SIGPIPE, SIG_IGN); /* gnuplot may not be there to read */
-    fflush(stdout);
-    pid_t child = start_gnuplot(&script);
+    FILE *script = gnuplot_begin(plot, 800, 500);
     if (script != NULL) {
-        write_script(script, plot, history_path, m, h);
-        fclose(script);
+        write_script(script, history_path, m, h);
     }
-    if (child > 0) {
-        waitpid(child, &result, 0);
-    }
-    if (child > 0 && WIFEXITED(result) && WEXITSTATUS(result) == 127) {
-        printf("no loss curve: gnuplot is not installed (gnuplot-nox on Debian)\n");
-    } else if (result != 0) {
-        printf("no loss curve: gnuplot could not write %s\n", plot);
-    } else {
-        printf("loss curve: %s\n", plot);
-    }
+    gnuplot_end(script, "loss curve", plot);
 }

@@ -183,7 +183,7 @@ static bool run_epoch(trainer *t, history *h)
     }
     if (!isfinite(record.loss)) {
         fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
-            record.loss, t->o->lr);
+            fabs(record.loss), t->o->lr);
     }
     record.train_rmse = sqrt(record.loss) * t->target_std;
     record.validation_rmse = rmse_of(t->m, t->p->validation);

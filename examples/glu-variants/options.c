@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "../shared/arguments.h"
+#include "../shared/gnuplot.h"
 
 const char *const variant_names[VARIANTS] = { "ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU",
     "SwiGLU" };
@@ -130,6 +131,7 @@ options parse_options(int argc, char **argv)
     if (rest < argc) {
         fail("'%s' is no option; a text is named by --text", argv[rest]);
     }
+    check_plot_path(o.plot);
     read_variants(&o, variants);
     check(&o);
     return o;

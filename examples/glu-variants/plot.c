@@ -1,12 +1,11 @@
-#define _GNU_SOURCE
 #include "plot.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+
+#include "../shared/gnuplot.h"
 
 /* One for each variant, wherever it stands: two greys for those without a gate. */
 static const char *color_of(const char *variant)
@@ -45,21 +44,6 @@ static void write_data(FILE *script, const options *o, const summary *const *sor
             sorted[v]->variant, color_of(sorted[v]->variant) + 1);
     }
     fputs("END\n", script);
-}
-
-static void write_terminal(FILE *script, const char *path)
-{
-    size_t n = strlen(path);
-    bool png = n > 4 && strcmp(path + n - 4, ".png") == 0;
-    fputs(png ? "terminal = strstrt(GPVAL_TERMINALS, 'pngcairo') ? 'pngcairo' : 'png truecolor'\n"
-                "set terminal @terminal size 1200,560\n"
-              : "set terminal svg size 960,450 background rgb 'white'\n",
-        script);
-    fputs("set output '", script);
-    for (const char *at = path; *at != '\0'; ++at) { /* a quote inside quotes is doubled */
-        fputs(*at == '\'' ? "''" : (char[]){ *at, '\0' }, script);
-    }
-    fputs("'\n", script);
 }
 
 /* The curves, without their steep beginning; the key lists the best first. */
@@ -118,7 +102,6 @@ static void write_ends(FILE *script, const options *o, const summary *const *sor
 
 static void write_script(FILE *script, const options *o, const summary *const *sorted)
 {
-    write_terminal(script, o->plot);
     write_data(script, o, sorted);
     fputs("set border 3 lc rgb '#666666'\nset tics nomirror out\n"
           "set key top right samplen 3 spacing 1.2\n"
@@ -145,19 +128,9 @@ void draw_picture(const options *o, const summary *s)
         sorted[v] = &s[v];
     }
     qsort(sorted, o->n_variants, sizeof *sorted, by_loss);
-    signal(SIGPIPE, SIG_IGN); /* gnuplot may not be there to read */
-    fflush(stdout);
-    FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot", "w");
-    int result = -1;
+    FILE *script = gnuplot_begin(o->plot, 960, 450);
     if (script != NULL) {
         write_script(script, o, sorted);
-        result = pclose(script);
     }
-    if (result != -1 && WIFEXITED(result) && WEXITSTATUS(result) == 127) {
-        printf("no picture: gnuplot is not installed (gnuplot-nox on Debian)\n");
-    } else if (result != 0) {
-        printf("no picture: gnuplot could not write %s\n", o->plot);
-    } else {
-        printf("picture: %s\n", o->plot);
-    }
+    gnuplot_end(script, "picture", o->plot);
 }

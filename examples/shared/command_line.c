@@ -9,18 +9,35 @@
 #include <string.h>
 #include <unistd.h>
 
+static volatile bool line_open;
+
+void set_line_open(bool open)
+{
+    line_open = open;
+}
+
 void fail(const char *format, ...)
 {
     static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
     va_list arguments;
     pthread_mutex_lock(&once); /* for good: one thread alone speaks last */
     va_start(arguments, format);
+    if (line_open) {
+        putchar('\n');
+    }
     fflush(stdout);
     fprintf(stderr, "%s: ", program_name);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
     _exit(1); /* not exit: other threads may still be at work */
+}
+
+void finish_output(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fail("standard output: %s", strerror(errno));
+    }
 }
 
 void *allocate(size_t bytes)

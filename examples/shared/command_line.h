@@ -12,6 +12,12 @@ extern const char program_name[];
 /* Ends the program with a message and exit code 1, from any thread. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether standard output stands in the midst of a line, which fail() ends first. */
+void set_line_open(bool open);
+
+/* Ends the program with a message if standard output could not take all that was printed. */
+void finish_output(void);
+
 /* Zeroed memory for free(), or the end of the program. */
 void *allocate(size_t bytes);
 

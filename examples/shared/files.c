@@ -1,8 +1,12 @@
+#define _GNU_SOURCE
 #include "files.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "command_line.h"
 
@@ -28,6 +32,27 @@ char *read_whole_file(const char *path, size_t *size)
     fclose(file);
     text[*size] = '\0';
     return text;
+}
+
+void check_writable(const char *path)
+{
+    struct stat there;
+    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
+        fail("%s: is a folder; a file is to be written there", path);
+    }
+    char *folder = copy_text(path), *slash = strrchr(folder, '/');
+    const char *name = slash != NULL ? slash + 1 : folder;
+    if (*name == '\0') {
+        fail("'%s': a file to be written needs a name", path);
+    }
+    if (slash != NULL) {
+        slash[slash == folder ? 1 : 0] = '\0';
+    }
+    if (access(slash != NULL ? folder : ".", W_OK | X_OK) != 0) {
+        fail("%s: cannot be written into %s: %s", path, slash != NULL ? folder : "this folder",
+            strerror(errno));
+    }
+    free(folder);
 }
 
 FILE *create_file(const char *path)

@@ -8,6 +8,9 @@
 /* All of a file for free(), terminated beyond its size; or the end of the program. */
 char *read_whole_file(const char *path, size_t *size);
 
+/* Ends the program if no file could be written there: said before the work, not after it. */
+void check_writable(const char *path);
+
 /* A new file, or the end of the program. */
 FILE *create_file(const char *path);
 

@@ -4,8 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "command_line.h"
 
 enum { BAR = 24, LINES = 20 };
 
@@ -41,24 +44,50 @@ static const char *clock_text(double seconds, char *text, size_t size)
     return text;
 }
 
+/* Of the terminal, in characters. */
+static int columns(void)
+{
+    struct winsize window;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    return known ? window.ws_col : 80;
+}
+
+/* "[####....] ", as wide as there is room for but no wider than BAR; nothing where that is too
+ * little to see. Returns its length. */
+static int draw_bar(char *text, double done, int room)
+{
+    int width = room - 3 < BAR ? room - 3 : BAR;
+    if (width < 4) {
+        return 0;
+    }
+    text[0] = '[';
+    memset(text + 1, '.', (size_t)width);
+    memset(text + 1, '#', (size_t)(done * width));
+    memcpy(text + 1 + width, "] ", 3);
+    return width + 3;
+}
+
 static void draw(progress *p, int64_t step, const char *numbers, bool last)
 {
-    char left[32], bar[BAR + 1];
+    char left[32], text[256];
     double seconds = progress_seconds(p);
     if (!last && seconds_now() - p->drawn < 0.1) {
         return;
     }
     p->drawn = seconds_now();
-    int done = (int)(step * BAR / p->steps);
-    memset(bar, '.', BAR);
-    memset(bar, '#', (size_t)done);
-    bar[BAR] = '\0';
-    printf("\r\033[K%lld/%lld [%s] %s", (long long)step, (long long)p->steps, bar, numbers);
-    if (!last) {
-        double each = seconds / (double)(step - p->first);
-        printf("  %s left", clock_text(each * (double)(p->steps - step), left, sizeof left));
+    char *at = text, *end = text + sizeof text;
+    double each = seconds / (double)(step - p->first);
+    at += snprintf(at, (size_t)(end - at), "%lld/%lld ", (long long)step, (long long)p->steps);
+    at += draw_bar(at, (double)step / (double)p->steps,
+        columns() - 1 - (int)(at - text) - (int)strlen(numbers) - (last ? 0 : 16));
+    at += snprintf(at, (size_t)(end - at), "%s", numbers);
+    if (!last && at < end) {
+        snprintf(at, (size_t)(end - at), "  %s left",
+            clock_text(each * (double)(p->steps - step), left, sizeof left));
     }
+    printf("\r\033[K%.*s", columns() - 1, text); /* a line that wraps could not be redrawn */
     fflush(stdout);
+    set_line_open(!last);
 }
 
 void progress_step(progress *p, int64_t step, const char *numbers, bool last)
@@ -75,6 +104,7 @@ void progress_step(progress *p, int64_t step, const char *numbers, bool last)
 void progress_end(const progress *p)
 {
     if (p->terminal) {
+        set_line_open(false);
         putchar('\n');
     }
 }

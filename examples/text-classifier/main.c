@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared/files.h"
 #include "../shared/program.h"
 #include "data.h"
 #include "grammar.h"
@@ -59,6 +60,8 @@ static void print_header(const char *name, const model *m, const problem *p)
 
 static void train_and_report(options *o)
 {
+    check_writable(o->save);
+    check_writable(o->history);
     const char *name = o->data != NULL ? o->data : "reviews from a grammar";
     int64_t *by_rule;
     text_table table = load_table(o, &by_rule);
@@ -84,6 +87,7 @@ static void train_and_report(options *o)
 
 static void predict(const options *o)
 {
+    check_writable(o->output);
     model m = load_model(o->load);
     text_table table = read_text_table(o->predict, o->text_column, NULL);
     samples s = encode_rows(&table, o->predict, m.tokenizer, m.labels, m.n_labels, NULL);

@@ -184,7 +184,7 @@ static epoch_record run_epoch(const trainer *t, int64_t epoch)
     epoch_record record = { .loss = train_epoch(t) };
     if (isinf(record.loss) || (isnan(record.loss) && !is_interrupted())) {
         fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
-            record.loss, t->o->lr);
+            fabs(record.loss), t->o->lr);
     }
     record.lr = adz_optimizer_get(t->adam, t->head, "lr");
     verdict *verdicts = judge(t->m, &t->p->validation, t->o->batch_size, &record.validation_loss);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "../shared/arguments.h"
+#include "../shared/gnuplot.h"
 
 const char program_name[] = "uci-regression";
 
@@ -58,6 +59,7 @@ options parse_options(int argc, char **argv)
         OPTION_TEXT("plot", &o.plot),
     };
     int rest = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
+    check_plot_path(o.plot);
     o.folders = (const char *const *)argv + rest;
     o.n_folders = (size_t)(argc - rest);
     if (o.grid && o.n_folders == 0) {

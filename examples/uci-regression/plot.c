@@ -1,10 +1,9 @@
-#define _GNU_SOURCE
 #include "plot.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
+
+#include "../shared/gnuplot.h"
 
 static void write_data(FILE *script, const picture *p)
 {
@@ -21,19 +20,8 @@ static void write_data(FILE *script, const picture *p)
     fputs("END\n", script);
 }
 
-static void write_script(FILE *script, const char *path, const picture *p)
+static void write_script(FILE *script, const picture *p)
 {
-    size_t n = strlen(path);
-    bool png = n > 4 && strcmp(path + n - 4, ".png") == 0;
-    fputs(png ? "terminal = strstrt(GPVAL_TERMINALS, 'pngcairo') ? 'pngcairo' : 'png truecolor'\n"
-                "set terminal @terminal size 1000,600\n"
-              : "set terminal svg size 800,480 background rgb 'white'\n",
-        script);
-    fputs("set output '", script);
-    for (const char *at = path; *at != '\0'; ++at) { /* a quote inside quotes is doubled */
-        fputs(*at == '\'' ? "''" : (char[]){ *at, '\0' }, script);
-    }
-    fputs("'\n", script);
     write_data(script, p);
     fputs("set key top left reverse Left opaque box lc rgb '#cccccc' samplen 2 spacing 1.25 width "
           "-4 height 0.4\n"
@@ -58,19 +46,9 @@ void draw_picture(const char *path, const picture *p)
     if (strcmp(path, "none") == 0) {
         return;
     }
-    signal(SIGPIPE, SIG_IGN); /* gnuplot may not be there to read */
-    fflush(stdout);
-    FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot", "w");
-    int result = -1;
+    FILE *script = gnuplot_begin(path, 800, 480);
     if (script != NULL) {
-        write_script(script, path, p);
-        result = pclose(script);
+        write_script(script, p);
     }
-    if (result != -1 && WIFEXITED(result) && WEXITSTATUS(result) == 127) {
-        printf("no picture: gnuplot is not installed (gnuplot-nox on Debian)\n");
-    } else if (result != 0) {
-        printf("no picture: gnuplot could not write %s\n", path);
-    } else {
-        printf("picture: %s\n", path);
-    }
+    gnuplot_end(script, "picture", path);
 }
