@@ -12,8 +12,7 @@ import sys
 from program import interrupted, perform, refused, run
 
 RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
-SMALL = ["--layers", "2", "--heads", "2", "--d-model", "16", "--context", "16", "--batch-size", "4",
-         "--threads", "1"]
+SMALL = ["--layers", "2", "--d-model", "16", "--context", "16", "--batch-size", "4", "--threads", "1"]
 ARCHITECTURES = ["gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn"]
 
 
@@ -165,6 +164,16 @@ def bad_input():
                                (["--load", "good", "--schedule", "one-cycle"],
                                 "the model in good has schedule cosine"),
                                (["--alpha", "2"], "belong to awd-lstm and qrnn"),
+                               (["--heads", 2, "--arch", "awd-lstm"], "--heads belongs to --arch"),
+                               (["--memory", 5, "--arch", "transformer"],
+                                "--memory belongs to --arch transformer-xl"),
+                               (["--window", "half", "--arch", "qrnn", "--sample", "a"],
+                                "--window belongs to --arch gpt2 and transformer"),
+                               (["--max-vocab", 99], "--max-vocab belongs to --tokens words"),
+                               (["--min-freq", 9], "--min-freq belongs to --tokens words"),
+                               (["--load", "good", "--top-k", 3], "--top-k belongs to --sample"),
+                               (["--length", 3], "--length belongs to --sample"),
+                               (["--temperature", 1], "--temperature belongs to --sample"),
                                (["--steps", "0"], "--steps 0: a whole number"),
                                (["text.txt"], "A text is given as --data FILE")):
         refused(message, *arguments)

@@ -245,6 +245,12 @@ def bad_options():
                                (["--predict", "good.csv"], "needs --load"),
                                (["--load", "m", "--hidden", "3"], "leave out --hidden"),
                                (["--arch", "qrnn", "--bidir"], "--bidir is for"),
+                               (["--arch", "qrnn", "--heads", "2"], "--heads belongs to --arch"),
+                               (["--mask", "off"], "--mask belongs to --arch transformer"),
+                               (["--ffn", "relu"], "--ffn belongs to --arch transformer"),
+                               (["--arch", "transformer", "--memory", "5"],
+                                "--memory belongs to --arch transformer-xl"),
+                               (["--output", "x.csv"], "--output belongs to --predict"),
                                (["--bidir", "--width", "9"], "an even --width"),
                                (["--arch", "transformer", "--heads", "3"], "no multiple of --heads"),
                                (["--bptt", "50", "--max-len", "4"], "raise max_len or lower bptt")):

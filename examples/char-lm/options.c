@@ -24,7 +24,7 @@ static const char help[] =
     "model\n"
     "  --arch NAME            gpt2, transformer, transformer-xl, awd-lstm, qrnn (gpt2)\n"
     "  --layers N             (4; awd-lstm, qrnn: 3)\n"
-    "  --heads N              (4)\n"
+    "  --heads N              not of awd-lstm and qrnn (4)\n"
     "  --d-model N            features of a token (128)\n"
     "  --hidden N             of the feed-forward networks, or between recurrent layers\n"
     "                         (4 d-model; awd-lstm: 13/8, qrnn: 11/4)\n"
@@ -255,6 +255,33 @@ static void check_options(const options *o)
     }
 }
 
+/* What was given and would change nothing is a misunderstanding. */
+static void check_given(option_table *t, const options *o)
+{
+    bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
+    bool of_words = o->tokens == ADZ_TOKENS_WORDS, writes = o->sample != NULL;
+    const struct {
+        const char *name;
+        bool used;
+        const char *owner;
+    } rules[] = {
+        { "heads", !recurrent, "--arch gpt2, transformer and transformer-xl" },
+        { "memory", o->arch == TRANSFORMER_XL, "--arch transformer-xl" },
+        { "window", o->arch == GPT2 || o->arch == TRANSFORMER, "--arch gpt2 and transformer" },
+        { "max-vocab", of_words, "--tokens words" },
+        { "min-freq", of_words, "--tokens words" },
+        { "length", writes, "--sample" },
+        { "temperature", writes, "--sample" },
+        { "top-k", writes, "--sample" },
+        { "window", writes, "--sample" },
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+        if (!rules[i].used && find_argument(t->rows, N_OPTIONS, rules[i].name)->given) {
+            fail("--%s belongs to %s", rules[i].name, rules[i].owner);
+        }
+    }
+}
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 char *options_text(const options *o)
@@ -333,5 +360,6 @@ options parse_options(int argc, char **argv)
     }
     fill_in(&o);
     check_options(&o);
+    check_given(&t, &o);
     return o;
 }

@@ -193,6 +193,31 @@ static bool is_given(argument *table, size_t n, const char *name)
     return find_argument(table, n, name)->given;
 }
 
+/* What was given and would change nothing is a misunderstanding. */
+static void check_given(const options *o, argument *table, size_t n)
+{
+    int arch = o->network.arch;
+    bool attends = arch == ARCH_TRANSFORMER || arch == ARCH_TRANSFORMER_XL;
+    const struct {
+        const char *name;
+        bool used;
+        const char *owner;
+    } rules[] = {
+        { "heads", attends, "--arch transformer and transformer-xl" },
+        { "ffn", attends, "--arch transformer and transformer-xl" },
+        { "mask", attends, "--arch transformer and transformer-xl" },
+        { "memory", arch == ARCH_TRANSFORMER_XL, "--arch transformer-xl" },
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+        if (!rules[i].used && is_given(table, n, rules[i].name)) {
+            fail("--%s belongs to %s", rules[i].name, rules[i].owner);
+        }
+    }
+    if (o->predict == NULL && is_given(table, n, "output")) {
+        fail("--output belongs to --predict");
+    }
+}
+
 static void check_options(const options *o, argument *table, size_t n, size_t n_network)
 {
     if (o->predict != NULL && o->load == NULL) {
@@ -247,6 +272,9 @@ options parse_options(int argc, char **argv)
         fail("%s: what is it? Texts are given as --data FILE.csv", argv[rest]);
     }
     check_options(&o, table, n, n_network);
+    if (o.encoder == NULL) { /* whose architecture is not known yet */
+        check_given(&o, table, n);
+    }
     if (o.encoder == NULL) { /* nothing to be careful with */
         o.frozen = is_given(table, n, "freeze") ? o.frozen : 0;
         o.lr_spread = is_given(table, n, "lr-spread") ? o.lr_spread : 1;

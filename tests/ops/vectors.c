@@ -8,36 +8,38 @@ static bool read_all(vector_file *v, const char *path)
 {
     FILE *f = fopen(path, "rb");
     if (f == NULL) {
-        perror(path);
         return false;
     }
     fseek(f, 0, SEEK_END);
     v->size = (size_t)ftell(f);
     rewind(f);
     v->bytes = malloc(v->size + 1);
-    bool ok = fread(v->bytes, 1, v->size, f) == v->size && v->size > 8;
+    bool ok = v->bytes != NULL && fread(v->bytes, 1, v->size, f) == v->size;
     fclose(f);
     return ok;
+}
+
+/* The library's reader refuses what is cut off or tampered with; its error is recorded. */
+static bool is_whole(const char *path)
+{
+    adz_safetensors *file = adz_safetensors_load(path, NULL);
+    bool whole = file != NULL;
+    adz_safetensors_free(&file);
+    return whole;
 }
 
 bool vector_open(vector_file *v, const char *path)
 {
     memset(v, 0, sizeof *v);
     uint64_t length = 0;
-    if (!read_all(v, path)) {
+    if (!is_whole(path) || !read_all(v, path)) {
         return false;
     }
     memcpy(&length, v->bytes, sizeof length);
     v->data = 8 + (size_t)length;
-    if (v->data <= v->size) {
-        v->header = json_loadb(v->bytes + 8, (size_t)length, 0, NULL);
-        v->config = json_loads(vector_meta(v, "config"), 0, NULL);
-    }
-    if (v->header == NULL || v->config == NULL) {
-        fprintf(stderr, "%s: no header, or no config in it\n", path);
-        return false;
-    }
-    return true;
+    v->header = json_loadb(v->bytes + 8, (size_t)length, 0, NULL);
+    v->config = json_loads(vector_meta(v, "config"), 0, NULL);
+    return v->header != NULL && v->config != NULL;
 }
 
 void vector_close(vector_file *v)

@@ -13,7 +13,8 @@ typedef struct vector_file {
     size_t data; /* where the tensors start */
 } vector_file;
 
-/** Reads and parses a file; false with a line on stderr. */
+/** Reads and parses a file; false with an error recorded, or without one where it has no config. In
+ * every case vector_close ends it. */
 bool vector_open(vector_file *v, const char *path);
 void vector_close(vector_file *v);
 
