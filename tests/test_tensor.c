@@ -256,14 +256,24 @@ static void printing(void **state)
     prints_as(adz_arange(0, 3, 1, ADZ_F32), "tensor([0., 1., 2.])");
     prints_as(adz_arange(0, 3, 1, ADZ_I32), "tensor([0, 1, 2], dtype=int32)");
     prints_as(adz_eye(2, 2, ADZ_BOOL), "tensor([[ True, False],\n        [False,  True]])");
-    prints_as(adz_zeros(ADZ_SHAPE(0, 3), ADZ_F64), "tensor([], size=[0, 3], dtype=float64)");
+    prints_as(adz_zeros(ADZ_SHAPE(0, 3), ADZ_F64), "tensor([], size=(0, 3), dtype=float64)");
     double mixed[] = { 1, -0.5, NAN, INFINITY };
     prints_as(adz_tensor_from(mixed, ADZ_SHAPE(2, 2), ADZ_F64),
         "tensor([[ 1.0000, -0.5000],\n        [    nan,     inf]], dtype=float64)");
     double wide[] = { 1e-5, 1 };
     prints_as(adz_tensor_from(wide, ADZ_SHAPE(2), ADZ_F64),
         "tensor([1.0000e-05, 1.0000e+00], dtype=float64)");
-    prints_as(adz_arange(0, 2000, 1, ADZ_I64), "tensor([   0,    1,    2, ..., 1997, 1998, 1999])");
+    prints_as(
+        adz_arange(0, 2000, 1, ADZ_I64), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
+    prints_as(adz_zeros(ADZ_SHAPE(0), ADZ_I64), "tensor([], dtype=int64)");
+    double few[] = { 1, INFINITY }; /* room is made for the finite ones */
+    prints_as(adz_tensor_from(few, ADZ_SHAPE(2), ADZ_F64), "tensor([1., inf], dtype=float64)");
+    prints_as(adz_mul_number(adz_arange(0, 1001, 1, ADZ_F64), 0x1p-40), /* 5 on a line, "..." too */
+        "tensor([0.0000e+00, 9.0949e-13, 1.8190e-12,  ..., 9.0768e-10, 9.0859e-10,\n"
+        "        9.0949e-10], dtype=float64)");
+    prints_as(adz_arange(1e6, 1e6 + 6, 1, ADZ_F64),
+        "tensor([1000000., 1000001., 1000002., 1000003., 1000004., 1000005.],\n"
+        "       dtype=float64)");
     prints_as(adz_requires_grad_(adz_ones(ADZ_SHAPE(1), ADZ_F32), true),
         "tensor([1.], requires_grad=True)");
     prints_as(adz_ones(ADZ_SHAPE(2, 1, 2), ADZ_F32), "tensor([[[1., 1.]],\n\n        [[1., 1.]]])");

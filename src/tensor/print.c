@@ -153,6 +153,9 @@ static void measure(void *user, double x, int64_t integer)
 {
     survey *s = user;
     char buffer[NUMBER];
+    if (s->f.how >= AS_WHOLE && s->f.how <= AS_SCIENTIFIC && (x == 0 || !isfinite(x))) {
+        return; /* like PyTorch, which makes room for the other ones */
+    }
     int width = write_element(buffer, &s->f, x, integer);
     s->f.width = width > s->f.width ? width : s->f.width;
 }
@@ -205,10 +208,11 @@ static void put_row(text *out, const view *v, int64_t offset, int indent)
             }
         }
         if (v->shortened && n > 2 * EDGE && i == EDGE) {
-            put(out, "..., ");
-            i = n - EDGE;
+            put(out, " ...");
+            i = n - EDGE - 1;
+        } else {
+            put_element(out, v, offset + i * stride);
         }
-        put_element(out, v, offset + i * stride);
         ++on_line;
     }
     put(out, "]");
@@ -248,6 +252,27 @@ static void put_dim(text *out, const view *v, int dim, int64_t offset, int inden
     put(out, "]");
 }
 
+/* ", key=value", on a line of its own where it does not fit. */
+static void put_suffix(text *out, const char *key, const char *value)
+{
+    const char *line = out->text != NULL ? strrchr(out->text, '\n') : NULL;
+    size_t on_line = out->length - (line != NULL ? (size_t)(line - out->text) : 0) + 1;
+    bool fits = on_line + strlen(key) + 1 + strlen(value) + 2 <= LINE;
+    put(out, fits ? ", " : ",\n       ");
+    put(out, key);
+    put(out, "=");
+    put(out, value);
+}
+
+static void put_size(text *out, const adz_tensor *t)
+{
+    char sizes[ADZ_MAX_RANK * 22 + 3];
+    snprintf(sizes, sizeof sizes, "%s", adzi_text_shape(t));
+    sizes[0] = '(';
+    sizes[strlen(sizes) - 1] = ')';
+    put_suffix(out, "size", sizes);
+}
+
 static void put_tensor(text *out, const adz_tensor *t)
 {
     if (t == NULL || adzi_is_none(t)) {
@@ -259,22 +284,20 @@ static void put_tensor(text *out, const adz_tensor *t)
     if (t->numel == 0) {
         put(out, "[]");
         if (t->rank != 1) {
-            put(out, ", size=");
-            put(out, adzi_text_shape(t));
+            put_size(out, t);
         }
     } else {
         v.f = choose_format(&v);
         put_dim(out, &v, 0, 0, (int)strlen("tensor("));
     }
-    if (t->dtype != ADZ_F32 && t->dtype != ADZ_I64 && t->dtype != ADZ_BOOL) {
-        put(out, ", dtype=");
-        put(out, adz_dtype_name((adz_dtype)t->dtype));
+    bool plain = t->dtype == ADZ_I64 || t->dtype == ADZ_BOOL; /* seen from the elements */
+    if (t->dtype != ADZ_F32 && !(plain && t->numel > 0)) {
+        put_suffix(out, "dtype", adz_dtype_name((adz_dtype)t->dtype));
     }
     if (t->node == NULL && t->requires_grad) {
-        put(out, ", requires_grad=True");
+        put_suffix(out, "requires_grad", "True");
     } else if (t->node != NULL) {
-        put(out, ", grad_fn=");
-        put(out, adzi_node_name(t->node));
+        put_suffix(out, "grad_fn", adzi_node_name(t->node));
     }
     put(out, ")");
 }

@@ -65,14 +65,28 @@ adz_tensor *adz_div(adz_tensor *a, adz_tensor *b)
     return divide(a, b, false);
 }
 
+/* The number as it is divided: beside integers, too, a float, since their dtype might not hold it.
+ */
+static adz_tensor *number_beside(adz_tensor *a, double number)
+{
+    adz_tensor *t = adzi_number("div", a, number);
+    if (t != NULL && !adzi_is_float((adz_dtype)t->dtype)) {
+        t = adzi_scratch("div", ADZ_F32, 0, NULL);
+        if (t != NULL) {
+            adzi_fill(t, number);
+        }
+    }
+    return t;
+}
+
 adz_tensor *adz_div_number(adz_tensor *a, double number)
 {
-    return divide(a, adzi_number("div", a, number), false);
+    return divide(a, number_beside(a, number), false);
 }
 
 adz_tensor *adz_number_div(double number, adz_tensor *a)
 {
-    return divide(adzi_number("div", a, number), a, false);
+    return divide(number_beside(a, number), a, false);
 }
 
 adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b)
