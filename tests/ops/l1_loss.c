@@ -11,7 +11,7 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
-static void nan_reaches_the_loss_and_the_gradient(void **state)
+static void nan_reaches_the_loss_and_pulls_nowhere(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -21,7 +21,7 @@ static void nan_reaches_the_loss_and_the_gradient(void **state)
     assert_true(isnan(adz_item(l)));
     assert_int_equal(adz_backward(l), ADZ_OK);
     assert_float_equal(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 0 }), 1, 0);
-    assert_true(isnan(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 1 })));
+    assert_float_equal(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 1 }), 0, 0);
     adz_scope_close(scope);
 }
 
@@ -57,7 +57,7 @@ static void a_long_sum_is_exact(void **state)
 }
 
 static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(nan_reaches_the_loss_and_the_gradient),
+    cmocka_unit_test(nan_reaches_the_loss_and_pulls_nowhere),
     cmocka_unit_test(equal_numbers_pull_nowhere),
     cmocka_unit_test(the_mean_of_nothing_is_nan_and_the_sum_zero),
     cmocka_unit_test(a_long_sum_is_exact),

@@ -21,6 +21,7 @@ static void in_place_and_nan(void **state)
     assert_float_equal(adz_tensor_at(g, (int64_t[]){ 0 }), 0, 0);
     assert_float_equal(adz_tensor_at(g, (int64_t[]){ 1 }), 0, 0);
     assert_float_equal(adz_tensor_at(g, (int64_t[]){ 2 }), 1, 0);
+    assert_float_equal(adz_tensor_at(g, (int64_t[]){ 3 }), 1, 0); /* as in PyTorch */
     adz_scope_close(scope);
 }
 

@@ -37,7 +37,7 @@ typedef struct {
     double p;
 } function;
 
-/* relu's kernel asks only whether y is positive, which x tells as well. */
+/* relu's kernel asks only whether y is 0 or less, which x tells as well. */
 static const function functions[] = {
     [ADZ_ACTIVATION_RELU] = { relu_kernels, relu_backward_kernels, false, 0 },
     [ADZ_ACTIVATION_GELU] = { gelu_kernels, gelu_backward_kernels, false, 0 },

@@ -5,13 +5,13 @@
 #include "tensor/each_float.h"
 #else
 
-/* The slope is 0 where both are equal; NaN stays NaN. */
+/* The slope is 0 where both are equal, and where one is NaN, as abs has it. */
 PAIR_LOSS(l1_loss, VM(abs)(a - b),
     a > b   ? R(1)
     : a < b ? R(-1)
-            : a - b,
+            : R(0),
     a > b   ? R(-1)
     : a < b ? R(1)
-            : b - a)
+            : R(0))
 
 #endif

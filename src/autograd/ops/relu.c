@@ -3,8 +3,8 @@
 KERNEL_TABLE_ALL(relu);
 KERNEL_TABLE_FLOAT(relu_backward);
 
-/* dx = dy where y > 0. The slope is piecewise constant, so the second derivative with respect to x
- * vanishes and only dy carries a graph. */
+/* dx = dy where y is not 0 or less. The slope is piecewise constant, so the second derivative with
+ * respect to x vanishes and only dy carries a graph. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
