@@ -50,7 +50,7 @@ bool adzi_class_check(adzi_call *call, adzi_class_attr *attr)
         return false;
     }
     attr->weighted = !adzi_is_none(weight);
-    attr->probabilities = false;
+    attr->probabilities = attr->all_ignored = false;
     attr->total = 0;
     for (int64_t i = 0; i < c; ++i) {
         attr->total += weight_of(weight, i);
@@ -101,6 +101,7 @@ adz_tensor *adzi_class_rows(adzi_call *call, adzi_class_attr *attr)
     const int64_t *target = (const int64_t *)(const void *)rows->data;
     int64_t c = x->sizes[adzi_class_axis(x)];
     double kept = 0;
+    attr->all_ignored = true;
     for (int64_t i = 0; i < rows->numel; ++i) {
         if (target[i] == attr->ignore_index) {
             continue;
@@ -112,6 +113,7 @@ adz_tensor *adzi_class_rows(adzi_call *call, adzi_class_attr *attr)
                 (long long)target[i], (long long)i, (long long)c, adzi_text_shape(x),
                 (long long)attr->ignore_index);
         }
+        attr->all_ignored = false;
         kept += attr->weighted ? weight_of(weight, target[i]) : 1;
     }
     attr->scale = attr->reduction == ADZ_REDUCE_MEAN ? 1 / kept : 1;
@@ -152,7 +154,8 @@ adz_tensor *adzi_class_upstream(adzi_node *node, adz_tensor *dy, const adz_tenso
     if (attr->reduction == ADZ_REDUCE_NONE) {
         return adz_unsqueeze(dy, adzi_class_axis(x));
     }
-    return attr->scale == 1 ? dy : adz_mul_number(dy, attr->scale);
+    double scale = attr->all_ignored ? 0 : attr->scale;
+    return scale == 1 ? dy : adz_mul_number(dy, scale);
 }
 
 static void put(adz_tensor *t, int64_t i, double value, bool add)

@@ -14,6 +14,7 @@ typedef struct adzi_class_attr {
     double total;       /* of all classes' weights */
     bool weighted;      /* there are class weights */
     bool probabilities; /* the target gives a probability for every class */
+    bool all_ignored;   /* no row counts: the mean is NaN, but its gradient 0 */
 } adzi_class_attr;
 
 /** The axis of x's classes. */
@@ -36,13 +37,12 @@ typedef struct adzi_class_args {
     double smoothing, scale, total;
 } adzi_class_args;
 
-/** Checks x, the class weights and the reduction; fills the attributes' last four fields but
- * scale. */
+/** Checks x, the class weights and the reduction; fills total, weighted and probabilities. */
 bool adzi_class_check(adzi_call *call, adzi_class_attr *attr);
 
 /**
- * Checks that in[1] names a class of x in every row and makes it contiguous i64. Fills attr->scale.
- * NULL with the error recorded.
+ * Checks that in[1] names a class of x in every row and makes it contiguous i64. Fills attr->scale
+ * and all_ignored. NULL with the error recorded.
  */
 adz_tensor *adzi_class_rows(adzi_call *call, adzi_class_attr *attr);
 
