@@ -23,7 +23,16 @@ FACT(extreme_scores_keep_their_digits)
     ASSERT_VALUES(adz_slice(g, 0, 0, 4, 1), ADZ_F64, 0, 0, 1, -1);
 }
 
+FACT(an_infinite_score_under_pos_weight_is_no_nan)
+{
+    adz_tensor *x = VALUES(ADZ_F64, INFINITY, 0), *t = VALUES(ADZ_F64, 0, 1);
+    adz_tensor *w = VALUES(ADZ_F64, 3, 1);
+    adz_tensor *l = adz_binary_cross_entropy_with_logits(x, t, ADZ_NONE, ADZ_REDUCE_NONE, w);
+    ASSERT_VALUES(l, ADZ_F64, INFINITY, log(2));
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(an_infinite_score_under_pos_weight_is_no_nan),
     cmocka_unit_test(extreme_scores_keep_their_digits),
 };
 

@@ -24,6 +24,9 @@ static void zeros_have_gradients(void **state)
     assert_float_equal(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 0 }), 0, 0);
     adz_tensor *none = adz_prod(adz_zeros(ADZ_SHAPE(0, 3), ADZ_F32), ADZ_DIMS(0), ADZ_DROPDIM);
     assert_true(adz_equal(none, adz_ones(ADZ_SHAPE(3), ADZ_F32)));
+    adz_tensor *empty = adz_requires_grad_(adz_zeros(ADZ_SHAPE(0, 3), ADZ_F64), true);
+    assert_int_equal(adz_backward(adz_prod(empty, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_int_equal(adz_tensor_numel(adz_tensor_grad(empty)), 0);
     adz_tensor *whole = adz_prod(adz_full(ADZ_SHAPE(5), 3, ADZ_U8), ADZ_ALL_DIMS, ADZ_DROPDIM);
     assert_int_equal(adz_tensor_dtype(whole), ADZ_I64);
     assert_int_equal(adz_item_i64(whole), 243);

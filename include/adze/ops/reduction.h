@@ -102,10 +102,10 @@ ADZ_API adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdi
  *
  * -inf where all elements are (its gradient is NaN, as in PyTorch), and for no elements.
  *
- * @param x        any shape, f32 or f64
+ * @param x        any shape, any dtype but f16 and bf16
  * @param dims     dimensions to reduce, or ADZ_ALL_DIMS
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
- * @return         y, borrowed from the scope, or NULL
+ * @return         y in x's dtype, or f32 where that is no float; borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad           x, to any order; saves x and the result
  * @see            torch.logsumexp

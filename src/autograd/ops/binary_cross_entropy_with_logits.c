@@ -37,17 +37,10 @@ const adzi_op adzi_op_binary_cross_entropy_with_logits = {
     .name = name, .backward = backward, .fused = fused
 };
 
-/* What pos_weight adds: (pos_weight - 1) t softplus(-x), the last factor being the loss for t = 1.
- */
+/* What pos_weight adds: (1 - pos_weight) t log sigmoid(x). */
 static adz_tensor *positive_part(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
 {
-    adz_tensor *ones = target != NULL ? adzi_scratch_like(name, target) : NULL;
-    if (ones == NULL) {
-        return NULL;
-    }
-    adzi_fill(ones, 1);
-    adz_tensor *positive = adzi_pair_loss_call(&loss, x, ones, ADZ_REDUCE_NONE, NULL);
-    return adz_mul(adz_mul(target, adz_add_number(pos_weight, -1)), positive);
+    return adz_mul(adz_mul(target, adz_number_sub(1, pos_weight)), adz_logsigmoid(x));
 }
 
 adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,

@@ -40,10 +40,14 @@ adz_tensor *adz_logsumexp(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     adzi_call call;
     logsumexp_attr attr;
-    if (!ADZI_ENTER(&call, logsumexp, x) || !adzi_want_float(&call, 0) ||
+    if (!ADZI_ENTER(&call, logsumexp, x) || !adzi_want_computable(&call, 0) ||
         !adzi_dims_mask("logsumexp", x, dims, &attr.mask)) {
         return NULL;
     }
+    if (!adzi_is_float((adz_dtype)x->dtype) && !adzi_convert(&call, 0, ADZ_F32)) {
+        return NULL;
+    }
+    x = call.in[0];
     int64_t sizes[ADZ_MAX_RANK];
     int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
     adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);

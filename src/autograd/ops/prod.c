@@ -17,12 +17,10 @@ static adz_tensor *along(adz_tensor *x, int dim)
     return x;
 }
 
-/* The product of nothing is 1. */
-static adz_tensor *ones(const adz_tensor *x, unsigned mask)
+/* The product of nothing is 1: one more than the sum of nothing, which keeps the way to x. */
+static adz_tensor *ones(adz_tensor *x, adz_dims dims)
 {
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, mask, ADZ_KEEPDIM, sizes);
-    return adz_ones(adz_shape_of(rank, sizes), (adz_dtype)x->dtype);
+    return adz_add_number(adz_sum(x, dims, ADZ_KEEPDIM), 1);
 }
 
 adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
@@ -42,7 +40,7 @@ adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
     for (int d = 0; d < x->rank; ++d) {
         empty = empty || ((mask & (1u << d)) && x->sizes[d] == 0);
     }
-    y = empty && y != NULL ? ones(y, mask) : y;
+    y = empty && y != NULL ? ones(y, dims) : y;
     for (int d = 0; d < x->rank && !empty; ++d) {
         y = mask & (1u << d) ? along(y, d) : y;
     }
