@@ -79,6 +79,18 @@ def op(name, kind, inputs, function, **attributes):
          with_gradients(given, {}, outputs))
 
 
+def lstm(name, width, hidden, layers, bidirectional):
+    seed(name)
+    module = torch.nn.LSTM(width, hidden, layers, bidirectional=bidirectional)
+    rows = layers * (2 if bidirectional else 1)
+    given = {"x": leaf(4, 2, width), "h0": leaf(rows, 2, hidden), "c0": leaf(rows, 2, hidden)}
+    y, (h, c) = module(given["x"], (given["h0"], given["c0"]))
+    case(name, "ops", "torch nn.LSTM",
+         {"op": "lstm", "input_size": width, "hidden_size": hidden, "num_layers": layers, "bias": True,
+          "batch_first": False, "bidirectional": bidirectional},
+         with_gradients(given, dict(module.named_parameters()), {"y": y, "h": h, "c": c}))
+
+
 def x_of(*shape):
     return lambda: {"x": leaf(*shape)}
 
@@ -139,6 +151,11 @@ def operators():
        lambda x, index: x.gather(1, index), dim=1)
     op("cat_of_three", "cat", lambda: {"x0": leaf(2, 1), "x1": leaf(2, 3), "x2": leaf(2, 2)},
        lambda x0, x1, x2: torch.cat([x0, x1, x2], 1), dim=1)
+    op("cat_of_five", "cat", lambda: {f"x{i}": leaf(2, i) for i in range(5)},
+       lambda *xs: torch.cat(xs, 1), dim=1)
+    op("chunk_in_four", "chunk", x_of(7, 2),
+       lambda x: {f"y{i}": y for i, y in enumerate(x.chunk(4))}, dim=0, chunks=4)
+    lstm("lstm_of_three", 3, 2, 3, True)
     op("where_broadcast", "where", lambda: {"cond": torch.tensor([[True, False, True]]),
                                             "a": leaf(2, 3), "b": leaf(2, 1)}, torch.where)
     op("mul_of_views", "mul", pair((4, 3), (3, 8)),

@@ -52,7 +52,8 @@ typedef struct module_case {
     module_sample samples[MODULE_SAMPLES];
 
     /* Reference vectors: the values of `reference` that `from_config` understands, and what the
-     * module calls a file's inputs and results where the two differ: "ids=input_ids". */
+     * module calls a file's inputs and results where the two differ: "ids=input_ids", or with a
+     * number "mem.#=raw.#". */
     const char *references[12];
     adz_module *(*from_config)(const char *reference, const json_t *config);
     const char *renames[4];

@@ -403,7 +403,7 @@ const module_case fastai_decoder_module = {
     .references = { "fastai LinearDecoder", "fastai convert_weights",
         "fastai SequentialRNN language model" },
     .from_config = from_config,
-    .renames = { "x0=out.0", "x1=out.1" },
+    .renames = { "x#=out.#" },
     .samples = { { own_weight,
                      "LinearDecoder(\n"
                      "  (decoder): Linear(in_features=3, out_features=5, bias=True)\n"

@@ -409,7 +409,7 @@ const module_case fastai_transformer_module = {
     .name = "fastai_transformer",
     .references = { "fastai Transformer", "fastai TransformerXL" },
     .from_config = from_config,
-    .renames = { "mem.0=raw.0", "mem.1=raw.1", "mem.2=raw.2" },
+    .renames = { "mem.#=raw.#" },
     .samples = { { transformer,
                      "Transformer(\n"
                      "  mask=True\n"

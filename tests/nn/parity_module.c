@@ -7,7 +7,7 @@
 #include "nn/dropout.h"
 #include "ops/parity.h"
 
-enum { MOST = 64 };
+enum { MOST = 1024 };
 
 /* A tensor that a file stores under "<kind>.<name>", and what stands for it here. */
 typedef struct entry {
@@ -103,16 +103,29 @@ static bool make_module(computation *run)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* What the module calls an input or a result of the file. */
-static const char *renamed(const module_case *c, const char *name)
+/* What the module calls an input or a result of the file: renames are "a=b", or "a#=b#" for names
+ * that end in a number. */
+static const char *renamed(const module_case *c, const char *name, char *buffer, size_t size)
 {
-    size_t n = strlen(name);
     for (int i = 0; i < 4 && c->renames[i] != NULL; ++i) {
-        if (strncmp(c->renames[i], name, n) == 0 && c->renames[i][n] == '=') {
-            return c->renames[i] + n + 1;
+        const char *from = c->renames[i], *to = strchr(from, '=') + 1;
+        size_t n = (size_t)(to - from) - 1;
+        bool numbered = from[n - 1] == '#';
+        if (numbered && strncmp(from, name, n - 1) == 0 && name[n - 1] >= '0' &&
+            name[n - 1] <= '9') {
+            snprintf(buffer, size, "%.*s%s", (int)strlen(to) - 1, to, name + n - 1);
+            return buffer;
+        }
+        if (!numbered && strncmp(from, name, n) == 0 && name[n] == '\0') {
+            return to;
         }
     }
     return name;
+}
+
+static bool has_room(const computation *run, size_t n)
+{
+    return n < MOST || note(run, "more tensors than the runner has room for", "");
 }
 
 /* Results of the call before this one whose names start with `from` are arguments of it. */
@@ -148,6 +161,9 @@ static bool gather(computation *run, const char *prefix, bool *any)
         if (name == NULL) {
             continue;
         }
+        if (!has_room(run, run->n_inputs)) {
+            return false;
+        }
         char gradient[160];
         snprintf(gradient, sizeof gradient, "grad.%s", key);
         adz_tensor *t = load(run, key);
@@ -156,7 +172,8 @@ static bool gather(computation *run, const char *prefix, bool *any)
         }
         run->inputs[run->n_inputs++] = (entry){ key, t };
         t = config_flag(run->v->config, "inplace", false) ? adz_clone(t) : t;
-        if (adz_values_add(run->in, renamed(run->c, name), t) != ADZ_OK) {
+        char buffer[160];
+        if (adz_values_add(run->in, renamed(run->c, name, buffer, sizeof buffer), t) != ADZ_OK) {
             return false;
         }
     }
@@ -174,8 +191,13 @@ static bool take_results(computation *run, const char *prefix)
         if (name == NULL) {
             continue;
         }
-        adz_tensor *y = strcmp(name, "y") == 0 ? adz_values_at(run->out, 0)
-                                               : adz_values_find(run->out, renamed(run->c, name));
+        char buffer[160];
+        const char *own = renamed(run->c, name, buffer, sizeof buffer);
+        adz_tensor *y =
+            strcmp(name, "y") == 0 ? adz_values_at(run->out, 0) : adz_values_find(run->out, own);
+        if (!has_room(run, run->n_results)) {
+            return false;
+        }
         if (y == ADZ_NONE) {
             return note(run, "the module has no result called ", name);
         }
@@ -262,6 +284,10 @@ static bool call_with_masks(computation *run)
     bool good = true;
     json_array_foreach(list, i, mask)
     {
+        if (!has_room(run, masks.count)) {
+            json_decref(list);
+            return false;
+        }
         items[masks.count] =
             vector_tensor(run->v, json_string_value(json_object_get(mask, "name")));
         good = good && items[masks.count++] != NULL;

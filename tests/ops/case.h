@@ -14,7 +14,7 @@
 
 #include "adze/adze.h"
 
-enum { CASE_INPUTS = 20, CASE_PARAMS = 10, CASE_RESULTS = 16 };
+enum { CASE_INPUTS = 36, CASE_PARAMS = 10, CASE_RESULTS = 16 };
 
 /** How an input's elements are drawn. */
 typedef enum case_fill {
@@ -166,6 +166,11 @@ typedef struct op_case {
     const struct CMUnitTest *facts;
     size_t n_facts;
 } op_case;
+
+/** Names of a list of tensors in reference vectors. */
+#define LISTED(x)                                                                                 \
+    x "0", x "1", x "2", x "3", x "4", x "5", x "6", x "7", x "8", x "9", x "10", x "11", x "12", \
+        x "13", x "14", x "15"
 
 /** For `.facts`: the array and its count. */
 #define FACTS(array) .facts = (array), .n_facts = sizeof(array) / sizeof((array)[0])

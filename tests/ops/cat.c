@@ -1,13 +1,9 @@
 #include "ops/facts.h"
 
-/* p[0] = dim; tensors that a vector lacks are left out */
+/* p[0] = dim */
 static int call(const op_args *a, adz_tensor **out)
 {
-    int n = a->n;
-    while (n > 1 && a->in[n - 1] == ADZ_NONE) {
-        --n;
-    }
-    return case_one(adz_cat(a->in, (size_t)n, (int)a->p[0]), out);
+    return case_one(adz_cat(a->in, (size_t)a->n, (int)a->p[0]), out);
 }
 
 static bool config(const json_t *config, op_args *a)
@@ -90,7 +86,7 @@ const op_case cat_case = {
     },
     .first_order_only = true,
     .vectors = { "cat" },
-    .inputs = { "x0", "x1", "x2" },
+    .inputs = { LISTED("x") },
     .config = config,
     FACTS(facts),
 };

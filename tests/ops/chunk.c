@@ -48,7 +48,7 @@ const op_case chunk_case = {
     .first_order_only = true,
     .vectors = { "chunk" },
     .inputs = { "x" },
-    .outputs = { "y0", "y1", "y2" },
+    .outputs = { LISTED("y") },
     .config = config,
     FACTS(facts),
 };

@@ -158,7 +158,7 @@ const op_case lstm_case = {
         { .in = { IN_TYPED(ADZ_I64, 3, 2, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .status = ADZ_ERR_DTYPE },
     },
     .vectors = { "lstm" },
-    .inputs = { "x", "h0", "c0", NAMES("l0"), NAMES("l0_reverse"), NAMES("l1"), NAMES("l1_reverse") },
+    .inputs = { "x", "h0", "c0", NAMES("l0"), NAMES("l0_reverse"), NAMES("l1"), NAMES("l1_reverse"), NAMES("l2"), NAMES("l2_reverse"), NAMES("l3"), NAMES("l3_reverse") },
     .outputs = { "y", "h", "c" },
     .config = config,
     FACTS(facts),

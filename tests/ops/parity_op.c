@@ -1,6 +1,7 @@
 /* Vector files of operators: the operator that config.op names, on the file's inputs. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/parity.h"
 #include "ops/sweep.h"
@@ -87,12 +88,12 @@ static bool compute(
     char name[80];
     for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
         adz_tensor *t = find(v, "", arguments, c->inputs[i]);
-        args.n = i + 1;
         args.in[i] = ADZ_NONE;
         run->leaves[i] = NULL;
         if (t == NULL) {
             continue;
         }
+        args.n = i + 1;
         if (adz_tensor_dtype(t) == ADZ_F64) {
             t = from_f32 ? adz_to(adz_to(t, ADZ_F32), dtype) : adz_to(t, dtype);
             if (find(v, "grad.", arguments, c->inputs[i]) != NULL) {
@@ -124,6 +125,20 @@ static bool compute(
     return run->n_results > 0 && (n == 0 || adz_backward_with(ys, upstream, n, NULL) == ADZ_OK);
 }
 
+/* How many results and gradients the file has. */
+static int count_expected(const vector_file *v)
+{
+    const char *key;
+    json_t *value;
+    int n = 0;
+    json_object_foreach(v->header, key, value)
+    {
+        n += strncmp(key, "output.", 7) == 0 || strncmp(key, "grad.", 5) == 0 ||
+             strncmp(key, "buffer_after.", 13) == 0;
+    }
+    return n;
+}
+
 /* In f32 the reference is computed again, in f64, from the inputs as f32 has them. */
 static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *out)
 {
@@ -150,6 +165,12 @@ static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *
         got = got != NULL ? got : adz_zeros_like(run.leaves[i]);
         expected = expected != NULL ? expected : adz_zeros_like(run.leaves[i]);
         parity_judge(out, "grad.", c->inputs[i], got, expected);
+    }
+    if (out->compared != count_expected(v)) {
+        snprintf(out->note, sizeof out->note,
+            "the file has %d results and gradients, %d of them known", count_expected(v),
+            out->compared);
+        return false;
     }
     return true;
 }

@@ -83,7 +83,7 @@ const op_case split_case = {
     .first_order_only = true,
     .vectors = { "split" },
     .inputs = { "x" },
-    .outputs = { "y0", "y1", "y2" },
+    .outputs = { LISTED("y") },
     .config = config,
     FACTS(facts),
 };

@@ -42,7 +42,7 @@ const op_case stack_case = {
     },
     .first_order_only = true,
     .vectors = { "stack" },
-    .inputs = { "x0", "x1", "x2" },
+    .inputs = { LISTED("x") },
     .config = config,
     FACTS(facts),
 };
