@@ -248,6 +248,22 @@ static void prints_as(adz_tensor *t, const char *expected)
     assert_int_equal(length, strlen(expected));
 }
 
+static void integers_hold_what_fits(void **state)
+{
+    (void)state;
+    assert_true(adz_item(adz_full(ADZ_SHAPE(1), 255.9, ADZ_U8)) == 255);
+    assert_true(adz_item(adz_scalar(-1.5, ADZ_I64)) == -1);
+    assert_true(adz_item(adz_scalar(-0.5, ADZ_U8)) == 0);
+    assert_true(adz_item(adz_scalar(-0x1p31, ADZ_I32)) == -0x1p31);
+    assert_null(adz_full(ADZ_SHAPE(2), 256, ADZ_U8));
+    assert_string_equal(adz_error_message(), "full: value is 256, which uint8 does not hold");
+    assert_null(adz_scalar(NAN, ADZ_I64));
+    assert_string_equal(adz_error_message(), "scalar: value is nan, which int64 does not hold");
+    assert_null(adz_full_like(adz_zeros(ADZ_SHAPE(2), ADZ_I32), 0x1p31));
+    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
+}
+
 static void printing(void **state)
 {
     (void)state;
@@ -347,7 +363,13 @@ static void permutations_hold_every_number_once(void **state)
     assert_int_equal(adz_tensor_numel(adz_randperm(0)), 0);
     assert_null(adz_randint(3, 3, ADZ_SHAPE(1), ADZ_I64));
     assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    assert_null(adz_randint(0, 257, ADZ_SHAPE(1), ADZ_U8));
+    assert_string_equal(adz_error_message(), "randint: uint8 does not hold all of [0, 257)");
+    assert_null(adz_randint(-1, 2, ADZ_SHAPE(1), ADZ_U8));
+    assert_null(adz_randint(0, (INT64_C(1) << 31) + 1, ADZ_SHAPE(1), ADZ_I32));
     adz_error_clear();
+    assert_non_null(adz_randint(0, 256, ADZ_SHAPE(1), ADZ_U8));
+    assert_non_null(adz_randint(INT32_MIN, INT64_C(1) << 31, ADZ_SHAPE(1), ADZ_I32));
     assert_null(adz_bernoulli(1.5, ADZ_SHAPE(1), ADZ_BOOL));
 }
 
@@ -444,6 +466,7 @@ int main(void)
         TEST(comparing),
         TEST(promotion),
         TEST(printing),
+        TEST(integers_hold_what_fits),
         TEST(dlpack_goes_out_and_in),
         TEST(generators_can_be_saved),
         TEST(permutations_hold_every_number_once),

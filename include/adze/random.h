@@ -95,7 +95,7 @@ ADZ_API adz_tensor *adz_randn(adz_shape shape, adz_dtype dtype);
  * @param low    smallest value
  * @param high   above low
  * @param shape  rank 0 to 8, sizes 0 or more
- * @param dtype  i64, i32, u8, f32 or f64
+ * @param dtype  i64, f32 or f64; i32 or u8 where they hold all of the range
  * @return       borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
  *               ADZ_ERR_MEMORY)
  * @see          torch.randint
@@ -168,7 +168,7 @@ ADZ_API adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shap
  * @param low        smallest value
  * @param high       above low
  * @param shape      rank 0 to 8, sizes 0 or more
- * @param dtype      i64, i32, u8, f32 or f64
+ * @param dtype      as for adz_randint
  * @return           borrowed from the scope, or NULL
  */
 ADZ_API adz_tensor *adz_generator_randint(

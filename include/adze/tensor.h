@@ -401,9 +401,10 @@ ADZ_API adz_tensor *adz_ones(adz_shape shape, adz_dtype dtype);
  * A tensor filled with one value.
  *
  * @param shape  rank 0 to 8, sizes 0 or more
- * @param value  converted to dtype
+ * @param value  converted to dtype; an integer dtype drops the fraction and must hold the rest
  * @param dtype  any dtype
- * @return       borrowed from the scope, or NULL (ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
+ * @return       borrowed from the scope, or NULL (ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
+ *               ADZ_ERR_MEMORY)
  * @see          torch.full
  */
 ADZ_API adz_tensor *adz_full(adz_shape shape, double value, adz_dtype dtype);
@@ -411,9 +412,9 @@ ADZ_API adz_tensor *adz_full(adz_shape shape, double value, adz_dtype dtype);
 /**
  * A tensor with no dimensions and one value.
  *
- * @param value  converted to dtype
+ * @param value  as for adz_full
  * @param dtype  any dtype
- * @return       borrowed from the scope, or NULL (ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
+ * @return       borrowed from the scope, or NULL (ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY)
  */
 ADZ_API adz_tensor *adz_scalar(double value, adz_dtype dtype);
 
@@ -514,7 +515,7 @@ ADZ_API adz_tensor *adz_ones_like(const adz_tensor *t);
  * adz_full with another tensor's shape and dtype.
  *
  * @param t      any tensor
- * @param value  converted to the dtype
+ * @param value  as for adz_full
  * @return       borrowed from the scope, or NULL
  * @see          torch.full_like
  */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tensor/copy.h"
+#include "tensor/range.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -28,6 +29,17 @@ static adz_tensor *filled(adz_tensor *t, double value)
     return t;
 }
 
+/* Integers take what is left of the value without its fraction, if they can hold it. */
+static bool holds(const char *op, double value, adz_dtype dtype)
+{
+    if (!adzi_is_integer(dtype) || adzi_in_range(trunc(value), dtype)) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_ARGUMENT, "value is %s, which %s does not hold", adzi_text_number(value),
+        adz_dtype_name(dtype));
+    return false;
+}
+
 adz_tensor *adz_empty(adz_shape shape, adz_dtype dtype)
 {
     return make("empty", shape.rank, shape.sizes, dtype);
@@ -45,12 +57,14 @@ adz_tensor *adz_ones(adz_shape shape, adz_dtype dtype)
 
 adz_tensor *adz_full(adz_shape shape, double value, adz_dtype dtype)
 {
-    return filled(make("full", shape.rank, shape.sizes, dtype), value);
+    adz_tensor *t =
+        holds("full", value, dtype) ? make("full", shape.rank, shape.sizes, dtype) : NULL;
+    return filled(t, value);
 }
 
 adz_tensor *adz_scalar(double value, adz_dtype dtype)
 {
-    return filled(make("scalar", 0, NULL, dtype), value);
+    return filled(holds("scalar", value, dtype) ? make("scalar", 0, NULL, dtype) : NULL, value);
 }
 
 static adz_tensor *like(const char *op, const adz_tensor *t)
@@ -75,6 +89,10 @@ adz_tensor *adz_ones_like(const adz_tensor *t)
 
 adz_tensor *adz_full_like(const adz_tensor *t, double value)
 {
+    if (!adzi_check_tensor("full_like", "t", t) ||
+        !holds("full_like", value, (adz_dtype)t->dtype)) {
+        return NULL;
+    }
     return filled(like("full_like", t), value);
 }
 

@@ -4,6 +4,7 @@
 #include "tensor/parallel.h"
 #include "tensor/random.h"
 #include "tensor/random_generator.h"
+#include "tensor/range.h"
 #include "tensor/tensor.h"
 
 KERNEL_TABLE_FLOAT(uniform);
@@ -79,6 +80,11 @@ adz_tensor *adz_generator_randint(
     if (dtype == ADZ_BOOL || dtype == ADZ_F16 || dtype == ADZ_BF16) {
         return adzi_fail(
             "randint", ADZ_ERR_DTYPE, "%s does not hold drawn integers", adz_dtype_name(dtype));
+    }
+    if (adzi_is_integer(dtype) && dtype != ADZ_I64 &&
+        !(adzi_in_range((double)low, dtype) && adzi_in_range((double)(high - 1), dtype))) {
+        return adzi_fail("randint", ADZ_ERR_ARGUMENT, "%s does not hold all of [%lld, %lld)",
+            adz_dtype_name(dtype), (long long)low, (long long)high);
     }
     if (!begin(&d, generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;

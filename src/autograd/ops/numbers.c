@@ -3,14 +3,12 @@
 #include <math.h>
 
 #include "autograd/op.h"
+#include "tensor/range.h"
 
 bool adzi_number_fits(const char *op, const char *name, double number, adz_dtype dtype)
 {
-    double low = dtype == ADZ_U8 ? 0 : dtype == ADZ_I32 ? -0x1p31 : -0x1p63;
-    double high = dtype == ADZ_U8 ? 0x1p8 : dtype == ADZ_I32 ? 0x1p31 : 0x1p63;
-    bool whole = number == floor(number) && number >= low && number < high;
-    bool integer = dtype == ADZ_U8 || dtype == ADZ_I32 || dtype == ADZ_I64;
-    if (whole || !integer) {
+    bool whole = number == floor(number) && adzi_in_range(number, dtype);
+    if (whole || !adzi_is_integer(dtype)) {
         return true;
     }
     adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %s, which is no %s", name, adzi_text_number(number),
