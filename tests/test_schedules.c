@@ -84,6 +84,20 @@ static void a_line(void **state)
     adz_optimizer_free(&o);
 }
 
+/* From 0 up to eta_min and back: rounding must not end below 0, where no rate may be. */
+static void a_cosine_from_zero(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(0);
+    adz_scheduler *s = adz_cosine_annealing_lr_new(o, 4, 0.001);
+    for (int i = 0; i < 24; ++i) {
+        assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.001 * (1 - cos(pi * i / 4)) / 2));
+        assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+    }
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
 static void warm_restarts(void **state)
 {
     (void)state;
@@ -548,6 +562,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(milestones),
         TEST(a_line),
+        TEST(a_cosine_from_zero),
         TEST(warm_restarts),
         TEST(warm_ups),
         TEST(one_cycle_of_lines),

@@ -138,7 +138,8 @@ static double cosine_rate(const adz_scheduler *s, int group, double lr)
     }
     double now = 1 + cos(pi * (double)s->last_epoch / t_max);
     double before = 1 + cos(pi * (double)(s->last_epoch - 1) / t_max);
-    return now / before * (lr - eta_min) + eta_min;
+    double rate = now / before * (lr - eta_min) + eta_min;
+    return eta_min >= 0 ? fmax(rate, 0) : rate; /* back at a start from 0, rounding gives -2e-19 */
 }
 
 static const adzi_schedule_type cosine_type = { .name = "CosineAnnealingLR", .rate = cosine_rate };
