@@ -1,9 +1,22 @@
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
     return case_one(adz_copy_(adz_mul_number(a->in[0], 1), a->in[1]), out);
 }
+
+FACT(integers_take_values_but_no_graph)
+{
+    adz_tensor *x = VALUES(ADZ_I64, 7, 7), *y = LEAF(2.5, -1);
+    assert_ptr_equal(adz_copy_(x, y), x);
+    ASSERT_VALUES(x, ADZ_I64, 2, -1);
+    assert_false(adz_tensor_requires_grad(x));
+    assert_true(adz_tensor_requires_grad(adz_copy_(VALUES(ADZ_F32, 7, 7), y)));
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(integers_take_values_but_no_graph),
+};
 
 const op_case copy_case = {
     .name = "copy",
@@ -22,4 +35,5 @@ const op_case copy_case = {
     },
     .broadcasts = true,
     .first_order_only = true,
+    FACTS(facts),
 };

@@ -16,12 +16,14 @@ adz_tensor *adz_copy_(adz_tensor *x, adz_tensor *y)
     adzi_call call;
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, copy, x, y) || !adzi_begin_inplace(&call, false) ||
-        !adzi_broadcast("copy", &rank, sizes, x, call.in[1])) {
+    if (!ADZI_ENTER(&call, copy, x, y)) {
         return NULL;
     }
-    bool tracked = call.record && adzi_is_float((adz_dtype)x->dtype);
-    if (tracked && !adzi_convert(&call, 1, (adz_dtype)x->dtype)) {
+    call.record = call.record && adzi_is_float((adz_dtype)x->dtype); /* integers have no gradient */
+    if (!adzi_begin_inplace(&call, false) || !adzi_broadcast("copy", &rank, sizes, x, call.in[1])) {
+        return NULL;
+    }
+    if (call.record && !adzi_convert(&call, 1, (adz_dtype)x->dtype)) {
         return NULL; /* through adz_to, so that the gradient is converted back */
     }
     adz_tensor *out = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
