@@ -441,7 +441,7 @@ static void wrong_weights_are_said(void **state)
     temporary_files(true);
 }
 
-/* Loading converts: a half-precision file into f32 parameters. */
+/* Loading converts a half-precision file into f32 parameters, and nothing else. */
 static void dtypes_convert(void **state)
 {
     (void)state;
@@ -454,6 +454,17 @@ static void dtypes_convert(void **state)
     assert_int_equal(adz_module_from_safetensors(model, file, true), ADZ_OK);
     assert_true(adz_equal(adz_module_parameter(model, "weight"), weight));
     assert_int_equal(adz_tensor_dtype(adz_module_parameter(model, "weight")), ADZ_F32);
+    adz_safetensors_free(&file);
+    file = adz_safetensors_new();
+    adz_safetensors_add(file, "weight", adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32));
+    adz_safetensors_add(file, "bias", adz_zeros(ADZ_SHAPE(2), ADZ_F32));
+    adz_module_to(model, ADZ_F64);
+    adz_tensor *before = adz_clone(adz_module_parameter(model, "weight"));
+    assert_int_equal(adz_module_from_safetensors(model, file, false), ADZ_ERR_STATE);
+    assert_non_null(
+        strstr(adz_error_message(), "weight (float32 given, float64 here), bias (float32"));
+    adz_error_clear();
+    assert_true(adz_equal(adz_module_parameter(model, "weight"), before));
     adz_safetensors_free(&file);
     adz_module_free(&model);
     adz_scope_close(scope);

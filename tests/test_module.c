@@ -448,8 +448,10 @@ static void states_load_all_or_nothing(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "called 1.bias already");
     assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE,
-        "1 missing, 1 unexpected, 1 of another shape; nothing was loaded. missing: 2.weight; "
-        "unexpected: 1.bias; of another shape: 1.weight ([2, 2] given, [4] here)");
+        "1 missing, 1 unexpected, 1 of another shape, 1 of another dtype; nothing was loaded. "
+        "missing: 2.weight; unexpected: 1.bias; of another shape: 1.weight ([2, 2] given, [4] "
+        "here); of another dtype, which adz_module_to changes: 0.weight (float64 given, float32 "
+        "here)");
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "0 missing, 0 unexpected, 1 of another shape");
     adz_tensor *w = adz_module_parameter(m, "0.weight");
@@ -457,7 +459,7 @@ static void states_load_all_or_nothing(void **state)
     adz_state_free(&given);
 
     given = adz_state_new();
-    adz_state_add(given, "0.weight", adz_full(ADZ_SHAPE(3), 7, ADZ_F64));
+    adz_state_add(given, "0.weight", adz_full(ADZ_SHAPE(3), 7, ADZ_BF16));
     adz_state_add(given, "more", adz_full(ADZ_SHAPE(3), 7, ADZ_F64));
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_OK);
     assert_true(all_are(w, 7));

@@ -80,8 +80,8 @@ typedef struct load {
     const adz_state *state;
     bool *used; /* per entry of state */
     size_t next;
-    size_t n_missing, n_misshaped;
-    adzi_text missing, misshaped;
+    size_t n_missing, n_misshaped, n_mistyped;
+    adzi_text missing, misshaped, mistyped;
 } load;
 
 static void append(adzi_text *list, const char *name)
@@ -90,6 +90,14 @@ static void append(adzi_text *list, const char *name)
         adzi_text_add(list, ", ");
     }
     adzi_text_add(list, name);
+}
+
+/* Half precision is for files alone and is converted; any other conversion would change numbers, or
+ * their kind, without a word. */
+static bool fits(const adz_tensor *given, const adz_tensor *t)
+{
+    bool half = given->dtype == ADZ_F16 || given->dtype == ADZ_BF16;
+    return given->dtype == t->dtype || (half && (t->dtype == ADZ_F32 || t->dtype == ADZ_F64));
 }
 
 static void check_entry(load *l, const char *name, const adz_tensor *t)
@@ -108,6 +116,11 @@ static void check_entry(load *l, const char *name, const adz_tensor *t)
         append(&l->misshaped, name);
         adzi_text_format(
             &l->misshaped, " (%s given, %s here)", adzi_text_shape(given), adzi_text_shape(t));
+    } else if (!fits(given, t)) {
+        ++l->n_mistyped;
+        append(&l->mistyped, name);
+        adzi_text_format(&l->mistyped, " (%s given, %s here)",
+            adz_dtype_name((adz_dtype)given->dtype), adz_dtype_name((adz_dtype)t->dtype));
     }
 }
 
@@ -159,13 +172,17 @@ static adz_status judge(const char *op, const load *l, bool strict)
         add_list(&message, "unexpected: ", &unexpected);
     }
     add_list(&message, "of another shape: ", &l->misshaped);
+    add_list(&message, "of another dtype, which adz_module_to changes: ", &l->mistyped);
     adz_status status = ADZ_OK;
-    if (l->missing.failed || l->misshaped.failed || unexpected.failed || message.failed) {
+    if (l->missing.failed || l->misshaped.failed || l->mistyped.failed || unexpected.failed ||
+        message.failed) {
         status = adzi_error(op, ADZ_ERR_MEMORY, "no memory for the names that do not fit");
     } else if (message.length > 0) {
         status = adzi_error(op, ADZ_ERR_STATE,
-            "%zu missing, %zu unexpected, %zu of another shape; nothing was loaded. %s",
-            strict ? l->n_missing : 0, strict ? n_unexpected : 0, l->n_misshaped, message.data);
+            "%zu missing, %zu unexpected, %zu of another shape, %zu of another dtype; nothing was "
+            "loaded. %s",
+            strict ? l->n_missing : 0, strict ? n_unexpected : 0, l->n_misshaped, l->n_mistyped,
+            message.data);
     }
     adzi_text_free(&unexpected);
     adzi_text_free(&message);
@@ -207,6 +224,7 @@ adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state
     adz_state_free(&targets);
     adzi_text_free(&l.missing);
     adzi_text_free(&l.misshaped);
+    adzi_text_free(&l.mistyped);
     adzi_free(l.used, count + 1);
     return status;
 }

@@ -56,7 +56,10 @@ ADZ_API adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options);
 
 /**
- * Copies values from a file into parameters and buffers, converting dtypes.
+ * Copies values from a file into parameters and buffers.
+ *
+ * Their dtypes must be those of the module, but float16 and bfloat16 are converted. (PyTorch
+ * converts all.)
  *
  * @param module  any module; all of it changes or nothing does
  * @param path    a safetensors file

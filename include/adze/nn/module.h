@@ -329,14 +329,17 @@ ADZ_API adz_module *adz_module_copy(adz_module *module);
 ADZ_API adz_state *adz_module_state_dict(adz_module *module);
 
 /**
- * Copies values into parameters and buffers, converting dtypes.
+ * Copies values into parameters and buffers.
+ *
+ * Their dtypes must be those of the module, but float16 and bfloat16 are converted. (PyTorch
+ * converts all.)
  *
  * @param module  any module
  * @param state   tensors by the names of adz_module_state_dict
  * @param strict  whether names that only one side has are an error
  * @return        ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_STATE (one message lists the
- *                missing, the unexpected and the mis-shaped names), ADZ_ERR_MEMORY, or the code of
- *                an error that is pending
+ *                missing, the unexpected, the mis-shaped and the mis-typed names), ADZ_ERR_MEMORY,
+ * or the code of an error that is pending
  * @see           torch.nn.Module.load_state_dict
  */
 ADZ_API adz_status adz_module_load_state_dict(
