@@ -385,11 +385,61 @@ static void a_limit_gives_an_error(void **state)
     adz_set_memory_limit(info.live_bytes + info.cached_bytes + (1 << 20));
     assert_null(adz_zeros(ADZ_SHAPE(1 << 20), ADZ_F32));
     assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
-    assert_non_null(strstr(adz_error_message(), "4194304 bytes"));
+    char limit[80];
+    snprintf(limit, sizeof limit, "(4194304 bytes; adz_set_memory_limit allows %zu in all)",
+        info.live_bytes + info.cached_bytes + (1 << 20));
+    assert_non_null(strstr(adz_error_message(), limit));
     adz_error_clear();
     assert_non_null(adz_zeros(ADZ_SHAPE(1 << 15), ADZ_F32));
     adz_set_memory_limit(0);
     assert_non_null(adz_zeros(ADZ_SHAPE(1 << 20), ADZ_F32));
+}
+
+typedef struct {
+    size_t blocks, bytes;
+} ledger;
+
+static void *hook_allocate(size_t bytes, size_t alignment, void *user)
+{
+    ledger *l = user;
+    void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    l->blocks += block != NULL;
+    l->bytes += block != NULL ? bytes : 0;
+    return block;
+}
+
+static void hook_deallocate(void *block, size_t bytes, void *user)
+{
+    ledger *l = user;
+    --l->blocks;
+    l->bytes -= bytes;
+    free(block);
+}
+
+static void allocators_come_and_go(void **state)
+{
+    (void)state;
+    ledger l = { 0 };
+    adz_allocator hook = { hook_allocate, hook_deallocate, &l };
+    assert_non_null(adz_zeros(ADZ_SHAPE(3), ADZ_F32));
+    assert_int_equal(adz_set_allocator(&hook), ADZ_ERR_STATE);
+    assert_non_null(strstr(adz_error_message(), "of the present allocator are still held"));
+    adz_error_clear();
+    adz_scope_close(scope); /* now nothing is live */
+    assert_int_equal(adz_set_allocator(&hook), ADZ_OK);
+    scope = adz_scope_open();
+    adz_manual_seed(3);
+    adz_tensor *large = adz_rand(ADZ_SHAPE(1000, 1000), ADZ_F32);
+    assert_int_equal((uintptr_t)adz_tensor_data(large) % 64, 0);
+    adz_memory_info info;
+    adz_memory_info_get(&info, sizeof info);
+    assert_true(info.live_bytes >= 4000000);
+    assert_int_equal(l.bytes, info.live_bytes + info.cached_bytes);
+    adz_scope_close(scope);
+    assert_int_equal(adz_set_allocator(NULL), ADZ_OK);
+    assert_int_equal(l.blocks, 0);
+    assert_int_equal(l.bytes, 0);
+    scope = adz_scope_open();
 }
 
 static void a_warm_step_asks_nobody(void **state)
@@ -471,6 +521,7 @@ int main(void)
         TEST(generators_can_be_saved),
         TEST(permutations_hold_every_number_once),
         TEST(a_limit_gives_an_error),
+        TEST(allocators_come_and_go),
         TEST(a_warm_step_asks_nobody),
         TEST(contexts_are_apart),
     };

@@ -195,7 +195,7 @@ ADZ_API adz_context *adz_context_use(adz_context *context);
 typedef struct adz_allocator {
     void *(*allocate)(size_t bytes, size_t alignment, void *user); /**< NULL to refuse */
     void (*deallocate)(void *block, size_t bytes, void *user);     /**< never fails */
-    void *user;                                                    /**< handed to both */
+    void *user; /**< handed to both, until the process ends or another allocator is set */
 } adz_allocator;
 
 /** What the allocator holds, in bytes and in tensors. */
@@ -208,7 +208,8 @@ typedef struct adz_memory_info {
 } adz_memory_info;
 
 /**
- * Replaces the source of memory. Only while nothing is live and after adz_empty_cache.
+ * Replaces the source of memory. Only while nothing is live: before anything is made, or
+ * when all of it has ended, the scopes of this thread and the other threads that used adze too.
  *
  * @param allocator  copied; NULL for the system's
  * @return           ADZ_OK, or ADZ_ERR_STATE while memory of the old one is held

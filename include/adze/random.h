@@ -40,7 +40,7 @@ ADZ_API void adz_generator_free(adz_generator **generator);
 /**
  * The default generator of the thread's context, which every call without a generator draws from.
  *
- * @return borrowed from the context; NULL when memory was refused
+ * @return borrowed from the context
  */
 ADZ_API adz_generator *adz_default_generator(void);
 
@@ -48,7 +48,7 @@ ADZ_API adz_generator *adz_default_generator(void);
  * Starts the default generator anew from a seed.
  *
  * @param seed  any number
- * @return      ADZ_OK or ADZ_ERR_MEMORY
+ * @return      ADZ_OK
  * @see         torch.manual_seed
  */
 ADZ_API adz_status adz_manual_seed(uint64_t seed);

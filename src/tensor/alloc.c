@@ -598,22 +598,32 @@ void adz_set_memory_limit(size_t bytes)
     pthread_mutex_unlock(&pool.lock);
 }
 
+size_t adzi_memory_limit(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    size_t limit = pool.limit;
+    pthread_mutex_unlock(&pool.lock);
+    return limit;
+}
+
 adz_status adz_set_allocator(const adz_allocator *allocator)
 {
+    adzi_thread_trim(adzi_self());
     adz_empty_cache();
     pthread_mutex_lock(&pool.lock);
-    bool busy = pool.held != 0;
-    if (!busy) {
+    size_t held = pool.held;
+    if (held == 0) {
         pool.custom = allocator != NULL;
         if (allocator != NULL) {
             pool.hook = *allocator;
         }
     }
     pthread_mutex_unlock(&pool.lock);
-    if (busy) {
+    if (held != 0) {
         return adzi_error("adz_set_allocator", ADZ_ERR_STATE,
-            "memory of the present allocator is still held; set the allocator before anything is "
-            "made");
+            "%zu bytes of the present allocator are still held, by tensors, models, generators "
+            "or other threads; end them first, or set the allocator before anything is made",
+            held);
     }
     return ADZ_OK;
 }

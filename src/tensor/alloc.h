@@ -15,6 +15,9 @@
  */
 void *adzi_alloc(size_t bytes);
 
+/** What adz_set_memory_limit set; 0 for no limit. */
+size_t adzi_memory_limit(void);
+
 /** Returns a block; `bytes` is what adzi_alloc was asked for. NULL is left alone. */
 void adzi_free(void *block, size_t bytes);
 

@@ -21,7 +21,6 @@ void adz_context_free(adz_context **context)
     if (thread->context == *context) {
         thread->context = &adzi_context_default;
     }
-    adz_generator_free(&(*context)->generator);
     adzi_free(*context, sizeof **context);
     *context = NULL;
 }

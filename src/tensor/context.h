@@ -5,13 +5,14 @@
 #include <stdatomic.h>
 
 #include "adze/base.h"
-#include "adze/random.h"
+#include "tensor/random_generator.h"
 
 struct adz_context {
     atomic_int threads; /* 0: as many as there are processors */
     atomic_bool deterministic;
     atomic_int matmul_precision; /* an adz_matmul_precision */
-    adz_generator *generator;    /* the default one; NULL until first used */
+    adz_generator generator;     /* the default one, once it is seeded */
+    bool seeded;
     adz_message_callback on_error, on_warning;
     void *on_error_user, *on_warning_user;
 };

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "tensor/alloc.h"
 #include "tensor/context.h"
 #include "tensor/tensor.h"
 #include "tensor/thread.h"
@@ -85,7 +86,12 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
 
 void *adzi_fail_memory(const char *op, size_t bytes)
 {
-    return adzi_fail(op, ADZ_ERR_MEMORY, "memory was refused (%zu bytes)", bytes);
+    size_t limit = adzi_memory_limit();
+    if (limit == 0) {
+        return adzi_fail(op, ADZ_ERR_MEMORY, "memory was refused (%zu bytes)", bytes);
+    }
+    return adzi_fail(op, ADZ_ERR_MEMORY,
+        "memory was refused (%zu bytes; adz_set_memory_limit allows %zu in all)", bytes, limit);
 }
 
 adz_status adzi_error_null(const char *op, const char *argument)

@@ -26,10 +26,11 @@ void adz_generator_free(adz_generator **generator)
 adz_generator *adz_default_generator(void)
 {
     adz_context *context = adzi_self()->context;
-    if (context->generator == NULL) {
-        context->generator = adz_generator_new(DEFAULT_SEED);
+    if (!context->seeded) {
+        context->generator.state = (adz_generator_state){ DEFAULT_SEED, 0 };
+        context->seeded = true;
     }
-    return context->generator;
+    return &context->generator;
 }
 
 adz_generator *adzi_generator_or_default(adz_generator *generator)
@@ -39,30 +40,18 @@ adz_generator *adzi_generator_or_default(adz_generator *generator)
 
 adz_status adz_manual_seed(uint64_t seed)
 {
-    adz_generator *generator = adz_default_generator();
-    if (generator == NULL) {
-        return adz_error_code();
-    }
-    generator->state = (adz_generator_state){ seed, 0 };
+    adz_default_generator()->state = (adz_generator_state){ seed, 0 };
     return ADZ_OK;
 }
 
 adz_generator_state adz_generator_get_state(const adz_generator *generator)
 {
-    if (generator == NULL) {
-        generator = adz_default_generator();
-    }
-    return generator != NULL ? generator->state : (adz_generator_state){ DEFAULT_SEED, 0 };
+    return (generator != NULL ? generator : adz_default_generator())->state;
 }
 
 void adz_generator_set_state(adz_generator *generator, adz_generator_state state)
 {
-    if (generator == NULL) {
-        generator = adz_default_generator();
-    }
-    if (generator != NULL) {
-        generator->state = state;
-    }
+    adzi_generator_or_default(generator)->state = state;
 }
 
 /* ---- who has drawn -------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ static bool begin(
     draw *d, adz_generator *generator, adz_shape shape, adz_dtype dtype, adzi_draw kind)
 {
     generator = adzi_generator_or_default(generator);
-    d->y = generator != NULL ? adz_empty(shape, dtype) : NULL;
+    d->y = adz_empty(shape, dtype);
     if (d->y == NULL) {
         return false;
     }

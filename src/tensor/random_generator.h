@@ -8,7 +8,7 @@ struct adz_generator {
     adz_generator_state state;
 };
 
-/** The generator itself, or the context's default for NULL. NULL when memory was refused. */
+/** The generator itself, or the context's default for NULL. */
 adz_generator *adzi_generator_or_default(adz_generator *generator);
 
 /** Takes `counters` 128-bit counters: the state from before, with which to draw. */

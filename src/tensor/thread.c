@@ -19,17 +19,29 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
  * else, because every request of it fails too. */
 static adzi_thread last_resort;
 
-static void thread_end(void *pointer)
+void adzi_thread_trim(adzi_thread *thread)
 {
-    adzi_thread *thread = pointer;
-    adzi_thread_current = thread;
-    adzi_scope_unwind(thread, 0);
+    if (thread->scope != &thread->root || thread->n_temporaries > 0) {
+        return;
+    }
     adzi_free(thread->temporaries, thread->temporaries_capacity * sizeof *thread->temporaries);
+    thread->temporaries = NULL;
+    thread->temporaries_capacity = 0;
     for (adz_scope *s = thread->root.inner; s != NULL;) {
         adz_scope *inner = s->inner;
         adzi_free(s, sizeof *s);
         s = inner;
     }
+    thread->root.inner = NULL;
+}
+
+static void thread_end(void *pointer)
+{
+    adzi_thread *thread = pointer;
+    adzi_thread_current = thread;
+    adzi_scope_unwind(thread, 0);
+    thread->scope = &thread->root;
+    adzi_thread_trim(thread);
     adzi_cache_close(&thread->cache);
     pthread_mutex_lock(&list_lock);
     if (thread->previous != NULL) {
@@ -58,7 +70,6 @@ __attribute__((destructor)) static void library_end(void)
         pthread_setspecific(key, NULL);
         thread_end(thread);
     }
-    adz_generator_free(&adzi_context_default.generator);
     adz_empty_cache();
     thread = adzi_thread_current;
     if (thread != NULL && thread != &last_resort) {

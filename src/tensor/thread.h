@@ -94,4 +94,7 @@ adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t);
 /** Releases the temporaries from `mark` (an earlier n_temporaries) on. */
 void adzi_scope_unwind(adzi_thread *thread, size_t mark);
 
+/** Gives back what the thread keeps for later scopes, unless one is open. */
+void adzi_thread_trim(adzi_thread *thread);
+
 #endif
