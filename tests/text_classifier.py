@@ -223,8 +223,8 @@ def bad_models():
     refused("here)", "--predict", "good.csv", "--load", "other.safetensors")
     with open("empty.safetensors", "wb") as stream:
         stream.write(struct.pack("<Q", 2) + b"{}")
-    refused("not saved by text-classifier: its metadata has no 'option.arch'", "--predict",
-            "good.csv", "--load", "empty.safetensors")
+    refused("not saved by text-classifier, or by another version of it: its metadata has no "
+            "'option.arch'", "--predict", "good.csv", "--load", "empty.safetensors")
     refused("empty.safetensors: this is no checkpoint of char-lm", "--data", "good.csv", "--encoder",
             "empty.safetensors")
     refused("nowhere/m: cannot be written into nowhere: No such file or directory", "--data", "good.csv", *SMALL,

@@ -146,7 +146,8 @@ const char *metadata_text(
 {
     const char *text = adz_safetensors_metadata(file, key);
     if (text == NULL) {
-        fail("%s: not saved by %s: its metadata has no '%s'", path, maker, key);
+        fail("%s: not saved by %s, or by another version of it: its metadata has no '%s'", path,
+            maker, key);
     }
     return text;
 }
