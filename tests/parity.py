@@ -88,8 +88,14 @@ def unreadable():
     assert "usage: " in run(code=1)
 
 
+def instruction_sets():
+    path = f"{GOLDEN}/gelu_none.safetensors"
+    assert run(path, env={"ADZE_CPU": "baseline"}).endswith("1 passed, 0 failed\n")
+    assert "ADZE_CPU is mmx, but kernels run with" in run(path, env={"ADZE_CPU": "mmx"}, code=1)
+
+
 def main():
-    return perform([right, wrong, unknown, unreadable])
+    return perform([right, wrong, unknown, unreadable, instruction_sets])
 
 
 if __name__ == "__main__":

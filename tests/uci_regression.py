@@ -78,8 +78,7 @@ def plots():
         assert "picture: uncertainty.svg" in run(*common)
         text = open("uncertainty.svg", encoding="utf-8").read()
         assert "<svg" in text and "training rows" in text
-        assert "no picture: gnuplot could not write nowhere/p.svg" in run(
-            *common, "--plot", "nowhere/p.svg")
+    refused("nowhere/p.svg: cannot be written into nowhere", *common, "--plot", "nowhere/p.svg")
     os.mkdir("no-programs")
     output = run(*common, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
     assert "no picture: gnuplot is not installed" in output

@@ -2,7 +2,9 @@
  * can. */
 #include <locale.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "../shared/files.h"
 #include "../shared/program.h"
 #include "../shared/progress.h"
 #include "plot.h"
@@ -31,6 +33,9 @@ int main(int argc, char **argv)
     corpus text = load_corpus(o.text);
     check_corpus(&text, o.length, o.batch);
     report_errors();
+    if (strcmp(o.plot, "none") != 0) {
+        check_writable(o.plot);
+    }
     print_head(&o, &text);
     training *all = run_trainings(&o, &text);
     summary *s = summarize(&o, all);

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../shared/files.h"
 #include "../shared/progress.h"
 #include "plot.h"
 #include "report.h"
@@ -128,6 +130,9 @@ static void draw(const options *o, adz_module *network, adz_dataset *train)
 
 void run_toy(const options *o)
 {
+    if (strcmp(o->plot, "none") != 0) {
+        check_writable(o->plot);
+    }
     const network_shape shape = { 1, HIDDEN, 2, 0, 0.01 }; /* the only input is never dropped */
     double start = seconds_now();
     adz_scope *scope = adz_scope_open();

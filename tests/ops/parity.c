@@ -101,6 +101,12 @@ int main(int argc, char **argv)
 {
     int passed = 0, failed = 0;
     bool f32 = false;
+    const char *forced = getenv("ADZE_CPU");
+    if (forced != NULL && forced[0] != '\0' && strcmp(forced, adz_cpu_name()) != 0) {
+        fprintf(stderr, "adze-parity: ADZE_CPU is %s, but kernels run with %s\n", forced,
+            adz_cpu_name());
+        return EXIT_FAILURE;
+    }
     if (argc < 2) {
         fprintf(stderr, "usage: adze-parity [--f32] FILE.safetensors...\n");
     }
