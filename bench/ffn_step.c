@@ -121,7 +121,16 @@ static bool begin_floors(ffn *f)
     size_t bytes = (size_t)f->parameters * sizeof(float);
     f->weights = calloc(1, bytes);
     f->gradients = calloc(1, bytes);
-    return gemm_floor_begin(&f->floor) && f->weights != NULL && f->gradients != NULL;
+    if (!gemm_floor_begin(&f->floor) || f->weights == NULL || f->gradients == NULL) {
+        return false;
+    }
+    for (int64_t i = 0; i < f->parameters; ++i) { /* pages of their own, before a pass is timed */
+        f->gradients[i] = 0.5f;
+    }
+    gemm_floor_openblas(&f->floor, (int)f->s.threads);
+    gemm_floor_onednn(&f->floor, (int)f->s.threads);
+    update_floor(f->weights, f->gradients, f->parameters);
+    return true;
 }
 
 /* Steps [from, to), each with its time, and what the first of them ask of the system. */

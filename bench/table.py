@@ -76,10 +76,12 @@ class Contender:
         values = [r[key] for r in self.found if r.get(key) is not None]
         return statistics.median(values) if values else None
 
-    def ratios(self, other, key="median_us"):
-        """The median over the rounds of this contender's `key` over the other's step."""
-        pairs = [mine[key] / its["median_us"] for mine, its in zip(self.found, other.found)
-                 if mine.get(key) is not None]
+    def ratios(self, other, key="median_us", over="median_us"):
+        """The median over the rounds of this contender's `key` over the other's step; `key` may be
+        several, whose sum is meant."""
+        keys = key.split("+")
+        pairs = [sum(mine[k] for k in keys) / its[over] for mine, its in zip(self.found, other.found)
+                 if all(mine.get(k) is not None for k in keys)]
         return statistics.median(pairs) if pairs else None
 
     def processors(self):
@@ -135,11 +137,13 @@ def shared_a_processor(found, threads, command):
 def line_of(row, threads, found, marked):
     adze = found["adze"]
     cells = [row + ("*" if marked else ""), str(threads), f"{adze.median():,.1f}"]
-    for key in ("by_hand_us", "gemm_openblas_us", "gemm_onednn_us"):
+    for key in ("by_hand_us", "gemm_openblas_us", "gemm_onednn_us", "gemm_onednn_us+update_us"):
         floor = adze.ratios(adze, key)
         cells.append(f"{1 / floor:.2f}" if floor else "")
     for name in ("torch", "torch, none", "torch, as installed"):
         cells.append(f"{found[name].ratios(adze):.2f}" if name in found else "")
+    best = found.get("torch")
+    cells.append(f"{best.ratios(adze, 'cpu_us', 'cpu_us'):.2f}" if best else "")
     memory = adze.found[0]
     cells.append(f"{memory.get('peak_rss_kb', 0) / 1024:.0f}")
     cells.append(f"{memory.get('allocator_peak_kb', 0) / 1024:.0f}")
@@ -147,7 +151,8 @@ def line_of(row, threads, found, marked):
 
 
 HEAD = ["step", "threads", "us", "of by hand", "of OpenBLAS's products", "of oneDNN's",
-        "PyTorch", "set to none", "as installed", "resident MB", "allocator MB"]
+        "of those and an update", "PyTorch", "set to none", "as installed", "by processor time",
+        "resident MB", "allocator MB"]
 
 
 def show(cells):
