@@ -38,6 +38,7 @@ FACT(integers_divide_truly)
     ASSERT_VALUES(adz_div(a, b), ADZ_F32, 3.5, -0.25, 0);
     ASSERT_VALUES(adz_div_number(a, 2), ADZ_F32, 3.5, -0.5, 0);
     ASSERT_VALUES(adz_number_div(1, b), ADZ_F32, 0.5, 0.25, 0.125);
+    ASSERT_VALUES(adz_div(adz_scalar(-1, ADZ_I64), b), ADZ_F32, -0.5, -0.25, -0.125);
     ASSERT_VALUES(adz_div(VALUES(ADZ_BOOL, 1, 0), VALUES(ADZ_F64, 4, 4)), ADZ_F64, 0.25, 0);
     ASSERT_REFUSED(adz_div_number_(a, 2), ADZ_ERR_DTYPE, "adz_div");
     ASSERT_VALUES(adz_div_number(b, 256), ADZ_F32, 0.0078125, 0.015625, 0.03125); /* no u8 */

@@ -20,11 +20,16 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_div = { .name = "div", .backward = backward };
 
-/* True division: integers become f32. */
+/* True division: integers become f32, at once, since the dtype that they promote to might not hold
+ * one of rank 0: -1 beside u8. */
 static bool to_floats(adzi_call *call)
 {
-    if (adzi_is_float((adz_dtype)call->in[0]->dtype)) {
-        return true;
+    if (adzi_is_float((adz_dtype)call->in[0]->dtype) ||
+        adzi_is_float((adz_dtype)call->in[1]->dtype)) {
+        return adzi_promote(call, 0, 1);
+    }
+    if (!adzi_want_computable(call, 0) || !adzi_want_computable(call, 1)) {
+        return false;
     }
     if (call->inplace) {
         adzi_error("div", ADZ_ERR_DTYPE,
@@ -39,8 +44,7 @@ static adz_tensor *divide(adz_tensor *a, adz_tensor *b, bool inplace)
 {
     adzi_call call;
     if (!ADZI_ENTER(&call, div, a, b) ||
-        (inplace && !adzi_begin_inplace(&call, adzi_wants(&call, 1))) ||
-        !adzi_promote(&call, 0, 1) || !to_floats(&call)) {
+        (inplace && !adzi_begin_inplace(&call, adzi_wants(&call, 1))) || !to_floats(&call)) {
         return NULL;
     }
     int rank;
