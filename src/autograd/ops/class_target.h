@@ -30,7 +30,7 @@ typedef struct adzi_class_args {
     const void *probabilities; /* [R, C], where there is no target */
     const void *weight;        /* [C], or NULL */
     void *losses;              /* [R] */
-    double *lse;               /* [R]: log of the sum of e^x */
+    double *lse;               /* [R, 2]: log of the sum of e^x, in two parts */
     const void *dy;            /* [R], or one number with dy_stride 0 */
     void *dx, *dt;             /* [R, C] */
     int64_t dy_stride, c, l, ignore_index;

@@ -138,7 +138,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dx = dx_rows->data;
-        adzi_launch(KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel, grain_of(c));
+        adzi_launch(KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, grain_of(c));
     }
     if (adzi_needs(node, 1)) {
         dx[1] = gradient_rows(x, &dt_rows);
@@ -146,7 +146,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dt = dt_rows->data;
-        adzi_launch(KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel, grain_of(c));
+        adzi_launch(KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, grain_of(c));
     }
     return ADZ_OK;
 }
@@ -193,7 +193,7 @@ static adz_tensor *compute(adzi_call *call, adz_tensor *target, const adzi_class
     int64_t sizes[ADZ_MAX_RANK], c = x->sizes[adzi_class_axis(x)];
     int rank = adzi_class_loss_sizes(x, sizes);
     adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, call->in[2]);
-    adz_tensor *lse = adzi_scratch(name, ADZ_F64, rank, sizes);
+    adz_tensor *lse = adzi_scratch(name, ADZ_F64, 2, (int64_t[]){ adzi_numel(rank, sizes), 2 });
     if (xs == NULL || ws == NULL || lse == NULL) {
         return NULL;
     }

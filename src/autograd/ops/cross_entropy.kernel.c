@@ -8,15 +8,17 @@
 
 #include "autograd/ops/softmax.kernel.h"
 
-/* The sum of w_c (lse - x_c) t_c over the classes; w and t may be NULL for 1. */
-static inline double K(cross)(const T *x, const T *w, const T *t, int64_t c, double lse)
+/* The sum of w_c (lse - x_c) t_c over the classes; w and t may be NULL for 1. The log of the sum of
+ * e^x is kept in two parts, lse[0] the largest x and lse[1] the rest: their sum would lose the
+ * digits of the rest where scores are far from 0. */
+static inline double K(cross)(const T *x, const T *w, const T *t, int64_t c, const double *lse)
 {
     double lane[K(lanes)] = { 0 };
     for (int64_t i = 0; i < c; i += K(lanes)) {
         int64_t n = c - i < K(lanes) ? c - i : K(lanes);
         for (int64_t j = 0; j < n; ++j) {
             double share = (w != NULL ? (double)w[i + j] : 1) * (t != NULL ? (double)t[i + j] : 1);
-            lane[j] += share * (lse - (double)x[i + j]);
+            lane[j] += share * (lse[0] - (double)x[i + j] + lse[1]);
         }
     }
     return K(add_lanes)(lane);
@@ -49,20 +51,21 @@ void K(cross_entropy)(const void *block, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; ++r) {
         const T *x = (const T *)args->x + r * c;
         T m = K(max_of)(x, c);
-        double lse = (double)m + log(K(exp_sum)(x, c, m));
+        double *lse = args->lse + 2 * r;
+        lse[0] = (double)m;
+        lse[1] = log(K(exp_sum)(x, c, m));
         double loss = 0;
         if (args->target == NULL) {
             const T *t = (const T *)args->probabilities + r * c;
             loss = (1 - e) * K(cross)(x, args->weight, t, c, lse);
         } else if (args->target[r] != args->ignore_index) {
             int64_t y = args->target[r];
-            loss = (1 - e) * K(weight)(args, y) * (lse - (double)x[y]);
+            loss = (1 - e) * K(weight)(args, y) * (lse[0] - (double)x[y] + lse[1]);
         }
         if (e > 0 && (args->target == NULL || args->target[r] != args->ignore_index)) {
             loss += e / (double)c * K(cross)(x, args->weight, NULL, c, lse);
         }
         ((T *)args->losses)[r] = (T)loss;
-        args->lse[r] = lse;
     }
 }
 
@@ -98,7 +101,7 @@ void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
         double own = (1 - e) * (t != NULL ? K(mass)(w, t, c) : K(weight)(args, y));
         T all = (T)(g * (own + even * args->total)), smooth = (T)(g * even),
           sharp = (T)(g * (1 - e));
-        T high = (T)args->lse[r], low = (T)(args->lse[r] - (double)high);
+        T high = (T)args->lse[2 * r], low = (T)args->lse[2 * r + 1];
         K(pull)(dx, x, c, all, high, low);
         for (int64_t i = 0; i < c && (t != NULL || smooth != 0); ++i) {
             T share = t != NULL ? smooth + sharp * t[i] : smooth;
@@ -122,7 +125,7 @@ void K(cross_entropy_dt)(const void *block, int64_t begin, int64_t end)
         T *dt = (T *)args->dt + r * c;
         double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->scale;
         T sharp = (T)(g * (1 - args->smoothing));
-        T high = (T)args->lse[r], low = (T)(args->lse[r] - (double)high);
+        T high = (T)args->lse[2 * r], low = (T)args->lse[2 * r + 1];
         for (int64_t i = 0; i < c; ++i) {
             T surprise = sharp * ((high - x[i]) + low);
             dt[i] = w != NULL ? w[i] * surprise : surprise;
