@@ -323,6 +323,15 @@ static void dlpack_goes_out_and_in(void **state)
         NULL };
     assert_null(adz_tensor_from_dlpack(&odd));
     assert_int_equal(adz_error_code(), ADZ_ERR_UNSUPPORTED);
+    static float element; /* until the scope is closed */
+    static adz_dl_managed_tensor bare = { { &element, { 1, 0 }, 1, { 2, 32, 1 }, NULL, NULL, 0 },
+        NULL, NULL };
+    assert_null(adz_tensor_from_dlpack(&bare));
+    assert_string_equal(adz_error_message(), "tensor_from_dlpack: shape is NULL, but ndim is 1");
+    bare.dl_tensor.ndim = 0;
+    assert_non_null(adz_tensor_from_dlpack(&bare));
+    bare.dl_tensor.ndim = -1;
+    assert_null(adz_tensor_from_dlpack(&bare));
 }
 
 /* ---- random numbers ----------------------------------------------------------------------------

@@ -92,6 +92,9 @@ adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
         return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
             "the tensor lies on device type %d, not in memory", (int)dl->device.device_type);
     }
+    if (dl->shape == NULL && dl->ndim != 0) {
+        return adzi_fail(op, ADZ_ERR_NULL, "shape is NULL, but ndim is %d", (int)dl->ndim);
+    }
     if (!find_dtype(op, dl, &dtype) ||
         adzi_check_sizes(op, dl->ndim, dl->shape, dtype, &numel) != ADZ_OK) {
         return NULL;

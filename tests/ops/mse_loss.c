@@ -1,4 +1,4 @@
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -10,6 +10,30 @@ static bool config(const json_t *config, op_args *a)
     a->p[0] = config_reduction(config);
     return true;
 }
+
+static void keep_warning(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    snprintf(user, 256, "%s", message);
+}
+
+FACT(broadcasting_gives_a_warning)
+{
+    char warning[256] = "";
+    adz_on_warning(keep_warning, warning);
+    adz_tensor *x = LEAF(3, 4);
+    adz_backward(adz_mse_loss(x, VALUES(ADZ_F64, 1, 2), ADZ_REDUCE_MEAN));
+    assert_string_equal(warning, "");
+    adz_mse_loss(adz_reshape(x, ADZ_SHAPE(2, 1)), VALUES(ADZ_F64, 1, 2), ADZ_REDUCE_MEAN);
+    adz_on_warning(NULL, NULL);
+    assert_string_equal(warning,
+        "mse_loss: x[2, 1] and target[2] differ in shape and are broadcast, which is seldom what "
+        "is meant; adz_reshape one of them");
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(broadcasting_gives_a_warning),
+};
 
 const op_case mse_loss_case = {
     .name = "mse_loss",
@@ -32,4 +56,5 @@ const op_case mse_loss_case = {
     .vectors = { "mse_loss" },
     .inputs = { "x", "target" },
     .config = config,
+    FACTS(facts),
 };

@@ -137,6 +137,12 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
         (loss->check != NULL && !loss->check(&call))) {
         return NULL;
     }
+    if (!adzi_same_sizes(x, target)) {
+        adzi_warn(op,
+            "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
+            "adz_reshape one of them",
+            adzi_text_shape(x), adzi_text_shape(target));
+    }
     adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
     if (reduction == ADZ_REDUCE_NONE) {
         return elementwise(loss, &call, rank, sizes, &attr);
