@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Breaks every backward in small ways and sees whether the tests notice.
 
-usage: mutants.py [--jobs N] [--list] [NAME...]
+usage: mutants.py [--jobs N] [--list] [--only TEXT]... [NAME...]
 
 Starting at what an operator registers as its backward and fused backward, the script follows the
 calls and the kernels through src/autograd/ops, the helpers that several operators share included,
 and makes mutants by rule from each function that it reaches: + - * / and the operators of those
 names swapped, constants doubled, gradients dropped, scaled or shifted, dimensions off by one. A
 public operator's forward is another operator's business and not followed; into how many parts work
-is cut is no formula. Of each mutant one
-object is compiled anew (of kernels the one of the baseline, on which the tests then run), and the
-tests of the operators that reach the function run until one fails.
+is cut (functions and lines of a `grain`) and what memory is asked for ahead (those of a `fetch`) is
+no formula. Of each mutant one object is compiled anew, of kernels the one of the baseline, on which
+the tests of the operators that reach the function then run until one fails. A kernel's mutant that
+survives this is compiled for the other instruction sets, and the tests run on each that the
+processor has: some code is there for the wide ones alone. What compiles to the same code at all
+levels is no mutant.
 
 A mutant that no test notices survives, and the script fails, unless tests/mutants.txt lists it as
 equivalent, with the reason:
@@ -18,6 +21,8 @@ equivalent, with the reason:
     <name> | <the line as mutated> | <why no test can tell it apart>
 
 NAME is a file of src/autograd/ops without its ending: an operator (relu) or a helper (extreme).
+With --only, just the mutants run whose line in --list contains one of the texts: lstm_layer.c:74:
+or panels_of.
 """
 import argparse
 import collections
@@ -39,6 +44,7 @@ OPS = "autograd/ops"
 # Helpers outside of that folder whose formulas are derivatives.
 DERIVATIVES = ["tensor/vmath_activations.h", "tensor/vmath_f32.h", "tensor/vmath_f64.h"]
 LEAST = 4
+LEVELS = ("baseline", "avx2", "avx512") # of src/tensor/isa.h
 
 # ---- reading C ----------------------------------------------------------------------------------
 
@@ -135,10 +141,10 @@ class Source:
         self.users = collections.defaultdict(list)
         self.differentiable = [op for op in self.registered if self.follow(op)]
         self.tests = {item: list(users) for item, users in self.users.items()}
-        for op in sorted(self.operators): # a shared helper is the forwards' too
+        for op in sorted(self.operators): # its own files and shared helpers are the forward's too
             for item in self.forward_of(op):
-                if unit_of(item.file) not in self.operators and item in self.tests and \
-                        op not in self.tests[item]:
+                if (unit_of(item.file) == op or unit_of(item.file) not in self.operators) and \
+                        item in self.tests and op not in self.tests[item]:
                     self.tests[item].append(op)
 
     def included(self, file):
@@ -211,7 +217,7 @@ class Source:
         start = [i for i in self.items[f"{OPS}/{op}.c"]
                  if re.search(rf"\badzi_op adzi_op_{op} =", i.text)]
         for item in self.reach([i for s in start for i in self.roots(s)], op):
-            if item.is_code and not item.name.startswith("grain"):
+            if item.is_code and not item.name.startswith(("grain", "fetch")):
                 self.users[item].append(op)
         return any(self.roots(s) for s in start)
 
@@ -259,7 +265,7 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
 COUNTING = re.compile(r"\b(?:adzi_(?!gemm|fill)\w*|POINTWISE\d|KERNEL_FOR|K|VM)$")
 DROP = re.compile(r"(\bd[a-z]{0,5}\[[^]]+\]) = (?!NULL|0;|\{)(?=.)")
 SKIP = re.compile(r"^\s*(?:for \(|#\s*(?!define)|if \(.*== NULL|.*adzi_fail|.*adzi_error|.*sizeof|"
-                  r".*adz_ones_like\(dy\[0\]\)|enum\b|.*\bgrain)")
+                  r".*adz_ones_like\(dy\[0\]\)|enum\b|.*\bgrain|.*\b(?:K\()?fetch|.*\bFETCH)")
 
 
 def called(before):
@@ -378,23 +384,23 @@ class Build:
             done = run(command, tree, 3000)
             if done.returncode != 0:
                 sys.exit(f"mutants.py: {' '.join(command)} failed\n{done.stdout[-3000:]}")
-        self.compile = {}
+        self.compile = collections.defaultdict(dict) # by source and level
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             name = os.path.normpath(self.folder / entry["file"])
             isa = re.search(r"ADZI_ISA=(\w+)", entry["command"])
-            if (isa is None or isa.group(1) == "baseline") and name.startswith(f"{tree}/src/"):
-                self.compile[os.path.relpath(name, tree / "src")] = shlex.split(entry["command"])
+            if name.startswith(f"{tree}/src/"):
+                self.compile[os.path.relpath(name, tree / "src")][
+                    isa.group(1) if isa else LEVELS[0]] = shlex.split(entry["command"])
         commands = run(["ninja", "-C", "build", "-t", "commands", "tests/ops/test_ops"], tree)
         self.link = shlex.split(commands.stdout.strip().splitlines()[-1])
         if run(self.link + ["-fuse-ld=lld", "-o", "try"], self.folder).returncode == 0:
             self.link.append("-fuse-ld=lld")
-        self.environment = dict(os.environ, ADZE_CPU="baseline", OMP_NUM_THREADS="1",
-                                CMOCKA_TEST_ABORT="1")
-        self.limits = {}
+        self.environment = dict(os.environ, OMP_NUM_THREADS="1", CMOCKA_TEST_ABORT="1")
+        self.original, self.limits = {}, {}
 
-    def object(self, source, job, target):
+    def object(self, source, level, job, target):
         """Compiles a source, with the job's mutated files before the tree's."""
-        command = [word for word in self.compile[source] if word not in ("ccache", "-MD")]
+        command = [word for word in self.compile[source][level] if word not in ("ccache", "-MD")]
         at = command.index("-o")
         mutated = job / "src" / source
         command[at:] = ["-o", str(target), "-c",
@@ -405,13 +411,22 @@ class Build:
             del command[at:at + 2]
         return run(command + ["-O1", "-w"], self.folder).returncode == 0
 
-    def program(self, source, item, mutant, job):
-        """Test program with the item's file mutated; None where it does not compile."""
+    def untouched(self, source, level, job):
+        """The bytes of the object without a mutant."""
+        if (source, level) not in self.original:
+            target = job / "untouched.o"
+            self.object(source, level, job, target)
+            self.original[source, level] = target.read_bytes()
+        return self.original[source, level]
+
+    def program(self, source, item, mutant, job, levels):
+        """Test program with the item mutated at the levels, and those where this makes other code;
+        None where it does not compile."""
         file = item.file
         place = job / "src" / file
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(mutant, encoding="utf-8")
-        objects = []
+        compiled = []
         try:
             if file in self.compile:
                 changed = [file]
@@ -419,29 +434,35 @@ class Build:
                 changed = [f for f in self.compile if file in source.included(f) and (
                     unit_of(f) in source.tests[item] or unit_of(f) not in source.operators)]
             for number, name in enumerate(changed):
-                objects.append(job / f"{number}.o")
-                if not self.object(name, job, objects[-1]):
-                    return None
+                for level in self.compile[name]:
+                    if level in levels:
+                        compiled.append((name, level, job / f"{number}.{level}.o"))
+                        if not self.object(*compiled[-1][:2], job, compiled[-1][2]):
+                            return None
         finally:
             place.unlink()
+        differ = [(level, o) for name, level, o in compiled
+                  if o.read_bytes() != self.untouched(name, level, job)]
+        objects = [o for _, o in differ]
         target = job / "test_ops"
         at = self.link.index("-o") + 2
         command = self.link[:at - 1] + [str(target)] + [str(o) for o in objects] + self.link[at:]
-        return target if run(command, self.folder).returncode == 0 else None
+        linked = run(command, self.folder).returncode == 0
+        return (target, {level for level, _ in differ}) if linked else None
 
-    def passes(self, program, op, seconds):
+    def passes(self, program, op, seconds, level=LEVELS[0]):
         """Runs an operator's tests; the limit is the processor's time, not the clock's."""
         command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; ulimit -t "$2"; exec "$0" "$1"',
                    str(program), op, str(seconds)]
-        return run(command, self.folder, 1800, env=self.environment)
+        environment = dict(self.environment, ADZE_CPU=level)
+        return run(command, self.folder, 1800, env=environment).returncode == 0
 
     def limit(self, op):
         """Seconds that a mutant's tests may take; a mutant may run forever."""
         if op not in self.limits:
             before = os.times().children_user
-            done = self.passes(self.folder / "tests/ops/test_ops", op, 300)
-            if done.returncode != 0:
-                sys.exit(f"{op}: the tests fail without a mutant\n{done.stdout[-2000:]}")
+            if not self.passes(self.folder / "tests/ops/test_ops", op, 300):
+                sys.exit(f"{op}: the tests fail without a mutant")
             self.limits[op] = math.ceil(1 + 10 * (os.times().children_user - before))
         return self.limits[op]
 
@@ -460,19 +481,49 @@ class Tally:
         self.matched |= other.matched
 
 
-def check_unit(unit, found, source, build, job, known):
+def survives(source, item, mutant, tests, build, job):
+    """Whether no test fails, at any level that the item is compiled for; None: does not compile, or
+    to the same code."""
+    changed = set()
+    for levels in [LEVELS[:1], LEVELS[1:]] if is_kernel(item.file) else [LEVELS[:1]]:
+        made = build.program(source, item, mutant, job, levels)
+        if made is None:
+            return None
+        program, others = made
+        changed |= others
+        for level in reversed(LEVELS):
+            if level in others and not all(
+                    build.passes(program, op, build.limit(op), level) for op in tests):
+                return False
+    return True if changed else None
+
+
+def place_of(item, number, changed):
+    """How --list writes a mutant, and --only finds it."""
+    return f"{item.file}:{number + 1}: {changed.strip()}"
+
+
+def chosen(item, source, only):
+    """An item's mutants that --only asks for, or all."""
+    for number, changed, mutant in mutants(source.text[item.file], item):
+        if not only or any(text in place_of(item, number, changed) for text in only):
+            yield number, changed, mutant
+
+
+def check_unit(unit, found, source, build, job, known, only):
     tally, start = Tally(), time.monotonic()
     for item in found:
-        tests = sorted(source.tests[item], key=lambda op: (
+        left = list(chosen(item, source, only))
+        tests = left and sorted(source.tests[item], key=lambda op: (
             op != unit, op not in source.users[item], build.limit(op)))
-        for number, changed, mutant in mutants(source.text[item.file], item):
-            program = build.program(source, item, mutant, job)
-            if program is None:
+        for number, changed, mutant in left:
+            survived = survives(source, item, mutant, tests, build, job)
+            if survived is None:
                 continue
             tally.built += 1
             for op in source.users[item]:
                 tally.of_operator[op] += 1
-            if any(build.passes(program, op, build.limit(op)).returncode != 0 for op in tests):
+            if not survived:
                 continue
             key = (unit, key_of(changed))
             if key in known:
@@ -486,17 +537,19 @@ def check_unit(unit, found, source, build, job, known):
     return tally
 
 
-def show(source, units):
+def show(source, units, only):
     for unit in units.values():
         for item in unit:
             users = ", ".join(sorted(source.users[item]))
-            for number, changed, _ in mutants(source.text[item.file], item):
-                print(f"{item.file}:{number + 1}: {changed.strip()}   [{users}]")
+            for number, changed, _ in chosen(item, source, only):
+                print(f"{place_of(item, number, changed)}   [{users}]")
 
 
-def conclude(source, units, named, known, tally):
-    few = [] if named else [op for op in source.differentiable if tally.of_operator[op] < LEAST]
-    stale = sorted(k for k in known - tally.matched if k[0] in units)
+def conclude(source, units, options, known, tally):
+    named = bool(options.names)
+    few = [] if named or options.only else [op for op in source.differentiable
+                                            if tally.of_operator[op] < LEAST]
+    stale = [] if options.only else sorted(k for k in known - tally.matched if k[0] in units)
     print(f"{len(source.differentiable) if not named else len(units)} "
           f"{'differentiable operators' if not named else 'names'}, {tally.built} mutants, "
           f"{len(tally.survivors)} survivors, {tally.equivalent} listed as equivalent")
@@ -511,6 +564,7 @@ def main():
     parser = argparse.ArgumentParser(description="Mutants of every backward.")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="show the mutants, build nothing")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="just these mutants")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     source = Source()
@@ -520,7 +574,7 @@ def main():
             sys.exit(f"mutants.py: {name} has nothing that a backward reaches")
     units = {n: units[n] for n in (options.names or units)}
     if options.list:
-        return show(source, units)
+        return show(source, units, options.only)
     known, tally = listed(), Tally()
     os.nice(10)
     with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
@@ -530,14 +584,15 @@ def main():
         def work(name):
             job = jobs.pop()
             try:
-                return check_unit(name, units[name], source, build, job, known)
+                return check_unit(name, units[name], source, build, job, known,
+                                  options.only)
             finally:
                 jobs.append(job)
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for part in pool.map(work, units):
                 tally.add(part)
-    if conclude(source, units, bool(options.names), known, tally):
+    if conclude(source, units, options, known, tally):
         sys.exit(1)
 
 

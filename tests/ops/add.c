@@ -30,6 +30,11 @@ static void integers_wrap_and_promote(void **state)
     assert_int_equal(adz_tensor_dtype(adz_add(i4, adz_ones(ADZ_SHAPE(1), ADZ_I64))), ADZ_I64);
     assert_int_equal(adz_tensor_dtype(adz_add_number(i4, 0.5)), ADZ_F32);
     assert_int_equal(adz_tensor_dtype(adz_add_number(i4, 2)), ADZ_I32);
+    int64_t a[] = { 5, -3, INT64_MAX }, b[] = { 2, 4, 1 }, sum[] = { 7, 1, INT64_MIN };
+    adz_tensor *ia = adz_tensor_from(a, ADZ_SHAPE(3), ADZ_I64);
+    adz_tensor *ib = adz_tensor_from(b, ADZ_SHAPE(3), ADZ_I64);
+    adz_tensor *wanted = adz_tensor_from(sum, ADZ_SHAPE(3), ADZ_I64);
+    assert_true(adz_equal(adz_add(ia, ib), wanted));
     adz_tensor *yes = adz_ones(ADZ_SHAPE(1), ADZ_BOOL);
     assert_int_equal(adz_tensor_dtype(adz_add(yes, yes)), ADZ_BOOL);
     assert_int_equal(adz_item_i64(adz_add(yes, yes)), 1);

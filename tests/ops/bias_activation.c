@@ -1,3 +1,5 @@
+#include "autograd/ops/bias_activation.h"
+
 #include "ops/facts.h"
 
 enum { ACTIVATIONS = ADZ_ACTIVATION_IDENTITY + 1 };
@@ -121,6 +123,28 @@ FACT(bits_are_those_of_the_parts)
     compare_shapes(ADZ_SHAPE(70000, 1), ADZ_F32);
 }
 
+/* No part of the work shares a word of the mask with another, and none is smaller than it must be
+ * to be worth a thread and, in the backward, its row of sums. */
+FACT(groups_are_the_fewest_rows_that_will_do)
+{
+    const int64_t ns[] = { 1, 63, 64, 65, 1000, 4097, 100000 },
+                  hs[] = { 1, 3, 64, 96, 1000, 70000 };
+    for (int i = 0; i < 7 * 6 * 2; ++i) {
+        bool backward = i % 2 != 0;
+        adzi_bias_activation_args args = { .n = ns[i / 2 % 7], .h = hs[i / 14] };
+        int64_t groups = adzi_bias_activation_groups(&args, backward), step = 1;
+        while (step * args.h % 64 != 0) {
+            ++step;
+        }
+        int64_t rows = step, worth = (backward ? 65536 : 16384) / args.h;
+        while (rows < worth || (backward && 64 * rows < args.n)) {
+            rows += step;
+        }
+        assert_int_equal(args.rows, rows);
+        assert_true((groups - 1) * rows < args.n && args.n <= groups * rows);
+    }
+}
+
 /* Sums of many rows keep to f64 until they are done. */
 FACT(the_gradient_of_a_bias_is_exact)
 {
@@ -163,6 +187,7 @@ FACT(gate_and_x_may_be_one_tensor)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(bits_are_those_of_the_parts),
+    cmocka_unit_test(groups_are_the_fewest_rows_that_will_do),
     cmocka_unit_test(the_gradient_of_a_bias_is_exact),
     cmocka_unit_test(a_failed_call_draws_nothing),
     cmocka_unit_test(gate_and_x_may_be_one_tensor),
@@ -191,6 +216,11 @@ const op_case bias_activation_case = {
         { .in = { IN(0, 3), IN(3), IN(0, 3), IN(3) }, .p = { KIND(GELU), 0.2, 1 } },
         { .in = { IN(3, 0), IN(0), IN_NONE, IN_NONE }, .p = { KIND(GELU), 0.2, 1 } },
         { .in = { IN(3, 4), IN(4), IN(3, 4), IN(4) }, .p = { KIND(GELU), 1, 1 } },
+        { .in = { IN(5, 13), IN(13), IN(5, 13), IN(13) }, .p = { KIND(SILU), 0.5, 1 }, .large = true },
+        /* A tile's last word of the mask, whole tiles of a row, several groups. */
+        { .in = { IN(3, 1025), IN(1025), IN(3, 1025), IN(1025) }, .p = { KIND(SILU), 0.5, 1 }, .large = true },
+        { .in = { IN(2, 4096), IN(4096), IN(2, 4096), IN(4096) }, .p = { KIND(GELU), 0.3, 1 }, .large = true },
+        { .in = { IN(33, 4096), IN(4096), IN_NONE, IN_NONE }, .p = { KIND(IDENTITY), 0.3, 1 }, .large = true },
     },
     .rejects = {
         { .in = { IN(3, 4), IN(3), IN_NONE, IN_NONE }, .p = { 0 }, .status = ADZ_ERR_SHAPE, .says = "bias[3]" },

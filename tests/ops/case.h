@@ -118,6 +118,8 @@ typedef struct op_sample {
     case_input in[CASE_INPUTS];
     double p[CASE_PARAMS];
     const char *text; /* for what numbers cannot say: an einsum's equation */
+    bool large;       /* takes kernels past their blocks: too large for numeric derivatives and for
+                         refusing each request; every other check runs */
 } op_sample;
 
 /** A call that must fail. */

@@ -130,6 +130,8 @@ const op_case dropout_case = {
         { .in = { IN(0, 3) }, .p = { 0.5, 1, 5 } },
         { .in = { IN_T(2, 3, 30) }, .p = { 0.9, 1, 6 } },
         { .in = { IN(70) }, .p = { 0.1, 1, 7 } },
+        { .in = { IN(65) }, .p = { 0.5, 1, 8 } },
+        { .in = { IN(5, 13, 63) }, .p = { 0.5, 1, 9 }, .large = true },
     },
     .rejects = {
         { .in = { IN(3) }, .p = { -0.1, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "[0, 1]" },

@@ -139,6 +139,10 @@ const op_case lstm_layer_case = {
         { .in = { IN(2, 1, 3), IN_CONST(1, 2), IN_CONST(1, 2), IN(8, 3), IN(8, 2), IN_NONE, IN_NONE }, .p = { 0 } },
         { .in = { IN_CONST(4, 2, 3), IN(2, 2), IN(2, 2), IN_CONST(8, 3), IN_CONST(8, 2), IN_CONST(8), IN(8) }, .p = { 0 } },
         { .in = { IN(1, 5, 2), IN(5, 1), IN(5, 1), IN(4, 2), IN_CONST(4, 1), IN(4), IN_CONST(4) }, .p = { 0 } },
+        /* Groups of every width, more columns than are multiplied at a time, parts of a vector. */
+        { .in = { IN(2, 29, 3), IN(29, 131), IN(29, 131), IN(524, 3), IN(524, 131), IN(524), IN(524) }, .p = { 0 }, .large = true },
+        { .in = { IN(3, 15, 2), IN(15, 33), IN(15, 33), IN(132, 2), IN(132, 33), IN_NONE, IN(132) }, .p = { 1 }, .large = true },
+        { .in = { IN(2, 5, 2), IN(5, 15), IN(5, 15), IN(60, 2), IN(60, 15), IN(60), IN_NONE }, .p = { 1 }, .large = true },
     },
     .rejects = {
         { .in = { IN(3, 2, 3), IN(2, 3), IN(2, 2), IN(8, 3), IN(8, 2), IN(8), IN(8) }, .status = ADZ_ERR_SHAPE, .says = "[B, H]" },

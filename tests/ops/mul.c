@@ -18,6 +18,18 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
+static void integers_wrap(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    int64_t a[] = { 5, -3, INT64_MAX }, b[] = { 2, 4, 2 }, product[] = { 10, -12, -2 };
+    adz_tensor *ia = adz_tensor_from(a, ADZ_SHAPE(3), ADZ_I64);
+    adz_tensor *ib = adz_tensor_from(b, ADZ_SHAPE(3), ADZ_I64);
+    adz_tensor *wanted = adz_tensor_from(product, ADZ_SHAPE(3), ADZ_I64);
+    assert_true(adz_equal(adz_mul(ia, ib), wanted));
+    adz_scope_close(scope);
+}
+
 static void in_place_keeps_the_old_value(void **state)
 {
     (void)state;
@@ -48,6 +60,7 @@ static void a_saved_value_changed_in_place_is_named(void **state)
 }
 
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(integers_wrap),
     cmocka_unit_test(in_place_keeps_the_old_value),
     cmocka_unit_test(a_saved_value_changed_in_place_is_named),
 };

@@ -247,21 +247,25 @@ FACT(heads_are_joined_without_a_copy)
 /* Replaying the mask that the generator gives is the same call. */
 FACT(a_given_mask_stands_for_a_drawn_one)
 {
-    enum { ROW = 64 }; /* words of a row of the mask: whole groups */
-    adz_tensor *q = drawn(1, ADZ_SHAPE(2, 5, 4)), *k = drawn(2, ADZ_SHAPE(2, 7, 4));
-    adz_generator *generator = adz_generator_new(3);
-    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
-    o.training = true;
-    o.dropout_p = 0.25;
-    o.generator = generator;
-    adz_tensor *y = adz_scaled_dot_product_attention(q, k, k, &o);
-    adz_generator_set_state(generator, (adz_generator_state){ 3, 0 });
-    adz_tensor *mask = adz_generator_bernoulli(generator, 0.75, ADZ_SHAPE(2, 5, ROW), ADZ_F64);
-    adz_generator_state after = adz_generator_get_state(generator);
-    o.dropout_mask = adz_narrow(mask, -1, 0, 7);
-    assert_true(adz_equal(y, adz_scaled_dot_product_attention(q, k, k, &o)));
-    assert_int_equal(adz_generator_get_state(generator).offset, after.offset);
-    adz_generator_free(&generator);
+    const int64_t keys[] = { 1, 7, 63, 64, 65, 128 };
+    for (int i = 0; i < 6; ++i) {
+        int64_t n = keys[i], words = n <= 64 ? 64 : 128; /* of a row of the mask: whole groups */
+        adz_tensor *q = drawn(1, ADZ_SHAPE(2, 5, 4)), *k = drawn(2, ADZ_SHAPE(2, n, 4));
+        adz_generator *generator = adz_generator_new(3);
+        adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+        o.training = true;
+        o.dropout_p = 0.25;
+        o.generator = generator;
+        adz_tensor *y = adz_scaled_dot_product_attention(q, k, k, &o);
+        adz_generator_set_state(generator, (adz_generator_state){ 3, 0 });
+        adz_shape shape = ADZ_SHAPE(2, 5, words);
+        adz_tensor *mask = adz_generator_bernoulli(generator, 0.75, shape, ADZ_F64);
+        adz_generator_state after = adz_generator_get_state(generator);
+        o.dropout_mask = adz_narrow(mask, -1, 0, n);
+        assert_true(adz_equal(y, adz_scaled_dot_product_attention(q, k, k, &o)));
+        assert_int_equal(adz_generator_get_state(generator).offset, after.offset);
+        adz_generator_free(&generator);
+    }
 }
 
 /* Forward and backward, their results one after another. */
@@ -351,6 +355,13 @@ const op_case scaled_dot_product_attention_case = {
         { .in = { IN(2, 3, 4), IN(2, 0, 4), IN(2, 0, 4) } },
         { .in = { IN(2, 3, 0), IN(2, 5, 0), IN(2, 5, 2) } },
         { .in = { IN(5, 3), IN(2, 3), IN(2, 3) }, .p = { 1 } },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4), IN_T_OF(FILL_MASK, 3, 5), IN_T_OF(FILL_MASK, 3, 5) }, .p = { 0, 0, 0.25 } },
+        { .in = { IN(3, 4), IN(5, 4), IN(5, 4), IN_MASK(3, 1), IN_NONE }, .p = { 0, 0, 1 } },
+        /* Around the widths of vectors, tiles and blocks, at every level. */
+        { .in = { IN(1, 7, 40), IN(1, 41, 40), IN(1, 41, 33) }, .large = true },
+        { .in = { IN(1, 60, 70), IN(1, 50, 70), IN(1, 50, 17) }, .p = { 1 }, .large = true },
+        { .in = { IN(2, 65, 15), IN(2, 129, 15), IN(2, 129, 49), IN_T(65, 129), IN_NONE }, .p = { 1, 0, 0.3, 3 }, .large = true },
+        { .in = { IN(1, 258, 16), IN(1, 63, 16), IN(1, 63, 32) }, .large = true },
     },
     .rejects = {
         { .in = { IN(3, 4), IN(5, 3), IN(5, 4) }, .status = ADZ_ERR_SHAPE, .says = "[..., S, E]" },

@@ -64,15 +64,18 @@ typedef struct {
 
 typedef adzi_bias_activation_args pass;
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static tile tile_at(const pass *a, int64_t row, int64_t column, int64_t last)
 {
     if (a->h <= TILE) {
         int64_t rows = TILE / a->h;
-        return (tile){ row, 0, rows < last - row ? rows : last - row, a->h };
+        return (tile){ row, 0, smaller(rows, last - row), a->h };
     }
-    int64_t parts = (a->h + TILE - 1) / TILE;
-    int64_t columns = (a->h / parts + MASK) / MASK * MASK, rest = a->h - column;
-    return (tile){ row, column, 1, columns < rest ? columns : rest };
+    return (tile){ row, column, 1, smaller(TILE, a->h - column) };
 }
 
 static tile next_tile(const pass *a, tile t, int64_t last)
@@ -86,11 +89,6 @@ static int64_t tile_start(const pass *a, tile t)
     return t.row * a->h + t.column;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t adzi_bias_activation_groups(adzi_bias_activation_args *args, bool backward)
 {
     int64_t n = args->n, h = args->h;
@@ -102,11 +100,9 @@ int64_t adzi_bias_activation_groups(adzi_bias_activation_args *args, bool backwa
         step /= 2;
     }
     int64_t rows = (backward ? BACKWARD_GROUP : FORWARD_GROUP) / h;
-    if (backward && rows < (n + MOST_GROUPS - 1) / MOST_GROUPS) {
-        rows = (n + MOST_GROUPS - 1) / MOST_GROUPS;
-    }
-    rows = (rows + step - 1) / step * step;
-    args->rows = rows > 0 ? rows : step;
+    int64_t least = backward ? (n + MOST_GROUPS - 1) / MOST_GROUPS : 1;
+    rows = rows < least ? least : rows;
+    args->rows = (rows + step - 1) / step * step;
     return (n + args->rows - 1) / args->rows;
 }
 
@@ -231,15 +227,15 @@ static void backward_tile(const pass *a, tile t)
 
 /* ---- passes --------------------------------------------------------------------------------- */
 
-/* Words of the mask up to row `last`, where a group ends. */
-static int64_t words_to(const pass *a, int64_t last)
+/* Words of the mask that hold the bits of so many elements. */
+static int64_t words_to(int64_t elements)
 {
-    return (last * a->h + MASK - 1) / MASK;
+    return (elements + MASK - 1) / MASK;
 }
 
 static void forward_group(const pass *a, int64_t first, int64_t last)
 {
-    int64_t dropped = first * a->h / MASK, words = words_to(a, last);
+    int64_t dropped = first * a->h / MASK, words = words_to(last * a->h);
     for (tile t = tile_at(a, first, 0, last); t.row < last; t = next_tile(a, t, last)) {
         forward_tile(a, t);
         int64_t stop = tile_start(a, t) + t.rows * t.columns;
@@ -256,10 +252,9 @@ static void forward_group(const pass *a, int64_t first, int64_t last)
 
 static void backward_group(const pass *a, int64_t first, int64_t last)
 {
-    int64_t dropped = first * a->h / MASK, words = words_to(a, last);
+    int64_t dropped = first * a->h / MASK;
     for (tile t = tile_at(a, first, 0, last); t.row < last; t = next_tile(a, t, last)) {
-        int64_t stop = tile_start(a, t) + t.rows * t.columns;
-        int64_t needed = smaller((stop + MASK - 1) / MASK, words);
+        int64_t needed = words_to(tile_start(a, t) + t.rows * t.columns);
         if (a->drops && needed > dropped) {
             KERNEL_FOR(dropout_again, a->dtype)(&a->dropout, dropped, needed);
             dropped = needed;

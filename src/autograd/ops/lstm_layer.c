@@ -41,18 +41,22 @@ static bool is_left_out(const lstm_attr *at, int input)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Panels of columns, see Note [Products of one step]. */
+/* Columns of a panel, see Note [Products of one step]. */
+static int64_t columns_of(adz_dtype dtype)
+{
+    return ADZI_LSTM_COLUMNS / (int64_t)adz_dtype_size(dtype);
+}
+
 static int64_t panels_of(const lstm_attr *at, adz_dtype dtype)
 {
-    int64_t columns = ADZI_LSTM_COLUMNS / (int64_t)adz_dtype_size(dtype);
-    return (at->h + columns - 1) / columns;
+    return (at->h + columns_of(dtype) - 1) / columns_of(dtype);
 }
 
 /* Room for weight_hh in panels; packed packs it. */
 static adz_tensor *room_for_panels(const lstm_attr *at, adz_dtype dtype)
 {
-    int64_t columns = ADZI_LSTM_COLUMNS / (int64_t)adz_dtype_size(dtype);
-    return adzi_scratch(name, dtype, 3, (int64_t[]){ panels_of(at, dtype), 4 * at->h, columns });
+    return adzi_scratch(
+        name, dtype, 3, (int64_t[]){ panels_of(at, dtype), 4 * at->h, columns_of(dtype) });
 }
 
 static void pack_weight(const lstm_attr *at, adz_tensor *panels, adz_tensor *w, bool transposed)
@@ -66,12 +70,18 @@ static void pack_weight(const lstm_attr *at, adz_tensor *panels, adz_tensor *w, 
     adzi_launch(KERNEL_FOR(lstm_pack, dtype), &args, panels_of(at, dtype), grain);
 }
 
+/* Panels worth a thread. */
+static int64_t grain_of_step(const lstm_attr *at, int64_t panels)
+{
+    int64_t work = 4 * at->h * at->h * at->b, each = panels > 0 ? work / panels : 0;
+    return each > 0 && each < GRAIN ? GRAIN / each : 1;
+}
+
 static void launch_step(
     const lstm_attr *at, adzi_kernel kernel, adz_dtype dtype, const adzi_lstm_step_args *args)
 {
-    int64_t panels = panels_of(at, dtype), work = 4 * at->h * at->h * at->b;
-    int64_t each = panels > 0 ? work / panels : 0;
-    adzi_launch(kernel, args, panels, each > 0 && each < GRAIN ? GRAIN / each : 1);
+    int64_t panels = panels_of(at, dtype);
+    adzi_launch(kernel, args, panels, grain_of_step(at, panels));
 }
 
 /* ---- backward as an expression ------------------------------------------------------------- */

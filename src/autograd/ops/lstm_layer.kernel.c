@@ -45,6 +45,18 @@ static inline int group_width(int64_t rows)
 
 enum { K(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(T) };
 
+/* How many of the VW columns from j0 on there are. */
+INLINE int K(lanes_from)(int64_t n, int64_t j0)
+{
+    return n - j0 < VW ? (int)(n - j0) : VW;
+}
+
+/* How many of n elements are multiplied together from element p on. */
+INLINE int64_t K(deep_from)(int64_t n, int64_t p)
+{
+    return n - p < DEPTH ? n - p : DEPTH;
+}
+
 /* `deep` rows of a panel: row p has element (j, p) of the matrix at `from` for each column j, or
  * transposed element (p, j). What lies beyond the last column is 0. */
 INLINE void K(pack_rows)(
@@ -70,9 +82,9 @@ void K(lstm_pack)(const void *block, int64_t begin, int64_t end)
     const int64_t n = a->hidden, columns = K(unit_columns);
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
         T *to = (T *)a->to + j0 * GATES * n;
-        int lanes = n - j0 < VW ? (int)(n - j0) : VW;
+        int lanes = K(lanes_from)(n, j0);
         for (int64_t p = 0, deep; p < n; p += deep) {
-            deep = n - p < DEPTH ? n - p : DEPTH;
+            deep = K(deep_from)(n, p);
             for (int gate = 0; gate < GATES; ++gate, to += deep * VW) {
                 const T *from = (const T *)a->from + gate * n * n;
                 from += a->transposed ? p * n + j0 : j0 * n + p;
@@ -153,12 +165,14 @@ INLINE void K(products_of)(
     const T *a, int64_t next_a, const T *b, int64_t deep, int w, T (*sums)[MOST_ROWS][VW])
 {
     const int64_t next_b = deep * VW;
-    const int step = w == 1 ? GATES : w * GATES > MOST_ROWS ? MOST_ROWS / w : GATES;
+    if (w == 1) {
+        K(tile_1)(a, next_a, b, next_b, deep, sums);
+        return;
+    }
+    const int step = w * GATES > MOST_ROWS ? MOST_ROWS / w : GATES;
     for (int gate = 0; gate < GATES; gate += step) {
         const T *x = a + gate * next_a, *panel = b + gate * next_b;
-        if (w == 1) {
-            K(tile_1)(x, next_a, panel, next_b, deep, sums + gate);
-        } else if (w == 4) {
+        if (w == 4) {
             K(tile_4)(x, next_a, panel, next_b, deep, sums + gate);
         } else if (w == 8) {
             K(tile_8)(x, next_a, panel, next_b, deep, sums + gate);
@@ -177,7 +191,7 @@ INLINE void K(products)(
 {
     memset(sums, 0, GATES * sizeof *sums);
     for (int64_t p = 0, deep; p < n; p += deep) {
-        deep = n - p < DEPTH ? n - p : DEPTH;
+        deep = K(deep_from)(n, p);
         K(products_of)(a + p * w, next_a, b + p * GATES * VW, deep, w, sums);
     }
 }
@@ -263,7 +277,7 @@ void K(lstm_step)(const void *block, int64_t begin, int64_t end)
     T sums[GATES][MOST_ROWS][VW], h[MOST_ROWS][VW];
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
         const T *panels = (const T *)a->panels + j0 * GATES * n;
-        int lanes = n - j0 < VW ? (int)(n - j0) : VW;
+        int lanes = K(lanes_from)(n, j0);
         for (int64_t r0 = 0, w; r0 < a->rows; r0 += w) {
             w = group_width(a->rows - r0);
             K(fetch_cells)(a, r0, r0 + w, j0, false);
@@ -333,7 +347,7 @@ void K(lstm_step_back)(const void *block, int64_t begin, int64_t end)
     T sums[GATES][MOST_ROWS][VW], dh[VW];
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
         const T *panels = (const T *)a->panels + j0 * GATES * n;
-        int lanes = n - j0 < VW ? (int)(n - j0) : VW;
+        int lanes = K(lanes_from)(n, j0);
         for (int64_t r0 = 0, w; r0 < a->rows; r0 += w) {
             w = group_width(a->rows - r0);
             if (a->dgates != NULL) {
