@@ -20,6 +20,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
@@ -67,6 +68,7 @@ class Contender:
         if not line:
             raise SystemExit(f"{self.process.args}: ended with {self.process.wait()}")
         self.found.append(json.loads(line))
+        time.sleep(0.03)  # OpenMP's threads spin for a while before they sleep
 
     def end(self):
         self.process.stdin.close()

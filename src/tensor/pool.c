@@ -1,4 +1,4 @@
-/* Our own threads, for builds without OpenMP: one pool per process, one launch in it at a time.
+/* Our own threads: one pool per process, one launch in it at a time.
  *
  * Note [The ticket]
  * A launch is published as one 64-bit word: its number, its count of parts, and the next part to
@@ -15,7 +15,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { SPINS = 300 }; /* some 10 microseconds: longer than between the launches of one step */
+/* Some 100 microseconds: longer than between most launches of a step, and far less than what the
+ * system gives another process that wants this processor. */
+enum { SPINS = 3000 };
 
 static struct {
     _Alignas(64) atomic_uint_least64_t ticket; /* number << 32 | parts << 16 | next */
