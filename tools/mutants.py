@@ -141,10 +141,10 @@ class Source:
         self.users = collections.defaultdict(list)
         self.differentiable = [op for op in self.registered if self.follow(op)]
         self.tests = {item: list(users) for item, users in self.users.items()}
-        for op in sorted(self.operators): # its own files and shared helpers are the forward's too
+        for op in sorted(self.operators): # a shared helper is the forwards' too
             for item in self.forward_of(op):
-                if (unit_of(item.file) == op or unit_of(item.file) not in self.operators) and \
-                        item in self.tests and op not in self.tests[item]:
+                if unit_of(item.file) not in self.operators and item in self.tests and \
+                        op not in self.tests[item]:
                     self.tests[item].append(op)
 
     def included(self, file):
@@ -198,6 +198,8 @@ class Source:
                 continue
             found, kernels = words(item)
             for token in found:
+                if token in kernels and not is_kernel(item.file): # not a function of that name
+                    wait += [i for i in self.exported.get(token, []) if is_kernel(i.file)]
                 if token != item.name and not token.startswith("adz_"):
                     wait += [i for i in self.resolve(token, item.file)
                              if i.file == item.file or token in kernels or

@@ -128,8 +128,8 @@ FACT(bits_are_those_of_the_parts)
 FACT(groups_are_the_fewest_rows_that_will_do)
 {
     const int64_t ns[] = { 1, 63, 64, 65, 1000, 4097, 100000 },
-                  hs[] = { 1, 3, 64, 96, 1000, 70000 };
-    for (int i = 0; i < 7 * 6 * 2; ++i) {
+                  hs[] = { 1, 3, 64, 96, 1000, 65536, 70000 };
+    for (int i = 0; i < 7 * 7 * 2; ++i) {
         bool backward = i % 2 != 0;
         adzi_bias_activation_args args = { .n = ns[i / 2 % 7], .h = hs[i / 14] };
         int64_t groups = adzi_bias_activation_groups(&args, backward), step = 1;
