@@ -61,6 +61,28 @@ static void radam_loop(
     }
 }
 
+/* AdaBelief: rectified from rho 5 on unless told not to; before that along m, or it waits. */
+static void belief_loop(const adam_rule *r, bool rectify, bool waits, double *w, const double *g,
+    double *s[ROWS], int t)
+{
+    double last = 2 / (1 - r->beta2) - 1, power = pow(r->beta2, t);
+    double rho = last - 2 * t * power / (1 - power), c1 = 1 - pow(r->beta1, t), c2 = 1 - power;
+    bool adaptive = !rectify || rho >= 5;
+    double length =
+        rectify ? sqrt((rho - 4) / (last - 4) * (rho - 2) / (last - 2) * last / rho) : 1;
+    for (int i = 0; i < N; ++i) {
+        double d = g[i] + r->decay * w[i], m = r->beta1 * s[0][i] + (1 - r->beta1) * d;
+        s[0][i] = m;
+        s[1][i] = r->beta2 * s[1][i] + (1 - r->beta2) * (d - m) * (d - m);
+        s[2][i] = fmax(s[2][i], s[1][i]);
+        double under = (r->amsgrad ? s[2][i] : s[1][i]) + r->eps;
+        double step =
+            r->optimized ? sqrt(c2) * m / (sqrt(under) + r->eps) : m / (sqrt(under / c2) + r->eps);
+        w[i] *= r->keep;
+        w[i] -= r->lr / c1 * (adaptive ? length * step : waits ? 0 : m);
+    }
+}
+
 static void rmsprop_loop(
     const adz_rmsprop_options *o, double lr, double *w, const double *g, double *s[ROWS])
 {
@@ -314,6 +336,67 @@ static void labml_waiting_radam_loop(double *w, const double *g, double *s[ROWS]
         &(adam_rule){ 0.02, 0.9, 0.9, 1e-8, 0.1, 1, false, false, false }, false, true, w, g, s, t);
 }
 
+static adz_optimizer *labml_cosine_make(adz_tensor_list list)
+{
+    adz_labml_amsgrad_options o = ADZ_LABML_WARMUP_OPTIONS;
+    o.weight_decay = 0.5; /* at the full rate throughout */
+    o.amsgrad = true;
+    o.beta2 = 0.6;
+    return adz_labml_adam_warmup_cosine_decay_new(list, 0.02, 3, 9, &o);
+}
+
+/* 12 steps see the rise, the fall, the tenth that is left at least, and the cosine's return. */
+static void labml_cosine_loop(double *w, const double *g, double *s[ROWS], int t)
+{
+    double wave = 0.5 + 0.5 * sin(acos(0) * (1 - 2 * (t - 3) / 6.0));
+    double lr = t < 3 ? 1e-8 + t * 0.02 / 3 : wave < 0.1 ? 0.002 : 0.02 * wave;
+    adam_loop(
+        &(adam_rule){ lr, 0.9, 0.6, 1e-16, 0, 1 - 0.02 * 0.5, true, false, true }, w, g, s, t);
+}
+
+static adz_optimizer *labml_belief_make(adz_tensor_list list)
+{
+    adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    o.beta2 = 0.9;
+    o.weight_decay = 0.5;
+    return adz_labml_ada_belief_new(list, 0.02, &o);
+}
+
+static void labml_belief_loop(double *w, const double *g, double *s[ROWS], int t)
+{
+    belief_loop(&(adam_rule){ 0.02, 0.9, 0.9, 1e-16, 0, 1 - 0.02 * 0.5, false, false, false }, true,
+        false, w, g, s, t);
+}
+
+static adz_optimizer *labml_waiting_belief_make(adz_tensor_list list)
+{
+    adz_labml_ada_belief_options o = { sizeof o, 0.8, 0.9, 1e-3, 0.1, false, false, true, true,
+        false, true };
+    return adz_labml_ada_belief_new(list, 0.02, &o);
+}
+
+static void labml_waiting_belief_loop(double *w, const double *g, double *s[ROWS], int t)
+{
+    belief_loop(
+        &(adam_rule){ 0.02, 0.8, 0.9, 1e-3, 0.1, 1, true, false, true }, true, true, w, g, s, t);
+}
+
+static adz_optimizer *labml_plain_belief_make(adz_tensor_list list)
+{
+    adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    o.eps = 1e-3;
+    o.weight_decay = 0.01;
+    o.absolute = true;
+    o.rectify = false;
+    return adz_labml_ada_belief_new(list, 0.02, &o);
+}
+
+static void labml_plain_belief_loop(double *w, const double *g, double *s[ROWS], int t)
+{
+    belief_loop(&(adam_rule){ 0.02, 0.9, 0.999, 1e-3, 0, 0.99, false, false, false }, false, false,
+        w, g, s, t);
+}
+
 static adz_optimizer *full_sgd_make(adz_tensor_list list)
 {
     adz_sgd_options o = { sizeof o, 0.9, 0, 0.1, true, true };
@@ -348,6 +431,10 @@ static const optimizer_case cases[] = {
     CASE(labml_noam),
     CASE(labml_radam),
     CASE(labml_waiting_radam),
+    CASE(labml_cosine),
+    CASE(labml_belief),
+    CASE(labml_waiting_belief),
+    CASE(labml_plain_belief),
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -777,6 +864,7 @@ static void settings_are_refused(void **state)
         { "initial_accumulator_value", -0.1, "initial_accumulator_value is -0.1" },
         { "warmup", -1, "warmup is -1" },
         { "d_model", -1, "d_model is -1" },
+        { "total_steps", -1, "total_steps is -1" },
     };
     adz_tensor *w = start(ADZ_F64);
     for (int k = 0; k < CASES; ++k) {
@@ -826,12 +914,73 @@ static void constructors_refuse(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "adz_labml_radam_new: lr is -1");
     assert_null(adz_labml_adam_warmup_new(one(&w), 1, -1, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_warmup_new: warmup is -1");
+    assert_null(adz_labml_adam_warmup_cosine_decay_new(one(&w), 1, -1, 9, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_warmup_cosine_decay_new: warmup is -1");
+    assert_null(adz_labml_adam_warmup_cosine_decay_new(one(&w), 1, 0, NAN, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_warmup_cosine_decay_new: total_steps is nan");
+    adz_labml_ada_belief_options belief = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    belief.beta1 = -1;
+    assert_null(adz_labml_ada_belief_new(one(&w), 0.1, &belief));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_ada_belief_new: beta1 is -1");
     assert_null(adz_labml_noam_new(one(&w), 1, 0, 16, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "adz_labml_noam_new: warmup is 0, but must be above 0");
     assert_null(adz_labml_noam_new(one(&w), 1, 4, 0, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "adz_labml_noam_new: d_model is 0, but must be above 0");
     assert_null(adz_adam_new(adz_tensor_list_of(NULL, 0), 0.1, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "the list of parameters is empty");
+}
+
+/* The rate alone, where warmup leaves nothing to fall over and at the ends of a fall. */
+static void a_cosine_keeps_a_tenth(void **state)
+{
+    (void)state;
+    static const struct {
+        double warmup, total;
+        int64_t step;
+        double rate;
+    } rates[] = {
+        { 4, 12, 2, 1 + 1e-8 },
+        { 4, 12, 4, 2 },
+        { 4, 12, 8, 1 },
+        { 4, 12, 12, 0.2 },
+        { 4, 12, 16, 1 },
+        { 0, 0, 1, 0.2 }, /* one step is the least that a fall takes */
+        { 5, 2, 6, 0.2 },
+        { 0, 1e10, 1000, 2 },
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) {
+        double rate = adz_labml_adam_warmup_cosine_decay_rate(
+            2, rates[i].warmup, rates[i].total, rates[i].step);
+        assert_true(fabs(rate - rates[i].rate) < 1e-12);
+    }
+}
+
+/* AdaBelief's moment goes by the library's name. */
+static void a_belief_is_kept_as_a_variance(void **state)
+{
+    (void)state;
+    adz_tensor *w = start(ADZ_F64);
+    adz_labml_ada_belief_options options = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    options.amsgrad = true;
+    adz_optimizer *o = adz_labml_ada_belief_new(one(&w), 0.1, &options);
+    take_steps(o, w, 0, 1);
+    adz_state *kept = adz_state_new();
+    assert_int_equal(adzi_optimizer_collect(o, kept), ADZ_OK);
+    static const char *const names[] = { "state.0.exp_avg", "state.0.exp_avg_var",
+        "state.0.max_exp_avg_var", "state.0.step" };
+    assert_int_equal(adz_state_count(kept), 4);
+    for (size_t k = 0; k < 4; ++k) {
+        size_t at = 0;
+        while (at < 4 && strcmp(adz_state_name(kept, at), names[k]) != 0) {
+            ++at;
+        }
+        assert_true(at < 4);
+        double g = gradient_at(0, 0),
+               value = adz_tensor_at(adz_state_tensor(kept, at), (int64_t[]){ 0 });
+        assert_true(k != 1 || fabs(value - 0.001 * 0.81 * g * g) < 1e-15);
+    }
+    adz_state_free(&kept);
+    adz_optimizer_free(&o);
 }
 
 /* The functions for other languages give what the macros give. */
@@ -865,6 +1014,7 @@ static void defaults_are_the_same_both_ways(void **state)
     SAME_DEFAULTS(labml_adam, ADZ_LABML_ADAM_OPTIONS);
     SAME_DEFAULTS(labml_amsgrad, ADZ_LABML_AMSGRAD_OPTIONS);
     SAME_DEFAULTS(labml_radam, ADZ_LABML_RADAM_OPTIONS);
+    SAME_DEFAULTS(labml_ada_belief, ADZ_LABML_ADA_BELIEF_OPTIONS);
 }
 
 int main(void)
@@ -883,6 +1033,8 @@ int main(void)
         TEST(refused_memory_changes_nothing),
         TEST(settings_are_refused),
         TEST(constructors_refuse),
+        TEST(a_cosine_keeps_a_tenth),
+        TEST(a_belief_is_kept_as_a_variance),
         TEST(defaults_are_the_same_both_ways),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);

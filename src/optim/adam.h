@@ -2,6 +2,8 @@
 #ifndef ADZI_OPTIM_ADAM_H
 #define ADZI_OPTIM_ADAM_H
 
+#include <stdbool.h>
+
 typedef enum adzi_adam_mode {
     ADZI_ADAM_ADAPTIVE, /* w -= step m / (root sqrt(v) + eps) */
     ADZI_ADAM_PLAIN,    /* w -= step m */
@@ -15,6 +17,8 @@ typedef enum adzi_adam_mode {
  *     g = sign dw + decay w
  *     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
  *     w = keep w - step m / (root sqrt(v) + eps)
+ *
+ * With belief (g - m)^2 takes the place of g^2, and v + eps that of v under the root.
  */
 typedef struct adzi_adam_args {
     void *w;
@@ -22,6 +26,7 @@ typedef struct adzi_adam_args {
     void *m, *v, *most;
     double beta1, beta2, keep, decay, sign, root, eps, step;
     adzi_adam_mode mode;
+    bool belief;
 } adzi_adam_args;
 
 #endif

@@ -15,7 +15,7 @@
 
 /* The flags are constants in every call below, so that each becomes a loop without branches. */
 static inline __attribute__((always_inline)) void K(walk)(const adzi_adam_args *args, int64_t begin,
-    int64_t end, bool decays, bool keeps_most, adzi_adam_mode mode)
+    int64_t end, bool decays, bool keeps_most, bool belief, adzi_adam_mode mode)
 {
     T *restrict w = (T *)args->w, *restrict m = (T *)args->m, *restrict v = (T *)args->v;
     T *restrict most = (T *)args->most;
@@ -29,13 +29,17 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_adam_args *
         if (decays) {
             g += decay * w[i];
         }
-        T mean = beta1 * m[i] + fresh1 * g, square = beta2 * v[i] + fresh2 * g * g;
+        T mean = beta1 * m[i] + fresh1 * g, surprise = belief ? g - mean : g;
+        T square = beta2 * v[i] + fresh2 * surprise * surprise;
         m[i] = mean;
         v[i] = square;
         if (keeps_most) { /* a NaN stays, as in torch.maximum */
             T before = most[i];
             square = square > before || square != square ? square : before;
             most[i] = square;
+        }
+        if (belief) {
+            square += eps;
         }
         T kept = keep * w[i];
         w[i] = mode == ADZI_ADAM_ADAPTIVE ? kept - step * mean / (ROOT(square) * root + eps)
@@ -44,15 +48,21 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_adam_args *
     }
 }
 
-#define WALK(mode)                                     \
-    if (most && decays) {                              \
-        K(walk)(args, begin, end, true, true, mode);   \
-    } else if (most) {                                 \
-        K(walk)(args, begin, end, false, true, mode);  \
-    } else if (decays) {                               \
-        K(walk)(args, begin, end, true, false, mode);  \
-    } else {                                           \
-        K(walk)(args, begin, end, false, false, mode); \
+#define WALK_WITH(belief, mode)                                \
+    if (most && decays) {                                      \
+        K(walk)(args, begin, end, true, true, belief, mode);   \
+    } else if (most) {                                         \
+        K(walk)(args, begin, end, false, true, belief, mode);  \
+    } else if (decays) {                                       \
+        K(walk)(args, begin, end, true, false, belief, mode);  \
+    } else {                                                   \
+        K(walk)(args, begin, end, false, false, belief, mode); \
+    }
+#define WALK(mode)             \
+    if (args->belief) {        \
+        WALK_WITH(true, mode)  \
+    } else {                   \
+        WALK_WITH(false, mode) \
     }
 
 void K(adam)(const void *block, int64_t begin, int64_t end);
@@ -70,6 +80,7 @@ void K(adam)(const void *block, int64_t begin, int64_t end)
 }
 
 #undef WALK
+#undef WALK_WITH
 #undef ROOT
 
 #endif

@@ -14,8 +14,10 @@ enum {
     ABSOLUTE,
     OPTIMIZED,
     AMSGRAD,
-    EXTRA,   /* warmup, or degenerated_to_sgd */
-    D_MODEL, /* Noam's */
+    EXTRA,                 /* warmup, or degenerated_to_sgd */
+    D_MODEL,               /* Noam's */
+    TOTAL_STEPS = D_MODEL, /* the cosine's */
+    RECTIFY = D_MODEL,     /* AdaBelief's */
     SETTINGS
 };
 #define NAMES                                                           \
@@ -83,7 +85,15 @@ static void noam_update(const adzi_update *u)
     adzi_adam_launch(u, args_of(u, lr), s[AMSGRAD] != 0);
 }
 
-static void radam_update(const adzi_update *u)
+static void cosine_update(const adzi_update *u)
+{
+    const double *s = u->settings;
+    double lr =
+        adz_labml_adam_warmup_cosine_decay_rate(s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], u->step);
+    adzi_adam_launch(u, args_of(u, lr), s[AMSGRAD] != 0);
+}
+
+static adzi_adam_args rectified_args_of(const adzi_update *u)
 {
     const double *s = u->settings;
     double rho, rectification = adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)u->step, &rho);
@@ -93,6 +103,19 @@ static void radam_update(const adzi_update *u)
         args.mode = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
         args.step = s[ADZI_ADAM_LR] / (1 - pow(args.beta1, (double)u->step));
     }
+    return args;
+}
+
+static void radam_update(const adzi_update *u)
+{
+    adzi_adam_launch(u, rectified_args_of(u), u->settings[AMSGRAD] != 0);
+}
+
+static void ada_belief_update(const adzi_update *u)
+{
+    const double *s = u->settings;
+    adzi_adam_args args = s[RECTIFY] != 0 ? rectified_args_of(u) : args_of(u, s[ADZI_ADAM_LR]);
+    args.belief = true;
     adzi_adam_launch(u, args, s[AMSGRAD] != 0);
 }
 
@@ -102,6 +125,13 @@ static adz_status check_warmup(const char *op, const double *settings)
 {
     adz_status status = adzi_adam_check(op, settings);
     return status == ADZ_OK ? adzi_check_not_negative(op, "warmup", settings[EXTRA]) : status;
+}
+
+static adz_status check_cosine(const char *op, const double *settings)
+{
+    adz_status status = check_warmup(op, settings);
+    return status == ADZ_OK ? adzi_check_not_negative(op, "total_steps", settings[TOTAL_STEPS])
+                            : status;
 }
 
 static adz_status check_noam(const char *op, const double *settings)
@@ -153,6 +183,18 @@ static const adzi_optimizer_type warmup_type = {
     .update = warmup_update,
 };
 
+static const adzi_optimizer_type cosine_type = {
+    .name = "labml.AdamWarmupCosineDecay",
+    .n_settings = SETTINGS,
+    .settings = { NAMES, { "amsgrad", true }, { "warmup", false }, { "total_steps", false } },
+    .n_states = 3,
+    .states = ADZI_ADAM_STATES,
+    .counts_steps = true,
+    .check = check_cosine,
+    .needs = needs,
+    .update = cosine_update,
+};
+
 static const adzi_optimizer_type noam_type = {
     .name = "labml.Noam",
     .n_settings = SETTINGS,
@@ -175,6 +217,18 @@ static const adzi_optimizer_type radam_type = {
     .check = adzi_adam_check,
     .needs = needs,
     .update = radam_update,
+};
+
+static const adzi_optimizer_type ada_belief_type = {
+    .name = "labml.AdaBelief",
+    .n_settings = SETTINGS,
+    .settings = { NAMES, { "amsgrad", true }, { "degenerate_to_sgd", true }, { "rectify", true } },
+    .n_states = 3,
+    .states = { "exp_avg", "exp_avg_var", "max_exp_avg_var" },
+    .counts_steps = true,
+    .check = adzi_adam_check,
+    .needs = needs,
+    .update = ada_belief_update,
 };
 
 /* ---- public --------------------------------------------------------------------------------- */
@@ -204,13 +258,13 @@ void adz_labml_amsgrad_options_init(adz_labml_amsgrad_options *options, size_t s
 /* AMSGrad and what derives from it: the same options, amsgrad on or off. */
 static adz_optimizer *derived_new(const char *op, const adzi_optimizer_type *type,
     adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options, double extra,
-    double d_model)
+    double second)
 {
     adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
     o.amsgrad = type == &amsgrad_type;
     adzi_options_read(&o, sizeof o, options);
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
-        o.absolute, o.optimized_update, o.amsgrad, extra, d_model };
+        o.absolute, o.optimized_update, o.amsgrad, extra, second };
     return adzi_optimizer_new(op, type, parameters, settings);
 }
 
@@ -225,6 +279,13 @@ adz_optimizer *adz_labml_adam_warmup_new(
 {
     return derived_new(
         "adz_labml_adam_warmup_new", &warmup_type, parameters, lr, options, warmup, 0);
+}
+
+adz_optimizer *adz_labml_adam_warmup_cosine_decay_new(adz_tensor_list parameters, double lr,
+    double warmup, double total_steps, const adz_labml_amsgrad_options *options)
+{
+    return derived_new("adz_labml_adam_warmup_cosine_decay_new", &cosine_type, parameters, lr,
+        options, warmup, total_steps);
 }
 
 adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double warmup,
@@ -249,6 +310,22 @@ adz_optimizer *adz_labml_radam_new(
     return adzi_optimizer_new("adz_labml_radam_new", &radam_type, parameters, settings);
 }
 
+void adz_labml_ada_belief_options_init(adz_labml_ada_belief_options *options, size_t size)
+{
+    adz_labml_ada_belief_options all = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    adzi_options_fill(options, size, &all, sizeof all);
+}
+
+adz_optimizer *adz_labml_ada_belief_new(
+    adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
+{
+    adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    adzi_options_read(&o, sizeof o, options);
+    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
+        o.absolute, o.optimized_update, o.amsgrad, o.degenerate_to_sgd, o.rectify };
+    return adzi_optimizer_new("adz_labml_ada_belief_new", &ada_belief_type, parameters, settings);
+}
+
 double adz_labml_noam_rate(double lr, double warmup, double d_model, int64_t step)
 {
     double t = (double)step;
@@ -258,4 +335,15 @@ double adz_labml_noam_rate(double lr, double warmup, double d_model, int64_t ste
 double adz_labml_adam_warmup_rate(double lr, double warmup, int64_t step)
 {
     return (double)step < warmup ? 1e-8 + (double)step * lr / warmup : lr;
+}
+
+double adz_labml_adam_warmup_cosine_decay_rate(
+    double lr, double warmup, double total_steps, int64_t step)
+{
+    if ((double)step < warmup) {
+        return adz_labml_adam_warmup_rate(lr, warmup, step);
+    }
+    const double pi = 3.14159265358979323846;
+    double progress = ((double)step - warmup) / fmax(1, total_steps - warmup);
+    return lr * fmax(0.1, 0.5 * (1 + cos(pi * progress)));
 }

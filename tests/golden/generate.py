@@ -228,21 +228,31 @@ def networks():
 # ---- training runs ---------------------------------------------------------------------------------
 
 
+def cosine_decay(t, warmup, total):
+    """What is left of the rate at step t; a tenth at least."""
+    way = (t - warmup) / max(1, total - warmup)
+    return max(0.1, (1 + math.cos(math.pi * way)) / 2)
+
+
 class Annotated(torch.optim.Optimizer):
-    """The annotated library's Adam from its formulas: `scale` gives the rate of step t, rectified
-    says whether the step is (and waits while it cannot be)."""
+    """The annotated library's Adam and its relatives from their formulas. RAdam's step, and AdaBelief's
+    unless told not to, is rectified where it can be; before that it goes along the mean or waits."""
 
     def __init__(self, params, lr, betas, eps, weight_decay, optimized_update=True, amsgrad=False,
-                 warmup=0, d_model=0, kind="Adam"):
+                 warmup=0, d_model=0, total_steps=1e10, degenerate_to_sgd=True, rectify=True, kind="Adam"):
         super().__init__(params, {"lr": lr})
+        self.total_steps, self.along = total_steps, degenerate_to_sgd
+        self.rectified = kind == "RAdam" or kind == "AdaBelief" and rectify
         self.betas, self.eps, self.decay, self.optimized = betas, eps, weight_decay, optimized_update
         self.amsgrad, self.warmup, self.d_model, self.kind, self.t = amsgrad, warmup, d_model, kind, 0
 
     def rate(self, lr):
         if self.kind == "Noam":
             return lr / math.sqrt(self.d_model) * min(self.t ** -0.5, self.t * self.warmup ** -1.5)
-        if self.kind == "AdamWarmup" and self.t < self.warmup:
+        if self.kind.startswith("AdamWarmup") and self.t < self.warmup:
             return 1e-8 + self.t * lr / self.warmup
+        if self.kind == "AdamWarmupCosineDecay":
+            return lr * cosine_decay(self.t, self.warmup, self.total_steps)
         return lr
 
     @torch.no_grad()
@@ -261,14 +271,17 @@ class Annotated(torch.optim.Optimizer):
                     p.mul_(1 - (decay if self.decay["absolute"] else group["lr"] * decay))
                 s = self.state[p]
                 s["m"] = b1 * s.get("m", 0) + (1 - b1) * g
+                if self.kind == "AdaBelief":
+                    g = g - s["m"]
                 s["v"] = b2 * s.get("v", 0) + (1 - b2) * g * g
                 s["most"] = torch.maximum(s.get("most", s["v"]), s["v"])
                 v = s["most"] if self.amsgrad else s["v"]
+                v = v + self.eps if self.kind == "AdaBelief" else v
                 step = self.rate(group["lr"]) / c1 * s["m"]
-                if self.kind == "RAdam" and rho < 5:
-                    p.sub_(step)
+                if self.rectified and rho < 5:
+                    p.sub_(step if self.along else 0)
                     continue
-                if self.kind == "RAdam":
+                if self.rectified:
                     step = step * math.sqrt((rho - 4) / (last - 4) * (rho - 2) / rho * last / (last - 2))
                 p.sub_(step * math.sqrt(c2) / (v.sqrt() + self.eps) if self.optimized
                        else step / ((v / c2).sqrt() + self.eps))
@@ -370,12 +383,22 @@ def runs():
     annotated_run("run_annotated_warmup", "AdamWarmup",
                   dict(common, warmup=6, weight_decay=decay_of(0.3)), is_gated=True)
     annotated_run("run_annotated_radam", "RAdam", dict(common, weight_decay=decay_of(0.0)))
+    annotated_run("run_annotated_cosine", "AdamWarmupCosineDecay",
+                  dict(common, warmup=3, total_steps=10, weight_decay=decay_of(0.3)), is_gated=True)
+    annotated_run("run_annotated_belief", "AdaBelief",
+                  dict(common, weight_decay=decay_of(0.3), optimized_update=False))
+    annotated_run("run_annotated_belief_waits", "AdaBelief",
+                  dict(common, weight_decay=decay_of(0.1, decouple=False), optimized_update=True,
+                       amsgrad=True, degenerate_to_sgd=False), is_gated=True)
+    annotated_run("run_annotated_belief_plain", "AdaBelief",
+                  dict(common, weight_decay=decay_of(0.01, absolute=True), optimized_update=False,
+                       rectify=False))
 
 
 # ---- schedules -------------------------------------------------------------------------------------
 
 
-def schedule(name, kind, lr, steps=30, metrics=None, function=None, **options):
+def schedule(name, kind, lr, steps=30, metrics=None, function=None, library="torch ", **options):
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=lr, momentum=0.5)
     made = (torch.optim.lr_scheduler.LambdaLR(optimizer, function) if function
             else getattr(torch.optim.lr_scheduler, kind)(optimizer, **options))
@@ -393,7 +416,7 @@ def schedule(name, kind, lr, steps=30, metrics=None, function=None, **options):
     tensors["output.lrs"] = torch.tensor(rates)
     if kind == "OneCycleLR":
         tensors["output.momentums"] = torch.tensor(momenta)
-    case(name, "optim", "torch " + kind,
+    case(name, "optim", library + kind,
          {"scheduler": kind, "lr": lr, "steps": steps, **options}, tensors, tiny="1e-12")
 
 
@@ -417,6 +440,9 @@ def schedules():
     schedule("lr_there_and_back", "LambdaLR", 0.3, warmup=warmup, total=total,
              function=lambda t: t / warmup if t < warmup else max(0, (total - t) / (total - warmup)),
              factor="t / warmup if t < warmup else max(0, (total - t) / (total - warmup))")
+    schedule("lr_warmup_and_cosine", "AdamWarmupCosineDecay", 0.3, library="labml ", warmup=warmup,
+             total_steps=total, function=lambda t: (1e-8 + (t + 1) * 0.3 / warmup) / 0.3
+             if t + 1 < warmup else cosine_decay(t + 1, warmup, total))
     wave = [1.5 + math.exp(-t / 5) + 0.1 * math.sin(2.3 * t) for t in range(30)]
     schedule("lr_plateau", "ReduceLROnPlateau", 0.3, metrics=wave, factor=0.5, patience=2,
              threshold=0.02, cooldown=2, min_lr=0.01)

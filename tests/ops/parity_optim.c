@@ -48,7 +48,8 @@ static adz_optimizer *optimizer_named(
     double warmup = config_number(args, "warmup", 0), width = config_number(args, "d_model", 512);
     const char *const names[] = { "torch.optim.SGD", "torch.optim.Adam", "torch.optim.AdamW",
         "torch.optim.RMSprop", "torch.optim.Adagrad", "torch.optim.RAdam", "labml Adam",
-        "labml AMSGrad", "labml AdamWarmup", "labml Noam", "labml RAdam" };
+        "labml AMSGrad", "labml AdamWarmup", "labml Noam", "labml RAdam",
+        "labml AdamWarmupCosineDecay", "labml AdaBelief" };
     int which = 0, n = sizeof names / sizeof *names;
     while (which < n && strcmp(names[which], reference) != 0) {
         ++which;
@@ -76,6 +77,11 @@ static adz_optimizer *optimizer_named(
         return adz_labml_noam_new(list, lr, warmup, width, NULL);
     case 10:
         return adz_labml_radam_new(list, lr, NULL);
+    case 11:
+        return adz_labml_adam_warmup_cosine_decay_new(
+            list, lr, warmup, config_number(args, "total_steps", 1e10), NULL);
+    case 12:
+        return adz_labml_ada_belief_new(list, lr, NULL);
     default:
         return NULL;
     }
@@ -238,6 +244,16 @@ static double warmup_factor(int64_t epoch, int group, void *user)
     return adz_labml_adam_warmup_rate(lr, config_number(c, "warmup", 0), epoch + 1) / lr;
 }
 
+static double cosine_factor(int64_t epoch, int group, void *user)
+{
+    (void)group;
+    const json_t *c = user;
+    double lr = config_number(c, "lr", 1);
+    return adz_labml_adam_warmup_cosine_decay_rate(lr, config_number(c, "warmup", 0),
+               config_number(c, "total_steps", 1e10), epoch + 1) /
+           lr;
+}
+
 static adz_scheduler *lambda(adz_optimizer *o, const json_t *c, adz_lr_warmup *warmup)
 {
     static const struct {
@@ -299,7 +315,9 @@ static adz_scheduler *make_scheduler(
            : strcmp(name, "LambdaLR") == 0          ? lambda(o, c, warmup)
            : strcmp(name, "Noam") == 0              ? adz_lambda_lr_new(o, noam_factor, (void *)c)
            : strcmp(name, "AdamWarmup") == 0        ? adz_lambda_lr_new(o, warmup_factor, (void *)c)
-                                                    : NULL;
+           : strcmp(name, "AdamWarmupCosineDecay") == 0
+               ? adz_lambda_lr_new(o, cosine_factor, (void *)c)
+               : NULL;
 }
 
 /* A schedule alone, over an optimizer that has nothing to do. */
