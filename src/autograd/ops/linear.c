@@ -37,6 +37,50 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* g w, where w[H, D] may be the transpose of a matrix that lies by rows, as GPT-2's weights do. */
+static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
+{
+    adz_tensor *w = adzi_saved_input(node, 1);
+    adzi_matrix m;
+    if (w == NULL || (!adzi_as_matrix(w, &m) && (w = adzi_compact("linear", w)) == NULL)) {
+        return NULL;
+    }
+    adzi_as_matrix(w, &m);
+    adz_shape shape = adzi_input_shape(node, 0);
+    adz_dtype dtype = (adz_dtype)g->dtype;
+    adz_tensor *dx = adzi_scratch("linear", dtype, shape.rank, shape.sizes);
+    int64_t d = w->sizes[1];
+    if (dx != NULL) {
+        adzi_gemm(dtype, false, m.transposed, n, d, h, 1, g->data, h, m.data, m.ld, 0, dx->data, d);
+    }
+    return dx;
+}
+
+/* g^T x, lying as the weight does where that is known. */
+static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
+{
+    adz_tensor *x = adzi_compact("linear", adzi_saved_input(node, 0));
+    const adz_tensor *w = node->inputs[1].saved;
+    if (x == NULL) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)g->dtype;
+    int64_t d = x->sizes[x->rank - 1];
+    adzi_matrix m;
+    if (w != NULL && adzi_as_matrix(w, &m) && m.transposed) {
+        adz_tensor *turned = adzi_scratch("linear", dtype, 2, (int64_t[]){ d, h });
+        if (turned != NULL) {
+            adzi_gemm(dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, turned->data, h);
+        }
+        return adz_transpose(turned, 0, 1);
+    }
+    adz_tensor *dw = adzi_scratch("linear", dtype, 2, (int64_t[]){ h, d });
+    if (dw != NULL) {
+        adzi_gemm(dtype, true, false, h, d, n, 1, g->data, h, x->data, d, 0, dw->data, d);
+    }
+    return dw;
+}
+
 /* The same products without views and nodes in between. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -44,33 +88,18 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (g == NULL) {
         return adzi_status(NULL);
     }
-    adz_dtype dtype = (adz_dtype)g->dtype;
     int64_t h = g->sizes[g->rank - 1], n = 1;
     for (int i = 0; i < g->rank - 1; ++i) {
         n *= g->sizes[i];
     }
-    if (adzi_needs(node, 0)) {
-        adz_tensor *w = adzi_compact("linear", adzi_saved_input(node, 1));
-        adz_shape shape = adzi_input_shape(node, 0);
-        dx[0] = w != NULL ? adzi_scratch("linear", dtype, shape.rank, shape.sizes) : NULL;
-        if (dx[0] == NULL) {
-            return adzi_status(NULL);
-        }
-        int64_t d = w->sizes[1];
-        adzi_gemm(dtype, false, false, n, d, h, 1, g->data, h, w->data, d, 0, dx[0]->data, d);
+    if (adzi_needs(node, 0) && (dx[0] = gradient_of_x(node, g, n, h)) == NULL) {
+        return adzi_status(NULL);
     }
-    if (adzi_needs(node, 1)) {
-        adz_tensor *x = adzi_saved_input(node, 0);
-        x = x != NULL ? adzi_compact("linear", x) : NULL;
-        int64_t d = x != NULL ? x->sizes[x->rank - 1] : 0;
-        dx[1] = x != NULL ? adzi_scratch("linear", dtype, 2, (int64_t[]){ h, d }) : NULL;
-        if (dx[1] == NULL) {
-            return adzi_status(NULL);
-        }
-        adzi_gemm(dtype, true, false, h, d, n, 1, g->data, h, x->data, d, 0, dx[1]->data, d);
+    if (adzi_needs(node, 1) && (dx[1] = gradient_of_weight(node, g, n, h)) == NULL) {
+        return adzi_status(NULL);
     }
     if (adzi_needs(node, 2)) {
-        dx[2] = adzi_scratch("linear", dtype, 1, &h);
+        dx[2] = adzi_scratch("linear", (adz_dtype)g->dtype, 1, &h);
         if (dx[2] == NULL) {
             return adzi_status(NULL);
         }
