@@ -2,6 +2,7 @@
  * file's results and gradients. One line per case, then "N passed, N failed". */
 #include "ops/parity.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,7 @@ int main(int argc, char **argv)
     int passed = 0, failed = 0;
     bool f32 = false;
     const char *forced = getenv("ADZE_CPU");
+    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
     if (forced != NULL && forced[0] != '\0' && strcmp(forced, adz_cpu_name()) != 0) {
         fprintf(stderr, "adze-parity: ADZE_CPU is %s, but kernels run with %s\n", forced,
             adz_cpu_name());
