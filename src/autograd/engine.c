@@ -101,7 +101,7 @@ static bool comes_again(const adzi_node *node, adz_tensor *const *dx, int i)
 
 static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 {
-    for (int i = 0; i < node->n_inputs; ++i) {
+    for (int i = 0, n = node->n_inputs; i < n; ++i) {
         if (dx[i] == NULL || !adzi_needs(node, i)) {
             continue;
         }
@@ -187,7 +187,7 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
             return false;
         }
     }
-    for (int i = 0; i < node->n_inputs; ++i) {
+    for (int i = 0, n = node->n_inputs; i < n; ++i) {
         dx[i] = NULL;
     }
     const adzi_op *op = node->op;

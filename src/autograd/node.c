@@ -54,7 +54,7 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     size_t attrs = extras + (size_t)n_extras * sizeof(adzi_extra);
     size_t bytes = attrs + align8(attr_size);
     adzi_node *node = bytes <= UINT32_MAX && n_inputs <= UINT16_MAX && n_results <= UINT16_MAX
-                          ? adzi_alloc(bytes)
+                          ? adzi_alloc_in(&thread->cache, bytes)
                           : NULL;
     if (node == NULL) {
         return adzi_fail_memory(op->name, bytes);
@@ -114,20 +114,22 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
 static void node_destroy(adzi_thread *thread, adzi_node *node)
 {
     adzi_node_drop_saved(node);
-    for (int i = 0; i < node->n_inputs; ++i) {
+    for (int i = 0, n = node->n_inputs; i < n; ++i) {
         adzi_edge *edge = &node->inputs[i];
         if (edge->node != NULL) {
             adzi_node_release(thread, edge->node);
         }
         adzi_drop(edge->leaf);
     }
-    for (int k = 0; k < node->n_results; ++k) {
-        adzi_hook_list_free(node->results[k].hooks);
+    for (int k = 0, n = node->n_results; k < n; ++k) {
+        if (node->results[k].hooks != NULL) {
+            adzi_hook_list_free(node->results[k].hooks);
+        }
     }
     if (node->op->attributes_free != NULL) {
         node->op->attributes_free(node->attr);
     }
-    adzi_free(node, node->bytes);
+    adzi_free_in(&thread->cache, node, node->bytes);
 }
 
 void adzi_node_release(adzi_thread *thread, adzi_node *node)
@@ -204,21 +206,21 @@ void adzi_node_drop_saved(adzi_node *node)
     if (!node->saves) {
         return;
     }
-    for (int i = 0; i < node->n_inputs; ++i) {
+    for (int i = 0, n = node->n_inputs; i < n; ++i) {
         adz_tensor *saved = node->inputs[i].saved;
         node->inputs[i].saved = NULL;
         if (saved != node->inputs[i].leaf) {
             adzi_drop(saved);
         }
     }
-    for (int k = 0; k < node->n_results; ++k) {
+    for (int k = 0, n = node->n_results; k < n; ++k) {
         adzi_storage *saved = node->results[k].saved;
         node->results[k].saved = NULL;
         if (saved != NULL) {
             adzi_storage_release(saved);
         }
     }
-    for (int k = 0; k < node->n_extras; ++k) {
+    for (int k = 0, n = node->n_extras; k < n; ++k) {
         adz_tensor *saved = node->extras[k].saved;
         node->extras[k].saved = NULL;
         adzi_drop(saved);
@@ -242,7 +244,7 @@ static bool check_version(
     return false;
 }
 
-static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
+static ADZI_COLD adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
 {
     return adzi_fail(
         node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient", what, i);
@@ -258,15 +260,40 @@ adz_tensor *adzi_saved_input(adzi_node *node, int i)
                                                                                 : NULL;
 }
 
+static bool has_result(const adzi_node *node, int k)
+{
+    const adzi_result *r = &node->results[k];
+    if (r->saved == NULL) {
+        not_saved(node, "result", k);
+        return false;
+    }
+    return check_version(node, "result", k, r->saved, r->version);
+}
+
+bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header)
+{
+    if (!has_result(node, k)) {
+        return false;
+    }
+    const adzi_result *r = &node->results[k];
+    header->alive = ADZI_ALIVE;
+    header->dtype = r->dtype;
+    header->rank = r->rank;
+    header->storage = r->saved;
+    header->data = r->saved->data;
+    header->numel = adzi_numel(r->rank, r->sizes);
+    header->node = NULL;
+    header->gradient = NULL;
+    adzi_set_sizes(header, r->rank, r->sizes);
+    return true;
+}
+
 adz_tensor *adzi_saved_result(adzi_node *node, int k)
 {
-    adzi_result *r = &node->results[k];
-    if (r->saved == NULL) {
-        return not_saved(node, "result", k);
-    }
-    if (!check_version(node, "result", k, r->saved, r->version)) {
+    if (!has_result(node, k)) {
         return NULL;
     }
+    adzi_result *r = &node->results[k];
     adzi_thread *thread = adzi_self();
     if (!adzi_scope_reserve(thread, 1)) {
         return adzi_fail_memory(node->op->name, sizeof(adz_tensor));

@@ -101,6 +101,10 @@ adz_tensor *adzi_saved_input(adzi_node *node, int i);
  */
 adz_tensor *adzi_saved_result(adzi_node *node, int k);
 
+/** Saved result k in a header of the caller's, which no reference keeps: to compute from at once,
+ * never to hand on. */
+bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header);
+
 /** Saved value of the operator's own. */
 adz_tensor *adzi_saved_extra(adzi_node *node, int slot);
 

@@ -23,7 +23,7 @@ static const char *argument_name(const char *names, int i, char *buffer, size_t 
     return buffer;
 }
 
-static bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
+static ADZI_COLD bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
 {
     char name[48];
     adzi_check_tensor(op->name, argument_name(names, i, name, sizeof name), t);

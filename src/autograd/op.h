@@ -63,7 +63,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
 
 /** Fails with ADZ_ERR_DTYPE, unless input i is left out. */
-bool adzi_want_float_slow(adzi_call *call, int i);
+ADZI_COLD bool adzi_want_float_slow(adzi_call *call, int i);
 
 /** Fails with ADZ_ERR_DTYPE unless input i is f32 or f64 (or left out). */
 static inline bool adzi_want_float(adzi_call *call, int i)

@@ -232,7 +232,7 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
     }
     for (size_t i = first; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
-        for (int e = 0; e < node->n_inputs; ++e) {
+        for (int e = 0, n_inputs = node->n_inputs; e < n_inputs; ++e) {
             if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node, false)) {
                 return false;
             }

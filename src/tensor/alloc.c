@@ -11,13 +11,6 @@
 #include "tensor/error.h"
 #include "tensor/thread.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ADZI_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADZI_ASAN 1
-#endif
-#endif
 #ifdef ADZI_ASAN
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n)   __asan_poison_memory_region((p), (n))
@@ -39,16 +32,7 @@
  * steps: the hot path touches no line that another thread writes.
  */
 
-enum {
-    STEP = 64,
-    SMALL_MAX = ADZI_SMALL_CLASSES * STEP,
-    SLAB_SIZE = 65536,
-    FLUSH_BYTES = 65536,
-    CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
-    CHAIN_LEAST = 16,    /* blocks, however large */
-    LARGE_BUCKETS = 16 * 48,
-    HUGE_PAGE = 2 << 20
-};
+enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, LARGE_BUCKETS = 16 * 48, HUGE_PAGE = 2 << 20 };
 
 typedef struct slab {
     struct slab *next;
@@ -262,7 +246,7 @@ static inline void *small_pop(adzi_cache *cache, uint32_t cls)
 
 /* A block that the thread's list does not hold: from the chain put aside, from the slab that is
  * being cut up, or after a refill. */
-static __attribute__((noinline)) void *small_take_slow(adzi_cache *cache, uint32_t cls)
+static void *small_take(adzi_cache *cache, uint32_t cls)
 {
     while (cache->free[cls] == NULL) {
         if (cache->full[cls] != NULL) {
@@ -281,7 +265,7 @@ static __attribute__((noinline)) void *small_take_slow(adzi_cache *cache, uint32
 }
 
 /* The thread's list is a chain now: puts it aside, and what lay there on the shared list. */
-static __attribute__((noinline)) void small_full(adzi_cache *cache, uint32_t cls)
+void adzi_cache_full(adzi_cache *cache, uint32_t cls)
 {
     if (cache->full[cls] != NULL) {
         pthread_mutex_lock(&pool.lock);
@@ -301,8 +285,8 @@ static inline void small_return(adzi_cache *cache, adzi_block *block, uint32_t c
     cache->free[cls] = block;
     POISON(block, class_bytes(cls));
     uint32_t count = ++cache->count[cls];
-    if (__builtin_expect(count >= CHAIN_LEAST, 0) && count * class_bytes(cls) >= CHAIN_BYTES) {
-        small_full(cache, cls);
+    if (count >= ADZI_CHAIN_LEAST && count * class_bytes(cls) >= ADZI_CHAIN_BYTES) {
+        adzi_cache_full(cache, cls);
     }
 }
 
@@ -430,7 +414,7 @@ static void cache_empty(adzi_cache *cache)
     pthread_mutex_unlock(&pool.lock);
 }
 
-static __attribute__((noinline)) void flush_counters(adzi_cache *cache)
+void adzi_cache_flush(adzi_cache *cache)
 {
     long long live = atomic_fetch_add(&total_live, cache->live_bytes) + cache->live_bytes;
     atomic_fetch_add(&total_tensors, cache->live_tensors);
@@ -444,20 +428,11 @@ static __attribute__((noinline)) void flush_counters(adzi_cache *cache)
 void adzi_cache_close(adzi_cache *cache)
 {
     cache_empty(cache);
-    flush_counters(cache);
+    adzi_cache_flush(cache);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------
  */
-
-static inline void count_bytes(adzi_cache *cache, int64_t change)
-{
-    int64_t now = cache->live_bytes + change;
-    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
-    if (__builtin_expect((uint64_t)(now + FLUSH_BYTES) > 2 * FLUSH_BYTES, 0)) {
-        flush_counters(cache);
-    }
-}
 
 static bool must_fail(adzi_cache *cache)
 {
@@ -468,47 +443,41 @@ static bool must_fail(adzi_cache *cache)
     return false;
 }
 
-static inline uint32_t class_of(size_t bytes)
+void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
 {
-    return (uint32_t)((bytes + (bytes == 0) + STEP - 1) / STEP);
-}
-
-static __attribute__((noinline)) void *alloc_slow(adzi_cache *cache, size_t bytes)
-{
+    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
     if (cache->fail_in != 0 && must_fail(cache)) {
         return NULL;
     }
-    void *block = bytes <= SMALL_MAX ? small_take_slow(cache, class_of(bytes)) : large_take(bytes);
+    size_t least = bytes > 0 ? bytes : 1;
+    void *block =
+        adzi_is_small_block(least) ? small_take(cache, adzi_small_class(least)) : large_take(least);
     if (block != NULL) {
-        count_bytes(cache, (int64_t)bytes);
+        adzi_count_bytes(cache, (int64_t)bytes);
     }
     return block;
+}
+
+void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes)
+{
+    adzi_count_bytes(cache, -(int64_t)bytes);
+    size_t least = bytes > 0 ? bytes : 1;
+    if (adzi_is_small_block(least)) {
+        small_return(cache, block, adzi_small_class(least));
+    } else {
+        large_return(block, least);
+    }
 }
 
 void *adzi_alloc(size_t bytes)
 {
-    adzi_cache *cache = &adzi_self()->cache;
-    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
-    uint32_t cls = class_of(bytes);
-    if (__builtin_expect(bytes > SMALL_MAX || cache->fail_in != 0, 0) || cache->free[cls] == NULL) {
-        return alloc_slow(cache, bytes);
-    }
-    void *block = small_pop(cache, cls);
-    count_bytes(cache, (int64_t)bytes);
-    return block;
+    return adzi_alloc_in(&adzi_self()->cache, bytes);
 }
 
 void adzi_free(void *block, size_t bytes)
 {
-    if (block == NULL) {
-        return;
-    }
-    adzi_cache *cache = &adzi_self()->cache;
-    count_bytes(cache, -(int64_t)bytes);
-    if (__builtin_expect(bytes <= SMALL_MAX, 1)) {
-        small_return(cache, block, class_of(bytes));
-    } else {
-        large_return(block, bytes);
+    if (block != NULL) {
+        adzi_free_in(&adzi_self()->cache, block, bytes);
     }
 }
 
@@ -561,7 +530,7 @@ int64_t adzi_live_tensors(void)
 
 void adz_memory_info_get(adz_memory_info *info, size_t size)
 {
-    flush_counters(&adzi_self()->cache);
+    adzi_cache_flush(&adzi_self()->cache);
     unflushed sum = { 0, 0, 0 };
     adzi_threads_each(add_unflushed, &sum);
     long long live = atomic_load(&total_live) + sum.bytes;
@@ -579,7 +548,7 @@ void adz_memory_info_get(adz_memory_info *info, size_t size)
 
 void adz_memory_reset_peak(void)
 {
-    flush_counters(&adzi_self()->cache);
+    adzi_cache_flush(&adzi_self()->cache);
     atomic_store(&total_peak, atomic_load(&total_live));
 }
 

@@ -6,6 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ADZI_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADZI_ASAN 1
+#endif
+#endif
+
 /** Every block starts on such a boundary. */
 #define ADZI_ALIGNMENT 64
 
@@ -50,7 +58,13 @@ int64_t adzi_live_tensors(void);
 int64_t adzi_live_bytes(void);
 
 /* Per-thread part, embedded in the thread's state. */
-enum { ADZI_SMALL_CLASSES = 144 }; /* blocks of up to 144 * 64 bytes */
+enum {
+    ADZI_SMALL_CLASSES = 144, /* blocks of up to 144 * 64 bytes */
+    ADZI_SMALL_STEP = 64,
+    ADZI_FLUSH_BYTES = 65536, /* what a thread counts for itself before the process hears of it */
+    ADZI_CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
+    ADZI_CHAIN_LEAST = 16     /* blocks, however large */
+};
 
 typedef struct adzi_block {
     struct adzi_block *next;
@@ -71,6 +85,73 @@ typedef struct adzi_cache {
 
 /** Hands everything a finishing thread's cache holds to the shared pool. */
 void adzi_cache_close(adzi_cache *cache);
+
+/* The slow ways of the two calls below. */
+void *adzi_alloc_slow(adzi_cache *cache, size_t bytes);
+void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes);
+void adzi_cache_flush(adzi_cache *cache);
+void adzi_cache_full(adzi_cache *cache, uint32_t cls);
+
+/** Whether the free lists serve blocks of this size; 0 bytes take the slow ways, as 1. */
+static inline bool adzi_is_small_block(size_t bytes)
+{
+    return bytes - 1 < (size_t)ADZI_SMALL_CLASSES * ADZI_SMALL_STEP;
+}
+
+static inline uint32_t adzi_small_class(size_t bytes)
+{
+    return (uint32_t)((bytes + ADZI_SMALL_STEP - 1) / ADZI_SMALL_STEP);
+}
+
+static inline void adzi_count_bytes(adzi_cache *cache, int64_t change)
+{
+    int64_t now = cache->live_bytes + change;
+    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
+    if (__builtin_expect((uint64_t)(now + ADZI_FLUSH_BYTES) > 2 * ADZI_FLUSH_BYTES, 0)) {
+        adzi_cache_flush(cache);
+    }
+}
+
+/** adzi_alloc for somebody who has the thread's cache at hand; the usual case in line. */
+static inline void *adzi_alloc_in(adzi_cache *cache, size_t bytes)
+{
+#ifndef ADZI_ASAN
+    const uint32_t cls = adzi_small_class(bytes);
+    if (__builtin_expect(adzi_is_small_block(bytes) && cache->fail_in == 0, 1)) {
+        adzi_block *block = cache->free[cls];
+        if (__builtin_expect(block != NULL, 1)) {
+            __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
+            cache->free[cls] = block->next;
+            __builtin_prefetch(block->next, 1);
+            --cache->count[cls];
+            adzi_count_bytes(cache, (int64_t)bytes);
+            return block;
+        }
+    }
+#endif
+    return adzi_alloc_slow(cache, bytes);
+}
+
+/** adzi_free likewise; the block is not NULL. */
+static inline void adzi_free_in(adzi_cache *cache, void *memory, size_t bytes)
+{
+#ifndef ADZI_ASAN
+    if (__builtin_expect(adzi_is_small_block(bytes), 1)) {
+        const uint32_t cls = adzi_small_class(bytes);
+        adzi_block *block = (adzi_block *)memory;
+        block->next = cache->free[cls];
+        cache->free[cls] = block;
+        const uint32_t count = ++cache->count[cls];
+        if (__builtin_expect(count >= ADZI_CHAIN_LEAST, 0) &&
+            (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES) {
+            adzi_cache_full(cache, cls);
+        }
+        adzi_count_bytes(cache, -(int64_t)bytes);
+        return;
+    }
+#endif
+    adzi_free_slow(cache, memory, bytes);
+}
 
 /** Counts a tensor header made (+1) or freed (-1) by this thread; other threads add it up. */
 static inline void adzi_count_tensor(adzi_cache *cache, int change)

@@ -221,6 +221,7 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
         bias1 = vecs > 1 ? K(load)(g->bias + s->j + VW, whole, lanes) : bias0;
     }
     T *c = g->c + s->j;
+#pragma GCC unroll 4
     for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
         VEC x = VSPLAT(*a);
         K(store)(c, VFMA(x, b0, bias0), whole || vecs > 1, lanes);
@@ -274,7 +275,7 @@ static void K(plain)(const product *g)
 }
 
 /* B stored [n, k]: each strip is turned round first, PANEL_DEPTH of its rows at a time. */
-static void K(turned)(const product *g)
+NOINLINE void K(turned)(const product *g)
 {
     _Alignas(64) T panel[PANEL_DEPTH * 2 * VW];
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
@@ -347,12 +348,31 @@ NOINLINE void K(bare_dots)(T *c, int64_t rows, const T *x, int64_t ldx, const T 
     }
 }
 
+/* c[r] = alpha c[r] + bias[r * bias_step] */
+INLINE void K(finish_dots)(const product *g, int64_t rows, int64_t bias_step)
+{
+    for (int64_t r = 0; r < rows; r += VW) {
+        const bool whole = rows - r >= VW;
+        const int lanes = whole ? VW : (int)(rows - r);
+        VEC v = K(load)(g->c + r, whole, lanes) * VSPLAT(g->alpha);
+        if (g->bias != NULL && bias_step == 0) {
+            v += VSPLAT(*g->bias);
+        } else if (g->bias != NULL) {
+            v += K(load)(g->bias + r, whole, lanes);
+        }
+        K(store)(g->c + r, v, whole, lanes);
+    }
+}
+
 /* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. */
 NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
     int64_t k, int64_t ldc, int64_t bias_step)
 {
-    if (ldc == 1 && K(is_bare)(g)) {
+    if (ldc == 1 && g->beta == R(0)) {
         K(bare_dots)(g->c, rows, x, ldx, y, k);
+        if (g->alpha != R(1) || g->bias != NULL) {
+            K(finish_dots)(g, rows, bias_step);
+        }
         return;
     }
     for (int64_t i = 0; i < rows; i += 4) {
@@ -366,7 +386,7 @@ NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, c
 }
 
 /* The same where y's elements lie y_step apart: they are collected, a block of k at a time. */
-static void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
+NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
     int64_t y_step, int64_t ldc, int64_t bias_step)
 {
     _Alignas(64) T together[DOT_BLOCK];
@@ -383,7 +403,7 @@ static void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ld
 }
 
 /* Rows of C one at a time, B stored [n, k]: too few rows to pay for turning B round. */
-static void K(rows_of_dots)(const product *g)
+NOINLINE void K(rows_of_dots)(const product *g)
 {
     product row = *g;
     for (int64_t i = 0; i < g->m; ++i) {
@@ -407,38 +427,15 @@ static void K(column_of_dots)(const product *g, int64_t b_step)
     }
 }
 
-static void K(one_product)(const adzi_gemm_args *args, const product *g)
+/* Item i of a batch. On its own: a product's strides in registers across items would cost the one
+ * product that most calls are for more than they save. */
+NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
 {
-    if (g->n == 1 && !args->ta) {
-        K(column_of_dots)(g, args->tb ? 1 : g->ldb);
-    } else if (g->n == 1 && g->ldc == 1 && g->bias == NULL) {
-        /* A column is a row lying down: C^T = op(B)^T A, with A stored [k, m]. */
-        product lying = *g;
-        lying.a = g->b;
-        lying.ap = args->tb ? 1 : g->ldb;
-        lying.b = g->a;
-        lying.ldb = g->ap;
-        lying.m = 1;
-        lying.n = g->m;
-        K(plain)(&lying);
-    } else if (!args->tb || (g->k == 1 && g->ldb == 1)) {
-        K(plain)(g);
-    } else if (g->m < TILE_ROWS) {
-        K(rows_of_dots)(g);
-    } else {
-        K(turned)(g);
-    }
-}
-
-/* Units are the items of a batch. */
-void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
-{
-    const adzi_gemm_args *args = opaque;
     const bool nothing = args->k == 0 || args->alpha == 0;
     product g = {
-        .a = args->a,
-        .b = args->b,
-        .c = args->c,
+        .a = (const T *)args->a + i * args->stride_a,
+        .b = (const T *)args->b + i * args->stride_b,
+        .c = (T *)args->c + i * args->stride_c,
         .bias = args->bias,
         .ai = args->ta ? 1 : args->lda,
         .ap = args->ta ? args->lda : 1,
@@ -450,18 +447,33 @@ void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
         .alpha = nothing ? R(1) : (T)args->alpha,
         .beta = (T)args->beta,
     };
-    if (begin > 0) {
-        g.a += begin * args->stride_a;
-        g.b += begin * args->stride_b;
-        g.c += begin * args->stride_c;
+    if (g.n == 1 && !args->ta) {
+        K(column_of_dots)(&g, args->tb ? 1 : g.ldb);
+    } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {
+        /* A column is a row lying down: C^T = op(B)^T A, with A stored [k, m]. */
+        const T *column = g.b;
+        const int64_t step = args->tb ? 1 : g.ldb;
+        g.b = g.a;
+        g.ldb = g.ap;
+        g.a = column;
+        g.ap = step;
+        g.n = g.m;
+        g.m = 1;
+        K(plain)(&g);
+    } else if (!args->tb || (g.k == 1 && g.ldb == 1)) {
+        K(plain)(&g);
+    } else if (g.m < TILE_ROWS) {
+        K(rows_of_dots)(&g);
+    } else {
+        K(turned)(&g);
     }
-    while (begin < end) {
-        K(one_product)(args, &g);
-        if (++begin < end) {
-            g.a += args->stride_a;
-            g.b += args->stride_b;
-            g.c += args->stride_c;
-        }
+}
+
+/* Units are the items of a batch. */
+void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
+{
+    for (; begin < end; ++begin) {
+        K(one_product)(opaque, begin);
     }
 }
 

@@ -44,6 +44,32 @@ static bool same_layout(const adz_tensor *a, const adz_tensor *y)
     return adzi_same_sizes(a, y) && adzi_is_contiguous(a);
 }
 
+/* Operands that lie like the result, or are one number: all of it is one dimension. */
+static void lay_in_line(adzi_pointwise_args *args, const adz_tensor *y, int n_in, unsigned numbers)
+{
+    args->n_in = n_in;
+    args->rank = 1;
+    args->sizes[0] = y->numel;
+    args->out_strides[0] = 1;
+    for (int k = 0; k < n_in; ++k) {
+        args->in_strides[k][0] = (numbers >> k & 1) == 0;
+    }
+}
+
+static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, adz_tensor *const *in)
+{
+    args->n_in = n_in;
+    args->rank = y->rank;
+    for (int i = 0; i < y->rank; ++i) {
+        args->sizes[i] = y->sizes[i];
+        args->out_strides[i] = y->strides[i];
+    }
+    for (int k = 0; k < n_in; ++k) {
+        adzi_broadcast_strides(in[k], y->rank, y->sizes, args->in_strides[k]);
+    }
+    coalesce(args);
+}
+
 void adzi_pointwise(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
 {
@@ -52,25 +78,23 @@ void adzi_pointwise(
     }
     adzi_pointwise_args args;
     args.out = y->data;
-    args.flat = adzi_is_contiguous(y);
+    bool in_line = adzi_is_contiguous(y);
+    unsigned numbers = 0;
     for (int k = 0; k < n_in; ++k) {
         args.in[k] = in[k]->data;
-        args.flat = args.flat && same_layout(in[k], y);
+        if (!same_layout(in[k], y)) {
+            in_line = in_line && in[k]->numel == 1;
+            numbers |= 1u << k;
+        }
     }
     for (int k = 0; p != NULL && k < ADZI_POINTWISE_PARAMS; ++k) {
         args.p[k] = p[k];
     }
-    if (!args.flat) {
-        args.n_in = n_in;
-        args.rank = y->rank;
-        for (int i = 0; i < y->rank; ++i) {
-            args.sizes[i] = y->sizes[i];
-            args.out_strides[i] = y->strides[i];
-        }
-        for (int k = 0; k < n_in; ++k) {
-            adzi_broadcast_strides(in[k], y->rank, y->sizes, args.in_strides[k]);
-        }
-        coalesce(&args);
+    args.flat = in_line && numbers == 0;
+    if (in_line && numbers != 0) {
+        lay_in_line(&args, y, n_in, numbers);
+    } else if (!args.flat) {
+        lay_out(&args, y, n_in, in);
     }
     adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
 }

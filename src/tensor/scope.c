@@ -29,6 +29,10 @@ enum { TAKE_AMONG = 8 };
 adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
 {
     size_t n = thread->n_temporaries;
+    if (n > mark && thread->temporaries[n - 1] == t) { /* as it mostly is */
+        thread->n_temporaries = n - 1;
+        return t;
+    }
     size_t stop = n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;
     for (size_t i = n; i-- > stop;) {
         if (thread->temporaries[i] == t) {

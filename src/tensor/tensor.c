@@ -82,7 +82,7 @@ static void header_init(adz_tensor *t, adzi_thread *thread, adz_dtype dtype, int
 
 static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank)
 {
-    adz_tensor *t = adzi_alloc(sizeof *t);
+    adz_tensor *t = adzi_alloc_in(&thread->cache, sizeof *t);
     if (t == NULL) {
         return adzi_fail_memory(op, sizeof *t);
     }
@@ -95,7 +95,7 @@ static adz_tensor *header_and_storage(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, size_t bytes)
 {
     if (bytes <= JOINED_BYTES) {
-        adz_tensor *t = adzi_alloc(sizeof *t + ADZI_ALIGNMENT + bytes);
+        adz_tensor *t = adzi_alloc_in(&thread->cache, sizeof *t + ADZI_ALIGNMENT + bytes);
         if (t == NULL) {
             return adzi_fail_memory(op, bytes);
         }
@@ -117,25 +117,6 @@ static adz_tensor *header_and_storage(
     return t;
 }
 
-/* Sizes, and the strides of elements that lie in order. Most tensors have one or two dimensions. */
-static inline void set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
-{
-    if (rank == 2) {
-        int64_t columns = sizes[1];
-        t->sizes[0] = sizes[0];
-        t->sizes[1] = columns;
-        t->strides[0] = columns > 1 ? columns : 1;
-        t->strides[1] = 1;
-        return;
-    }
-    int64_t stride = 1;
-    for (int i = rank - 1; i >= 0; --i) {
-        t->sizes[i] = sizes[i];
-        t->strides[i] = stride;
-        stride *= sizes[i] > 1 ? sizes[i] : 1;
-    }
-}
-
 adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
@@ -147,7 +128,7 @@ adz_tensor *adzi_tensor_new(
     }
     t->data = t->storage->data;
     t->numel = numel;
-    set_sizes(t, rank, sizes);
+    adzi_set_sizes(t, rank, sizes);
     return t;
 }
 
@@ -162,7 +143,7 @@ adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *
     t->storage = storage;
     t->data = storage->data;
     t->numel = adzi_numel(rank, sizes);
-    set_sizes(t, rank, sizes);
+    adzi_set_sizes(t, rank, sizes);
     return t;
 }
 
@@ -200,13 +181,19 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
     adzi_drop(value);
 }
 
+/* The end of a header: a joined one goes with its storage, whose reference it had. */
+static inline void bury(adzi_cache *cache, adz_tensor *t)
+{
+    if (!t->joined) {
+        adzi_free_in(cache, t, sizeof *t);
+    } else if (adzi_refs_drop(&adzi_home(t)->refs)) {
+        adzi_free_in(cache, t, sizeof *t + ADZI_ALIGNMENT + adzi_home(t)->bytes);
+    }
+}
+
 void adzi_tensor_bury(adz_tensor *t)
 {
-    if (t->joined) {
-        adzi_storage_release(adzi_home(t));
-    } else {
-        adzi_free(t, sizeof *t);
-    }
+    bury(&adzi_self()->cache, t);
 }
 
 void adzi_tensor_destroy(adz_tensor *t)
@@ -227,7 +214,7 @@ void adzi_tensor_destroy(adz_tensor *t)
         adzi_debug_ended(t)) {
         return;
     }
-    adzi_tensor_bury(t);
+    bury(&thread->cache, t);
 }
 
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)

@@ -173,6 +173,26 @@ static inline bool adzi_is_contiguous(const adz_tensor *t)
     return true;
 }
 
+/** Sizes, and the strides of elements that lie in order. Most tensors have one or two dimensions.
+ */
+static inline void adzi_set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
+{
+    if (rank == 2) {
+        int64_t columns = sizes[1];
+        t->sizes[0] = sizes[0];
+        t->sizes[1] = columns;
+        t->strides[0] = columns > 1 ? columns : 1;
+        t->strides[1] = 1;
+        return;
+    }
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = stride;
+        stride *= sizes[i] > 1 ? sizes[i] : 1;
+    }
+}
+
 /** Whether every element has an address of its own (no stride 0 over a size above 1). */
 bool adzi_is_dense(const adz_tensor *t);
 

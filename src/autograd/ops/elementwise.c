@@ -35,6 +35,14 @@ adz_status adzi_unary_fused(
     return ADZ_OK;
 }
 
+adz_status adzi_unary_fused_of_result(
+    adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels)
+{
+    adz_tensor y;
+    return adzi_saved_result_in(node, 0, &y) ? adzi_unary_fused(node, dx, dy, &y, kernels)
+                                             : adzi_status(NULL);
+}
+
 /* torch.result_type: tensors with dimensions decide among themselves; those of rank 0 count only
  * where they are of a higher kind. */
 static adz_dtype result_type(const adzi_call *call, int first)

@@ -19,6 +19,10 @@ adz_tensor *adzi_unary(
 adz_status adzi_unary_fused(adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_tensor *saved,
     adzi_float_kernels kernels);
 
+/** The same of result 0, which the operator saved. */
+adz_status adzi_unary_fused_of_result(
+    adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels);
+
 /** Brings the inputs from `first` on to their common dtype (torch.result_type of them all). */
 bool adzi_promote_from(adzi_call *call, int first);
 

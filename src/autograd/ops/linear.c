@@ -40,12 +40,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 /* g w, where w[H, D] may be the transpose of a matrix that lies by rows, as GPT-2's weights do. */
 static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
-    adz_tensor *w = adzi_saved_input(node, 1);
     adzi_matrix m;
-    if (w == NULL || (!adzi_as_matrix(w, &m) && (w = adzi_compact("linear", w)) == NULL)) {
+    adz_tensor *w = adzi_lie_as_matrix("linear", adzi_saved_input(node, 1), &m);
+    if (w == NULL) {
         return NULL;
     }
-    adzi_as_matrix(w, &m);
     adz_shape shape = adzi_input_shape(node, 0);
     adz_dtype dtype = (adz_dtype)g->dtype;
     adz_tensor *dx = adzi_scratch("linear", dtype, shape.rank, shape.sizes);
@@ -141,13 +140,11 @@ adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
         !adzi_want_float(&call, 0) || !check(x, weight, bias)) {
         return NULL;
     }
-    adz_tensor *xs = adzi_compact("linear", x), *ws = weight, *bs = adzi_compact("linear", bias);
+    adz_tensor *xs = adzi_compact("linear", x), *bs = adzi_compact("linear", bias);
     adzi_matrix w;
-    if (xs == NULL || bs == NULL ||
-        (!adzi_as_matrix(ws, &w) && (ws = adzi_compact("linear", ws)) == NULL)) {
+    if (xs == NULL || bs == NULL || adzi_lie_as_matrix("linear", weight, &w) == NULL) {
         return NULL;
     }
-    adzi_as_matrix(ws, &w);
     int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
     for (int i = 0; i < x->rank - 1; ++i) {
         sizes[i] = x->sizes[i];

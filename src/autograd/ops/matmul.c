@@ -49,6 +49,18 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     return false;
 }
 
+adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix)
+{
+    if (t == NULL || adzi_as_matrix(t, matrix)) {
+        return t;
+    }
+    adz_tensor *copy = adzi_compact(op, t);
+    if (copy != NULL) {
+        adzi_as_matrix(copy, matrix);
+    }
+    return copy;
+}
+
 /* Leading dimensions: one stride per operand when they coalesce, else an odometer. */
 typedef struct {
     int rank;
@@ -182,14 +194,14 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     sizes[rank - 1] = call.in[1]->sizes[call.in[1]->rank - (tb ? 2 : 1)];
     adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
     adzi_matrix ma, mb;
-    adz_tensor *ra = call.in[0], *rb = call.in[1];
-    if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK ||
-        (!adzi_as_matrix(ra, &ma) && (ra = adzi_compact("matmul", ra)) == NULL) ||
-        (!adzi_as_matrix(rb, &mb) && (rb = adzi_compact("matmul", rb)) == NULL)) {
+    if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    adzi_as_matrix(ra, &ma);
-    adzi_as_matrix(rb, &mb);
+    adz_tensor *ra = adzi_lie_as_matrix("matmul", call.in[0], &ma);
+    adz_tensor *rb = ra != NULL ? adzi_lie_as_matrix("matmul", call.in[1], &mb) : NULL;
+    if (rb == NULL) {
+        return NULL;
+    }
     adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
     matmul_attr attr = { ta, tb };
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {

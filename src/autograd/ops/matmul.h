@@ -24,4 +24,7 @@ typedef struct adzi_matrix {
  */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
 
+/** `t`, or a copy of it that lies so, as a matrix; NULL when `t` is, or memory was refused. */
+adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix);
+
 #endif

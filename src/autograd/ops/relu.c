@@ -1,4 +1,4 @@
-#include "autograd/op.h"
+#include "autograd/ops/elementwise.h"
 
 KERNEL_TABLE_ALL(relu);
 KERNEL_TABLE_FLOAT(relu_backward);
@@ -24,14 +24,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *y = adzi_saved_result(node, 0);
-    dx[0] = y != NULL ? adzi_scratch_over("relu", dy[0], y) : NULL;
-    if (dx[0] == NULL) {
-        return adzi_status(NULL);
-    }
-    adzi_pointwise(
-        KERNEL_FOR(relu_backward, y->dtype), dx[0], 2, (adz_tensor *[]){ dy[0], y }, NULL);
-    return ADZ_OK;
+    return adzi_unary_fused_of_result(node, dx, dy[0], relu_backward_kernels);
 }
 
 const adzi_op adzi_op_relu = { .name = "relu", .backward = backward, .fused = fused };

@@ -13,7 +13,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return adzi_unary_fused(node, dx, dy[0], adzi_saved_result(node, 0), sigmoid_backward_kernels);
+    return adzi_unary_fused_of_result(node, dx, dy[0], sigmoid_backward_kernels);
 }
 
 const adzi_op adzi_op_sigmoid = { .name = "sigmoid", .backward = backward, .fused = fused };
