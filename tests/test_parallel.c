@@ -313,7 +313,7 @@ static void environment_is_heard(void **state)
     assert_int_equal(atoi(line), atoi(plain)); /* not a number: as if unset */
     assert_null(strstr(plain, "ignored"));
 
-    if (adzi_cpu_best() < ADZI_CPU_AVX512) {
+    if (strstr(plain, " avx512 ") == NULL) { /* what it found; valgrind shows this process less */
         ask_again("ADZE_CPU=avx512", line, sizeof line);
         assert_non_null(strstr(line, "; ADZE_CPU=avx512 ignored: it is more than"));
     }
