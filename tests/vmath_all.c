@@ -45,13 +45,16 @@ typedef struct {
     uint64_t judged;
 } worst;
 
-/* One unit of the last place that a float near `wanted` has. */
+/* One unit of the last place that a float near `wanted` has: by its bits, since frexp and ldexp
+ * would be most of the hour. */
 static double unit(double wanted)
 {
-    int exponent;
-    frexp(wanted, &exponent);
-    exponent -= FLT_MANT_DIG;
-    return ldexp(1, exponent < -149 ? -149 : exponent);
+    uint64_t bits;
+    memcpy(&bits, &wanted, sizeof bits);
+    int power = (int)(bits >> 52 & 2047) - 1023 - (FLT_MANT_DIG - 1);
+    bits = (uint64_t)((power < -149 ? -149 : power) + 1023) << 52;
+    memcpy(&wanted, &bits, sizeof bits);
+    return wanted;
 }
 
 /* Special results are exact or infinitely wrong; -1 leaves a finite error to be measured. */
