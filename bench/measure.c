@@ -35,11 +35,6 @@ long page_faults(void)
     return usage().ru_minflt;
 }
 
-long peak_resident(void)
-{
-    return usage().ru_maxrss;
-}
-
 long long process_bytes(const char *key)
 {
     FILE *file = fopen("/proc/self/status", "r");
@@ -54,6 +49,12 @@ long long process_bytes(const char *key)
         fclose(file);
     }
     return 1024 * kilobytes;
+}
+
+/* Not getrusage's: that one remembers what the process was before exec, a script's interpreter. */
+long peak_resident(void)
+{
+    return (long)(process_bytes("VmHWM") / 1024);
 }
 
 void reset_process_peak(void)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import termios
 
-from program import PROGRAM, interrupted, optional_path, perform, refused, run
+from program import PROGRAM, WRAPPER, interrupted, optional_path, perform, refused, run
 
 UCI = optional_path(2)
 RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
@@ -143,7 +143,8 @@ def on_terminal(columns, *arguments):
     """What a terminal of that width receives, and the exit code."""
     reader, writer = pty.openpty()
     fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([PROGRAM, *arguments, "--plot", "none"], stdout=writer, stderr=writer)
+    process = subprocess.Popen([*WRAPPER, PROGRAM, *arguments, "--plot", "none"], stdout=writer,
+                               stderr=writer)
     os.close(writer)
     output = b""
     while True:

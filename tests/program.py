@@ -10,11 +10,12 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 NAME = os.path.basename(PROGRAM)
+WRAPPER = os.environ.get("ADZE_WRAPPER", "").split()  # what runs the program, valgrind for one
 
 
 def run(*arguments, code=0, env=None, program=PROGRAM):
     """What the program prints, which must end with that exit code."""
-    done = subprocess.run([program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+    done = subprocess.run([*WRAPPER, program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="utf-8",
                           env={**os.environ, **(env or {})})
     assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
@@ -45,12 +46,13 @@ def handles_interrupt(pid):
 
 def interrupted(*arguments):
     """What the program prints that gets a Ctrl-C while it trains."""
-    process = subprocess.Popen([PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE)
+    process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
+                               stdout=subprocess.PIPE)
     for _ in range(100):  # until it trains, however busy the machine is
         time.sleep(0.1)
         if handles_interrupt(process.pid):
             break
-    time.sleep(0.5)
+    time.sleep(20 if WRAPPER else 0.5)  # valgrind catches signals before its program does
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 0, output
