@@ -18,6 +18,9 @@ enum {
     DOT_BLOCK = 1024   /* elements collected at a time where a vector's lie apart */
 };
 
+/* What becomes of the sums. */
+typedef enum finish { BARE, BIASED, GENERAL } finish;
+
 #define THIS_FILE "tensor/gemm.kernel.c"
 #include "tensor/each_float.h"
 #else
@@ -31,6 +34,7 @@ typedef struct K(product) {
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
     T alpha, beta;
+    finish finish; /* BARE: C is the sums; BIASED: and the bias; GENERAL: whatever else */
 } K(product);
 #define product K(product)
 
@@ -57,10 +61,10 @@ INLINE void K(store)(T *to, VEC v, bool whole, int lanes)
     }
 }
 
-/* Whether C is the sums as they are. */
-INLINE bool K(is_bare)(const product *g)
+INLINE finish K(finish_of)(const product *g)
 {
-    return g->alpha == R(1) && g->beta == R(0) && g->bias == NULL;
+    bool plain = g->alpha == R(1) && g->beta == R(0);
+    return !plain ? GENERAL : g->bias != NULL ? BIASED : BARE;
 }
 
 /* alpha sum + beta C + bias, for one vector of C. */
@@ -80,23 +84,37 @@ INLINE VEC K(finished)(const product *g, const T *c, const T *bias, VEC sum, boo
     return sum;
 }
 
+/* The bias of the strip's one or two vectors. */
+INLINE void K(bias_of)(
+    const product *g, const strip *s, const int vecs, const bool whole, VEC bias[2])
+{
+    bias[0] = K(load)(g->bias + s->j, whole || vecs > 1, s->last_lanes);
+    bias[1] = vecs > 1 ? K(load)(g->bias + s->j + VW, whole, s->last_lanes) : bias[0];
+}
+
 /* Writes row i of C across the strip from the sums of its one or two vectors. */
 INLINE void K(put)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1, const int vecs,
-    const bool whole, const bool bare)
+    const bool whole)
 {
     T *c = g->c + i * g->ldc + s->j;
-    if (!bare) {
-        const T *bias = g->bias != NULL ? g->bias + s->j : NULL;
-        sum0 = K(finished)(g, c, bias, sum0, whole || vecs > 1, s->last_lanes);
-        if (vecs > 1) {
-            bias = bias != NULL ? bias + VW : NULL;
-            sum1 = K(finished)(g, c + VW, bias, sum1, whole, s->last_lanes);
-        }
-    }
     K(store)(c, sum0, whole || vecs > 1, s->last_lanes);
     if (vecs > 1) {
         K(store)(c + VW, sum1, whole, s->last_lanes);
     }
+}
+
+/* The same where C or alpha counts. */
+INLINE void K(put_general)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1,
+    const int vecs, const bool whole)
+{
+    const T *c = g->c + i * g->ldc + s->j;
+    const T *bias = g->bias != NULL ? g->bias + s->j : NULL;
+    sum0 = K(finished)(g, c, bias, sum0, whole || vecs > 1, s->last_lanes);
+    if (vecs > 1) {
+        bias = bias != NULL ? bias + VW : NULL;
+        sum1 = K(finished)(g, c + VW, bias, sum1, whole, s->last_lanes);
+    }
+    K(put)(g, s, i, sum0, sum1, vecs, whole);
 }
 
 /* One row's share of one step: sums of named variables, since arrays of them end up in memory. */
@@ -128,17 +146,23 @@ INLINE void K(tile)(const product *g, const strip *s, int64_t i, const int vecs,
         a += ap;
         b += ldb;
     }
-    if (K(is_bare)(g)) {
-        K(put)(g, s, i, s00, s01, vecs, whole, true);
-        K(put)(g, s, i + 1, s10, s11, vecs, whole, true);
-        K(put)(g, s, i + 2, s20, s21, vecs, whole, true);
-        K(put)(g, s, i + 3, s30, s31, vecs, whole, true);
-    } else {
-        K(put)(g, s, i, s00, s01, vecs, whole, false);
-        K(put)(g, s, i + 1, s10, s11, vecs, whole, false);
-        K(put)(g, s, i + 2, s20, s21, vecs, whole, false);
-        K(put)(g, s, i + 3, s30, s31, vecs, whole, false);
+    if (g->finish == GENERAL) {
+        K(put_general)(g, s, i, s00, s01, vecs, whole);
+        K(put_general)(g, s, i + 1, s10, s11, vecs, whole);
+        K(put_general)(g, s, i + 2, s20, s21, vecs, whole);
+        K(put_general)(g, s, i + 3, s30, s31, vecs, whole);
+        return;
     }
+    if (g->finish == BIASED) {
+        VEC bias[2];
+        K(bias_of)(g, s, vecs, whole, bias);
+        s00 += bias[0], s10 += bias[0], s20 += bias[0], s30 += bias[0];
+        s01 += bias[1], s11 += bias[1], s21 += bias[1], s31 += bias[1];
+    }
+    K(put)(g, s, i, s00, s01, vecs, whole);
+    K(put)(g, s, i + 1, s10, s11, vecs, whole);
+    K(put)(g, s, i + 2, s20, s21, vecs, whole);
+    K(put)(g, s, i + 3, s30, s31, vecs, whole);
 }
 
 /* Eight rows of C from row i, in a strip one vector wide: with four sums alone the additions would
@@ -163,9 +187,21 @@ INLINE void K(tall_tile)(const product *g, const strip *s, int64_t i, const bool
         a += ap;
         b += ldb;
     }
-    VEC sums[] = { s0, s1, s2, s3, s4, s5, s6, s7 };
+    VEC sums[] = { s0, s1, s2, s3, s4, s5, s6, s7 }, bias[2];
+    if (g->finish == GENERAL) {
+        for (int r = 0; r < TALL_ROWS; ++r) {
+            K(put_general)(g, s, i + r, sums[r], sums[r], 1, whole);
+        }
+        return;
+    }
+    if (g->finish == BIASED) {
+        K(bias_of)(g, s, 1, whole, bias);
+        for (int r = 0; r < TALL_ROWS; ++r) {
+            sums[r] += bias[0];
+        }
+    }
     for (int r = 0; r < TALL_ROWS; ++r) {
-        K(put)(g, s, i + r, sums[r], sums[r], 1, whole, false);
+        K(put)(g, s, i + r, sums[r], sums[r], 1, whole);
     }
 }
 
@@ -195,8 +231,13 @@ INLINE void K(row)(const product *g, const strip *s, int64_t i, const int vecs, 
         NEXT(s00, s01)
     }
 #undef NEXT
-    K(put)
-    (g, s, i, (s00 + s10) + (s20 + s30), (s01 + s11) + (s21 + s31), vecs, whole, K(is_bare)(g));
+    s00 = (s00 + s10) + (s20 + s30);
+    s01 = (s01 + s11) + (s21 + s31);
+    if (g->finish == BARE) {
+        K(put)(g, s, i, s00, s01, vecs, whole);
+    } else {
+        K(put_general)(g, s, i, s00, s01, vecs, whole);
+    }
 }
 #undef ADD_PRODUCT
 
@@ -208,25 +249,24 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
     const int64_t ai = g->ai, ldc = g->ldc, m = g->m;
     const int lanes = s->last_lanes;
     const T *a = g->a;
-    if (g->alpha != R(1) || g->beta != R(0)) {
+    if (g->finish == GENERAL) {
         for (int64_t i = 0; i < m; ++i, a += ai) {
             VEC x = VSPLAT(*a);
-            K(put)(g, s, i, x * b0, x * b1, vecs, whole, false);
+            K(put_general)(g, s, i, x * b0, x * b1, vecs, whole);
         }
         return;
     }
-    VEC bias0 = { 0 }, bias1 = { 0 };
-    if (g->bias != NULL) {
-        bias0 = K(load)(g->bias + s->j, whole || vecs > 1, lanes);
-        bias1 = vecs > 1 ? K(load)(g->bias + s->j + VW, whole, lanes) : bias0;
+    VEC bias[2] = { { 0 }, { 0 } };
+    if (g->finish == BIASED) {
+        K(bias_of)(g, s, vecs, whole, bias);
     }
     T *c = g->c + s->j;
 #pragma GCC unroll 4
     for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
         VEC x = VSPLAT(*a);
-        K(store)(c, VFMA(x, b0, bias0), whole || vecs > 1, lanes);
+        K(store)(c, VFMA(x, b0, bias[0]), whole || vecs > 1, lanes);
         if (vecs > 1) {
-            K(store)(c + VW, VFMA(x, b1, bias1), whole, lanes);
+            K(store)(c + VW, VFMA(x, b1, bias[1]), whole, lanes);
         }
     }
 }
@@ -290,6 +330,7 @@ NOINLINE void K(turned)(const product *g)
             K(strip_product)(&part, &s, columns);
             part.beta = R(1);
             part.bias = NULL;
+            part.finish = GENERAL;
             p += PANEL_DEPTH;
         } while (p < g->k);
     }
@@ -399,6 +440,7 @@ NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t 
         K(dots)(&part, rows, x + p, ldx, together, k, ldc, bias_step);
         part.beta = R(1);
         part.bias = NULL;
+        part.finish = GENERAL;
     }
 }
 
@@ -447,6 +489,7 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
         .alpha = nothing ? R(1) : (T)args->alpha,
         .beta = (T)args->beta,
     };
+    g.finish = K(finish_of)(&g);
     if (g.n == 1 && !args->ta) {
         K(column_of_dots)(&g, args->tb ? 1 : g.ldb);
     } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {
