@@ -1,11 +1,12 @@
 /* bench-char-lm: adze's side of bench/torch_char_lm.py, which runs it.
  *
- *     bench-char-lm small|large|token THREADS
+ *     bench-char-lm small|large|token|small-again|large-again THREADS
  *
  * The GPT-2 of examples/char-lm. small: a training step of 4 layers, d_model 128, 4 heads, 12 rows
- * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; AdamW and clipping included. token:
- * a token that the small one writes once its context is full, which every 33rd time means to read
- * the newer half anew: the mean of 33. For each line on standard input it prints the seconds by the
+ * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; AdamW and clipping included.
+ * "again": every block keeps its input alone and computes the rest again in the backward. token: a
+ * token that the small one writes once its context is full, which every 33rd time means to read the
+ * newer half anew: the mean of 33. For each line on standard input it prints the seconds by the
  * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
  * grew.
  */
@@ -42,17 +43,26 @@ static adz_tensor *ids(const options *o, int64_t from)
     return adz_keep(t);
 }
 
-static double train(work *w)
+/* The loss; the scope of its own ends the keys and values of every block, which a step has no use
+ * for. */
+static adz_tensor *forward(work *w)
 {
     adz_scope *scope = adz_scope_open();
     adz_values *results = adz_values_new();
     adz_tensor *loss = loss_of(run_network(w->network, w->x, results), w->y);
+    adz_values_free(&results);
+    return adz_scope_return(scope, loss);
+}
+
+static double train(work *w)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *loss = forward(w);
     adz_module_zero_grad(w->network);
     adz_backward(loss);
     adz_clip_grad_norm(adz_module_parameters(w->network), 1, 2);
     adz_optimizer_step(w->adamw);
     double value = adz_item(loss);
-    adz_values_free(&results);
     adz_scope_close(scope);
     return value;
 }
@@ -89,9 +99,21 @@ static void run(work *w, bool with_memory)
     fflush(stdout);
 }
 
+/* Puts every block behind an activation checkpoint. */
+static void compute_again(adz_module *network, int64_t layers)
+{
+    adz_module *blocks = adz_module_child(network, "transformer.h");
+    for (int64_t i = 0; i < layers; ++i) {
+        char name[24];
+        snprintf(name, sizeof name, "%lld", (long long)i);
+        adz_module *block = adz_module_keep(adz_module_child(blocks, name));
+        adz_module_set_child(blocks, name, adz_activation_checkpoint_new(block));
+    }
+}
+
 static work new_work(const char *which)
 {
-    bool large = strcmp(which, "large") == 0;
+    bool large = strncmp(which, "large", 5) == 0;
     work w = { .writes = strcmp(which, "token") == 0 };
     w.o = (options){ .layers = 4,
         .heads = large ? 8 : 4,
@@ -100,6 +122,9 @@ static work new_work(const char *which)
         .context = large ? 256 : 64,
         .batch = large ? 8 : 12 };
     w.network = new_network(&w.o, VOCABULARY);
+    if (strstr(which, "-again") != NULL) {
+        compute_again(w.network, w.o.layers);
+    }
     adz_adamw_options a = ADZ_ADAMW_OPTIONS;
     a.beta2 = 0.99;
     a.weight_decay = 0.1;
@@ -113,7 +138,7 @@ int main(int argc, char **argv)
 {
     int threads = argc == 3 ? atoi(argv[2]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-char-lm small|large|token THREADS\n", stderr);
+        fputs("usage: bench-char-lm small|large|token|small-again|large-again THREADS\n", stderr);
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-char-lm");

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The character model: a training step and a written token, adze beside PyTorch, in turn.
 
-    torch_char_lm.py BENCH_CHAR_LM [--work small,large,token] [--threads 1,2] [--rounds 15]
+    torch_char_lm.py BENCH_CHAR_LM [--work small,large,small-again,large-again,token] [--threads 1,2] [--rounds 15]
 
 PyTorch's side is the usual small GPT: one product for queries, keys and values, a masked softmax, the
-table of tokens as head, AdamW, clipping; it writes without a cache, as the public code does. Only the
+table of tokens as head, AdamW, clipping; it writes without a cache, as the public code does. "again" is
+adze with an activation checkpoint around each block, beside PyTorch without. Only the
 ratio counts: the machine may do other things meanwhile, to both. Memory is what the process's peak
 grows by during a step.
 """
@@ -72,7 +73,7 @@ def torch_side(work, threads):
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    layers, heads, width, context, batch = SIZES[work]
+    layers, heads, width, context, batch = SIZES[work.removesuffix('-again')]
     model = torch_model(layers, heads, width, context)
     adamw = torch.optim.AdamW(model.parameters(), 1e-3, (0.9, 0.99), weight_decay=0.1)
     i = torch.arange(batch * context)

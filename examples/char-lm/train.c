@@ -95,8 +95,9 @@ static adz_tensor *add_penalties(const options *o, adz_tensor *loss, const adz_v
     return adz_fastai_ar_tar(loss, out, adz_values_find(results, name), o->alpha, o->beta);
 }
 
-/* Returns the cross entropy of the batch. */
-static double train_step(trainer *t)
+/* Returns what is to be minimised; *cross_entropy is the batch's, without penalties. What the
+ * network hands out besides, keys, values and states, ends here: the step has no use for it. */
+static adz_tensor *forward(trainer *t, double *cross_entropy)
 {
     const options *o = t->o;
     adz_scope *scope = adz_scope_open();
@@ -107,15 +108,24 @@ static double train_step(trainer *t)
     }
     adz_tensor *loss = loss_of(run_network(t->network, x, results), y);
     adz_tensor *penalized = add_penalties(o, loss, results);
+    *cross_entropy = adz_item(loss);
+    adz_values_free(&results);
+    return adz_scope_return(scope, penalized);
+}
+
+/* Returns the cross entropy of the batch. */
+static double train_step(trainer *t)
+{
+    double cross_entropy;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *loss = forward(t, &cross_entropy);
     adz_module_zero_grad(t->network);
-    adz_backward(penalized);
-    adz_clip_grad_norm(adz_module_parameters(t->network), o->clip, 2);
+    adz_backward(loss);
+    adz_clip_grad_norm(adz_module_parameters(t->network), t->o->clip, 2);
     set_rate(t);
     adz_optimizer_step(t->adamw);
-    double value = adz_item(loss);
-    adz_values_free(&results);
     adz_scope_close(scope);
-    return value;
+    return cross_entropy;
 }
 
 /* ---- between steps -------------------------------------------------------------------------- */
