@@ -69,7 +69,7 @@ static double special(float got, double wanted)
     if (isinf(wanted)) {
         return INFINITY;
     }
-    return wanted == 0 && got == 0 && signbit(wanted) != signbit(got) ? INFINITY : -1;
+    return wanted == 0 && got == 0 && !signbit(wanted) != !signbit(got) ? INFINITY : -1;
 }
 
 static double judge(const subject *s, float x, float got)
