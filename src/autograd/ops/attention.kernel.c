@@ -423,6 +423,10 @@ static void K(gradient_rows)(const adzi_attention_args *g, const K(backward) * b
         T most = b->most[at->i + r], inverse = b->inverse[at->i + r], delta = b->delta[at->i + r];
         K(hide_row)(p, g, at, r, corner);
         if (g->drops) {
+            for (int64_t c = width; c < BLOCK; ++c) { /* it computes them, if for nobody */
+                p[c] = -(T)INFINITY;
+                ds[c] = 0;
+            }
             K(gradient_row_dropped)(p, ds, bits[r], scale, most, inverse, delta);
         } else if (width == BLOCK) {
             K(gradient_row)(p, ds, BLOCK, most, inverse, delta);
