@@ -4,7 +4,9 @@
 usage: char_lm.py PROGRAM
 """
 
+import errno
 import json
+import os
 import re
 import struct
 import sys
@@ -151,7 +153,7 @@ def bad_input():
     refused("missing: network.transformer.wpe.weight", "--load", "changed", "--sample", "a")
     write("cut-off", before[:-9])
     refused("cut-off", "--load", "cut-off", "--sample", "a")
-    refused("nowhere/m: cannot be written into nowhere: ", *SMALL, "--steps", 1, "--save",
+    refused("nowhere/m: cannot be written into nowhere: " + os.strerror(errno.ENOENT), *SMALL, "--steps", 1, "--save",
             "nowhere/m")
     refused("the loss is", *SMALL, "--steps", 50, "--lr", 100000, "--clip", 1e30)
     for arguments, message in ((["--arch", "lstm"], "--arch lstm: gpt2, transformer, "),

@@ -5,6 +5,7 @@ usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
 """
 
 import csv
+import errno
 import fcntl
 import json
 import math
@@ -231,8 +232,8 @@ def bad_input():
     refused("line 1: 'x' is no row number", "--data", "good.csv", "--test-rows", "odd.txt", *common)
     refused("the loss is", "--lr", "1000000", "--epochs", "50")
     for option in "--save", "--history":  # said before the training, not after it
-        assert "epoch " not in refused("nowhere/m: cannot be written into nowhere: ", option,
-                                       "nowhere/m")
+        assert "epoch " not in refused("nowhere/m: cannot be written into nowhere: " +
+                                       os.strerror(errno.ENOENT), option, "nowhere/m")
         refused("/: is a folder; a file is to be written there", option, "/")
         refused("'': a file to be written needs a name", option, "")
     refused("nowhere/p: cannot be written into nowhere", "--predict", "good.csv", "--load",
@@ -240,7 +241,7 @@ def bad_input():
     refused("--plot loss.pdf: a file that ends in .svg or .png is wanted, or none", "--plot", "loss.pdf")
     full = subprocess.run(f"exec '{PROGRAM}' --epochs 1 --plot none >/dev/full", shell=True,
                           stderr=subprocess.PIPE, text=True)
-    assert full.returncode == 1 and "standard output: " in full.stderr, full
+    assert full.returncode == 1 and "standard output: " + os.strerror(errno.ENOSPC) in full.stderr, full
     for arguments, message in ((["--lr", "fast"], "--lr fast: a number"),
                                (["--hidden", "5,x"], "--hidden x: a whole number"),
                                (["--activation", "step"], "no such activation"),

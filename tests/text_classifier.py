@@ -6,7 +6,9 @@ usage: text_classifier.py PROGRAM [CHAR_LM]
 """
 
 import csv
+import errno
 import json
+import os
 import re
 import struct
 import sys
@@ -227,7 +229,7 @@ def bad_models():
             "'option.arch'", "--predict", "good.csv", "--load", "empty.safetensors")
     refused("empty.safetensors: this is no checkpoint of char-lm", "--data", "good.csv", "--encoder",
             "empty.safetensors")
-    refused("nowhere/m: cannot be written into nowhere: ", "--data", "good.csv", *SMALL,
+    refused("nowhere/m: cannot be written into nowhere: " + os.strerror(errno.ENOENT), "--data", "good.csv", *SMALL,
             "--save", "nowhere/m")
     refused("the loss is", "--data", "good.csv", *SMALL[:6], "--lr", "1000000", "--clip", "0",
             "--epochs", "200", "--weight-decay", "1000000")

@@ -11,15 +11,6 @@
 #include "tensor/error.h"
 #include "tensor/thread.h"
 
-#ifdef ADZI_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n)   __asan_poison_memory_region((p), (n))
-#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
-#else
-#define POISON(p, n)   ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
-
 /* Note [Where memory comes from]
  *
  * Blocks of up to 9 kB are cut from 64 kB slabs and live on free lists, one per multiple of 64
@@ -152,7 +143,7 @@ static void *large_take(size_t bytes)
     pthread_mutex_lock(&pool.lock);
     adzi_block *block = pool.large[bucket];
     if (block != NULL) {
-        UNPOISON(block, rounded);
+        ADZI_UNPOISON(block, rounded);
         pool.large[bucket] = block->next;
     } else {
         block = hook_take(rounded, STEP);
@@ -168,7 +159,7 @@ static __attribute__((noinline)) void large_return(adzi_block *block, size_t byt
     pthread_mutex_lock(&pool.lock);
     block->next = pool.large[bucket];
     pool.large[bucket] = block;
-    POISON(block, rounded);
+    ADZI_POISON(block, rounded);
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -184,9 +175,9 @@ static size_t class_bytes(uint32_t cls)
 static chain *chain_of(adzi_block *list, uint32_t count, uint32_t cls)
 {
     chain *c = (chain *)(void *)list;
-    UNPOISON(c, sizeof *c);
+    ADZI_UNPOISON(c, sizeof *c);
     c->count = count;
-    POISON(c, class_bytes(cls));
+    ADZI_POISON(c, class_bytes(cls));
     return c;
 }
 
@@ -194,9 +185,9 @@ static chain *chain_of(adzi_block *list, uint32_t count, uint32_t cls)
 static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
     chain *c = chain_of(list, count, cls);
-    UNPOISON(c, sizeof *c);
+    ADZI_UNPOISON(c, sizeof *c);
     c->rest = pool.small[cls];
-    POISON(c, class_bytes(cls));
+    ADZI_POISON(c, class_bytes(cls));
     pool.small[cls] = c;
 }
 
@@ -204,10 +195,10 @@ static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 static void chain_open(adzi_cache *cache, adzi_block *list, uint32_t cls)
 {
     chain *c = (chain *)(void *)list;
-    UNPOISON(c, sizeof *c);
+    ADZI_UNPOISON(c, sizeof *c);
     cache->free[cls] = list;
     cache->count[cls] = c->count;
-    POISON(c, class_bytes(cls));
+    ADZI_POISON(c, class_bytes(cls));
 }
 
 /* Takes a chain of a class from the shared list, or starts a slab. */
@@ -217,7 +208,7 @@ static bool small_refill(adzi_cache *cache, uint32_t cls)
     chain *c = pool.small[cls];
     slab *s = NULL;
     if (c != NULL) {
-        UNPOISON(c, sizeof *c);
+        ADZI_UNPOISON(c, sizeof *c);
         pool.small[cls] = c->rest;
         chain_open(cache, &c->first, cls);
     } else {
@@ -232,16 +223,6 @@ static bool small_refill(adzi_cache *cache, uint32_t cls)
     }
     pthread_mutex_unlock(&pool.lock);
     return c != NULL || s != NULL;
-}
-
-static inline void *small_pop(adzi_cache *cache, uint32_t cls)
-{
-    adzi_block *block = cache->free[cls];
-    UNPOISON(block, class_bytes(cls));
-    cache->free[cls] = block->next;
-    __builtin_prefetch(block->next, 1);
-    --cache->count[cls];
-    return block;
 }
 
 /* A block that the thread's list does not hold: from the chain put aside, from the slab that is
@@ -261,7 +242,7 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
             return NULL;
         }
     }
-    return small_pop(cache, cls);
+    return adzi_small_pop(cache, cls);
 }
 
 /* The thread's list is a chain now: puts it aside, and what lay there on the shared list. */
@@ -270,24 +251,13 @@ void adzi_cache_full(adzi_cache *cache, uint32_t cls)
     if (cache->full[cls] != NULL) {
         pthread_mutex_lock(&pool.lock);
         chain *c = (chain *)(void *)cache->full[cls];
-        UNPOISON(c, sizeof *c);
+        ADZI_UNPOISON(c, sizeof *c);
         chain_share(&c->first, c->count, cls);
         pthread_mutex_unlock(&pool.lock);
     }
     cache->full[cls] = &chain_of(cache->free[cls], cache->count[cls], cls)->first;
     cache->free[cls] = NULL;
     cache->count[cls] = 0;
-}
-
-static inline void small_return(adzi_cache *cache, adzi_block *block, uint32_t cls)
-{
-    block->next = cache->free[cls];
-    cache->free[cls] = block;
-    POISON(block, class_bytes(cls));
-    uint32_t count = ++cache->count[cls];
-    if (count >= ADZI_CHAIN_LEAST && count * class_bytes(cls) >= ADZI_CHAIN_BYTES) {
-        adzi_cache_full(cache, cls);
-    }
 }
 
 /* ---- giving back -------------------------------------------------------------------------------
@@ -304,7 +274,7 @@ static void release_large(void)
         while (pool.large[i] != NULL) {
             adzi_block *block = pool.large[i];
             size_t bytes = ((size_t)1 << (i / 16)) + (size_t)(i % 16) * ((size_t)1 << (i / 16 - 4));
-            UNPOISON(block, bytes);
+            ADZI_UNPOISON(block, bytes);
             pool.large[i] = block->next;
             hook_return(block, bytes);
         }
@@ -317,10 +287,10 @@ static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user
     chain *c = pool.small[cls];
     pool.small[cls] = NULL;
     while (c != NULL) {
-        UNPOISON(c, sizeof *c);
+        ADZI_UNPOISON(c, sizeof *c);
         chain *rest = c->rest;
         for (adzi_block *block = &c->first; block != NULL;) {
-            UNPOISON(block, sizeof *block);
+            ADZI_UNPOISON(block, sizeof *block);
             adzi_block *next = block->next;
             visit(block, user);
             block = next;
@@ -338,7 +308,7 @@ typedef struct strung {
 static void keep_block(adzi_block *block, strung *s)
 {
     block->next = s->list;
-    POISON(block, class_bytes(s->cls));
+    ADZI_POISON(block, class_bytes(s->cls));
     s->list = block;
     ++s->count;
 }
@@ -383,7 +353,7 @@ static void release_unused(void)
         slab *s = *link;
         if (slab_is_free(s)) {
             *link = s->next;
-            UNPOISON(s, SLAB_SIZE);
+            ADZI_UNPOISON(s, SLAB_SIZE);
             hook_return(s, SLAB_SIZE);
         } else {
             link = &s->next;
@@ -405,7 +375,7 @@ static void cache_empty(adzi_cache *cache)
         }
         if (cache->full[cls] != NULL) {
             chain *c = (chain *)(void *)cache->full[cls];
-            UNPOISON(c, sizeof *c);
+            ADZI_UNPOISON(c, sizeof *c);
             chain_share(&c->first, c->count, cls);
         }
         cache->free[cls] = cache->full[cls] = NULL;
@@ -458,14 +428,12 @@ void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
     return block;
 }
 
-void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes)
+void adzi_free_slow(adzi_cache *cache, adzi_block *block, size_t bytes)
 {
-    adzi_count_bytes(cache, -(int64_t)bytes);
-    size_t least = bytes > 0 ? bytes : 1;
-    if (adzi_is_small_block(least)) {
-        small_return(cache, block, adzi_small_class(least));
+    if (bytes == 0) {
+        adzi_small_push(cache, block, adzi_small_class(1));
     } else {
-        large_return(block, least);
+        large_return(block, bytes);
     }
 }
 

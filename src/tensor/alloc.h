@@ -13,6 +13,14 @@
 #define ADZI_ASAN 1
 #endif
 #endif
+#ifdef ADZI_ASAN
+#include <sanitizer/asan_interface.h>
+#define ADZI_POISON(p, n)   __asan_poison_memory_region((p), (n))
+#define ADZI_UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
+#else
+#define ADZI_POISON(p, n)   ((void)(p), (void)(n))
+#define ADZI_UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
 
 /** Every block starts on such a boundary. */
 #define ADZI_ALIGNMENT 64
@@ -88,7 +96,7 @@ void adzi_cache_close(adzi_cache *cache);
 
 /* The slow ways of the two calls below. */
 void *adzi_alloc_slow(adzi_cache *cache, size_t bytes);
-void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes);
+void adzi_free_slow(adzi_cache *cache, adzi_block *block, size_t bytes);
 void adzi_cache_flush(adzi_cache *cache);
 void adzi_cache_full(adzi_cache *cache, uint32_t cls);
 
@@ -112,45 +120,52 @@ static inline void adzi_count_bytes(adzi_cache *cache, int64_t change)
     }
 }
 
+/** The first block of a list that is not empty. */
+static inline void *adzi_small_pop(adzi_cache *cache, uint32_t cls)
+{
+    adzi_block *block = cache->free[cls];
+    ADZI_UNPOISON(block, (size_t)cls * ADZI_SMALL_STEP);
+    cache->free[cls] = block->next;
+    __builtin_prefetch(block->next, 1);
+    --cache->count[cls];
+    return block;
+}
+
+static inline void adzi_small_push(adzi_cache *cache, adzi_block *block, uint32_t cls)
+{
+    block->next = cache->free[cls];
+    cache->free[cls] = block;
+    ADZI_POISON(block, (size_t)cls * ADZI_SMALL_STEP);
+    const uint32_t count = ++cache->count[cls];
+    if (__builtin_expect(count >= ADZI_CHAIN_LEAST, 0) &&
+        (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES) {
+        adzi_cache_full(cache, cls);
+    }
+}
+
 /** adzi_alloc for somebody who has the thread's cache at hand; the usual case in line. */
 static inline void *adzi_alloc_in(adzi_cache *cache, size_t bytes)
 {
-#ifndef ADZI_ASAN
     const uint32_t cls = adzi_small_class(bytes);
-    if (__builtin_expect(adzi_is_small_block(bytes) && cache->fail_in == 0, 1)) {
-        adzi_block *block = cache->free[cls];
-        if (__builtin_expect(block != NULL, 1)) {
-            __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
-            cache->free[cls] = block->next;
-            __builtin_prefetch(block->next, 1);
-            --cache->count[cls];
-            adzi_count_bytes(cache, (int64_t)bytes);
-            return block;
-        }
+    if (__builtin_expect(!adzi_is_small_block(bytes) || cache->fail_in != 0, 0) ||
+        __builtin_expect(cache->free[cls] == NULL, 0)) {
+        return adzi_alloc_slow(cache, bytes);
     }
-#endif
-    return adzi_alloc_slow(cache, bytes);
+    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
+    void *block = adzi_small_pop(cache, cls);
+    adzi_count_bytes(cache, (int64_t)bytes);
+    return block;
 }
 
 /** adzi_free likewise; the block is not NULL. */
-static inline void adzi_free_in(adzi_cache *cache, void *memory, size_t bytes)
+static inline void adzi_free_in(adzi_cache *cache, void *block, size_t bytes)
 {
-#ifndef ADZI_ASAN
+    adzi_count_bytes(cache, -(int64_t)bytes);
     if (__builtin_expect(adzi_is_small_block(bytes), 1)) {
-        const uint32_t cls = adzi_small_class(bytes);
-        adzi_block *block = (adzi_block *)memory;
-        block->next = cache->free[cls];
-        cache->free[cls] = block;
-        const uint32_t count = ++cache->count[cls];
-        if (__builtin_expect(count >= ADZI_CHAIN_LEAST, 0) &&
-            (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES) {
-            adzi_cache_full(cache, cls);
-        }
-        adzi_count_bytes(cache, -(int64_t)bytes);
-        return;
+        adzi_small_push(cache, (adzi_block *)block, adzi_small_class(bytes));
+    } else {
+        adzi_free_slow(cache, (adzi_block *)block, bytes);
     }
-#endif
-    adzi_free_slow(cache, memory, bytes);
 }
 
 /** Counts a tensor header made (+1) or freed (-1) by this thread; other threads add it up. */
