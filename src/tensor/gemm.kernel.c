@@ -13,10 +13,16 @@
 
 enum {
     TILE_ROWS = 4,     /* rows of C in registers at a time, two vectors wide */
-    TALL_ROWS = 8,     /* likewise, one vector wide */
+    TALL_ROWS = 8,     /* likewise, one vector wide or with twice the registers */
     PANEL_DEPTH = 128, /* rows of op(B) copied at a time where B is transposed */
     DOT_BLOCK = 1024   /* elements collected at a time where a vector's lie apart */
 };
+
+#ifdef __AVX512F__
+enum { MANY_REGISTERS = 1 };
+#else
+enum { MANY_REGISTERS = 0 };
+#endif
 
 /* What becomes of the sums. */
 typedef enum finish { BARE, BIASED, GENERAL } finish;
@@ -165,43 +171,49 @@ INLINE void K(tile)(const product *g, const strip *s, int64_t i, const int vecs,
     K(put)(g, s, i + 3, s30, s31, vecs, whole);
 }
 
-/* Eight rows of C from row i, in a strip one vector wide: with four sums alone the additions would
- * wait for each other. */
-INLINE void K(tall_tile)(const product *g, const strip *s, int64_t i, const bool whole)
+/* Eight rows of C from row i: where the strip is one vector wide, since with four sums alone the
+ * additions would wait for each other, and where there are registers for sixteen sums. */
+INLINE void K(tall_tile)(
+    const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {
     VEC zero = { 0 };
-    VEC s0 = zero, s1 = zero, s2 = zero, s3 = zero, s4 = zero, s5 = zero, s6 = zero, s7 = zero;
+    VEC s00 = zero, s01 = zero, s10 = zero, s11 = zero, s20 = zero, s21 = zero, s30 = zero;
+    VEC s31 = zero, s40 = zero, s41 = zero, s50 = zero, s51 = zero, s60 = zero, s61 = zero;
+    VEC s70 = zero, s71 = zero;
     const int64_t ai = g->ai, ap = g->ap, ldb = s->ldb;
     const int lanes = s->last_lanes;
     const T *a = g->a + i * ai, *b = s->b;
     for (int64_t p = g->k; p > 0; --p) {
-        VEC x = K(load)(b, whole, lanes);
-        s0 = VFMA(VSPLAT(a[0]), x, s0);
-        s1 = VFMA(VSPLAT(a[ai]), x, s1);
-        s2 = VFMA(VSPLAT(a[2 * ai]), x, s2);
-        s3 = VFMA(VSPLAT(a[3 * ai]), x, s3);
-        s4 = VFMA(VSPLAT(a[4 * ai]), x, s4);
-        s5 = VFMA(VSPLAT(a[5 * ai]), x, s5);
-        s6 = VFMA(VSPLAT(a[6 * ai]), x, s6);
-        s7 = VFMA(VSPLAT(a[7 * ai]), x, s7);
+        VEC b0 = K(load)(b, whole || vecs > 1, lanes);
+        VEC b1 = vecs > 1 ? K(load)(b + VW, whole, lanes) : b0;
+        ADD_PRODUCT(a, s00, s01)
+        ADD_PRODUCT(a + ai, s10, s11)
+        ADD_PRODUCT(a + 2 * ai, s20, s21)
+        ADD_PRODUCT(a + 3 * ai, s30, s31)
+        ADD_PRODUCT(a + 4 * ai, s40, s41)
+        ADD_PRODUCT(a + 5 * ai, s50, s51)
+        ADD_PRODUCT(a + 6 * ai, s60, s61)
+        ADD_PRODUCT(a + 7 * ai, s70, s71)
         a += ap;
         b += ldb;
     }
-    VEC sums[] = { s0, s1, s2, s3, s4, s5, s6, s7 }, bias[2];
+    VEC left[] = { s00, s10, s20, s30, s40, s50, s60, s70 };
+    VEC right[] = { s01, s11, s21, s31, s41, s51, s61, s71 }, bias[2];
     if (g->finish == GENERAL) {
         for (int r = 0; r < TALL_ROWS; ++r) {
-            K(put_general)(g, s, i + r, sums[r], sums[r], 1, whole);
+            K(put_general)(g, s, i + r, left[r], right[r], vecs, whole);
         }
         return;
     }
     if (g->finish == BIASED) {
-        K(bias_of)(g, s, 1, whole, bias);
+        K(bias_of)(g, s, vecs, whole, bias);
         for (int r = 0; r < TALL_ROWS; ++r) {
-            sums[r] += bias[0];
+            left[r] += bias[0];
+            right[r] += bias[1];
         }
     }
     for (int r = 0; r < TALL_ROWS; ++r) {
-        K(put)(g, s, i + r, sums[r], sums[r], 1, whole);
+        K(put)(g, s, i + r, left[r], right[r], vecs, whole);
     }
 }
 
@@ -278,8 +290,8 @@ INLINE void K(rows)(const product *g, const strip *s, const int vecs, const bool
         return;
     }
     int64_t i = 0;
-    for (; vecs == 1 && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
-        K(tall_tile)(g, s, i, whole);
+    for (; (vecs == 1 || MANY_REGISTERS) && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
+        K(tall_tile)(g, s, i, vecs, whole);
     }
     for (; i + TILE_ROWS <= g->m; i += TILE_ROWS) {
         K(tile)(g, s, i, vecs, whole);

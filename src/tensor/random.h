@@ -111,6 +111,31 @@ static inline __attribute__((always_inline)) uint64_t adzi_keep_bits(
     return equal == 0 ? kept : kept | adzi_keep_ties(equal, seed, counter, last, 16 * odd);
 }
 
+/** The same for both groups that share the words at `counter`: kept[0] is the even one's. */
+static inline __attribute__((always_inline)) void adzi_keep_pair(
+    uint64_t kept[2], const uint32_t *words, uint64_t seed, uint64_t counter, uint32_t last)
+{
+#if defined(__AVX512BW__)
+    /* All halves are compared at once; in the masks, lower and upper ones take turns. */
+    enum { LOWER = 0x55555555, WORDS = 16 };
+    const __m512i threshold = _mm512_set1_epi16((short)(last >> 16));
+    __mmask32 ties = 0;
+    kept[0] = kept[1] = 0;
+    for (int k = 0; k < ADZI_GROUP_WORDS; k += WORDS) {
+        __m512i at = _mm512_loadu_si512(words + k);
+        __mmask32 below = _mm512_cmplt_epu16_mask(at, threshold);
+        ties |= _mm512_cmpeq_epi16_mask(at, threshold);
+        kept[0] |= (uint64_t)_pext_u32(below, LOWER) << k;
+        kept[1] |= (uint64_t)_pext_u32(below, ~(uint32_t)LOWER) << k;
+    }
+    if (__builtin_expect(ties == 0, 1)) {
+        return;
+    }
+#endif
+    kept[0] = adzi_keep_bits(words, seed, counter, last, 0);
+    kept[1] = adzi_keep_bits(words, seed, counter, last, 1);
+}
+
 /* The arguments of the kernels; units are elements, `out` is contiguous. */
 
 /** uniform: low + (high - low) u, u in [0, 1) with 24 bits (f32) or 53 (f64); never high, unless

@@ -193,20 +193,41 @@ void K(normal)(const void *opaque, int64_t begin, int64_t end)
     K(draw)(K(fill_normal), args->out, args->offset, args, begin, end);
 }
 
-/* y = x m over the group g; bit k of kept says whether m is scale or 0. A whole group has a length
- * that the compiler knows. */
+/* y = x m over one whole group; bit k of kept says whether m is scale or 0. y may be x. */
+static inline __attribute__((always_inline)) void K(drop_group)(
+    T *y, const T *x, uint64_t kept, T scale)
+{
+#if defined(__AVX512F__) && T_IS_F32
+    const __m512 all = _mm512_set1_ps(scale);
+    for (int k = 0; k < ADZI_GROUP_WORDS; k += 16) {
+        __m512 m = _mm512_maskz_mov_ps((__mmask16)(kept >> k), all);
+        _mm512_storeu_ps(y + k, _mm512_mul_ps(_mm512_loadu_ps(x + k), m));
+    }
+#elif defined(__AVX512F__)
+    const __m512d all = _mm512_set1_pd(scale);
+    for (int k = 0; k < ADZI_GROUP_WORDS; k += 8) {
+        __m512d m = _mm512_maskz_mov_pd((__mmask8)(kept >> k), all);
+        _mm512_storeu_pd(y + k, _mm512_mul_pd(_mm512_loadu_pd(x + k), m));
+    }
+#else
+    T dropped[ADZI_GROUP_WORDS]; /* a buffer of our own, so that x may be y */
+    uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
+    for (int h = 0; h < 2; ++h)
+        for (int k = 0; k < 32; ++k)
+            dropped[h * 32 + k] = x[h * 32 + k] * (half[h] & (uint32_t)1 << k ? scale : R(0));
+    memcpy(y, dropped, sizeof dropped);
+#endif
+}
+
+/* The same over the group g of args, which may be short. A whole one has a length that the compiler
+ * knows. */
 static inline __attribute__((always_inline)) void K(drop)(
     const adzi_dropout_args *args, int64_t g, uint64_t kept, T scale, const bool whole)
 {
     const T *x = (const T *)args->x + g * ADZI_GROUP_WORDS;
     T *y = (T *)args->y + g * ADZI_GROUP_WORDS;
-    T dropped[ADZI_GROUP_WORDS]; /* a buffer of our own, so that x may be y */
-    uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
     if (whole) {
-        for (int h = 0; h < 2; ++h)
-            for (int k = 0; k < 32; ++k)
-                dropped[h * 32 + k] = x[h * 32 + k] * (half[h] & (uint32_t)1 << k ? scale : R(0));
-        memcpy(y, dropped, sizeof dropped);
+        K(drop_group)(y, x, kept, scale);
         return;
     }
     int64_t rest = args->n - g * ADZI_GROUP_WORDS;
@@ -224,15 +245,16 @@ static inline __attribute__((always_inline)) void K(draw_and_drop)(const adzi_dr
     uint64_t counter = adzi_keep_counter(args->offset, first);
     adzi_philox_groups((uint32_t(*)[4][ADZI_PHILOX_GROUP])words, pairs, keys, counter);
     for (int p = 0; p < pairs; ++p) {
-        uint64_t at = counter + (uint64_t)p * ADZI_PHILOX_GROUP;
+        uint64_t at = counter + (uint64_t)p * ADZI_PHILOX_GROUP, kept[2];
+        adzi_keep_pair(kept, words[p], args->seed, at, keep.last);
         for (int odd = 0; odd < 2; ++odd) {
             int64_t g = first + 2 * p + odd;
             if (!whole && (g < begin || g >= end))
                 continue;
-            uint64_t kept = adzi_keep_bits(words[p], args->seed, at, keep.last, odd);
-            K(drop)(args, g, kept, (T)keep.value, whole || (g + 1) * ADZI_GROUP_WORDS <= args->n);
+            bool full = whole || (g + 1) * ADZI_GROUP_WORDS <= args->n;
+            K(drop)(args, g, kept[odd], (T)keep.value, full);
             if (args->kept != NULL)
-                args->kept[g] = kept;
+                args->kept[g] = kept[odd];
         }
     }
 }

@@ -1,18 +1,29 @@
 #ifndef T
 #include <string.h>
 
-/* A register of f64, and its worth of f32 or f64 read from memory. What the compiler makes of a
- * vector conversion goes through halves. */
-#if defined(__AVX512F__)
+/* A register of f64, and its worth of f32 or f64 read from memory; WIDEN_PART reads the first lanes
+ * alone, others are 0. What the compiler makes of a vector conversion goes through halves. */
+#if defined(__AVX512VL__)
 #include <immintrin.h>
 typedef __m512d wide;
-#define WIDEN_f32(x) _mm512_cvtps_pd(_mm256_loadu_ps(x))
-#define WIDEN_f64(x) _mm512_loadu_pd(x)
-#elif defined(__AVX__)
+typedef __mmask8 some_lanes;
+#define LANES_BELOW(n)           ((__mmask8)((1u << (n)) - 1))
+#define WIDEN_f32(x)             _mm512_cvtps_pd(_mm256_loadu_ps(x))
+#define WIDEN_f64(x)             _mm512_loadu_pd(x)
+#define WIDEN_PART_f32(lanes, x) _mm512_cvtps_pd(_mm256_maskz_loadu_ps(lanes, x))
+#define WIDEN_PART_f64(lanes, x) _mm512_maskz_loadu_pd(lanes, x)
+#elif defined(__AVX2__)
 #include <immintrin.h>
 typedef __m256d wide;
-#define WIDEN_f32(x) _mm256_cvtps_pd(_mm_loadu_ps(x))
-#define WIDEN_f64(x) _mm256_loadu_pd(x)
+typedef __m256i some_lanes;
+#define LANES_BELOW(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))
+#define WIDEN_f32(x)   _mm256_cvtps_pd(_mm_loadu_ps(x))
+#define WIDEN_f64(x)   _mm256_loadu_pd(x)
+#define NARROWED(lanes)     \
+    _mm256_castsi256_si128( \
+        _mm256_permutevar8x32_epi32(lanes, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)))
+#define WIDEN_PART_f32(lanes, x) _mm256_cvtps_pd(_mm_maskload_ps(x, NARROWED(lanes)))
+#define WIDEN_PART_f64(lanes, x) _mm256_maskload_pd(x, lanes)
 #else
 typedef double wide __attribute__((vector_size(16)));
 #define WIDEN_f32(x) ((wide){ (double)(x)[0], (double)(x)[1] })
@@ -129,9 +140,11 @@ static void K(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 
 #if T_IS_FLOAT
 #if T_IS_F32
-#define WIDEN WIDEN_f32
+#define WIDEN      WIDEN_f32
+#define WIDEN_PART WIDEN_PART_f32
 #else
-#define WIDEN WIDEN_f64
+#define WIDEN      WIDEN_f64
+#define WIDEN_PART WIDEN_PART_f64
 #endif
 /* sums[j] of four registers' columns. */
 static void K(four_vectors)(double *sums, const T *x, int64_t rows, int64_t stride)
@@ -146,10 +159,36 @@ static void K(four_vectors)(double *sums, const T *x, int64_t rows, int64_t stri
     wide s[4] = { s0, s1, s2, s3 };
     memcpy(sums, s, sizeof s);
 }
-#undef WIDEN
+
+#ifdef WIDEN_PART_f32
+/* The same of n columns, which need `vectors` registers, the last perhaps not whole. What it writes
+ * there beyond the columns means nothing. */
+static inline __attribute__((always_inline)) void K(some_vectors)(
+    double *sums, const T *x, int64_t n, int64_t rows, int64_t stride, const int vectors)
+{
+    wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, last = { 0 };
+    const int before = (vectors - 1) * LANES;
+    const some_lanes lanes = LANES_BELOW((int)n - before);
+    for (int64_t i = 0; i < rows; ++i, x += stride) {
+        if (vectors > 1) {
+            s0 += WIDEN(x);
+        }
+        if (vectors > 2) {
+            s1 += WIDEN(x + LANES);
+        }
+        if (vectors > 3) {
+            s2 += WIDEN(x + 2 * LANES);
+        }
+        last += WIDEN_PART(lanes, x + before);
+    }
+    wide s[3] = { s0, s1, s2 };
+    memcpy(sums, s, (size_t)before * sizeof *sums);
+    memcpy(sums + before, &last, sizeof last);
+}
+#endif
 #endif
 
-/* sums[j] of n columns, row by row. */
+/* sums[j] of n columns, row by row; the sums have room for the last register. */
 static inline void K(add_rows)(SUM *sums, const T *x, int64_t n, int64_t rows, int64_t stride)
 {
 #if T_IS_FLOAT
@@ -157,15 +196,32 @@ static inline void K(add_rows)(SUM *sums, const T *x, int64_t n, int64_t rows, i
         K(four_vectors)(sums, x, rows, stride);
     }
 #endif
+    if (n == 0) {
+        return;
+    }
+#if T_IS_FLOAT && defined(WIDEN_PART_f32)
+    if (n > 3 * LANES) {
+        K(some_vectors)(sums, x, n, rows, stride, 4);
+    } else if (n > 2 * LANES) {
+        K(some_vectors)(sums, x, n, rows, stride, 3);
+    } else if (n > LANES) {
+        K(some_vectors)(sums, x, n, rows, stride, 2);
+    } else {
+        K(some_vectors)(sums, x, n, rows, stride, 1);
+    }
+#else
     for (int64_t j = 0; j < n; ++j) {
         sums[j] = 0;
     }
-    for (int64_t i = 0; i < rows && n > 0; ++i) {
+    for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < n; ++j) {
             sums[j] += (SUM)x[i * stride + j];
         }
     }
+#endif
 }
+#undef WIDEN
+#undef WIDEN_PART
 
 /* Writes n results that lie side by side. */
 static inline void K(finish_row)(const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
