@@ -30,7 +30,8 @@ static const struct {
 
 static int usage(int status)
 {
-    fputs("usage: adze-bench op NAME [--size N] [--json]   one operator\n"
+    fputs("usage: adze-bench op NAME|all [--size N] [--threads N] [--json]  one operator, on rows "
+          "of 64\n"
           "       adze-bench toy [--steps N] [--rounds] [--json]  Linear(1,32) ReLU Linear(32,1), "
           "batch 32, SGD\n"
           "       adze-bench mlp [--steps N] [--rounds] [--json]  the network of uci-regression, "
