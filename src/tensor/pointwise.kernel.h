@@ -7,213 +7,316 @@
  *
  * After the kernel's name stand the types of the output and of the inputs; p[0 .. 3] are the
  * operator's numbers. The output may be one of the inputs.
+ *
+ * Note [One loop per kernel]
+ * The expression stands in one loop, over elements that lie side by side, which the compiler makes
+ * vectors of. Operands that lie otherwise, broadcast or turned round, are copied to a buffer first,
+ * a few hundred elements at a time: that costs little, any layout gets the vectors, and the code is
+ * a fraction of what a loop for every combination of strides would be. The numbers are copied to
+ * constants for the same reason: where they could be anybody's memory, `x > 0 ? x : p[0] * x` would
+ * be read as a jump.
  */
 #ifndef ADZI_TENSOR_POINTWISE_KERNEL_H
 #define ADZI_TENSOR_POINTWISE_KERNEL_H
 
 #include "tensor/pointwise.h"
+#include "tensor/strided.h"
 
-/** A place in a strided walk: the element reached, as offsets of every operand. */
-typedef struct adzi_cursor {
-    int64_t index[ADZ_MAX_RANK];
-    int64_t out;
-    int64_t in[ADZI_POINTWISE_INPUTS];
-} adzi_cursor;
+/* In files of operators that take no time but for their loads and stores, four vectors go in one
+ * turn of the loop. */
+#ifdef ADZI_CHEAP
+#define ADZI_EACH _Pragma("GCC unroll 4") for
+#else
+#define ADZI_EACH for
+#endif
 
-static inline void adzi_cursor_start(adzi_cursor *c, const adzi_pointwise_args *a, int64_t at)
+enum { ADZI_CHUNK = 512 }; /* most elements in a buffer */
+
+/** How a kernel cuts the elements of a strided call. Bit k of a set stands for operand k. */
+typedef struct adzi_chunks {
+    const adzi_pointwise_args *args;
+    bool rows;      /* rows are as long as a buffer: chunks do not go beyond their ends */
+    bool whole;     /* and every operand's elements lie side by side in them */
+    bool out;       /* the output's elements all lie side by side */
+    unsigned in;    /* so do those of these operands */
+    unsigned fixed; /* every chunk sees the same elements of these: their buffers are filled once */
+    unsigned numbers; /* of these, one */
+    int64_t length;   /* of a chunk */
+} adzi_chunks;
+
+static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)
 {
-    c->out = 0;
-    for (int k = 0; k < a->n_in; ++k) {
-        c->in[k] = 0;
-    }
+    int64_t stride = 1;
+    bool in_line = true;
     for (int d = a->rank - 1; d >= 0; --d) {
-        c->index[d] = 0;
-        if (at == 0) { /* as it mostly is, and divisions are slow */
+        in_line = in_line && strides[d] == stride;
+        stride *= a->sizes[d];
+    }
+    return in_line;
+}
+
+/* After how many elements an operand that is broadcast over the first dimensions starts again. */
+static inline int64_t adzi_period(const adzi_pointwise_args *a, const int64_t *strides)
+{
+    int64_t period = 1;
+    int d = 0;
+    while (d < a->rank && strides[d] == 0) {
+        ++d;
+    }
+    for (; d < a->rank; ++d) {
+        period *= a->sizes[d];
+    }
+    return period;
+}
+
+static inline adzi_chunks adzi_chunks_of(const adzi_pointwise_args *a)
+{
+    const int inner = a->rank - 1;
+    adzi_chunks c = { .args = a, .rows = a->sizes[inner] >= ADZI_CHUNK };
+    int64_t longest = 1;
+    c.whole = c.rows && a->out_strides[inner] == 1;
+    c.out = adzi_lies_in_line(a, a->out_strides);
+    for (int k = 0; k < a->n_in; ++k) {
+        c.whole = c.whole && a->in_strides[k][inner] == 1;
+        if (adzi_lies_in_line(a, a->in_strides[k])) {
+            c.in |= 1u << k;
             continue;
         }
-        c->index[d] = at % a->sizes[d];
-        at /= a->sizes[d];
-        c->out += c->index[d] * a->out_strides[d];
-        for (int k = 0; k < a->n_in; ++k) {
-            c->in[k] += c->index[d] * a->in_strides[k][d];
+        int64_t period = adzi_period(a, a->in_strides[k]);
+        if (period <= (c.rows ? 1 : ADZI_CHUNK)) {
+            c.fixed |= 1u << k;
+            c.numbers |= (unsigned)(period == 1) << k;
+            longest = period > longest ? period : longest; /* a multiple of the others */
         }
     }
+    c.length = ADZI_CHUNK / longest * longest;
+    return c;
 }
 
-/* Moves on by n elements, which do not pass the end of the innermost dimension. */
-static inline void adzi_cursor_advance(adzi_cursor *c, const adzi_pointwise_args *a, int64_t n)
+/* How many elements from number i on go together. */
+static inline int64_t adzi_chunk_length(const adzi_chunks *c, int64_t i, int64_t end)
 {
-    int d = a->rank - 1;
-    c->index[d] += n;
-    c->out += n * a->out_strides[d];
-    for (int k = 0; k < a->n_in; ++k) {
-        c->in[k] += n * a->in_strides[k][d];
+    int64_t n = end - i, most = c->length;
+    if (c->rows) {
+        int64_t row = c->args->sizes[c->args->rank - 1], left = row - i % row;
+        most = c->whole || left < most ? left : most;
     }
-    while (d > 0 && c->index[d] == a->sizes[d]) {
-        c->index[d] = 0;
-        c->out += a->out_strides[d - 1] - a->sizes[d] * a->out_strides[d];
-        for (int k = 0; k < a->n_in; ++k) {
-            c->in[k] += a->in_strides[k][d - 1] - a->sizes[d] * a->in_strides[k][d];
-        }
-        ++c->index[--d];
+    return n < most ? n : most;
+}
+
+/* What all chunks see alike of operand k, from number i on. */
+static inline void adzi_chunk_fill(
+    const adzi_chunks *c, int k, int64_t i, int64_t end, size_t item, void *buffer)
+{
+    const adzi_pointwise_args *a = c->args;
+    const int64_t n = end - i < c->length ? end - i : c->length;
+    if (c->numbers >> k & 1) {
+        ADZI_SPLAT(buffer, a->in[k], item, n);
+    } else if (c->fixed >> k & 1) {
+        ADZI_GATHER(buffer, a->in[k], item, i, n, a->rank, a->sizes, a->in_strides[k]);
     }
 }
 
-#define ADZI_ROWS_BEGIN                                   \
-    adzi_cursor at;                                       \
-    const int inner = args->rank - 1;                     \
-    adzi_cursor_start(&at, args, begin);                  \
-    while (begin < end) {                                 \
-        int64_t n = args->sizes[inner] - at.index[inner]; \
-        n = n < end - begin ? n : end - begin;            \
-        const int64_t sy = args->out_strides[inner];
+/* Elements i .. i+n-1 of operand k: where they lie, or copied to the buffer. */
+static inline const void *adzi_chunk_in(
+    const adzi_chunks *c, int k, int64_t i, int64_t n, size_t item, void *buffer)
+{
+    const adzi_pointwise_args *a = c->args;
+    if (c->fixed >> k & 1) {
+        return buffer;
+    }
+    if (c->in >> k & 1) {
+        return a->in[k] + i * (int64_t)item;
+    }
+    if (c->rows && a->in_strides[k][a->rank - 1] == 1) {
+        return a->in[k] +
+               adzi_strided_offset(i, a->rank, a->sizes, a->in_strides[k]) * (int64_t)item;
+    }
+    ADZI_GATHER(buffer, a->in[k], item, i, n, a->rank, a->sizes, a->in_strides[k]);
+    return buffer;
+}
 
-#define ADZI_ROWS_END                  \
-    adzi_cursor_advance(&at, args, n); \
-    begin += n;                        \
+/* Where elements i .. i+n-1 of the output are written: to their place, or to the buffer. */
+static inline void *adzi_chunk_out(const adzi_chunks *c, int64_t i, size_t item, void *buffer)
+{
+    const adzi_pointwise_args *a = c->args;
+    if (c->out) {
+        return a->out + i * (int64_t)item;
+    }
+    if (c->rows && a->out_strides[a->rank - 1] == 1) {
+        return a->out + adzi_strided_offset(i, a->rank, a->sizes, a->out_strides) * (int64_t)item;
+    }
+    return buffer;
+}
+
+/* Takes what was written to the buffer to its place. */
+static inline void adzi_chunk_done(
+    const adzi_chunks *c, int64_t i, int64_t n, size_t item, const void *y, const void *buffer)
+{
+    const adzi_pointwise_args *a = c->args;
+    if (y == buffer) {
+        ADZI_SCATTER(a->out, buffer, item, i, n, a->rank, a->sizes, a->out_strides);
+    }
+}
+
+#define ADZI_NUMBERS(from)                                                                  \
+    const double p[ADZI_POINTWISE_PARAMS] = { (from)[0], (from)[1], (from)[2], (from)[3] }; \
+    (void)p
+
+/* Operand k of a flat call. */
+#define ADZI_FLAT(TX, k) ((const TX *)(const void *)args->in[k] + begin)
+
+/* Operand k of a strided call: before its chunks, and in one. */
+#define ADZI_BUFFER(TX, name, k)  \
+    TX name##_buffer[ADZI_CHUNK]; \
+    adzi_chunk_fill(&chunks_, k, begin, end, sizeof(TX), name##_buffer);
+#define ADZI_CHUNK_OF(TX, name, k) \
+    const TX *name##_ = adzi_chunk_in(&chunks_, k, i, n, sizeof(TX), name##_buffer);
+
+#define ADZI_CHUNKS_BEGIN(TY)                     \
+    for (int64_t i = begin, n; i < end; i += n) { \
+        n = adzi_chunk_length(&chunks_, i, end);  \
+        TY *y_ = adzi_chunk_out(&chunks_, i, sizeof(TY), y_buffer);
+
+#define ADZI_CHUNKS_END(TY)                                    \
+    adzi_chunk_done(&chunks_, i, n, sizeof(TY), y_, y_buffer); \
     }
 
-#define POINTWISE1(name, TY, TX, EXPRESSION)                             \
-    void K(name)(const void *block, int64_t begin, int64_t end);         \
-    void K(name)(const void *block, int64_t begin, int64_t end)          \
-    {                                                                    \
-        const adzi_pointwise_args *args = block;                         \
-        const double *p = args->p;                                       \
-        (void)p;                                                         \
-        if (args->flat) {                                                \
-            TY *y_ = (TY *)(void *)args->out;                            \
-            const TX *x_ = (const TX *)(const void *)args->in[0];        \
-            for (int64_t i = begin; i < end; ++i) {                      \
-                const TX x = x_[i];                                      \
-                y_[i] = (TY)(EXPRESSION);                                \
-            }                                                            \
-            return;                                                      \
-        }                                                                \
-        ADZI_ROWS_BEGIN                                                  \
-        TY *y_ = (TY *)(void *)args->out + at.out;                       \
-        const TX *x_ = (const TX *)(const void *)args->in[0] + at.in[0]; \
-        const int64_t sx = args->in_strides[0][inner];                   \
-        for (int64_t i = 0; i < n; ++i) {                                \
-            const TX x = x_[i * sx];                                     \
-            y_[i * sy] = (TY)(EXPRESSION);                               \
-        }                                                                \
-        ADZI_ROWS_END                                                    \
+#define POINTWISE1(name, TY, TX, EXPRESSION)                            \
+    static __attribute__((noinline)) void K(name##_line)(               \
+        TY * y_, const TX *x_, int64_t n, const double *numbers)        \
+    {                                                                   \
+        ADZI_NUMBERS(numbers);                                          \
+        ADZI_EACH(int64_t i = 0; i < n; ++i)                            \
+        {                                                               \
+            const TX x = x_[i];                                         \
+            y_[i] = (TY)(EXPRESSION);                                   \
+        }                                                               \
+    }                                                                   \
+    void K(name)(const void *block, int64_t begin, int64_t end);        \
+    void K(name)(const void *block, int64_t begin, int64_t end)         \
+    {                                                                   \
+        const adzi_pointwise_args *args = block;                        \
+        if (args->flat) {                                               \
+            TY *y_ = (TY *)(void *)args->out + begin;                   \
+            K(name##_line)(y_, ADZI_FLAT(TX, 0), end - begin, args->p); \
+            return;                                                     \
+        }                                                               \
+        const adzi_chunks chunks_ = adzi_chunks_of(args);               \
+        TY y_buffer[ADZI_CHUNK];                                        \
+        ADZI_BUFFER(TX, x, 0)                                           \
+        ADZI_CHUNKS_BEGIN(TY)                                           \
+        ADZI_CHUNK_OF(TX, x, 0)                                         \
+        K(name##_line)(y_, x_, n, args->p);                             \
+        ADZI_CHUNKS_END(TY)                                             \
     }
 
-#define ADZI_LOOP2(TY, TA, TB, IY, IA, IB, EXPRESSION) \
-    for (int64_t i = 0; i < n; ++i) {                  \
-        const TA a = a_[IA];                           \
-        const TB b = b_[IB];                           \
-        y_[IY] = (TY)(EXPRESSION);                     \
+#define POINTWISE2(name, TY, TA, TB, EXPRESSION)                                          \
+    static __attribute__((noinline)) void K(name##_line)(                                 \
+        TY * y_, const TA *a_, const TB *b_, int64_t n, const double *numbers)            \
+    {                                                                                     \
+        ADZI_NUMBERS(numbers);                                                            \
+        ADZI_EACH(int64_t i = 0; i < n; ++i)                                              \
+        {                                                                                 \
+            const TA a = a_[i];                                                           \
+            const TB b = b_[i];                                                           \
+            y_[i] = (TY)(EXPRESSION);                                                     \
+        }                                                                                 \
+    }                                                                                     \
+    void K(name)(const void *block, int64_t begin, int64_t end);                          \
+    void K(name)(const void *block, int64_t begin, int64_t end)                           \
+    {                                                                                     \
+        const adzi_pointwise_args *args = block;                                          \
+        if (args->flat) {                                                                 \
+            TY *y_ = (TY *)(void *)args->out + begin;                                     \
+            K(name##_line)(y_, ADZI_FLAT(TA, 0), ADZI_FLAT(TB, 1), end - begin, args->p); \
+            return;                                                                       \
+        }                                                                                 \
+        const adzi_chunks chunks_ = adzi_chunks_of(args);                                 \
+        TY y_buffer[ADZI_CHUNK];                                                          \
+        ADZI_BUFFER(TA, a, 0)                                                             \
+        ADZI_BUFFER(TB, b, 1)                                                             \
+        ADZI_CHUNKS_BEGIN(TY)                                                             \
+        ADZI_CHUNK_OF(TA, a, 0)                                                           \
+        ADZI_CHUNK_OF(TB, b, 1)                                                           \
+        K(name##_line)(y_, a_, b_, n, args->p);                                           \
+        ADZI_CHUNKS_END(TY)                                                               \
     }
 
-#define POINTWISE2(name, TY, TA, TB, EXPRESSION)                                        \
-    void K(name)(const void *block, int64_t begin, int64_t end);                        \
-    void K(name)(const void *block, int64_t begin, int64_t end)                         \
-    {                                                                                   \
-        const adzi_pointwise_args *args = block;                                        \
-        const double *p = args->p;                                                      \
-        (void)p;                                                                        \
-        if (args->flat) {                                                               \
-            const int64_t n = end - begin;                                              \
-            TY *y_ = (TY *)(void *)args->out + begin;                                   \
-            const TA *a_ = (const TA *)(const void *)args->in[0] + begin;               \
-            const TB *b_ = (const TB *)(const void *)args->in[1] + begin;               \
-            ADZI_LOOP2(TY, TA, TB, i, i, i, EXPRESSION)                                 \
-            return;                                                                     \
-        }                                                                               \
-        ADZI_ROWS_BEGIN                                                                 \
-        TY *y_ = (TY *)(void *)args->out + at.out;                                      \
-        const TA *a_ = (const TA *)(const void *)args->in[0] + at.in[0];                \
-        const TB *b_ = (const TB *)(const void *)args->in[1] + at.in[1];                \
-        const int64_t sa = args->in_strides[0][inner], sb = args->in_strides[1][inner]; \
-        if (sy == 1 && sa == 1 && sb == 1) {                                            \
-            ADZI_LOOP2(TY, TA, TB, i, i, i, EXPRESSION)                                 \
-        } else if (sy == 1 && sa == 1 && sb == 0) {                                     \
-            ADZI_LOOP2(TY, TA, TB, i, i, 0, EXPRESSION)                                 \
-        } else if (sy == 1 && sa == 0 && sb == 1) {                                     \
-            ADZI_LOOP2(TY, TA, TB, i, 0, i, EXPRESSION)                                 \
-        } else {                                                                        \
-            ADZI_LOOP2(TY, TA, TB, i *sy, i *sa, i *sb, EXPRESSION)                     \
-        }                                                                               \
-        ADZI_ROWS_END                                                                   \
+#define POINTWISE3(name, TY, TA, TB, TC, EXPRESSION)                                          \
+    static __attribute__((noinline)) void K(name##_line)(                                     \
+        TY * y_, const TA *a_, const TB *b_, const TC *c_, int64_t n, const double *numbers)  \
+    {                                                                                         \
+        ADZI_NUMBERS(numbers);                                                                \
+        ADZI_EACH(int64_t i = 0; i < n; ++i)                                                  \
+        {                                                                                     \
+            const TA a = a_[i];                                                               \
+            const TB b = b_[i];                                                               \
+            const TC c = c_[i];                                                               \
+            y_[i] = (TY)(EXPRESSION);                                                         \
+        }                                                                                     \
+    }                                                                                         \
+    void K(name)(const void *block, int64_t begin, int64_t end);                              \
+    void K(name)(const void *block, int64_t begin, int64_t end)                               \
+    {                                                                                         \
+        const adzi_pointwise_args *args = block;                                              \
+        if (args->flat) {                                                                     \
+            TY *y_ = (TY *)(void *)args->out + begin;                                         \
+            K(name##_line)                                                                    \
+            (y_, ADZI_FLAT(TA, 0), ADZI_FLAT(TB, 1), ADZI_FLAT(TC, 2), end - begin, args->p); \
+            return;                                                                           \
+        }                                                                                     \
+        const adzi_chunks chunks_ = adzi_chunks_of(args);                                     \
+        TY y_buffer[ADZI_CHUNK];                                                              \
+        ADZI_BUFFER(TA, a, 0)                                                                 \
+        ADZI_BUFFER(TB, b, 1)                                                                 \
+        ADZI_BUFFER(TC, c, 2)                                                                 \
+        ADZI_CHUNKS_BEGIN(TY)                                                                 \
+        ADZI_CHUNK_OF(TA, a, 0)                                                               \
+        ADZI_CHUNK_OF(TB, b, 1)                                                               \
+        ADZI_CHUNK_OF(TC, c, 2)                                                               \
+        K(name##_line)(y_, a_, b_, c_, n, args->p);                                           \
+        ADZI_CHUNKS_END(TY)                                                                   \
     }
 
-#define ADZI_LOOP3(TY, TA, TB, TC, IY, IA, IB, IC, EXPRESSION) \
-    for (int64_t i = 0; i < n; ++i) {                          \
-        const TA a = a_[IA];                                   \
-        const TB b = b_[IB];                                   \
-        const TC c = c_[IC];                                   \
-        y_[IY] = (TY)(EXPRESSION);                             \
-    }
-
-#define POINTWISE3(name, TY, TA, TB, TC, EXPRESSION)                                    \
-    void K(name)(const void *block, int64_t begin, int64_t end);                        \
-    void K(name)(const void *block, int64_t begin, int64_t end)                         \
-    {                                                                                   \
-        const adzi_pointwise_args *args = block;                                        \
-        const double *p = args->p;                                                      \
-        (void)p;                                                                        \
-        if (args->flat) {                                                               \
-            const int64_t n = end - begin;                                              \
-            TY *y_ = (TY *)(void *)args->out + begin;                                   \
-            const TA *a_ = (const TA *)(const void *)args->in[0] + begin;               \
-            const TB *b_ = (const TB *)(const void *)args->in[1] + begin;               \
-            const TC *c_ = (const TC *)(const void *)args->in[2] + begin;               \
-            ADZI_LOOP3(TY, TA, TB, TC, i, i, i, i, EXPRESSION)                          \
-            return;                                                                     \
-        }                                                                               \
-        ADZI_ROWS_BEGIN                                                                 \
-        TY *y_ = (TY *)(void *)args->out + at.out;                                      \
-        const TA *a_ = (const TA *)(const void *)args->in[0] + at.in[0];                \
-        const TB *b_ = (const TB *)(const void *)args->in[1] + at.in[1];                \
-        const TC *c_ = (const TC *)(const void *)args->in[2] + at.in[2];                \
-        const int64_t sa = args->in_strides[0][inner], sb = args->in_strides[1][inner]; \
-        const int64_t sc = args->in_strides[2][inner];                                  \
-        if (sy == 1 && sa == 1 && sb == 1 && sc == 0) {                                 \
-            ADZI_LOOP3(TY, TA, TB, TC, i, i, i, 0, EXPRESSION)                          \
-        } else {                                                                        \
-            ADZI_LOOP3(TY, TA, TB, TC, i *sy, i *sa, i *sb, i *sc, EXPRESSION)          \
-        }                                                                               \
-        ADZI_ROWS_END                                                                   \
-    }
-
-#define POINTWISE4(name, TY, TA, TB, TC, TD, EXPRESSION)                 \
-    void K(name)(const void *block, int64_t begin, int64_t end);         \
-    void K(name)(const void *block, int64_t begin, int64_t end)          \
-    {                                                                    \
-        const adzi_pointwise_args *args = block;                         \
-        const double *p = args->p;                                       \
-        (void)p;                                                         \
-        if (args->flat) {                                                \
-            TY *y_ = (TY *)(void *)args->out;                            \
-            const TA *a_ = (const TA *)(const void *)args->in[0];        \
-            const TB *b_ = (const TB *)(const void *)args->in[1];        \
-            const TC *c_ = (const TC *)(const void *)args->in[2];        \
-            const TD *d_ = (const TD *)(const void *)args->in[3];        \
-            for (int64_t i = begin; i < end; ++i) {                      \
-                const TA a = a_[i];                                      \
-                const TB b = b_[i];                                      \
-                const TC c = c_[i];                                      \
-                const TD d = d_[i];                                      \
-                y_[i] = (TY)(EXPRESSION);                                \
-            }                                                            \
-            return;                                                      \
-        }                                                                \
-        ADZI_ROWS_BEGIN                                                  \
-        TY *y_ = (TY *)(void *)args->out + at.out;                       \
-        const TA *a_ = (const TA *)(const void *)args->in[0] + at.in[0]; \
-        const TB *b_ = (const TB *)(const void *)args->in[1] + at.in[1]; \
-        const TC *c_ = (const TC *)(const void *)args->in[2] + at.in[2]; \
-        const TD *d_ = (const TD *)(const void *)args->in[3] + at.in[3]; \
-        for (int64_t i = 0; i < n; ++i) {                                \
-            const TA a = a_[i * args->in_strides[0][inner]];             \
-            const TB b = b_[i * args->in_strides[1][inner]];             \
-            const TC c = c_[i * args->in_strides[2][inner]];             \
-            const TD d = d_[i * args->in_strides[3][inner]];             \
-            y_[i * sy] = (TY)(EXPRESSION);                               \
-        }                                                                \
-        ADZI_ROWS_END                                                    \
+#define POINTWISE4(name, TY, TA, TB, TC, TD, EXPRESSION)                                      \
+    static __attribute__((noinline)) void K(name##_line)(TY * y_, const TA *a_, const TB *b_, \
+        const TC *c_, const TD *d_, int64_t n, const double *numbers)                         \
+    {                                                                                         \
+        ADZI_NUMBERS(numbers);                                                                \
+        ADZI_EACH(int64_t i = 0; i < n; ++i)                                                  \
+        {                                                                                     \
+            const TA a = a_[i];                                                               \
+            const TB b = b_[i];                                                               \
+            const TC c = c_[i];                                                               \
+            const TD d = d_[i];                                                               \
+            y_[i] = (TY)(EXPRESSION);                                                         \
+        }                                                                                     \
+    }                                                                                         \
+    void K(name)(const void *block, int64_t begin, int64_t end);                              \
+    void K(name)(const void *block, int64_t begin, int64_t end)                               \
+    {                                                                                         \
+        const adzi_pointwise_args *args = block;                                              \
+        if (args->flat) {                                                                     \
+            TY *y_ = (TY *)(void *)args->out + begin;                                         \
+            K(name##_line)                                                                    \
+            (y_, ADZI_FLAT(TA, 0), ADZI_FLAT(TB, 1), ADZI_FLAT(TC, 2), ADZI_FLAT(TD, 3),      \
+                end - begin, args->p);                                                        \
+            return;                                                                           \
+        }                                                                                     \
+        const adzi_chunks chunks_ = adzi_chunks_of(args);                                     \
+        TY y_buffer[ADZI_CHUNK];                                                              \
+        ADZI_BUFFER(TA, a, 0)                                                                 \
+        ADZI_BUFFER(TB, b, 1)                                                                 \
+        ADZI_BUFFER(TC, c, 2)                                                                 \
+        ADZI_BUFFER(TD, d, 3)                                                                 \
+        ADZI_CHUNKS_BEGIN(TY)                                                                 \
+        ADZI_CHUNK_OF(TA, a, 0)                                                               \
+        ADZI_CHUNK_OF(TB, b, 1)                                                               \
+        ADZI_CHUNK_OF(TC, c, 2)                                                               \
+        ADZI_CHUNK_OF(TD, d, 3)                                                               \
+        K(name##_line)(y_, a_, b_, c_, d_, n, args->p);                                       \
+        ADZI_CHUNKS_END(TY)                                                                   \
     }
 
 #endif

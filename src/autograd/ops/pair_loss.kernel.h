@@ -29,7 +29,7 @@ enum { PAIR_LOSS_CHUNK = 256 };
     void K(name)(const void *block, int64_t begin, int64_t end)                                \
     {                                                                                          \
         const adzi_pair_sum_args *args = block;                                                \
-        const double *p = args->p;                                                             \
+        const double p[] = { args->p[0], args->p[1] };                                         \
         (void)p;                                                                               \
         for (int64_t k = begin; k < end; ++k) {                                                \
             int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;                       \

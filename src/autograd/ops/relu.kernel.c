@@ -1,4 +1,5 @@
 #ifndef T
+#define ADZI_CHEAP
 #define THIS_FILE "autograd/ops/relu.kernel.c"
 #include "tensor/pointwise.kernel.h"
 #include "tensor/each_type.h"

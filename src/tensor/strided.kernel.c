@@ -1,0 +1,167 @@
+/* Walks over strided elements, a row of the innermost dimension at a time; strided.h. */
+#include "tensor/strided.h"
+
+#include "adze/tensor.h"
+
+#define NOINLINE __attribute__((noinline)) /* or all would be copied into all */
+
+/** A place in a walk. */
+typedef struct place {
+    int64_t index[ADZ_MAX_RANK];
+    int64_t offset;
+} place;
+
+static inline place place_of(int64_t i, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    place at = { .offset = 0 };
+    for (int d = rank - 1; d >= 0 && i != 0; --d) {
+        at.index[d] = i % sizes[d];
+        i /= sizes[d];
+        at.offset += at.index[d] * strides[d];
+    }
+    return at;
+}
+
+/* Moves on by n elements, which do not pass the end of the innermost dimension. */
+static inline void advance(
+    place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    int d = rank - 1;
+    at->index[d] += n;
+    at->offset += n * strides[d];
+    while (d > 0 && at->index[d] == sizes[d]) {
+        at->index[d] = 0;
+        at->offset += strides[d - 1] - sizes[d] * strides[d];
+        ++at->index[--d];
+    }
+}
+
+/* n elements `stride` apart. Four at a time by hand: what the compiler makes vectors of goes
+ * element by element all the same. */
+#define SPREAD(to, to_step, from, from_step)                                       \
+    int64_t i = 0;                                                                 \
+    for (; i + 4 <= n; i += 4, (to) += 4 * (to_step), (from) += 4 * (from_step)) { \
+        (to)[0] = (from)[0];                                                       \
+        (to)[to_step] = (from)[from_step];                                         \
+        (to)[2 * (to_step)] = (from)[2 * (from_step)];                             \
+        (to)[3 * (to_step)] = (from)[3 * (from_step)];                             \
+    }                                                                              \
+    for (; i < n; ++i, (to) += (to_step), (from) += (from_step)) {                 \
+        *(to) = *(from);                                                           \
+    }
+
+#define WALKS(item)                                                                              \
+    typedef uint##item##_t __attribute__((may_alias)) item_##item;                               \
+    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)       \
+    {                                                                                            \
+        const item_##item value = *from;                                                         \
+        for (int64_t i = 0; i < n; ++i) {                                                        \
+            to[i] = value;                                                                       \
+        }                                                                                        \
+    }                                                                                            \
+    static NOINLINE void collect_##item(                                                         \
+        item_##item *to, const item_##item *from, int64_t stride, int64_t n)                     \
+    {                                                                                            \
+        SPREAD(to, 1, from, stride)                                                              \
+    }                                                                                            \
+    static NOINLINE void spread_##item(                                                          \
+        item_##item *to, int64_t stride, const item_##item *from, int64_t n)                     \
+    {                                                                                            \
+        SPREAD(to, stride, from, 1)                                                              \
+    }                                                                                            \
+    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,  \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
+    {                                                                                            \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        place at = place_of(first, rank, sizes, strides);                                        \
+        for (int64_t m; n > 0; n -= m, to += m) {                                                \
+            const item_##item *x = from + at.offset;                                             \
+            m = row - at.index[rank - 1];                                                        \
+            m = m < n ? m : n;                                                                   \
+            if (stride == 1) {                                                                   \
+                adzi_copy_bytes(to, x, (size_t)m * sizeof *to);                                  \
+            } else if (stride == 0) {                                                            \
+                splat_##item(to, x, m);                                                          \
+            } else {                                                                             \
+                collect_##item(to, x, stride, m);                                                \
+            }                                                                                    \
+            advance(&at, m, rank, sizes, strides);                                               \
+        }                                                                                        \
+    }                                                                                            \
+    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first, \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
+    {                                                                                            \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        place at = place_of(first, rank, sizes, strides);                                        \
+        for (int64_t m; n > 0; n -= m, from += m) {                                              \
+            m = row - at.index[rank - 1];                                                        \
+            m = m < n ? m : n;                                                                   \
+            if (stride == 1) {                                                                   \
+                adzi_copy_bytes(to + at.offset, from, (size_t)m * sizeof *to);                   \
+            } else {                                                                             \
+                spread_##item(to + at.offset, stride, from, m);                                  \
+            }                                                                                    \
+            advance(&at, m, rank, sizes, strides);                                               \
+        }                                                                                        \
+    }
+
+WALKS(8)
+WALKS(16)
+WALKS(32)
+WALKS(64)
+
+void ADZI_GATHER(void *to, const char *from, size_t item, int64_t first, int64_t n, int rank,
+    const int64_t *sizes, const int64_t *strides)
+{
+    const void *x = from;
+    switch (item) {
+    case 1:
+        gather_8(to, x, first, n, rank, sizes, strides);
+        break;
+    case 2:
+        gather_16(to, x, first, n, rank, sizes, strides);
+        break;
+    case 4:
+        gather_32(to, x, first, n, rank, sizes, strides);
+        break;
+    default:
+        gather_64(to, x, first, n, rank, sizes, strides);
+    }
+}
+
+void ADZI_SCATTER(char *to, const void *from, size_t item, int64_t first, int64_t n, int rank,
+    const int64_t *sizes, const int64_t *strides)
+{
+    void *y = to;
+    switch (item) {
+    case 1:
+        scatter_8(y, from, first, n, rank, sizes, strides);
+        break;
+    case 2:
+        scatter_16(y, from, first, n, rank, sizes, strides);
+        break;
+    case 4:
+        scatter_32(y, from, first, n, rank, sizes, strides);
+        break;
+    default:
+        scatter_64(y, from, first, n, rank, sizes, strides);
+    }
+}
+
+void ADZI_SPLAT(void *to, const char *from, size_t item, int64_t n)
+{
+    const void *x = from;
+    switch (item) {
+    case 1:
+        splat_8(to, x, n);
+        break;
+    case 2:
+        splat_16(to, x, n);
+        break;
+    case 4:
+        splat_32(to, x, n);
+        break;
+    default:
+        splat_64(to, x, n);
+    }
+}
