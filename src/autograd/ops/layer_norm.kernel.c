@@ -2,49 +2,11 @@
 #define THIS_FILE "autograd/ops/layer_norm.kernel.c"
 #include "autograd/ops/layer_norm.h"
 #include <math.h>
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
-enum { K(lanes) = 8, K(columns) = 64 };
-
-static inline double K(gather)(const double *lane)
-{
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
-
-static inline double K(row_mean)(const T *x, int64_t d)
-{
-    double lane[K(lanes)] = { 0 };
-    int64_t i = 0;
-    for (; i + K(lanes) <= d; i += K(lanes)) {
-        for (int j = 0; j < K(lanes); ++j) {
-            lane[j] += (double)x[i + j];
-        }
-    }
-    for (int j = 0; i < d; ++i, ++j) {
-        lane[j] += (double)x[i];
-    }
-    return K(gather)(lane) / (double)d;
-}
-
-/* Two passes: a large mean cancels before anything is squared. */
-static inline double K(row_variance)(const T *x, int64_t d, double mean)
-{
-    double lane[K(lanes)] = { 0 };
-    int64_t i = 0;
-    for (; i + K(lanes) <= d; i += K(lanes)) {
-        for (int j = 0; j < K(lanes); ++j) {
-            double c = (double)x[i + j] - mean;
-            lane[j] += c * c;
-        }
-    }
-    for (int j = 0; i < d; ++i, ++j) {
-        double c = (double)x[i] - mean;
-        lane[j] += c * c;
-    }
-    return K(gather)(lane) / (double)d;
-}
+enum { K(columns) = 64, K(chunk) = 512 };
 
 /* x minus a mean that T alone would round. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
@@ -58,8 +20,9 @@ void K(layer_norm)(const void *block, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; ++i) {
         const T *x = (const T *)args->x + i * d;
         T *y = (T *)args->out + i * d;
-        double mean = K(row_mean)(x, d);
-        double rstd = 1 / sqrt(K(row_variance)(x, d, mean) + args->eps);
+        /* Two passes: a large mean cancels before anything is squared. */
+        double mean = EIGHT(sum)(x, d, 0) / (double)d;
+        double rstd = 1 / sqrt(EIGHT(squares)(x, d, mean) / (double)d + args->eps);
         T high = (T)mean, low = (T)(mean - (double)high), r = (T)rstd;
         for (int64_t j = 0; j < d; ++j) {
             T unit = CENTRED(x[j], high, low) * r;
@@ -85,22 +48,20 @@ void K(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
         T *dx = (T *)args->out + i * d;
         double mean = args->stats[2 * i];
         T high = (T)mean, low = (T)(mean - (double)high), r = (T)args->stats[2 * i + 1];
-        double level[K(lanes)] = { 0 }, along[K(lanes)] = { 0 };
-        int64_t j = 0;
-        for (; j + K(lanes) <= d; j += K(lanes)) {
-            for (int k = 0; k < K(lanes); ++k) {
-                T g = w != NULL ? dy[j + k] * w[j + k] : dy[j + k];
-                level[k] += (double)g;
-                along[k] += (double)(g * (CENTRED(x[j + k], high, low) * r));
+        double level = 0, along = 0;
+        for (int64_t first = 0; first < d; first += K(chunk)) {
+            const int64_t n = d - first < K(chunk) ? d - first : K(chunk);
+            T gradient[K(chunk)], product[K(chunk)]; /* values first, which vectorises */
+            for (int64_t j = 0; j < n; ++j) {
+                T g = w != NULL ? dy[first + j] * w[first + j] : dy[first + j];
+                gradient[j] = g;
+                product[j] = g * (CENTRED(x[first + j], high, low) * r);
             }
+            level += EIGHT(sum)(gradient, n, 0);
+            along += EIGHT(sum)(product, n, 0);
         }
-        for (int k = 0; j < d; ++j, ++k) {
-            T g = w != NULL ? dy[j] * w[j] : dy[j];
-            level[k] += (double)g;
-            along[k] += (double)(g * (CENTRED(x[j], high, low) * r));
-        }
-        T m = (T)(K(gather)(level) / (double)d), a = (T)(K(gather)(along) / (double)d);
-        for (j = 0; j < d; ++j) {
+        T m = (T)(level / (double)d), a = (T)(along / (double)d);
+        for (int64_t j = 0; j < d; ++j) {
             T g = w != NULL ? dy[j] * w[j] : dy[j];
             dx[j] = r * (g - m - CENTRED(x[j], high, low) * r * a);
         }

@@ -2,6 +2,7 @@
 #define THIS_FILE "autograd/ops/norm.kernel.c"
 #include <math.h>
 #include "autograd/ops/reduce.h"
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
@@ -31,7 +32,6 @@ enum { K(lanes) = 8 };
     }
 
 SUM_OF(magnitudes, d)
-SUM_OF(squares, d *d)
 SUM_OF(powers, pow(d, p))
 SUM_OF(nonzeros, d != 0 ? 1 : 0)
 
@@ -65,7 +65,7 @@ static inline void K(norm_run)(
         }
         return;
     }
-    s->sum += p == 2   ? K(squares)(x, n, p)
+    s->sum += p == 2   ? EIGHT(squares)(x, n, 0)
               : p == 1 ? K(magnitudes)(x, n, p)
               : p == 0 ? K(nonzeros)(x, n, p)
                        : K(powers)(x, n, p);

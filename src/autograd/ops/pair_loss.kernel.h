@@ -11,6 +11,7 @@
 
 #include "autograd/ops/pair_loss.h"
 #include "tensor/pointwise.kernel.h"
+#include "tensor/wide.kernel.h"
 
 #define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE)*c)
 
@@ -22,39 +23,31 @@
 
 enum { PAIR_LOSS_CHUNK = 256 };
 
-/* Values first, which vectorises, then their sum in eight lanes within a block: the order depends
+/* Values first, which vectorises, then their sum in eight lanes within a chunk: the order depends
  * on the count alone. */
-#define PAIR_LOSS_SUM(name, VALUE)                                                             \
-    void K(name)(const void *block, int64_t begin, int64_t end);                               \
-    void K(name)(const void *block, int64_t begin, int64_t end)                                \
-    {                                                                                          \
-        const adzi_pair_sum_args *args = block;                                                \
-        const double p[] = { args->p[0], args->p[1] };                                         \
-        (void)p;                                                                               \
-        for (int64_t k = begin; k < end; ++k) {                                                \
-            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;                       \
-            stop = stop < args->count ? stop : args->count;                                    \
-            double lane[8] = { 0 };                                                            \
-            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                           \
-                const T *x = (const T *)args->x + i, *t = (const T *)args->t + i;              \
-                int n = (int)(stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK), j = 0; \
-                T values[PAIR_LOSS_CHUNK];                                                     \
-                for (int m = 0; m < n; ++m) {                                                  \
-                    const T a = x[m], b = t[m];                                                \
-                    values[m] = (VALUE);                                                       \
-                }                                                                              \
-                for (; j + 8 <= n; j += 8) {                                                   \
-                    for (int m = 0; m < 8; ++m) {                                              \
-                        lane[m] += (double)values[j + m];                                      \
-                    }                                                                          \
-                }                                                                              \
-                for (int m = 0; j < n; ++j, ++m) {                                             \
-                    lane[m] += (double)values[j];                                              \
-                }                                                                              \
-            }                                                                                  \
-            args->sums[k] = ((lane[0] + lane[4]) + (lane[2] + lane[6])) +                      \
-                            ((lane[1] + lane[5]) + (lane[3] + lane[7]));                       \
-        }                                                                                      \
+#define PAIR_LOSS_SUM(name, VALUE)                                                   \
+    void K(name)(const void *block, int64_t begin, int64_t end);                     \
+    void K(name)(const void *block, int64_t begin, int64_t end)                      \
+    {                                                                                \
+        const adzi_pair_sum_args *args = block;                                      \
+        const double p[] = { args->p[0], args->p[1] };                               \
+        (void)p;                                                                     \
+        for (int64_t k = begin; k < end; ++k) {                                      \
+            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;             \
+            stop = stop < args->count ? stop : args->count;                          \
+            double sum = 0;                                                          \
+            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                 \
+                const T *x = (const T *)args->x + i, *t = (const T *)args->t + i;    \
+                int64_t n = stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK; \
+                T values[PAIR_LOSS_CHUNK];                                           \
+                for (int64_t m = 0; m < n; ++m) {                                    \
+                    const T a = x[m], b = t[m];                                      \
+                    values[m] = (VALUE);                                             \
+                }                                                                    \
+                sum += EIGHT(sum)(values, n, 0);                                     \
+            }                                                                        \
+            args->sums[k] = sum;                                                     \
+        }                                                                            \
     }
 
 #endif

@@ -1,35 +1,5 @@
 #ifndef T
-#include <string.h>
-
-/* A register of f64, and its worth of f32 or f64 read from memory; WIDEN_PART reads the first lanes
- * alone, others are 0. What the compiler makes of a vector conversion goes through halves. */
-#if defined(__AVX512VL__)
-#include <immintrin.h>
-typedef __m512d wide;
-typedef __mmask8 some_lanes;
-#define LANES_BELOW(n)           ((__mmask8)((1u << (n)) - 1))
-#define WIDEN_f32(x)             _mm512_cvtps_pd(_mm256_loadu_ps(x))
-#define WIDEN_f64(x)             _mm512_loadu_pd(x)
-#define WIDEN_PART_f32(lanes, x) _mm512_cvtps_pd(_mm256_maskz_loadu_ps(lanes, x))
-#define WIDEN_PART_f64(lanes, x) _mm512_maskz_loadu_pd(lanes, x)
-#elif defined(__AVX2__)
-#include <immintrin.h>
-typedef __m256d wide;
-typedef __m256i some_lanes;
-#define LANES_BELOW(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))
-#define WIDEN_f32(x)   _mm256_cvtps_pd(_mm_loadu_ps(x))
-#define WIDEN_f64(x)   _mm256_loadu_pd(x)
-#define NARROWED(lanes)     \
-    _mm256_castsi256_si128( \
-        _mm256_permutevar8x32_epi32(lanes, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)))
-#define WIDEN_PART_f32(lanes, x) _mm256_cvtps_pd(_mm_maskload_ps(x, NARROWED(lanes)))
-#define WIDEN_PART_f64(lanes, x) _mm256_maskload_pd(x, lanes)
-#else
-typedef double wide __attribute__((vector_size(16)));
-#define WIDEN_f32(x) ((wide){ (double)(x)[0], (double)(x)[1] })
-#define WIDEN_f64(x) ((wide){ (x)[0], (x)[1] })
-#endif
-enum { LANES = sizeof(wide) / sizeof(double), FOUR_VECTORS = 4 * LANES };
+#include "tensor/wide.kernel.h"
 
 #define THIS_FILE "autograd/ops/sum.kernel.c"
 #include "autograd/ops/sum.h"
@@ -49,34 +19,43 @@ enum { LANES = sizeof(wide) / sizeof(double), FOUR_VECTORS = 4 * LANES };
 
 enum { K(lanes) = 8, K(block) = 512, K(columns) = 64 };
 
-/* The sum of n elements at a stride. The order depends on n alone: eight lanes over blocks, blocks
- * added one after the other, which bounds the f64 error by n / 512 + 64 roundings. */
+/* The sum of up to a block of elements at a stride, in eight lanes. */
+static inline SUM K(run_of_block)(const T *x, int64_t n, int64_t stride)
+{
+#if T_IS_FLOAT
+    if (stride == 1) {
+        return EIGHT(sum)(x, n, 0);
+    }
+#endif
+    SUM lane[K(lanes)] = { 0 };
+    int64_t i = 0;
+    if (stride == 1) { /* integers */
+        for (; i + K(lanes) <= n; i += K(lanes)) {
+            for (int j = 0; j < K(lanes); ++j) {
+                lane[j] += (SUM)x[i + j];
+            }
+        }
+    }
+    for (; i + K(lanes) <= n; i += K(lanes)) {
+        for (int j = 0; j < K(lanes); ++j) {
+            lane[j] += (SUM)x[(i + j) * stride];
+        }
+    }
+    for (int j = 0; i < n; ++i, ++j) {
+        lane[j] += (SUM)x[i * stride];
+    }
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/* The sum of n elements at a stride. The order depends on n alone: blocks added one after the
+ * other, which bounds the f64 error by n / 512 + 64 roundings. */
 static inline SUM K(run)(const T *x, int64_t n, int64_t stride)
 {
     SUM total = 0;
     for (int64_t start = 0; start < n; start += K(block)) {
         int64_t length = n - start < K(block) ? n - start : K(block);
-        const T *b = x + start * stride;
-        SUM lane[K(lanes)] = { 0 };
-        int64_t i = 0;
-        if (stride == 1) {
-            for (; i + K(lanes) <= length; i += K(lanes)) {
-                for (int j = 0; j < K(lanes); ++j) {
-                    lane[j] += (SUM)b[i + j];
-                }
-            }
-        } else {
-            for (; i + K(lanes) <= length; i += K(lanes)) {
-                for (int j = 0; j < K(lanes); ++j) {
-                    lane[j] += (SUM)b[(i + j) * stride];
-                }
-            }
-        }
-        for (int j = 0; i < length; ++i, ++j) {
-            lane[j] += (SUM)b[i * stride];
-        }
-        total += ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-                 ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+        total += K(run_of_block)(x + start * stride, length, stride);
     }
     return total;
 }

@@ -2,12 +2,11 @@
 #define THIS_FILE "autograd/ops/var.kernel.c"
 #include <math.h>
 #include "autograd/ops/reduce.h"
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
 #include "autograd/ops/reduce.kernel.h"
-
-enum { K(lanes) = 8 };
 
 /* Mean and squared deviations from it: two passes over each chunk while it is at hand, and the rule
  * of Chan et al. to join chunks, so that a large mean costs no digits. */
@@ -15,44 +14,6 @@ typedef struct {
     double mean, squares;
     int64_t n;
 } K(moments);
-
-static inline double K(add_lanes)(const double *lane)
-{
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
-
-static inline double K(mean_of)(const T *x, int64_t n)
-{
-    double lane[K(lanes)] = { 0 };
-    int64_t i = 0;
-    for (; i + K(lanes) <= n; i += K(lanes)) {
-        for (int j = 0; j < K(lanes); ++j) {
-            lane[j] += (double)x[i + j];
-        }
-    }
-    for (int j = 0; i < n; ++i, ++j) {
-        lane[j] += (double)x[i];
-    }
-    return K(add_lanes)(lane) / (double)n;
-}
-
-static inline double K(squares_of)(const T *x, int64_t n, double mean)
-{
-    double lane[K(lanes)] = { 0 };
-    int64_t i = 0;
-    for (; i + K(lanes) <= n; i += K(lanes)) {
-        for (int j = 0; j < K(lanes); ++j) {
-            double d = (double)x[i + j] - mean;
-            lane[j] += d * d;
-        }
-    }
-    for (int j = 0; i < n; ++i, ++j) {
-        double d = (double)x[i] - mean;
-        lane[j] += d * d;
-    }
-    return K(add_lanes)(lane);
-}
 
 static inline void K(var_start)(K(moments) * s)
 {
@@ -74,8 +35,8 @@ static inline void K(var_run)(
 {
     (void)first;
     (void)a;
-    K(moments) chunk = { K(mean_of)(x, n), 0, n };
-    chunk.squares = K(squares_of)(x, n, chunk.mean);
+    K(moments) chunk = { EIGHT(sum)(x, n, 0) / (double)n, 0, n };
+    chunk.squares = EIGHT(squares)(x, n, chunk.mean);
     if (s->n == 0) {
         *s = chunk;
     } else {
