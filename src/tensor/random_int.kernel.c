@@ -50,9 +50,11 @@ void K(bernoulli)(const void *opaque, int64_t begin, int64_t end)
         uint32_t words[4][ADZI_PHILOX_GROUP];
         adzi_philox_group(words, args->seed, counter);
         uint64_t kept = adzi_keep_bits(words[0], args->seed, counter, keep.last, (int)(g % 2));
+        const uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
         T drawn[ADZI_GROUP_WORDS];
-        for (int k = 0; k < ADZI_GROUP_WORDS; ++k)
-            drawn[k] = kept >> k & 1 ? one : (T)0;
+        for (int h = 0; h < 2; ++h)
+            for (int k = 0; k < 32; ++k)
+                drawn[h * 32 + k] = half[h] & (uint32_t)1 << k ? one : (T)0;
         memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
     }
 }
