@@ -29,6 +29,15 @@ void K(cumsum)(const void *block, int64_t begin, int64_t end)
         int64_t place = begin / inner * n * inner + column;
         const T *x = (const T *)(const void *)a->in[0] + place;
         OUT *y = (OUT *)(void *)a->out + place;
+        if (w == 1) { /* a lane that goes alone has its sum in a register */
+            SUM alone = 0;
+            for (int64_t i = 0; i < n; ++i) {
+                int64_t row = (a->reverse ? n - 1 - i : i) * inner;
+                alone += (SUM)x[row];
+                y[row] = (OUT)alone;
+            }
+            continue;
+        }
         SUM sum[K(columns)] = { 0 };
         for (int64_t i = 0; i < n; ++i) {
             int64_t row = (a->reverse ? n - 1 - i : i) * inner;

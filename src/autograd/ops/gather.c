@@ -30,35 +30,54 @@ typedef struct {
     int64_t along;                 /* of x along dim, in bytes */
 } gather_args;
 
+/* n results that lie in one row: x is the place of the first with 0 for its coordinate along dim,
+ * and `step` further for each of the others. */
+static void gather_row(
+    const gather_args *args, int64_t first, int64_t n, const char *x, int64_t step)
+{
+    const int64_t *index = args->index + first, along = args->along;
+    const size_t item = args->item;
+    char *y = args->y + (size_t)first * item;
+    if (item == 4) {
+        for (int64_t k = 0; k < n; ++k) {
+            memcpy(y + 4 * k, x + k * step + index[k] * along, 4);
+        }
+    } else if (item == 8) {
+        for (int64_t k = 0; k < n; ++k) {
+            memcpy(y + 8 * k, x + k * step + index[k] * along, 8);
+        }
+    } else {
+        for (int64_t k = 0; k < n; ++k) {
+            memcpy(y + (size_t)k * item, x + k * step + index[k] * along, item);
+        }
+    }
+}
+
 /* y[i] = the element of x at i's place, with index[i] for its coordinate along dim. */
 static void gather(const void *block, int64_t begin, int64_t end)
 {
     const gather_args *args = block;
+    const int last = args->rank - 1;
+    const int64_t row = last >= 0 ? args->sizes[last] : 1,
+                  step = last >= 0 ? args->strides[last] : 0;
     int64_t place[ADZ_MAX_RANK] = { 0 }, from = 0, at = begin;
-    for (int d = args->rank - 1; d >= 0; --d) {
+    for (int d = last; d >= 0; --d) {
         place[d] = at % args->sizes[d];
         at /= args->sizes[d];
         from += place[d] * args->strides[d];
     }
-    for (int64_t i = begin; i < end; ++i) {
-        const char *x = args->x + from + args->index[i] * args->along;
-        char *y = args->y + (size_t)i * args->item;
-        switch (args->item) {
-        case 8:
-            memcpy(y, x, 8);
-            break;
-        case 4:
-            memcpy(y, x, 4);
-            break;
-        default:
-            memcpy(y, x, args->item);
+    for (int64_t n; begin < end; begin += n) {
+        n = row - place[last >= 0 ? last : 0];
+        n = n < end - begin ? n : end - begin;
+        gather_row(args, begin, n, args->x + from, step);
+        if (last < 0) {
+            return;
         }
-        for (int d = args->rank - 1; d >= 0; --d) {
-            from += args->strides[d];
-            if (++place[d] < args->sizes[d]) {
-                break;
-            }
-            from -= args->sizes[d] * args->strides[d];
+        place[last] += n;
+        from += n * step;
+        for (int d = last; d > 0 && place[d] == args->sizes[d]; --d) {
+            from += args->strides[d - 1] - args->sizes[d] * args->strides[d];
+            ++place[d - 1];
             place[d] = 0;
         }
     }

@@ -24,7 +24,11 @@ bool adzi_indices_within(
     const char *op, const adz_tensor *index, int64_t size, const char *of, const adz_tensor *t)
 {
     const int64_t *at = adzi_index_data(index);
-    for (int64_t i = 0; i < index->numel; ++i) {
+    bool within = true;
+    for (int64_t i = 0; i < index->numel; ++i) { /* without a jump for each */
+        within &= (uint64_t)at[i] < (uint64_t)size;
+    }
+    for (int64_t i = 0; i < index->numel && !within; ++i) {
         if (at[i] < 0 || at[i] >= size) {
             adzi_error(op, ADZ_ERR_INDEX, "index %lld at place %s is none of the %lld %s%s",
                 (long long)at[i], text_place(index, i), (long long)size, of, adzi_text_shape(t));
