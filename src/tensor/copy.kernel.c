@@ -3,19 +3,6 @@
 #include "tensor/pointwise.h"
 #include "tensor/strided.h"
 
-enum { CHUNK = 256 };
-
-static bool lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)
-{
-    int64_t stride = 1;
-    bool in_line = true;
-    for (int d = a->rank - 1; d >= 0; --d) {
-        in_line = in_line && strides[d] == stride;
-        stride *= a->sizes[d];
-    }
-    return in_line;
-}
-
 /* What is copied lies side by side on one side at least, or goes through a buffer. */
 static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const size_t item)
 {
@@ -24,14 +11,14 @@ static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const
     const int64_t from = begin * (int64_t)item;
     if (a->flat) {
         adzi_copy_bytes(y + from, x + from, (size_t)(end - begin) * item);
-    } else if (lies_in_line(a, a->out_strides)) {
+    } else if (adzi_lies_in_line(a, a->out_strides)) {
         ADZI_GATHER(y + from, x, item, begin, end - begin, a->rank, a->sizes, a->in_strides[0]);
-    } else if (lies_in_line(a, a->in_strides[0])) {
+    } else if (adzi_lies_in_line(a, a->in_strides[0])) {
         ADZI_SCATTER(y, x + from, item, begin, end - begin, a->rank, a->sizes, a->out_strides);
     } else {
-        uint64_t buffer[CHUNK];
+        uint64_t buffer[ADZI_CHUNK];
         for (int64_t n; begin < end; begin += n) {
-            n = end - begin < CHUNK ? end - begin : CHUNK;
+            n = end - begin < ADZI_CHUNK ? end - begin : ADZI_CHUNK;
             ADZI_GATHER(buffer, x, item, begin, n, a->rank, a->sizes, a->in_strides[0]);
             ADZI_SCATTER(y, buffer, item, begin, n, a->rank, a->sizes, a->out_strides);
         }

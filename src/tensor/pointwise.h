@@ -11,7 +11,8 @@
 enum {
     ADZI_POINTWISE_INPUTS = 4,
     ADZI_POINTWISE_PARAMS = 4,
-    ADZI_POINTWISE_GRAIN = 16384 /* elements worth a thread of their own */
+    ADZI_POINTWISE_GRAIN = 16384, /* elements worth a thread of their own */
+    ADZI_CHUNK = 512 /* most elements in a buffer, where operands do not lie side by side */
 };
 
 /**
@@ -29,6 +30,19 @@ typedef struct adzi_pointwise_args {
     int64_t out_strides[ADZ_MAX_RANK]; /* strides in elements */
     int64_t in_strides[ADZI_POINTWISE_INPUTS][ADZ_MAX_RANK];
 } adzi_pointwise_args;
+
+/** Whether the elements of an operand with these strides lie side by side, in the output's order.
+ */
+static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)
+{
+    int64_t stride = 1;
+    bool in_line = true;
+    for (int d = a->rank - 1; d >= 0; --d) {
+        in_line = in_line && strides[d] == stride;
+        stride *= a->sizes[d];
+    }
+    return in_line;
+}
 
 /**
  * Runs an elementwise kernel: y[i] = f(in[0][i], ..., p). Inputs broadcast to y. `p` are up to four

@@ -30,8 +30,6 @@
 #define ADZI_EACH for
 #endif
 
-enum { ADZI_CHUNK = 512 }; /* most elements in a buffer */
-
 /** How a kernel cuts the elements of a strided call. Bit k of a set stands for operand k. */
 typedef struct adzi_chunks {
     const adzi_pointwise_args *args;
@@ -43,17 +41,6 @@ typedef struct adzi_chunks {
     unsigned numbers; /* of these, one */
     int64_t length;   /* of a chunk */
 } adzi_chunks;
-
-static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)
-{
-    int64_t stride = 1;
-    bool in_line = true;
-    for (int d = a->rank - 1; d >= 0; --d) {
-        in_line = in_line && strides[d] == stride;
-        stride *= a->sizes[d];
-    }
-    return in_line;
-}
 
 /* After how many elements an operand that is broadcast over the first dimensions starts again. */
 static inline int64_t adzi_period(const adzi_pointwise_args *a, const int64_t *strides)

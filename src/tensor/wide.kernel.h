@@ -42,8 +42,8 @@ enum { LANES = sizeof(wide) / sizeof(double), FOUR_VECTORS = 4 * LANES };
 /* Note [Eight lanes]
  *
  * Sums of elements that lie side by side are kept in eight lanes of f64, element i in lane i % 8,
- * and these are added up in one order: the same bits come out of registers of any width, and only
- * every eighth addition waits for another.
+ * and these are added up in one order: the same bits come out of registers of any width, and an
+ * addition waits for the one eight before it, not for the last.
  */
 typedef struct eight {
     wide part[8 / LANES];
