@@ -23,7 +23,7 @@ static void run_toy(void *user)
 {
     toy *t = user;
     adz_scope *scope = adz_scope_open();
-    adz_tensor *h = adz_relu(adz_linear(t->x, t->w1, t->b1));
+    adz_tensor *h = adz_linear_relu(t->x, t->w1, t->b1);
     adz_tensor *loss = adz_mse_loss(adz_linear(h, t->w2, t->b2), t->target, ADZ_REDUCE_MEAN);
     adz_tensor *parameters[] = { t->w1, t->b1, t->w2, t->b2 };
     for (int i = 0; i < 4; ++i) {

@@ -237,6 +237,11 @@ adz_module *adz_activation_new(adz_activation activation)
         "adz_activation_new", ADZ_ERR_ARGUMENT, "%d is no adz_activation", (int)activation);
 }
 
+bool adzi_is_relu(const adz_module *module)
+{
+    return module->type.forward == relu_forward;
+}
+
 bool adzi_activation_of(const adz_module *module, adz_activation *activation)
 {
     adz_tensor *(*const forward)(adz_module *, adz_tensor *) = module->type.forward;

@@ -9,6 +9,9 @@
 adz_module *adzi_activation_choose(const char *op, adz_activation activation,
     adz_activation_function function, adz_module *module);
 
+/** Whether the module is a rectifier. */
+bool adzi_is_relu(const adz_module *module);
+
 /** Whether the module is one of the activations by name, and which. */
 bool adzi_activation_of(const adz_module *module, adz_activation *activation);
 

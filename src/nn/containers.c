@@ -3,15 +3,33 @@
 #include <stdio.h>
 
 #include "nn/containers.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
 #include "nn/module.h"
 #include "tensor/error.h"
 
 /* ---- Sequential ----------------------------------------------------------------------------- */
 
+/* The child at *i, or it and what follows as far as one operator computes them all; moves *i on. */
+static adz_tensor *several(const adz_module *self, size_t *i, adz_tensor *x)
+{
+    adz_module *first = adzi_child_at(self, *i);
+    if (*i + 1 < self->n_children && adzi_linear_takes_relu(first, adzi_child_at(self, *i + 1), x)) {
+        const adz_module *dropout = *i + 2 < self->n_children ? adzi_child_at(self, *i + 2) : NULL;
+        if (dropout != NULL && !adzi_draws_dropout(dropout)) {
+            dropout = NULL;
+        }
+        *i += dropout != NULL ? 3 : 2;
+        return adzi_linear_relu(first, dropout, x);
+    }
+    ++*i;
+    return adz_module_forward(first, x);
+}
+
 static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
 {
-    for (size_t i = 0; i < self->n_children && x != NULL; ++i) {
-        x = adz_module_forward(adzi_child_at(self, i), x);
+    for (size_t i = 0; i < self->n_children && x != NULL;) {
+        x = several(self, &i, x);
     }
     return x;
 }

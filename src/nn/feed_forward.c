@@ -62,6 +62,12 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     if (one_pass(self, x, &o)) {
         return adz_module_forward(adzi_child_at(self, LAYER2), hidden(self, x, &o));
     }
+    const adz_module *dropout = adzi_child_at(self, DROPOUT);
+    if (self->n_children <= LINEAR_V && adzi_draws_dropout(dropout) &&
+        adzi_linear_takes_relu(adzi_child_at(self, LAYER1), adzi_child_at(self, ACTIVATION), x)) {
+        adz_tensor *a = adzi_linear_relu(adzi_child_at(self, LAYER1), dropout, x);
+        return adz_module_forward(adzi_child_at(self, LAYER2), a);
+    }
     adz_tensor *h = adz_module_forward(adzi_child_at(self, LAYER1), x);
     h = adz_module_forward(adzi_child_at(self, ACTIVATION), h);
     if (self->n_children > LINEAR_V && h != NULL) {

@@ -5,6 +5,8 @@
 #include "adze/nn/init.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
+#include "nn/activations.h"
+#include "nn/dropout.h"
 #include "nn/linear.h"
 #include "nn/module.h"
 #include "tensor/error.h"
@@ -20,6 +22,28 @@ adz_tensor *adzi_linear_forward(adz_module *self, adz_tensor *x)
 bool adzi_is_linear(const adz_module *module)
 {
     return module->type.forward == adzi_linear_forward;
+}
+
+bool adzi_linear_takes_relu(
+    const adz_module *module, const adz_module *activation, const adz_tensor *x)
+{
+    if (!adzi_is_linear(module) || !adzi_is_relu(activation) || adzi_self()->anomaly ||
+        x->alive != ADZI_ALIVE || x->rank < 1) {
+        return false;
+    }
+    const adz_tensor *weight = adzi_parameter(module, WEIGHT);
+    return x->sizes[x->rank - 1] == weight->sizes[1] && x->dtype == weight->dtype;
+}
+
+adz_tensor *adzi_linear_relu(const adz_module *self, const adz_module *dropout, adz_tensor *x)
+{
+    adz_tensor *weight = adzi_parameter(self, WEIGHT), *bias = adzi_parameter(self, BIAS);
+    if (dropout == NULL) {
+        return adz_linear_relu(x, weight, bias);
+    }
+    const adzi_dropout_state *state = dropout->state;
+    return adz_linear_relu_dropout(
+        x, weight, bias, state->p, dropout->training || state->always, state->generator);
 }
 
 adz_tensor *adzi_linear_product(adz_module *self, adz_tensor *x)

@@ -34,6 +34,7 @@
 #include "tensor/thread.h"
 
 KERNEL_TABLE_FLOAT(gemm_small);
+KERNEL_TABLE_FLOAT(gemm_relu);
 
 ADZI_DECLARE_KERNEL(gemm_int, i32);
 ADZI_DECLARE_KERNEL(gemm_int, i64);
@@ -431,10 +432,19 @@ static void run_integers(const adzi_gemm_args *g)
         units_for(LAUNCH_WORK, (double)g->n * (double)(g->k + 1)));
 }
 
+static void clip(const adzi_gemm_args *g)
+{
+    if (g->relu) {
+        adzi_launch(KERNEL_FOR(gemm_relu, g->dtype), g, g->batch * g->m,
+            units_for(LAUNCH_WORK, 32 * (double)g->n));
+    }
+}
+
 static void run_float(const adzi_gemm_args *g)
 {
     if (!is_small(g)) {
         run_large(g);
+        clip(g);
         return;
     }
     adzi_kernel kernel = KERNEL_FOR(gemm_small, g->dtype);
@@ -458,8 +468,10 @@ void adzi_gemm_run(const adzi_gemm_args *g)
     }
     if (g->dtype != ADZ_F32 && g->dtype != ADZ_F64) {
         run_integers(g);
-    } else if (g->dtype != ADZ_F32 || adz_get_matmul_precision() != ADZ_MATMUL_MEDIUM ||
-               !adzi_gemm_medium_run(g)) {
+    } else if (g->dtype == ADZ_F32 && adz_get_matmul_precision() == ADZ_MATMUL_MEDIUM &&
+               adzi_gemm_medium_run(g)) {
+        clip(g);
+    } else {
         run_float(g);
     }
 }

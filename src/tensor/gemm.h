@@ -12,7 +12,7 @@
  *
  *     C = alpha op(A) op(B) + beta C + bias,   op(A)[m, k], op(B)[k, n], C[m, n]
  *
- * A row of C gets the whole bias. With beta 0, C is written without being read; with alpha 0 or
+ * A row of C gets the whole bias. Under `relu` what is below 0 becomes 0 in the end; NaN stays. With beta 0, C is written without being read; with alpha 0 or
  * k 0, A and B are not read. Integers wrap around; alpha and beta are then taken as integers.
  * Item i of a batch is at a + i stride_a, and so on; a stride of 0 repeats an operand. C's items
  * must not overlap each other or an operand.
@@ -30,6 +30,7 @@ typedef struct adzi_gemm_args {
     void *c;          /**< stored [m, n] */
     int64_t ldc;      /**< likewise for C */
     const void *bias; /**< n elements added to every row, or NULL */
+    bool relu;        /**< f32 and f64 only */
     int64_t batch;    /**< items; 0 or more */
     int64_t stride_a, stride_b, stride_c; /**< elements from one item to the next */
 } adzi_gemm_args;

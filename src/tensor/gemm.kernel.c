@@ -3,6 +3,8 @@
  * The loops take any size and any distance between rows, so they also serve what BLAS's integers
  * cannot express. */
 #ifndef T
+#include <math.h>
+
 #include "tensor/gemm.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
@@ -24,6 +26,8 @@ enum { MANY_REGISTERS = 1 };
 enum { MANY_REGISTERS = 0 };
 #endif
 
+#define NO_FLOOR (-INFINITY)
+
 /* What becomes of the sums. */
 typedef enum finish { BARE, BIASED, GENERAL } finish;
 
@@ -40,6 +44,7 @@ typedef struct K(product) {
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
     T alpha, beta;
+    T floor; /* what is less becomes this: 0, or -infinity for nothing */
     finish finish; /* BARE: C is the sums; BIASED: and the bias; GENERAL: whatever else */
 } K(product);
 #define product K(product)
@@ -102,10 +107,11 @@ INLINE void K(bias_of)(
 INLINE void K(put)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1, const int vecs,
     const bool whole)
 {
+    const VEC floor = VSPLAT(g->floor);
     T *c = g->c + i * g->ldc + s->j;
-    K(store)(c, sum0, whole || vecs > 1, s->last_lanes);
+    K(store)(c, VMAX(floor, sum0), whole || vecs > 1, s->last_lanes);
     if (vecs > 1) {
-        K(store)(c + VW, sum1, whole, s->last_lanes);
+        K(store)(c + VW, VMAX(floor, sum1), whole, s->last_lanes);
     }
 }
 
@@ -272,13 +278,14 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
     if (g->finish == BIASED) {
         K(bias_of)(g, s, vecs, whole, bias);
     }
+    const VEC floor = VSPLAT(g->floor);
     T *c = g->c + s->j;
 #pragma GCC unroll 4
     for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
         VEC x = VSPLAT(*a);
-        K(store)(c, VFMA(x, b0, bias[0]), whole || vecs > 1, lanes);
+        K(store)(c, VMAX(floor, VFMA(x, b0, bias[0])), whole || vecs > 1, lanes);
         if (vecs > 1) {
-            K(store)(c + VW, VFMA(x, b1, bias[1]), whole, lanes);
+            K(store)(c + VW, VMAX(floor, VFMA(x, b1, bias[1])), whole, lanes);
         }
     }
 }
@@ -336,6 +343,7 @@ NOINLINE void K(turned)(const product *g)
         int64_t p = 0;
         do {
             part.k = g->k - p < PANEL_DEPTH ? g->k - p : PANEL_DEPTH;
+            part.floor = p + part.k < g->k ? NO_FLOOR : g->floor;
             part.a = g->a + p * g->ap;
             K(transpose)(panel, 2 * VW, g->b + j * g->ldb + p, g->ldb, part.k, columns);
             strip s = { panel, 2 * VW, j, 0 };
@@ -354,7 +362,8 @@ INLINE void K(put_dots)(
 {
     for (int r = 0; r < 4 && r < count; ++r) {
         T value = g->alpha * sum[r] + (bias != NULL ? bias[r * bias_step] : R(0));
-        c[r * ldc] = g->beta == R(0) ? value : value + g->beta * c[r * ldc];
+        value = g->beta == R(0) ? value : value + g->beta * c[r * ldc];
+        c[r * ldc] = value < g->floor ? g->floor : value;
     }
 }
 
@@ -401,7 +410,7 @@ NOINLINE void K(bare_dots)(T *c, int64_t rows, const T *x, int64_t ldx, const T 
     }
 }
 
-/* c[r] = alpha c[r] + bias[r * bias_step] */
+/* c[r] = alpha c[r] + bias[r * bias_step], at least the floor */
 INLINE void K(finish_dots)(const product *g, int64_t rows, int64_t bias_step)
 {
     for (int64_t r = 0; r < rows; r += VW) {
@@ -413,7 +422,7 @@ INLINE void K(finish_dots)(const product *g, int64_t rows, int64_t bias_step)
         } else if (g->bias != NULL) {
             v += K(load)(g->bias + r, whole, lanes);
         }
-        K(store)(g->c + r, v, whole, lanes);
+        K(store)(g->c + r, VMAX(VSPLAT(g->floor), v), whole, lanes);
     }
 }
 
@@ -423,7 +432,7 @@ NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, c
 {
     if (ldc == 1 && g->beta == R(0)) {
         K(bare_dots)(g->c, rows, x, ldx, y, k);
-        if (g->alpha != R(1) || g->bias != NULL) {
+        if (g->finish != BARE || g->floor == R(0)) {
             K(finish_dots)(g, rows, bias_step);
         }
         return;
@@ -446,6 +455,7 @@ NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t 
     product part = *g;
     for (int64_t p = 0; p < g->k; p += DOT_BLOCK) {
         int64_t k = g->k - p < DOT_BLOCK ? g->k - p : DOT_BLOCK;
+        part.floor = p + k < g->k ? NO_FLOOR : g->floor;
         for (int64_t q = 0; q < k; ++q) {
             together[q] = y[(p + q) * y_step];
         }
@@ -500,6 +510,7 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
         .k = nothing ? 0 : args->k,
         .alpha = nothing ? R(1) : (T)args->alpha,
         .beta = (T)args->beta,
+        .floor = args->relu ? R(0) : NO_FLOOR,
     };
     g.finish = K(finish_of)(&g);
     if (g.n == 1 && !args->ta) {
@@ -529,6 +540,19 @@ void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
     for (; begin < end; ++begin) {
         K(one_product)(opaque, begin);
+    }
+}
+
+/* Rows of C of any product, in place; see adzi_gemm_args.relu. Units are the rows of all items. */
+void K(gemm_relu)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_gemm_args *args = opaque;
+    for (; begin < end; ++begin) {
+        const int64_t item = begin / args->m, row = begin % args->m;
+        T *c = (T *)args->c + item * args->stride_c + row * args->ldc;
+        for (int64_t j = 0; j < args->n; ++j) {
+            c[j] = c[j] < 0 ? R(0) : c[j];
+        }
     }
 }
 

@@ -6,6 +6,7 @@
  *     VLOAD, VSTORE   any address; VLOAD_PART, VSTORE_PART the first `count` lanes, others 0
  *     VSPLAT          one number in every lane
  *     VFMA(a, b, c)   a * b + c, with one rounding where the instruction set has it
+ *     VMAX(floor, v)  the larger in each lane, v where it is NaN
  *     VSUM4           the sums of four vectors' lanes, in an order fixed by the type
  */
 #undef VEC
@@ -13,6 +14,7 @@
 #undef VW
 #undef VSPLAT
 #undef VFMA
+#undef VMAX
 
 #if defined(__AVX512F__)
 #define VBYTES 64
@@ -30,21 +32,27 @@ typedef T K(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_a
 #if defined(__AVX512F__) && T_IS_F32
 #define VSPLAT(x)     _mm512_set1_ps(x)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define VMAX(a, b)    _mm512_max_ps(a, b)
 #elif defined(__AVX512F__)
 #define VSPLAT(x)     _mm512_set1_pd(x)
 #define VFMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define VMAX(a, b)    _mm512_max_pd(a, b)
 #elif defined(__AVX2__) && T_IS_F32
 #define VSPLAT(x)     _mm256_set1_ps(x)
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define VMAX(a, b)    _mm256_max_ps(a, b)
 #elif defined(__AVX2__)
 #define VSPLAT(x)     _mm256_set1_pd(x)
 #define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define VMAX(a, b)    _mm256_max_pd(a, b)
 #elif T_IS_F32
 #define VSPLAT(x)     ((VEC){ x, x, x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
+#define VMAX(a, b)    K(vmax)(a, b)
 #else
 #define VSPLAT(x)     ((VEC){ x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
+#define VMAX(a, b)    K(vmax)(a, b)
 #endif
 
 INLINE VEC K(vload)(const T *p)
@@ -115,6 +123,14 @@ INLINE void K(vstore_part)(T *p, VEC v, int count)
     for (int i = 0; i < count; ++i) {
         p[i] = v[i];
     }
+}
+#endif
+
+#if !defined(__AVX2__)
+INLINE VEC K(vmax)(VEC floor, VEC v)
+{
+    const __typeof__(floor > v) below = floor > v;
+    return (VEC)((below & (__typeof__(below))floor) | (~below & (__typeof__(below))v));
 }
 #endif
 

@@ -5,6 +5,7 @@
 #ifndef ADZE_OPS_LINALG_H
 #define ADZE_OPS_LINALG_H
 
+#include "adze/random.h"
 #include "adze/tensor.h"
 
 #ifdef __cplusplus
@@ -42,6 +43,40 @@ ADZ_API adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b);
  * @see           torch.nn.functional.linear
  */
 ADZ_API adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias);
+
+/**
+ * adz_relu of adz_linear as one operator, which passes over the result once and keeps one matrix
+ * fewer. An ADZ_SEQUENTIAL with a Linear before a ReLU computes it so.
+ *
+ *     y = max(0, x w^T + b)
+ *
+ * @param x       as adz_linear's
+ * @param weight  likewise
+ * @param bias    likewise
+ * @return        y, with the bits of adz_relu(adz_linear(x, weight, bias)), borrowed from the
+ *                scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          x, weight and bias, to any order; saves y, and x and weight where needed
+ * @see           torch.nn.intrinsic.LinearReLU
+ */
+ADZ_API adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias);
+
+/**
+ * adz_dropout of adz_linear_relu as one operator. The backward needs no mask: it reads y.
+ *
+ * @param x          as adz_linear's
+ * @param weight     likewise
+ * @param bias       likewise
+ * @param p          probability of zeroing an element, in [0, 1]
+ * @param training   false: as adz_linear_relu
+ * @param generator  what to draw from, as adz_dropout does; NULL for the default one
+ * @return           y, with the bits of the three operators, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (p), ADZ_ERR_MEMORY
+ * @grad             as adz_linear_relu's
+ * @see              torch.nn.functional.dropout
+ */
+ADZ_API adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
+    double p, bool training, adz_generator *generator);
 
 /**
  * A matrix product added to something.

@@ -4,6 +4,7 @@
 
 KERNEL_TABLE_ALL(sum);
 KERNEL_TABLE_ALL(sum_join);
+KERNEL_TABLE_FLOAT(sum_rows);
 
 enum { FEW = 256 };
 enum { PARTIAL = ADZI_REDUCE_PARTIAL / sizeof(double) };
@@ -120,11 +121,17 @@ static void rows_args(adzi_reduce_args *args, const char *g, int64_t n, int64_t 
 
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
 {
+    const int64_t h = y->numel;
+    if (n > 0 && n <= ADZI_SUM_ROWS_MOST && h > 0 && n * h <= ADZI_REDUCE_GRAIN) {
+        adzi_sum_rows_args few = { .in = g->data, .out = y->data, .n = n, .h = h };
+        adzi_launch(KERNEL_FOR(sum_rows, g->dtype), &few, h, h);
+        return;
+    }
     adzi_reduce_args args;
-    rows_args(&args, g->data, n, y->numel);
+    rows_args(&args, g->data, n, h);
     args.out = y->data;
-    if (y->numel > 0) {
-        sum_all((adz_dtype)g->dtype, &args, y->numel);
+    if (h > 0) {
+        sum_all((adz_dtype)g->dtype, &args, h);
     }
 }
 

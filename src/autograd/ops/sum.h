@@ -4,6 +4,15 @@
 
 #include "autograd/ops/reduce.h"
 
+enum { ADZI_SUM_ROWS_MOST = 512 }; /* rows that are one block to the sum's kernels */
+
+/** What sum_rows adds up: out[h], the sums of the rows of in[n, h]; units are columns. */
+typedef struct adzi_sum_rows_args {
+    const char *in;
+    char *out;
+    int64_t n, h; /* 1 or more; n at most ADZI_SUM_ROWS_MOST */
+} adzi_sum_rows_args;
+
 /** y = scale * sum of x over the dimensions in `mask`, without the tape. Cannot fail. */
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale);
 

@@ -17,7 +17,7 @@
 #define OUT int64_t
 #endif
 
-enum { K(lanes) = 8, K(block) = 512, K(columns) = 64 };
+enum { K(lanes) = 8, K(block) = ADZI_SUM_ROWS_MOST, K(columns) = 64 };
 
 /* The sum of up to a block of elements at a stride, in eight lanes. */
 static inline SUM K(run_of_block)(const T *x, int64_t n, int64_t stride)
@@ -261,6 +261,31 @@ void K(sum)(const void *block, int64_t begin, int64_t end)
         K(by_result)(a, begin, end);
     }
 }
+
+#if T_IS_FLOAT
+/* The rows of one matrix, no more than a block of them: what the above comes to, without the
+ * generality. The order is the same. */
+void K(sum_rows)(const void *block, int64_t begin, int64_t end);
+void K(sum_rows)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_sum_rows_args *a = block;
+    const T *x = (const T *)(const void *)a->in;
+    T *out = (T *)(void *)a->out;
+    if (a->h == 1) {
+        out[0] = (T)EIGHT(sum)(x, a->n, 0);
+        return;
+    }
+    while (begin < end) {
+        const int64_t n = end - begin < K(columns) ? end - begin : K(columns);
+        double sums[K(columns)];
+        K(add_rows)(sums, x + begin, n, a->n, a->h);
+        for (int64_t j = 0; j < n; ++j) {
+            out[begin + j] = (T)sums[j];
+        }
+        begin += n;
+    }
+}
+#endif
 
 /* Adds up the blocks of each result, in order. */
 void K(sum_join)(const void *block, int64_t begin, int64_t end);

@@ -1,0 +1,24 @@
+/* The affine map, for operators that contain one. Their inputs are x, weight and bias in this
+ * order; the bias may be ADZ_NONE. */
+#ifndef ADZI_AUTOGRAD_OPS_LINEAR_H
+#define ADZI_AUTOGRAD_OPS_LINEAR_H
+
+#include "autograd/op.h"
+#include "tensor/gemm.h"
+
+enum { ADZI_LINEAR_X, ADZI_LINEAR_WEIGHT, ADZI_LINEAR_BIAS };
+
+/** Checks a call's inputs, makes its result and fills the product that computes it; nothing is
+ * recorded yet. NULL with the error recorded. */
+adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product);
+
+/** After adzi_record: saves what the gradients below read. */
+void adzi_linear_save(adzi_call *call);
+
+/** dx = g w,  dw = g^T x,  db = sum of g's rows, as expressions; x and g read as [N, D], [N, H]. */
+adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g);
+
+/** The same products without views and nodes in between; g is contiguous. */
+adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g);
+
+#endif
