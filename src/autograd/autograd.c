@@ -156,6 +156,7 @@ adz_status adz_retain_grad(adz_tensor *t)
     }
     t->retains_grad = true;
     t->node->results[t->result].retains = t;
+    t->node->watched = true;
     return ADZ_OK;
 }
 
@@ -167,6 +168,7 @@ static atomic_ullong next_hook = 1;
 static adzi_hook_list **hooks_of(const char *op, adz_tensor *t)
 {
     if (t->node != NULL) {
+        t->node->watched = true;
         return &t->node->results[t->result].hooks;
     }
     adzi_gradient *gradient = adzi_gradient_of(op, t);

@@ -7,13 +7,9 @@
 /* ---- moving gradients --------------------------------------------------------------------------
  */
 
-/* Adds `t`, borrowed, to what a slot holds. A sum that only we hold is added to in place. */
-bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
+/* A sum that only we hold is added to in place. */
+bool adzi_run_add(adzi_run *run, adz_tensor **slot, adz_tensor *t)
 {
-    if (*slot == NULL) {
-        *slot = adzi_scope_take(run->thread, mark, t);
-        return true;
-    }
     adz_tensor *held = *slot;
     if (!run->create_graph && adzi_is_exclusive(held) && held->storage->deleter == NULL &&
         adzi_is_contiguous(held)) {
@@ -30,44 +26,57 @@ bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t ma
     return true;
 }
 
-/* A gradient must have the shape of its input, or one that the input was broadcast to. */
-static adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t)
+/* Rank and sizes of a node's input. */
+typedef struct {
+    int rank;
+    uint8_t dtype;
+    const int64_t *sizes;
+} form;
+
+static inline form form_of(const adzi_edge *edge)
 {
-    const adzi_edge *edge = &node->inputs[i];
-    const adzi_result *r = edge->node != NULL ? &edge->node->results[edge->result] : NULL;
-    int rank = r != NULL ? r->rank : edge->leaf->rank;
-    const int64_t *sizes = r != NULL ? r->sizes : edge->leaf->sizes;
-    uint8_t dtype = r != NULL ? r->dtype : edge->leaf->dtype;
-    if (t->dtype != dtype) {
+    if (edge->node != NULL) {
+        const adzi_result *r = &edge->node->results[edge->result];
+        return (form){ r->rank, r->dtype, r->sizes };
+    }
+    return (form){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
+}
+
+static inline bool has_form(const adz_tensor *t, form f)
+{
+    if (t->rank != f.rank || t->dtype != f.dtype) {
+        return false;
+    }
+    for (int d = 0; d < f.rank; ++d) {
+        if (t->sizes[d] != f.sizes[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A gradient that has not the shape of its input must have one that the input was broadcast to. */
+static adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t, form f)
+{
+    if (t->dtype != f.dtype) {
         return adzi_fail(node->op->name, ADZ_ERR_DTYPE,
             "the backward gave %s for input %d, which is %s", adz_dtype_name((adz_dtype)t->dtype),
-            i, adz_dtype_name((adz_dtype)dtype));
+            i, adz_dtype_name((adz_dtype)f.dtype));
     }
-    bool same = t->rank == rank;
-    for (int d = 0; d < rank && same; ++d) {
-        same = t->sizes[d] == sizes[d];
-    }
-    if (same) {
-        return t;
-    }
-    bool fits = t->rank >= rank;
-    for (int d = 0; d < rank && fits; ++d) {
-        fits = sizes[d] == 1 || sizes[d] == t->sizes[d + t->rank - rank];
+    bool fits = t->rank >= f.rank;
+    for (int d = 0; d < f.rank && fits; ++d) {
+        fits = f.sizes[d] == 1 || f.sizes[d] == t->sizes[d + t->rank - f.rank];
     }
     if (!fits) {
         return adzi_fail(node->op->name, ADZ_ERR_SHAPE,
             "the backward gave a gradient %s for input %d, which has shape %s", adzi_text_shape(t),
-            i, adzi_text_sizes(rank, sizes));
+            i, adzi_text_sizes(f.rank, f.sizes));
     }
-    return adzi_sum_to(t, adz_shape_of(rank, sizes));
+    return adzi_sum_to(t, adz_shape_of(f.rank, f.sizes));
 }
 
-static bool hunt_nan(
-    const adzi_run *run, const adzi_node *node, adz_tensor *const *dx, adz_tensor *const *dy)
+static bool hunt_nan(const adzi_node *node, adz_tensor *const *dx, adz_tensor *const *dy)
 {
-    if (!run->thread->anomaly) {
-        return true;
-    }
     for (int k = 0; k < node->n_results; ++k) {
         if (dy[k] != NULL && adzi_has_nonfinite(dy[k])) {
             return true; /* it came in from further up */
@@ -87,29 +96,27 @@ static bool hunt_nan(
     return true;
 }
 
-enum { TAKE_FROM = 4 }; /* inputs, at most, of a node whose backward's results are looked through */
-
-/* Whether dx[i] comes again: then a slot must not be its only owner, which may write to it. */
-static bool comes_again(const adzi_node *node, adz_tensor *const *dx, int i)
+/* Whether some gradient may be that of several inputs, between which a slot is written to: then a
+ * slot must not be its only owner. With two inputs nothing comes between. */
+static inline bool comes_twice(adz_tensor *const *dx, int n)
 {
-    bool again = node->n_inputs > TAKE_FROM;
-    for (int j = i + 1; j < node->n_inputs && !again; ++j) {
-        again = dx[j] == dx[i];
-    }
-    return again;
+    return n > 2 && (n > 3 || dx[0] == dx[1] || dx[0] == dx[2] || dx[1] == dx[2]);
 }
 
 static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 {
-    for (int i = 0, n = node->n_inputs; i < n; ++i) {
-        if (dx[i] == NULL || !adzi_needs(node, i)) {
+    const int n = node->n_inputs;
+    const bool twice = comes_twice(dx, n);
+    for (int i = 0; i < n; ++i) {
+        adz_tensor *t = dx[i];
+        if (t == NULL || !adzi_needs(node, i)) {
             continue;
         }
-        adz_tensor *t = fit(node, i, dx[i]);
-        if (t == NULL) {
+        const adzi_edge *edge = &node->inputs[i];
+        const form f = form_of(edge);
+        if (__builtin_expect(!has_form(t, f), 0) && (t = fit(node, i, t, f)) == NULL) {
             return false;
         }
-        adzi_edge *edge = &node->inputs[i];
         adz_tensor **slot;
         if (edge->node != NULL) {
             slot = &edge->node->entry->grads[edge->result];
@@ -120,8 +127,7 @@ static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
             }
             slot = &leaf->grad;
         }
-        size_t from = comes_again(node, dx, i) ? run->thread->n_temporaries : mark;
-        if (!adzi_run_deliver(run, slot, t, from)) {
+        if (!adzi_run_deliver(run, slot, t, twice ? run->thread->n_temporaries : mark)) {
             return false;
         }
     }
@@ -178,49 +184,57 @@ static void let_go(const adzi_node *node, adz_tensor *const *dy)
     }
 }
 
+/* With the hunt off while the backward runs: hunt_nan looks at the result and names this operator.
+ */
+static adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
+    adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *))
+{
+    adz_tensor *const *dy = node->entry->grads;
+    run->thread->anomaly = false;
+    hold(node, dy);
+    adz_status status = backward(node, dx, dy);
+    let_go(node, dy);
+    run->thread->anomaly = true;
+    return status == ADZ_OK && !hunt_nan(node, dx, dy) ? adz_error_code() : status;
+}
+
 static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
 {
     adz_tensor *few[STACK_INPUTS], **dx = few;
-    if (node->n_inputs > STACK_INPUTS) {
-        dx = adzi_run_alloc(run, (size_t)node->n_inputs * sizeof *dx);
+    const int n = node->n_inputs;
+    if (__builtin_expect(n > STACK_INPUTS, 0)) {
+        dx = adzi_run_alloc(run, (size_t)n * sizeof *dx);
         if (dx == NULL) {
             return false;
         }
     }
-    for (int i = 0, n = node->n_inputs; i < n; ++i) {
+    for (int i = 0; i < n; ++i) {
         dx[i] = NULL;
     }
     const adzi_op *op = node->op;
-    adz_tensor *const *dy = node->entry->grads;
-    bool anomaly = run->thread->anomaly;
-    run->anomaly = anomaly;
-    run->thread->anomaly = false; /* hunt_nan looks at the result and names this operator */
-    if (anomaly) {
-        hold(node, dy);
-    }
-    adz_status status = op->fused != NULL && !run->create_graph ? op->fused(node, dx, dy)
-                                                                : op->backward(node, dx, dy);
-    if (anomaly) {
-        let_go(node, dy);
-    }
-    run->thread->anomaly = anomaly;
-    if (status != ADZ_OK) {
+    adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *) =
+        op->fused != NULL && !run->create_graph ? op->fused : op->backward;
+    run->anomaly = run->thread->anomaly;
+    adz_status status = __builtin_expect(run->anomaly, 0) ? call_hunting(run, node, dx, backward)
+                                                          : backward(node, dx, node->entry->grads);
+    if (__builtin_expect(status != ADZ_OK, 0)) {
         if (adz_error_code() == ADZ_OK) {
             adzi_error(op->name, status, "the backward failed");
         }
         return false;
     }
-    return hunt_nan(run, node, dx, dy) && send(run, node, dx, mark);
+    return send(run, node, dx, mark);
 }
 
 static bool visit(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
-    bool any = false;
-    for (int k = 0; k < node->n_results; ++k) {
+    const int n_results = node->n_results;
+    bool any = entry->grads[0] != NULL;
+    for (int k = 1; k < n_results; ++k) {
         any = any || entry->grads[k] != NULL;
     }
-    if (!any || !arrive(run, node)) {
+    if (!any || ((node->watched || entry->captured) && !arrive(run, node))) {
         return !any;
     }
     if (!entry->wanted) {
@@ -235,10 +249,13 @@ static bool visit(adzi_run *run, adzi_node *node)
     }
     size_t mark = run->thread->n_temporaries;
     bool ok = call_backward(run, node, mark);
-    adzi_scope_unwind(run->thread, mark);
-    for (int k = 0; k < node->n_results; ++k) {
-        adzi_drop(entry->grads[k]);
+    if (run->thread->n_temporaries > mark) {
+        adzi_scope_unwind(run->thread, mark);
+    }
+    for (int k = 0; k < n_results; ++k) {
+        adz_tensor *grad = entry->grads[k];
         entry->grads[k] = NULL;
+        adzi_drop(grad);
     }
     if (ok && !run->keep_graph && node->saves) {
         node->released = true;

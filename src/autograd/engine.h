@@ -29,7 +29,10 @@ typedef struct adzi_leaf_slot {
     bool held;
 } adzi_leaf_slot;
 
-typedef struct adzi_chunk adzi_chunk;
+typedef struct adzi_chunk {
+    struct adzi_chunk *next;
+    size_t size, used;
+} adzi_chunk;
 
 struct adzi_run {
     adzi_thread *thread;
@@ -52,8 +55,20 @@ extern const char adzi_backward_name[];
 void adzi_run_begin(adzi_run *run, adzi_thread *thread);
 void adzi_run_end(adzi_run *run);
 
+/* The slow way of the next call, where the chunk is full. */
+void *adzi_run_alloc_slow(adzi_run *run, size_t bytes);
+
 /** Memory that lives as long as the run; NULL with the error recorded. */
-void *adzi_run_alloc(adzi_run *run, size_t bytes);
+static inline void *adzi_run_alloc(adzi_run *run, size_t bytes)
+{
+    adzi_chunk *c = run->chunks;
+    const size_t from = c->used, to = from + ((bytes + 15) & ~(size_t)15);
+    if (__builtin_expect(to > c->size, 0)) {
+        return adzi_run_alloc_slow(run, bytes);
+    }
+    c->used = to;
+    return (char *)c + from;
+}
 
 /** Finds every node behind the outputs and orders them, newest first. */
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
@@ -67,8 +82,18 @@ void adzi_run_mark_from(adzi_run *run, size_t first);
 /** The run's slot for a leaf's gradient, made when absent. `hold`: no edge of the graph does. */
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
+/** Adds `t`, borrowed, to what a slot holds already. */
+bool adzi_run_add(adzi_run *run, adz_tensor **slot, adz_tensor *t);
+
 /** Adds `t`, borrowed, to what a slot holds. After `mark`, the scope has nobody else's. */
-bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark);
+static inline bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
+{
+    if (*slot != NULL) {
+        return adzi_run_add(run, slot, t);
+    }
+    *slot = adzi_scope_take(run->thread, mark, t);
+    return true;
+}
 
 /** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
 bool adzi_run_nodes(adzi_run *run);

@@ -67,6 +67,7 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     node->released = false;
     node->saves = false;
     node->targeted = false;
+    node->watched = false;
     node->bytes = (uint32_t)bytes;
     node->entry = NULL;
     node->file = NULL;
@@ -97,6 +98,7 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     }
     if (t->retains_grad) {
         r->retains = t;
+        node->watched = true;
     }
     adzi_refs_add_unshared(&node->refs, 1);
     t->node = node;

@@ -53,6 +53,7 @@ struct adzi_node {
     bool released; /* a backward has dropped what it saved */
     bool saves;    /* anything at all */
     bool targeted; /* the running backward wants the gradients of some inputs only */
+    bool watched;  /* some result has, or had, hooks or a tensor that retains its gradient */
     adzi_result *results;
     adzi_extra *extras;
     void *attr;

@@ -5,32 +5,24 @@
 
 const char adzi_backward_name[] = "backward";
 
-struct adzi_chunk {
-    adzi_chunk *next;
-    size_t size, used;
-};
-
 /* ---- memory of a run ---------------------------------------------------------------------------
  */
 
-void *adzi_run_alloc(adzi_run *run, size_t bytes)
+enum { CHUNK_HEAD = (sizeof(adzi_chunk) + 15) & ~(size_t)15, CHUNK = 65000 };
+
+void *adzi_run_alloc_slow(adzi_run *run, size_t bytes)
 {
     bytes = (bytes + 15) & ~(size_t)15;
-    adzi_chunk *c = run->chunks;
-    if (c->used + bytes > c->size) {
-        size_t size = bytes + sizeof(adzi_chunk) > 65000 ? bytes + sizeof(adzi_chunk) : 65000;
-        adzi_chunk *fresh = adzi_alloc(size);
-        if (fresh == NULL) {
-            return adzi_fail_memory(adzi_backward_name, size);
-        }
-        fresh->next = c;
-        fresh->size = size;
-        fresh->used = (sizeof(adzi_chunk) + 15) & ~(size_t)15;
-        run->chunks = c = fresh;
+    size_t size = bytes + CHUNK_HEAD > CHUNK ? bytes + CHUNK_HEAD : CHUNK;
+    adzi_chunk *fresh = adzi_alloc(size);
+    if (fresh == NULL) {
+        return adzi_fail_memory(adzi_backward_name, size);
     }
-    void *p = (char *)c + c->used;
-    c->used += bytes;
-    return p;
+    fresh->next = run->chunks;
+    fresh->size = size;
+    fresh->used = CHUNK_HEAD + bytes;
+    run->chunks = fresh;
+    return (char *)fresh + CHUNK_HEAD;
 }
 
 void adzi_run_begin(adzi_run *run, adzi_thread *thread)
@@ -47,7 +39,7 @@ void adzi_run_begin(adzi_run *run, adzi_thread *thread)
     run->chunks = (adzi_chunk *)(void *)run->first_chunk;
     run->chunks->next = NULL;
     run->chunks->size = sizeof run->first_chunk;
-    run->chunks->used = (sizeof(adzi_chunk) + 15) & ~(size_t)15;
+    run->chunks->used = CHUNK_HEAD;
 }
 
 void adzi_run_end(adzi_run *run)
@@ -140,8 +132,9 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
 
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 {
-    adzi_gradient *gradient = adzi_gradient_of(adzi_backward_name, leaf);
-    if (gradient == NULL) {
+    adzi_gradient *gradient = leaf->gradient; /* as what wants one mostly has */
+    if (__builtin_expect(gradient == NULL, 0) &&
+        (gradient = adzi_gradient_of(adzi_backward_name, leaf)) == NULL) {
         return NULL;
     }
     adzi_leaf_slot *slot = gradient->slot;
@@ -169,13 +162,6 @@ static bool sort_order(adzi_run *run, size_t first)
 {
     size_t n = run->n_order - first;
     adzi_node **a = run->order + first;
-    bool sorted = true;
-    for (size_t i = 1; i < n && sorted; ++i) {
-        sorted = a[i - 1]->sequence > a[i]->sequence;
-    }
-    if (sorted) {
-        return true;
-    }
     if (n <= 32) {
         for (size_t i = 1; i < n; ++i) {
             adzi_node *node = a[i];
@@ -230,15 +216,19 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
             return false;
         }
     }
+    bool sorted = n == 1;
+    uint64_t newest = UINT64_MAX;
     for (size_t i = first; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
+        sorted = sorted && node->sequence < newest;
+        newest = node->sequence;
         for (int e = 0, n_inputs = node->n_inputs; e < n_inputs; ++e) {
             if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node, false)) {
                 return false;
             }
         }
     }
-    return sort_order(run, first);
+    return sorted || sort_order(run, first);
 }
 
 void adzi_run_mark_from(adzi_run *run, size_t first)

@@ -391,16 +391,17 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
  * vectors, and where only B is transposed; our loops have half as many lanes for f64. */
 static bool is_small(const adzi_gemm_args *g)
 {
+    const int64_t m = g->m, n = g->n, k = g->k;
     int64_t limit = adzi_gemm_small_limit;
-    if (g->m == 1 || g->n == 1) {
+    if (m == 1 || n == 1) {
         limit *= 2;
-    } else if (!g->ta && g->tb && g->k <= 64) { /* a linear layer of few inputs */
+    } else if (!g->ta && g->tb && k <= 64) { /* a linear layer of few inputs */
         limit *= 4;
     } else if (g->dtype == ADZ_F64 && (g->ta || !g->tb)) {
         limit /= 2;
     }
-    return g->k == 0 || g->alpha == 0 ||
-           (g->m <= limit && g->n <= limit && g->k <= limit && g->m * g->n * g->k <= limit);
+    /* The sides together are below the cube of 2^21, whose product fits. */
+    return ((m | n | k) >> 21 == 0 && m * n * k <= limit) || k == 0 || g->alpha == 0;
 }
 
 static int64_t units_for(double work, double work_per_unit)
@@ -461,18 +462,24 @@ void adzi_gemm_run_f32(const adzi_gemm_args *g)
     run_float(g);
 }
 
+static bool medium(void)
+{
+    const adz_context *context = adzi_self()->context;
+    return atomic_load_explicit(&context->matmul_precision, memory_order_relaxed) ==
+           ADZ_MATMUL_MEDIUM;
+}
+
 void adzi_gemm_run(const adzi_gemm_args *g)
 {
     if (g->m == 0 || g->n == 0 || g->batch == 0) {
         return;
     }
-    if (g->dtype != ADZ_F32 && g->dtype != ADZ_F64) {
-        run_integers(g);
-    } else if (g->dtype == ADZ_F32 && adz_get_matmul_precision() == ADZ_MATMUL_MEDIUM &&
-               adzi_gemm_medium_run(g)) {
+    if (g->dtype == ADZ_F32 && medium() && adzi_gemm_medium_run(g)) {
         clip(g);
-    } else {
+    } else if (g->dtype == ADZ_F32 || g->dtype == ADZ_F64) {
         run_float(g);
+    } else {
+        run_integers(g);
     }
 }
 
@@ -501,6 +508,7 @@ void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, 
         .c = c,
         .ldc = ldc,
         .bias = NULL,
+        .relu = false,
         .batch = batch,
         .stride_a = stride_a,
         .stride_b = stride_b,

@@ -497,9 +497,9 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
 {
     const bool nothing = args->k == 0 || args->alpha == 0;
     product g = {
-        .a = (const T *)args->a + i * args->stride_a,
-        .b = (const T *)args->b + i * args->stride_b,
-        .c = (T *)args->c + i * args->stride_c,
+        .a = args->a,
+        .b = args->b,
+        .c = args->c,
         .bias = args->bias,
         .ai = args->ta ? 1 : args->lda,
         .ap = args->ta ? args->lda : 1,
@@ -513,6 +513,11 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
         .floor = args->relu ? R(0) : NO_FLOOR,
     };
     g.finish = K(finish_of)(&g);
+    if (i > 0) {
+        g.a += i * args->stride_a;
+        g.b += i * args->stride_b;
+        g.c += i * args->stride_c;
+    }
     if (g.n == 1 && !args->ta) {
         K(column_of_dots)(&g, args->tb ? 1 : g.ldb);
     } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {

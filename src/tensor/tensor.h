@@ -155,11 +155,17 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
 /** Frees a header that adzi_debug_ended had kept. */
 void adzi_tensor_bury(adz_tensor *t);
 
+/** Whether it is a matrix that lies by rows without gaps. */
+static inline bool adzi_is_usual_matrix(const adz_tensor *t)
+{
+    return t->rank == 2 && t->strides[1] == 1 && t->strides[0] == t->sizes[1];
+}
+
 /** Whether the elements lie in order without gaps, as a new tensor's do. */
 static inline bool adzi_is_contiguous(const adz_tensor *t)
 {
-    if (t->rank == 2 && t->strides[1] == 1 && t->strides[0] == t->sizes[1]) {
-        return true; /* the usual matrix */
+    if (adzi_is_usual_matrix(t)) {
+        return true;
     }
     int64_t stride = 1;
     for (int i = t->rank - 1; i >= 0; --i) {

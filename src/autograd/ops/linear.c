@@ -68,7 +68,7 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     adz_dtype dtype = (adz_dtype)g->dtype;
     int64_t d = x->sizes[x->rank - 1];
     adzi_matrix m;
-    if (w != NULL && adzi_as_matrix(w, &m) && m.transposed) {
+    if (w != NULL && !adzi_is_usual_matrix(w) && adzi_as_matrix(w, &m) && m.transposed) {
         adz_tensor *turned = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
         if (turned != NULL) {
             adzi_gemm(dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, turned->data, h);
@@ -155,13 +155,15 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
+    const int64_t surely = 1 << 30; /* two sizes whose matrix fits the address space */
     for (int i = 0; i < x->rank - 1; ++i) {
         sizes[i] = x->sizes[i];
         n *= sizes[i];
     }
     sizes[x->rank - 1] = h;
     adz_dtype dtype = (adz_dtype)x->dtype;
-    if (adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
+    if ((n >= surely || h >= surely) &&
+        adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
     adz_tensor *y = adzi_new(call, dtype, x->rank, sizes);
@@ -169,6 +171,7 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
         return NULL;
     }
     *product = (adzi_gemm_args){ .dtype = dtype,
+        .ta = false,
         .tb = !w.transposed,
         .m = n,
         .n = h,
@@ -178,10 +181,15 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
         .lda = d > 0 ? d : 1,
         .b = w.data,
         .ldb = w.ld,
+        .beta = 0,
         .c = y->data,
         .ldc = h > 0 ? h : 1,
         .bias = adzi_is_none(bs) ? NULL : bs->data,
-        .batch = 1 };
+        .relu = false,
+        .batch = 1,
+        .stride_a = 0,
+        .stride_b = 0,
+        .stride_c = 0 };
     return y;
 }
 

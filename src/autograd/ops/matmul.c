@@ -49,7 +49,7 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     return false;
 }
 
-adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix)
+adz_tensor *adzi_lie_as_matrix_slow(const char *op, adz_tensor *t, adzi_matrix *matrix)
 {
     if (t == NULL || adzi_as_matrix(t, matrix)) {
         return t;

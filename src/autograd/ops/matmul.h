@@ -2,8 +2,8 @@
 #ifndef ADZI_AUTOGRAD_OPS_MATMUL_H
 #define ADZI_AUTOGRAD_OPS_MATMUL_H
 
-#include "adze/tensor.h"
 #include "tensor/gemm.h"
+#include "tensor/tensor.h"
 
 /**
  * op(a) op(b) over the last two dimensions, leading ones broadcast; op transposes where its flag is
@@ -24,7 +24,17 @@ typedef struct adzi_matrix {
  */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
 
+/* The slow way of the next call. */
+adz_tensor *adzi_lie_as_matrix_slow(const char *op, adz_tensor *t, adzi_matrix *matrix);
+
 /** `t`, or a copy of it that lies so, as a matrix; NULL when `t` is, or memory was refused. */
-adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix);
+static inline adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix)
+{
+    if (t != NULL && adzi_is_usual_matrix(t)) {
+        *matrix = (adzi_matrix){ t->data, false, t->sizes[1] };
+        return t;
+    }
+    return adzi_lie_as_matrix_slow(op, t, matrix);
+}
 
 #endif
