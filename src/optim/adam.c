@@ -66,13 +66,13 @@ static unsigned needs(const double *settings)
 static void update(const adzi_update *u, bool decoupled)
 {
     const double *s = u->settings;
-    double steps = (double)u->step, lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY];
+    double lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY];
     adzi_adam_args args = adzi_adam_args_of(u);
     args.keep = decoupled ? 1 - lr * decay : 1;
     args.decay = decoupled ? 0 : decay;
     args.sign = s[MAXIMIZE] != 0 ? -1 : 1;
-    args.root = 1 / sqrt(1 - pow(args.beta2, steps));
-    args.step = lr / (1 - pow(args.beta1, steps));
+    args.root = 1 / sqrt(1 - adzi_update_power(u, 1, args.beta2));
+    args.step = lr / (1 - adzi_update_power(u, 0, args.beta1));
     adzi_adam_launch(u, args, s[AMSGRAD] != 0);
 }
 

@@ -43,15 +43,15 @@ static unsigned adam_needs(const double *settings)
 static adzi_adam_args args_of(const adzi_update *u, double lr)
 {
     const double *s = u->settings;
-    double steps = (double)u->step, decay = s[ADZI_ADAM_WEIGHT_DECAY];
+    double decay = s[ADZI_ADAM_WEIGHT_DECAY];
     adzi_adam_args args = adzi_adam_args_of(u);
     if (s[DECOUPLE] != 0) {
         args.keep = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
     } else {
         args.decay = decay;
     }
-    double correction = sqrt(1 - pow(args.beta2, steps));
-    args.step = lr / (1 - pow(args.beta1, steps));
+    double correction = sqrt(1 - adzi_update_power(u, 1, args.beta2));
+    args.step = lr / (1 - adzi_update_power(u, 0, args.beta1));
     if (s[OPTIMIZED] != 0) {
         args.step *= correction;
     } else {
@@ -101,7 +101,7 @@ static adzi_adam_args rectified_args_of(const adzi_update *u)
     adzi_adam_args args = args_of(u, s[ADZI_ADAM_LR] * (rectifies ? rectification : 1));
     if (!rectifies) {
         args.mode = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
-        args.step = s[ADZI_ADAM_LR] / (1 - pow(args.beta1, (double)u->step));
+        args.step = s[ADZI_ADAM_LR] / (1 - adzi_update_power(u, 0, args.beta1));
     }
     return args;
 }

@@ -352,7 +352,17 @@ static void undo(adz_optimizer *optimizer)
     }
 }
 
-static void update(const adz_optimizer *optimizer, adzi_group *group, size_t i)
+double adzi_update_power(const adzi_update *u, int i, double base)
+{
+    adzi_power *p = &u->powers[i];
+    if (p->step != u->step || p->base != base) {
+        *p = (adzi_power){ base, pow(base, (double)u->step), u->step };
+    }
+    return p->power;
+}
+
+static void update(
+    const adz_optimizer *optimizer, adzi_group *group, size_t i, adzi_power *powers)
 {
     adz_tensor *t = group->parameters[i];
     adzi_kept *kept = &group->kept[i];
@@ -361,7 +371,8 @@ static void update(const adz_optimizer *optimizer, adzi_group *group, size_t i)
         .state = kept->state,
         .fresh = kept->fresh,
         .step = ++kept->steps,
-        .settings = group->settings };
+        .settings = group->settings,
+        .powers = powers };
     optimizer->type->update(&u);
     kept->fresh = 0;
     ++t->storage->version;
@@ -386,11 +397,12 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
             }
         }
     }
+    adzi_power powers[ADZI_OPTIM_POWERS] = { { 0, 0, 0 }, { 0, 0, 0 } };
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         adzi_group *group = &optimizer->groups[g];
         for (size_t i = 0; i < group->count; ++i) {
             if (grad_of(group->parameters[i]) != NULL) {
-                update(optimizer, group, i);
+                update(optimizer, group, i, powers);
             }
         }
     }

@@ -25,6 +25,14 @@ typedef struct adzi_setting {
     bool flag; /* 0 or 1 */
 } adzi_setting;
 
+enum { ADZI_OPTIM_POWERS = 2 };
+
+/** base^step, as it was last asked for. */
+typedef struct adzi_power {
+    double base, power;
+    int64_t step; /* 0: never */
+} adzi_power;
+
 /** One parameter's part of a step. All tensors are contiguous and alike. */
 typedef struct adzi_update {
     adz_tensor *parameter;
@@ -33,7 +41,11 @@ typedef struct adzi_update {
     unsigned fresh;           /* bit k: state k was made in this step, of zeros */
     int64_t step;             /* 1 in the first step that the parameter takes part in */
     const double *settings;
+    adzi_power *powers; /* ADZI_OPTIM_POWERS of them, which last from one parameter to the next */
 } adzi_update;
+
+/** base^step, mostly what it was for the parameter before; i tells two bases apart. */
+double adzi_update_power(const adzi_update *update, int i, double base);
 
 typedef struct adzi_optimizer_type {
     const char *name;

@@ -30,9 +30,9 @@ static void update(const adzi_update *u)
     args.keep = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
     args.decay = s[DECOUPLED] != 0 ? 0 : decay;
     args.sign = s[MAXIMIZE] != 0 ? -1 : 1;
-    args.step = lr / (1 - pow(args.beta1, steps));
+    args.step = lr / (1 - adzi_update_power(u, 0, args.beta1));
     if (rho > 5) { /* epsilon joins the uncorrected root */
-        args.step *= rectification * sqrt(1 - pow(args.beta2, steps));
+        args.step *= rectification * sqrt(1 - adzi_update_power(u, 1, args.beta2));
     } else {
         args.mode = ADZI_ADAM_PLAIN;
     }
