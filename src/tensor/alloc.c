@@ -152,10 +152,11 @@ static void *large_take(size_t bytes)
     return block;
 }
 
-static __attribute__((noinline)) void large_return(adzi_block *block, size_t bytes)
+static void large_return(void *gone, size_t bytes)
 {
     size_t rounded;
     int bucket = large_bucket(bytes, &rounded);
+    adzi_block *block = gone;
     pthread_mutex_lock(&pool.lock);
     block->next = pool.large[bucket];
     pool.large[bucket] = block;
@@ -246,7 +247,7 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
 }
 
 /* The thread's list is a chain now: puts it aside, and what lay there on the shared list. */
-void adzi_cache_full(adzi_cache *cache, uint32_t cls)
+static void cache_full(adzi_cache *cache, uint32_t cls)
 {
     if (cache->full[cls] != NULL) {
         pthread_mutex_lock(&pool.lock);
@@ -384,7 +385,7 @@ static void cache_empty(adzi_cache *cache)
     pthread_mutex_unlock(&pool.lock);
 }
 
-void adzi_cache_flush(adzi_cache *cache)
+static void cache_flush(adzi_cache *cache)
 {
     long long live = atomic_fetch_add(&total_live, cache->live_bytes) + cache->live_bytes;
     atomic_fetch_add(&total_tensors, cache->live_tensors);
@@ -398,7 +399,7 @@ void adzi_cache_flush(adzi_cache *cache)
 void adzi_cache_close(adzi_cache *cache)
 {
     cache_empty(cache);
-    adzi_cache_flush(cache);
+    cache_flush(cache);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------
@@ -413,6 +414,15 @@ static bool must_fail(adzi_cache *cache)
     return false;
 }
 
+static void count_bytes(adzi_cache *cache, int64_t change)
+{
+    int64_t now = cache->live_bytes + change;
+    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
+    if (now > ADZI_FLUSH_BYTES || now < -ADZI_FLUSH_BYTES) {
+        cache_flush(cache);
+    }
+}
+
 void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
 {
     __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
@@ -423,18 +433,23 @@ void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
     void *block =
         adzi_is_small_block(least) ? small_take(cache, adzi_small_class(least)) : large_take(least);
     if (block != NULL) {
-        adzi_count_bytes(cache, (int64_t)bytes);
+        count_bytes(cache, (int64_t)bytes);
     }
     return block;
 }
 
-void adzi_free_slow(adzi_cache *cache, adzi_block *block, size_t bytes)
+void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes)
 {
-    if (bytes == 0) {
-        adzi_small_push(cache, block, adzi_small_class(1));
+    size_t least = bytes > 0 ? bytes : 1;
+    if (!adzi_is_small_block(least)) {
+        large_return(block, least);
     } else {
-        large_return(block, bytes);
+        const uint32_t cls = adzi_small_class(least);
+        if (adzi_is_chain(adzi_small_push(cache, block, cls), cls)) {
+            cache_full(cache, cls);
+        }
     }
+    count_bytes(cache, -(int64_t)bytes);
 }
 
 void *adzi_alloc(size_t bytes)
@@ -498,7 +513,7 @@ int64_t adzi_live_tensors(void)
 
 void adz_memory_info_get(adz_memory_info *info, size_t size)
 {
-    adzi_cache_flush(&adzi_self()->cache);
+    cache_flush(&adzi_self()->cache);
     unflushed sum = { 0, 0, 0 };
     adzi_threads_each(add_unflushed, &sum);
     long long live = atomic_load(&total_live) + sum.bytes;
@@ -516,7 +531,7 @@ void adz_memory_info_get(adz_memory_info *info, size_t size)
 
 void adz_memory_reset_peak(void)
 {
-    adzi_cache_flush(&adzi_self()->cache);
+    cache_flush(&adzi_self()->cache);
     atomic_store(&total_peak, atomic_load(&total_live));
 }
 

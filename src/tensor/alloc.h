@@ -94,11 +94,9 @@ typedef struct adzi_cache {
 /** Hands everything a finishing thread's cache holds to the shared pool. */
 void adzi_cache_close(adzi_cache *cache);
 
-/* The slow ways of the two calls below. */
+/* The slow ways of the two calls below: whatever else has to be done. */
 void *adzi_alloc_slow(adzi_cache *cache, size_t bytes);
-void adzi_free_slow(adzi_cache *cache, adzi_block *block, size_t bytes);
-void adzi_cache_flush(adzi_cache *cache);
-void adzi_cache_full(adzi_cache *cache, uint32_t cls);
+void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes);
 
 /** Whether the free lists serve blocks of this size; 0 bytes take the slow ways, as 1. */
 static inline bool adzi_is_small_block(size_t bytes)
@@ -109,15 +107,6 @@ static inline bool adzi_is_small_block(size_t bytes)
 static inline uint32_t adzi_small_class(size_t bytes)
 {
     return (uint32_t)((bytes + ADZI_SMALL_STEP - 1) / ADZI_SMALL_STEP);
-}
-
-static inline void adzi_count_bytes(adzi_cache *cache, int64_t change)
-{
-    int64_t now = cache->live_bytes + change;
-    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
-    if (__builtin_expect((uint64_t)(now + ADZI_FLUSH_BYTES) > 2 * ADZI_FLUSH_BYTES, 0)) {
-        adzi_cache_flush(cache);
-    }
 }
 
 /** The first block of a list that is not empty. */
@@ -131,41 +120,60 @@ static inline void *adzi_small_pop(adzi_cache *cache, uint32_t cls)
     return block;
 }
 
-static inline void adzi_small_push(adzi_cache *cache, adzi_block *block, uint32_t cls)
+/** Returns how many blocks the list has now. */
+static inline uint32_t adzi_small_push(adzi_cache *cache, void *gone, uint32_t cls)
 {
+    adzi_block *block = (adzi_block *)gone;
     block->next = cache->free[cls];
     cache->free[cls] = block;
     ADZI_POISON(block, (size_t)cls * ADZI_SMALL_STEP);
-    const uint32_t count = ++cache->count[cls];
-    if (__builtin_expect(count >= ADZI_CHAIN_LEAST, 0) &&
-        (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES) {
-        adzi_cache_full(cache, cls);
-    }
+    return ++cache->count[cls];
 }
 
-/** adzi_alloc for somebody who has the thread's cache at hand; the usual case in line. */
+/** Whether a list of so many blocks is as long as one becomes. */
+static inline bool adzi_is_chain(uint32_t count, uint32_t cls)
+{
+    return __builtin_expect(count >= ADZI_CHAIN_LEAST, 0) &&
+           (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES;
+}
+
+/** Whether adzi_take_block serves a request of this size: the usual case. */
+static inline bool adzi_has_block(const adzi_cache *cache, size_t bytes)
+{
+    return __builtin_expect(adzi_is_small_block(bytes) && cache->fail_in == 0, 1) &&
+           __builtin_expect(cache->live_bytes + (int64_t)bytes <= ADZI_FLUSH_BYTES &&
+                                cache->free[adzi_small_class(bytes)] != NULL,
+               1);
+}
+
+static inline void *adzi_take_block(adzi_cache *cache, size_t bytes)
+{
+    const int64_t live = cache->live_bytes + (int64_t)bytes;
+    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache->live_bytes, live, __ATOMIC_RELAXED); /* other threads add it up */
+    return adzi_small_pop(cache, adzi_small_class(bytes));
+}
+
+/** adzi_alloc for somebody who has the thread's cache at hand; the usual case in line, without a
+ * call. */
 static inline void *adzi_alloc_in(adzi_cache *cache, size_t bytes)
 {
-    const uint32_t cls = adzi_small_class(bytes);
-    if (__builtin_expect(!adzi_is_small_block(bytes) || cache->fail_in != 0, 0) ||
-        __builtin_expect(cache->free[cls] == NULL, 0)) {
-        return adzi_alloc_slow(cache, bytes);
-    }
-    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
-    void *block = adzi_small_pop(cache, cls);
-    adzi_count_bytes(cache, (int64_t)bytes);
-    return block;
+    return adzi_has_block(cache, bytes) ? adzi_take_block(cache, bytes)
+                                        : adzi_alloc_slow(cache, bytes);
 }
 
 /** adzi_free likewise; the block is not NULL. */
 static inline void adzi_free_in(adzi_cache *cache, void *block, size_t bytes)
 {
-    adzi_count_bytes(cache, -(int64_t)bytes);
-    if (__builtin_expect(adzi_is_small_block(bytes), 1)) {
-        adzi_small_push(cache, (adzi_block *)block, adzi_small_class(bytes));
-    } else {
-        adzi_free_slow(cache, (adzi_block *)block, bytes);
+    const uint32_t cls = adzi_small_class(bytes);
+    const int64_t live = cache->live_bytes - (int64_t)bytes;
+    if (__builtin_expect(!adzi_is_small_block(bytes) || live < -ADZI_FLUSH_BYTES, 0) ||
+        adzi_is_chain(cache->count[cls] + 1, cls)) {
+        adzi_free_slow(cache, block, bytes);
+        return;
     }
+    __atomic_store_n(&cache->live_bytes, live, __ATOMIC_RELAXED);
+    adzi_small_push(cache, block, cls);
 }
 
 /** Counts a tensor header made (+1) or freed (-1) by this thread; other threads add it up. */

@@ -11,13 +11,14 @@ static struct {
     size_t n_alive, alive_capacity, n_dead, dead_capacity;
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void adzi_debug_made(adz_tensor *t)
+adz_tensor *adzi_debug_made(adz_tensor *t)
 {
     pthread_mutex_lock(&list.lock);
     if (adzi_grow(&list.alive, &list.alive_capacity, list.n_alive + 1, sizeof *list.alive)) {
         list.alive[list.n_alive++] = t;
     }
     pthread_mutex_unlock(&list.lock);
+    return t;
 }
 
 bool adzi_debug_ended(adz_tensor *t)

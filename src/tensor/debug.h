@@ -8,8 +8,8 @@
 
 extern atomic_bool adzi_debug_on;
 
-/** Enters a new header into the list. Without memory it goes unlisted. */
-void adzi_debug_made(adz_tensor *t);
+/** Enters a new header into the list. Without memory it goes unlisted. Returns it. */
+adz_tensor *adzi_debug_made(adz_tensor *t);
 
 /** Takes a dying header off the list; true when the quarantine keeps its block. */
 bool adzi_debug_ended(adz_tensor *t);

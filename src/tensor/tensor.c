@@ -67,17 +67,23 @@ void adzi_storage_release(adzi_storage *storage)
 /* ---- headers -----------------------------------------------------------------------------------
  */
 
-static void header_init(adz_tensor *t, adzi_thread *thread, adz_dtype dtype, int rank, bool joined)
+static inline void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool joined)
 {
     static const adz_tensor fresh = { .refs = 1, .alive = ADZI_ALIVE };
     memcpy(t, &fresh, offsetof(adz_tensor, sizes)); /* a few vectors, not a dozen stores */
     t->dtype = (uint8_t)dtype;
     t->rank = (uint8_t)rank;
     t->joined = joined;
+}
+
+/* Counts a header that is complete but for its sizes. */
+static inline adz_tensor *made(adzi_thread *thread, adz_tensor *t)
+{
     adzi_count_tensor(&thread->cache, 1);
     if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0)) {
-        adzi_debug_made(t);
+        return adzi_debug_made(t);
     }
+    return t;
 }
 
 static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank)
@@ -86,50 +92,68 @@ static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dty
     if (t == NULL) {
         return adzi_fail_memory(op, sizeof *t);
     }
-    header_init(t, thread, dtype, rank, false);
+    header_init(t, dtype, rank, false);
+    return made(thread, t);
+}
+
+/* In one block with its storage. */
+static inline adz_tensor *joined_init(adz_tensor *t, adz_dtype dtype, int rank, size_t bytes)
+{
+    header_init(t, dtype, rank, true);
+    t->storage = adzi_home(t);
+    storage_init(t->storage, bytes, t);
     return t;
 }
 
-/* A header with storage for `bytes`: one block, or two where that is large. */
-static adz_tensor *header_and_storage(
-    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, size_t bytes)
+static inline void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t *sizes)
 {
-    if (bytes <= JOINED_BYTES) {
-        adz_tensor *t = adzi_alloc_in(&thread->cache, sizeof *t + ADZI_ALIGNMENT + bytes);
-        if (t == NULL) {
-            return adzi_fail_memory(op, bytes);
-        }
-        header_init(t, thread, dtype, rank, true);
-        t->storage = adzi_home(t);
-        storage_init(t->storage, bytes, t);
-        return t;
-    }
-    adzi_storage *storage = storage_new(bytes);
-    if (storage == NULL) {
-        return adzi_fail_memory(op, bytes);
-    }
-    adz_tensor *t = header_new(thread, op, dtype, rank);
-    if (t == NULL) {
-        adzi_storage_release(storage);
-        return NULL;
-    }
-    t->storage = storage;
-    return t;
-}
-
-adz_tensor *adzi_tensor_new(
-    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    int64_t numel = adzi_numel(rank, sizes);
-    adz_tensor *t =
-        header_and_storage(thread, op, dtype, rank, (size_t)numel * adzi_dtype_bytes(dtype));
-    if (t == NULL) {
-        return NULL;
-    }
     t->data = t->storage->data;
     t->numel = numel;
     adzi_set_sizes(t, rank, sizes);
+}
+
+/* The slow way of the next call, and that of elements in a block of their own. */
+static __attribute__((noinline)) adz_tensor *tensor_new_slow(adzi_thread *thread, const char *op,
+    adz_dtype dtype, int rank, const int64_t *sizes, int64_t numel)
+{
+    const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
+    adz_tensor *t;
+    if (bytes <= JOINED_BYTES) {
+        t = adzi_alloc_slow(&thread->cache, sizeof *t + ADZI_ALIGNMENT + bytes);
+        if (t == NULL) {
+            return adzi_fail_memory(op, bytes);
+        }
+        made(thread, joined_init(t, dtype, rank, bytes));
+    } else {
+        adzi_storage *storage = storage_new(bytes);
+        if (storage == NULL) {
+            return adzi_fail_memory(op, bytes);
+        }
+        t = header_new(thread, op, dtype, rank);
+        if (t == NULL) {
+            adzi_storage_release(storage);
+            return NULL;
+        }
+        t->storage = storage;
+    }
+    lay_out(t, numel, rank, sizes);
     return t;
+}
+
+/* No call but the last in the usual case: a training step of a small network comes here dozens of
+ * times. */
+adz_tensor *adzi_tensor_new(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    const int64_t numel = rank == 2 ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
+    const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
+    const size_t all = sizeof(adz_tensor) + ADZI_ALIGNMENT + bytes;
+    if (bytes > JOINED_BYTES || !adzi_has_block(&thread->cache, all)) {
+        return tensor_new_slow(thread, op, dtype, rank, sizes, numel);
+    }
+    adz_tensor *t = joined_init(adzi_take_block(&thread->cache, all), dtype, rank, bytes);
+    lay_out(t, numel, rank, sizes);
+    return made(thread, t);
 }
 
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
@@ -196,9 +220,20 @@ void adzi_tensor_bury(adz_tensor *t)
     bury(&adzi_self()->cache, t);
 }
 
-void adzi_tensor_destroy(adz_tensor *t)
+static inline void end(adzi_thread *thread, adz_tensor *t)
 {
-    adzi_thread *thread = adzi_self();
+    t->alive = ADZI_DEAD;
+    adzi_count_tensor(&thread->cache, -1);
+    if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0) &&
+        adzi_debug_ended(t)) {
+        return;
+    }
+    bury(&thread->cache, t);
+}
+
+/* With all that a tensor can owe others. */
+static __attribute__((noinline)) void destroy_slow(adzi_thread *thread, adz_tensor *t)
+{
     t->alive = ADZI_DEAD;
     if (t->gradient != NULL) {
         adzi_gradient_free(t);
@@ -209,12 +244,17 @@ void adzi_tensor_destroy(adz_tensor *t)
     if (!t->joined || t->storage != adzi_home(t)) {
         adzi_storage_release(t->storage);
     }
-    adzi_count_tensor(&thread->cache, -1);
-    if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0) &&
-        adzi_debug_ended(t)) {
-        return;
+    end(thread, t);
+}
+
+void adzi_tensor_destroy(adz_tensor *t)
+{
+    adzi_thread *thread = adzi_self();
+    if (t->gradient != NULL || t->node != NULL || !t->joined || t->storage != adzi_home(t)) {
+        destroy_slow(thread, t);
+    } else {
+        end(thread, t);
     }
-    bury(&thread->cache, t);
 }
 
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
