@@ -178,11 +178,7 @@ adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *
     if (call->inplace) {
         return inplace_target(call, dtype, rank, sizes);
     }
-    if (!adzi_scope_reserve(call->thread, 1)) {
-        return adzi_fail_memory(call->op->name, sizeof(adz_tensor *));
-    }
-    adz_tensor *t = adzi_tensor_new(call->thread, call->op->name, dtype, rank, sizes);
-    return t != NULL ? adzi_borrow(call->thread, t) : NULL;
+    return adzi_tensor_borrowed(call->thread, call->op->name, dtype, rank, sizes);
 }
 
 adz_tensor *adzi_new_like(adzi_call *call, const adz_tensor *like)
@@ -204,12 +200,7 @@ adz_tensor *adzi_new_view(adzi_call *call, adz_tensor *base, int rank, const int
 
 adz_tensor *adzi_scratch(const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    adzi_thread *thread = adzi_self();
-    if (!adzi_scope_reserve(thread, 1)) {
-        return adzi_fail_memory(op, sizeof(adz_tensor *));
-    }
-    adz_tensor *t = adzi_tensor_new(thread, op, dtype, rank, sizes);
-    return t != NULL ? adzi_borrow(thread, t) : NULL;
+    return adzi_tensor_borrowed(adzi_self(), op, dtype, rank, sizes);
 }
 
 adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like)

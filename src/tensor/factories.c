@@ -14,11 +14,7 @@ static adz_tensor *make(const char *op, int rank, const int64_t *sizes, adz_dtyp
     if (adzi_check_sizes(op, rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    if (!adzi_scope_reserve(thread, 1)) {
-        return adzi_fail_memory(op, sizeof(adz_tensor *));
-    }
-    adz_tensor *t = adzi_tensor_new(thread, op, dtype, rank, sizes);
-    return t != NULL ? adzi_borrow(thread, t) : NULL;
+    return adzi_tensor_borrowed(thread, op, dtype, rank, sizes);
 }
 
 static adz_tensor *filled(adz_tensor *t, double value)

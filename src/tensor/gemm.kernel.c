@@ -274,12 +274,23 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
         }
         return;
     }
+    T *c = g->c + s->j;
+    if (g->finish == BARE && g->floor != R(0)) {
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
+            VEC x = VSPLAT(*a);
+            K(store)(c, x * b0, whole || vecs > 1, lanes);
+            if (vecs > 1) {
+                K(store)(c + VW, x * b1, whole, lanes);
+            }
+        }
+        return;
+    }
     VEC bias[2] = { { 0 }, { 0 } };
     if (g->finish == BIASED) {
         K(bias_of)(g, s, vecs, whole, bias);
     }
     const VEC floor = VSPLAT(g->floor);
-    T *c = g->c + s->j;
 #pragma GCC unroll 4
     for (int64_t i = 0; i < m; ++i, a += ai, c += ldc) {
         VEC x = VSPLAT(*a);

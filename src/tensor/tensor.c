@@ -112,14 +112,14 @@ static inline void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t
     adzi_set_sizes(t, rank, sizes);
 }
 
-/* The slow way of the next call, and that of elements in a block of their own. */
-static __attribute__((noinline)) adz_tensor *tensor_new_slow(adzi_thread *thread, const char *op,
-    adz_dtype dtype, int rank, const int64_t *sizes, int64_t numel)
+/* A header with storage: one block, or two where the elements are many. */
+static adz_tensor *tensor_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank,
+    const int64_t *sizes, int64_t numel)
 {
     const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
     adz_tensor *t;
     if (bytes <= JOINED_BYTES) {
-        t = adzi_alloc_slow(&thread->cache, sizeof *t + ADZI_ALIGNMENT + bytes);
+        t = adzi_alloc_in(&thread->cache, sizeof *t + ADZI_ALIGNMENT + bytes);
         if (t == NULL) {
             return adzi_fail_memory(op, bytes);
         }
@@ -140,20 +140,37 @@ static __attribute__((noinline)) adz_tensor *tensor_new_slow(adzi_thread *thread
     return t;
 }
 
+adz_tensor *adzi_tensor_new(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    return tensor_new(thread, op, dtype, rank, sizes, adzi_numel(rank, sizes));
+}
+
+static __attribute__((noinline)) adz_tensor *borrowed_slow(adzi_thread *thread, const char *op,
+    adz_dtype dtype, int rank, const int64_t *sizes, int64_t numel)
+{
+    if (!adzi_scope_reserve(thread, 1)) {
+        return adzi_fail_memory(op, sizeof(adz_tensor *));
+    }
+    adz_tensor *t = tensor_new(thread, op, dtype, rank, sizes, numel);
+    return t != NULL ? adzi_borrow(thread, t) : NULL;
+}
+
 /* No call but the last in the usual case: a training step of a small network comes here dozens of
  * times. */
-adz_tensor *adzi_tensor_new(
+adz_tensor *adzi_tensor_borrowed(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
     const int64_t numel = rank == 2 ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
     const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
     const size_t all = sizeof(adz_tensor) + ADZI_ALIGNMENT + bytes;
-    if (bytes > JOINED_BYTES || !adzi_has_block(&thread->cache, all)) {
-        return tensor_new_slow(thread, op, dtype, rank, sizes, numel);
+    if (bytes > JOINED_BYTES || thread->n_temporaries >= thread->temporaries_capacity ||
+        !adzi_has_block(&thread->cache, all)) {
+        return borrowed_slow(thread, op, dtype, rank, sizes, numel);
     }
     adz_tensor *t = joined_init(adzi_take_block(&thread->cache, all), dtype, rank, bytes);
     lay_out(t, numel, rank, sizes);
-    return made(thread, t);
+    return made(thread, adzi_borrow(thread, t));
 }
 
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,

@@ -135,6 +135,10 @@ adz_status adzi_check_sizes(
 adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 
+/** The same with the innermost scope's reference, borrowed from it. */
+adz_tensor *adzi_tensor_borrowed(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
+
 /** A new header over storage of `base`, one reference, the caller's. `data` lies inside it. */
 adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
     const int64_t *sizes, const int64_t *strides, char *data);
