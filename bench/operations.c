@@ -140,6 +140,7 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
                            in->a, in->share, ADZ_NONE, ADZ_REDUCE_MEAN, ADZ_NONE))              \
     X(kl_div, adz_kl_div(in->a, in->share, ADZ_REDUCE_SUM, false))                              \
     X(linear, adz_linear(in->a, in->weight, in->row))                                           \
+    X(linear_relu, adz_linear_relu(in->a, in->weight, in->row))                                 \
     X(matmul, adz_matmul(in->a, in->weight))                                                    \
     X(matmul_f64, adz_matmul(adz_transpose(in->wide, 0, 1), in->wide))                          \
     X(outer, adz_outer(in->row, in->row))                                                       \

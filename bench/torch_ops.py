@@ -92,6 +92,7 @@ OPERATORS = {
     'bce_with_logits': lambda i: functional.binary_cross_entropy_with_logits(i.a, i.share),
     'kl_div': lambda i: functional.kl_div(i.a, i.share, reduction='sum'),
     'linear': lambda i: functional.linear(i.a, i.weight, i.row),
+    'linear_relu': lambda i: functional.relu(functional.linear(i.a, i.weight, i.row)),
     'matmul': lambda i: i.a @ i.weight,
     'matmul_f64': lambda i: i.wide.t() @ i.wide,
     'outer': lambda i: torch.outer(i.row, i.row),

@@ -14,7 +14,8 @@
 static adz_tensor *several(const adz_module *self, size_t *i, adz_tensor *x)
 {
     adz_module *first = adzi_child_at(self, *i);
-    if (*i + 1 < self->n_children && adzi_linear_takes_relu(first, adzi_child_at(self, *i + 1), x)) {
+    if (*i + 1 < self->n_children &&
+        adzi_linear_takes_relu(first, adzi_child_at(self, *i + 1), x)) {
         const adz_module *dropout = *i + 2 < self->n_children ? adzi_child_at(self, *i + 2) : NULL;
         if (dropout != NULL && !adzi_draws_dropout(dropout)) {
             dropout = NULL;

@@ -361,8 +361,7 @@ double adzi_update_power(const adzi_update *u, int i, double base)
     return p->power;
 }
 
-static void update(
-    const adz_optimizer *optimizer, adzi_group *group, size_t i, adzi_power *powers)
+static void update(const adz_optimizer *optimizer, adzi_group *group, size_t i, adzi_power *powers)
 {
     adz_tensor *t = group->parameters[i];
     adzi_kept *kept = &group->kept[i];

@@ -12,10 +12,10 @@
  *
  *     C = alpha op(A) op(B) + beta C + bias,   op(A)[m, k], op(B)[k, n], C[m, n]
  *
- * A row of C gets the whole bias. Under `relu` what is below 0 becomes 0 in the end; NaN stays. With beta 0, C is written without being read; with alpha 0 or
- * k 0, A and B are not read. Integers wrap around; alpha and beta are then taken as integers.
- * Item i of a batch is at a + i stride_a, and so on; a stride of 0 repeats an operand. C's items
- * must not overlap each other or an operand.
+ * A row of C gets the whole bias. Under `relu` what is below 0 becomes 0 in the end; NaN stays.
+ * With beta 0, C is written without being read; with alpha 0 or k 0, A and B are not read. Integers
+ * wrap around; alpha and beta are then taken as integers. Item i of a batch is at a + i stride_a,
+ * and so on; a stride of 0 repeats an operand. C's items must not overlap each other or an operand.
  */
 typedef struct adzi_gemm_args {
     adz_dtype dtype;  /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */

@@ -44,7 +44,7 @@ typedef struct K(product) {
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
     T alpha, beta;
-    T floor; /* what is less becomes this: 0, or -infinity for nothing */
+    T floor;       /* what is less becomes this: 0, or -infinity for nothing */
     finish finish; /* BARE: C is the sums; BIASED: and the bias; GENERAL: whatever else */
 } K(product);
 #define product K(product)

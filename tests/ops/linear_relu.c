@@ -8,8 +8,8 @@ static int call(const op_args *a, adz_tensor **out)
     adz_generator *generator = adz_generator_new(11);
     adz_tensor *y = generator == NULL ? NULL
                     : a->p[0] == 0    ? adz_linear_relu(a->in[0], a->in[1], a->in[2])
-                                      : adz_linear_relu_dropout(a->in[0], a->in[1], a->in[2], a->p[0],
-                                            a->p[1] != 0, generator);
+                                   : adz_linear_relu_dropout(a->in[0], a->in[1], a->in[2], a->p[0],
+                                         a->p[1] != 0, generator);
     adz_generator_free(&generator);
     return case_one(y, out);
 }
@@ -96,8 +96,8 @@ FACT(a_failed_call_draws_nothing)
 {
     adz_generator *generator = adz_generator_new(1);
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), *w = adz_ones(ADZ_SHAPE(4, 2), ADZ_F32);
-    ASSERT_REFUSED(
-        adz_linear_relu_dropout(x, w, ADZ_NONE, 0.5, true, generator), ADZ_ERR_SHAPE, "weight[4, 2]");
+    ASSERT_REFUSED(adz_linear_relu_dropout(x, w, ADZ_NONE, 0.5, true, generator), ADZ_ERR_SHAPE,
+        "weight[4, 2]");
     assert_int_equal(adz_generator_get_state(generator).offset, 0);
     adz_generator_free(&generator);
 }

@@ -47,10 +47,13 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     if (w == NULL) {
         return NULL;
     }
-    adz_shape shape = adzi_input_shape(node, X);
     adz_dtype dtype = (adz_dtype)g->dtype;
-    adz_tensor *dx = adzi_scratch(node->op->name, dtype, shape.rank, shape.sizes);
-    int64_t d = w->sizes[1];
+    int64_t sizes[ADZ_MAX_RANK], d = w->sizes[1];
+    for (int i = 0; i < g->rank - 1; ++i) {
+        sizes[i] = g->sizes[i];
+    }
+    sizes[g->rank - 1] = d;
+    adz_tensor *dx = adzi_scratch(node->op->name, dtype, g->rank, sizes);
     if (dx != NULL) {
         adzi_gemm(dtype, false, m.transposed, n, d, h, 1, g->data, h, m.data, m.ld, 0, dx->data, d);
     }
@@ -127,9 +130,8 @@ static bool check(
         return false;
     }
     if (!adzi_is_none(bias) && (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {
-        adzi_error(op, ADZ_ERR_SHAPE,
-            "bias%s does not fit weight%s: it has one element per row", adzi_text_shape(bias),
-            adzi_text_shape(weight));
+        adzi_error(op, ADZ_ERR_SHAPE, "bias%s does not fit weight%s: it has one element per row",
+            adzi_text_shape(bias), adzi_text_shape(weight));
         return false;
     }
     if (x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype)) {
