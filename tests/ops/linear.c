@@ -1,9 +1,28 @@
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
     return case_one(adz_linear(a->in[0], a->in[1], a->in[2]), out);
 }
+
+/* On either side of where the sum of few rows ends, of rows and of elements. */
+FACT(the_gradient_of_a_bias_is_the_sum_of_rows)
+{
+    static const int64_t rows[] = { 1, 2, 511, 512, 513, 700 }, columns[] = { 1, 3, 64, 70 };
+    for (int i = 0; i < 6 * 4; ++i) {
+        const int64_t n = rows[i / 4], h = columns[i % 4];
+        adz_tensor *x = adz_randn(ADZ_SHAPE(n, 2), ADZ_F32),
+                   *w = adz_randn(ADZ_SHAPE(h, 2), ADZ_F32);
+        adz_tensor *b = adz_requires_grad_(adz_zeros(ADZ_SHAPE(h), ADZ_F32), true);
+        adz_tensor *g = adz_randn(ADZ_SHAPE(n, h), ADZ_F32);
+        adz_tensor *db = gradient_of(adz_mul(adz_linear(x, w, b), g), b);
+        assert_true(adz_equal(db, adz_sum(g, ADZ_DIMS(0), ADZ_DROPDIM)));
+    }
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(the_gradient_of_a_bias_is_the_sum_of_rows),
+};
 
 const op_case linear_case = {
     .name = "linear",
@@ -25,4 +44,5 @@ const op_case linear_case = {
     },
     .vectors = { "linear" },
     .inputs = { "x", "weight", "bias" },
+    FACTS(facts),
 };
