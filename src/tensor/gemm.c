@@ -474,9 +474,14 @@ void adzi_gemm_run(const adzi_gemm_args *g)
     if (g->m == 0 || g->n == 0 || g->batch == 0) {
         return;
     }
-    if (g->dtype == ADZ_F32 && medium() && adzi_gemm_medium_run(g)) {
+    const bool f32 = g->dtype == ADZ_F32;
+    if (g->batch == 1 && (f32 ? !medium() : g->dtype == ADZ_F64) && is_small(g)) {
+        adzi_launch(KERNEL_FOR(gemm_small, g->dtype), g, 1, 1);
+        return;
+    }
+    if (f32 && medium() && adzi_gemm_medium_run(g)) {
         clip(g);
-    } else if (g->dtype == ADZ_F32 || g->dtype == ADZ_F64) {
+    } else if (f32 || g->dtype == ADZ_F64) {
         run_float(g);
     } else {
         run_integers(g);

@@ -28,33 +28,39 @@ adz_tensor *adzi_weigh_losses(
                                           : adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
 }
 
-/* The shape to which both broadcast: mostly the one that both have. */
-static bool common_shape(
-    const char *op, int *rank, int64_t *sizes, const adz_tensor *x, const adz_tensor *t)
+/* The shape to which both broadcast: mostly the one that both have, and then x's own. */
+typedef struct {
+    int rank;
+    const int64_t *sizes;
+    int64_t numel;
+    int64_t broadcast[ADZ_MAX_RANK];
+} common;
+
+static bool common_shape(const char *op, common *c, const adz_tensor *x, const adz_tensor *t)
 {
-    if (!adzi_same_sizes(x, t)) {
-        return adzi_broadcast(op, rank, sizes, x, t);
+    c->rank = x->rank;
+    c->sizes = x->sizes;
+    c->numel = x->numel;
+    if (adzi_same_sizes(x, t)) {
+        return true;
     }
-    *rank = x->rank;
-    for (int i = 0; i < x->rank; ++i) {
-        sizes[i] = x->sizes[i];
+    if (!adzi_broadcast(op, &c->rank, c->broadcast, x, t)) {
+        return false;
     }
+    c->sizes = c->broadcast;
+    c->numel = adzi_numel(c->rank, c->sizes);
     return true;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
 /* `t` in the common shape, contiguous. */
-static adz_tensor *expanded(const char *op, adz_tensor *t, int rank, const int64_t *sizes)
+static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
-    bool same = t->rank == rank;
-    for (int i = 0; i < rank && same; ++i) {
-        same = t->sizes[i] == sizes[i];
-    }
-    if (same) {
+    if (c->sizes != c->broadcast) {
         return adzi_compact(op, t);
     }
-    adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, rank, sizes);
+    adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, c->rank, c->sizes);
     if (copy != NULL) {
         adzi_copy(copy, t);
     }
@@ -67,10 +73,10 @@ static void save_both(adzi_call *call)
     adzi_save_input(call, 1);
 }
 
-static adz_tensor *elementwise(const adzi_pair_loss *loss, adzi_call *call, int rank,
-    const int64_t *sizes, const adzi_pair_attr *attr)
+static adz_tensor *elementwise(
+    const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
-    adz_tensor *y = adzi_new(call, (adz_dtype)call->in[0]->dtype, rank, sizes);
+    adz_tensor *y = adzi_new(call, (adz_dtype)call->in[0]->dtype, c->rank, c->sizes);
     if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
         return NULL;
     }
@@ -80,12 +86,12 @@ static adz_tensor *elementwise(const adzi_pair_loss *loss, adzi_call *call, int 
     return adzi_leave(call, y);
 }
 
-static adz_tensor *reduced(const adzi_pair_loss *loss, adzi_call *call, int rank,
-    const int64_t *sizes, const adzi_pair_attr *attr)
+static adz_tensor *reduced(
+    const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
     const char *op = loss->op->name;
-    adz_tensor *x = expanded(op, call->in[0], rank, sizes);
-    adz_tensor *t = x != NULL ? expanded(op, call->in[1], rank, sizes) : NULL;
+    adz_tensor *x = expanded(op, call->in[0], c);
+    adz_tensor *t = x != NULL ? expanded(op, call->in[1], c) : NULL;
     if (t == NULL) {
         return NULL;
     }
@@ -117,8 +123,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
     adz_reduction reduction, const double *p)
 {
     adzi_call call;
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
+    common c;
     const char *op = loss->op->name;
     if (!adzi_enter(&call, loss->op, "x, target", (adz_tensor *[]){ x, target }, 2, 0) ||
         !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) || !adzi_promote(&call, 0, 1)) {
@@ -133,11 +138,11 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
             "x%s and target%s differ in shape; this loss does not broadcast", adzi_text_shape(x),
             adzi_text_shape(target));
     }
-    if (!common_shape(op, &rank, sizes, call.in[0], call.in[1]) ||
+    if (!common_shape(op, &c, call.in[0], call.in[1]) ||
         (loss->check != NULL && !loss->check(&call))) {
         return NULL;
     }
-    if (!adzi_same_sizes(x, target)) {
+    if (c.sizes == c.broadcast) {
         adzi_warn(op,
             "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
             "adz_reshape one of them",
@@ -145,17 +150,17 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
     }
     adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
     if (reduction == ADZ_REDUCE_NONE) {
-        return elementwise(loss, &call, rank, sizes, &attr);
+        return elementwise(loss, &call, &c, &attr);
     }
     if (reduction == ADZ_REDUCE_MEAN) {
-        attr.scale = 1 / (double)adzi_numel(rank, sizes);
+        attr.scale = 1 / (double)c.numel;
     } else if (reduction == ADZ_REDUCE_BATCHMEAN) {
         if (x->rank == 0) {
             return adzi_fail(op, ADZ_ERR_SHAPE, "x is a scalar and has no batch to average over");
         }
         attr.scale = 1 / (double)x->sizes[0];
     }
-    return reduced(loss, &call, rank, sizes, &attr);
+    return reduced(loss, &call, &c, &attr);
 }
 
 /* ---- backward ------------------------------------------------------------------------------ */
@@ -166,16 +171,15 @@ adz_status adzi_pair_loss_fused(
     const char *op = loss->op->name;
     const adzi_pair_attr *attr = adzi_attr(node, adzi_pair_attr);
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (x == NULL || t == NULL || !common_shape(op, &rank, sizes, x, t)) {
+    common c;
+    if (x == NULL || t == NULL || !common_shape(op, &c, x, t)) {
         return adzi_status(NULL);
     }
     for (int i = 0; i < 2; ++i) {
         if (!adzi_needs(node, i)) {
             continue;
         }
-        dx[i] = adzi_scratch(op, (adz_dtype)x->dtype, rank, sizes);
+        dx[i] = adzi_scratch(op, (adz_dtype)x->dtype, c.rank, c.sizes);
         if (dx[i] == NULL) {
             return adzi_status(NULL);
         }
