@@ -21,11 +21,8 @@ static inline float adzi_float_of(uint32_t bits)
 
 static inline uint16_t adzi_to_bf16(float x)
 {
-    uint32_t bits = adzi_bits_of(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return (uint16_t)((bits >> 16) | 0x40u); /* stay NaN */
-    }
-    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    const uint32_t bits = adzi_bits_of(x), half = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : half); /* NaN */
 }
 
 static inline float adzi_from_bf16(uint16_t half)
@@ -33,41 +30,30 @@ static inline float adzi_from_bf16(uint16_t half)
     return adzi_float_of((uint32_t)half << 16);
 }
 
+/* To nearest, ties to even. All cases are computed and one is chosen, which makes vectors of it. */
 static inline uint16_t adzi_to_f16(float x)
 {
-    uint32_t bits = adzi_bits_of(x), sign = (bits >> 16) & 0x8000u, rest = bits & 0x7fffffffu;
-    if (rest > 0x7f800000u) {
-        return (uint16_t)(sign | 0x7e00u);
-    }
-    if (rest >= 0x47800000u) { /* 65536 and above */
-        return (uint16_t)(sign | 0x7c00u);
-    }
-    if (rest >= 0x38800000u) { /* normal halves: rounding may carry into the exponent */
-        uint32_t half = rest - 0x38000000u;
-        return (uint16_t)(sign | ((half + 0xfffu + ((half >> 13) & 1u)) >> 13));
-    }
-    if (rest < 0x33000000u) { /* under half of the least subnormal */
-        return (uint16_t)sign;
-    }
-    uint32_t shift = 126u - (rest >> 23), mantissa = (rest & 0x7fffffu) | 0x800000u;
-    uint32_t kept = mantissa >> shift, lost = mantissa & ((1u << shift) - 1u),
-             tie = 1u << (shift - 1u);
-    kept += lost > tie || (lost == tie && (kept & 1u)) ? 1u : 0u;
-    return (uint16_t)(sign | kept);
+    const uint32_t bits = adzi_bits_of(x), sign = (bits >> 16) & 0x8000u, rest = bits & 0x7fffffffu;
+    /* A normal half has three exponent bits less; rounding may carry into the exponent, up to
+     * infinity. */
+    const uint32_t moved = rest - 0x38000000u;
+    uint32_t half = (moved + 0xfffu + ((moved >> 13) & 1u)) >> 13;
+    /* One half is a multiple of the least half, and the sum is rounded to such multiples. */
+    const uint32_t least = adzi_bits_of(adzi_float_of(rest) + 0.5f) - 0x3f000000u;
+    half = rest < 0x38800000u ? least : half;
+    half = rest >= 0x47800000u ? 0x7c00u : half; /* 65536 and above */
+    half = rest > 0x7f800000u ? 0x7e00u : half;
+    return (uint16_t)(sign | half);
 }
 
 static inline float adzi_from_f16(uint16_t half)
 {
-    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 31u;
-    uint32_t mantissa = half & 0x3ffu;
-    if (exponent == 31u) {
-        return adzi_float_of(sign | 0x7f800000u | (mantissa << 13));
-    }
-    if (exponent != 0u) {
-        return adzi_float_of(sign | ((exponent + 112u) << 23) | (mantissa << 13));
-    }
-    float magnitude = (float)mantissa * 0x1p-24f;
-    return sign != 0u ? -magnitude : magnitude;
+    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;
+    uint32_t bits = (rest << 13) + (112u << 23);
+    const uint32_t tiny = adzi_bits_of((float)(int32_t)rest * 0x1p-24f);
+    bits = rest < 0x0400u ? tiny : bits;
+    bits = rest >= 0x7c00u ? 0x7f800000u | (rest << 13) : bits;
+    return adzi_float_of(sign | bits);
 }
 
 #endif

@@ -169,17 +169,24 @@ static inline void adzi_chunk_done(
     adzi_chunk_done(&chunks_, i, n, sizeof(TY), y_, y_buffer); \
     }
 
-#define POINTWISE1(name, TY, TX, EXPRESSION)                            \
-    static __attribute__((noinline)) void K(name##_line)(               \
-        TY * y_, const TX *x_, int64_t n, const double *numbers)        \
-    {                                                                   \
-        ADZI_NUMBERS(numbers);                                          \
-        ADZI_EACH(int64_t i = 0; i < n; ++i)                            \
-        {                                                               \
-            const TX x = x_[i];                                         \
-            y_[i] = (TY)(EXPRESSION);                                   \
-        }                                                               \
-    }                                                                   \
+#define POINTWISE1(name, TY, TX, EXPRESSION)  \
+    POINTWISE1_LINE(name, TY, TX, EXPRESSION) \
+    POINTWISE1_OF(name, TY, TX)
+
+#define POINTWISE1_LINE(name, TY, TX, EXPRESSION)                \
+    static __attribute__((noinline)) void K(name##_line)(        \
+        TY * y_, const TX *x_, int64_t n, const double *numbers) \
+    {                                                            \
+        ADZI_NUMBERS(numbers);                                   \
+        ADZI_EACH(int64_t i = 0; i < n; ++i)                     \
+        {                                                        \
+            const TX x = x_[i];                                  \
+            y_[i] = (TY)(EXPRESSION);                            \
+        }                                                        \
+    }
+
+/* From a K(name_line) that does n elements side by side. */
+#define POINTWISE1_OF(name, TY, TX)                                     \
     void K(name)(const void *block, int64_t begin, int64_t end);        \
     void K(name)(const void *block, int64_t begin, int64_t end)         \
     {                                                                   \

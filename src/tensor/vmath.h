@@ -9,13 +9,13 @@
  * and without fused multiply-add):
  *
  *              exp    log    log1p  expm1  tanh   sigmoid  erf    sin, cos
- *     f32      1.1    1.1    1.5    2      2      2        2      1 (libm)
+ *     f32      1.1    1.1    1.5    2      2      2        2      1
  *     f64      1.1    1.1    1      1      2      2        2      1
  *
  * softplus and logsigmoid are within 2.5. silu, gelu in both forms and their derivatives are within
  * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals come out
  * as C11's Annex F has them. Of the f64 functions log1p, expm1, erf, sin and cos are libm's, and
- * loops over what rests on them stay scalar.
+ * loops over what rests on them stay scalar; so are sin and cos of an f32 above 2^20.
  *
  * A kernel file that is instantiated per type (each_float.h) spells them VM(exp)(x).
  *

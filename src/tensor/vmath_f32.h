@@ -262,15 +262,42 @@ static inline float adzi_gelu_derivative_f32(float x)
     return x != x ? x : y;
 }
 
-/* Libm's: a branch-free reduction for any argument costs more than these calls. */
+/* Whether |x| > 2^20, or NaN: to reduce these without a branch would cost all others more than
+ * libm's calls cost these few. Loops look for them first. */
+static inline uint32_t adzi_is_far_f32(float x)
+{
+    return (adzi_bits_f32(x) & 0x7fffffffu) > 0x49800000u;
+}
+
+/* sin(x + quarters pi/2) for |x| <= 2^20, in f64: x = k pi/2 + r, |r| <= pi/4. Pi/2 is taken in two
+ * parts, of which the first has 33 bits, so that its product with k is exact. Taylor's series end
+ * where they are within 2e-10. */
+static inline float adzi_sin_near_f32(float x, uint64_t quarters)
+{
+    const double whole = (double)x, z = ADZI_FMA_F64(whole, 0x1.45f306dc9c883p-1, 0x1.8p52);
+    const double k = z - 0x1.8p52;
+    const double r =
+        ADZI_FMA_F64(k, -0x1.0b4611a626331p-34, ADZI_FMA_F64(k, -0x1.921fb544p0, whole));
+    const double square = r * r;
+    double s = ADZI_FMA_F64(square, -1.0 / 39916800, 1.0 / 362880);
+    s = ADZI_FMA_F64(square, ADZI_FMA_F64(square, s, -1.0 / 5040), 1.0 / 120);
+    s = r * ADZI_FMA_F64(square, ADZI_FMA_F64(square, s, -1.0 / 6), 1.0);
+    double c = ADZI_FMA_F64(square, -1.0 / 3628800, 1.0 / 40320);
+    c = ADZI_FMA_F64(square, ADZI_FMA_F64(square, c, -1.0 / 720), 1.0 / 24);
+    c = ADZI_FMA_F64(square, ADZI_FMA_F64(square, c, -0.5), 1.0);
+    const uint64_t quarter = adzi_bits_f64(z) + quarters;
+    const double y = (quarter & 1) != 0 ? c : s;
+    return (float)adzi_from_bits_f64(adzi_bits_f64(y) ^ (quarter & 2) << 62);
+}
+
 static inline float adzi_sin_f32(float x)
 {
-    return sinf(x);
+    return adzi_is_far_f32(x) ? sinf(x) : adzi_sin_near_f32(x, 0);
 }
 
 static inline float adzi_cos_f32(float x)
 {
-    return cosf(x);
+    return adzi_is_far_f32(x) ? cosf(x) : adzi_sin_near_f32(x, 1);
 }
 
 #endif

@@ -57,8 +57,29 @@ static void integers_over_two_dimensions(void **state)
     adz_scope_close(scope);
 }
 
+/* Results that lie side by side are found a row at a time: the same as one after the other. */
+static void columns_are_rows_turned(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 4, 100), ADZ_F32);
+    adz_tensor_data_f32(x)[0] = adz_tensor_data_f32(x)[5 * 100 + 7] = NAN;
+    adz_tensor_data_f32(x)[11 * 100 + 99] = NAN;
+    adz_tensor *from[] = { x, adz_slice(x, 2, 1, 90, 1), adz_slice(x, 1, 1, 4, 2) };
+    for (int i = 0; i < 3; ++i) {
+        adz_tensor *turned = adz_contiguous(adz_permute(from[i], ADZ_DIMS(2, 0, 1)));
+        adz_tensor *y = tested.over(from[i], ADZ_DIMS(0, 1), ADZ_DROPDIM);
+        adz_tensor *z = tested.over(turned, ADZ_DIMS(1, 2), ADZ_DROPDIM);
+        assert_true(adz_allclose(y, z, 0, 0, true));
+        turned = adz_contiguous(adz_permute(from[i], ADZ_DIMS(1, 2, 0)));
+        y = tested.over(from[i], ADZ_DIMS(0), ADZ_DROPDIM);
+        assert_true(adz_allclose(y, tested.over(turned, ADZ_DIMS(2), ADZ_DROPDIM), 0, 0, true));
+    }
+    adz_scope_close(scope);
+}
+
 static const struct CMUnitTest facts[] = { cmocka_unit_test(ties_share_and_nan_spreads),
-    cmocka_unit_test(integers_over_two_dimensions) };
+    cmocka_unit_test(integers_over_two_dimensions), cmocka_unit_test(columns_are_rows_turned) };
 
 /* clang-format off */
 #define AMAX_AMIN_CASE(op) \

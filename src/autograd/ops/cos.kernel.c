@@ -4,7 +4,8 @@
 #include "tensor/vmath.h"
 #include "tensor/each_float.h"
 #else
+#include "autograd/ops/sin.kernel.h"
 
-POINTWISE1(cos, T, T, VM(cos)(x))
+TRIGONOMETRIC(cos, 1)
 
 #endif

@@ -22,7 +22,7 @@ typedef struct {
 
 /* Lanes for the vector units; 32, since a shorter loop would be unrolled before it is vectorised.
  */
-enum { K(lanes) = 32 };
+enum { K(lanes) = 32, K(columns) = 64 };
 
 /* NaN wins over all and stays. */
 #define TAKES(x, BEFORE, y) (((x)BEFORE(y)) | IS_NAN(x))
@@ -89,7 +89,28 @@ enum { K(lanes) = 32 };
             ((int64_t *)(void *)a->places)[r] = s->place;                                        \
         }                                                                                        \
     }                                                                                            \
-    REDUCTION(name, K(extreme))
+    /* Results that lie side by side, a row at a time, where nobody asks for places. */          \
+    static inline int64_t K(name##_columns)(const adzi_reduce_args *a, int64_t r, int64_t end)   \
+    {                                                                                            \
+        const int64_t tile = K(tile_width)(a, r, end, K(columns));                               \
+        if (tile < K(tile) || a->places != NULL || a->partial != NULL || a->n == 0) {            \
+            return 0;                                                                            \
+        }                                                                                        \
+        const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);                    \
+        T found[K(columns)];                                                                     \
+        memcpy(found, x, (size_t)tile * sizeof(T));                                              \
+        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;                                         \
+        for (int64_t i = 1; i < a->n; ++i) {                                                     \
+            offset = K(next_offset)(a, index, offset);                                           \
+            for (int64_t j = 0; j < tile; ++j) {                                                 \
+                const T value = x[offset + j];                                                   \
+                found[j] = TAKES(value, BEFORE, found[j]) ? value : found[j];                    \
+            }                                                                                    \
+        }                                                                                        \
+        memcpy((T *)(void *)a->out + r, found, (size_t)tile * sizeof(T));                        \
+        return tile;                                                                             \
+    }                                                                                            \
+    REDUCTION_WITH(name, K(extreme), K(name##_columns))
 
 FOLD(largest, >)
 FOLD(smallest, <)

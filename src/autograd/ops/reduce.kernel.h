@@ -23,6 +23,19 @@ static inline int64_t K(result_offset)(const adzi_reduce_args *a, int64_t r)
     return a->n_kept > 0 ? offset + r * a->kept_strides[0] : 0;
 }
 
+/* The offset of the next element in the order of the reduced dimensions, of which there are some.
+ */
+static inline int64_t K(next_offset)(const adzi_reduce_args *a, int64_t *index, int64_t offset)
+{
+    int d = a->n_reduced - 1;
+    offset += a->reduced_strides[d];
+    while (++index[d] == a->reduced[d] && d > 0) {
+        offset += a->reduced_strides[d - 1] - a->reduced[d] * a->reduced_strides[d];
+        index[d--] = 0;
+    }
+    return offset;
+}
+
 /* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. */
 static inline void K(gather)(
     const adzi_reduce_args *a, const T *x, int64_t first, int64_t n, int64_t w, T *rows)
@@ -38,12 +51,7 @@ static inline void K(gather)(
         for (int64_t j = 0; j < w; ++j) {
             rows[j * K(chunk) + i] = x[offset + j];
         }
-        int d = inner;
-        offset += a->reduced_strides[d];
-        while (++index[d] == a->reduced[d] && d > 0) {
-            offset += a->reduced_strides[d - 1] - a->reduced[d] * a->reduced_strides[d];
-            index[d--] = 0;
-        }
+        offset = K(next_offset)(a, index, offset);
     }
 }
 
@@ -68,8 +76,8 @@ static inline const T *K(side_by_side)(
     return row;
 }
 
-/* How many results from number r on lie side by side and are walked together. */
-static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_t end)
+/* How many results from number r on, `most` at most, lie side by side and are walked together. */
+static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_t end, int64_t most)
 {
     int last = a->n_kept - 1;
     if (last < 0 || a->kept_strides[last] != 1 || a->n_reduced == 0 || a->blocks > 1) {
@@ -77,10 +85,17 @@ static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_
     }
     int64_t w = a->kept[last] - r % a->kept[last];
     w = w < end - r ? w : end - r;
-    return w < K(tile) ? w : K(tile);
+    return w < most ? w : most;
 }
 
-#define REDUCTION(name, S)                                                        \
+/* No way of its own for any. */
+#define ADZI_NO_COLUMNS(a, begin, end) ((void)(a), 0)
+
+#define REDUCTION(name, S) REDUCTION_WITH(name, S, ADZI_NO_COLUMNS)
+
+/* COLUMNS(a, r, end) is asked first: it may finish results from number r on in a way of its own,
+ * and says how many. */
+#define REDUCTION_WITH(name, S, COLUMNS)                                          \
     static void K(name##_one)(const adzi_reduce_args *a, int64_t unit)            \
     {                                                                             \
         int64_t r = a->blocks > 1 ? unit / a->blocks : unit;                      \
@@ -123,7 +138,11 @@ static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_
     {                                                                             \
         const adzi_reduce_args *a = block;                                        \
         for (int64_t w; begin < end; begin += w) {                                \
-            w = K(tile_width)(a, begin, end);                                     \
+            w = COLUMNS(a, begin, end);                                           \
+            if (w > 0) {                                                          \
+                continue;                                                         \
+            }                                                                     \
+            w = K(tile_width)(a, begin, end, K(tile));                            \
             if (w > 1) {                                                          \
                 K(name##_tile)(a, begin, w);                                      \
             } else {                                                              \

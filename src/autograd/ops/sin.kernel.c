@@ -4,7 +4,8 @@
 #include "tensor/vmath.h"
 #include "tensor/each_float.h"
 #else
+#include "autograd/ops/sin.kernel.h"
 
-POINTWISE1(sin, T, T, VM(sin)(x))
+TRIGONOMETRIC(sin, 0)
 
 #endif
