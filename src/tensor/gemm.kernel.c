@@ -554,11 +554,9 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
 /* Units are the items of a batch. */
 void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
-    const adzi_gemm_args *args = opaque;
-    for (; begin < end - 1; ++begin) {
-        K(one_product)(args, begin);
+    for (; begin < end; ++begin) {
+        K(one_product)(opaque, begin);
     }
-    K(one_product)(args, begin); /* mostly the only one: the last call there is */
 }
 
 /* Rows of C of any product, in place; see adzi_gemm_args.relu. Units are the rows of all items. */
