@@ -20,7 +20,16 @@ FACT(the_gradient_of_a_bias_is_the_sum_of_rows)
     }
 }
 
+/* The sizes that are not 0 must fit, too: strides are made of them. */
+FACT(results_too_large_are_refused)
+{
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(0, (int64_t)1 << 45, 2), ADZ_F32);
+    adz_tensor *w = adz_expand(adz_zeros(ADZ_SHAPE(1, 2), ADZ_F32), ADZ_SHAPE(1 << 20, 2));
+    ASSERT_REFUSED(adz_linear(x, w, ADZ_NONE), ADZ_ERR_SHAPE, "more elements than fit");
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(results_too_large_are_refused),
     cmocka_unit_test(the_gradient_of_a_bias_is_the_sum_of_rows),
 };
 

@@ -157,14 +157,14 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
-    const int64_t surely = 1 << 30; /* two sizes whose matrix fits the address space */
+    const int64_t surely = 1 << 30; /* two sizes whose matrix fits the address space; x has no 0 */
     for (int i = 0; i < x->rank - 1; ++i) {
         sizes[i] = x->sizes[i];
         n *= sizes[i];
     }
     sizes[x->rank - 1] = h;
     adz_dtype dtype = (adz_dtype)x->dtype;
-    if ((n >= surely || h >= surely) &&
+    if ((x->numel == 0 || n >= surely || h >= surely) &&
         adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
