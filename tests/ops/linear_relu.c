@@ -55,6 +55,10 @@ static void compare_sizes(int64_t n, int64_t d, int64_t h, adz_dtype dtype)
         in[WEIGHT] = adz_transpose(leaf(ADZ_SHAPE(d, h), dtype), 0, 1);
         in[BIAS] = ADZ_NONE;
         compare(in, ps[i], generator);
+        /* rows of the weight whose elements lie apart */
+        adz_tensor *wide = leaf(ADZ_SHAPE(d, 2 * h + 3), dtype);
+        in[WEIGHT] = adz_transpose(adz_slice(wide, 1, 1, h + 1, 1), 0, 1);
+        compare(in, ps[i], generator);
         adz_scope_close(scope);
     }
     adz_generator_free(&generator);
@@ -64,7 +68,7 @@ static void compare_sizes(int64_t n, int64_t d, int64_t h, adz_dtype dtype)
 FACT(bits_are_those_of_the_parts)
 {
     static const int64_t sizes[][3] = { { 32, 1, 32 }, { 128, 13, 50 }, { 1, 1, 1 }, { 3, 300, 5 },
-        { 33, 300, 7 }, { 9, 2000, 1 }, { 1, 5, 70 }, { 2, 1030, 3 }, { 70, 64, 65 },
+        { 6, 300, 7 }, { 33, 300, 7 }, { 9, 2000, 1 }, { 1, 5, 70 }, { 2, 1030, 3 }, { 70, 64, 65 },
         { 100, 90, 110 }, { 300, 500, 1 }, { 1, 500, 300 } };
     adz_manual_seed(5);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
