@@ -206,6 +206,12 @@ static void retained_gradients(void **state)
     assert_int_equal(adz_backward(y), ADZ_OK);
     assert_float_equal(grad0(h), 18, 0);
     assert_float_equal(grad0(x), 108, 0);
+    /* The wish outlives a change in place: the gradient is that of what h has become. */
+    h = adz_mul(x, x);
+    assert_int_equal(adz_retain_grad(h), ADZ_OK);
+    adz_mul_number_(h, 2);
+    assert_int_equal(adz_backward(adz_mul(h, h)), ADZ_OK);
+    assert_float_equal(grad0(h), 36, 0);
 }
 
 /* ---- hooks -------------------------------------------------------------------------------------

@@ -571,6 +571,13 @@ static void groups_go_their_own_ways(void **state)
         assert_int_equal(adz_optimizer_add_param_group(both, one(&v)), 1);
         assert_int_equal(adz_optimizer_set(both, 1, "lr", 0.001), ADZ_OK);
         assert_int_equal(adz_optimizer_set(single, 0, "lr", 0.001), ADZ_OK);
+        for (int i = 0; i < 2; ++i) { /* powers of one group's are not another's */
+            const char *beta = i == 0 ? "beta1" : "beta2";
+            if (adz_optimizer_set(both, 1, beta, 0.75) == ADZ_OK) {
+                assert_int_equal(adz_optimizer_set(single, 0, beta, 0.75), ADZ_OK);
+            }
+            adz_error_clear(); /* some have none */
+        }
         for (int t = 0; t < 7; ++t) {
             give_gradient(v, t);
             take_steps(both, w, t, t + 1);
