@@ -193,8 +193,8 @@ static adzi_gemm_choice choose(const adzi_gemm_args *g)
     if (is_dense(g) && g->m >= LEAST_ROWS && smallest <= SMALL_PREPARED_SIZE) {
         return ADZI_GEMM_MODULE_PREPARED;
     }
-    return smallest <= SMALL_SIZE || !backend->amx_bf16 ? ADZI_GEMM_MODULE_STRIDED
-                                                        : ADZI_GEMM_BLAS_ALONE;
+    return smallest <= SMALL_SIZE || !backend->amx ? ADZI_GEMM_MODULE_STRIDED
+                                                   : ADZI_GEMM_BLAS_ALONE;
 }
 
 /* ---- computing ------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 struct adzi_gemm_args;
 
 /** Rises whenever anything in adzi_gemm_backend changes. */
-enum { ADZI_GEMM_BACKEND_VERSION = 1 };
+enum { ADZI_GEMM_BACKEND_VERSION = 2 };
 
 #define ADZI_GEMM_BACKEND_OPEN "adzi_gemm_backend_open"
 
@@ -52,7 +52,8 @@ typedef struct adzi_gemm_backend {
     const char *name; /**< "oneDNN 2.6.3" */
     const char *isa;  /**< the instruction set it found, in its own words */
     bool avx512;      /**< it has code of its own for AVX-512 */
-    bool amx_bf16;    /**< it multiplies bf16 with AMX's tiles */
+    bool amx;         /**< the processor has AMX, which it uses for bf16 */
+    const char *bf16; /**< what makes its bf16 faster than its f32: "AMX"; NULL: nothing does */
 
     /** One product; false when it refused, with C untouched. */
     bool (*multiply)(const adzi_gemm_call *call);
@@ -73,7 +74,7 @@ typedef struct adzi_gemm_backend {
     bool (*run)(adzi_gemm_prepared *prepared, const void *a, const void *b,
         const adzi_gemm_target *to, void *working);
 
-    /** Takes slow code for bf16 as well, where there is no AMX; for tests. */
+    /** Takes slow code for bf16 as well; for tests. */
     void (*take_slow_bf16)(bool on);
 } adzi_gemm_backend;
 
@@ -134,8 +135,14 @@ uint64_t adzi_gemm_backend_products(void);
  */
 bool adzi_gemm_medium_run(const struct adzi_gemm_args *args);
 
-/** Takes the module's code for bf16 without AMX too, however slow. For tests, with the module's
- * own take_slow_bf16. */
-extern bool adzi_gemm_slow_bf16;
+/** Who multiplies rounded operands: the module where its bf16 is fast, nobody but the f32 product,
+ * or the module wherever it can, for tests with its own take_slow_bf16. */
+typedef enum adzi_bf16_choice {
+    ADZI_BF16_BY_RULE = 0,
+    ADZI_BF16_AS_F32 = 1,
+    ADZI_BF16_MODULE = 2
+} adzi_bf16_choice;
+
+extern adzi_bf16_choice adzi_gemm_bf16_choice;
 
 #endif

@@ -3,9 +3,10 @@
  * Note [Medium products]
  * At ADZ_MATMUL_MEDIUM both operands of an f32 product are rounded to bf16, to nearest even, and
  * their products are summed in f32. A product of two bf16 values is exact in f32, so the only other
- * error is that of the sums. Where oneDNN's module finds AMX, its code for bf16 multiplies;
- * elsewhere (vdpbf16ps is slower than f32's FMA, so AVX512_BF16 is elsewhere) the rounded values
- * go through the f32 product. Both give the same values up to the order of the sums.
+ * error is that of the sums. Where oneDNN's code for bf16 is faster than its f32 (with AMX, and
+ * with AVX512_BF16 where vdpbf16ps takes no longer than an FMA), that multiplies; elsewhere the
+ * rounded values go through the f32 product. Both give the same values up to the order of the sums,
+ * but for what is below f32's least normal number, which vdpbf16ps takes for 0.
  * Rounded copies live in memory from adzi_alloc for the time of the call. Where that is refused the
  * product is computed in f32 from the operands as they are: a product cannot fail, and this one is
  * only closer to the truth than was asked for.
@@ -42,7 +43,7 @@ enum {
     LEAST_NATIVE_WORK = 1 << 18, /* multiply-adds under which a call costs more than it saves */
 };
 
-bool adzi_gemm_slow_bf16;
+adzi_bf16_choice adzi_gemm_bf16_choice = ADZI_BF16_BY_RULE;
 
 adz_status adz_set_matmul_precision(adz_matmul_precision precision)
 {
@@ -66,11 +67,12 @@ const char *adz_matmul_precision_info(void)
 {
     static _Thread_local char text[160];
     const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-    if (backend != NULL && backend->amx_bf16) {
-        snprintf(text, sizeof text, "medium: bf16 on AMX, by %.60s", backend->name);
+    if (backend != NULL && backend->bf16 != NULL) {
+        snprintf(
+            text, sizeof text, "medium: bf16 on %.20s, by %.60s", backend->bf16, backend->name);
     } else {
         snprintf(text, sizeof text, "medium: rounded to bf16, multiplied in f32 (%.100s)",
-            backend != NULL ? "this processor has no AMX" : adzi_gemm_backend_info());
+            backend != NULL ? "this processor has no fast bf16" : adzi_gemm_backend_info());
     }
     return text;
 }
@@ -159,12 +161,18 @@ static operand operand_b(const adzi_gemm_args *g)
 
 /* ---- multiplying ---------------------------------------------------------------------------- */
 
+static bool multiplies_bf16(const adzi_gemm_backend *backend)
+{
+    return adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE ? backend->bf16 != NULL
+                                                      : adzi_gemm_bf16_choice == ADZI_BF16_MODULE;
+}
+
 /* By the module's code for bf16; every block's part of an operand is packed without gaps. */
 static bool run_native(const adzi_gemm_args *g)
 {
     double work = (double)g->m * (double)g->n * (double)g->k;
     const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-    if (backend == NULL || !(backend->amx_bf16 || adzi_gemm_slow_bf16) || g->m == 1 || g->n == 1 ||
+    if (backend == NULL || !multiplies_bf16(backend) || g->m == 1 || g->n == 1 ||
         work < LEAST_NATIVE_WORK) {
         return false;
     }
