@@ -58,20 +58,6 @@ typedef struct K(strip) {
 } K(strip);
 #define strip   K(strip)
 
-INLINE VEC K(load)(const T *from, bool whole, int lanes)
-{
-    return whole ? VLOAD(from) : VLOAD_PART(from, lanes);
-}
-
-INLINE void K(store)(T *to, VEC v, bool whole, int lanes)
-{
-    if (whole) {
-        VSTORE(to, v);
-    } else {
-        VSTORE_PART(to, v, lanes);
-    }
-}
-
 INLINE finish K(finish_of)(const product *g)
 {
     bool plain = g->alpha == R(1) && g->beta == R(0);

@@ -7,7 +7,10 @@
  *     VSPLAT          one number in every lane
  *     VFMA(a, b, c)   a * b + c, with one rounding where the instruction set has it
  *     VMAX(floor, v)  the larger in each lane, v where it is NaN
+ *     VABOVE0(y, v)   v where y is not 0 or less (NaN is not), else 0
  *     VSUM4           the sums of four vectors' lanes, in an order fixed by the type
+ *
+ * and K(load), K(store) of a vector that is whole or has `lanes` lanes.
  */
 #undef VEC
 #undef VBYTES
@@ -15,6 +18,7 @@
 #undef VSPLAT
 #undef VFMA
 #undef VMAX
+#undef VABOVE0
 
 #if defined(__AVX512F__)
 #define VBYTES 64
@@ -33,26 +37,34 @@ typedef T K(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_a
 #define VSPLAT(x)     _mm512_set1_ps(x)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define VMAX(a, b)    _mm512_max_ps(a, b)
+#define VABOVE0(y, v) \
+    _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_NLE_UQ), v)
 #elif defined(__AVX512F__)
 #define VSPLAT(x)     _mm512_set1_pd(x)
 #define VFMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define VMAX(a, b)    _mm512_max_pd(a, b)
+#define VABOVE0(y, v) \
+    _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, _mm512_setzero_pd(), _CMP_NLE_UQ), v)
 #elif defined(__AVX2__) && T_IS_F32
 #define VSPLAT(x)     _mm256_set1_ps(x)
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define VMAX(a, b)    _mm256_max_ps(a, b)
+#define VABOVE0(y, v) _mm256_and_ps(_mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_NLE_UQ), v)
 #elif defined(__AVX2__)
 #define VSPLAT(x)     _mm256_set1_pd(x)
 #define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define VMAX(a, b)    _mm256_max_pd(a, b)
+#define VABOVE0(y, v) _mm256_and_pd(_mm256_cmp_pd(y, _mm256_setzero_pd(), _CMP_NLE_UQ), v)
 #elif T_IS_F32
 #define VSPLAT(x)     ((VEC){ x, x, x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
 #define VMAX(a, b)    K(vmax)(a, b)
+#define VABOVE0(y, v) K(vabove0)(y, v)
 #else
 #define VSPLAT(x)     ((VEC){ x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
 #define VMAX(a, b)    K(vmax)(a, b)
+#define VABOVE0(y, v) K(vabove0)(y, v)
 #endif
 
 INLINE VEC K(vload)(const T *p)
@@ -132,6 +144,13 @@ INLINE VEC K(vmax)(VEC floor, VEC v)
     const __typeof__(floor > v) below = floor > v;
     return (VEC)((below & (__typeof__(below))floor) | (~below & (__typeof__(below))v));
 }
+
+INLINE VEC K(vabove0)(VEC y, VEC v)
+{
+    const VEC zero = { 0 };
+    const __typeof__(y <= zero) below = y <= zero;
+    return (VEC)(~below & (__typeof__(below))v);
+}
 #endif
 
 /* MERGE(d, a, b): a's lanes added in pairs d apart stand where bit d of the lane's number is 0, b's
@@ -195,3 +214,17 @@ INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
 #define VLOAD_PART  K(vload_part)
 #define VSTORE_PART K(vstore_part)
 #define VSUM4       K(vsum4)
+
+INLINE VEC K(load)(const T *from, bool whole, int lanes)
+{
+    return whole ? VLOAD(from) : VLOAD_PART(from, lanes);
+}
+
+INLINE void K(store)(T *to, VEC v, bool whole, int lanes)
+{
+    if (whole) {
+        VSTORE(to, v);
+    } else {
+        VSTORE_PART(to, v, lanes);
+    }
+}

@@ -1,9 +1,19 @@
 #include "autograd/ops/linear.h"
 
+#include "adze/precision.h"
+#include "autograd/ops/linear.kernel.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/sum.h"
 
+KERNEL_TABLE_FLOAT(linear_narrow);
+
 enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS };
+
+/* Beyond this products of their own, which go through the cache in blocks, take less time. */
+enum {
+    FEW_INPUTS_WORK = 1 << 16, /* multiply-adds where there are few inputs */
+    FEW_OUTPUTS_X = 1 << 12 /* elements of x, for each output and once more, where those are few */
+};
 
 adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g)
 {
@@ -85,8 +95,69 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     return dw;
 }
 
+bool adzi_linear_is_narrow(const adzi_node *node, const adz_tensor *g)
+{
+    const adz_tensor *x = node->inputs[X].saved, *w = node->inputs[WEIGHT].saved;
+    if (x == NULL || !adzi_needs(node, WEIGHT)) {
+        return false;
+    }
+    const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
+    if (h > ADZI_LINEAR_FEW && d > ADZI_LINEAR_FEW) {
+        return false;
+    }
+    const bool small = h <= ADZI_LINEAR_FEW ? x->numel <= (h + 1) * FEW_OUTPUTS_X
+                                            : g->numel * d <= FEW_INPUTS_WORK;
+    return small && g->numel > 0 && x->numel > 0 && g->numel <= h * ADZI_LINEAR_ROWS &&
+           adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
+           (g->dtype != ADZ_F32 || adz_get_matmul_precision() != ADZ_MATMUL_MEDIUM);
+}
+
+adz_status adzi_linear_gradients_narrow(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g, const adz_tensor *y, double factor)
+{
+    const char *op = node->op->name;
+    const adz_dtype dtype = (adz_dtype)g->dtype;
+    const adz_tensor *x = adzi_saved_input(node, X), *w = NULL;
+    if (x == NULL) {
+        return adzi_status(NULL);
+    }
+    const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1], n = g->numel / h;
+    if (adzi_needs(node, X)) {
+        w = h <= ADZI_LINEAR_FEW ? adzi_saved_input(node, WEIGHT) : NULL;
+        dx[X] = w != NULL              ? adzi_scratch_like(op, x)
+                : h <= ADZI_LINEAR_FEW ? NULL
+                                       : gradient_of_x(node, g, n, h);
+        if (dx[X] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    dx[WEIGHT] = adzi_scratch(op, dtype, 2, (int64_t[]){ h, d });
+    if (dx[WEIGHT] == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_needs(node, BIAS) && (dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL) {
+        return adzi_status(NULL);
+    }
+    const adzi_linear_narrow_args args = { .n = n,
+        .d = d,
+        .h = h,
+        .dy = g->data,
+        .y = y != NULL ? y->data : NULL,
+        .factor = factor,
+        .x = x->data,
+        .w = w != NULL ? w->data : NULL,
+        .dx = w != NULL ? dx[X]->data : NULL,
+        .dw = dx[WEIGHT]->data,
+        .db = dx[BIAS] != NULL ? dx[BIAS]->data : NULL };
+    adzi_launch(KERNEL_FOR(linear_narrow, dtype), &args, 1, 1);
+    return ADZ_OK;
+}
+
 adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g)
 {
+    if (adzi_linear_is_narrow(node, g)) {
+        return adzi_linear_gradients_narrow(node, dx, g, NULL, 1);
+    }
     int64_t h = g->sizes[g->rank - 1], n = 1;
     for (int i = 0; i < g->rank - 1; ++i) {
         n *= g->sizes[i];

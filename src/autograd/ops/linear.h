@@ -21,4 +21,14 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
 /** The same products without views and nodes in between; g is contiguous. */
 adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g);
 
+/** Whether the above takes a layer of few inputs or outputs, which one pass over its few rows
+ * serves. */
+bool adzi_linear_is_narrow(const adzi_node *node, const adz_tensor *g);
+
+/** The gradients of a narrow layer. Of g counts, times `factor`, what stands where y is not 0 or
+ * less; all of it where y is NULL, as it must be for more than ADZI_LINEAR_FEW outputs if the
+ * gradient of x is asked for. g is contiguous. */
+adz_status adzi_linear_gradients_narrow(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g, const adz_tensor *y, double factor);
+
 #endif

@@ -1,4 +1,5 @@
 #include "autograd/ops/linear.h"
+#include "autograd/ops/linear.kernel.h"
 #include "tensor/random.h"
 #include "tensor/random_generator.h"
 
@@ -40,11 +41,17 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (!adzi_saved_result_in(node, 0, &y)) {
         return adzi_status(NULL);
     }
+    const double factor = adzi_attr(node, linear_relu_attr)->factor;
+    const bool few_outputs = y.sizes[y.rank - 1] <= ADZI_LINEAR_FEW;
+    if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0]) &&
+        (few_outputs || !adzi_needs(node, ADZI_LINEAR_X))) {
+        return adzi_linear_gradients_narrow(node, dx, dy[0], &y, factor);
+    }
     adz_tensor *dz = adzi_scratch_over(node->op->name, dy[0], &y);
     if (dz == NULL) {
         return adzi_status(NULL);
     }
-    through(dz, dy[0], &y, adzi_attr(node, linear_relu_attr)->factor);
+    through(dz, dy[0], &y, factor);
     return adzi_linear_gradients_fused(node, dx, dz);
 }
 

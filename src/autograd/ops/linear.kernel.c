@@ -1,0 +1,261 @@
+/* The gradients of a linear layer with few inputs or few outputs and few rows, in one pass over the
+ * rows: as products and sums of their own they would each be a call, and read what they share anew.
+ */
+#ifndef T
+#include "autograd/ops/linear.kernel.h"
+#ifdef ADZI_X86
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+#define THIS_FILE "autograd/ops/linear.kernel.c"
+#include "tensor/each_float.h"
+#else
+#include "tensor/gemm_vec.h"
+
+/* The same as the arguments, in the function that loops: what it writes cannot change them. */
+typedef struct K(narrow) {
+    const T *dy, *y, *x, *w;
+    T *dx, *dw, *db, factor;
+    int64_t n, d, h;
+} K(narrow);
+#define narrow K(narrow)
+
+INLINE narrow K(narrow_of)(const adzi_linear_narrow_args *a)
+{
+    return (narrow){ .dy = (const T *)(const void *)a->dy,
+        .y = (const T *)(const void *)a->y,
+        .x = (const T *)(const void *)a->x,
+        .w = (const T *)(const void *)a->w,
+        .dx = (T *)(void *)a->dx,
+        .dw = (T *)(void *)a->dw,
+        .db = (T *)(void *)a->db,
+        .factor = R(a->factor),
+        .n = a->n,
+        .d = a->d,
+        .h = a->h };
+}
+
+/* What counts of dy, for one vector. */
+INLINE VEC K(gated)(const narrow *a, int64_t at, const bool gate, const bool whole, int lanes)
+{
+    VEC v = K(load)(a->dy + at, whole, lanes);
+    if (gate) {
+        v = VABOVE0(K(load)(a->y + at, whole, lanes), VSPLAT(a->factor) * v);
+    }
+    return v;
+}
+
+/* ---- few inputs ----------------------------------------------------------------------------- */
+
+/* Writes column i of dw, across one vector of outputs. */
+INLINE void K(put_column)(
+    T *dw, VEC sums, const int i, const int d, const bool whole, const int lanes)
+{
+    if (d == 1) {
+        K(store)(dw, sums, whole, lanes);
+        return;
+    }
+    T each[VW];
+    VSTORE(each, sums);
+    for (int l = 0; l < (whole ? VW : lanes); ++l) {
+        dw[l * d + i] = each[l];
+    }
+}
+
+/* dw[h, d] and db across one vector of outputs, for d inputs; two rows at a time, or the additions
+ * would wait for each other. */
+INLINE void K(inputs_strip)(
+    const narrow *a, int64_t j, const int d, const bool gate, const bool whole, const int lanes)
+{
+    const VEC zero = { 0 };
+    VEC s[ADZI_LINEAR_FEW] = { zero, zero, zero, zero }, b = zero;
+    VEC t[ADZI_LINEAR_FEW] = { zero, zero, zero, zero }, c = zero;
+    const T *x = a->x;
+    const int64_t h = a->h, pairs = a->n / 2;
+    int64_t at = j;
+    for (int64_t r = 0; r < pairs; ++r, at += 2 * h, x += 2 * d) {
+        VEC z = K(gated)(a, at, gate, whole, lanes), u = K(gated)(a, at + h, gate, whole, lanes);
+        b += z;
+        c += u;
+        for (int i = 0; i < d; ++i) {
+            s[i] = VFMA(VSPLAT(x[i]), z, s[i]);
+            t[i] = VFMA(VSPLAT(x[d + i]), u, t[i]);
+        }
+    }
+    if (a->n % 2 != 0) {
+        VEC z = K(gated)(a, at, gate, whole, lanes);
+        b += z;
+        for (int i = 0; i < d; ++i) {
+            s[i] = VFMA(VSPLAT(x[i]), z, s[i]);
+        }
+    }
+    for (int i = 0; i < d; ++i) {
+        K(put_column)(a->dw + j * d, s[i] + t[i], i, d, whole, lanes);
+    }
+    if (a->db != NULL) {
+        K(store)(a->db + j, b + c, whole, lanes);
+    }
+}
+
+INLINE void K(few_inputs)(const narrow *a, const int d, const bool gate)
+{
+    int64_t j = 0;
+    for (; j + VW <= a->h; j += VW) {
+        K(inputs_strip)(a, j, d, gate, true, VW);
+    }
+    if (j < a->h) {
+        K(inputs_strip)(a, j, d, gate, false, (int)(a->h - j));
+    }
+}
+
+static void K(by_inputs)(const adzi_linear_narrow_args *args)
+{
+    const narrow a = K(narrow_of)(args);
+    const bool gate = a.y != NULL;
+#define CASE(d)                          \
+    case d:                              \
+        if (gate) {                      \
+            K(few_inputs)(&a, d, true);  \
+        } else {                         \
+            K(few_inputs)(&a, d, false); \
+        }                                \
+        break;
+    switch (a.d) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+    }
+#undef CASE
+}
+
+/* ---- few outputs ---------------------------------------------------------------------------- */
+
+/* One row's share of dw, and its dx, across a vector of inputs. */
+INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h, const bool dx,
+    const VEC *w, VEC *sums, const bool whole, const int lanes)
+{
+    VEC x = K(load)(a->x + at, whole, lanes);
+    for (int o = 0; o < h; ++o) {
+        sums[o] = VFMA(VSPLAT(z[o]), x, sums[o]);
+    }
+    if (dx) {
+        VEC v = VSPLAT(z[0]) * w[0];
+        for (int o = 1; o < h; ++o) {
+            v = VFMA(VSPLAT(z[o]), w[o], v);
+        }
+        K(store)(a->dx + at, v, whole, lanes);
+    }
+}
+
+/* dx and dw[h, d] across one vector of inputs for h outputs, from rows z of what counts of dy. */
+INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h, const bool dx,
+    const bool whole, const int lanes)
+{
+    const VEC zero = { 0 };
+    const int64_t d = a->d, n = a->n;
+    VEC s[ADZI_LINEAR_FEW] = { zero, zero, zero, zero }, w[ADZI_LINEAR_FEW];
+    VEC t[ADZI_LINEAR_FEW] = { zero, zero, zero, zero };
+    for (int o = 0; dx && o < h; ++o) {
+        w[o] = K(load)(a->w + o * d + j, whole, lanes);
+    }
+    int64_t r = 0;
+    for (; r + 2 <= n; r += 2) {
+        K(outputs_row)(a, r * d + j, z + r * h, h, dx, w, s, whole, lanes);
+        K(outputs_row)(a, (r + 1) * d + j, z + (r + 1) * h, h, dx, w, t, whole, lanes);
+    }
+    if (r < n) {
+        K(outputs_row)(a, r * d + j, z + r * h, h, dx, w, s, whole, lanes);
+    }
+    for (int o = 0; o < h; ++o) {
+        K(store)(a->dw + o * d + j, s[o] + t[o], whole, lanes);
+    }
+}
+
+INLINE void K(few_outputs)(const narrow *a, const T *z, const int h, const bool dx)
+{
+    int64_t j = 0;
+    for (; j + VW <= a->d; j += VW) {
+        K(outputs_strip)(a, z, j, h, dx, true, VW);
+    }
+    if (j < a->d) {
+        K(outputs_strip)(a, z, j, h, dx, false, (int)(a->d - j));
+    }
+}
+
+/* db[h] of rows z, each output's in four sums, for the same reason as above. */
+INLINE void K(bias_of_outputs)(const narrow *a, const T *z)
+{
+    const int64_t h = a->h, n = a->n;
+    for (int64_t o = 0; o < h; ++o) {
+        T sum[4] = { 0 };
+        int64_t r = 0;
+        for (; r + 4 <= n; r += 4) {
+            for (int i = 0; i < 4; ++i) {
+                sum[i] += z[(r + i) * h + o];
+            }
+        }
+        for (; r < n; ++r) {
+            sum[0] += z[r * h + o];
+        }
+        a->db[o] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+}
+
+/* What counts of dy is so little that it is made first. */
+static void K(by_outputs)(const adzi_linear_narrow_args *args)
+{
+    const narrow a = K(narrow_of)(args);
+    T gated[ADZI_LINEAR_FEW * ADZI_LINEAR_ROWS];
+    const T *z = a.dy;
+    const int64_t count = a.n * a.h;
+    if (a.y != NULL) {
+        int64_t i = 0;
+        for (; i + VW <= count; i += VW) {
+            VSTORE(gated + i, K(gated)(&a, i, true, true, VW));
+        }
+        if (i < count) {
+            const int lanes = (int)(count - i);
+            VSTORE_PART(gated + i, K(gated)(&a, i, true, false, lanes), lanes);
+        }
+        z = gated;
+    }
+    if (a.db != NULL) {
+        K(bias_of_outputs)(&a, z);
+    }
+    const bool dx = a.dx != NULL;
+#define CASE(h)                              \
+    case h:                                  \
+        if (dx) {                            \
+            K(few_outputs)(&a, z, h, true);  \
+        } else {                             \
+            K(few_outputs)(&a, z, h, false); \
+        }                                    \
+        break;
+    switch (a.h) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+    }
+#undef CASE
+}
+#undef narrow
+
+void K(linear_narrow)(const void *block, int64_t begin, int64_t end);
+void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_linear_narrow_args *a = block;
+    if (begin == end) {
+        return;
+    }
+    if (a->h <= ADZI_LINEAR_FEW) {
+        K(by_outputs)(a);
+    } else {
+        K(by_inputs)(a);
+    }
+}
+
+#endif
