@@ -170,7 +170,9 @@ static void crossover(void)
         { 32, 32, 32 }, { 40, 40, 40 }, { 48, 48, 48 }, { 64, 64, 64 }, { 32, 64, 8 },
         { 128, 16, 16 }, { 16, 128, 16 }, { 16, 16, 128 }, { 256, 4, 32 }, { 4, 256, 32 },
         { 1, 128, 128 }, { 128, 1, 128 }, { 1, 256, 256 }, { 256, 1, 256 }, { 256, 256, 1 },
-        { 2, 128, 128 }, { 8, 64, 64 }, { 7, 31, 33 } };
+        { 2, 128, 128 }, { 8, 64, 64 }, { 7, 31, 33 }, { 80, 80, 80 }, { 128, 64, 64 },
+        { 128, 128, 128 }, { 12, 512, 128 }, { 12, 128, 512 }, { 512, 128, 12 }, { 192, 192, 192 },
+        { 256, 256, 256 }, { 16, 512, 512 } };
     printf("\nours / BLAS                 NN    TN    NT    TT      NN    TN    NT    TT\n");
     int64_t limit = adzi_gemm_small_limit;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
@@ -179,9 +181,10 @@ static void crossover(void)
         for (int bits = 0; bits < 8; ++bits) {
             problem p = make(
                 bits < 4 ? ADZ_F32 : ADZ_F64, (bits & 1) != 0, (bits & 2) != 0, z[0], z[1], z[2]);
-            adzi_gemm_small_limit = 1 << 19;
+            adzi_gemm_small_limit = 1 << 24;
             double ours = time_of(adzi_gemm_run, &p.g, 5e-4);
             adzi_gemm_small_limit = 0;
+            adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
             double blas = time_of(adzi_gemm_run, &p.g, 5e-4);
             printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", ours / blas);
             unmake(&p);

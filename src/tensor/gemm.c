@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #ifdef ADZI_OPENMP
 #include <omp.h>
 #endif
@@ -51,6 +52,8 @@ enum {
     ROW_MULTIPLE = 48,     /* a multiple of every register tile's height and width */
     BLOCK_WORK = 1 << 21,  /* least multiply-adds of a block: twice OpenBLAS's "small" */
     LAUNCH_WORK = 1 << 18, /* multiply-adds of small products that are worth a thread */
+    LAGGING_BESIDE = 16,   /* of our loops' limit, where BLAS has no AVX-512 but the module has */
+    LAGGING_ALONE = 64,    /* likewise, where neither has */
     COLUMN_BLOCK = 192,    /* least columns of a block: what each packs again is then small */
     MOST_FIXED_BLOCKS = 8  /* blocks per product where each is a call of its own */
 };
@@ -76,6 +79,7 @@ static struct {
     int parallel;
     int (*max_threads)(void);         /* OpenMP's, where this BLAS uses OpenMP */
     void (*set_threads)(int threads); /* for the calling thread only */
+    bool avx512;                      /* it has chosen kernels for AVX-512 */
     char info[192];
 } blas;
 
@@ -107,6 +111,10 @@ static void look_at_blas(void)
     if (blas.parallel == BLAS_OPENMP) {
         find_openmp();
     }
+    static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids" };
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i) {
+        blas.avx512 = blas.avx512 || strcasecmp(openblas_get_corename(), wide[i]) == 0;
+    }
     bool known = blas.parallel >= 0 && blas.parallel <= BLAS_OPENMP;
     snprintf(blas.info, sizeof blas.info, "%.150s (%s)", openblas_get_config(),
         known ? kinds[blas.parallel] : "unknown threads");
@@ -116,6 +124,12 @@ const char *adzi_blas_info(void)
 {
     pthread_once(&blas_once, look_at_blas);
     return blas.info;
+}
+
+bool adzi_blas_lags(void)
+{
+    pthread_once(&blas_once, look_at_blas);
+    return adzi_cpu_level == ADZI_CPU_AVX512 && !blas.avx512;
 }
 
 /* Keeps BLAS calls of this thread on this thread until blas_leave gets what this returned. With
@@ -389,10 +403,9 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 
 /* Nothing to multiply, or not enough that BLAS pays (bench/gemm.c). BLAS is far from its best at
  * vectors, and where only B is transposed; our loops have half as many lanes for f64. */
-static bool is_small(const adzi_gemm_args *g)
+static bool is_within(const adzi_gemm_args *g, int64_t limit)
 {
     const int64_t m = g->m, n = g->n, k = g->k;
-    int64_t limit = adzi_gemm_small_limit;
     if (m == 1 || n == 1) {
         limit *= 2;
     } else if (!g->ta && g->tb && k <= 64) { /* a linear layer of few inputs */
@@ -402,6 +415,26 @@ static bool is_small(const adzi_gemm_args *g)
     }
     /* The sides together are below the cube of 2^21, whose product fits. */
     return ((m | n | k) >> 21 == 0 && m * n * k <= limit) || k == 0 || g->alpha == 0;
+}
+
+static bool is_small(const adzi_gemm_args *g)
+{
+    return is_within(g, adzi_gemm_small_limit);
+}
+
+/* The same with a look at this BLAS. One that lags takes twice as long as our loops while the
+ * operands fit the cache, but for vectors; the module takes over where it is there. */
+static bool is_small_here(const adzi_gemm_args *g)
+{
+    if (is_small(g)) {
+        return true;
+    }
+    if (g->m == 1 || g->n == 1 || adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE ||
+        !is_within(g, adzi_gemm_small_limit * LAGGING_ALONE) || !adzi_blas_lags()) {
+        return false;
+    }
+    return is_within(g, adzi_gemm_small_limit * LAGGING_BESIDE) || g->dtype == ADZ_F64 ||
+           adzi_gemm_backend_get() == NULL;
 }
 
 static int64_t units_for(double work, double work_per_unit)
@@ -443,7 +476,7 @@ static void clip(const adzi_gemm_args *g)
 
 static void run_float(const adzi_gemm_args *g)
 {
-    if (!is_small(g)) {
+    if (!is_small_here(g)) {
         run_large(g);
         clip(g);
         return;

@@ -70,11 +70,15 @@ void adzi_gemm_warm(void);
 /** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)". */
 const char *adzi_blas_info(void);
 
+/** Whether our loops are compiled for AVX-512 and BLAS has chosen kernels for less, as OpenBLAS
+ * does on processors that are younger than itself. */
+bool adzi_blas_lags(void);
+
 /** The largest size handed to BLAS in one call: what its integer holds. Tests lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** Products of at most about this many multiply-adds use our own loops; no more than 2^19. Tests
- * and the bench change it. */
+/** Products of at most about this many multiply-adds use our own loops, or of 16 to 64 times as
+ * many beside a BLAS that lags; no more than 2^19. Tests and the bench change it. */
 extern int64_t adzi_gemm_small_limit;
 
 #endif

@@ -6,6 +6,8 @@
  * itself. oneDNN reads one operand where it lies. On a Cascade Lake it is 1.0 to 3 times as fast
  * with a side of 8, 1.0 to 1.6 with 40, 1.0 to 1.4 with 128 and 0.9 to 1.2 with 512, 1.1 on the
  * average (bench-gemm backends), so there it gets all that is large enough for OpenBLAS to pack.
+ * Where OpenBLAS has no kernels for this processor's AVX-512 (0.3.21 on AMD's), it gets
+ * whatever our own loops leave.
  * Processors with AMX are others, on which only small sides were measured: there it gets those.
  * Two ways lead to oneDNN: its BLAS-like function for all transposes and distances, and code
  * prepared per shape, which for a linear layer's forward, x W^T, is up to 1.6 times as fast again
@@ -181,7 +183,7 @@ static adzi_gemm_choice choose(const adzi_gemm_args *g)
     bool by_rule = adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE;
     double work = (double)g->m * (double)g->n * (double)g->k;
     const adzi_gemm_backend *backend =
-        by_rule && work < LEAST_WORK ? NULL : adzi_gemm_backend_get();
+        by_rule && work < LEAST_WORK && !adzi_blas_lags() ? NULL : adzi_gemm_backend_get();
     if (backend == NULL || (by_rule && !backend->avx512)) {
         return ADZI_GEMM_BLAS_ALONE;
     }
