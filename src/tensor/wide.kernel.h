@@ -53,6 +53,20 @@ typedef struct eight {
 static inline double eight_total(const eight *e, const double *rest, int n)
 {
     double lane[8];
+#if defined(__AVX512VL__)
+    if (n == 0) {
+        const __m256d four =
+            _mm512_castpd512_pd256(e->part[0]) + _mm512_extractf64x4_pd(e->part[0], 1);
+        const __m128d two = _mm256_castpd256_pd128(four) + _mm256_extractf128_pd(four, 1);
+        return two[0] + two[1];
+    }
+#elif defined(__AVX2__)
+    if (n == 0) {
+        const __m256d four = e->part[0] + e->part[1];
+        const __m128d two = _mm256_castpd256_pd128(four) + _mm256_extractf128_pd(four, 1);
+        return two[0] + two[1];
+    }
+#endif
     memcpy(lane, e, sizeof lane);
     for (int j = 0; j < n; ++j) {
         lane[j] += rest[j];
@@ -85,11 +99,33 @@ static inline double eight_total(const eight *e, const double *rest, int n)
         return eight_total(&sum, rest, left);                        \
     }
 
-/* Inside each_float.h: EIGHT(sum)(x, n, 0), and EIGHT(squares)(x, n, m) of the distances to m. */
+/* Inside each_float.h: EIGHT(sum)(x, n, 0), EIGHT(squares)(x, n, m) of the distances to m. */
 #define EIGHT(name) ADZI_PASTE3(eight, name, TYPE)
 EIGHT_SUM(eight_sum_f32, float, WIDEN_f32, v)
 EIGHT_SUM(eight_sum_f64, double, WIDEN_f64, v)
 EIGHT_SUM(eight_squares_f32, float, WIDEN_f32, (v - m) * (v - m))
 EIGHT_SUM(eight_squares_f64, double, WIDEN_f64, (v - m) * (v - m))
+
+/* EIGHT(dot)(x, y, n): the sum of the products. */
+#define EIGHT_DOT(name, T, WIDEN)                                                   \
+    static inline double name(const T *x, const T *y, int64_t n)                    \
+    {                                                                               \
+        eight sum;                                                                  \
+        double rest[8];                                                             \
+        int64_t i = 0;                                                              \
+        memset(&sum, 0, sizeof sum);                                                \
+        for (; i + 8 <= n; i += 8) {                                                \
+            for (int p = 0; p < 8 / LANES; ++p) {                                   \
+                sum.part[p] += WIDEN(x + i + p * LANES) * WIDEN(y + i + p * LANES); \
+            }                                                                       \
+        }                                                                           \
+        const int left = (int)(n - i);                                              \
+        for (int j = 0; j < left; ++j) {                                            \
+            rest[j] = (double)x[i + j] * (double)y[i + j];                          \
+        }                                                                           \
+        return eight_total(&sum, rest, left);                                       \
+    }
+EIGHT_DOT(eight_dot_f32, float, WIDEN_f32)
+EIGHT_DOT(eight_dot_f64, double, WIDEN_f64)
 
 #endif

@@ -3,10 +3,21 @@
 #include "autograd/ops/class_target.h"
 #include "autograd/ops/lanes.h"
 #include "tensor/vmath.h"
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
 #include "autograd/ops/softmax.kernel.h"
+
+static inline double K(add_lanes)(double *lane)
+{
+    for (int width = K(lanes) / 2; width > 0; width /= 2) {
+        for (int j = 0; j < width; ++j) {
+            lane[j] += lane[j + width];
+        }
+    }
+    return lane[0];
+}
 
 /* The sum of w_c (lse - x_c) t_c over the classes; w and t may be NULL for 1. The log of the sum of
  * e^x is kept in two parts, lse[0] the largest x and lse[1] the rest: their sum would lose the
@@ -48,12 +59,22 @@ void K(cross_entropy)(const void *block, int64_t begin, int64_t end)
     const adzi_class_args *args = block;
     int64_t c = args->c;
     double e = args->smoothing;
+    for (int64_t r = begin, rows; r < end; r += rows) {
+        rows = K(rows_together)(end - r, c);
+        T m[K(rows)];
+        double sum[K(rows)];
+        K(exp_sums)(sum, m, (const T *)args->x + r * c, rows, c);
+        for (int64_t k = 0; k < rows; ++k) {
+            sum[k] = adzi_log_f64(sum[k]);
+        }
+        for (int64_t k = 0; k < rows; ++k) {
+            args->lse[2 * (r + k)] = (double)m[k];
+            args->lse[2 * (r + k) + 1] = sum[k];
+        }
+    }
     for (int64_t r = begin; r < end; ++r) {
         const T *x = (const T *)args->x + r * c;
-        T m = K(max_of)(x, c);
-        double *lse = args->lse + 2 * r;
-        lse[0] = (double)m;
-        lse[1] = log(K(exp_sum)(x, c, m));
+        const double *lse = args->lse + 2 * r;
         double loss = 0;
         if (args->target == NULL) {
             const T *t = (const T *)args->probabilities + r * c;

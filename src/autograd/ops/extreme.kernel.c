@@ -20,37 +20,43 @@ typedef struct {
     int64_t place; /* -1 before the first element */
 } K(extreme);
 
-/* Lanes for the vector units; 32, since a shorter loop would be unrolled before it is vectorised.
- */
-enum { K(lanes) = 32, K(columns) = 64 };
+enum { K(columns) = 64, K(searched) = 64 };
 
 /* NaN wins over all and stays. */
 #define TAKES(x, BEFORE, y) (((x)BEFORE(y)) | IS_NAN(x))
+#undef IS_LARGER
+#undef IS_SMALLER
+#define IS_LARGER(x, y)  TAKES(x, >, y)
+#define IS_SMALLER(x, y) TAKES(x, <, y)
+
+#include "tensor/fold.kernel.h"
+PICK(largest_of, IS_LARGER)
+PICK(smallest_of, IS_SMALLER)
+
+/* Where `value`, which is among them, is found first. */
+static inline int64_t K(place_of)(const T *x, int64_t n, T value)
+{
+    typedef __typeof__(_Generic((T)0, double
+                                : (int64_t)0, int64_t
+                                : (int64_t)0, default : 0)) number;
+    int64_t i = 0;
+    for (; !IS_NAN(value) && i + K(searched) <= n; i += K(searched)) {
+        number first = K(searched);
+        for (number j = 0; j < K(searched); ++j) {
+            const number at = x[i + j] == value ? j : K(searched);
+            first = at < first ? at : first;
+        }
+        if (first < K(searched)) {
+            return i + first;
+        }
+    }
+    while (!(x[i] == value || (IS_NAN(value) && IS_NAN(x[i])))) {
+        ++i;
+    }
+    return i;
+}
 
 #define FOLD(name, BEFORE)                                                                       \
-    static inline T K(name##_of)(const T *x, int64_t n)                                          \
-    {                                                                                            \
-        T found = x[0];                                                                          \
-        int64_t i = 0;                                                                           \
-        if (n >= K(lanes)) {                                                                     \
-            T lane[K(lanes)];                                                                    \
-            for (; i < K(lanes); ++i) {                                                          \
-                lane[i] = x[i];                                                                  \
-            }                                                                                    \
-            for (; i + K(lanes) <= n; i += K(lanes)) {                                           \
-                for (int j = 0; j < K(lanes); ++j) {                                             \
-                    lane[j] = TAKES(x[i + j], BEFORE, lane[j]) ? x[i + j] : lane[j];             \
-                }                                                                                \
-            }                                                                                    \
-            for (int j = 0; j < K(lanes); ++j) {                                                 \
-                found = TAKES(lane[j], BEFORE, found) ? lane[j] : found;                         \
-            }                                                                                    \
-        }                                                                                        \
-        for (; i < n; ++i) {                                                                     \
-            found = TAKES(x[i], BEFORE, found) ? x[i] : found;                                   \
-        }                                                                                        \
-        return found;                                                                            \
-    }                                                                                            \
     static inline void K(name##_start)(K(extreme) * s)                                           \
     {                                                                                            \
         s->value = 0;                                                                            \
@@ -67,12 +73,8 @@ enum { K(lanes) = 32, K(columns) = 64 };
         if (!K(name##_wins)(value, s)) {                                                         \
             return;                                                                              \
         }                                                                                        \
-        int64_t i = 0;                                                                           \
-        while (a->places != NULL && !(x[i] == value || (IS_NAN(value) && IS_NAN(x[i])))) {       \
-            ++i;                                                                                 \
-        }                                                                                        \
         s->value = value;                                                                        \
-        s->place = first + i;                                                                    \
+        s->place = first + (a->places != NULL ? K(place_of)(x, n, value) : 0);                   \
     }                                                                                            \
     static inline void K(name##_join)(K(extreme) * s, const K(extreme) * t)                      \
     {                                                                                            \
@@ -89,9 +91,28 @@ enum { K(lanes) = 32, K(columns) = 64 };
             ((int64_t *)(void *)a->places)[r] = s->place;                                        \
         }                                                                                        \
     }                                                                                            \
+    /* Results out of elements that lie side by side. */                                         \
+    static int64_t K(name##_rows)(const adzi_reduce_args *a, int64_t r, int64_t end)             \
+    {                                                                                            \
+        const T *x = (const T *)(const void *)a->in + r * a->kept_strides[0];                    \
+        for (int64_t at = r; at < end; ++at, x += a->kept_strides[0]) {                          \
+            const T value = K(name##_of)(x, a->n);                                               \
+            if (a->out != NULL) {                                                                \
+                ((T *)(void *)a->out)[at] = value;                                               \
+            }                                                                                    \
+            if (a->places != NULL) {                                                             \
+                ((int64_t *)(void *)a->places)[at] = K(place_of)(x, a->n, value);                \
+            }                                                                                    \
+        }                                                                                        \
+        return end - r;                                                                          \
+    }                                                                                            \
     /* Results that lie side by side, a row at a time, where nobody asks for places. */          \
     static inline int64_t K(name##_columns)(const adzi_reduce_args *a, int64_t r, int64_t end)   \
     {                                                                                            \
+        if (a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 &&                         \
+            a->reduced_strides[0] == 1) {                                                        \
+            return K(name##_rows)(a, r, end);                                                    \
+        }                                                                                        \
         const int64_t tile = K(tile_width)(a, r, end, K(columns));                               \
         if (tile < K(tile) || a->places != NULL || a->partial != NULL || a->n == 0) {            \
             return 0;                                                                            \

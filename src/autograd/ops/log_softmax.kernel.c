@@ -2,6 +2,7 @@
 #define THIS_FILE "autograd/ops/log_softmax.kernel.c"
 #include "autograd/ops/lanes.h"
 #include "tensor/vmath.h"
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
@@ -10,13 +11,20 @@
 /* y = (x - m) - log s; the two subtractions apart, so that huge logits keep their differences. */
 static void K(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
-    for (int64_t r = begin; r < end; ++r) {
-        const T *x = (const T *)(const void *)a->in[0] + r * a->n;
-        T *y = (T *)(void *)a->out + r * a->n;
-        T m = K(max_of)(x, a->n);
-        T log_sum = (T)log(K(exp_sum)(x, a->n, m));
-        for (int64_t i = 0; i < a->n; ++i) {
-            y[i] = (x[i] - m) - log_sum;
+    for (int64_t rows; begin < end; begin += rows) {
+        rows = K(rows_together)(end - begin, a->n);
+        const T *x = (const T *)(const void *)a->in[0] + begin * a->n;
+        T *y = (T *)(void *)a->out + begin * a->n;
+        T m[K(rows)], log_sum[K(rows)];
+        double sum[K(rows)];
+        K(exp_rows)(sum, m, y, x, rows, a->n); /* y to begin with holds the exponentials */
+        for (int64_t r = 0; r < rows; ++r) {
+            log_sum[r] = (T)adzi_log_f64(sum[r]);
+        }
+        for (int64_t r = 0; r < rows; ++r, x += a->n, y += a->n) {
+            for (int64_t i = 0; i < a->n; ++i) {
+                y[i] = (x[i] - m[r]) - log_sum[r];
+            }
         }
     }
 }
@@ -32,7 +40,7 @@ static void K(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int6
         K(columns_max)(m, x, a->n, a->inner, w);
         K(columns_exp_sum)(sum, m, x, a->n, a->inner, w);
         for (int64_t j = 0; j < w; ++j) {
-            log_sum[j] = (T)log(sum[j]);
+            log_sum[j] = (T)adzi_log_f64(sum[j]);
         }
         for (int64_t i = 0; i < a->n; ++i) {
             for (int64_t j = 0; j < w; ++j) {
@@ -55,18 +63,8 @@ static void K(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin
         const T *dy = (const T *)(const void *)a->in[0] + r * a->n;
         const T *y = (const T *)(const void *)a->in[1] + r * a->n;
         T *dx = (T *)(void *)a->out + r * a->n;
-        double lane[K(lanes)] = { 0 };
-        int64_t i = 0;
-        for (; i + K(lanes) <= a->n; i += K(lanes)) {
-            for (int j = 0; j < K(lanes); ++j) {
-                lane[j] += (double)dy[i + j];
-            }
-        }
-        for (int j = 0; i < a->n; ++i, ++j) {
-            lane[j] += (double)dy[i];
-        }
-        T sum = (T)K(add_lanes)(lane);
-        for (i = 0; i < a->n; ++i) {
+        const T sum = (T)EIGHT(sum)(dy, a->n, 0);
+        for (int64_t i = 0; i < a->n; ++i) {
             dx[i] = dy[i] - VM(exp_nonpositive)(y[i]) * sum;
         }
     }

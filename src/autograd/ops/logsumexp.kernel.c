@@ -5,6 +5,7 @@
 #include "autograd/ops/reduce.h"
 #include "tensor/pointwise.kernel.h"
 #include "tensor/vmath.h"
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
@@ -62,14 +63,41 @@ static inline void K(logsumexp_join)(K(exponentials) * s, const K(exponentials) 
 
 static inline void K(logsumexp_end)(const K(exponentials) * s, const adzi_reduce_args *a, int64_t r)
 {
-    T y = (T)((double)s->max + log(s->sum));
+    T y = (T)((double)s->max + adzi_log_f64(s->sum));
     if (!K(finite)(s->max)) {
         y = s->sum != s->sum ? (T)NAN : s->max;
     }
     ((T *)(void *)a->out)[r] = y;
 }
 
-REDUCTION(logsumexp, K(exponentials))
+/* Rows of elements that lie side by side, several at a time. */
+static int64_t K(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+{
+    if (a->n == 0 || a->partial != NULL || a->n_kept != 1 || a->n_reduced != 1 ||
+        a->reduced_strides[0] != 1 || a->kept_strides[0] != a->n || a->n > K(chunk)) {
+        return 0;
+    }
+    const int64_t rows = K(rows_together)(end - begin, a->n);
+    const T *x = (const T *)(const void *)a->in + begin * a->n;
+    T m[K(rows)], y[K(rows)];
+    double sum[K(rows)];
+    K(exp_sums)(sum, m, x, rows, a->n);
+    for (int64_t r = 0; r < rows; ++r) {
+        y[r] = (T)((double)m[r] + adzi_log_f64(sum[r]));
+    }
+    for (int64_t r = 0; r < rows; ++r, x += a->n) {
+        ((T *)(void *)a->out)[begin + r] = y[r];
+        if (!K(finite)(m[r])) { /* or NaN */
+            K(exponentials) s;
+            K(logsumexp_start)(&s);
+            K(logsumexp_run)(&s, x, a->n, 0, a);
+            K(logsumexp_end)(&s, a, begin + r);
+        }
+    }
+    return rows;
+}
+
+REDUCTION_WITH(logsumexp, K(exponentials), K(logsumexp_rows))
 
 /* a = dy, b = x, c = y */
 POINTWISE3(logsumexp_backward, T, T, T, T, a *VM(exp)(b - c))

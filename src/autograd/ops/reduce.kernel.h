@@ -36,8 +36,9 @@ static inline int64_t K(next_offset)(const adzi_reduce_args *a, int64_t *index, 
     return offset;
 }
 
-/* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. */
-static inline void K(gather)(
+/* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. Not
+ * inlined: what it keeps in registers would be set up for rows that need no copy too. */
+static __attribute__((noinline)) void K(gather)(
     const adzi_reduce_args *a, const T *x, int64_t first, int64_t n, int64_t w, T *rows)
 {
     int64_t index[ADZ_MAX_RANK], offset = 0;
@@ -62,6 +63,9 @@ static inline const T *K(side_by_side)(
     int inner = a->n_reduced - 1;
     if (inner < 0) {
         return x;
+    }
+    if (inner == 0 && a->reduced_strides[0] == 1) {
+        return x + first;
     }
     int64_t outer = inner > 0 ? first / a->reduced[inner] : 0;
     int64_t at = first - outer * a->reduced[inner];

@@ -2,6 +2,7 @@
 #define THIS_FILE "autograd/ops/softmax.kernel.c"
 #include "autograd/ops/lanes.h"
 #include "tensor/vmath.h"
+#include "tensor/wide.kernel.h"
 #include "tensor/each_float.h"
 #else
 
@@ -10,12 +11,17 @@
 /* y = e^(x - m) / s. A lane with NaN or +inf, or of -inf alone, comes out NaN. */
 static void K(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
-    for (int64_t r = begin; r < end; ++r) {
-        const T *x = (const T *)(const void *)a->in[0] + r * a->n;
-        T *y = (T *)(void *)a->out + r * a->n;
-        T scale = (T)(1 / K(exp_row)(y, x, a->n, K(max_of)(x, a->n)));
-        for (int64_t i = 0; i < a->n; ++i) {
-            y[i] *= scale;
+    for (int64_t rows; begin < end; begin += rows) {
+        rows = K(rows_together)(end - begin, a->n);
+        T *y = (T *)(void *)a->out + begin * a->n;
+        T m[K(rows)];
+        double sum[K(rows)];
+        K(exp_rows)(sum, m, y, (const T *)(const void *)a->in[0] + begin * a->n, rows, a->n);
+        for (int64_t r = 0; r < rows; ++r, y += a->n) {
+            const T scale = (T)(1 / sum[r]);
+            for (int64_t i = 0; i < a->n; ++i) {
+                y[i] *= scale;
+            }
         }
     }
 }
@@ -64,18 +70,8 @@ static void K(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, in
         const T *dy = (const T *)(const void *)a->in[0] + r * a->n;
         const T *y = (const T *)(const void *)a->in[1] + r * a->n;
         T *dx = (T *)(void *)a->out + r * a->n;
-        double lane[K(lanes)] = { 0 };
-        int64_t i = 0;
-        for (; i + K(lanes) <= a->n; i += K(lanes)) {
-            for (int j = 0; j < K(lanes); ++j) {
-                lane[j] += (double)dy[i + j] * (double)y[i + j];
-            }
-        }
-        for (int j = 0; i < a->n; ++i, ++j) {
-            lane[j] += (double)dy[i] * (double)y[i];
-        }
-        T dot = (T)K(add_lanes)(lane);
-        for (i = 0; i < a->n; ++i) {
+        const T dot = (T)EIGHT(dot)(dy, y, a->n);
+        for (int64_t i = 0; i < a->n; ++i) {
             dx[i] = y[i] * (dy[i] - dot);
         }
     }

@@ -1,81 +1,57 @@
 /* What softmax, log_softmax and logsumexp share, per type T; inside each_float.h. No include guard:
  * that is the point. Sums run in f64, in an order that the lane's length gives. */
 
-/* 16 sums keep the vector units busy. Maxima take 32: a loop that short would be unrolled before it
- * is vectorised. */
-enum { K(lanes) = 16, K(wide) = 32, K(columns) = 256 };
+#include "tensor/fold.kernel.h"
 
-/* The largest of n elements; NaN does not count, it shows in the sum. */
-static inline T K(max_of)(const T *x, int64_t n)
-{
-    T lane[K(wide)];
-    int64_t i = 0;
-    for (int j = 0; j < K(wide); ++j) {
-        lane[j] = -(T)INFINITY;
-    }
-    for (; i + K(wide) <= n; i += K(wide)) {
-        for (int j = 0; j < K(wide); ++j) {
-            lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
-        }
-    }
-    T m = -(T)INFINITY;
-    for (int j = 0; i > 0 && j < K(wide); ++j) {
-        m = lane[j] > m ? lane[j] : m;
-    }
-    for (; i < n; ++i) {
-        m = x[i] > m ? x[i] : m;
-    }
-    return m;
-}
+/* Elements go by sixteens. Logarithms of several rows' sums are taken together. */
+enum { K(lanes) = 16, K(columns) = 256, K(rows) = 16, K(together) = 2048, K(chunk_of_row) = 512 };
 
-static inline double K(add_lanes)(double *lane)
-{
-    for (int width = K(lanes) / 2; width > 0; width /= 2) {
-        for (int j = 0; j < width; ++j) {
-            lane[j] += lane[j + width];
-        }
-    }
-    return lane[0];
-}
+/* The largest of n elements. NaN may count or not: it shows in the sum. */
+#undef IS_LARGER
+#define IS_LARGER(x, y) ((x) > (y))
+PICK(max_of, IS_LARGER)
 
-/* The sum of e^(x - m), none above 1, over n elements; writes them to y, if not NULL. The last ones
- * are filled up to a vector's worth. */
-static inline double K(exp_row)(T *y, const T *x, int64_t n, T m)
+/* e = e^(x - m), none above 1. The last ones are filled up to a vector's worth. */
+static inline void K(exponentials_of)(T *e, const T *x, int64_t n, T m)
 {
-    double lane[K(lanes)] = { 0 };
-    T e[K(lanes)];
     int64_t i = 0;
     for (; i + K(lanes) <= n; i += K(lanes)) {
         for (int j = 0; j < K(lanes); ++j) {
-            e[j] = VM(exp_nonpositive)(x[i + j] - m);
-        }
-        for (int j = 0; j < K(lanes); ++j) {
-            lane[j] += (double)e[j];
-        }
-        for (int j = 0; y != NULL && j < K(lanes); ++j) {
-            y[i + j] = e[j];
+            e[i + j] = VM(exp_nonpositive)(x[i + j] - m);
         }
     }
     if (i < n) {
+        T last[K(lanes)];
         for (int j = 0; j < K(lanes); ++j) {
-            e[j] = i + j < n ? x[i + j] : m;
+            last[j] = i + j < n ? x[i + j] : m;
         }
         for (int j = 0; j < K(lanes); ++j) {
-            e[j] = VM(exp_nonpositive)(e[j] - m);
+            last[j] = VM(exp_nonpositive)(last[j] - m);
         }
         for (int j = 0; i + j < n; ++j) {
-            lane[j] += (double)e[j];
-        }
-        for (int j = 0; y != NULL && i + j < n; ++j) {
-            y[i + j] = e[j];
+            e[i + j] = last[j];
         }
     }
-    return K(add_lanes)(lane);
 }
 
+/* The sum of e^(x - m) over n elements. */
 static inline double K(exp_sum)(const T *x, int64_t n, T m)
 {
-    return K(exp_row)(NULL, x, n, m);
+    T e[K(chunk_of_row)];
+    double sum = 0;
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < K(chunk_of_row) ? n - i : K(chunk_of_row);
+        K(exponentials_of)(e, x + i, some, m);
+        sum += EIGHT(sum)(e, some, 0);
+    }
+    return sum;
+}
+
+/* How many of `left` rows of n elements go together. */
+static inline int64_t K(rows_together)(int64_t left, int64_t n)
+{
+    int64_t most = K(rows) * n <= K(together) ? K(rows) : n <= K(together) ? K(together) / n : 1;
+    return left < most ? left : most;
 }
 
 /* Largest elements of w neighbouring lanes, whose elements lie `stride` apart. */
@@ -119,4 +95,33 @@ static inline int64_t K(group)(const adzi_lanes_args *a, int64_t begin, int64_t 
     w = w < end - begin ? w : end - begin;
     *place = begin / a->inner * a->n * a->inner + column;
     return w < K(columns) ? w : K(columns);
+}
+
+/* The largest elements m of rows that go together, y = e^(x - m) and its sums. A step at a time
+ * over all of them, since within a row each step waits for the one before. */
+static inline void K(exp_rows)(double *sum, T *m, T *y, const T *x, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; ++r) {
+        m[r] = K(max_of)(x + r * n, n);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+        K(exponentials_of)(y + r * n, x + r * n, n, m[r]);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+        sum[r] = EIGHT(sum)(y + r * n, n, 0);
+    }
+}
+
+/* The same without y. */
+static inline void K(exp_sums)(double *sum, T *m, const T *x, int64_t rows, int64_t n)
+{
+    T y[K(together)];
+    if (n <= K(chunk_of_row)) {
+        K(exp_rows)(sum, m, y, x, rows, n);
+        return;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+        m[r] = K(max_of)(x + r * n, n);
+        sum[r] = K(exp_sum)(x + r * n, n, m[r]);
+    }
 }

@@ -118,6 +118,17 @@ static void K(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 }
 
 #if T_IS_FLOAT
+/* The same of rows that are one block each, whose elements lie side by side. */
+static void K(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+{
+    const int64_t n = a->n, stride = a->kept_strides[0];
+    const T *x = (const T *)(const void *)a->in + begin * stride;
+    T *out = (T *)(void *)a->out;
+    for (int64_t r = begin; r < end; ++r, x += stride) {
+        out[r] = (T)(EIGHT(sum)(x, n, 0) * a->scale);
+    }
+}
+
 #if T_IS_F32
 #define WIDEN      WIDEN_f32
 #define WIDEN_PART WIDEN_PART_f32
@@ -257,6 +268,11 @@ void K(sum)(const void *block, int64_t begin, int64_t end)
     const adzi_reduce_args *a = block;
     if (a->n > 0 && a->n_kept > 0 && a->n_reduced > 0 && a->kept_strides[a->n_kept - 1] == 1) {
         K(by_column)(a, begin, end);
+#if T_IS_FLOAT
+    } else if (a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 &&
+               a->reduced_strides[0] == 1 && a->n <= K(block)) {
+        K(by_row)(a, begin, end);
+#endif
     } else {
         K(by_result)(a, begin, end);
     }

@@ -1,0 +1,195 @@
+/* Operators along rows of every length, beside plain loops, on every instruction set that this
+ * processor has. */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "adze/adze.h"
+#include "tensor/cpu.h"
+#include "tensor/isa.h"
+
+enum { ROWS = 19, LONGEST = 200 };
+
+/* Calls `check` for every length on every instruction set. */
+static void for_each_length(void (*check)(int64_t n))
+{
+    const int level = adzi_cpu_level;
+    adz_manual_seed(7);
+    for (adzi_cpu_level = 0; adzi_cpu_level <= level; ++adzi_cpu_level) {
+        for (int64_t n = 1; n <= LONGEST; n += n < 70 ? 1 : 13) {
+            adz_scope *scope = adz_scope_open();
+            check(n);
+            assert_int_equal(adz_error_code(), ADZ_OK);
+            adz_scope_close(scope);
+        }
+    }
+    adzi_cpu_level = level;
+}
+
+/* ---- maxima ------------------------------------------------------------------------------------
+ */
+
+static double at(adz_tensor *t, int64_t row)
+{
+    return adz_tensor_at(t, &row);
+}
+
+static void put(adz_tensor *row, int64_t place, double value)
+{
+    assert_non_null(adz_fill_(adz_slice(row, 0, place, place + 1, 1), value));
+}
+
+/* Row r has its largest element at place r (mod n), and perhaps once more behind it. */
+static void find_largest(int64_t n, adz_dtype dtype, double largest)
+{
+    adz_tensor *whole = adz_randint(0, 100, ADZ_SHAPE(n, n), ADZ_I64);
+    adz_tensor *x = adz_to(whole, dtype), *places;
+    for (int64_t r = 0; r < n; ++r) {
+        put(adz_select(x, 0, r), r, largest);
+        put(adz_select(x, 0, r), r % 3 == 0 ? n - 1 : r, largest);
+    }
+    adz_tensor *y = adz_amax(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    adz_tensor *at_once = adz_max_dim(x, 1, ADZ_DROPDIM, &places);
+    adz_tensor *found = adz_argmax(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    for (int64_t r = 0; r < n; ++r) {
+        assert_true(at(y, r) == largest || (isnan(largest) && isnan(at(y, r))));
+        assert_true(at(at_once, r) == largest || (isnan(largest) && isnan(at(at_once, r))));
+        assert_int_equal(at(found, r), r);
+        assert_int_equal(at(places, r), r);
+    }
+}
+
+static void find_extremes(int64_t n)
+{
+    find_largest(n, ADZ_F32, 100);
+    find_largest(n, ADZ_F32, NAN);
+    find_largest(n, ADZ_F64, 100);
+    find_largest(n, ADZ_I32, 100);
+    find_largest(n, ADZ_I64, 100);
+    find_largest(n, ADZ_U8, 100);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(ROWS, n), ADZ_F32);
+    adz_tensor *smallest = adz_neg(adz_amax(adz_neg(x), ADZ_DIMS(1), ADZ_DROPDIM));
+    assert_true(adz_equal(adz_amin(x, ADZ_DIMS(1), ADZ_DROPDIM), smallest));
+    assert_true(adz_equal(
+        adz_argmin(x, ADZ_DIMS(1), ADZ_DROPDIM), adz_argmax(adz_neg(x), ADZ_DIMS(1), ADZ_DROPDIM)));
+}
+
+static void extremes_are_found_anywhere(void **state)
+{
+    (void)state;
+    for_each_length(find_extremes);
+}
+
+/* ---- softmax and its kind ----------------------------------------------------------------------
+ */
+
+static void assert_near(adz_tensor *t, int64_t i, double expected, double bound)
+{
+    const double value = adz_tensor_rank(t) == 0 ? adz_item(t) : at(t, i);
+    if (!(fabs(value - expected) <= bound * fmax(1, fabs(expected)))) {
+        fail_msg("element %d is %.9g instead of %.9g", (int)i, value, expected);
+    }
+}
+
+static void compare_softmax(int64_t n, adz_dtype dtype, double bound)
+{
+    adz_tensor *x = adz_mul_number(adz_randn(ADZ_SHAPE(ROWS, n), dtype), 5);
+    adz_tensor *classes = adz_randint(0, n, ADZ_SHAPE(ROWS), ADZ_I64);
+    adz_tensor *y = adz_softmax(x, 1), *logs = adz_log_softmax(x, 1);
+    adz_tensor *sums = adz_logsumexp(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    adz_tensor *loss = adz_cross_entropy(x, classes, ADZ_NONE, NULL);
+    double mean = 0;
+    for (int64_t r = 0; r < ROWS; ++r) {
+        adz_tensor *row = adz_select(x, 0, r);
+        double sum = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            sum += exp(at(row, i));
+        }
+        assert_near(sums, r, log(sum), bound);
+        for (int64_t i = 0; i < n; ++i) {
+            assert_near(adz_select(y, 0, r), i, exp(at(row, i)) / sum, bound);
+            assert_near(adz_select(logs, 0, r), i, at(row, i) - log(sum), bound);
+        }
+        mean += (log(sum) - at(row, (int64_t)at(classes, r))) / ROWS;
+    }
+    assert_near(loss, 0, mean, bound);
+}
+
+/* Rows that are infinite or NaN in part leave the others alone. */
+static void compare_bad_rows(int64_t n)
+{
+    adz_tensor *x = adz_randn(ADZ_SHAPE(ROWS, n), ADZ_F32);
+    put(adz_select(x, 0, 1), n / 2, (double)NAN);
+    adz_fill_(adz_select(x, 0, 2), -(double)INFINITY);
+    put(adz_select(x, 0, 4), n - 1, (double)INFINITY);
+    adz_tensor *sums = adz_logsumexp(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    adz_tensor *y = adz_softmax(x, 1), *logs = adz_log_softmax(x, 1);
+    for (int64_t r = 0; r < 6; ++r) {
+        const bool bad = r == 1 || r == 2 || r == 4;
+        assert_true(isnan(at(adz_select(y, 0, r), n - 1)) == bad);
+        assert_true(isnan(at(adz_select(logs, 0, r), 0)) == bad);
+        assert_true(isnan(at(sums, r)) == (r == 1));
+    }
+    assert_true(at(sums, 2) == -(double)INFINITY && at(sums, 4) == (double)INFINITY);
+}
+
+static void compare_softmaxes(int64_t n)
+{
+    compare_softmax(n, ADZ_F32, 3e-6);
+    compare_softmax(n, ADZ_F64, 1e-14);
+    compare_bad_rows(n);
+}
+
+static void exponentials_of_rows_add_up(void **state)
+{
+    (void)state;
+    for_each_length(compare_softmaxes);
+    compare_softmax(700, ADZ_F32, 3e-6); /* of rows that are taken one by one */
+    compare_softmax(2500, ADZ_F64, 1e-13);
+}
+
+/* ---- sums --------------------------------------------------------------------------------------
+ */
+
+static void compare_sum(int64_t n, adz_dtype dtype)
+{
+    adz_tensor *whole = adz_randint(-50, 50, ADZ_SHAPE(ROWS, n), ADZ_I64);
+    adz_tensor *x = adz_to(whole, dtype); /* whose sums are exact */
+    adz_tensor *y = adz_sum(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    adz_tensor *mean = adz_mean(adz_to(x, ADZ_F64), ADZ_DIMS(1), ADZ_DROPDIM);
+    for (int64_t r = 0; r < ROWS; ++r) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            sum += at(adz_select(x, 0, r), i);
+        }
+        assert_true(at(y, r) == sum);
+        assert_near(mean, r, sum / (double)n, 1e-15);
+    }
+}
+
+static void compare_sums(int64_t n)
+{
+    compare_sum(n, ADZ_F32);
+    compare_sum(n, ADZ_F64);
+    compare_sum(n, ADZ_I32);
+}
+
+static void rows_add_up(void **state)
+{
+    (void)state;
+    for_each_length(compare_sums);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extremes_are_found_anywhere),
+        cmocka_unit_test(exponentials_of_rows_add_up),
+        cmocka_unit_test(rows_add_up),
+    };
+    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
+}
