@@ -184,12 +184,83 @@ static void rows_add_up(void **state)
     for_each_length(compare_sums);
 }
 
+/* ---- products ----------------------------------------------------------------------------------
+ */
+
+/* Elements near 1, some of them 0; dy is 1. */
+static adz_tensor *near_one(int64_t rows, int64_t n, adz_dtype dtype)
+{
+    adz_tensor *x = adz_add_number(adz_mul_number(adz_randn(ADZ_SHAPE(rows, n), dtype), 0.05), 1);
+    put(adz_select(x, 0, 1), n / 2, 0);
+    put(adz_select(x, 0, 2), 0, 0);
+    put(adz_select(x, 0, 2), n - 1, 0);
+    return adz_requires_grad_(x, true);
+}
+
+static void check_product(adz_tensor *x, adz_tensor *y, adz_tensor *dx, double bound)
+{
+    const int64_t n = adz_tensor_size(x, 1);
+    for (int64_t r = 0; r < ROWS; ++r) {
+        adz_tensor *row = adz_select(adz_detach(x), 0, r), *slopes = adz_select(dx, 0, r);
+        double product = 1;
+        for (int64_t i = 0; i < n; ++i) {
+            product *= at(row, i);
+        }
+        assert_near(y, r, product, bound);
+        for (int64_t i = 0; i < n; i += n < 9 ? 1 : 7) {
+            double others = 1;
+            for (int64_t j = 0; j < n; ++j) {
+                others *= j != i ? at(row, j) : 1;
+            }
+            assert_near(slopes, i, others, bound);
+        }
+    }
+}
+
+static void compare_product(int64_t n, adz_dtype dtype, double bound)
+{
+    adz_tensor *x = near_one(ROWS, n, dtype);
+    adz_tensor *y = adz_prod(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    check_product(x, y, adz_tensor_grad(x), bound);
+    adz_tensor *turned = adz_contiguous(adz_transpose(adz_detach(x), 0, 1));
+    adz_requires_grad_(turned, true);
+    y = adz_prod(turned, ADZ_DIMS(0), ADZ_DROPDIM);
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    check_product(x, y, adz_transpose(adz_tensor_grad(turned), 0, 1), bound);
+}
+
+static void compare_products(int64_t n)
+{
+    compare_product(n, ADZ_F32, 2e-6);
+    compare_product(n, ADZ_F64, 1e-13);
+    adz_tensor *odd =
+        adz_add_number(adz_mul_number(adz_randint(0, 9, ADZ_SHAPE(ROWS, n), ADZ_I32), 2), 1);
+    adz_tensor *y = adz_prod(odd, ADZ_DIMS(1), ADZ_DROPDIM);
+    for (int64_t r = 0; r < ROWS; ++r) {
+        uint64_t product = 1;
+        for (int64_t i = 0; i < n; ++i) {
+            product *= (uint64_t)at(adz_select(odd, 0, r), i);
+        }
+        assert_true((uint64_t)adz_item_i64(adz_select(y, 0, r)) == product);
+    }
+}
+
+static void rows_are_multiplied(void **state)
+{
+    (void)state;
+    for_each_length(compare_products);
+    compare_product(700, ADZ_F32, 2e-6);   /* in chunks */
+    compare_product(1100, ADZ_F64, 1e-12); /* with the gradients by halves */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extremes_are_found_anywhere),
         cmocka_unit_test(exponentials_of_rows_add_up),
         cmocka_unit_test(rows_add_up),
+        cmocka_unit_test(rows_are_multiplied),
     };
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

@@ -280,12 +280,12 @@ ADZ_API adz_tensor *adz_cumsum(adz_tensor *x, int dim);
 /**
  * Product over dimensions.
  *
- * @param x        any shape, any dtype but f16 and bf16
+ * @param x        any shape, any dtype but f16 and bf16; f32 is multiplied in f64
  * @param dims     dimensions to multiply over, or ADZ_ALL_DIMS; the product of nothing is 1
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
  * @return         y in x's dtype, i64 for integers and bool; borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad           x, to any order, also where elements are 0
+ * @grad           x, to any order, also where elements are 0; saves x
  * @see            torch.prod
  */
 ADZ_API adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim);
