@@ -254,6 +254,84 @@ static void rows_are_multiplied(void **state)
     compare_product(1100, ADZ_F64, 1e-12); /* with the gradients by halves */
 }
 
+/* ---- gather and scatter_add ---------------------------------------------------------------------
+ */
+
+/* Whole numbers, whose sums are exact; x has `places`, the index n of them. */
+static void compare_places(int64_t n, int64_t places, adz_dtype dtype, int dim)
+{
+    const adz_shape shape = dim == 1 ? ADZ_SHAPE(ROWS, places) : ADZ_SHAPE(places, ROWS);
+    const adz_shape chosen = dim == 1 ? ADZ_SHAPE(ROWS, n) : ADZ_SHAPE(n, ROWS);
+    adz_tensor *x = adz_to(adz_randint(-9, 9, shape, ADZ_I64), dtype);
+    adz_tensor *b = adz_to(adz_randint(-9, 9, chosen, ADZ_I64), dtype);
+    adz_tensor *index = adz_randint(0, places, chosen, ADZ_I64);
+    adz_requires_grad_(x, true);
+    adz_requires_grad_(b, true);
+    adz_tensor *read = adz_gather(x, dim, index), *sums = adz_scatter_add(x, dim, index, b);
+    adz_tensor *loss = adz_add(adz_sum(adz_mul(read, b), ADZ_ALL_DIMS, ADZ_DROPDIM),
+        adz_sum(adz_square(sums), ADZ_ALL_DIMS, ADZ_DROPDIM));
+    assert_int_equal(
+        adz_backward(loss), ADZ_OK); /* dx = scattered b + 2 sums, db = read + 2 sums there */
+    for (int64_t r = 0; r < ROWS; ++r) {
+        adz_tensor *row = adz_select(adz_detach(x), 1 - dim, r),
+                   *at_row = adz_select(index, 1 - dim, r);
+        adz_tensor *added = adz_select(adz_detach(b), 1 - dim, r);
+        adz_tensor *dx = adz_select(adz_tensor_grad(x), 1 - dim, r);
+        adz_tensor *db = adz_select(adz_tensor_grad(b), 1 - dim, r);
+        double expected[1200] = { 0 };
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t place = (int64_t)at(at_row, i);
+            expected[place] += at(added, i);
+            assert_true(at(adz_select(adz_detach(read), 1 - dim, r), i) == at(row, place));
+        }
+        for (int64_t i = 0; i < places; ++i) {
+            const double sum = at(row, i) + expected[i];
+            assert_true(at(adz_select(adz_detach(sums), 1 - dim, r), i) == sum);
+            assert_true(at(dx, i) == expected[i] + 2 * sum);
+        }
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t place = (int64_t)at(at_row, i);
+            assert_true(at(db, i) == at(row, place) + 2 * (at(row, place) + expected[place]));
+        }
+    }
+}
+
+static void compare_all_places(int64_t n)
+{
+    compare_places(n, 7 + n / 3, ADZ_F32, 1);
+    compare_places(n, 70, ADZ_F64, 1);
+    compare_places(n, 5, ADZ_F32, 0);
+}
+
+static void places_are_read_and_added_to(void **state)
+{
+    (void)state;
+    for_each_length(compare_all_places);
+    compare_places(40, 1100, ADZ_F32, 1); /* lanes too long for a buffer */
+    compare_places(40, 1100, ADZ_F32, 0);
+}
+
+/* Whatever the place of a bad index, it is found. */
+static void find_bad_index(int64_t n)
+{
+    const int64_t bad[] = { -1, n, INT64_MIN, INT64_MAX };
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(n), ADZ_F32);
+    for (int64_t i = 0; i < n; i += 1 + n / 10) {
+        adz_tensor *index = adz_randint(0, n, ADZ_SHAPE(n), ADZ_I64);
+        assert_non_null(adz_gather(x, 0, index));
+        adz_tensor_data_i64(index)[i] = bad[i % 4];
+        assert_null(adz_gather(x, 0, index));
+        assert_int_equal(adz_error_code(), ADZ_ERR_INDEX);
+        adz_error_clear();
+    }
+}
+
+static void bad_indices_are_found(void **state)
+{
+    (void)state;
+    for_each_length(find_bad_index);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +339,8 @@ int main(void)
         cmocka_unit_test(exponentials_of_rows_add_up),
         cmocka_unit_test(rows_add_up),
         cmocka_unit_test(rows_are_multiplied),
+        cmocka_unit_test(places_are_read_and_added_to),
+        cmocka_unit_test(bad_indices_are_found),
     };
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
-#include <string.h>
-
 #include "autograd/ops/gather.h"
 
+#include "autograd/ops/gather.kernel.h"
 #include "autograd/ops/indices.h"
 
 typedef struct {
@@ -17,71 +16,43 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_gather = { .name = "gather", .backward = backward };
-
-typedef struct {
-    const char *x;
-    char *y;
-    const int64_t *index;
-    int rank, dim;
-    size_t item;
-    int64_t sizes[ADZ_MAX_RANK];   /* of the index and of y, both contiguous */
-    int64_t strides[ADZ_MAX_RANK]; /* of x, in bytes; 0 along dim */
-    int64_t along;                 /* of x along dim, in bytes */
-} gather_args;
-
-/* n results that lie in one row: x is the place of the first with 0 for its coordinate along dim,
- * and `step` further for each of the others. */
-static void gather_row(
-    const gather_args *args, int64_t first, int64_t n, const char *x, int64_t step)
+/* The same without a copy of the zeros, and the index has been checked. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const int64_t *index = args->index + first, along = args->along;
-    const size_t item = args->item;
-    char *y = args->y + (size_t)first * item;
-    if (item == 4) {
-        for (int64_t k = 0; k < n; ++k) {
-            memcpy(y + 4 * k, x + k * step + index[k] * along, 4);
-        }
-    } else if (item == 8) {
-        for (int64_t k = 0; k < n; ++k) {
-            memcpy(y + 8 * k, x + k * step + index[k] * along, 8);
-        }
-    } else {
-        for (int64_t k = 0; k < n; ++k) {
-            memcpy(y + (size_t)k * item, x + k * step + index[k] * along, item);
-        }
+    const adz_shape shape = adzi_input_shape(node, 0);
+    const int dim = adzi_attr(node, gather_attr)->dim;
+    adz_tensor *index = adzi_saved_input(node, 1);
+    adz_tensor *sums =
+        index != NULL ? adzi_scratch("gather", (adz_dtype)dy[0]->dtype, shape.rank, shape.sizes)
+                      : NULL;
+    if (sums == NULL) {
+        return adzi_status(NULL);
     }
+    if (index->numel > 0 && !adzi_scatter_fits(sums, index, dim)) {
+        return backward(node, dx, dy);
+    }
+    adzi_fill(sums, 0);
+    if (index->numel > 0) {
+        adzi_scatter_into(sums, dy[0], index, dim);
+    }
+    dx[0] = sums;
+    return ADZ_OK;
 }
 
-/* y[i] = the element of x at i's place, with index[i] for its coordinate along dim. */
-static void gather(const void *block, int64_t begin, int64_t end)
-{
-    const gather_args *args = block;
-    const int last = args->rank - 1;
-    const int64_t row = last >= 0 ? args->sizes[last] : 1,
-                  step = last >= 0 ? args->strides[last] : 0;
-    int64_t place[ADZ_MAX_RANK] = { 0 }, from = 0, at = begin;
-    for (int d = last; d >= 0; --d) {
-        place[d] = at % args->sizes[d];
-        at /= args->sizes[d];
-        from += place[d] * args->strides[d];
+const adzi_op adzi_op_gather = { .name = "gather", .backward = backward, .fused = fused };
+
+ADZI_DECLARE_KERNEL(gather, b1);
+ADZI_DECLARE_KERNEL(gather, b2);
+ADZI_DECLARE_KERNEL(gather, b4);
+ADZI_DECLARE_KERNEL(gather, b8);
+
+#define GATHER_ROW(level)                                                                \
+    {                                                                                    \
+        ADZI_KERNEL_COLUMN(gather, b1, level), ADZI_KERNEL_COLUMN(gather, b2, level),    \
+            ADZI_KERNEL_COLUMN(gather, b4, level), ADZI_KERNEL_COLUMN(gather, b8, level) \
     }
-    for (int64_t n; begin < end; begin += n) {
-        n = row - place[last >= 0 ? last : 0];
-        n = n < end - begin ? n : end - begin;
-        gather_row(args, begin, n, args->x + from, step);
-        if (last < 0) {
-            return;
-        }
-        place[last] += n;
-        from += n * step;
-        for (int d = last; d > 0 && place[d] == args->sizes[d]; --d) {
-            from += args->strides[d - 1] - args->sizes[d] * args->strides[d];
-            ++place[d - 1];
-            place[d] = 0;
-        }
-    }
-}
+static const adzi_kernel gather_kernels[ADZI_CPU_LEVELS][4] = { GATHER_ROW(baseline),
+    GATHER_ROW(avx2), GATHER_ROW(avx512) };
 
 bool adzi_index_fits(
     const char *op, const adz_tensor *index, const adz_tensor *t, const char *name, int except)
@@ -97,6 +68,22 @@ bool adzi_index_fits(
             except >= 0 ? ", the dimension it counts along excepted" : "");
     }
     return fits;
+}
+
+void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim)
+{
+    const size_t item = adzi_item_size(x);
+    adzi_gather_args args = { .x = x->data,
+        .y = y->data,
+        .index = adzi_index_data(index),
+        .rank = y->rank,
+        .along = x->rank > 0 ? x->strides[dim] : 0 };
+    for (int d = 0; d < x->rank; ++d) {
+        args.sizes[d] = y->sizes[d];
+        args.strides[d] = d == dim ? 0 : x->strides[d];
+    }
+    const int column = item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
+    adzi_launch(KERNEL_FOR(gather, column), &args, y->numel, ADZI_POINTWISE_GRAIN);
 }
 
 adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)
@@ -116,20 +103,8 @@ adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)
         return NULL;
     }
     adzi_save_input(&call, 1);
-    int64_t item = (int64_t)adzi_item_size(x);
-    gather_args args = { .x = x->data,
-        .y = y->data,
-        .index = adzi_index_data(call.in[1]),
-        .rank = y->rank,
-        .dim = attr.dim,
-        .item = (size_t)item };
-    for (int d = 0; d < x->rank && y->numel > 0; ++d) {
-        args.sizes[d] = y->sizes[d];
-        args.strides[d] = d == attr.dim ? 0 : x->strides[d] * item;
-        args.along = d == attr.dim ? x->strides[d] * item : args.along;
-    }
     if (y->numel > 0) {
-        adzi_launch(gather, &args, y->numel, ADZI_POINTWISE_GRAIN);
+        adzi_gather_into(y, x, call.in[1], attr.dim);
     }
     return adzi_leave(&call, y);
 }

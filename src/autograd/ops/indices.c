@@ -1,5 +1,15 @@
 #include "autograd/ops/indices.h"
 
+#include "autograd/ops/indices.kernel.h"
+
+ADZI_DECLARE_KERNEL(indices_within, i64);
+
+static const adzi_kernel indices_within_kernels[ADZI_CPU_LEVELS][1] = {
+    { ADZI_KERNEL_COLUMN(indices_within, i64, baseline) },
+    { ADZI_KERNEL_COLUMN(indices_within, i64, avx2) },
+    { ADZI_KERNEL_COLUMN(indices_within, i64, avx512) },
+};
+
 bool adzi_want_indices(adzi_call *call, int i)
 {
     if (!adzi_want_index(call, i) || !adzi_convert(call, i, ADZ_I64)) {
@@ -25,9 +35,8 @@ bool adzi_indices_within(
 {
     const int64_t *at = adzi_index_data(index);
     bool within = true;
-    for (int64_t i = 0; i < index->numel; ++i) { /* without a jump for each */
-        within &= (uint64_t)at[i] < (uint64_t)size;
-    }
+    const adzi_within_args args = { at, size, &within };
+    KERNEL_FOR(indices_within, 0)(&args, 0, index->numel);
     for (int64_t i = 0; i < index->numel && !within; ++i) {
         if (at[i] < 0 || at[i] >= size) {
             adzi_error(op, ADZ_ERR_INDEX, "index %lld at place %s is none of the %lld %s%s",

@@ -5,8 +5,9 @@
 
 KERNEL_TABLE_ALL(scatter_add);
 KERNEL_TABLE_FLOAT(scatter_add_wide);
+KERNEL_TABLE_FLOAT(scatter_add_lane);
 
-/* Lanes longer than this are summed in f64. */
+/* Lanes of the index longer than this are summed in f64. */
 enum { LONG_LANE = 16 };
 
 typedef struct {
@@ -37,7 +38,30 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[2]);
 }
 
-const adzi_op adzi_op_scatter_add = { .name = "scatter_add", .backward = backward };
+/* The same, and the index has been checked. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adz_shape shape = adzi_input_shape(node, 2);
+    adz_tensor *index = adzi_saved_input(node, 1);
+    bool same = index != NULL && index->rank == shape.rank && index->numel > 0;
+    for (int d = 0; d < shape.rank && same; ++d) {
+        same = index->sizes[d] == shape.sizes[d];
+    }
+    if (!same || !adzi_needs(node, 2)) {
+        return backward(node, dx, dy);
+    }
+    dx[2] = adzi_scratch("scatter_add", (adz_dtype)dy[0]->dtype, shape.rank, shape.sizes);
+    if (dx[2] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_gather_into(dx[2], dy[0], index, adzi_attr(node, scatter_attr)->dim);
+    if (adzi_needs(node, 0)) {
+        dx[0] = dy[0];
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_scatter_add = { .name = "scatter_add", .backward = backward, .fused = fused };
 
 static bool check(adzi_call *call, int dim)
 {
@@ -57,18 +81,26 @@ static bool check(adzi_call *call, int dim)
                "places of a dimension of x", x);
 }
 
-/* y += src at the index; y and src of one rank. Cannot fail. */
-static void run(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
+static bool is_wide(const adz_tensor *y, const adz_tensor *index, int dim)
+{
+    return y->dtype == ADZ_F32 && y->rank > 0 && index->rank > 0 && index->sizes[dim] > LONG_LANE;
+}
+
+bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim)
+{
+    return !is_wide(y, index, dim) || y->sizes[dim] <= ADZI_SCATTER_LANE;
+}
+
+/* y may be f64 for sums of f32. */
+void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
 {
     adzi_scatter_args args = {
         .y = y->data, .from = src->data, .index = adzi_index_data(index), .n = 1
     };
-    if (index->numel == 0) {
-        return;
-    }
     for (int d = 0; d < index->rank; ++d) {
         if (d == dim) {
             args.n = index->sizes[d];
+            args.length = y->sizes[d];
             args.y_along = y->strides[d];
             args.from_along = src->strides[d];
             args.index_along = index->strides[d];
@@ -79,8 +111,9 @@ static void run(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, i
         args.from_strides[args.rank] = src->strides[d];
         args.index_strides[args.rank++] = index->strides[d];
     }
-    adzi_kernel kernel = y->dtype == src->dtype ? KERNEL_FOR(scatter_add, src->dtype)
-                                                : KERNEL_FOR(scatter_add_wide, src->dtype);
+    adzi_kernel kernel = y->dtype != src->dtype   ? KERNEL_FOR(scatter_add_wide, src->dtype)
+                         : is_wide(y, index, dim) ? KERNEL_FOR(scatter_add_lane, src->dtype)
+                                                  : KERNEL_FOR(scatter_add, src->dtype);
     adzi_launch(kernel, &args, index->numel / args.n, ADZI_POINTWISE_GRAIN / args.n + 1);
 }
 
@@ -94,8 +127,7 @@ static adz_tensor *scatter_add(
         (attr.dim = adzi_dim("scatter_add", x, dim)) < 0 || !check(&call, attr.dim)) {
         return NULL;
     }
-    bool wide = x->dtype == ADZ_F32 && x->rank > 0 && call.in[1]->rank > 0 &&
-                call.in[1]->sizes[attr.dim] > LONG_LANE;
+    const bool wide = call.in[1]->numel > 0 && !adzi_scatter_fits(x, call.in[1], attr.dim);
     adz_tensor *sums = wide ? adzi_scratch("scatter_add", ADZ_F64, x->rank, x->sizes) : NULL;
     adz_tensor *y = wide && sums == NULL ? NULL : adzi_new_like(&call, x);
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
@@ -106,7 +138,9 @@ static adz_tensor *scatter_add(
     if (sums != x) {
         adzi_copy(sums, x);
     }
-    run(sums, call.in[2], call.in[1], attr.dim);
+    if (call.in[1]->numel > 0) {
+        adzi_scatter_into(sums, call.in[2], call.in[1], attr.dim);
+    }
     if (sums != y) {
         adzi_copy(y, sums);
     }
