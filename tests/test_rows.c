@@ -123,7 +123,7 @@ static void compare_softmax(int64_t n, adz_dtype dtype, double bound)
 static void compare_bad_rows(int64_t n)
 {
     adz_tensor *x = adz_randn(ADZ_SHAPE(ROWS, n), ADZ_F32);
-    put(adz_select(x, 0, 1), n / 2, (double)NAN);
+    put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* whose sign does not count */
     adz_fill_(adz_select(x, 0, 2), -(double)INFINITY);
     put(adz_select(x, 0, 4), n - 1, (double)INFINITY);
     adz_tensor *sums = adz_logsumexp(x, ADZ_DIMS(1), ADZ_DROPDIM);
@@ -332,6 +332,70 @@ static void bad_indices_are_found(void **state)
     for_each_length(find_bad_index);
 }
 
+/* ---- topk --------------------------------------------------------------------------------------
+ */
+
+static bool comes_before(double a, double b, bool largest)
+{
+    if (isnan(a) || isnan(b)) {
+        return isnan(a) != isnan(b) && isnan(a) == largest;
+    }
+    return largest ? a > b : a < b;
+}
+
+/* Many are equal; of those the first comes first. */
+static void compare_first(int64_t n, int64_t k, adz_dtype dtype, bool largest)
+{
+    const bool is_float = dtype == ADZ_F32 || dtype == ADZ_F64;
+    adz_tensor *x = adz_to(adz_randint(0, n, ADZ_SHAPE(ROWS, n), ADZ_I64), dtype), *places;
+    if (is_float) {
+        x = adz_add_number(x, -(double)(n / 2));
+        put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* whose sign does not count */
+        put(adz_select(x, 0, 2), n - 1, -(double)INFINITY);
+        put(adz_select(x, 0, 4), 0, (double)NAN);
+        put(adz_select(x, 0, 3), n / 3, -0.0);
+    }
+    if (dtype == ADZ_I32) {
+        put(adz_select(x, 0, 1), 0, INT32_MAX);
+        put(adz_select(x, 0, 2), n - 1, INT32_MIN);
+    }
+    adz_tensor *y = adz_topk(x, k, 1, largest, true, &places);
+    for (int64_t r = 0; r < ROWS; ++r) {
+        adz_tensor *row = adz_select(x, 0, r);
+        bool taken[LONGEST + 400] = { false };
+        for (int64_t j = 0; j < k; ++j) {
+            int64_t best = -1;
+            for (int64_t i = 0; i < n; ++i) {
+                if (!taken[i] && (best < 0 || comes_before(at(row, i), at(row, best), largest))) {
+                    best = i;
+                }
+            }
+            taken[best] = true;
+            assert_int_equal(at(adz_select(places, 0, r), j), best);
+            const double value = at(adz_select(y, 0, r), j), expected = at(row, best);
+            assert_true(value == expected || (isnan(value) && isnan(expected)));
+        }
+    }
+}
+
+static void compare_firsts(int64_t n)
+{
+    const adz_dtype dtypes[] = { ADZ_F32, ADZ_I32, ADZ_U8, ADZ_I64, ADZ_F64 };
+    for (int d = 0; d < 5; ++d) {
+        compare_first(n, n < 5 ? n : 5, dtypes[d], n % 2 == 0);
+    }
+    compare_first(n, n < 16 ? n : 16, ADZ_F32, true);
+    compare_first(n, n < 17 ? n : 17, ADZ_F32, false);
+}
+
+static void the_first_are_found(void **state)
+{
+    (void)state;
+    for_each_length(compare_firsts);
+    compare_first(512, 3, ADZ_F32, true);
+    compare_first(513, 3, ADZ_F32, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +403,7 @@ int main(void)
         cmocka_unit_test(exponentials_of_rows_add_up),
         cmocka_unit_test(rows_add_up),
         cmocka_unit_test(rows_are_multiplied),
+        cmocka_unit_test(the_first_are_found),
         cmocka_unit_test(places_are_read_and_added_to),
         cmocka_unit_test(bad_indices_are_found),
     };
