@@ -66,7 +66,51 @@ FACT(a_failed_call_draws_nothing)
     adz_generator_free(&g);
 }
 
+FACT(every_row_has_weights_of_its_own)
+{
+    enum { ROWS = 7, CLASSES = 9 };
+    adz_generator *g = adz_generator_new(4);
+    adz_tensor *w = adz_zeros(ADZ_SHAPE(ROWS, CLASSES), ADZ_F64);
+    double *weights = adz_tensor_data_f64(w);
+    for (int r = 0; r < ROWS; ++r) {
+        weights[r * CLASSES + (r * 4 + 1) % CLASSES] = 0.5;
+    }
+    const int64_t *y = adz_tensor_data_i64(adz_multinomial(w, 3, true, g));
+    for (int i = 0; i < 3 * ROWS; ++i) {
+        assert_int_equal(y[i], (i / 3 * 4 + 1) % CLASSES);
+    }
+    const double bad[] = { -1, NAN, INFINITY, 0 };
+    for (int i = 0; i < 4 * ROWS; ++i) {
+        double *one = weights + i / 4 * CLASSES + (i / 4 * 4 + 1) % CLASSES;
+        char row[32];
+        snprintf(row, sizeof row, "row %d", i / 4);
+        double *other = weights + i / 4 * CLASSES + (i / 4 * 4 + 2) % CLASSES;
+        *one = bad[i % 4];
+        *other = i % 4 != 3 ? 2 : 0; /* so that the sum is above 0 */
+        ASSERT_REFUSED(adz_multinomial(w, 3, true, g), ADZ_ERR_ARGUMENT, row);
+        *one = 0.5;
+        *other = 0;
+    }
+    adz_generator_free(&g);
+}
+
+FACT(a_class_is_found_among_any_number)
+{
+    for (int64_t n = 1; n < 70; ++n) {
+        adz_tensor *w = adz_zeros(ADZ_SHAPE(n, n), ADZ_F32);
+        for (int64_t i = 0; i < n; ++i) {
+            adz_tensor_data_f32(w)[i * n + i] = 1;
+        }
+        const int64_t *y = adz_tensor_data_i64(adz_multinomial(w, 1, true, NULL));
+        for (int64_t i = 0; i < n; ++i) {
+            assert_int_equal(y[i], i);
+        }
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(every_row_has_weights_of_its_own),
+    cmocka_unit_test(a_class_is_found_among_any_number),
     cmocka_unit_test(shares_are_the_weights),
     cmocka_unit_test(without_replacement_no_class_comes_twice),
     cmocka_unit_test(a_failed_call_draws_nothing),

@@ -31,7 +31,7 @@ static bool check_row(const double *p, int64_t row, int64_t classes, int64_t n, 
     return true;
 }
 
-static bool check(const adz_tensor *p, int64_t n, bool replacement)
+static bool check_shape(const adz_tensor *p, int64_t n)
 {
     if (p->rank < 1 || p->rank > 2 || p->sizes[p->rank - 1] == 0) {
         adzi_error("multinomial", ADZ_ERR_SHAPE,
@@ -43,6 +43,11 @@ static bool check(const adz_tensor *p, int64_t n, bool replacement)
             (long long)n);
         return false;
     }
+    return true;
+}
+
+static bool check_rows(const adz_tensor *p, int64_t n, bool replacement)
+{
     int64_t classes = p->sizes[p->rank - 1];
     for (int64_t r = 0; r < p->numel / classes; ++r) {
         const double *row = (const double *)(const void *)p->data + r * classes;
@@ -56,44 +61,88 @@ static bool check(const adz_tensor *p, int64_t n, bool replacement)
 /* The class whose part of the running sum holds `at`; always one of weight above 0. */
 static int64_t class_at(const double *sum, int64_t classes, double at)
 {
-    int64_t low = 0, high = classes - 1; /* the first class with a sum above `at`, or the last */
-    while (low < high) {
-        int64_t mid = low + (high - low) / 2;
-        if (sum[mid] > at) {
-            high = mid;
-        } else {
-            low = mid + 1;
-        }
+    int64_t found =
+        0; /* the first class with a sum above `at`, or the last: one of `left` from here */
+    for (int64_t left = classes; left > 1;) {
+        const int64_t half = left / 2;
+        found += half &
+                 -(int64_t)(sum[found + half - 1] <= at); /* half of these jumps would be missed */
+        left -= half;
     }
-    while (low > 0 && sum[low] == sum[low - 1]) {
-        --low;
+    while (found > 0 && sum[found] == sum[found - 1]) {
+        --found;
     }
-    return low;
+    return found;
 }
 
-/* y = classes drawn by inverting the running sum of each row; p becomes that sum. */
+enum { ROWS = 4 };
+
+/* The running sums of four rows, which do not wait for each other; false where weights or their sum
+ * are none to draw by. */
+static bool sum_four(double *sum, const double *p, int64_t classes)
+{
+    double a = 0, b = 0, c = 0, d = 0;
+    bool weights = true;
+    for (int64_t i = 0; i < classes; ++i) {
+        const double *at = p + i;
+        double *to = sum + i;
+        weights &=
+            (at[0] >= 0) & (at[classes] >= 0) & (at[2 * classes] >= 0) & (at[3 * classes] >= 0);
+        to[0] = a += at[0];
+        to[classes] = b += at[classes];
+        to[2 * classes] = c += at[2 * classes];
+        to[3 * classes] = d += at[3 * classes];
+    }
+    return weights && a > 0 && b > 0 && c > 0 && d > 0 && isfinite(a) && isfinite(b) &&
+           isfinite(c) && isfinite(d);
+}
+
+static bool sum_one(double *sum, const double *p, int64_t classes)
+{
+    double total = 0;
+    bool weights = true;
+    for (int64_t i = 0; i < classes; ++i) {
+        weights &= p[i] >= 0;
+        sum[i] = total += p[i];
+    }
+    return weights && total > 0 && isfinite(total);
+}
+
+/* y = classes drawn by inverting the running sum of each row. */
 static adz_tensor *with_replacement(
     adzi_call *call, adz_tensor *p, int64_t n, adz_generator *generator)
 {
     adz_shape shape = adz_shape_of(p->rank, p->sizes);
-    int64_t classes = p->sizes[p->rank - 1];
+    const int64_t classes = p->sizes[p->rank - 1], rows = p->numel / classes;
+    adz_tensor *scratch = adzi_scratch_like("multinomial", p);
+    if (scratch == NULL) {
+        return NULL;
+    }
+    const double *weights = (const double *)(const void *)p->data;
+    double *sums = (double *)(void *)scratch->data;
+    bool sound = true;
+    int64_t r = 0;
+    for (; r + ROWS <= rows && sound; r += ROWS) {
+        sound = sum_four(sums + r * classes, weights + r * classes, classes);
+    }
+    for (; r < rows && sound; ++r) {
+        sound = sum_one(sums + r * classes, weights + r * classes, classes);
+    }
+    if (!sound) {
+        check_rows(p, n, true); /* says which row it is */
+        return NULL;
+    }
     shape.sizes[p->rank - 1] = n;
     adz_tensor *u = adz_generator_rand(generator, shape, ADZ_F64);
-    adz_tensor *sums = adzi_scratch_like("multinomial", p);
-    adz_tensor *y =
-        u != NULL && sums != NULL ? adzi_new(call, ADZ_I64, shape.rank, shape.sizes) : NULL;
+    adz_tensor *y = u != NULL ? adzi_new(call, ADZ_I64, shape.rank, shape.sizes) : NULL;
     if (y == NULL) {
         return NULL;
     }
-    for (int64_t r = 0; r < p->numel / classes; ++r) {
-        const double *row = (const double *)(const void *)p->data + r * classes;
-        double *sum = (double *)(void *)sums->data + r * classes, total = 0;
-        for (int64_t c = 0; c < classes; ++c) {
-            sum[c] = total += row[c];
-        }
+    const double *drawn = (const double *)(const void *)u->data;
+    int64_t *out = (int64_t *)(void *)y->data;
+    for (r = 0; r < rows; ++r, sums += classes) {
         for (int64_t i = r * n; i < (r + 1) * n; ++i) {
-            double at = ((const double *)(const void *)u->data)[i] * total;
-            ((int64_t *)(void *)y->data)[i] = class_at(sum, classes, at);
+            out[i] = class_at(sums, classes, drawn[i] * sums[classes - 1]);
         }
     }
     return y;
@@ -120,7 +169,7 @@ adz_tensor *adz_multinomial(
     }
     adz_tensor *p = adz_to(adz_detach(weights), ADZ_F64);
     p = p != NULL ? adzi_compact("multinomial", p) : NULL;
-    if (p == NULL || !check(p, n, replacement)) {
+    if (p == NULL || !check_shape(p, n) || (!replacement && !check_rows(p, n, false))) {
         return NULL;
     }
     adz_generator_state before = adz_generator_get_state(generator);
