@@ -3,7 +3,50 @@
 
 #include "adze/tensor.h"
 
+#if defined(ADZI_X86)
+#include <immintrin.h>
+#endif
+
 #define NOINLINE __attribute__((noinline)) /* or all would be copied into all */
+
+/* Matrices turned round, by the size of their elements. */
+#define INLINE   static inline
+#define K(name)  ADZI_PASTE3(adzi, name, TYPE)
+#define T        any_float
+#define TYPE     32
+#define T_IS_F32 1
+typedef float __attribute__((may_alias)) any_float;
+#include "tensor/transpose.kernel.h"
+#undef T
+#undef TYPE
+#undef T_IS_F32
+#define T        any_double
+#define TYPE     64
+#define T_IS_F32 0
+typedef double __attribute__((may_alias)) any_double;
+#include "tensor/transpose.kernel.h"
+#undef T
+#undef TYPE
+#undef T_IS_F32
+
+/* As many as a cache line holds, or the lines that are written would push each other out. */
+enum { TURNED_TOGETHER = 16 };
+
+/* to[p * to_ld + j] = from[j * ld + p] for items of 4 or 8 bytes. */
+static NOINLINE void turn(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
+    int64_t columns, int64_t item)
+{
+    for (int64_t p = 0, n; p < depth; p += n) {
+        n = depth - p < TURNED_TOGETHER ? depth - p : TURNED_TOGETHER;
+        char *y = to + p * to_ld * item;
+        const char *x = from + p * item;
+        if (item == 4) {
+            adzi_transpose_32((void *)y, to_ld, (const void *)x, ld, n, columns);
+        } else {
+            adzi_transpose_64((void *)y, to_ld, (const void *)x, ld, n, columns);
+        }
+    }
+}
 
 /** A place in a walk. */
 typedef struct place {
@@ -34,6 +77,32 @@ static inline void advance(
         at->offset += strides[d - 1] - sizes[d] * strides[d];
         ++at->index[--d];
     }
+}
+
+/* Moves on by whole rows, not beyond the end of the dimension before the innermost. */
+static inline void advance_rows(
+    place *at, int64_t rows, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    at->index[rank - 2] += rows;
+    at->offset += rows * strides[rank - 2];
+    for (int d = rank - 2; d > 0 && at->index[d] == sizes[d]; --d) {
+        at->index[d] = 0;
+        at->offset += strides[d - 1] - sizes[d] * strides[d];
+        ++at->index[d - 1];
+    }
+}
+
+/* How many whole rows from here on, n elements at most, are columns of a matrix whose own rows lie
+ * side by side: 0 if they are not worth turning it. */
+static inline int64_t columns_of(
+    const place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    if (rank < 2 || strides[rank - 2] != 1 || strides[rank - 1] < 2 || at->index[rank - 1] != 0) {
+        return 0;
+    }
+    const int64_t rows = n / sizes[rank - 1], left = sizes[rank - 2] - at->index[rank - 2];
+    const int64_t some = rows < left ? rows : left;
+    return some > 1 ? some : 0;
 }
 
 /* n elements `stride` apart. Four at a time by hand: what the compiler makes vectors of goes
@@ -76,6 +145,13 @@ static inline void advance(
         place at = place_of(first, rank, sizes, strides);                                        \
         for (int64_t m; n > 0; n -= m, to += m) {                                                \
             const item_##item *x = from + at.offset;                                             \
+            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;   \
+            if (columns > 0) {                                                                   \
+                turn((char *)to, row, (const char *)x, stride, columns, row, item / 8);          \
+                m = columns * row;                                                               \
+                advance_rows(&at, columns, rank, sizes, strides);                                \
+                continue;                                                                        \
+            }                                                                                    \
             m = row - at.index[rank - 1];                                                        \
             m = m < n ? m : n;                                                                   \
             if (stride == 1) {                                                                   \
@@ -94,6 +170,14 @@ static inline void advance(
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
         place at = place_of(first, rank, sizes, strides);                                        \
         for (int64_t m; n > 0; n -= m, from += m) {                                              \
+            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;   \
+            if (columns > 0) {                                                                   \
+                turn((char *)(to + at.offset), stride, (const char *)from, row, row, columns,    \
+                    item / 8);                                                                   \
+                m = columns * row;                                                               \
+                advance_rows(&at, columns, rank, sizes, strides);                                \
+                continue;                                                                        \
+            }                                                                                    \
             m = row - at.index[rank - 1];                                                        \
             m = m < n ? m : n;                                                                   \
             if (stride == 1) {                                                                   \
