@@ -16,22 +16,44 @@ static inline uint64_t multiply_high(uint32_t high, uint32_t low, uint64_t range
 #include "tensor/each_type.h"
 #else
 
+/* low + the upper half of each draw times the range: of ranges under 2^32 in fewer products. */
+static inline void K(randint_group)(T *restrict drawn, uint32_t words[4][ADZI_PHILOX_GROUP],
+    const uint64_t range, const int64_t low)
+{
+    for (int pair = 0; pair < 4; pair += 2) {
+        const uint32_t *restrict upper = words[pair], *restrict lower = words[pair + 1];
+        T *restrict to = drawn + pair / 2 * ADZI_PHILOX_GROUP;
+        uint64_t above[ADZI_PHILOX_GROUP];
+        if (range >> 32 == 0) {
+            for (int c = 0; c < ADZI_PHILOX_GROUP; ++c) {
+                above[c] =
+                    (upper[c] * (range & UINT32_MAX) + (lower[c] * (range & UINT32_MAX) >> 32)) >>
+                    32;
+            }
+        } else {
+            for (int c = 0; c < ADZI_PHILOX_GROUP; ++c) {
+                above[c] = multiply_high(upper[c], lower[c], range);
+            }
+        }
+        for (int c = 0; c < ADZI_PHILOX_GROUP; ++c) {
+            const int64_t value = (int64_t)((uint64_t)low + above[c]);
+            to[c] = T_IS_BOOL ? (T)(value != 0) : (T)value;
+        }
+    }
+}
+
 void K(randint)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_randint_args *args = opaque;
+    const adzi_philox_keys keys = adzi_philox_keys_of(args->seed);
     T *out = args->out;
     adzi_group_span span;
     for (int64_t i = begin; i < end; i = span.stop) {
         span = adzi_group_at(args->offset, i, end, ADZI_GROUP_DOUBLES);
-        uint32_t words[4][ADZI_PHILOX_GROUP];
-        adzi_philox_group(words, args->seed, span.counter);
+        uint32_t words[1][4][ADZI_PHILOX_GROUP];
+        adzi_philox_groups(words, 1, &keys, span.counter);
         T drawn[ADZI_GROUP_DOUBLES];
-        for (int k = 0; k < ADZI_GROUP_DOUBLES; ++k) {
-            int pair = k / ADZI_PHILOX_GROUP * 2, c = k % ADZI_PHILOX_GROUP;
-            uint64_t above = multiply_high(words[pair][c], words[pair + 1][c], args->range);
-            int64_t value = (int64_t)((uint64_t)args->low + above);
-            drawn[k] = T_IS_BOOL ? (T)(value != 0) : (T)value;
-        }
+        K(randint_group)(drawn, words[0], args->range, args->low);
         memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
     }
 }
