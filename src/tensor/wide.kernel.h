@@ -49,31 +49,38 @@ typedef struct eight {
     wide part[8 / LANES];
 } eight;
 
-/* The sum of the lanes, and of those of up to seven elements more. */
-static inline double eight_total(const eight *e, const double *rest, int n)
-{
-    double lane[8];
+/* All eight lanes joined to one number, with those of up to seven elements more. In registers where
+ * there are none: by way of memory it takes twice as long when a line's end lies between. */
 #if defined(__AVX512VL__)
-    if (n == 0) {
-        const __m256d four =
-            _mm512_castpd512_pd256(e->part[0]) + _mm512_extractf64x4_pd(e->part[0], 1);
-        const __m128d two = _mm256_castpd256_pd128(four) + _mm256_extractf128_pd(four, 1);
-        return two[0] + two[1];
-    }
+#define FOUR_OF(e, OP) \
+    (_mm512_castpd512_pd256((e)->part[0]) OP _mm512_extractf64x4_pd((e)->part[0], 1))
 #elif defined(__AVX2__)
-    if (n == 0) {
-        const __m256d four = e->part[0] + e->part[1];
-        const __m128d two = _mm256_castpd256_pd128(four) + _mm256_extractf128_pd(four, 1);
-        return two[0] + two[1];
-    }
+#define FOUR_OF(e, OP) ((e)->part[0] OP(e)->part[1])
 #endif
-    memcpy(lane, e, sizeof lane);
-    for (int j = 0; j < n; ++j) {
-        lane[j] += rest[j];
+#ifdef FOUR_OF
+#define IN_REGISTERS(e, n, OP)                                                              \
+    if ((n) == 0) {                                                                         \
+        const __m256d four = FOUR_OF(e, OP);                                                \
+        const __m128d two = _mm256_castpd256_pd128(four) OP _mm256_extractf128_pd(four, 1); \
+        return two[0] OP two[1];                                                            \
     }
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
+#else
+#define IN_REGISTERS(e, n, OP)
+#endif
+#define EIGHT_JOINED(name, OP)                                           \
+    static inline double name(const eight *e, const double *rest, int n) \
+    {                                                                    \
+        double lane[8];                                                  \
+        IN_REGISTERS(e, n, OP)                                           \
+        memcpy(lane, e, sizeof lane);                                    \
+        for (int j = 0; j < n; ++j) {                                    \
+            lane[j] = lane[j] OP rest[j];                                \
+        }                                                                \
+        return ((lane[0] OP lane[4])OP(lane[2] OP lane[6]))OP(           \
+            (lane[1] OP lane[5])OP(lane[3] OP lane[7]));                 \
+    }
+EIGHT_JOINED(eight_total, +)
+EIGHT_JOINED(eight_product, *)
 
 /* name(x, n, m): the sum over n elements of VALUE, an expression in v, an element or a vector of
  * them in f64, and in the number m. */

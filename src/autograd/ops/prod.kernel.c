@@ -31,37 +31,41 @@
 
 enum { K(lanes) = 8, K(columns) = 64 };
 
-static inline PRODUCT K(total)(const PRODUCT *lane)
-{
-    return ((lane[0] * lane[4]) * (lane[2] * lane[6])) *
-           ((lane[1] * lane[5]) * (lane[3] * lane[7]));
-}
-
 /* The product of n elements side by side, element i in lane i % 8. */
 static inline PRODUCT K(product_of)(const T *x, int64_t n)
 {
-    PRODUCT lane[K(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     int64_t i = 0;
 #if T_IS_FLOAT
     eight product;
-    memcpy(&product, lane, sizeof product);
+    double rest[K(lanes)];
+    for (int p = 0; p < 8 / LANES; ++p) {
+        product.part[p] = (wide){ 0 } + 1.0;
+    }
     for (; i + K(lanes) <= n; i += K(lanes)) {
         for (int p = 0; p < 8 / LANES; ++p) {
             product.part[p] *= WIDEN(x + i + p * LANES);
         }
     }
-    memcpy(lane, &product, sizeof product);
+    const int left = (int)(n - i);
+    for (int j = 0; j < left; ++j) {
+        rest[j] = (double)x[i + j];
+    }
+    return eight_product(&product, rest, left);
 #else
+    PRODUCT lane[K(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, all = 1;
     for (; i + K(lanes) <= n; i += K(lanes)) {
         for (int j = 0; j < K(lanes); ++j) {
             lane[j] *= (PRODUCT)x[i + j];
         }
     }
-#endif
     for (int j = 0; i < n; ++i, ++j) {
         lane[j] *= (PRODUCT)x[i];
     }
-    return K(total)(lane);
+    for (int j = 0; j < K(lanes); ++j) {
+        all *= lane[j];
+    }
+    return all;
+#endif
 }
 
 static inline void K(prod_start)(PRODUCT *s)
