@@ -164,7 +164,7 @@ def show(cells):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("bench")
-    p.add_argument("--rows", default="W1,mlp,W2,W3,W4,W6,W7")
+    p.add_argument("--rows", help="W1 to W7 and mlp; W5 only where bf16 is fast")
     p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--threads", default="1,2")
     p.add_argument("--json")
@@ -173,13 +173,16 @@ def main():
     if shutil.which(args.bench) is None:
         raise SystemExit(f"{args.bench} is no program: build adze-bench first")
     torch = has_torch()
-    print(subprocess.run([args.bench, "info"], capture_output=True, text=True, check=True).stdout.strip())
+    info = subprocess.run([args.bench, "info"], capture_output=True, text=True, check=True).stdout
+    print(info.strip())
+    rows = args.rows or ("W1,mlp,W2,W3,W4,W5,W6,W7" if "medium: bf16 on" in info else
+                         "W1,mlp,W2,W3,W4,W6,W7")
     print("PyTorch's columns: how many times as fast adze is." if torch else
           "PyTorch is not installed (Debian: python3-torch); its columns stay empty.")
     show(HEAD)
     show(["---"] * len(HEAD))
     raw = []
-    for row in args.rows.split(","):
+    for row in rows.split(","):
         for threads in map(int, args.threads.split(",")):
             if ROWS[row][1] != "ffn-step" and threads > 1:
                 continue
