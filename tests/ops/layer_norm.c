@@ -51,7 +51,28 @@ FACT(nan_stays_in_its_row)
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(4)), ADZ_F64, NAN, NAN, -1, 1);
 }
 
+/* On either side of what the gradient of x takes at a time. */
+FACT(long_rows_have_the_gradients_of_the_expression)
+{
+    static const int64_t lengths[] = { 511, 512, 513, 700, 1024, 1100 };
+    for (int i = 0; i < 6; ++i) {
+        const int64_t d = lengths[i];
+        adz_tensor *in[] = { adz_randn(ADZ_SHAPE(2, d), ADZ_F64), adz_randn(ADZ_SHAPE(d), ADZ_F64),
+            adz_randn(ADZ_SHAPE(d), ADZ_F64) };
+        for (int k = 0; k < 3; ++k) {
+            adz_requires_grad_(in[k], true);
+        }
+        adz_tensor *y = adz_layer_norm(in[0], ADZ_SHAPE(d), in[1], in[2], 1e-5);
+        y = adz_mul(y, adz_randn(ADZ_SHAPE(2, d), ADZ_F64));
+        for (int k = 0; k < 3; ++k) {
+            assert_true(adz_allclose(
+                gradient_of(y, in[k]), gradient_by_expression(y, in[k]), 1e-12, 1e-12, false));
+        }
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(long_rows_have_the_gradients_of_the_expression),
     cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
     cmocka_unit_test(nor_does_a_mean_that_is_rounded),
     cmocka_unit_test(a_constant_row_gives_the_bias),

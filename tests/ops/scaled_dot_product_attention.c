@@ -321,7 +321,25 @@ FACT(memory_grows_with_the_length_alone)
     assert_true(more < 10 * some);
 }
 
+/* One row whose elements lie apart is as good as any. */
+FACT(single_rows_may_lie_apart)
+{
+    for (int i = 0; i < 3; ++i) {
+        adz_tensor *in[3], *compact[3];
+        for (int k = 0; k < 3; ++k) {
+            adz_tensor *wide = drawn((uint64_t)k + 1, ADZ_SHAPE(2, k == i ? 1 : 3, 8));
+            wide = i == 0 || k == 0 ? wide : drawn((uint64_t)k + 1, ADZ_SHAPE(2, 1, 8));
+            in[k] = adz_slice(wide, 2, 0, 8, 2);
+            compact[k] = adz_clone(in[k]);
+        }
+        adz_tensor *y = adz_scaled_dot_product_attention(in[0], in[1], in[2], NULL);
+        assert_true(close_to(
+            y, adz_scaled_dot_product_attention(compact[0], compact[1], compact[2], NULL)));
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(single_rows_may_lie_apart),
     cmocka_unit_test(causal_counts_from_the_end),
     cmocka_unit_test(a_scale_of_one_is_no_scale),
     cmocka_unit_test(rows_that_see_nothing_are_zeros),
