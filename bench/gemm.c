@@ -154,7 +154,9 @@ static void small_products(void)
             adzi_gemm_small_limit = 1 << 19;
             double ours = time_of(adzi_gemm_run, &p.g, 2e-3);
             adzi_gemm_small_limit = 0;
+            adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
             double blas = time_of(adzi_gemm_run, &p.g, 2e-3);
+            adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
             adzi_gemm_small_limit = limit;
             printf(" %10.1f %10.1f", ours * 1e9, blas * 1e9);
             unmake(&p);
@@ -186,6 +188,7 @@ static void crossover(void)
             adzi_gemm_small_limit = 0;
             adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
             double blas = time_of(adzi_gemm_run, &p.g, 5e-4);
+            adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
             printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", ours / blas);
             unmake(&p);
         }

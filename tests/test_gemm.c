@@ -1,6 +1,7 @@
 /* Matrix products against a plain loop in long double, and the same bits from any thread count.
  *
- * usage: test_gemm [strided|prepared]    all large f32 products through oneDNN's module, that way
+ * usage: test_gemm [blas|strided|prepared]    all large f32 products through BLAS, or through
+ *                                             oneDNN's module, that way
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -697,7 +698,10 @@ static void a_forked_child_multiplies(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
+    const bool blas = argc > 1 && strcmp(argv[1], "blas") == 0, module = argc > 1 && !blas;
+    if (blas) {
+        adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
+    } else if (module) {
         bool prepared = strcmp(argv[1], "prepared") == 0;
         adzi_gemm_backend_choice = prepared ? ADZI_GEMM_MODULE_PREPARED : ADZI_GEMM_MODULE_STRIDED;
         if (adzi_gemm_backend_get() == NULL) {
@@ -721,7 +725,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_forked_child_multiplies),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (argc > 1 && adzi_gemm_backend_products() < 1000) {
+    if (module && adzi_gemm_backend_products() < 1000) {
         print_error("the module computed %llu products\n",
             (unsigned long long)adzi_gemm_backend_products());
         return 1;

@@ -10,23 +10,11 @@
 /* ---- same dtype --------------------------------------------------------------------------------
  */
 
-ADZI_DECLARE_KERNEL(copy, b1);
-ADZI_DECLARE_KERNEL(copy, b2);
-ADZI_DECLARE_KERNEL(copy, b4);
-ADZI_DECLARE_KERNEL(copy, b8);
-
-#define COPY_ROW(level)                                                              \
-    {                                                                                \
-        ADZI_KERNEL_COLUMN(copy, b1, level), ADZI_KERNEL_COLUMN(copy, b2, level),    \
-            ADZI_KERNEL_COLUMN(copy, b4, level), ADZI_KERNEL_COLUMN(copy, b8, level) \
-    }
-static const adzi_kernel copy_kernels[ADZI_CPU_LEVELS][4] = { COPY_ROW(baseline), COPY_ROW(avx2),
-    COPY_ROW(avx512) };
+KERNEL_TABLE_SIZES(copy);
 
 static adzi_kernel copy_kernel(const adz_tensor *t)
 {
-    size_t item = adzi_item_size(t);
-    return copy_kernels[adzi_cpu_level][item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3];
+    return KERNEL_FOR_SIZE(copy, adzi_item_size(t));
 }
 
 /* ---- conversions -------------------------------------------------------------------------------

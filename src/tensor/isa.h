@@ -73,6 +73,26 @@ extern int adzi_cpu_level;
         ADZI_KERNEL_ROW_ALL(name, avx2),                            \
         ADZI_KERNEL_ROW_ALL(name, avx512),                          \
     }
+/* For kernels that move elements and ask only for their size: b1, b2, b4 and b8, in bytes. */
+#define ADZI_KERNEL_ROW_SIZES(name, level)                                           \
+    {                                                                                \
+        ADZI_KERNEL_COLUMN(name, b1, level), ADZI_KERNEL_COLUMN(name, b2, level),    \
+            ADZI_KERNEL_COLUMN(name, b4, level), ADZI_KERNEL_COLUMN(name, b8, level) \
+    }
+#define KERNEL_TABLE_SIZES(name)                                    \
+    ADZI_DECLARE_KERNEL(name, b1);                                  \
+    ADZI_DECLARE_KERNEL(name, b2);                                  \
+    ADZI_DECLARE_KERNEL(name, b4);                                  \
+    ADZI_DECLARE_KERNEL(name, b8);                                  \
+    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][4] = { \
+        ADZI_KERNEL_ROW_SIZES(name, baseline),                      \
+        ADZI_KERNEL_ROW_SIZES(name, avx2),                          \
+        ADZI_KERNEL_ROW_SIZES(name, avx512),                        \
+    }
+
+/** The kernel of such a table for elements of so many bytes. */
+#define KERNEL_FOR_SIZE(name, bytes) \
+    (name##_kernels[adzi_cpu_level][(bytes) == 1 ? 0 : (bytes) == 2 ? 1 : (bytes) == 4 ? 2 : 3])
 
 /** The kernel of this table for a dtype on this processor. */
 #define KERNEL_FOR(name, dtype) (name##_kernels[adzi_cpu_level][dtype])

@@ -41,18 +41,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_gather = { .name = "gather", .backward = backward, .fused = fused };
 
-ADZI_DECLARE_KERNEL(gather, b1);
-ADZI_DECLARE_KERNEL(gather, b2);
-ADZI_DECLARE_KERNEL(gather, b4);
-ADZI_DECLARE_KERNEL(gather, b8);
-
-#define GATHER_ROW(level)                                                                \
-    {                                                                                    \
-        ADZI_KERNEL_COLUMN(gather, b1, level), ADZI_KERNEL_COLUMN(gather, b2, level),    \
-            ADZI_KERNEL_COLUMN(gather, b4, level), ADZI_KERNEL_COLUMN(gather, b8, level) \
-    }
-static const adzi_kernel gather_kernels[ADZI_CPU_LEVELS][4] = { GATHER_ROW(baseline),
-    GATHER_ROW(avx2), GATHER_ROW(avx512) };
+KERNEL_TABLE_SIZES(gather);
 
 bool adzi_index_fits(
     const char *op, const adz_tensor *index, const adz_tensor *t, const char *name, int except)
@@ -72,7 +61,6 @@ bool adzi_index_fits(
 
 void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim)
 {
-    const size_t item = adzi_item_size(x);
     adzi_gather_args args = { .x = x->data,
         .y = y->data,
         .index = adzi_index_data(index),
@@ -82,8 +70,7 @@ void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *inde
         args.sizes[d] = y->sizes[d];
         args.strides[d] = d == dim ? 0 : x->strides[d];
     }
-    const int column = item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
-    adzi_launch(KERNEL_FOR(gather, column), &args, y->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(KERNEL_FOR_SIZE(gather, adzi_item_size(x)), &args, y->numel, ADZI_POINTWISE_GRAIN);
 }
 
 adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)

@@ -123,10 +123,11 @@ adz_status adzi_linear_gradients_narrow(
     }
     const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1], n = g->numel / h;
     if (adzi_needs(node, X)) {
-        w = h <= ADZI_LINEAR_FEW ? adzi_saved_input(node, WEIGHT) : NULL;
-        dx[X] = w != NULL              ? adzi_scratch_like(op, x)
-                : h <= ADZI_LINEAR_FEW ? NULL
-                                       : gradient_of_x(node, g, n, h);
+        if (h > ADZI_LINEAR_FEW) {
+            dx[X] = gradient_of_x(node, g, n, h);
+        } else if ((w = adzi_saved_input(node, WEIGHT)) != NULL) {
+            dx[X] = adzi_scratch_like(op, x);
+        }
         if (dx[X] == NULL) {
             return adzi_status(NULL);
         }

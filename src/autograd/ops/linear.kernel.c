@@ -2,6 +2,8 @@
  * rows: as products and sums of their own they would each be a call, and read what they share anew.
  */
 #ifndef T
+#include <stdbool.h>
+
 #include "autograd/ops/linear.kernel.h"
 #ifdef ADZI_X86
 #include <immintrin.h>

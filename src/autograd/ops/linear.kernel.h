@@ -2,7 +2,6 @@
 #ifndef ADZI_AUTOGRAD_OPS_LINEAR_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_LINEAR_KERNEL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -11,8 +10,9 @@ enum {
 };
 
 /**
- * The gradients of a narrow layer: with few inputs, of which the gradient is not asked for, or with
- * few outputs. All matrices lie by rows without gaps; what is NULL is not computed. One unit.
+ * The gradients of a narrow layer. With few outputs all of them; with few inputs and many outputs
+ * those of the weight and the bias. All matrices lie by rows without gaps; what is NULL is not
+ * computed. One unit.
  */
 typedef struct adzi_linear_narrow_args {
     int64_t n, d, h; /* rows, inputs, outputs; each 1 or more */
