@@ -57,8 +57,8 @@ static adz_tensor *forward(work *w)
 static double train(work *w)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *loss = forward(w);
     adz_module_zero_grad(w->network);
+    adz_tensor *loss = forward(w);
     adz_backward(loss);
     adz_clip_grad_norm(adz_module_parameters(w->network), 1, 2);
     adz_optimizer_step(w->adamw);

@@ -46,9 +46,9 @@ static void step(ffn *f)
     if (f->s.mode == INFER) {
         adz_module_forward(f->network, f->x);
     } else {
+        adz_optimizer_zero_grad(f->optimizer);
         adz_tensor *y = adz_module_forward(f->network, f->x);
         adz_tensor *loss = adz_mse_loss(y, f->target, ADZ_REDUCE_MEAN);
-        adz_optimizer_zero_grad(f->optimizer);
         adz_backward(loss);
         adz_optimizer_step(f->optimizer);
     }

@@ -62,6 +62,7 @@ static void carry(adz_tensor **state, adz_tensor *last)
 static double run(model *m)
 {
     adz_scope *scope = adz_scope_open();
+    adz_optimizer_zero_grad(m->adam);
     adz_tensor *table = m->parameters[0], *x = adz_embedding(m->ids, table, NULL);
     for (int i = 0; i < LAYERS; ++i) {
         adz_tensor *h, *c, **s = m->states[i];
@@ -73,7 +74,6 @@ static double run(model *m)
     x = adz_reshape(x, ADZ_SHAPE((int64_t)STEPS * BATCH, EMBEDDING));
     adz_tensor *logits = adz_linear(x, table, m->parameters[1]);
     adz_tensor *loss = adz_cross_entropy(logits, m->targets, ADZ_NONE, NULL);
-    adz_optimizer_zero_grad(m->adam);
     adz_backward(loss);
     adz_optimizer_step(m->adam);
     double value = adz_item(loss);

@@ -14,9 +14,9 @@ static void run_mlp(void *user)
 {
     mlp *m = user;
     adz_scope *scope = adz_scope_open();
+    adz_module_zero_grad(m->network);
     adz_tensor *y = adz_module_forward(m->network, m->x);
     adz_tensor *loss = adz_mse_loss(y, m->target, ADZ_REDUCE_MEAN);
-    adz_module_zero_grad(m->network);
     adz_backward(loss);
     adz_optimizer_step(m->adam);
     adz_scope_close(scope);

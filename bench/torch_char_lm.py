@@ -80,8 +80,8 @@ def torch_side(work, threads):
     x, y = (((i + k) ** 2 * 7 % VOCABULARY).view(batch, context) for k in range(2))
 
     def train():
-        loss = F.cross_entropy(model(x).view(-1, VOCABULARY), y.reshape(-1))
         adamw.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(model(x).view(-1, VOCABULARY), y.reshape(-1))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
         adamw.step()

@@ -52,10 +52,10 @@ def ffn_step(args):
     optimizer = make(network.parameters(), lr=1e-3 if args.optimizer == "sgd" else 1e-4)
 
     def train():
+        optimizer.zero_grad(set_to_none=args.set_to_none)
         with autocast:
             y = network(x)
         loss = nn.functional.mse_loss(y.float(), target)
-        optimizer.zero_grad(set_to_none=args.set_to_none)
         loss.backward()
         optimizer.step()
     return train
@@ -68,8 +68,8 @@ def toy(args):
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
 
     def train():
-        loss = nn.functional.mse_loss(network(x), target)
         optimizer.zero_grad(set_to_none=args.set_to_none)
+        loss = nn.functional.mse_loss(network(x), target)
         loss.backward()
         optimizer.step()
     return train
@@ -84,8 +84,8 @@ def mlp(args, penalty=1e-6):
     adam = torch.optim.Adam([{"params": weights, "weight_decay": 2 * penalty}, {"params": biases}])
 
     def train():
-        loss = nn.functional.mse_loss(network(x), target)
         adam.zero_grad(set_to_none=args.set_to_none)
+        loss = nn.functional.mse_loss(network(x), target)
         loss.backward()
         adam.step()
     return train

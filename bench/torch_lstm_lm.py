@@ -55,8 +55,8 @@ def torch_side(threads):
         return nn.functional.cross_entropy(logits, targets)
 
     def step():
-        loss = loss_of()
         adam.zero_grad(set_to_none=True)
+        loss = loss_of()
         loss.backward()
         adam.step()
         return loss.item()

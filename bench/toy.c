@@ -23,12 +23,12 @@ static void run_toy(void *user)
 {
     toy *t = user;
     adz_scope *scope = adz_scope_open();
-    adz_tensor *h = adz_linear_relu(t->x, t->w1, t->b1);
-    adz_tensor *loss = adz_mse_loss(adz_linear(h, t->w2, t->b2), t->target, ADZ_REDUCE_MEAN);
     adz_tensor *parameters[] = { t->w1, t->b1, t->w2, t->b2 };
     for (int i = 0; i < 4; ++i) {
         adz_tensor_set_grad(parameters[i], ADZ_NONE);
     }
+    adz_tensor *h = adz_linear_relu(t->x, t->w1, t->b1);
+    adz_tensor *loss = adz_mse_loss(adz_linear(h, t->w2, t->b2), t->target, ADZ_REDUCE_MEAN);
     adz_backward(loss);
     for (int i = 0; i < 4; ++i) {
         update(parameters[i]);

@@ -25,9 +25,9 @@ int main(int argc, char **argv)
 
     for (int step = 0; step < 1000; ++step) {
         adz_scope *scope = adz_scope_open();
+        adz_module_zero_grad(model);
         adz_tensor *x = adz_randn(ADZ_SHAPE(64, 8), ADZ_F32);
         adz_tensor *loss = adz_mse_loss(adz_module_forward(model, x), target(x), ADZ_REDUCE_MEAN);
-        adz_module_zero_grad(model);
         adz_backward(loss);
         adz_optimizer_step(sgd);
         if (step % 250 == 0 || step == 999) {

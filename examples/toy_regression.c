@@ -15,10 +15,10 @@ int main(void)
 
     for (int step = 0; step <= 2000; ++step) {
         adz_scope *scope = adz_scope_open();
+        adz_module_zero_grad(model);
         adz_tensor *x = adz_add_number(adz_mul_number(adz_rand(ADZ_SHAPE(32, 1), ADZ_F32), 2), -1);
         adz_tensor *loss =
             adz_mse_loss(adz_module_forward(model, x), adz_mul(x, x), ADZ_REDUCE_MEAN);
-        adz_module_zero_grad(model);
         adz_backward(loss);
         adz_optimizer_step(sgd);
         if (step % 500 == 0) {

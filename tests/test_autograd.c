@@ -407,6 +407,88 @@ static void anomaly_mode_names_the_operator(void **state)
     assert_null(adz_tensor_grad(x));
 }
 
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+enum { ROWS = 300, WIDTH = 1024, NARROW = 32 };
+
+/* A layer of x[ROWS, WIDTH] + 1, which nobody but the graph holds. */
+static adz_tensor *layer(adz_tensor *x, adz_tensor *w)
+{
+    adz_scope *inner = adz_scope_open();
+    return adz_scope_return(inner, adz_linear(adz_add_number(x, 1), w, ADZ_NONE));
+}
+
+static size_t growth_of(adz_tensor *y, bool retain_graph)
+{
+    adz_memory_info before, after;
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.retain_graph = retain_graph;
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    assert_int_equal(adz_backward_with(&y, &(adz_tensor *){ adz_ones_like(y) }, 1, &o), ADZ_OK);
+    adz_memory_info_get(&after, sizeof after);
+    return after.peak_bytes - before.live_bytes;
+}
+
+static double corner_of(adz_tensor *matrix)
+{
+    return adz_tensor_at(matrix, (int64_t[]){ 0, 0 });
+}
+
+static void what_a_backward_has_read_makes_room(void **state)
+{
+    (void)state;
+    const size_t input = (size_t)ROWS * WIDTH * sizeof(double);
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(ROWS, WIDTH), ADZ_F64), true);
+    adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(NARROW, WIDTH), ADZ_F64), true);
+    adz_tensor *kept = layer(x, w);
+    assert_true(growth_of(kept, true) > input); /* x + 1 and its gradient at a time */
+    adz_tensor_set_grad(x, ADZ_NONE);
+    adz_tensor_set_grad(w, ADZ_NONE);
+    assert_true(growth_of(layer(x, w), false) < input);
+    assert_float_equal(corner_of(adz_tensor_grad(x)), NARROW, 0);
+    assert_float_equal(corner_of(adz_tensor_grad(w)), 2 * ROWS, 0);
+    assert_int_equal(adz_backward(total(kept)), ADZ_OK); /* retain_graph kept it whole */
+    assert_float_equal(corner_of(adz_tensor_grad(x)), 2 * NARROW, 0);
+    assert_float_equal(corner_of(adz_tensor_grad(w)), 4 * ROWS, 0);
+}
+
+/* A backward that fails after it has given its input up leaves a graph that says so. */
+static void a_graph_half_used_says_so(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(ROWS, WIDTH), ADZ_F64), true);
+    adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(NARROW, WIDTH), ADZ_F64), true);
+    int whole = 0, used = 0;
+    for (int64_t n = 1;; ++n) {
+        adz_scope *inner = adz_scope_open();
+        adz_tensor *y = total(layer(x, w));
+        adz_empty_cache();
+        adzi_alloc_fail_at(n);
+        adz_status status = adz_backward(y);
+        adzi_alloc_fail_at(0);
+        adz_error_clear();
+        if (status == ADZ_OK) {
+            adz_scope_close(inner);
+            break;
+        }
+        assert_null(adz_tensor_grad(x));
+        if (adz_backward(y) == ADZ_OK) {
+            ++whole;
+            adz_tensor_set_grad(x, ADZ_NONE);
+            adz_tensor_set_grad(w, ADZ_NONE);
+        } else {
+            assert_int_equal(adz_error_code(), ADZ_ERR_GRAPH);
+            assert_non_null(strstr(adz_error_message(), "was released by an earlier backward"));
+            adz_error_clear();
+            ++used;
+        }
+        adz_scope_close(inner);
+    }
+    assert_true(whole > 0 && used > 0);
+}
+
 /* ---- refused memory ----------------------------------------------------------------------------
  */
 
@@ -465,6 +547,8 @@ int main(void)
         TEST(backward_says_what_is_wrong),
         TEST(one_check_at_the_end_of_an_expression),
         TEST(anomaly_mode_names_the_operator),
+        TEST(what_a_backward_has_read_makes_room),
+        TEST(a_graph_half_used_says_so),
         TEST(backward_is_all_or_nothing),
     };
     return cmocka_run_group_tests_name("autograd", tests, NULL, NULL);

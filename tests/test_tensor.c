@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -451,6 +453,52 @@ static void allocators_come_and_go(void **state)
     scope = adz_scope_open();
 }
 
+/* Large blocks are pages of their own: all of them are there, and they go back to the system. */
+static void large_blocks_come_and_go(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { (128 << 10) - 64, 128 << 10, (128 << 10) + 1, 200000,
+        (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20 };
+    for (int round = 0; round < 3; ++round) {
+        adz_scope *inner = adz_scope_open();
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+            adz_tensor *t = adz_empty(ADZ_SHAPE(sizes[i]), ADZ_U8);
+            memset(adz_tensor_data(t), 1, (size_t)sizes[i]);
+            assert_int_equal((uintptr_t)adz_tensor_data(t) % 64, 0);
+        }
+        adz_scope_close(inner);
+        adz_empty_cache();
+    }
+}
+
+#if defined(__linux__) && !defined(ADZI_ASAN) /* which keeps what was freed */
+static long long mapped_bytes(void)
+{
+    long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL) {
+        skip();
+    }
+    assert_int_equal(fscanf(f, "%lld", &pages), 1);
+    fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void what_goes_back_leaves_the_process(void **state)
+{
+    (void)state;
+    enum { EACH = 5 << 20, ROUNDS = 50 };
+    long long before = mapped_bytes();
+    for (int i = 0; i < ROUNDS; ++i) {
+        adz_scope *inner = adz_scope_open();
+        assert_non_null(adz_empty(ADZ_SHAPE(EACH), ADZ_U8));
+        adz_scope_close(inner);
+        adz_empty_cache();
+    }
+    assert_true(mapped_bytes() - before < 2 * EACH);
+}
+#endif
+
 static void a_warm_step_asks_nobody(void **state)
 {
     (void)state;
@@ -531,6 +579,10 @@ int main(void)
         TEST(permutations_hold_every_number_once),
         TEST(a_limit_gives_an_error),
         TEST(allocators_come_and_go),
+        TEST(large_blocks_come_and_go),
+#if defined(__linux__) && !defined(ADZI_ASAN)
+        TEST(what_goes_back_leaves_the_process),
+#endif
         TEST(a_warm_step_asks_nobody),
         TEST(contexts_are_apart),
     };

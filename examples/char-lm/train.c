@@ -118,8 +118,8 @@ static double train_step(trainer *t)
 {
     double cross_entropy;
     adz_scope *scope = adz_scope_open();
-    adz_tensor *loss = forward(t, &cross_entropy);
     adz_module_zero_grad(t->network);
+    adz_tensor *loss = forward(t, &cross_entropy);
     adz_backward(loss);
     adz_clip_grad_norm(adz_module_parameters(t->network), t->o->clip, 2);
     set_rate(t);

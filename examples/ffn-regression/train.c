@@ -117,8 +117,8 @@ static void free_trainer(trainer *t)
 static double train_batch(const trainer *t, adz_tensor *const *batch)
 {
     adz_module *net = network(t->m);
-    adz_tensor *loss = adz_mse_loss(adz_module_forward(net, batch[0]), batch[1], ADZ_REDUCE_MEAN);
     adz_module_zero_grad(net);
+    adz_tensor *loss = adz_mse_loss(adz_module_forward(net, batch[0]), batch[1], ADZ_REDUCE_MEAN);
     adz_backward(loss);
     adz_optimizer_step(t->sgd);
     return adz_item(loss) * (double)adz_tensor_size(batch[0], 0);

@@ -134,11 +134,11 @@ static void finish(trainer *t)
 
 static double train_batch(const trainer *t, const size_t *order, size_t n)
 {
+    adz_module_zero_grad(t->m->root);
     adz_tensor *labels;
     adz_tensor *scores = scores_of(t->m, make_batch(&t->p->train, order, n, &labels));
     adz_tensor *loss =
         adz_fastai_label_smoothing_cross_entropy(scores, labels, t->o->smoothing, ADZ_REDUCE_MEAN);
-    adz_module_zero_grad(t->m->root);
     adz_backward(loss);
     if (t->o->clip > 0) {
         adz_clip_grad_norm(adz_module_parameters(t->m->root), t->o->clip, 2);

@@ -49,8 +49,8 @@ void fit(adz_module *network, adz_dataset *rows, loss_function loss, double pena
         adz_tensor *batch[2];
         adz_scope *scope = adz_scope_open();
         if (adz_loader_next(loader, batch)) {
-            adz_tensor *y = adz_module_forward(network, batch[0]);
             adz_module_zero_grad(network);
+            adz_tensor *y = adz_module_forward(network, batch[0]);
             adz_backward(loss(y, batch[1]));
             adz_optimizer_step(adam);
         } else {

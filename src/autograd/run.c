@@ -208,6 +208,18 @@ bool adzi_needs_targeted(const adzi_node *node, int i)
     return slot != NULL && slot->run == node->entry->run;
 }
 
+void adzi_spend_input(adzi_node *node, int i)
+{
+    adzi_edge *edge = &node->inputs[i];
+    if (edge->saved == NULL || edge->saved == edge->leaf || node->entry->run->keep_graph) {
+        return;
+    }
+    adz_tensor *spent = edge->saved;
+    edge->saved = NULL;
+    node->released = true; /* even if the backward should fail after this */
+    adzi_drop(spent);
+}
+
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     size_t first = run->n_order;

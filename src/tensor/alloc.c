@@ -1,14 +1,12 @@
-#define _DEFAULT_SOURCE /* madvise */
 #include "tensor/alloc.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "adze/base.h"
 #include "tensor/error.h"
+#include "tensor/system_memory.h"
 #include "tensor/thread.h"
 
 /* Note [Where memory comes from]
@@ -23,7 +21,7 @@
  * steps: the hot path touches no line that another thread writes.
  */
 
-enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, LARGE_BUCKETS = 16 * 48, HUGE_PAGE = 2 << 20 };
+enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, LARGE_BUCKETS = 16 * 48 };
 
 typedef struct slab {
     struct slab *next;
@@ -51,36 +49,6 @@ static struct {
 
 static atomic_llong total_live, total_peak, total_tensors;
 
-/* Note [Huge pages]
- *
- * A matrix read by columns meets a page per row, more than the processor's table of pages holds. So
- * blocks of two megabytes and more ask for huge pages as far as these fill, and only so far: the
- * rest of a block stays in small pages, and nothing is resident that the block does not use. Asking
- * can fail, and costs nothing then.
- */
-static void *system_allocate(size_t bytes, size_t alignment, void *user)
-{
-    (void)user;
-#if defined(MADV_HUGEPAGE) && !defined(ADZI_ASAN)
-    void *block;
-    if (bytes >= HUGE_PAGE) {
-        if (posix_memalign(&block, HUGE_PAGE, bytes) != 0) {
-            return NULL;
-        }
-        (void)madvise(block, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
-        return block;
-    }
-#endif
-    return aligned_alloc(alignment, bytes);
-}
-
-static void system_deallocate(void *block, size_t bytes, void *user)
-{
-    (void)bytes;
-    (void)user;
-    free(block);
-}
-
 /* ---- the hook, under the lock -----------------------------------------------------------------
  */
 
@@ -95,11 +63,11 @@ static void *hook_take(size_t bytes, size_t alignment)
         }
     }
     void *block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
-                              : system_allocate(bytes, alignment, NULL);
+                              : adzi_system_allocate(bytes, alignment);
     if (block == NULL) {
         release_unused();
         block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
-                            : system_allocate(bytes, alignment, NULL);
+                            : adzi_system_allocate(bytes, alignment);
     }
     if (block != NULL) {
         pool.held += bytes;
@@ -113,7 +81,7 @@ static void hook_return(void *block, size_t bytes)
     if (pool.custom) {
         pool.hook.deallocate(block, bytes, pool.hook.user);
     } else {
-        system_deallocate(block, bytes, NULL);
+        adzi_system_deallocate(block, bytes);
     }
 }
 

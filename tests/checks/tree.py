@@ -41,7 +41,7 @@ HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|aligne
 # Memory comes from one place, and BLAS is reached through one file.
 # A thread's own state holds the free lists and cannot come from them; the module with oneDNN knows
 # nothing of adze and keeps its working memory from call to call, as OpenBLAS does.
-HEAP_FILES = {"src/tensor/alloc.c", "src/tensor/thread.c", "src/onednn/module.c"}
+HEAP_FILES = {"src/tensor/system_memory.c", "src/tensor/thread.c", "src/onednn/module.c"}
 BLAS_FILES = {"src/tensor/gemm.c"}
 
 TEXT = (".c", ".h", ".cc", ".py", ".sh", ".md", ".build", ".map", ".in", ".txt")

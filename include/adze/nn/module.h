@@ -196,7 +196,8 @@ ADZ_API const char *adz_module_child_name(const adz_module *module, size_t index
 /* ---- what applies to a whole tree --------------------------------------------------------- */
 
 /**
- * Drops the gradients of all parameters.
+ * Drops the gradients of all parameters. Call it before the forward, which then has their
+ * memory: between forward and backward both are held.
  *
  * @param module  any module
  * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY

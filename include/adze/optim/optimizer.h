@@ -54,7 +54,8 @@ ADZ_API const char *adz_optimizer_name(const adz_optimizer *optimizer);
 ADZ_API adz_status adz_optimizer_step(adz_optimizer *optimizer);
 
 /**
- * Drops the gradients of all parameters.
+ * Drops the gradients of all parameters. Call it before the forward, which then has their
+ * memory: between forward and backward both are held.
  *
  * @param optimizer  any optimizer
  * @return           ADZ_OK or ADZ_ERR_NULL

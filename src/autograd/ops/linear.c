@@ -163,10 +163,13 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
     for (int i = 0; i < g->rank - 1; ++i) {
         n *= g->sizes[i];
     }
-    if (adzi_needs(node, X) && (dx[X] = gradient_of_x(node, g, n, h)) == NULL) {
-        return adzi_status(NULL);
+    if (adzi_needs(node, WEIGHT)) {
+        if ((dx[WEIGHT] = gradient_of_weight(node, g, n, h)) == NULL) {
+            return adzi_status(NULL);
+        }
+        adzi_spend_input(node, X); /* x's gradient may lie where x did */
     }
-    if (adzi_needs(node, WEIGHT) && (dx[WEIGHT] = gradient_of_weight(node, g, n, h)) == NULL) {
+    if (adzi_needs(node, X) && (dx[X] = gradient_of_x(node, g, n, h)) == NULL) {
         return adzi_status(NULL);
     }
     if (adzi_needs(node, BIAS)) {
