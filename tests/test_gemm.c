@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "adze/base.h"
+#include "tensor/alloc.h"
 #include "tensor/cpu.h"
 #include "tensor/gemm.h"
 #include "tensor/gemm_backend.h"
@@ -225,7 +226,8 @@ static void sizes_and_transposes_on_every_level(void **state)
     for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes) * COUNT(sizes); ++i) {
         int64_t m = sizes[i % COUNT(sizes)], n = sizes[i / COUNT(sizes) % COUNT(sizes)];
         int64_t k = sizes[i / COUNT(sizes) / COUNT(sizes)];
-        bool ours = m * n * k <= adzi_gemm_small_limit;
+        bool ours =
+            m * n * k <= adzi_gemm_small_limit || adzi_gemm_backend_choice >= ADZI_GEMM_OURS;
         problem p = make_problem(m, n, k);
         for (int level = ours ? ADZI_CPU_BASELINE : adzi_cpu_best(); level <= adzi_cpu_best();
              ++level) {
@@ -696,25 +698,62 @@ static void a_forked_child_multiplies(void **state)
     adz_set_num_threads(0);
 }
 
-int main(int argc, char **argv)
+/* Blocks of every kind, whole and cut short; and what happens without memory to copy them to. */
+static void large_products_in_blocks(void **state)
 {
-    const bool blas = argc > 1 && strcmp(argv[1], "blas") == 0, module = argc > 1 && !blas;
-    if (blas) {
-        adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
-    } else if (module) {
-        bool prepared = strcmp(argv[1], "prepared") == 0;
-        adzi_gemm_backend_choice = prepared ? ADZI_GEMM_MODULE_PREPARED : ADZI_GEMM_MODULE_STRIDED;
-        if (adzi_gemm_backend_get() == NULL) {
-            print_message("%s\n", adzi_gemm_backend_info());
-            return 77;
+    (void)state;
+    static const int64_t shapes[][3] = { { 999, 40, 200 }, { 41, 1601, 30 }, { 53, 50, 800 },
+        { 500, 61, 193 }, { 9, 800, 400 }, { 64, 64, 385 } };
+    int used = adzi_cpu_level;
+    for (size_t s = 0; s < COUNT(shapes); ++s) {
+        problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);
+        for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
+            solve_all_ways(&p);
+        }
+        adzi_cpu_level = used;
+        adz_empty_cache();
+        adzi_alloc_fail_at(1);
+        solve_all_ways(&p);
+        adzi_alloc_fail_at(0);
+        adz_error_clear();
+        free_problem(&p);
+    }
+}
+
+/* Who multiplies, by the name of a way; false where it is not there. */
+static bool choose_way(const char *name)
+{
+    static const struct {
+        const char *name;
+        adzi_gemm_choice choice;
+    } ways[] = { { "", ADZI_GEMM_BY_RULE }, { "blas", ADZI_GEMM_BLAS_ALONE },
+        { "strided", ADZI_GEMM_MODULE_STRIDED }, { "prepared", ADZI_GEMM_MODULE_PREPARED },
+        { "ours", ADZI_GEMM_OURS }, { "ours-copied", ADZI_GEMM_OURS_COPIED } };
+    for (size_t i = 0; i < COUNT(ways); ++i) {
+        if (strcmp(name, ways[i].name) == 0) {
+            adzi_gemm_backend_choice = ways[i].choice;
         }
     }
+    return (adzi_gemm_backend_choice != ADZI_GEMM_MODULE_STRIDED &&
+               adzi_gemm_backend_choice != ADZI_GEMM_MODULE_PREPARED) ||
+           adzi_gemm_backend_get() != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    if (!choose_way(argc > 1 ? argv[1] : "")) {
+        print_message("%s\n", adzi_gemm_backend_info());
+        return 77;
+    }
+    const bool module = adzi_gemm_backend_choice == ADZI_GEMM_MODULE_STRIDED ||
+                        adzi_gemm_backend_choice == ADZI_GEMM_MODULE_PREPARED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_means_one),
         cmocka_unit_test(openmp_settings_stay),
         cmocka_unit_test(sizes_and_transposes_on_every_level),
         cmocka_unit_test(factors_bias_and_padding),
         cmocka_unit_test(either_way_is_right),
+        cmocka_unit_test(large_products_in_blocks),
         cmocka_unit_test(sizes_beyond_blas_integers),
         cmocka_unit_test(batches_equal_their_items),
         cmocka_unit_test(nothing_is_nothing),

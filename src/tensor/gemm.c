@@ -30,6 +30,7 @@
 #include "adze/precision.h"
 #include "tensor/context.h"
 #include "tensor/gemm_backend.h"
+#include "tensor/gemm_loops.h"
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
 #include "tensor/thread.h"
@@ -52,8 +53,7 @@ enum {
     ROW_MULTIPLE = 48,     /* a multiple of every register tile's height and width */
     BLOCK_WORK = 1 << 21,  /* least multiply-adds of a block: twice OpenBLAS's "small" */
     LAUNCH_WORK = 1 << 18, /* multiply-adds of small products that are worth a thread */
-    LAGGING_BESIDE = 16,   /* of our loops' limit, where BLAS has no AVX-512 but the module has */
-    LAGGING_ALONE = 64,    /* likewise, where neither has */
+    LAGGING = 16,          /* of our loops' limit, where BLAS has no AVX-512 */
     COLUMN_BLOCK = 192,    /* least columns of a block: what each packs again is then small */
     MOST_FIXED_BLOCKS = 8  /* blocks per product where each is a call of its own */
 };
@@ -422,19 +422,23 @@ static bool is_small(const adzi_gemm_args *g)
     return is_within(g, adzi_gemm_small_limit);
 }
 
-/* The same with a look at this BLAS. One that lags takes twice as long as our loops while the
- * operands fit the cache, but for vectors; the module takes over where it is there. */
+/* Whether our loops take half the time of this BLAS. It is no match for vectors, which are read
+ * once, by whomever. */
+static bool blas_is_slow(const adzi_gemm_args *g)
+{
+    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && g->m > 1 && g->n > 1 &&
+           adzi_blas_lags();
+}
+
+/* is_small with a look at this BLAS. */
 static bool is_small_here(const adzi_gemm_args *g)
 {
-    if (is_small(g)) {
-        return true;
-    }
-    if (g->m == 1 || g->n == 1 || adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE ||
-        !is_within(g, adzi_gemm_small_limit * LAGGING_ALONE) || !adzi_blas_lags()) {
-        return false;
-    }
-    return is_within(g, adzi_gemm_small_limit * LAGGING_BESIDE) || g->dtype == ADZ_F64 ||
-           adzi_gemm_backend_get() == NULL;
+    return is_small(g) || (is_within(g, adzi_gemm_small_limit * LAGGING) && blas_is_slow(g));
+}
+
+static bool suits_our_loops(const adzi_gemm_args *g)
+{
+    return blas_is_slow(g) || (adzi_gemm_backend_choice >= ADZI_GEMM_OURS && g->m > 1 && g->n > 1);
 }
 
 static int64_t units_for(double work, double work_per_unit)
@@ -452,6 +456,10 @@ static void run_large(const adzi_gemm_args *args)
         return;
     }
     if (adzi_gemm_backend_run(&g)) {
+        return;
+    }
+    if (suits_our_loops(&g)) {
+        adzi_gemm_loops_run(&g);
         return;
     }
     plan p = plan_product(&g);

@@ -77,7 +77,7 @@ bool adzi_blas_lags(void);
 /** The largest size handed to BLAS in one call: what its integer holds. Tests lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** Products of at most about this many multiply-adds use our own loops, or of 16 to 64 times as
+/** Products of at most about this many multiply-adds use our own loops, or of 16 times as
  * many beside a BLAS that lags; no more than 2^19. Tests and the bench change it. */
 extern int64_t adzi_gemm_small_limit;
 

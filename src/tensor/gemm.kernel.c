@@ -5,13 +5,7 @@
 #ifndef T
 #include <math.h>
 
-#include "tensor/gemm.h"
-#ifdef ADZI_X86
-#include <immintrin.h>
-#endif
-
-#define INLINE   static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
+#include "tensor/gemm_product.kernel.h"
 
 enum {
     TILE_ROWS = 4,     /* rows of C in registers at a time, two vectors wide */
@@ -28,26 +22,11 @@ enum { MANY_REGISTERS = 0 };
 
 #define NO_FLOOR (-INFINITY)
 
-/* What becomes of the sums. */
-typedef enum finish { BARE, BIASED, GENERAL } finish;
-
 #define THIS_FILE "tensor/gemm.kernel.c"
 #include "tensor/each_float.h"
 #else
-#include "tensor/gemm_vec.h"
+#include "tensor/gemm_product.kernel.h"
 #include "tensor/transpose.kernel.h"
-
-/* One product with its strides spelled out: op(A)[i, p] is a[i * ai + p * ap]. */
-typedef struct K(product) {
-    const T *a, *b, *bias;
-    T *c;
-    int64_t ai, ap, ldb, ldc;
-    int64_t m, n, k;
-    T alpha, beta;
-    T floor;       /* what is less becomes this: 0, or -infinity for nothing */
-    finish finish; /* BARE: C is the sums; BIASED: and the bias; GENERAL: whatever else */
-} K(product);
-#define product K(product)
 
 /* A strip of op(B), at most two vectors wide: element [p, j] is b[p * ldb + j]. */
 typedef struct K(strip) {
@@ -56,30 +35,7 @@ typedef struct K(strip) {
     int64_t j;      /* its first column in C */
     int last_lanes; /* columns in its last vector */
 } K(strip);
-#define strip   K(strip)
-
-INLINE finish K(finish_of)(const product *g)
-{
-    bool plain = g->alpha == R(1) && g->beta == R(0);
-    return !plain ? GENERAL : g->bias != NULL ? BIASED : BARE;
-}
-
-/* alpha sum + beta C + bias, for one vector of C. */
-INLINE VEC K(finished)(const product *g, const T *c, const T *bias, VEC sum, bool whole, int lanes)
-{
-    if (g->alpha != R(1)) {
-        sum *= VSPLAT(g->alpha);
-    }
-    if (bias != NULL) {
-        sum += K(load)(bias, whole, lanes);
-    }
-    if (g->beta == R(1)) {
-        sum += K(load)(c, whole, lanes);
-    } else if (g->beta != R(0)) {
-        sum = VFMA(VSPLAT(g->beta), K(load)(c, whole, lanes), sum);
-    }
-    return sum;
-}
+#define strip K(strip)
 
 /* The bias of the strip's one or two vectors. */
 INLINE void K(bias_of)(

@@ -177,7 +177,8 @@ static adzi_gemm_choice choose(const adzi_gemm_args *g)
     bool sizes_fit = g->m <= most && g->n <= most && g->k <= most && g->lda <= most &&
                      g->ldb <= most && g->ldc <= most;
     if (g->dtype != ADZ_F32 || !sizes_fit || g->m == 1 || g->n == 1 ||
-        adzi_gemm_backend_choice == ADZI_GEMM_BLAS_ALONE) {
+        adzi_gemm_backend_choice == ADZI_GEMM_BLAS_ALONE ||
+        adzi_gemm_backend_choice >= ADZI_GEMM_OURS) {
         return ADZI_GEMM_BLAS_ALONE;
     }
     bool by_rule = adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE;

@@ -119,8 +119,10 @@ bool adzi_gemm_backend_run(const struct adzi_gemm_args *args);
 typedef enum adzi_gemm_choice {
     ADZI_GEMM_BY_RULE = 0,
     ADZI_GEMM_BLAS_ALONE = 1,
-    ADZI_GEMM_MODULE_STRIDED = 2, /**< all through `multiply` */
-    ADZI_GEMM_MODULE_PREPARED = 3 /**< all that `prepare` takes */
+    ADZI_GEMM_MODULE_STRIDED = 2,  /**< all through `multiply` */
+    ADZI_GEMM_MODULE_PREPARED = 3, /**< all that `prepare` takes */
+    ADZI_GEMM_OURS = 4,            /**< none, nor to BLAS but vectors */
+    ADZI_GEMM_OURS_COPIED = 5      /**< likewise, and our loops copy blocks of all but the small */
 } adzi_gemm_choice;
 
 extern adzi_gemm_choice adzi_gemm_backend_choice;

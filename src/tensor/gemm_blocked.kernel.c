@@ -1,0 +1,235 @@
+/* Products that do not fit the cache: copied block by block to where tiles read them best. See
+ * Note [Blocks of a large product]. */
+#ifndef T
+#include <string.h>
+
+#include "tensor/gemm_loops.h"
+#include "tensor/gemm_product.kernel.h"
+
+/* What registers hold: HIGH rows of C, three vectors wide, beside what is added to them. */
+#if defined(__AVX512F__)
+enum { HIGH = 8 };
+#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#else
+enum { HIGH = 4 };
+#define EACH_ROW(X) X(0) X(1) X(2) X(3)
+#endif
+#define WIDE (3 * VW)
+
+#define THIS_FILE "tensor/gemm_blocked.kernel.c"
+#include "tensor/each_float.h"
+#else
+#include "tensor/gemm_product.kernel.h"
+#include "tensor/transpose.kernel.h"
+
+/* Where blocks are copied to. */
+typedef struct K(room) {
+    T *a, *b;
+} K(room);
+
+/* Part of op(B) as strips one after another; b is its first element. What is beyond the last column
+ * is 0. */
+static void K(copy_b)(T *to, const adzi_gemm_args *args, const T *b, int64_t depth, int64_t columns)
+{
+    for (int64_t j = 0; j < columns; j += WIDE, to += depth * WIDE) {
+        const int64_t width = columns - j < WIDE ? columns - j : WIDE;
+        if (width < WIDE) {
+            memset(to, 0, (size_t)(depth * WIDE) * sizeof(T));
+        }
+        if (args->tb) {
+            K(transpose)(to, WIDE, b + j * args->ldb, args->ldb, depth, width);
+            continue;
+        }
+        const T *from = b + j;
+        for (int64_t p = 0; p < depth; ++p, from += args->ldb) {
+            if (width == WIDE) {
+                VSTORE(to + p * WIDE, VLOAD(from));
+                VSTORE(to + p * WIDE + VW, VLOAD(from + VW));
+                VSTORE(to + p * WIDE + 2 * VW, VLOAD(from + 2 * VW));
+            } else {
+                memcpy(to + p * WIDE, from, (size_t)width * sizeof(T));
+            }
+        }
+    }
+}
+
+/* Part of op(A), HIGH rows after HIGH rows, each a column after a column. */
+static void K(copy_a)(T *to, const adzi_gemm_args *args, const T *a, int64_t rows, int64_t depth)
+{
+    for (int64_t i = 0; i < rows; i += HIGH, to += depth * HIGH) {
+        const int64_t high = rows - i < HIGH ? rows - i : HIGH;
+        if (high < HIGH) {
+            memset(to, 0, (size_t)(depth * HIGH) * sizeof(T));
+        }
+        if (!args->ta) {
+            K(transpose)(to, HIGH, a + i * args->lda, args->lda, depth, high);
+            continue;
+        }
+        const T *from = a + i;
+        for (int64_t p = 0; p < depth; ++p, from += args->lda) {
+            if (high == HIGH) {
+                memcpy(to + p * HIGH, from, HIGH * sizeof(T));
+            } else {
+                memcpy(to + p * HIGH, from, (size_t)high * sizeof(T));
+            }
+        }
+    }
+}
+
+/* C's tile at `c` from its sums, of which all rows and columns exist or fewer. */
+static void K(finish_tile)(
+    const product *g, T *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; ++i, c += g->ldc) {
+        for (int v = 0; v < 3 && v * VW < columns; ++v) {
+            const bool whole = columns - v * VW >= VW;
+            const int lanes = whole ? VW : (int)(columns - v * VW);
+            const T *bias = g->bias != NULL ? g->bias + column + v * VW : NULL;
+            VEC sum = K(finished)(g, c + v * VW, bias, sums[i][v], whole, lanes);
+            K(store)(c + v * VW, sum, whole, lanes);
+        }
+    }
+}
+
+/* HIGH rows of C from row i; of the columns from j on, as many vectors as there are, up to three.
+ */
+INLINE void K(any_tile)(
+    const product *g, const T *a, const T *b, int64_t i, int64_t j, const int vecs)
+{
+    T *c = g->c + i * g->ldc + j;
+    const VEC zero = { 0 };
+#define BEGIN(r)                                           \
+    VEC s##r##0 = zero, s##r##1 = zero, s##r##2 = zero;    \
+    __builtin_prefetch(c + r * g->ldc, 1);                 \
+    __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
+    __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
+    EACH_ROW(BEGIN)
+    for (int64_t p = g->k; p > 0; --p, a += HIGH, b += WIDE) {
+        const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
+        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
+#define ADD(r)                              \
+    {                                       \
+        const VEC x = VSPLAT(a[r]);         \
+        s##r##0 = VFMA(x, b0, s##r##0);     \
+        if (vecs > 1) {                     \
+            s##r##1 = VFMA(x, b1, s##r##1); \
+        }                                   \
+        if (vecs > 2) {                     \
+            s##r##2 = VFMA(x, b2, s##r##2); \
+        }                                   \
+    }
+        EACH_ROW(ADD)
+    }
+    const int64_t rows = g->m - i, columns = g->n - j;
+    if (rows >= HIGH && columns >= WIDE && g->finish == BARE) {
+#define PUT(r)                            \
+    VSTORE(c + r * g->ldc, s##r##0);      \
+    VSTORE(c + r * g->ldc + VW, s##r##1); \
+    VSTORE(c + r * g->ldc + 2 * VW, s##r##2);
+        EACH_ROW(PUT)
+        return;
+    }
+    if (rows >= HIGH && columns >= WIDE && g->finish == ADDED) {
+#define JOIN(r)                                                        \
+    VSTORE(c + r * g->ldc, VLOAD(c + r * g->ldc) + s##r##0);           \
+    VSTORE(c + r * g->ldc + VW, VLOAD(c + r * g->ldc + VW) + s##r##1); \
+    VSTORE(c + r * g->ldc + 2 * VW, VLOAD(c + r * g->ldc + 2 * VW) + s##r##2);
+        EACH_ROW(JOIN)
+        return;
+    }
+#define SUMS(r) { s##r##0, s##r##1, s##r##2 },
+    VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
+    K(finish_tile)(g, c, j, sums, rows < HIGH ? rows : HIGH, columns < WIDE ? columns : WIDE);
+}
+
+/* Each on its own, to have the registers for itself. */
+#define TILE(vecs)                                                      \
+    NOINLINE void K(tile_of_##vecs)(                                    \
+        const product *g, const T *a, const T *b, int64_t i, int64_t j) \
+    {                                                                   \
+        K(any_tile)(g, a, b, i, j, vecs);                               \
+    }
+TILE(1)
+TILE(2)
+TILE(3)
+
+/* The rows from `row` to `end` of C across a strip. */
+static void K(rows_of_strip)(
+    const product *g, const T *a, const T *b, int64_t row, int64_t end, int64_t column)
+{
+    const int64_t columns = g->n - column;
+    for (; row < end; row += HIGH, a += g->k * HIGH) {
+        if (columns > 2 * VW) {
+            K(tile_of_3)(g, a, b, row, column);
+        } else if (columns > VW) {
+            K(tile_of_2)(g, a, b, row, column);
+        } else {
+            K(tile_of_1)(g, a, b, row, column);
+        }
+    }
+}
+
+/* One DEPTH of k across all of C. */
+static void K(layer)(const adzi_gemm_args *args, const product *g, const K(room) * room)
+{
+    const int64_t most = (int64_t)ADZI_GEMM_STRIPS * WIDE;
+    const int64_t parts = (g->m + ADZI_GEMM_ROWS - 1) / ADZI_GEMM_ROWS;
+    const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
+    for (int64_t j = 0; j < g->n; j += most) {
+        const int64_t last = g->n - j < most ? g->n : j + most;
+        K(copy_b)(room->b, args, g->b + j * (args->tb ? g->ldb : 1), g->k, last - j);
+        for (int64_t i = 0; i < g->m; i += high) {
+            const int64_t end = g->m - i < high ? g->m : i + high;
+            K(copy_a)(room->a, args, g->a + i * g->ai, end - i, g->k);
+            const T *b = room->b;
+            for (int64_t column = j; column < last; column += WIDE, b += g->k * WIDE) {
+                K(rows_of_strip)(g, room->a, b, i, end, column);
+            }
+        }
+    }
+}
+
+/* Units: one, the product. */
+void K(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_gemm_blocked_args *blocked = opaque;
+    const adzi_gemm_args *args = blocked->args;
+    const K(room)
+        room = { blocked->work, (T *)((char *)blocked->work + ADZI_GEMM_WORK_A(sizeof(T))) };
+    if (begin == end) {
+        return;
+    }
+    product g = { .a = args->a,
+        .b = args->b,
+        .c = args->c,
+        .bias = args->bias,
+        .ai = args->ta ? 1 : args->lda,
+        .ap = args->ta ? args->lda : 1,
+        .ldb = args->ldb,
+        .ldc = args->ldc,
+        .m = args->m,
+        .n = args->n,
+        .alpha = (T)args->alpha,
+        .beta = (T)args->beta };
+    g.finish = K(finish_of)(&g);
+    const int64_t layers = (args->k + ADZI_GEMM_DEPTH - 1) / ADZI_GEMM_DEPTH;
+    const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
+    for (int64_t p = 0; p < args->k; p += depth) {
+        g.k = args->k - p < depth ? args->k - p : depth;
+        K(layer)(args, &g, &room);
+        g.a += g.k * g.ap;
+        g.b += g.k * (args->tb ? 1 : g.ldb);
+        g.beta = R(1);
+        g.bias = NULL;
+        g.finish = g.alpha == R(1) ? ADDED : GENERAL;
+    }
+}
+
+#undef BEGIN
+#undef ADD
+#undef PUT
+#undef JOIN
+#undef TILE
+#undef SUMS
+#undef product
+#endif
