@@ -29,7 +29,9 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static const double untouched = 1234.5; /* what stands between the rows of C */
+static const double untouched = 1234.5; /* what stands between the rows of C and after the last */
+
+enum { ROWS_AFTER = 16 };
 
 static uint64_t seed = 1;
 
@@ -75,10 +77,10 @@ static void *store(adz_dtype dtype, const double *values, int64_t rows, int64_t 
 {
     int64_t lines = turn ? columns : rows;
     *ld = (turn ? rows : columns) + pad;
-    int64_t total = lines * *ld;
+    int64_t total = lines * *ld, after = ROWS_AFTER * *ld;
     void *stored =
-        malloc((size_t)(total + 1) * (dtype == ADZ_F32 ? sizeof(float) : sizeof(double)));
-    for (int64_t i = 0; i < total; ++i) {
+        malloc((size_t)(total + after + 1) * (dtype == ADZ_F32 ? sizeof(float) : sizeof(double)));
+    for (int64_t i = 0; i < total + after; ++i) {
         put(dtype, stored, i, NAN);
     }
     for (int64_t r = 0; r < rows; ++r) {
@@ -140,8 +142,8 @@ static int64_t solve(const problem *p, const way *w)
     void *b = store(w->dtype, p->b, k, n, w->tb, w->pad, &ldb);
     void *bias = store(w->dtype, p->bias, 1, n, false, 0, &ld_bias);
     void *c = store(w->dtype, p->c, m, n, false, w->pad, &ldc);
-    for (int64_t i = 0; i < m * ldc; ++i) {
-        if (i % ldc >= n) {
+    for (int64_t i = 0; i < (m + ROWS_AFTER) * ldc; ++i) {
+        if (i % ldc >= n || i / ldc >= m) {
             put(w->dtype, c, i, untouched);
         } else if (w->beta == 0) {
             put(w->dtype, c, i, NAN); /* must be overwritten unread */
@@ -167,10 +169,10 @@ static int64_t solve(const problem *p, const way *w)
 
     double eps = w->dtype == ADZ_F32 ? FLT_EPSILON : DBL_EPSILON;
     int64_t wrong = 0;
-    for (int64_t i = 0; i < m * ldc; ++i) {
+    for (int64_t i = 0; i < (m + ROWS_AFTER) * ldc; ++i) {
         int64_t row = i / ldc, column = i % ldc;
         double got = get(w->dtype, c, i);
-        if (column >= n) {
+        if (column >= n || row >= m) {
             wrong += got != untouched;
             continue;
         }

@@ -16,6 +16,11 @@ enum { HIGH = 4 };
 #endif
 #define WIDE (3 * VW)
 
+enum {
+    LINE = 64, /* bytes of a line of the cache */
+    FEW = 4    /* rows that are copied at a time */
+};
+
 #define THIS_FILE "tensor/gemm_blocked.kernel.c"
 #include "tensor/each_float.h"
 #else
@@ -27,52 +32,62 @@ typedef struct K(room) {
     T *a, *b;
 } K(room);
 
-/* Part of op(B) as strips one after another; b is its first element. What is beyond the last column
- * is 0. */
-static void K(copy_b)(T *to, const adzi_gemm_args *args, const T *b, int64_t depth, int64_t columns)
+/* Panels of a matrix that lies as they do: of from[depth, columns] each holds `wide` columns, row
+ * after row. What lies beyond the last column is anything. Some rows at a time, so that what is
+ * written fills lines. */
+INLINE void K(copy_panels)(
+    T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    for (int64_t j = 0; j < columns; j += WIDE, to += depth * WIDE) {
-        const int64_t width = columns - j < WIDE ? columns - j : WIDE;
-        if (width < WIDE) {
-            memset(to, 0, (size_t)(depth * WIDE) * sizeof(T));
-        }
-        if (args->tb) {
-            K(transpose)(to, WIDE, b + j * args->ldb, args->ldb, depth, width);
-            continue;
-        }
-        const T *from = b + j;
-        for (int64_t p = 0; p < depth; ++p, from += args->ldb) {
-            if (width == WIDE) {
-                VSTORE(to + p * WIDE, VLOAD(from));
-                VSTORE(to + p * WIDE + VW, VLOAD(from + VW));
-                VSTORE(to + p * WIDE + 2 * VW, VLOAD(from + 2 * VW));
-            } else {
-                memcpy(to + p * WIDE, from, (size_t)width * sizeof(T));
+    for (int64_t p = 0; p < depth; p += FEW) {
+        const int64_t rows = depth - p < FEW ? depth - p : FEW;
+        T *panel = to + p * wide;
+        int64_t j = 0;
+        for (; j + wide <= columns; j += wide, panel += depth * wide) {
+            for (int64_t r = 0; r < rows; ++r) {
+                memcpy(panel + r * wide, from + (p + r) * ld + j, (size_t)wide * sizeof(T));
             }
+        }
+        for (int64_t r = 0; r < rows && j < columns; ++r) {
+            memcpy(panel + r * wide, from + (p + r) * ld + j, (size_t)(columns - j) * sizeof(T));
         }
     }
 }
 
-/* Part of op(A), HIGH rows after HIGH rows, each a column after a column. */
-static void K(copy_a)(T *to, const adzi_gemm_args *args, const T *a, int64_t rows, int64_t depth)
+/* The same of a matrix that lies across: from[columns, depth]. Some of its rows at a time, while
+ * the next ones come: no pattern would tell the processor to fetch them. */
+INLINE void K(turn_panels)(
+    T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    for (int64_t i = 0; i < rows; i += HIGH, to += depth * HIGH) {
-        const int64_t high = rows - i < HIGH ? rows - i : HIGH;
-        if (high < HIGH) {
-            memset(to, 0, (size_t)(depth * HIGH) * sizeof(T));
-        }
-        if (!args->ta) {
-            K(transpose)(to, HIGH, a + i * args->lda, args->lda, depth, high);
-            continue;
-        }
-        const T *from = a + i;
-        for (int64_t p = 0; p < depth; ++p, from += args->lda) {
-            if (high == HIGH) {
-                memcpy(to + p * HIGH, from, HIGH * sizeof(T));
-            } else {
-                memcpy(to + p * HIGH, from, (size_t)high * sizeof(T));
+    const int few = wide % FEW == 0 ? FEW : 2; /* rows at a time, all of one panel */
+    for (int64_t j = 0; j < columns; j += few) {
+        const int64_t count = columns - j < few ? columns - j : few;
+        const T *rows = from + j * ld;
+        for (int64_t r = few; r < 2 * few && j + r < columns; ++r) {
+            for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(T)) {
+                __builtin_prefetch(rows + r * ld + p);
             }
         }
+        K(transpose)(to + j / wide * depth * wide + j % wide, wide, rows, ld, depth, count);
+    }
+}
+
+/* Parts of op(A) and op(B), from their first elements on. */
+NOINLINE void K(copy_a)(T *to, const adzi_gemm_args *args, const T *a, int64_t depth, int64_t rows)
+{
+    if (args->ta) {
+        K(copy_panels)(to, HIGH, a, args->lda, depth, rows);
+    } else {
+        K(turn_panels)(to, HIGH, a, args->lda, depth, rows);
+    }
+}
+
+NOINLINE void K(copy_b)(
+    T *to, const adzi_gemm_args *args, const T *b, int64_t depth, int64_t columns)
+{
+    if (args->tb) {
+        K(turn_panels)(to, WIDE, b, args->ldb, depth, columns);
+    } else {
+        K(copy_panels)(to, WIDE, b, args->ldb, depth, columns);
     }
 }
 
@@ -180,7 +195,7 @@ static void K(layer)(const adzi_gemm_args *args, const product *g, const K(room)
         K(copy_b)(room->b, args, g->b + j * (args->tb ? g->ldb : 1), g->k, last - j);
         for (int64_t i = 0; i < g->m; i += high) {
             const int64_t end = g->m - i < high ? g->m : i + high;
-            K(copy_a)(room->a, args, g->a + i * g->ai, end - i, g->k);
+            K(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
             const T *b = room->b;
             for (int64_t column = j; column < last; column += WIDE, b += g->k * WIDE) {
                 K(rows_of_strip)(g, room->a, b, i, end, column);

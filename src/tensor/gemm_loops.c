@@ -10,15 +10,19 @@ KERNEL_TABLE_FLOAT(gemm_small);
 KERNEL_TABLE_FLOAT(gemm_blocked);
 
 enum {
-    UNIT = 48,             /* rows or columns of C: whole tiles of either kind */
+    UNIT = 16,             /* rows or columns of C: tiles of either kind, if not whole ones */
     LAUNCH_WORK = 1 << 18, /* multiply-adds that are worth a thread */
-    COPIED_WORK = 1 << 24  /* multiply-adds of which copies save more than they cost */
+    COPIED_SIDE = 48,      /* least side of C where copies pay: each element serves that many */
+    COPIED_WORK = 1 << 24, /* least multiply-adds, or */
+    COPIED_C = 1 << 18,    /* least elements of C, that many deep: */
+    COPIED_DEPTH = 16,
+    PLAIN_ROWS = 192 /* of C at a time, whose pages stay at hand from strip to strip */
 };
 
 /* A batch, each product of which is cut along the longer side of C. */
 typedef struct cut {
     const adzi_gemm_args *g;
-    bool copies; /* blocks of the operands, or reads these where they lie */
+    bool copies; /* blocks of the operands, if there is memory */
     bool by_columns;
     int64_t extent; /* of that side */
     int64_t units;  /* per item; the last one takes what is left too */
@@ -53,13 +57,21 @@ static void multiply(const cut *c, const adzi_gemm_block *b, void *work)
     g.relu = false;
     if (work != NULL) {
         KERNEL_FOR(gemm_blocked, g.dtype)(&(adzi_gemm_blocked_args){ &g, work }, 0, 1);
-    } else {
+        return;
+    }
+    for (int64_t left = g.m; left > 0; left -= PLAIN_ROWS) {
+        g.m = left < 2 * PLAIN_ROWS ? left : PLAIN_ROWS;
         KERNEL_FOR(gemm_small, g.dtype)(&g, 0, 1);
+        if (g.m == left) {
+            return;
+        }
+        g.a = at(g.a, PLAIN_ROWS * (g.ta ? 1 : g.lda), size);
+        g.c = (char *)g.c + (size_t)(PLAIN_ROWS * g.ldc) * size;
     }
 }
 
-/* Units are those of all items; neighbours are one rectangle. Without memory for copies, BLAS does
- * what they were for. */
+/* Units are those of all items; neighbours are one rectangle. Where copies find no memory, the
+ * operands are read where they lie. */
 static void compute_units(const void *opaque, int64_t begin, int64_t end)
 {
     const cut *c = opaque;
@@ -72,11 +84,7 @@ static void compute_units(const void *opaque, int64_t begin, int64_t end)
         adzi_gemm_block b = { begin / c->units, 0, c->g->m, 0, c->g->n };
         *(c->by_columns ? &b.column : &b.row) = from;
         *(c->by_columns ? &b.columns : &b.rows) = to - from;
-        if (c->copies && work == NULL) {
-            adzi_gemm_own_block(c->g, &b, false);
-        } else {
-            multiply(c, &b, work);
-        }
+        multiply(c, &b, work);
         begin += count;
     }
     if (work != NULL) {
@@ -84,16 +92,21 @@ static void compute_units(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-static bool copies(double work)
+/* Measured on a Zen 5 (bench-gemm backends). */
+static bool copies(const adzi_gemm_args *g, double work)
 {
-    return adzi_gemm_backend_choice == ADZI_GEMM_OURS_COPIED ||
-           (adzi_gemm_backend_choice != ADZI_GEMM_OURS && work > COPIED_WORK);
+    if (adzi_gemm_backend_choice >= ADZI_GEMM_OURS) {
+        return adzi_gemm_backend_choice == ADZI_GEMM_OURS_COPIED;
+    }
+    const double c = (double)g->m * (double)g->n;
+    return least(g->m, g->n) >= COPIED_SIDE &&
+           (work >= COPIED_WORK || (c >= COPIED_C && g->k >= COPIED_DEPTH));
 }
 
 void adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
     const double work = (double)g->m * (double)g->n * (double)g->k;
-    cut c = { .g = g, .copies = copies(work), .by_columns = g->n > g->m };
+    cut c = { .g = g, .copies = copies(g, work), .by_columns = g->n > g->m };
     c.extent = c.by_columns ? g->n : g->m;
     c.units = c.extent < UNIT ? 1 : c.extent / UNIT;
     const double each = work / (double)c.units;
