@@ -1,7 +1,7 @@
 /* What matrix products cost: small ones in our loops and in BLAS, large ones cut by us and by
  * OpenBLAS's own threads. Prints; asserts nothing.
  *
- * usage: bench-gemm [small|cross|cuts|large|backends]      (all without an argument) */
+ * usage: bench-gemm [small|cross|cuts|large|backends|backends64]  (all but the last without one) */
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,7 +272,7 @@ static void large_products(void)
 
 /* ---- OpenBLAS beside oneDNN ------------------------------------------------------------------ */
 
-enum { WAYS = 4, ROUNDS = 15 };
+enum { WAYS = 6, ROUNDS = 15 };
 
 /* Seconds of the calling thread on a processor: other programs' share does not count. */
 static double cpu_now(void)
@@ -294,7 +294,7 @@ static int by_value(const void *a, const void *b)
 static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 {
     static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_MODULE_STRIDED,
-        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_BY_RULE };
+        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_OURS, ADZI_GEMM_OURS_COPIED, ADZI_GEMM_BY_RULE };
     double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     double found[WAYS][ROUNDS];
     int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
@@ -319,22 +319,23 @@ static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 }
 
 /* The three products of a linear layer [rows, in] -> [rows, out], by number of rows. */
-static void backends(void)
+static void backends(adz_dtype dtype)
 {
     static const int64_t layers[][2] = { { 512, 2048 }, { 2048, 512 }, { 768, 3072 }, { 3072, 768 },
         { 333, 1000 }, { 1000, 333 }, { 130, 50 }, { 2000, 10 }, { 13, 500 } };
     static const int64_t rows[] = { 4, 8, 40, 128, 200, 512, 2000 };
     int threads = adz_get_num_threads();
-    printf("\none linear layer's products, f32: OpenBLAS in microseconds, and how many times as "
-           "fast oneDNN's BLAS-like function, its prepared code and the rule's choice are; with 1 "
-           "thread, then with %d\n",
-        threads);
+    printf(
+        "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast "
+        "are oneDNN's BLAS-like function, its prepared code, our loops where the operands lie and "
+        "with copies, and what the rule chooses; with 1 thread, then with %d\n",
+        adz_dtype_name(dtype), threads);
     for (size_t s = 0; s < sizeof layers / sizeof *layers * 3; ++s) {
         for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
             int64_t in = layers[s / 3][0], out = layers[s / 3][1], n = rows[r];
-            problem p = s % 3 == 0   ? make(ADZ_F32, false, true, n, out, in)
-                        : s % 3 == 1 ? make(ADZ_F32, false, false, n, in, out)
-                                     : make(ADZ_F32, true, false, out, in, n);
+            problem p = s % 3 == 0   ? make(dtype, false, true, n, out, in)
+                        : s % 3 == 1 ? make(dtype, false, false, n, in, out)
+                                     : make(dtype, true, false, out, in, n);
             static const char *const names[] = { "NT", "NN", "TN" };
             if ((double)n * (double)in * (double)out > 2e9) {
                 unmake(&p);
@@ -345,7 +346,10 @@ static void backends(void)
                 double found[WAYS];
                 adz_set_num_threads(t == 0 ? 1 : threads);
                 time_ways(&p.g, t == 0, found);
-                printf(" | %9.1f  %5.2f %5.2f %5.2f", found[0] * 1e6, found[1], found[2], found[3]);
+                printf(" | %9.1f ", found[0] * 1e6);
+                for (int w = 1; w < WAYS; ++w) {
+                    printf(" %5.2f", found[w]);
+                }
             }
             printf("\n");
             fflush(stdout);
@@ -381,7 +385,10 @@ int main(int argc, char **argv)
         large_products();
     }
     if (part[0] == '\0' || strcmp(part, "backends") == 0) {
-        backends();
+        backends(ADZ_F32);
+    }
+    if (strcmp(part, "backends64") == 0) {
+        backends(ADZ_F64);
     }
     return 0;
 }

@@ -12,11 +12,13 @@ KERNEL_TABLE_FLOAT(gemm_blocked);
 enum {
     UNIT = 16,             /* rows or columns of C: tiles of either kind, if not whole ones */
     LAUNCH_WORK = 1 << 18, /* multiply-adds that are worth a thread */
-    COPIED_SIDE = 48,      /* least side of C where copies pay: each element serves that many */
+    COPIED_SIDE = 48,      /* least side of C where copies pay, and */
     COPIED_WORK = 1 << 24, /* least multiply-adds, or */
-    COPIED_C = 1 << 18,    /* least elements of C, that many deep: */
-    COPIED_DEPTH = 16,
-    PLAIN_ROWS = 192 /* of C at a time, whose pages stay at hand from strip to strip */
+    COPIED_C = 1 << 18,    /* least elements of C with */
+    COPIED_DEPTH = 16,     /* least k */
+    PLAIN_ROWS = 192,      /* of C at a time, whose pages stay at hand from strip to strip; */
+    FEW_ROWS = 16,         /* while B stays at hand, so many, which are then written in order */
+    NEAR_BYTES = 32768     /* B that stays at hand */
 };
 
 /* A batch, each product of which is cut along the longer side of C. */
@@ -43,6 +45,19 @@ static const void *at(const void *base, int64_t elements, size_t size)
     return (const char *)base + (size_t)elements * size;
 }
 
+/* With the operands where they lie, some rows of C after others. */
+static void multiply_plainly(adzi_gemm_args g)
+{
+    const size_t size = element_bytes(&g);
+    const int64_t rows = (size_t)(g.n * g.k) * size <= NEAR_BYTES ? FEW_ROWS : PLAIN_ROWS;
+    for (int64_t left = g.m; left > 0; left -= g.m) {
+        g.m = left < 2 * rows ? left : rows;
+        KERNEL_FOR(gemm_small, g.dtype)(&g, 0, 1);
+        g.a = at(g.a, g.m * (g.ta ? 1 : g.lda), size);
+        g.c = (char *)g.c + (size_t)(g.m * g.ldc) * size;
+    }
+}
+
 /* One rectangle of C. */
 static void multiply(const cut *c, const adzi_gemm_block *b, void *work)
 {
@@ -57,16 +72,8 @@ static void multiply(const cut *c, const adzi_gemm_block *b, void *work)
     g.relu = false;
     if (work != NULL) {
         KERNEL_FOR(gemm_blocked, g.dtype)(&(adzi_gemm_blocked_args){ &g, work }, 0, 1);
-        return;
-    }
-    for (int64_t left = g.m; left > 0; left -= PLAIN_ROWS) {
-        g.m = left < 2 * PLAIN_ROWS ? left : PLAIN_ROWS;
-        KERNEL_FOR(gemm_small, g.dtype)(&g, 0, 1);
-        if (g.m == left) {
-            return;
-        }
-        g.a = at(g.a, PLAIN_ROWS * (g.ta ? 1 : g.lda), size);
-        g.c = (char *)g.c + (size_t)(PLAIN_ROWS * g.ldc) * size;
+    } else {
+        multiply_plainly(g);
     }
 }
 
@@ -92,7 +99,7 @@ static void compute_units(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-/* Measured on a Zen 5 (bench-gemm backends). */
+/* Measured on a Zen 5 (bench-gemm backends and backends64). */
 static bool copies(const adzi_gemm_args *g, double work)
 {
     if (adzi_gemm_backend_choice >= ADZI_GEMM_OURS) {
