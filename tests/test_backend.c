@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "adze/adze.h"
+#include "tensor/cpu.h"
 #include "tensor/gemm.h"
 #include "tensor/gemm_backend.h"
 
@@ -33,13 +34,15 @@ static void nothing_that_cannot_be_used_is_loaded(void **state)
     const adzi_gemm_backend *backend = adzi_gemm_backend_get();
     if (refuses) {
         assert_string_equal(adzi_gemm_backend_info(), "a module that refuses (none)");
-        assert_string_equal(
-            adz_matmul_precision_info(), "medium: bf16 on AMX, by a module that refuses");
+        assert_string_equal(adz_matmul_precision_info(),
+            adzi_cpu_has_fast_bf16() ? "medium: bf16 on AVX512_BF16, by adze's own loops"
+                                     : "medium: bf16 on AMX, by a module that refuses");
     } else {
         assert_null(backend);
         assert_string_equal(
             adzi_gemm_backend_info(), "no oneDNN (ADZE_ONEDNN names no module that can be loaded)");
-        assert_non_null(strstr(adz_matmul_precision_info(), "multiplied in f32 (no oneDNN"));
+        assert_non_null(strstr(adz_matmul_precision_info(),
+            adzi_cpu_has_fast_bf16() ? "AVX512_BF16" : "multiplied in f32 (no oneDNN"));
     }
     assert_non_null(strstr(adz_build_info(), adzi_gemm_backend_info()));
 }

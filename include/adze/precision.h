@@ -35,13 +35,13 @@ typedef enum adz_matmul_precision {
  * 0.009768, regressions on three UCI sets the same error within a tenth of its standard error over
  * splits (docs/performance.md).
  *
- * It is fast where oneDNN's module is built and the processor has AMX or, if it is AMD's,
- * AVX512_BF16; elsewhere it costs what f32 costs and a little for the rounding, and gives the same
+ * It is fast on AMD's processors with AVX512_BF16, and with AMX where oneDNN's module is
+ * built; elsewhere it costs what f32 costs and a little for the rounding, and gives the same
  * numbers up to the order of sums (adz_matmul_precision_info says which). It concerns adz_linear,
  * adz_matmul, the layers of an LSTM and all built on them; f64, products inside fused steps
  * (attention, an LSTM's step) and elementwise operators stay as they are. Where memory for the
  * rounded operands is refused, the product is computed in f32. Rounding a matrix of weights takes
- * as long as multiplying it by some twenty rows: under that, medium is slower than highest.
+ * as long as multiplying it by some ten to twenty rows: under that, medium is slower than highest.
  *
  * @param precision  ADZ_MATMUL_HIGHEST by default
  * @return           ADZ_OK or ADZ_ERR_ARGUMENT
@@ -58,9 +58,9 @@ ADZ_API adz_status adz_set_matmul_precision(adz_matmul_precision precision);
 ADZ_API adz_matmul_precision adz_get_matmul_precision(void);
 
 /**
- * How ADZ_MATMUL_MEDIUM is computed here: "medium: bf16 on AMX, by oneDNN 2.6.3" or "medium:
- * rounded to bf16, multiplied in f32 (this processor has no fast bf16)". Loads oneDNN's module if
- * there is one.
+ * How ADZ_MATMUL_MEDIUM is computed here: "medium: bf16 on AVX512_BF16, by adze's own loops",
+ * "medium: bf16 on AMX, by oneDNN 2.6.3" or "medium: rounded to bf16, multiplied in f32 (this
+ * processor has no fast bf16)". May load oneDNN's module.
  *
  * @return a string valid until the thread's next call of this function
  */

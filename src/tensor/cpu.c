@@ -42,6 +42,25 @@ int adzi_cpu_best(void)
     return ADZI_CPU_BASELINE;
 }
 
+bool adzi_cpu_has_bf16(void)
+{
+#ifdef ADZI_X86
+    __builtin_cpu_init();
+    return adzi_cpu_level == ADZI_CPU_AVX512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
+bool adzi_cpu_has_fast_bf16(void)
+{
+#ifdef ADZI_X86
+    return adzi_cpu_has_bf16() && __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}
+
 static void choose_level(void)
 {
     int best = adzi_cpu_best();

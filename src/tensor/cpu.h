@@ -3,10 +3,18 @@
 #ifndef ADZI_TENSOR_CPU_H
 #define ADZI_TENSOR_CPU_H
 
+#include <stdbool.h>
+
 #include "tensor/isa.h"
 
 /** The best level that this processor and its operating system can run. */
 int adzi_cpu_best(void);
+
+/** Whether the AVX-512 variants may multiply bf16 (AVX512_BF16) on this processor. */
+bool adzi_cpu_has_bf16(void);
+
+/** Whether that takes less time than f32's FMA: as on AMD's processors, and not on Intel's. */
+bool adzi_cpu_has_fast_bf16(void);
 
 /** Chooses adzi_cpu_level. A constructor calls it; calling it again changes nothing. */
 void adzi_cpu_init(void);

@@ -138,11 +138,13 @@ uint64_t adzi_gemm_backend_products(void);
 bool adzi_gemm_medium_run(const struct adzi_gemm_args *args);
 
 /** Who multiplies rounded operands: the module where its bf16 is fast, nobody but the f32 product,
- * or the module wherever it can, for tests with its own take_slow_bf16. */
+ * the module wherever it can, for tests with its own take_slow_bf16, or our loops wherever the
+ * processor can. */
 typedef enum adzi_bf16_choice {
     ADZI_BF16_BY_RULE = 0,
     ADZI_BF16_AS_F32 = 1,
-    ADZI_BF16_MODULE = 2
+    ADZI_BF16_MODULE = 2,
+    ADZI_BF16_OURS = 3
 } adzi_bf16_choice;
 
 extern adzi_bf16_choice adzi_gemm_bf16_choice;

@@ -21,16 +21,128 @@ enum {
     FEW = 4    /* rows that are copied at a time */
 };
 
+#define PAIRS     0
 #define THIS_FILE "tensor/gemm_blocked.kernel.c"
 #include "tensor/each_float.h"
+#undef PAIRS
+
+/* Once more for f32 rounded to bf16, of which a panel's element holds two that follow each other
+ * in k. Rounding costs little where elements are copied anyway. */
+#if defined(ADZI_X86) && defined(__AVX512F__)
+#include "tensor/half.h"
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512bf16"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512bf16")
+#endif
+#define PAIRS    1
+#define T        float
+#define TYPE     bf16
+#define T_IS_F32 1
+#include THIS_FILE
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
 #else
 #include "tensor/gemm_product.kernel.h"
 #include "tensor/transpose.kernel.h"
+
+#undef EACH
+#undef VMADD
+#if PAIRS
+#define EACH           2 /* elements of k in an element of a panel */
+#define VMADD(x, y, c) ((VEC)_mm512_dpbf16_ps((__m512)(c), (__m512bh)(x), (__m512bh)(y)))
+#else
+#define EACH           1
+#define VMADD(x, y, c) VFMA(x, y, c)
+#endif
+
+/* Elements of a panel's column. */
+INLINE int64_t K(lines)(int64_t depth)
+{
+    return (depth + EACH - 1) / EACH;
+}
 
 /* Where blocks are copied to. */
 typedef struct K(room) {
     T *a, *b;
 } K(room);
+
+#if PAIRS
+INLINE T K(pair)(T first, T second)
+{
+    return adzi_float_of((uint32_t)adzi_to_bf16(first) | (uint32_t)adzi_to_bf16(second) << 16);
+}
+
+/* Eight pairs, and sixteen. */
+INLINE void K(pairs8)(T *to, const T *first, const T *second)
+{
+    const __m256i halves =
+        (__m256i)_mm256_cvtne2ps_pbh(_mm256_loadu_ps(second), _mm256_loadu_ps(first));
+    const __m256i order = _mm256_setr_epi16(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutexvar_epi16(order, halves));
+}
+
+INLINE void K(pairs16)(T *to, const T *first, const T *second)
+{
+    const __m512i halves =
+        (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first));
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
+        24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, halves));
+}
+
+/* Row p of a panel, from row p or rows 2 p and 2 p + 1 of from[depth, ...]. */
+INLINE void K(copy_row)(T *to, const T *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
+{
+    static const T zeros[WIDE] = { 0 };
+    const T *first = from + 2 * p * ld, *second = 2 * p + 1 < depth ? first + ld : zeros;
+    int64_t j = 0;
+    for (; j + 16 <= columns; j += 16) {
+        K(pairs16)(to + j, first + j, second + j);
+    }
+    for (; j + 8 <= columns; j += 8) {
+        K(pairs8)(to + j, first + j, second + j);
+    }
+    for (; j < columns; ++j) {
+        to[j] = K(pair)(first[j], second[j]);
+    }
+}
+
+/* K(transpose) of pairs. */
+INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    T rows[FEW][ADZI_GEMM_DEPTH];
+    for (int64_t j = 0; j < columns; ++j, from += ld) {
+        int64_t p = 0;
+        for (; 2 * p + 32 <= depth; p += 16) {
+            const __m512bh pairs = _mm512_cvtne2ps_pbh(
+                _mm512_loadu_ps(from + 2 * p + 16), _mm512_loadu_ps(from + 2 * p));
+            _mm512_storeu_si512(&rows[j][p], (__m512i)pairs);
+        }
+        for (; 2 * p < depth; ++p) {
+            rows[j][p] = K(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
+        }
+    }
+    K(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, K(lines)(depth), columns);
+}
+#else
+INLINE void K(copy_row)(T *to, const T *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
+{
+    (void)depth;
+    memcpy(to, from + p * ld, (size_t)columns * sizeof(T));
+}
+
+INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    K(transpose)(to, to_ld, from, ld, depth, columns);
+}
+#endif
 
 /* Panels of a matrix that lies as they do: of from[depth, columns] each holds `wide` columns, row
  * after row. What lies beyond the last column is anything. Some rows at a time, so that what is
@@ -38,17 +150,18 @@ typedef struct K(room) {
 INLINE void K(copy_panels)(
     T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    for (int64_t p = 0; p < depth; p += FEW) {
-        const int64_t rows = depth - p < FEW ? depth - p : FEW;
-        T *panel = to + p * wide;
+    const int64_t lines = K(lines)(depth);
+    for (int64_t p = 0; p < lines; p += FEW) {
+        const int64_t end = lines - p < FEW ? lines : p + FEW;
+        T *panel = to;
         int64_t j = 0;
-        for (; j + wide <= columns; j += wide, panel += depth * wide) {
-            for (int64_t r = 0; r < rows; ++r) {
-                memcpy(panel + r * wide, from + (p + r) * ld + j, (size_t)wide * sizeof(T));
+        for (; j + wide <= columns; j += wide, panel += lines * wide) {
+            for (int64_t q = p; q < end; ++q) {
+                K(copy_row)(panel + q * wide, from + j, ld, q, depth, wide);
             }
         }
-        for (int64_t r = 0; r < rows && j < columns; ++r) {
-            memcpy(panel + r * wide, from + (p + r) * ld + j, (size_t)(columns - j) * sizeof(T));
+        for (int64_t q = p; q < end && j < columns; ++q) {
+            K(copy_row)(panel + q * wide, from + j, ld, q, depth, columns - j);
         }
     }
 }
@@ -59,6 +172,7 @@ INLINE void K(turn_panels)(
     T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
 {
     const int few = wide % FEW == 0 ? FEW : 2; /* rows at a time, all of one panel */
+    const int64_t lines = K(lines)(depth);
     for (int64_t j = 0; j < columns; j += few) {
         const int64_t count = columns - j < few ? columns - j : few;
         const T *rows = from + j * ld;
@@ -67,7 +181,7 @@ INLINE void K(turn_panels)(
                 __builtin_prefetch(rows + r * ld + p);
             }
         }
-        K(transpose)(to + j / wide * depth * wide + j % wide, wide, rows, ld, depth, count);
+        K(turn)(to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
     }
 }
 
@@ -119,19 +233,19 @@ INLINE void K(any_tile)(
     __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
     __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
     EACH_ROW(BEGIN)
-    for (int64_t p = g->k; p > 0; --p, a += HIGH, b += WIDE) {
+    for (int64_t p = K(lines)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
         const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
         const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
-#define ADD(r)                              \
-    {                                       \
-        const VEC x = VSPLAT(a[r]);         \
-        s##r##0 = VFMA(x, b0, s##r##0);     \
-        if (vecs > 1) {                     \
-            s##r##1 = VFMA(x, b1, s##r##1); \
-        }                                   \
-        if (vecs > 2) {                     \
-            s##r##2 = VFMA(x, b2, s##r##2); \
-        }                                   \
+#define ADD(r)                               \
+    {                                        \
+        const VEC x = VSPLAT(a[r]);          \
+        s##r##0 = VMADD(x, b0, s##r##0);     \
+        if (vecs > 1) {                      \
+            s##r##1 = VMADD(x, b1, s##r##1); \
+        }                                    \
+        if (vecs > 2) {                      \
+            s##r##2 = VMADD(x, b2, s##r##2); \
+        }                                    \
     }
         EACH_ROW(ADD)
     }
@@ -173,7 +287,7 @@ static void K(rows_of_strip)(
     const product *g, const T *a, const T *b, int64_t row, int64_t end, int64_t column)
 {
     const int64_t columns = g->n - column;
-    for (; row < end; row += HIGH, a += g->k * HIGH) {
+    for (; row < end; row += HIGH, a += K(lines)(g->k) * HIGH) {
         if (columns > 2 * VW) {
             K(tile_of_3)(g, a, b, row, column);
         } else if (columns > VW) {
@@ -197,7 +311,7 @@ static void K(layer)(const adzi_gemm_args *args, const product *g, const K(room)
             const int64_t end = g->m - i < high ? g->m : i + high;
             K(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
             const T *b = room->b;
-            for (int64_t column = j; column < last; column += WIDE, b += g->k * WIDE) {
+            for (int64_t column = j; column < last; column += WIDE, b += K(lines)(g->k) * WIDE) {
                 K(rows_of_strip)(g, room->a, b, i, end, column);
             }
         }
@@ -227,8 +341,9 @@ void K(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
         .alpha = (T)args->alpha,
         .beta = (T)args->beta };
     g.finish = K(finish_of)(&g);
-    const int64_t layers = (args->k + ADZI_GEMM_DEPTH - 1) / ADZI_GEMM_DEPTH;
-    const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
+    const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
+    int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
+    depth += depth % EACH; /* pairs begin where layers do */
     for (int64_t p = 0; p < args->k; p += depth) {
         g.k = args->k - p < depth ? args->k - p : depth;
         K(layer)(args, &g, &room);

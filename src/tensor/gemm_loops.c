@@ -8,6 +8,9 @@
 
 KERNEL_TABLE_FLOAT(gemm_small);
 KERNEL_TABLE_FLOAT(gemm_blocked);
+#ifdef ADZI_X86
+void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
+#endif
 
 enum {
     UNIT = 16,             /* rows or columns of C: tiles of either kind, if not whole ones */
@@ -24,7 +27,7 @@ enum {
 /* A batch, each product of which is cut along the longer side of C. */
 typedef struct cut {
     const adzi_gemm_args *g;
-    bool copies; /* blocks of the operands, if there is memory */
+    adzi_kernel copier; /* works on copies, if there is memory; NULL: reads what there is */
     bool by_columns;
     int64_t extent; /* of that side */
     int64_t units;  /* per item; the last one takes what is left too */
@@ -71,7 +74,7 @@ static void multiply(const cut *c, const adzi_gemm_block *b, void *work)
     g.bias = g.bias != NULL ? at(g.bias, b->column, size) : NULL;
     g.relu = false;
     if (work != NULL) {
-        KERNEL_FOR(gemm_blocked, g.dtype)(&(adzi_gemm_blocked_args){ &g, work }, 0, 1);
+        c->copier(&(adzi_gemm_blocked_args){ &g, work }, 0, 1);
     } else {
         multiply_plainly(g);
     }
@@ -83,7 +86,7 @@ static void compute_units(const void *opaque, int64_t begin, int64_t end)
 {
     const cut *c = opaque;
     const size_t bytes = ADZI_GEMM_WORK(element_bytes(c->g));
-    void *work = c->copies && begin < end ? adzi_alloc(bytes) : NULL;
+    void *work = c->copier != NULL && begin < end ? adzi_alloc(bytes) : NULL;
     while (begin < end) {
         const int64_t first = begin % c->units, count = least(c->units - first, end - begin);
         const int64_t from = first * UNIT;
@@ -99,24 +102,42 @@ static void compute_units(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
+static double work_of(const adzi_gemm_args *g)
+{
+    return (double)g->m * (double)g->n * (double)g->k;
+}
+
 /* Measured on a Zen 5 (bench-gemm backends and backends64). */
-static bool copies(const adzi_gemm_args *g, double work)
+static bool copies(const adzi_gemm_args *g)
 {
     if (adzi_gemm_backend_choice >= ADZI_GEMM_OURS) {
         return adzi_gemm_backend_choice == ADZI_GEMM_OURS_COPIED;
     }
     const double c = (double)g->m * (double)g->n;
     return least(g->m, g->n) >= COPIED_SIDE &&
-           (work >= COPIED_WORK || (c >= COPIED_C && g->k >= COPIED_DEPTH));
+           (work_of(g) >= COPIED_WORK || (c >= COPIED_C && g->k >= COPIED_DEPTH));
+}
+
+static void run(const adzi_gemm_args *g, adzi_kernel copier)
+{
+    cut c = { .g = g, .copier = copier, .by_columns = g->n > g->m };
+    c.extent = c.by_columns ? g->n : g->m;
+    c.units = c.extent < UNIT ? 1 : c.extent / UNIT;
+    const double each = work_of(g) / (double)c.units;
+    adzi_launch(compute_units, &c, c.units * g->batch,
+        each < LAUNCH_WORK ? (int64_t)(LAUNCH_WORK / (each < 1 ? 1 : each)) : 1);
 }
 
 void adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
-    const double work = (double)g->m * (double)g->n * (double)g->k;
-    cut c = { .g = g, .copies = copies(g, work), .by_columns = g->n > g->m };
-    c.extent = c.by_columns ? g->n : g->m;
-    c.units = c.extent < UNIT ? 1 : c.extent / UNIT;
-    const double each = work / (double)c.units;
-    adzi_launch(compute_units, &c, c.units * g->batch,
-        each < LAUNCH_WORK ? (int64_t)(LAUNCH_WORK / (each < 1 ? 1 : each)) : 1);
+    run(g, copies(g) ? KERNEL_FOR(gemm_blocked, g->dtype) : NULL);
+}
+
+void adzi_gemm_loops_run_bf16(const adzi_gemm_args *g)
+{
+#ifdef ADZI_X86
+    run(g, adzi_gemm_blocked_bf16_avx512);
+#else
+    run(g, NULL);
+#endif
 }

@@ -3,13 +3,13 @@
  * Note [Medium products]
  * At ADZ_MATMUL_MEDIUM both operands of an f32 product are rounded to bf16, to nearest even, and
  * their products are summed in f32. A product of two bf16 values is exact in f32, so the only other
- * error is that of the sums. Where oneDNN's code for bf16 is faster than its f32 (with AMX, and
- * with AVX512_BF16 where vdpbf16ps takes no longer than an FMA), that multiplies; elsewhere the
- * rounded values go through the f32 product. Both give the same values up to the order of the sums,
- * but for what is below f32's least normal number, which vdpbf16ps takes for 0.
- * Rounded copies live in memory from adzi_alloc for the time of the call. Where that is refused the
- * product is computed in f32 from the operands as they are: a product cannot fail, and this one is
- * only closer to the truth than was asked for.
+ * error is that of the sums. On AMD's processors with AVX512_BF16, where vdpbf16ps takes no longer
+ * than an FMA, our own loops round what they copy (gemm_blocked.kernel.c); with AMX oneDNN's code
+ * multiplies; elsewhere the rounded values go through the f32 product. All give the same values up
+ * to the order of the sums, but for what is below f32's least normal number, which vdpbf16ps takes
+ * for 0. Rounded copies live in memory from adzi_alloc for the time of the call. Where that is
+ * refused the product is computed in f32 from the operands as they are: a product cannot fail, and
+ * this one is only closer to the truth than was asked for.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,9 +17,11 @@
 #include "adze/precision.h"
 #include "tensor/alloc.h"
 #include "tensor/context.h"
+#include "tensor/cpu.h"
 #include "tensor/error.h"
 #include "tensor/gemm.h"
 #include "tensor/gemm_backend.h"
+#include "tensor/gemm_loops.h"
 #include "tensor/gemm_round.h"
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
@@ -66,6 +68,9 @@ adz_matmul_precision adz_get_matmul_precision(void)
 const char *adz_matmul_precision_info(void)
 {
     static _Thread_local char text[160];
+    if (adzi_cpu_has_fast_bf16()) {
+        return "medium: bf16 on AVX512_BF16, by adze's own loops";
+    }
     const adzi_gemm_backend *backend = adzi_gemm_backend_get();
     if (backend != NULL && backend->bf16 != NULL) {
         snprintf(
@@ -203,12 +208,26 @@ static bool run_native(const adzi_gemm_args *g)
     return done;
 }
 
+/* By our loops, which round what they copy. */
+static bool run_ours(const adzi_gemm_args *g)
+{
+    const double work = (double)g->m * (double)g->n * (double)g->k;
+    const bool wanted = adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE
+                            ? adzi_cpu_has_fast_bf16() && work >= LEAST_NATIVE_WORK
+                            : adzi_gemm_bf16_choice == ADZI_BF16_OURS && adzi_cpu_has_bf16();
+    if (!wanted || g->m == 1 || g->n == 1) {
+        return false;
+    }
+    adzi_gemm_loops_run_bf16(g);
+    return true;
+}
+
 bool adzi_gemm_medium_run(const adzi_gemm_args *g)
 {
     if (g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0 || g->alpha == 0) {
         return false;
     }
-    if (run_native(g)) {
+    if (run_ours(g) || run_native(g)) {
         return true;
     }
     rounded_pair pair;
