@@ -108,7 +108,7 @@ static const shape shapes[] = { { 3, 5, 7, false, false, 0, 1, false },
     { 257, 600, 65, true, false, 0, 1, false }, { 600, 257, 65, true, false, 0, 1, false },
     { 500, 333, 77, false, false, 0, 1, false }, { 70, 60, 801, false, true, 0, 1, false },
     { 53, 49, 771, true, false, 1, 1, false }, { 61, 50, 799, true, true, 0, 2, false },
-    { 50, 67, 1001, false, false, 0, 1, false } };
+    { 50, 67, 1001, false, false, 0, 1, false }, { 60, 50, 95, false, true, 0, 1, false } };
 
 static void run_at(adz_matmul_precision precision, const adzi_gemm_args *g)
 {

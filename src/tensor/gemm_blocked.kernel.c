@@ -342,8 +342,7 @@ void K(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
         .beta = (T)args->beta };
     g.finish = K(finish_of)(&g);
     const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
-    int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
-    depth += depth % EACH; /* pairs begin where layers do */
+    const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
     for (int64_t p = 0; p < args->k; p += depth) {
         g.k = args->k - p < depth ? args->k - p : depth;
         K(layer)(args, &g, &room);
