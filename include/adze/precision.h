@@ -60,7 +60,7 @@ ADZ_API adz_matmul_precision adz_get_matmul_precision(void);
 /**
  * How ADZ_MATMUL_MEDIUM is computed here: "medium: bf16 on AVX512_BF16, by adze's own loops",
  * "medium: bf16 on AMX, by oneDNN 2.6.3" or "medium: rounded to bf16, multiplied in f32 (this
- * processor has no fast bf16)". May load oneDNN's module.
+ * processor has no fast bf16)". Loads oneDNN's module if there is one.
  *
  * @return a string valid until the thread's next call of this function
  */

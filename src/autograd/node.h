@@ -98,8 +98,8 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 /** Saved input i; NULL with ADZ_ERR_VERSION when it was changed in place since. */
 adz_tensor *adzi_saved_input(adzi_node *node, int i);
 
-/** A backward's word that it has read saved input i for the last time: unless the graph is kept, its
- * memory may serve for what the backward makes from then on. */
+/** A backward's word that it has read saved input i for the last time: unless the graph is kept,
+ * its memory may serve for what the backward makes from then on. */
 void adzi_spend_input(adzi_node *node, int i);
 
 /** Saved result k, borrowed from the scope; while the thread records, connected to this node again.

@@ -68,10 +68,10 @@ adz_matmul_precision adz_get_matmul_precision(void)
 const char *adz_matmul_precision_info(void)
 {
     static _Thread_local char text[160];
+    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
     if (adzi_cpu_has_fast_bf16()) {
         return "medium: bf16 on AVX512_BF16, by adze's own loops";
     }
-    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
     if (backend != NULL && backend->bf16 != NULL) {
         snprintf(
             text, sizeof text, "medium: bf16 on %.20s, by %.60s", backend->bf16, backend->name);
