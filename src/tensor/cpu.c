@@ -44,7 +44,7 @@ int adzi_cpu_best(void)
 
 bool adzi_cpu_has_bf16(void)
 {
-#ifdef ADZI_X86
+#ifdef ADZI_KNOWS_BF16
     __builtin_cpu_init();
     return adzi_cpu_level == ADZI_CPU_AVX512 && __builtin_cpu_supports("avx512bf16");
 #else
@@ -54,7 +54,7 @@ bool adzi_cpu_has_bf16(void)
 
 bool adzi_cpu_has_fast_bf16(void)
 {
-#ifdef ADZI_X86
+#ifdef ADZI_KNOWS_BF16
     return adzi_cpu_has_bf16() && __builtin_cpu_is("amd");
 #else
     return false;

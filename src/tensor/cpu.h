@@ -10,6 +10,11 @@
 /** The best level that this processor and its operating system can run. */
 int adzi_cpu_best(void);
 
+/** Whether the compiler knows AVX512_BF16: gcc 10, clang 9. */
+#if defined(ADZI_X86) && (defined(__clang__) ? __clang_major__ >= 9 : __GNUC__ >= 10)
+#define ADZI_KNOWS_BF16 1
+#endif
+
 /** Whether the AVX-512 variants may multiply bf16 (AVX512_BF16) on this processor. */
 bool adzi_cpu_has_bf16(void);
 

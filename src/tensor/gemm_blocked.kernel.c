@@ -3,6 +3,7 @@
 #ifndef T
 #include <string.h>
 
+#include "tensor/cpu.h"
 #include "tensor/gemm_loops.h"
 #include "tensor/gemm_product.kernel.h"
 
@@ -28,7 +29,7 @@ enum {
 
 /* Once more for f32 rounded to bf16, of which a panel's element holds two that follow each other
  * in k. Rounding costs little where elements are copied anyway. */
-#if defined(ADZI_X86) && defined(__AVX512F__)
+#if defined(ADZI_KNOWS_BF16) && defined(__AVX512F__)
 #include "tensor/half.h"
 
 #ifdef __clang__

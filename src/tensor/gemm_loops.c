@@ -2,13 +2,14 @@
 #include "tensor/gemm_loops.h"
 
 #include "tensor/alloc.h"
+#include "tensor/cpu.h"
 #include "tensor/gemm_backend.h"
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
 
 KERNEL_TABLE_FLOAT(gemm_small);
 KERNEL_TABLE_FLOAT(gemm_blocked);
-#ifdef ADZI_X86
+#ifdef ADZI_KNOWS_BF16
 void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif
 
@@ -135,7 +136,7 @@ void adzi_gemm_loops_run(const adzi_gemm_args *g)
 
 void adzi_gemm_loops_run_bf16(const adzi_gemm_args *g)
 {
-#ifdef ADZI_X86
+#ifdef ADZI_KNOWS_BF16
     run(g, adzi_gemm_blocked_bf16_avx512);
 #else
     run(g, NULL);
