@@ -325,6 +325,11 @@ static void cuts_change_no_bit(void **state)
 
 int main(void)
 {
+    const volatile long double one = 1; /* valgrind computes in double */
+    if (one + (long double)(DBL_EPSILON / 16) == one) {
+        print_message("long double judges f64, and has no more digits here\n");
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f32_stays_under_its_bounds),
         cmocka_unit_test(f64_stays_under_its_bounds),
