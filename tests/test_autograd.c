@@ -280,6 +280,47 @@ static void gradients_that_are_held_stay(void **state)
     }
 }
 
+static adz_tensor *write_over(adz_tensor *gradient, void *user)
+{
+    (void)user;
+    return adz_fill_(gradient, 5);
+}
+
+static adz_tensor *loss_of(adz_tensor *x)
+{
+    return adz_mse_loss(x, adz_zeros(adz_tensor_shape(x), ADZ_F64), ADZ_REDUCE_SUM);
+}
+
+/* All losses start from one 1, unless somebody could write to it. */
+static void the_first_gradient_is_nobody_elses(void **state)
+{
+    (void)state;
+    adz_tensor *x = leaf(3, 2), *loss = loss_of(x);
+    assert_int_equal(adz_retain_grad(loss), ADZ_OK);
+    assert_int_equal(adz_backward(loss), ADZ_OK);
+    assert_true(adz_item(adz_tensor_grad(loss)) == 1);
+    adz_fill_(adz_tensor_grad(loss), 7);
+    loss = loss_of(x);
+    assert_true(adz_register_hook(loss, write_over, NULL) > 0);
+    adz_tensor_set_grad(x, ADZ_NONE);
+    assert_int_equal(adz_backward(loss), ADZ_OK);
+    assert_true(grad0(x) == 30);
+    adz_tensor *g;
+    loss = loss_of(x);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &loss, &g, 1, NULL), ADZ_OK);
+    adz_fill_(g, 9);
+    for (int round = 0; round < 3; ++round) {
+        adz_tensor_set_grad(x, ADZ_NONE);
+        assert_int_equal(adz_backward(loss_of(x)), ADZ_OK);
+        assert_true(grad0(x) == 6);
+    }
+    adz_tensor *sum[] = { loss_of(x), NULL };
+    sum[1] = sum[0];
+    adz_tensor_set_grad(x, ADZ_NONE);
+    assert_int_equal(adz_backward_with(sum, NULL, 2, NULL), ADZ_OK);
+    assert_true(grad0(x) == 12);
+}
+
 static void a_failing_hook_leaves_no_gradient(void **state)
 {
     (void)state;
@@ -541,6 +582,7 @@ int main(void)
         TEST(retained_gradients),
         TEST(hooks_see_and_replace_gradients),
         TEST(gradients_that_are_held_stay),
+        TEST(the_first_gradient_is_nobody_elses),
         TEST(a_failing_hook_leaves_no_gradient),
         TEST(a_backward_runs_inside_a_backward),
         TEST(a_stale_view_is_refused),

@@ -132,16 +132,17 @@ typedef struct way {
     double alpha, beta;
     bool bias;
     int64_t pad;
+    unsigned dense; /* 1: A is not padded, 2: B, 4: C */
 } way;
 
 /* Solves the problem that way; the number of wrong elements. */
 static int64_t solve(const problem *p, const way *w)
 {
     int64_t m = p->m, n = p->n, k = p->k, lda, ldb, ldc, ld_bias;
-    void *a = store(w->dtype, p->a, m, k, w->ta, w->pad, &lda);
-    void *b = store(w->dtype, p->b, k, n, w->tb, w->pad, &ldb);
+    void *a = store(w->dtype, p->a, m, k, w->ta, w->dense & 1 ? 0 : w->pad, &lda);
+    void *b = store(w->dtype, p->b, k, n, w->tb, w->dense & 2 ? 0 : w->pad, &ldb);
     void *bias = store(w->dtype, p->bias, 1, n, false, 0, &ld_bias);
-    void *c = store(w->dtype, p->c, m, n, false, w->pad, &ldc);
+    void *c = store(w->dtype, p->c, m, n, false, w->dense & 4 ? 0 : w->pad, &ldc);
     for (int64_t i = 0; i < (m + ROWS_AFTER) * ldc; ++i) {
         if (i % ldc >= n || i / ldc >= m) {
             put(w->dtype, c, i, untouched);
@@ -194,10 +195,11 @@ static void expect_right(const problem *p, const way *w)
 {
     int64_t wrong = solve(p, w);
     if (wrong != 0) {
-        print_error("%s%s%s m %lld n %lld k %lld alpha %g beta %g bias %d pad %lld level %d\n",
+        print_error("%s%s%s m %lld n %lld k %lld alpha %g beta %g bias %d pad %lld dense %u level "
+                    "%d\n",
             w->dtype == ADZ_F32 ? "f32" : "f64", w->ta ? " ta" : "", w->tb ? " tb" : "",
             (long long)p->m, (long long)p->n, (long long)p->k, w->alpha, w->beta, w->bias,
-            (long long)w->pad, adzi_cpu_level);
+            (long long)w->pad, w->dense, adzi_cpu_level);
     }
     assert_int_equal(wrong, 0);
 }
@@ -212,7 +214,7 @@ static void solve_all_ways(const problem *p)
     for (int bits = 0; bits < 8; ++bits, ++turn) {
         const double *f = factors[turn % COUNT(factors)];
         way w = { bits & 1 ? ADZ_F64 : ADZ_F32, (bits & 2) != 0, (bits & 4) != 0, f[0], f[1],
-            turn % 5 < 2, turn % 7 < 4 ? 0 : (int64_t)(turn % 7) };
+            turn % 5 < 2, turn % 7 < 4 ? 0 : (int64_t)(turn % 7), turn % 8 };
         expect_right(p, &w);
         w.alpha = 1;
         w.beta = 0;
@@ -254,9 +256,9 @@ static void factors_bias_and_padding(void **state)
             unsigned rest = bits / 32;
             const double *f = factors[rest % COUNT(factors)];
             way w = { bits & 1 ? ADZ_F64 : ADZ_F32, (bits & 2) != 0, (bits & 4) != 0, f[0], f[1],
-                (bits & 8) != 0, bits & 16 ? 5 : 0 };
+                (bits & 8) != 0, bits & 16 ? 5 : 0, 0 };
             adzi_cpu_level = (int)(rest / COUNT(factors));
-            if (adzi_cpu_level <= adzi_cpu_best()) {
+            for (; adzi_cpu_level <= adzi_cpu_best() && w.dense < (w.pad > 0 ? 7 : 1); ++w.dense) {
                 expect_right(&p, &w);
             }
         }
@@ -309,8 +311,8 @@ static void sizes_beyond_blas_integers(void **state)
 /* ---- batches -------------------------------------------------------------------------------- */
 
 /* A batch must hold what its items come to one by one, bit for bit. */
-static void expect_batch(
-    adz_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t batch, bool repeat_a, bool repeat_b)
+static void expect_batch_of(adz_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t batch,
+    bool repeat_a, bool repeat_b, double alpha, double beta)
 {
     int64_t size = dtype == ADZ_F32 ? 4 : 8, sa = repeat_a ? 0 : m * k + 3;
     int64_t sb = repeat_b ? 0 : k * n + 1, sc = m * n + 2, ld;
@@ -324,10 +326,10 @@ static void expect_batch(
     char *d = calloc((size_t)(sc * batch), (size_t)size);
     bool ta = batch % 2 == 1, tb = m % 2 == 1;
     int64_t lda = ta ? m : k, ldb = tb ? k : n;
-    adzi_gemm_batched(dtype, ta, tb, m, n, k, 1.5, a, lda, sa, b, ldb, sb, 0.5, c, n, sc, batch);
+    adzi_gemm_batched(dtype, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, n, sc, batch);
     for (int64_t i = 0; i < batch; ++i) {
-        adzi_gemm(dtype, ta, tb, m, n, k, 1.5, a + i * sa * size, lda, b + i * sb * size, ldb, 0.5,
-            d + i * sc * size, n);
+        adzi_gemm(dtype, ta, tb, m, n, k, alpha, a + i * sa * size, lda, b + i * sb * size, ldb,
+            beta, d + i * sc * size, n);
     }
     assert_memory_equal(c, d, (size_t)(sc * batch * size));
     bool zero = true;
@@ -341,11 +343,19 @@ static void expect_batch(
     free(d);
 }
 
+static void expect_batch(
+    adz_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t batch, bool repeat_a, bool repeat_b)
+{
+    expect_batch_of(dtype, m, n, k, batch, repeat_a, repeat_b, 1.5, 0.5);
+    expect_batch_of(dtype, m, n, k, batch, repeat_a, repeat_b, 1, 0);
+}
+
 static void batches_equal_their_items(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = { { 2, 3, 4, 5 }, { 8, 8, 8, 1000 }, { 32, 32, 32, 64 },
-        { 50, 60, 70, 9 }, { 300, 200, 100, 3 }, { 1, 64, 64, 200 }, { 500, 30, 400, 2 } };
+        { 50, 60, 70, 9 }, { 300, 200, 100, 3 }, { 1, 64, 64, 200 }, { 500, 30, 400, 2 },
+        { 33, 1, 16, 4 }, { 7, 20, 1, 6 } };
     for (int threads = 1; threads <= 3; ++threads) {
         adz_set_num_threads(threads);
         for (size_t s = 0; s < COUNT(shapes); ++s) {

@@ -94,7 +94,7 @@ adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
 /* ---- .grad -------------------------------------------------------------------------------------
  */
 
-adz_tensor *adz_tensor_grad(const adz_tensor *t)
+ADZI_HOT adz_tensor *adz_tensor_grad(const adz_tensor *t)
 {
     if (!adzi_check_tensor("adz_tensor_grad", "t", t)) {
         return NULL;
@@ -102,39 +102,54 @@ adz_tensor *adz_tensor_grad(const adz_tensor *t)
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
-adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
+static void replace_grad(adzi_gradient *gradient, adz_tensor *grad)
+{
+    adz_tensor *before = gradient->grad;
+    gradient->grad = grad;
+    if (before != NULL) {
+        adzi_drop_last(before);
+    }
+}
+
+static ADZI_APART adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *grad)
+{
+    if (!adzi_check_tensor(op, "grad", grad)) {
+        return adz_error_code();
+    }
+    if (!adzi_same_sizes(t, grad)) {
+        return adzi_error(op, ADZ_ERR_SHAPE, "grad%s does not have the shape of t%s",
+            adzi_text_shape(grad), adzi_text_shape(t));
+    }
+    if (t->dtype != grad->dtype || !adzi_is_float((adz_dtype)t->dtype)) {
+        return adzi_error(op, ADZ_ERR_DTYPE, "grad is %s, t is %s",
+            adz_dtype_name((adz_dtype)grad->dtype), adz_dtype_name((adz_dtype)t->dtype));
+    }
+    adzi_gradient *gradient = adzi_gradient_of(op, t);
+    adz_tensor *copy =
+        gradient != NULL ? adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes)
+                         : NULL;
+    if (copy == NULL) {
+        return adz_error_code();
+    }
+    adzi_copy(copy, grad);
+    replace_grad(gradient, copy);
+    return ADZ_OK;
+}
+
+ADZI_HOT adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
 {
     static const char op[] = "adz_tensor_set_grad";
     if (!adzi_check_tensor(op, "t", t)) {
         return adz_error_code();
     }
-    if (grad == NULL) {
+    if (ADZI_UNLIKELY(grad == NULL)) {
         return adzi_error_null(op, "grad");
     }
-    adz_tensor *copy = NULL;
     if (!adzi_is_none(grad)) {
-        if (!adzi_check_tensor(op, "grad", grad)) {
-            return adz_error_code();
-        }
-        if (!adzi_same_sizes(t, grad)) {
-            return adzi_error(op, ADZ_ERR_SHAPE, "grad%s does not have the shape of t%s",
-                adzi_text_shape(grad), adzi_text_shape(t));
-        }
-        if (t->dtype != grad->dtype || !adzi_is_float((adz_dtype)t->dtype)) {
-            return adzi_error(op, ADZ_ERR_DTYPE, "grad is %s, t is %s",
-                adz_dtype_name((adz_dtype)grad->dtype), adz_dtype_name((adz_dtype)t->dtype));
-        }
-        copy = adzi_gradient_of(op, t) == NULL
-                   ? NULL
-                   : adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes);
-        if (copy == NULL) {
-            return adz_error_code();
-        }
-        adzi_copy(copy, grad);
+        return copy_grad(op, t, grad);
     }
-    if (t->gradient != NULL) {
-        adzi_drop(t->gradient->grad);
-        t->gradient->grad = copy;
+    if (ADZI_LIKELY(t->gradient != NULL)) {
+        replace_grad(t->gradient, NULL);
     }
     return ADZ_OK;
 }

@@ -4,7 +4,39 @@
 #include "autograd/engine.h"
 #include "autograd/op.h"
 
-/* The 1 that a loss starts from. */
+/* The 1 that a loss starts from: the same for all losses whose backward does no more than read it,
+ * where nobody else asks for it. */
+enum { NEVER_ENDS = 1 << 29 }; /* references */
+
+static float one_f32 = 1;
+static double one_f64 = 1;
+static adzi_storage one_storages[] = {
+    { .refs = NEVER_ENDS, .bytes = sizeof one_f32, .data = &one_f32 },
+    { .refs = NEVER_ENDS, .bytes = sizeof one_f64, .data = &one_f64 },
+};
+static adz_tensor ones[] = {
+    { .refs = NEVER_ENDS,
+        .alive = ADZI_ALIVE,
+        .dtype = ADZ_F32,
+        .storage = &one_storages[0],
+        .data = (char *)&one_f32,
+        .numel = 1 },
+    { .refs = NEVER_ENDS,
+        .alive = ADZI_ALIVE,
+        .dtype = ADZ_F64,
+        .storage = &one_storages[1],
+        .data = (char *)&one_f64,
+        .numel = 1 },
+};
+
+static inline adz_tensor *shared_one(const adzi_run *run, const adz_tensor *y)
+{
+    const adzi_node *node = y->node;
+    const bool unseen = node != NULL && node->takes_number && !node->watched;
+    return unseen && run->targets == NULL ? &ones[y->dtype == ADZ_F64] : NULL;
+}
+
+/* One of y's own. */
 static adz_tensor *one_like(const adz_tensor *y)
 {
     adz_tensor *t = adzi_scratch_like(adzi_backward_name, y);
@@ -17,21 +49,22 @@ static adz_tensor *one_like(const adz_tensor *y)
 }
 
 /* Puts the upstream gradient of each output where its node or leaf looks for it. */
-static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+static ADZI_HOT bool seed(
+    adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         adz_tensor *y = outputs[i];
         adz_tensor *g = gradients != NULL ? gradients[i] : adz_none();
         size_t mark = run->thread->n_temporaries;
-        if (!adzi_is_none(g) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
+        if (ADZI_UNLIKELY(!adzi_is_none(g)) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
             adzi_error(adzi_backward_name, adzi_same_sizes(g, y) ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
                 "the gradient of output %zu is %s %s, the output %s %s", i,
                 adz_dtype_name((adz_dtype)g->dtype), adzi_text_shape(g),
                 adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
             return false;
         }
-        if (adzi_is_none(g)) {
-            if (y->numel != 1) {
+        if (ADZI_LIKELY(adzi_is_none(g))) {
+            if (ADZI_UNLIKELY(y->numel != 1)) {
                 adzi_error(adzi_backward_name, ADZ_ERR_SHAPE,
                     "output %zu has shape %s; only one element has a gradient of its own: reduce "
                     "it "
@@ -39,21 +72,29 @@ static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *g
                     i, adzi_text_shape(y));
                 return false;
             }
+            g = shared_one(run, y);
+            adz_tensor **slot = g != NULL ? &y->node->entry->grads[y->result] : NULL;
+            if (ADZI_LIKELY(g != NULL && *slot == NULL)) {
+                *slot = adzi_retain(g);
+                continue;
+            }
             g = one_like(y);
         }
         adzi_leaf_slot *leaf = NULL;
-        if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {
+        if (ADZI_UNLIKELY(g == NULL) ||
+            (ADZI_UNLIKELY(y->node == NULL) && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {
             return false;
         }
-        adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
-        if (!adzi_run_deliver(run, slot, g, mark)) {
+        adz_tensor **slot =
+            ADZI_UNLIKELY(leaf != NULL) ? &leaf->grad : &y->node->entry->grads[y->result];
+        if (ADZI_UNLIKELY(!adzi_run_deliver(run, slot, g, mark))) {
             return false;
         }
     }
     return true;
 }
 
-static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+static inline bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
     if (outputs == NULL || n == 0) {
         adzi_error_null(adzi_backward_name, "outputs");
@@ -67,7 +108,7 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
                 !adzi_check_tensor(adzi_backward_name, "gradient", gradients[i]))) {
             return false;
         }
-        if (!adzi_requires_grad(outputs[i])) {
+        if (ADZI_UNLIKELY(!adzi_requires_grad(outputs[i]))) {
             adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
                 "output %zu%s depends on nothing that wants a gradient: call adz_requires_grad_ on "
                 "a "
@@ -93,8 +134,8 @@ static bool commit(adzi_run *run)
             continue;
         }
         bool ours = adzi_is_exclusive(s->grad) && s->grad->storage->deleter == NULL &&
-                    adzi_is_contiguous(s->grad);
-        if (ours && s->grad->node == NULL) {
+                    adzi_is_contiguous(s->grad) && s->grad->node == NULL;
+        if (ADZI_LIKELY(ours)) {
             continue;
         }
         adz_tensor *copy = adzi_tensor_new(run->thread, adzi_backward_name,
@@ -111,7 +152,7 @@ static bool commit(adzi_run *run)
             continue;
         }
         adz_tensor **grad = &s->leaf->gradient->grad;
-        if (*grad == NULL) {
+        if (ADZI_LIKELY(*grad == NULL)) {
             *grad = s->grad;
             s->grad = NULL;
         } else {
@@ -139,13 +180,13 @@ void adz_backward_options_init(adz_backward_options *options, size_t size)
     memcpy(options, &all, all.size);
 }
 
-adz_status adz_backward(adz_tensor *loss)
+ADZI_HOT adz_status adz_backward(adz_tensor *loss)
 {
     return adz_backward_with(&loss, NULL, 1, NULL);
 }
 
-adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
-    const adz_backward_options *options)
+ADZI_HOT adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
+    size_t n, const adz_backward_options *options)
 {
     adz_backward_options o = read_options(options);
     if (adzi_pending() != ADZ_OK) {

@@ -33,21 +33,13 @@ typedef struct {
     const int64_t *sizes;
 } form;
 
-static inline form form_of(const adzi_edge *edge)
-{
-    if (edge->node != NULL) {
-        const adzi_result *r = &edge->node->results[edge->result];
-        return (form){ r->rank, r->dtype, r->sizes };
-    }
-    return (form){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
-}
-
 static inline bool has_form(const adz_tensor *t, form f)
 {
-    if (t->rank != f.rank || t->dtype != f.dtype) {
+    if (t->rank != f.rank || t->dtype != f.dtype || (f.rank > 0 && t->sizes[0] != f.sizes[0]) ||
+        (f.rank > 1 && t->sizes[1] != f.sizes[1])) {
         return false;
     }
-    for (int d = 0; d < f.rank; ++d) {
+    for (int d = 2; ADZI_UNLIKELY(d < f.rank); ++d) {
         if (t->sizes[d] != f.sizes[d]) {
             return false;
         }
@@ -56,7 +48,7 @@ static inline bool has_form(const adz_tensor *t, form f)
 }
 
 /* A gradient that has not the shape of its input must have one that the input was broadcast to. */
-static adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t, form f)
+static ADZI_APART adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t, form f)
 {
     if (t->dtype != f.dtype) {
         return adzi_fail(node->op->name, ADZ_ERR_DTYPE,
@@ -100,34 +92,44 @@ static bool hunt_nan(const adzi_node *node, adz_tensor *const *dx, adz_tensor *c
  * slot must not be its only owner. With two inputs nothing comes between. */
 static inline bool comes_twice(adz_tensor *const *dx, int n)
 {
-    return n > 2 && (n > 3 || dx[0] == dx[1] || dx[0] == dx[2] || dx[1] == dx[2]);
+    if (n != 3) {
+        return n > 3;
+    }
+    return (dx[0] == dx[1]) | (dx[0] == dx[2]) | (dx[1] == dx[2]);
 }
 
 static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 {
     const int n = node->n_inputs;
-    const bool twice = comes_twice(dx, n);
+    if (ADZI_UNLIKELY(comes_twice(dx, n))) {
+        mark = SIZE_MAX;
+    }
     for (int i = 0; i < n; ++i) {
         adz_tensor *t = dx[i];
-        if (t == NULL || !adzi_needs(node, i)) {
+        if (t == NULL || (ADZI_UNLIKELY(node->targeted) && !adzi_needs(node, i))) {
             continue;
         }
         const adzi_edge *edge = &node->inputs[i];
-        const form f = form_of(edge);
-        if (__builtin_expect(!has_form(t, f), 0) && (t = fit(node, i, t, f)) == NULL) {
-            return false;
-        }
         adz_tensor **slot;
-        if (edge->node != NULL) {
-            slot = &edge->node->entry->grads[edge->result];
-        } else {
+        form f;
+        if (edge->leaf != NULL) {
             adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf, false);
-            if (leaf == NULL) {
+            if (ADZI_UNLIKELY(leaf == NULL)) {
                 return false;
             }
+            f = (form){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
             slot = &leaf->grad;
+        } else if (edge->node != NULL) {
+            const adzi_result *r = &edge->node->results[edge->result];
+            f = (form){ r->rank, r->dtype, r->sizes };
+            slot = &edge->node->entry->grads[edge->result];
+        } else {
+            continue;
         }
-        if (!adzi_run_deliver(run, slot, t, twice ? run->thread->n_temporaries : mark)) {
+        if (ADZI_UNLIKELY(!has_form(t, f)) && (t = fit(node, i, t, f)) == NULL) {
+            return false;
+        }
+        if (ADZI_UNLIKELY(!adzi_run_deliver(run, slot, t, mark))) {
             return false;
         }
     }
@@ -135,7 +137,7 @@ static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 }
 
 /* Hooks, retain_grad and captured results: what happens to a gradient before it is used. */
-static bool arrive(adzi_run *run, adzi_node *node)
+static ADZI_APART bool arrive(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
     for (int k = 0; k < node->n_results; ++k) {
@@ -186,7 +188,7 @@ static void let_go(const adzi_node *node, adz_tensor *const *dy)
 
 /* With the hunt off while the backward runs: hunt_nan looks at the result and names this operator.
  */
-static adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
+static ADZI_COLD adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *))
 {
     adz_tensor *const *dy = node->entry->grads;
@@ -202,7 +204,7 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
 {
     adz_tensor *few[STACK_INPUTS], **dx = few;
     const int n = node->n_inputs;
-    if (__builtin_expect(n > STACK_INPUTS, 0)) {
+    if (ADZI_UNLIKELY(n > STACK_INPUTS)) {
         dx = adzi_run_alloc(run, (size_t)n * sizeof *dx);
         if (dx == NULL) {
             return false;
@@ -215,9 +217,9 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *) =
         op->fused != NULL && !run->create_graph ? op->fused : op->backward;
     run->anomaly = run->thread->anomaly;
-    adz_status status = __builtin_expect(run->anomaly, 0) ? call_hunting(run, node, dx, backward)
-                                                          : backward(node, dx, node->entry->grads);
-    if (__builtin_expect(status != ADZ_OK, 0)) {
+    adz_status status = ADZI_UNLIKELY(run->anomaly) ? call_hunting(run, node, dx, backward)
+                                                    : backward(node, dx, node->entry->grads);
+    if (ADZI_UNLIKELY(status != ADZ_OK)) {
         if (adz_error_code() == ADZ_OK) {
             adzi_error(op->name, status, "the backward failed");
         }
@@ -226,21 +228,30 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
     return send(run, node, dx, mark);
 }
 
-static bool visit(adzi_run *run, adzi_node *node)
+/* Whether a gradient has come for another result than the first. */
+static ADZI_APART bool reaches_another(const adzi_node *node)
+{
+    for (int k = 1; k < node->n_results; ++k) {
+        if (node->entry->grads[k] != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ADZI_HOT bool visit(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
-    const int n_results = node->n_results;
-    bool any = entry->grads[0] != NULL;
-    for (int k = 1; k < n_results; ++k) {
-        any = any || entry->grads[k] != NULL;
-    }
-    if (!any || ((node->watched || entry->captured) && !arrive(run, node))) {
-        return !any;
-    }
-    if (!entry->wanted) {
+    if (ADZI_UNLIKELY(entry->grads[0] == NULL) && !reaches_another(node)) {
         return true;
     }
-    if (node->released) {
+    if (ADZI_UNLIKELY(node->watched || entry->captured) && !arrive(run, node)) {
+        return false;
+    }
+    if (ADZI_UNLIKELY(!entry->wanted)) {
+        return true;
+    }
+    if (ADZI_UNLIKELY(node->released)) {
         adzi_error(node->op->name, ADZ_ERR_GRAPH,
             "this graph was released by an earlier backward; give that one retain_graph, or "
             "compute "
@@ -252,12 +263,14 @@ static bool visit(adzi_run *run, adzi_node *node)
     if (run->thread->n_temporaries > mark) {
         adzi_scope_unwind(run->thread, mark);
     }
-    for (int k = 0; k < n_results; ++k) {
+    for (int k = 0, n = node->n_results; k < n; ++k) {
         adz_tensor *grad = entry->grads[k];
         entry->grads[k] = NULL;
-        adzi_drop(grad);
+        if (ADZI_LIKELY(grad != NULL)) {
+            adzi_drop_last(grad);
+        }
     }
-    if (ok && !run->keep_graph && node->saves) {
+    if (ADZI_LIKELY(ok && !run->keep_graph && node->saves)) {
         node->released = true;
         adzi_node_drop_saved(node);
     }
@@ -266,12 +279,12 @@ static bool visit(adzi_run *run, adzi_node *node)
 
 enum { AHEAD = 4 }; /* nodes of a graph larger than the cache are fetched so much earlier */
 
-bool adzi_run_nodes(adzi_run *run)
+ADZI_HOT bool adzi_run_nodes(adzi_run *run)
 {
     bool before = run->thread->grad_enabled, ok = true;
     run->thread->grad_enabled = run->create_graph;
     for (size_t i = 0; i < run->n_order && ok; ++i) {
-        if (i + AHEAD < run->n_order) {
+        if (ADZI_UNLIKELY(i + AHEAD < run->n_order)) {
             const char *next = (const char *)run->order[i + AHEAD];
             __builtin_prefetch(next);
             __builtin_prefetch(next + 64);

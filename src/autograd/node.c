@@ -46,7 +46,19 @@ static void clear_results(adzi_node *node)
     }
 }
 
-adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
+/* memcpy for the few bytes that attributes are, without a call. */
+static inline void copy_words(char *to, const char *from, size_t bytes)
+{
+    size_t at = 0;
+    for (; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
+        memcpy(to + at, from + at, sizeof(uint64_t));
+    }
+    if (ADZI_UNLIKELY(at < bytes)) {
+        memcpy(to + at, from + at, bytes - at);
+    }
+}
+
+ADZI_HOT adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
     int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size)
 {
     size_t results = sizeof(adzi_node) + (size_t)n_inputs * sizeof(adzi_edge);
@@ -56,7 +68,7 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     adzi_node *node = bytes <= UINT32_MAX && n_inputs <= UINT16_MAX && n_results <= UINT16_MAX
                           ? adzi_alloc_in(&thread->cache, bytes)
                           : NULL;
-    if (node == NULL) {
+    if (ADZI_UNLIKELY(node == NULL)) {
         return adzi_fail_memory(op->name, bytes);
     }
     node->op = op;
@@ -67,6 +79,7 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     node->released = false;
     node->saves = false;
     node->targeted = false;
+    node->takes_number = false;
     node->watched = false;
     node->bytes = (uint32_t)bytes;
     node->entry = NULL;
@@ -82,13 +95,11 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     }
     node->sequence = thread->sequence = sequence + 1;
     clear_results(node);
-    if (attr_size > 0) {
-        memcpy(node->attr, attr, attr_size);
-    }
+    copy_words(node->attr, attr, attr_size);
     return node;
 }
 
-void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
+ADZI_HOT void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
 {
     adzi_result *r = &node->results[k];
     r->dtype = t->dtype;
@@ -96,7 +107,7 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     for (int i = 0; i < t->rank; ++i) {
         r->sizes[i] = t->sizes[i];
     }
-    if (t->retains_grad) {
+    if (ADZI_UNLIKELY(t->retains_grad)) {
         r->retains = t;
         node->watched = true;
     }
@@ -113,6 +124,15 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
  * so works the list off in a loop; what dies meanwhile (through edges or through saved tensors)
  * joins the same list.
  */
+static ADZI_APART void free_hooks(adzi_node *node)
+{
+    for (int k = 0; k < node->n_results; ++k) {
+        if (node->results[k].hooks != NULL) {
+            adzi_hook_list_free(node->results[k].hooks);
+        }
+    }
+}
+
 static void node_destroy(adzi_thread *thread, adzi_node *node)
 {
     adzi_node_drop_saved(node);
@@ -121,27 +141,27 @@ static void node_destroy(adzi_thread *thread, adzi_node *node)
         if (edge->node != NULL) {
             adzi_node_release(thread, edge->node);
         }
-        adzi_drop(edge->leaf);
-    }
-    for (int k = 0, n = node->n_results; k < n; ++k) {
-        if (node->results[k].hooks != NULL) {
-            adzi_hook_list_free(node->results[k].hooks);
+        if (edge->leaf != NULL) {
+            adzi_drop_shared(edge->leaf);
         }
     }
-    if (node->op->attributes_free != NULL) {
+    if (ADZI_UNLIKELY(node->watched)) {
+        free_hooks(node);
+    }
+    if (ADZI_UNLIKELY(node->op->attributes_free != NULL)) {
         node->op->attributes_free(node->attr);
     }
     adzi_free_in(&thread->cache, node, node->bytes);
 }
 
-void adzi_node_release(adzi_thread *thread, adzi_node *node)
+ADZI_HOT void adzi_node_release(adzi_thread *thread, adzi_node *node)
 {
-    if (!adzi_refs_drop(&node->refs)) {
+    if (!adzi_refs_drop_last(&node->refs)) {
         return;
     }
     node->next_dead = thread->dead_nodes;
     thread->dead_nodes = node;
-    if (thread->draining) {
+    if (ADZI_UNLIKELY(thread->draining)) {
         return;
     }
     thread->draining = true;
@@ -178,17 +198,7 @@ const char *adzi_node_name(const adzi_node *node)
 /* ---- saving ------------------------------------------------------------------------------------
  */
 
-void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
-{
-    if (adzi_is_none(value)) {
-        return;
-    }
-    node->inputs[i].saved = value == node->inputs[i].leaf ? value : adzi_retain(value);
-    node->inputs[i].version = value->storage->version;
-    node->saves = true;
-}
-
-void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
+ADZI_HOT void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
 {
     adzi_refs_take(&t->storage->refs);
     node->results[k].saved = t->storage;
@@ -203,7 +213,7 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t)
     node->saves = true;
 }
 
-void adzi_node_drop_saved(adzi_node *node)
+ADZI_HOT void adzi_node_drop_saved(adzi_node *node)
 {
     if (!node->saves) {
         return;
@@ -211,8 +221,8 @@ void adzi_node_drop_saved(adzi_node *node)
     for (int i = 0, n = node->n_inputs; i < n; ++i) {
         adz_tensor *saved = node->inputs[i].saved;
         node->inputs[i].saved = NULL;
-        if (saved != node->inputs[i].leaf) {
-            adzi_drop(saved);
+        if (saved != NULL && saved != node->inputs[i].leaf) {
+            adzi_drop_shared(saved);
         }
     }
     for (int k = 0, n = node->n_results; k < n; ++k) {
@@ -233,12 +243,9 @@ void adzi_node_drop_saved(adzi_node *node)
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-static bool check_version(
-    const adzi_node *node, const char *what, int i, const adzi_storage *storage, uint32_t version)
+static ADZI_APART bool refuse_version(
+    const adzi_node *node, const char *what, int i, const adzi_storage *storage)
 {
-    if (storage->version == version) {
-        return true;
-    }
     adzi_error(node->op->name, ADZ_ERR_VERSION,
         "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form "
         "that returns a new tensor there",
@@ -246,33 +253,37 @@ static bool check_version(
     return false;
 }
 
-static ADZI_COLD adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
+static ADZI_APART adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
 {
     return adzi_fail(
         node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient", what, i);
 }
 
-adz_tensor *adzi_saved_input(adzi_node *node, int i)
+static ADZI_APART bool refuse_result(const adzi_node *node, int k)
 {
-    adzi_edge *edge = &node->inputs[i];
+    const adzi_result *r = &node->results[k];
+    return r->saved != NULL ? refuse_version(node, "result", k, r->saved)
+                            : not_saved(node, "result", k) != NULL;
+}
+
+adz_tensor *adzi_saved_input_refused(const adzi_node *node, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
     if (edge->saved == NULL) {
         return not_saved(node, "input", i);
     }
-    return check_version(node, "input", i, edge->saved->storage, edge->version) ? edge->saved
-                                                                                : NULL;
+    refuse_version(node, "input", i, edge->saved->storage);
+    return NULL;
 }
 
-static bool has_result(const adzi_node *node, int k)
+static inline bool has_result(const adzi_node *node, int k)
 {
     const adzi_result *r = &node->results[k];
-    if (r->saved == NULL) {
-        not_saved(node, "result", k);
-        return false;
-    }
-    return check_version(node, "result", k, r->saved, r->version);
+    const bool sound = r->saved != NULL && r->saved->version == r->version;
+    return ADZI_LIKELY(sound) || refuse_result(node, k);
 }
 
-bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header)
+ADZI_HOT bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header)
 {
     if (!has_result(node, k)) {
         return false;
@@ -320,8 +331,11 @@ adz_tensor *adzi_saved_extra(adzi_node *node, int slot)
     if (extra->saved == NULL) {
         return not_saved(node, "value", slot);
     }
-    bool same = check_version(node, "value", slot, extra->saved->storage, extra->version);
-    return same ? extra->saved : NULL;
+    if (ADZI_UNLIKELY(extra->saved->storage->version != extra->version)) {
+        refuse_version(node, "value", slot, extra->saved->storage);
+        return NULL;
+    }
+    return extra->saved;
 }
 
 adz_shape adzi_result_shape(const adzi_node *node, int k)

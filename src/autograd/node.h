@@ -50,10 +50,11 @@ struct adzi_node {
     };
     const char *file; /* the user's source line, under ADZ_SITES */
     int line;
-    bool released; /* a backward has dropped what it saved */
-    bool saves;    /* anything at all */
-    bool targeted; /* the running backward wants the gradients of some inputs only */
-    bool watched;  /* some result has, or had, hooks or a tensor that retains its gradient */
+    bool released;     /* a backward has dropped what it saved */
+    bool saves;        /* anything at all */
+    bool targeted;     /* the running backward wants the gradients of some inputs only */
+    bool takes_number; /* the fused backward reads a number from dy and does not hand dy on */
+    bool watched;      /* some result has, or had, hooks or a tensor that retains its gradient */
     adzi_result *results;
     adzi_extra *extras;
     void *attr;
@@ -61,14 +62,14 @@ struct adzi_node {
 };
 
 /** Whether the running backward, which wants some gradients only, wants input i's. */
-bool adzi_needs_targeted(const adzi_node *node, int i);
+ADZI_COLD bool adzi_needs_targeted(const adzi_node *node, int i);
 
 /** Whether input i's gradient is wanted (at backward: by this backward). */
 static inline bool adzi_needs(const adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
     return (edge->node != NULL || edge->leaf != NULL) &&
-           (!node->targeted || adzi_needs_targeted(node, i));
+           (ADZI_LIKELY(!node->targeted) || adzi_needs_targeted(node, i));
 }
 
 /* ---- recording ---------------------------------------------------------------------------------
@@ -84,7 +85,16 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
 
 /** Saves input i's value for the backward. `value` is the input, or a copy made before it changed.
  */
-void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value);
+static inline void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
+{
+    if (adzi_is_none(value)) {
+        return;
+    }
+    adzi_edge *edge = &node->inputs[i];
+    edge->saved = value == edge->leaf ? value : adzi_retain(value);
+    edge->version = value->storage->version;
+    node->saves = true;
+}
 
 /** Saves result k's value, which must be contiguous from its storage's start. */
 void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t);
@@ -95,8 +105,16 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 /* ---- reading, in a backward --------------------------------------------------------------------
  */
 
+/** Says why the next call returns NULL. */
+ADZI_COLD adz_tensor *adzi_saved_input_refused(const adzi_node *node, int i);
+
 /** Saved input i; NULL with ADZ_ERR_VERSION when it was changed in place since. */
-adz_tensor *adzi_saved_input(adzi_node *node, int i);
+static inline adz_tensor *adzi_saved_input(adzi_node *node, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    const bool sound = edge->saved != NULL && edge->saved->storage->version == edge->version;
+    return ADZI_LIKELY(sound) ? edge->saved : adzi_saved_input_refused(node, i);
+}
 
 /** A backward's word that it has read saved input i for the last time: unless the graph is kept,
  * its memory may serve for what the backward makes from then on. */

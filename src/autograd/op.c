@@ -26,12 +26,11 @@ static const char *argument_name(const char *names, int i, char *buffer, size_t 
 static ADZI_COLD bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
 {
     char name[48];
-    adzi_check_tensor(op->name, argument_name(names, i, name, sizeof name), t);
-    return false;
+    return adzi_refuse_tensor(op->name, argument_name(names, i, name, sizeof name), t);
 }
 
-bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tensor **in, int n_in,
-    unsigned optional)
+ADZI_HOT bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tensor **in,
+    int n_in, unsigned optional)
 {
     adzi_thread *thread = adzi_self();
     call->thread = thread;
@@ -45,7 +44,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     for (int i = 0; i < n_in; ++i) {
         adz_tensor *t = in[i];
         call->in[i] = t;
-        if (t == NULL || t->alive != ADZI_ALIVE) {
+        if (ADZI_UNLIKELY(t == NULL) || ADZI_UNLIKELY(t->alive != ADZI_ALIVE)) {
             return refuse(op, names, t, i);
         }
         if (adzi_is_none(t)) {
@@ -56,7 +55,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
         }
         if (adzi_requires_grad(t)) {
             record = true;
-            if (t->node != NULL && t->history != t->storage->history) {
+            if (t->node != NULL && ADZI_UNLIKELY(t->history != t->storage->history)) {
                 adzi_error(op->name, ADZ_ERR_VERSION,
                     "input %d%s is a view made before %s changed its storage in place; make the "
                     "view "
@@ -132,7 +131,7 @@ bool adzi_convert(adzi_call *call, int i, adz_dtype dtype)
     return call->in[i] != NULL;
 }
 
-bool adzi_promote(adzi_call *call, int i, int j)
+bool adzi_promote_slow(adzi_call *call, int i, int j)
 {
     if (call->in[i]->dtype == call->in[j]->dtype) {
         return adzi_want_computable(call, i);
@@ -153,7 +152,7 @@ bool adzi_promote(adzi_call *call, int i, int j)
 /* ---- results -----------------------------------------------------------------------------------
  */
 
-static adz_tensor *inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
+adz_tensor *adzi_inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
 {
     adz_tensor *x = call->in[0];
     bool same = x->rank == rank;
@@ -173,19 +172,6 @@ static adz_tensor *inplace_target(adzi_call *call, adz_dtype dtype, int rank, co
     return x;
 }
 
-adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    if (call->inplace) {
-        return inplace_target(call, dtype, rank, sizes);
-    }
-    return adzi_tensor_borrowed(call->thread, call->op->name, dtype, rank, sizes);
-}
-
-adz_tensor *adzi_new_like(adzi_call *call, const adz_tensor *like)
-{
-    return adzi_new(call, (adz_dtype)like->dtype, like->rank, like->sizes);
-}
-
 adz_tensor *adzi_new_view(adzi_call *call, adz_tensor *base, int rank, const int64_t *sizes,
     const int64_t *strides, int64_t offset)
 {
@@ -196,16 +182,6 @@ adz_tensor *adzi_new_view(adzi_call *call, adz_tensor *base, int rank, const int
     adz_tensor *t =
         adzi_tensor_view(call->thread, call->op->name, base, rank, sizes, strides, data);
     return t != NULL ? adzi_borrow(call->thread, t) : NULL;
-}
-
-adz_tensor *adzi_scratch(const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    return adzi_tensor_borrowed(adzi_self(), op, dtype, rank, sizes);
-}
-
-adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like)
-{
-    return adzi_scratch(op, (adz_dtype)like->dtype, like->rank, like->sizes);
 }
 
 adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *like)
@@ -310,7 +286,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
 /* ---- recording and leaving ---------------------------------------------------------------------
  */
 
-bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
+ADZI_HOT bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size)
 {
     if (!call->record) {
@@ -318,11 +294,11 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     }
     adzi_node *node = adzi_node_new(
         call->thread, call->op, call->in, call->n_in, n_results, n_extras, attr, attr_size);
-    if (node == NULL) {
+    if (ADZI_UNLIKELY(node == NULL)) {
         return false;
     }
     call->node = node;
-    if (call->inplace) {
+    if (ADZI_UNLIKELY(call->inplace)) {
         return true; /* adzi_leave_slow attaches it once the change is made */
     }
     for (int k = 0; k < n_results; ++k) {

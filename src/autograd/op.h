@@ -68,7 +68,8 @@ ADZI_COLD bool adzi_want_float_slow(adzi_call *call, int i);
 /** Fails with ADZ_ERR_DTYPE unless input i is f32 or f64 (or left out). */
 static inline bool adzi_want_float(adzi_call *call, int i)
 {
-    return adzi_is_float((adz_dtype)call->in[i]->dtype) || adzi_want_float_slow(call, i);
+    return ADZI_LIKELY(adzi_is_float((adz_dtype)call->in[i]->dtype)) ||
+           adzi_want_float_slow(call, i);
 }
 
 /** Fails with ADZ_ERR_DTYPE unless input i is i64 or i32. */
@@ -77,11 +78,18 @@ bool adzi_want_index(adzi_call *call, int i);
 /** Fails with ADZ_ERR_DTYPE for f16 and bf16, which are storage only. */
 bool adzi_want_computable(adzi_call *call, int i);
 
+/** The next call where they differ or are no floats. */
+bool adzi_promote_slow(adzi_call *call, int i, int j);
+
 /**
  * Brings inputs i and j to their common dtype (torch.result_type: a tensor of rank 0 counts as a
  * number), replacing call->in[i] and call->in[j] by conversions, which the tape records.
  */
-bool adzi_promote(adzi_call *call, int i, int j);
+static inline bool adzi_promote(adzi_call *call, int i, int j)
+{
+    const adz_dtype a = (adz_dtype)call->in[i]->dtype, b = (adz_dtype)call->in[j]->dtype;
+    return ADZI_LIKELY(a == b && adzi_is_float(a)) || adzi_promote_slow(call, i, j);
+}
 
 /** torch.result_type of two tensors. */
 adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
@@ -89,9 +97,23 @@ adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
 /** Converts input i to a dtype if it has another; an integer becomes f32 in float operators. */
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype);
 
+/** The next call where the result is in[0]. */
+ADZI_COLD adz_tensor *adzi_inplace_target(
+    adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
+
 /** New contiguous result, borrowed from the scope. An in-place call gets in[0] back, checked. */
-adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
-adz_tensor *adzi_new_like(adzi_call *call, const adz_tensor *like);
+static inline adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    if (ADZI_UNLIKELY(call->inplace)) {
+        return adzi_inplace_target(call, dtype, rank, sizes);
+    }
+    return adzi_tensor_borrowed(call->thread, call->op->name, dtype, rank, sizes);
+}
+
+static inline adz_tensor *adzi_new_like(adzi_call *call, const adz_tensor *like)
+{
+    return adzi_new(call, (adz_dtype)like->dtype, like->rank, like->sizes);
+}
 
 /** A result that shares base's storage, `offset` elements after its first, borrowed from the scope.
  */
@@ -147,11 +169,12 @@ static inline bool adzi_wants(const adzi_call *call, int i)
 }
 
 /** Ends a call: commits an in-place change, hunts for NaN in anomaly mode. Returns y or NULL. */
-adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result);
+ADZI_COLD adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result);
 
 static inline adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)
 {
-    return call->inplace || call->thread->anomaly ? adzi_leave_slow(call, y, false) : y;
+    const bool more = call->inplace || call->thread->anomaly;
+    return ADZI_UNLIKELY(more) ? adzi_leave_slow(call, y, false) : y;
 }
 
 /** adzi_leave for an in-place form whose backward reads the result. */
@@ -167,8 +190,16 @@ static inline adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
  * --------------------------- */
 
 /** A contiguous tensor borrowed from the scope. NULL with the error recorded under `op`. */
-adz_tensor *adzi_scratch(const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
-adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like);
+static inline adz_tensor *adzi_scratch(
+    const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    return adzi_tensor_borrowed(adzi_self(), op, dtype, rank, sizes);
+}
+
+static inline adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *like)
+{
+    return adzi_scratch(op, (adz_dtype)like->dtype, like->rank, like->sizes);
+}
 
 /**
  * Where an elementwise backward writes its result: `dy` itself if the engine is the only one to see

@@ -25,7 +25,7 @@ void *adzi_run_alloc_slow(adzi_run *run, size_t bytes)
     return (char *)fresh + CHUNK_HEAD;
 }
 
-void adzi_run_begin(adzi_run *run, adzi_thread *thread)
+ADZI_HOT void adzi_run_begin(adzi_run *run, adzi_thread *thread)
 {
     run->thread = thread;
     run->create_graph = run->keep_graph = false;
@@ -42,38 +42,42 @@ void adzi_run_begin(adzi_run *run, adzi_thread *thread)
     run->chunks->used = CHUNK_HEAD;
 }
 
-void adzi_run_end(adzi_run *run)
+ADZI_HOT void adzi_run_end(adzi_run *run)
 {
     size_t n_roots = 0;
     for (size_t i = 0; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
         adzi_entry *entry = node->entry;
         for (int k = 0; k < node->n_results; ++k) {
-            adzi_drop(entry->grads[k]);
+            if (ADZI_UNLIKELY(entry->grads[k] != NULL)) {
+                adzi_drop_shared(entry->grads[k]);
+            }
         }
         node->entry = entry->outer;
-        node->targeted = entry->outer != NULL && entry->outer->run->targets != NULL;
+        node->targeted = ADZI_UNLIKELY(entry->outer != NULL) && entry->outer->run->targets != NULL;
         if (entry->root) {
             run->order[n_roots++] = node;
         }
     }
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL; slot = slot->next) {
         slot->leaf->gradient->slot = slot->outer;
-        adzi_drop(slot->grad);
-        if (slot->held) {
+        if (ADZI_UNLIKELY(slot->grad != NULL)) {
+            adzi_drop_shared(slot->grad);
+        }
+        if (ADZI_UNLIKELY(slot->held)) {
             adzi_drop(slot->leaf);
         }
     }
-    for (size_t i = 0; i < run->n_targets; ++i) {
+    for (size_t i = 0; ADZI_UNLIKELY(i < run->n_targets); ++i) {
         adzi_drop(run->found[i]);
     }
     while (n_roots > 0) {
         adzi_node_release(run->thread, run->order[--n_roots]);
     }
-    if (run->order != run->first_order) {
+    if (ADZI_UNLIKELY(run->order != run->first_order)) {
         adzi_free(run->order, run->order_capacity * sizeof *run->order);
     }
-    while (run->chunks->next != NULL) {
+    while (ADZI_UNLIKELY(run->chunks->next != NULL)) {
         adzi_chunk *next = run->chunks->next;
         adzi_free(run->chunks, run->chunks->size);
         run->chunks = next;
@@ -83,7 +87,7 @@ void adzi_run_end(adzi_run *run)
 /* ---- finding the graph -------------------------------------------------------------------------
  */
 
-static bool grow_order(adzi_run *run)
+static ADZI_APART bool grow_order(adzi_run *run)
 {
     size_t capacity = run->order_capacity * 2;
     adzi_node **order = adzi_alloc(capacity * sizeof *order);
@@ -102,15 +106,15 @@ static bool grow_order(adzi_run *run)
 
 static bool reach(adzi_run *run, adzi_node *node, bool root)
 {
-    if (node->entry != NULL && node->entry->run == run) {
+    if (ADZI_UNLIKELY(node->entry != NULL) && node->entry->run == run) {
         return true;
     }
-    if (run->n_order == run->order_capacity && !grow_order(run)) {
+    if (ADZI_UNLIKELY(run->n_order == run->order_capacity) && !grow_order(run)) {
         return false;
     }
     size_t grads = (size_t)node->n_results * sizeof(adz_tensor *);
     adzi_entry *entry = adzi_run_alloc(run, sizeof *entry + grads);
-    if (entry == NULL) {
+    if (ADZI_UNLIKELY(entry == NULL)) {
         return false;
     }
     entry->run = run;
@@ -130,19 +134,19 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
     return true;
 }
 
-adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
+ADZI_HOT adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 {
     adzi_gradient *gradient = leaf->gradient; /* as what wants one mostly has */
-    if (__builtin_expect(gradient == NULL, 0) &&
+    if (ADZI_UNLIKELY(gradient == NULL) &&
         (gradient = adzi_gradient_of(adzi_backward_name, leaf)) == NULL) {
         return NULL;
     }
     adzi_leaf_slot *slot = gradient->slot;
-    if (slot != NULL && slot->run == run) {
+    if (ADZI_UNLIKELY(slot != NULL) && slot->run == run) {
         return slot;
     }
     slot = adzi_run_alloc(run, sizeof *slot);
-    if (slot == NULL) {
+    if (ADZI_UNLIKELY(slot == NULL)) {
         return NULL;
     }
     slot->run = run;
@@ -158,7 +162,7 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 
 /* Newest first, from place `first` on. Nodes are mostly found in that order; a merge sort repairs
  * the rest. */
-static bool sort_order(adzi_run *run, size_t first)
+static ADZI_APART bool sort_order(adzi_run *run, size_t first)
 {
     size_t n = run->n_order - first;
     adzi_node **a = run->order + first;
@@ -220,7 +224,7 @@ void adzi_spend_input(adzi_node *node, int i)
     adzi_drop(spent);
 }
 
-bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
+ADZI_HOT bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     size_t first = run->n_order;
     for (size_t i = 0; i < n; ++i) {
@@ -240,7 +244,7 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
             }
         }
     }
-    return sorted || sort_order(run, first);
+    return ADZI_LIKELY(sorted) || sort_order(run, first);
 }
 
 void adzi_run_mark_from(adzi_run *run, size_t first)

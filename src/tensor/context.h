@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "adze/base.h"
+#include "adze/precision.h"
 #include "tensor/random_generator.h"
 
 struct adz_context {
@@ -18,5 +19,12 @@ struct adz_context {
 };
 
 extern adz_context adzi_context_default;
+
+/** Whether f32 products of this context's threads may be computed in bf16. */
+static inline bool adzi_is_medium(const adz_context *context)
+{
+    return atomic_load_explicit(&context->matmul_precision, memory_order_relaxed) ==
+           ADZ_MATMUL_MEDIUM;
+}
 
 #endif

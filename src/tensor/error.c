@@ -110,7 +110,7 @@ void *adzi_fail_null(const char *op, const char *argument)
     return NULL;
 }
 
-adz_status adzi_pending(void)
+ADZI_HOT adz_status adzi_pending(void)
 {
     return adzi_self()->error.code;
 }

@@ -4,8 +4,8 @@
 
 #include "adze/base.h"
 #include "adze/tensor.h"
+#include "tensor/hint.h"
 
-#define ADZI_COLD         __attribute__((cold))
 #define ADZI_FORMAT(f, a) __attribute__((format(printf, f, a), cold))
 
 /** Records an error as "<module path>: <op>: <message>" and returns its code. */

@@ -403,7 +403,7 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 
 /* Nothing to multiply, or not enough that BLAS pays (bench/gemm.c). BLAS is far from its best at
  * vectors, and where only B is transposed; our loops have half as many lanes for f64. */
-static bool is_within(const adzi_gemm_args *g, int64_t limit)
+static inline bool is_within(const adzi_gemm_args *g, int64_t limit)
 {
     const int64_t m = g->m, n = g->n, k = g->k;
     if (m == 1 || n == 1) {
@@ -417,7 +417,7 @@ static bool is_within(const adzi_gemm_args *g, int64_t limit)
     return ((m | n | k) >> 21 == 0 && m * n * k <= limit) || k == 0 || g->alpha == 0;
 }
 
-static bool is_small(const adzi_gemm_args *g)
+static inline bool is_small(const adzi_gemm_args *g)
 {
     return is_within(g, adzi_gemm_small_limit);
 }
@@ -503,20 +503,18 @@ void adzi_gemm_run_f32(const adzi_gemm_args *g)
     run_float(g);
 }
 
-static bool medium(void)
+static inline bool medium(void)
 {
-    const adz_context *context = adzi_self()->context;
-    return atomic_load_explicit(&context->matmul_precision, memory_order_relaxed) ==
-           ADZ_MATMUL_MEDIUM;
+    return ADZI_UNLIKELY(adzi_is_medium(adzi_self()->context));
 }
 
-void adzi_gemm_run(const adzi_gemm_args *g)
+ADZI_HOT void adzi_gemm_run(const adzi_gemm_args *g)
 {
-    if (g->m == 0 || g->n == 0 || g->batch == 0) {
+    if (ADZI_UNLIKELY(g->m == 0 || g->n == 0 || g->batch == 0)) {
         return;
     }
     const bool f32 = g->dtype == ADZ_F32;
-    if (g->batch == 1 && (f32 ? !medium() : g->dtype == ADZ_F64) && is_small(g)) {
+    if (g->batch == 1 && (f32 ? !medium() : g->dtype == ADZ_F64) && ADZI_LIKELY(is_small(g))) {
         adzi_launch(KERNEL_FOR(gemm_small, g->dtype), g, 1, 1);
         return;
     }

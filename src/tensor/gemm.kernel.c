@@ -6,12 +6,12 @@
 #include <math.h>
 
 #include "tensor/gemm_product.kernel.h"
+#include "tensor/hint.h"
 
 enum {
-    TILE_ROWS = 4,     /* rows of C in registers at a time, two vectors wide */
-    TALL_ROWS = 8,     /* likewise, one vector wide or with twice the registers */
-    PANEL_DEPTH = 128, /* rows of op(B) copied at a time where B is transposed */
-    DOT_BLOCK = 1024   /* elements collected at a time where a vector's lie apart */
+    TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
+    TALL_ROWS = 8,    /* likewise, one vector wide or with twice the registers */
+    PANEL_DEPTH = 128 /* rows of op(B) copied at a time where B is transposed */
 };
 
 #ifdef __AVX512F__
@@ -20,12 +20,11 @@ enum { MANY_REGISTERS = 1 };
 enum { MANY_REGISTERS = 0 };
 #endif
 
-#define NO_FLOOR (-INFINITY)
-
 #define THIS_FILE "tensor/gemm.kernel.c"
 #include "tensor/each_float.h"
 #else
 #include "tensor/gemm_product.kernel.h"
+#include "tensor/gemm_dots.kernel.h"
 #include "tensor/transpose.kernel.h"
 
 /* A strip of op(B), at most two vectors wide: element [p, j] is b[p * ldb + j]. */
@@ -243,12 +242,28 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
     }
 }
 
+/* On its own, since it is short and the rest is long. */
+ADZI_HOT NOINLINE void K(outer_product)(const product *g)
+{
+    for (int64_t j = 0; j < g->n; j += 2 * VW) {
+        const int64_t columns = g->n - j;
+        strip s = { g->b + j, g->ldb, j, 0 };
+        if (columns >= 2 * VW) {
+            K(outer)(g, &s, 2, true);
+        } else if (columns == VW) {
+            K(outer)(g, &s, 1, true);
+        } else if (columns > VW) {
+            s.last_lanes = (int)columns - VW;
+            K(outer)(g, &s, 2, false);
+        } else {
+            s.last_lanes = (int)columns;
+            K(outer)(g, &s, 1, false);
+        }
+    }
+}
+
 INLINE void K(rows)(const product *g, const strip *s, const int vecs, const bool whole)
 {
-    if (g->k == 1) {
-        K(outer)(g, s, vecs, whole);
-        return;
-    }
     int64_t i = 0;
     for (; (vecs == 1 || MANY_REGISTERS) && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
         K(tall_tile)(g, s, i, vecs, whole);
@@ -280,6 +295,10 @@ static void K(strip_product)(const product *g, strip *s, int64_t columns)
 /* B stored [k, n]: its rows are used where they lie. */
 static void K(plain)(const product *g)
 {
+    if (g->k == 1) {
+        K(outer_product)(g);
+        return;
+    }
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
         strip s = { g->b + j, g->ldb, j, 0 };
         K(strip_product)(g, &s, g->n - j < 2 * VW ? g->n - j : 2 * VW);
@@ -306,141 +325,6 @@ NOINLINE void K(turned)(const product *g)
             part.finish = GENERAL;
             p += PANEL_DEPTH;
         } while (p < g->k);
-    }
-}
-
-/* How the results of dot products are written: r-th c at c + r * ldc, bias at r * bias_step. */
-INLINE void K(put_dots)(
-    const product *g, T *c, int64_t ldc, const T *bias, int64_t bias_step, const T *sum, int count)
-{
-    for (int r = 0; r < 4 && r < count; ++r) {
-        T value = g->alpha * sum[r] + (bias != NULL ? bias[r * bias_step] : R(0));
-        value = g->beta == R(0) ? value : value + g->beta * c[r * ldc];
-        c[r * ldc] = value < g->floor ? g->floor : value;
-    }
-}
-
-/* The products of y with four rows of x; with fewer, the first row stands in for the others. */
-INLINE void K(four_dots)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, T *out)
-{
-    VEC zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero;
-    const T *x1 = rows > 1 ? x + ldx : x;
-    const T *x2 = rows > 2 ? x + 2 * ldx : x;
-    const T *x3 = rows > 3 ? x + 3 * ldx : x;
-    int64_t p = 0;
-    for (; p + VW <= k; p += VW) {
-        VEC v = VLOAD(y + p);
-        s0 = VFMA(VLOAD(x + p), v, s0);
-        s1 = VFMA(VLOAD(x1 + p), v, s1);
-        s2 = VFMA(VLOAD(x2 + p), v, s2);
-        s3 = VFMA(VLOAD(x3 + p), v, s3);
-    }
-    if (p < k) {
-        int tail = (int)(k - p);
-        VEC v = VLOAD_PART(y + p, tail);
-        s0 = VFMA(VLOAD_PART(x + p, tail), v, s0);
-        s1 = VFMA(VLOAD_PART(x1 + p, tail), v, s1);
-        s2 = VFMA(VLOAD_PART(x2 + p, tail), v, s2);
-        s3 = VFMA(VLOAD_PART(x3 + p, tail), v, s3);
-    }
-    VSUM4(s0, s1, s2, s3, out);
-}
-
-/* c[r] = <x_r, y> for row r of x[rows, k]; on its own, to leave the registers to the vectors. */
-NOINLINE void K(bare_dots)(T *c, int64_t rows, const T *x, int64_t ldx, const T *y, int64_t k)
-{
-    for (; rows >= 4; rows -= 4) {
-        K(four_dots)(x, ldx, 4, y, k, c);
-        x += 4 * ldx;
-        c += 4;
-    }
-    if (rows > 0) {
-        T sum[4];
-        K(four_dots)(x, ldx, (int)rows, y, k, sum);
-        for (int r = 0; r < (int)rows; ++r) {
-            c[r] = sum[r];
-        }
-    }
-}
-
-/* c[r] = alpha c[r] + bias[r * bias_step], at least the floor */
-INLINE void K(finish_dots)(const product *g, int64_t rows, int64_t bias_step)
-{
-    for (int64_t r = 0; r < rows; r += VW) {
-        const bool whole = rows - r >= VW;
-        const int lanes = whole ? VW : (int)(rows - r);
-        VEC v = K(load)(g->c + r, whole, lanes) * VSPLAT(g->alpha);
-        if (g->bias != NULL && bias_step == 0) {
-            v += VSPLAT(*g->bias);
-        } else if (g->bias != NULL) {
-            v += K(load)(g->bias + r, whole, lanes);
-        }
-        K(store)(g->c + r, VMAX(VSPLAT(g->floor), v), whole, lanes);
-    }
-}
-
-/* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. */
-NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
-    int64_t k, int64_t ldc, int64_t bias_step)
-{
-    if (ldc == 1 && g->beta == R(0)) {
-        K(bare_dots)(g->c, rows, x, ldx, y, k);
-        if (g->finish != BARE || g->floor == R(0)) {
-            K(finish_dots)(g, rows, bias_step);
-        }
-        return;
-    }
-    for (int64_t i = 0; i < rows; i += 4) {
-        int left = rows - i < 4 ? (int)(rows - i) : 4;
-        T sum[4];
-        K(four_dots)(x + i * ldx, ldx, left, y, k, sum);
-        K(put_dots)
-        (g, g->c + i * ldc, ldc, g->bias != NULL ? g->bias + i * bias_step : NULL, bias_step, sum,
-            left);
-    }
-}
-
-/* The same where y's elements lie y_step apart: they are collected, a block of k at a time. */
-NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
-    int64_t y_step, int64_t ldc, int64_t bias_step)
-{
-    _Alignas(64) T together[DOT_BLOCK];
-    product part = *g;
-    for (int64_t p = 0; p < g->k; p += DOT_BLOCK) {
-        int64_t k = g->k - p < DOT_BLOCK ? g->k - p : DOT_BLOCK;
-        part.floor = p + k < g->k ? NO_FLOOR : g->floor;
-        for (int64_t q = 0; q < k; ++q) {
-            together[q] = y[(p + q) * y_step];
-        }
-        K(dots)(&part, rows, x + p, ldx, together, k, ldc, bias_step);
-        part.beta = R(1);
-        part.bias = NULL;
-        part.finish = GENERAL;
-    }
-}
-
-/* Rows of C one at a time, B stored [n, k]: too few rows to pay for turning B round. */
-NOINLINE void K(rows_of_dots)(const product *g)
-{
-    product row = *g;
-    for (int64_t i = 0; i < g->m; ++i) {
-        if (g->ap == 1 || g->k <= 1) {
-            K(dots)(&row, g->n, g->b, g->ldb, row.a, g->k, 1, 1);
-        } else {
-            K(dots_apart)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
-        }
-        row.a += g->ai;
-        row.c += g->ldc;
-    }
-}
-
-/* A column is made of dot products where A's rows are as long as it is deep. */
-static void K(column_of_dots)(const product *g, int64_t b_step)
-{
-    if (b_step == 1 || g->k <= 1) {
-        K(dots)(g, g->m, g->a, g->ai, g->b, g->k, g->ldc, 0);
-    } else {
-        K(dots_apart)(g, g->m, g->a, g->ai, g->b, b_step, g->ldc, 0);
     }
 }
 
@@ -493,9 +377,46 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
     }
 }
 
-/* Units are the items of a batch. */
-void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
+/* What a layer of one input or one output computes, as it mostly comes. */
+INLINE bool K(is_line)(const adzi_gemm_args *args)
 {
+    const bool one = args->k == 1 ? args->ldb == 1 : args->n == 1 && args->ldc == 1;
+    return one && !args->ta && args->tb && args->alpha == 1 && args->beta == 0 && args->batch == 1;
+}
+
+/* The same as below for it: little is to be found out. */
+ADZI_HOT NOINLINE void K(line_product)(const adzi_gemm_args *args)
+{
+    const product g = { .a = args->a,
+        .b = args->b,
+        .c = args->c,
+        .bias = args->bias,
+        .ai = args->lda,
+        .ldc = args->ldc,
+        .m = args->m,
+        .n = args->n,
+        .alpha = R(1),
+        .floor = args->relu ? R(0) : NO_FLOOR,
+        .finish = args->bias != NULL ? BIASED : BARE };
+    if (args->k == 1) {
+        K(outer_product)(&g);
+        return;
+    }
+    const int64_t done = K(vectors_of_dots)(&g, g.m, g.a, g.ai, g.b, args->k, 0);
+    if (ADZI_UNLIKELY(done < g.m)) {
+        K(last_dots)(&g, done, g.m, g.a, g.ai, g.b, args->k, 0);
+    }
+}
+
+/* Units are the items of a batch. */
+ADZI_HOT void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
+{
+    if (ADZI_LIKELY(K(is_line)(opaque))) {
+        if (begin < end) {
+            K(line_product)(opaque);
+        }
+        return;
+    }
     for (; begin < end; ++begin) {
         K(one_product)(opaque, begin);
     }

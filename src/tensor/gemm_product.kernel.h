@@ -3,10 +3,14 @@
 #ifndef ADZI_TENSOR_GEMM_PRODUCT_KERNEL_H
 #define ADZI_TENSOR_GEMM_PRODUCT_KERNEL_H
 
+#include <math.h>
+
 #include "tensor/gemm.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
+
+#define NO_FLOOR (-INFINITY)
 
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))

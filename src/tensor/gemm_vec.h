@@ -209,6 +209,30 @@ INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
 #endif
 }
 
+/* Half of VSUM4, and what makes one vector of VW sums from VW / 4 such halves: the same sums in the
+ * same order, never in memory, which a vector of several stores would have to come back from. */
+#undef VFOUR
+#undef VJOIN
+#if defined(__AVX512F__) && T_IS_F32
+#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
+#define HALVES(a, b)                                                                             \
+    (_mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE)) /* a0+a2 a1+a3 b0+b2.. \
+                                                                           */
+#define VJOIN(v)                                                          \
+    (_mm512_shuffle_f32x4(HALVES(v[0], v[1]), HALVES(v[2], v[3]), 0x88) + \
+        _mm512_shuffle_f32x4(HALVES(v[0], v[1]), HALVES(v[2], v[3]), 0xDD))
+#elif defined(__AVX512F__)
+#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
+#define VJOIN(v)          (_mm512_shuffle_f64x2(v[0], v[1], 0x44) + _mm512_shuffle_f64x2(v[0], v[1], 0xEE))
+#elif defined(__AVX2__) && T_IS_F32
+#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
+#define VJOIN(v) \
+    (_mm256_permute2f128_ps(v[0], v[1], 0x20) + _mm256_permute2f128_ps(v[0], v[1], 0x31))
+#elif defined(__AVX2__)
+#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
+#define VJOIN(v)          (v[0])
+#endif
+
 #define VLOAD       K(vload)
 #define VSTORE      K(vstore)
 #define VLOAD_PART  K(vload_part)

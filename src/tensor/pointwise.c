@@ -95,7 +95,22 @@ static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, ad
     coalesce(args);
 }
 
-void adzi_pointwise(
+ADZI_HOT void adzi_pointwise_flat(
+    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
+{
+    adzi_pointwise_args args;
+    args.flat = true;
+    args.out = y->data;
+    for (int k = 0; k < n_in; ++k) {
+        args.in[k] = in[k]->data;
+    }
+    for (int k = 0; p != NULL && k < ADZI_POINTWISE_PARAMS; ++k) {
+        args.p[k] = p[k];
+    }
+    adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
+}
+
+ADZI_HOT void adzi_pointwise(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
 {
     if (y->numel == 0) {

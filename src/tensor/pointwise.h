@@ -51,4 +51,8 @@ static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t
 void adzi_pointwise(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
 
+/** The same where it is known that all inputs have y's sizes and lie in order, as y does. */
+void adzi_pointwise_flat(
+    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
+
 #endif

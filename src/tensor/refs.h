@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "tensor/hint.h"
+
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -38,25 +40,40 @@ static inline void adzi_refs_add_unshared(atomic_int *refs, int change)
 /** One reference more, for somebody who has one. */
 static inline void adzi_refs_take(atomic_int *refs)
 {
-    if (adzi_alone()) {
+    if (ADZI_LIKELY(adzi_alone())) {
         adzi_refs_add_unshared(refs, 1);
     } else {
         atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
     }
 }
 
-/** One reference less; whether it was the last. The last owner needs no read-modify-write: nobody
- * else can take a reference now. */
-static inline bool adzi_refs_drop(atomic_int *refs)
+/** Whether there is one reference: its owner's, who needs no read-modify-write to end it, since
+ * nobody else can take one now. */
+static inline bool adzi_refs_are_one(atomic_int *refs)
 {
-    if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
-        return true;
-    }
-    if (adzi_alone()) {
+    return atomic_load_explicit(refs, memory_order_acquire) == 1;
+}
+
+/** One reference less, where there seemed to be others; whether it was the last. */
+static inline bool adzi_refs_drop_shared(atomic_int *refs)
+{
+    if (ADZI_LIKELY(adzi_alone())) {
         adzi_refs_add_unshared(refs, -1);
         return false;
     }
     return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+/** One reference less; whether it was the last. */
+static inline bool adzi_refs_drop(atomic_int *refs)
+{
+    return adzi_refs_are_one(refs) || adzi_refs_drop_shared(refs);
+}
+
+/** The same where it mostly is. */
+static inline bool adzi_refs_drop_last(atomic_int *refs)
+{
+    return ADZI_LIKELY(adzi_refs_are_one(refs)) || adzi_refs_drop_shared(refs);
 }
 
 #endif

@@ -12,28 +12,24 @@ bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n)
 
 enum { AHEAD = 8 }; /* tensors of a scope larger than the cache are fetched so much earlier */
 
-void adzi_scope_unwind(adzi_thread *thread, size_t mark)
+ADZI_HOT void adzi_scope_unwind(adzi_thread *thread, size_t mark)
 {
     while (thread->n_temporaries > mark) {
-        if (thread->n_temporaries > mark + AHEAD) {
+        if (ADZI_UNLIKELY(thread->n_temporaries > mark + AHEAD)) {
             const char *next = (const char *)thread->temporaries[thread->n_temporaries - AHEAD];
             __builtin_prefetch(next, 1);
             __builtin_prefetch(next + sizeof(adz_tensor), 1);
         }
-        adzi_drop(thread->temporaries[--thread->n_temporaries]);
+        adzi_drop_last(thread->temporaries[--thread->n_temporaries]);
     }
 }
 
 enum { TAKE_AMONG = 8 };
 
-adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
+ADZI_HOT adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t)
 {
     size_t n = thread->n_temporaries;
-    if (n > mark && thread->temporaries[n - 1] == t) { /* as it mostly is */
-        thread->n_temporaries = n - 1;
-        return t;
-    }
-    size_t stop = n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;
+    size_t stop = n > mark && n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;
     for (size_t i = n; i-- > stop;) {
         if (thread->temporaries[i] == t) {
             thread->temporaries[i] = thread->temporaries[--thread->n_temporaries];
@@ -43,7 +39,7 @@ adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
     return adzi_retain(t);
 }
 
-adz_scope *adz_scope_open(void)
+ADZI_HOT adz_scope *adz_scope_open(void)
 {
     adzi_thread *thread = adzi_self();
     if (thread->scope == NULL) {
@@ -71,7 +67,7 @@ static bool check_open(const char *op, const adz_scope *scope, const adzi_thread
         adzi_error_null(op, "scope");
         return false;
     }
-    if (scope->thread != thread || !scope->open || scope == &thread->root) {
+    if (ADZI_UNLIKELY(scope->thread != thread || !scope->open || scope == &thread->root)) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
             "this scope is not open on this thread; each adz_scope_open is closed once, by the "
             "thread that called it");
@@ -90,7 +86,7 @@ static void close_from(adz_scope *scope, adzi_thread *thread)
     adzi_scope_unwind(thread, scope->start);
 }
 
-adz_status adz_scope_close(adz_scope *scope)
+ADZI_HOT adz_status adz_scope_close(adz_scope *scope)
 {
     adzi_thread *thread = adzi_self();
     if (!check_open("adz_scope_close", scope, thread)) {
@@ -157,7 +153,7 @@ adz_status adz_release(adz_tensor **t)
     return ADZ_OK;
 }
 
-adz_tensor *adz_none(void)
+ADZI_HOT adz_tensor *adz_none(void)
 {
     return &adzi_none;
 }

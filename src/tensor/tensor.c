@@ -48,7 +48,7 @@ adzi_storage *adzi_storage_around(
     return storage;
 }
 
-void adzi_storage_release(adzi_storage *storage)
+ADZI_HOT void adzi_storage_release(adzi_storage *storage)
 {
     if (!adzi_refs_drop(&storage->refs)) {
         return;
@@ -80,7 +80,7 @@ static inline void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool jo
 static inline adz_tensor *made(adzi_thread *thread, adz_tensor *t)
 {
     adzi_count_tensor(&thread->cache, 1);
-    if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0)) {
+    if (ADZI_UNLIKELY(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed))) {
         return adzi_debug_made(t);
     }
     return t;
@@ -146,8 +146,8 @@ adz_tensor *adzi_tensor_new(
     return tensor_new(thread, op, dtype, rank, sizes, adzi_numel(rank, sizes));
 }
 
-static __attribute__((noinline)) adz_tensor *borrowed_slow(adzi_thread *thread, const char *op,
-    adz_dtype dtype, int rank, const int64_t *sizes, int64_t numel)
+static ADZI_APART adz_tensor *borrowed_slow(adzi_thread *thread, const char *op, adz_dtype dtype,
+    int rank, const int64_t *sizes, int64_t numel)
 {
     if (!adzi_scope_reserve(thread, 1)) {
         return adzi_fail_memory(op, sizeof(adz_tensor *));
@@ -158,14 +158,15 @@ static __attribute__((noinline)) adz_tensor *borrowed_slow(adzi_thread *thread, 
 
 /* No call but the last in the usual case: a training step of a small network comes here dozens of
  * times. */
-adz_tensor *adzi_tensor_borrowed(
+ADZI_HOT adz_tensor *adzi_tensor_borrowed(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    const int64_t numel = rank == 2 ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
+    const int64_t numel = ADZI_LIKELY(rank == 2) ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
     const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
     const size_t all = sizeof(adz_tensor) + ADZI_ALIGNMENT + bytes;
-    if (bytes > JOINED_BYTES || thread->n_temporaries >= thread->temporaries_capacity ||
-        !adzi_has_block(&thread->cache, all)) {
+    if (ADZI_UNLIKELY(bytes > JOINED_BYTES) ||
+        ADZI_UNLIKELY(thread->n_temporaries >= thread->temporaries_capacity) ||
+        ADZI_UNLIKELY(!adzi_has_block(&thread->cache, all))) {
         return borrowed_slow(thread, op, dtype, rank, sizes, numel);
     }
     adz_tensor *t = joined_init(adzi_take_block(&thread->cache, all), dtype, rank, bytes);
@@ -223,33 +224,32 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
 }
 
 /* The end of a header: a joined one goes with its storage, whose reference it had. */
-static inline void bury(adzi_cache *cache, adz_tensor *t)
+static inline void bury(adzi_cache *cache, adz_tensor *t, const bool joined)
 {
-    if (!t->joined) {
+    if (!joined) {
         adzi_free_in(cache, t, sizeof *t);
-    } else if (adzi_refs_drop(&adzi_home(t)->refs)) {
+    } else if (adzi_refs_drop_last(&adzi_home(t)->refs)) {
         adzi_free_in(cache, t, sizeof *t + ADZI_ALIGNMENT + adzi_home(t)->bytes);
     }
 }
 
 void adzi_tensor_bury(adz_tensor *t)
 {
-    bury(&adzi_self()->cache, t);
+    bury(&adzi_self()->cache, t, t->joined);
 }
 
-static inline void end(adzi_thread *thread, adz_tensor *t)
+/* The end of a header that is marked as dead and owes nobody anything but its own block. */
+static inline void end(adzi_thread *thread, adz_tensor *t, const bool joined)
 {
-    t->alive = ADZI_DEAD;
     adzi_count_tensor(&thread->cache, -1);
-    if (__builtin_expect(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed), 0) &&
+    if (ADZI_UNLIKELY(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) &&
         adzi_debug_ended(t)) {
         return;
     }
-    bury(&thread->cache, t);
+    bury(&thread->cache, t, joined);
 }
 
-/* With all that a tensor can owe others. */
-static __attribute__((noinline)) void destroy_slow(adzi_thread *thread, adz_tensor *t)
+static ADZI_APART void destroy_slow(adzi_thread *thread, adz_tensor *t)
 {
     t->alive = ADZI_DEAD;
     if (t->gradient != NULL) {
@@ -261,17 +261,22 @@ static __attribute__((noinline)) void destroy_slow(adzi_thread *thread, adz_tens
     if (!t->joined || t->storage != adzi_home(t)) {
         adzi_storage_release(t->storage);
     }
-    end(thread, t);
+    end(thread, t, t->joined);
 }
 
-void adzi_tensor_destroy(adz_tensor *t)
+ADZI_HOT void adzi_tensor_destroy(adz_tensor *t)
 {
     adzi_thread *thread = adzi_self();
-    if (t->gradient != NULL || t->node != NULL || !t->joined || t->storage != adzi_home(t)) {
+    if (ADZI_UNLIKELY(t->gradient != NULL) || ADZI_UNLIKELY(!t->joined) ||
+        ADZI_UNLIKELY(t->storage != adzi_home(t))) {
         destroy_slow(thread, t);
-    } else {
-        end(thread, t);
+        return;
     }
+    t->alive = ADZI_DEAD;
+    if (t->node != NULL) {
+        adzi_node_release(thread, t->node);
+    }
+    end(thread, t, true);
 }
 
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
@@ -285,23 +290,32 @@ adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
     return t->gradient;
 }
 
-bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t)
+bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
     if (t == NULL) {
         adzi_error_null(op, argument);
-        return false;
-    }
-    if (t->alive != ADZI_ALIVE) {
+    } else if (t->alive != ADZI_ALIVE) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
             "%s is a stale pointer: its scope was closed or it was released; adz_keep it or hand "
             "it "
             "out with adz_scope_return",
             argument);
-        return false;
-    }
-    if (adzi_is_none(t)) {
+    } else {
         adzi_error(op, ADZ_ERR_ARGUMENT, "%s is not optional: ADZ_NONE was given", argument);
-        return false;
+    }
+    return false;
+}
+
+bool adzi_is_contiguous_slow(const adz_tensor *t)
+{
+    int64_t stride = 1;
+    for (int i = t->rank - 1; i >= 0; --i) {
+        if (t->sizes[i] != 1) {
+            if (t->strides[i] != stride && t->numel != 0) {
+                return false;
+            }
+            stride *= t->sizes[i];
+        }
     }
     return true;
 }
@@ -358,7 +372,7 @@ int64_t adz_tensor_stride(const adz_tensor *t, int dim)
     return t->strides[dim < 0 ? dim + t->rank : dim];
 }
 
-int64_t adz_tensor_numel(const adz_tensor *t)
+ADZI_HOT int64_t adz_tensor_numel(const adz_tensor *t)
 {
     return adzi_check_tensor("adz_tensor_numel", "t", t) ? t->numel : -1;
 }
@@ -373,7 +387,7 @@ bool adz_tensor_is_contiguous(const adz_tensor *t)
     return adzi_check_tensor("adz_tensor_is_contiguous", "t", t) && adzi_is_contiguous(t);
 }
 
-void *adz_tensor_data(adz_tensor *t)
+ADZI_HOT void *adz_tensor_data(adz_tensor *t)
 {
     return adzi_check_tensor("adz_tensor_data", "t", t) ? t->data : NULL;
 }
@@ -390,7 +404,7 @@ static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
     return t->data;
 }
 
-float *adz_tensor_data_f32(adz_tensor *t)
+ADZI_HOT float *adz_tensor_data_f32(adz_tensor *t)
 {
     return typed_data("adz_tensor_data_f32", t, ADZ_F32);
 }
@@ -405,7 +419,7 @@ int64_t *adz_tensor_data_i64(adz_tensor *t)
     return typed_data("adz_tensor_data_i64", t, ADZ_I64);
 }
 
-void adz_tensor_touch(adz_tensor *t)
+ADZI_HOT void adz_tensor_touch(adz_tensor *t)
 {
     if (adzi_check_tensor("adz_tensor_touch", "t", t)) {
         ++t->storage->version;

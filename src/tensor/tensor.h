@@ -109,7 +109,24 @@ void adzi_tensor_destroy(adz_tensor *t);
 /** Ends one reference; the last one frees. NULL and ADZ_NONE are left alone. */
 static inline void adzi_drop(adz_tensor *t)
 {
-    if (t != NULL && !adzi_is_none(t) && adzi_refs_drop(&t->refs)) {
+    if (t != NULL && ADZI_LIKELY(!adzi_is_none(t)) && adzi_refs_drop(&t->refs)) {
+        adzi_tensor_destroy(t);
+    }
+}
+
+/** adzi_drop of what is neither, and is mostly not used by anybody else. */
+static inline void adzi_drop_last(adz_tensor *t)
+{
+    if (adzi_refs_drop_last(&t->refs)) {
+        adzi_tensor_destroy(t);
+    }
+}
+
+/** adzi_drop of what is neither, and mostly is. */
+static inline void adzi_drop_shared(adz_tensor *t)
+{
+    if (ADZI_UNLIKELY(adzi_refs_are_one(&t->refs)) ||
+        ADZI_UNLIKELY(adzi_refs_drop_shared(&t->refs))) {
         adzi_tensor_destroy(t);
     }
 }
@@ -165,29 +182,21 @@ static inline bool adzi_is_usual_matrix(const adz_tensor *t)
     return t->rank == 2 && t->strides[1] == 1 && t->strides[0] == t->sizes[1];
 }
 
+/** adzi_is_contiguous for tensors of any rank and strides. */
+ADZI_COLD bool adzi_is_contiguous_slow(const adz_tensor *t);
+
 /** Whether the elements lie in order without gaps, as a new tensor's do. */
 static inline bool adzi_is_contiguous(const adz_tensor *t)
 {
-    if (adzi_is_usual_matrix(t)) {
-        return true;
-    }
-    int64_t stride = 1;
-    for (int i = t->rank - 1; i >= 0; --i) {
-        if (t->sizes[i] != 1) {
-            if (t->strides[i] != stride && t->numel != 0) {
-                return false;
-            }
-            stride *= t->sizes[i];
-        }
-    }
-    return true;
+    const bool usual = t->rank == 1 ? t->strides[0] == 1 : adzi_is_usual_matrix(t);
+    return ADZI_LIKELY(usual) || adzi_is_contiguous_slow(t);
 }
 
 /** Sizes, and the strides of elements that lie in order. Most tensors have one or two dimensions.
  */
 static inline void adzi_set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
 {
-    if (rank == 2) {
+    if (ADZI_LIKELY(rank == 2)) {
         int64_t columns = sizes[1];
         t->sizes[0] = sizes[0];
         t->sizes[1] = columns;
@@ -214,7 +223,14 @@ void adzi_node_release(adzi_thread *thread, struct adzi_node *node);
 void adzi_gradient_free(adz_tensor *t);
 const char *adzi_node_name(const struct adzi_node *node);
 
-/** Fails when `t` is NULL or a stale pointer; names the argument. */
-bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t);
+/** Says what is wrong with a tensor that the next call refuses: false. */
+ADZI_COLD bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t);
+
+/** Fails when `t` is NULL, a stale pointer or ADZ_NONE; names the argument. */
+static inline bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t)
+{
+    const bool sound = t != NULL && t->alive == ADZI_ALIVE && !adzi_is_none(t);
+    return ADZI_LIKELY(sound) || adzi_refuse_tensor(op, argument, t);
+}
 
 #endif

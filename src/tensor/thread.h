@@ -55,13 +55,13 @@ typedef struct adzi_thread {
 
 extern __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
-adzi_thread *adzi_thread_begin(void);
+ADZI_COLD adzi_thread *adzi_thread_begin(void);
 
 /** This thread's state, made on first use. Never NULL. */
 static inline adzi_thread *adzi_self(void)
 {
     adzi_thread *thread = adzi_thread_current;
-    return __builtin_expect(thread != NULL, 1) ? thread : adzi_thread_begin();
+    return ADZI_LIKELY(thread != NULL) ? thread : adzi_thread_begin();
 }
 
 /** Calls `visit` for every thread's state, under the lock that guards the list. */
@@ -70,11 +70,11 @@ void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *use
 /* ---- scopes --------------------------------------------------------------------------------- */
 
 /** Makes room so that the next `n` adzi_borrow calls cannot fail. */
-bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n);
+ADZI_COLD bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n);
 
 static inline bool adzi_scope_reserve(adzi_thread *thread, size_t n)
 {
-    return thread->n_temporaries + n <= thread->temporaries_capacity ||
+    return ADZI_LIKELY(thread->n_temporaries + n <= thread->temporaries_capacity) ||
            adzi_scope_reserve_slow(thread, n);
 }
 
@@ -85,11 +85,22 @@ static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
     return t;
 }
 
+/** The next call for a tensor that is not the newest temporary. */
+adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t);
+
 /**
  * Takes a reference back from the innermost scope, if `t` is among its newest temporaries after
  * `mark`; else a new one. Either way the caller owns one reference more.
  */
-adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t);
+static inline adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
+{
+    const size_t n = thread->n_temporaries;
+    if (ADZI_LIKELY(n > mark && thread->temporaries[n - 1] == t)) {
+        thread->n_temporaries = n - 1;
+        return t;
+    }
+    return adzi_scope_take_slow(thread, mark, t);
+}
 
 /** Releases the temporaries from `mark` (an earlier n_temporaries) on. */
 void adzi_scope_unwind(adzi_thread *thread, size_t mark);

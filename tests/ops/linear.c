@@ -144,6 +144,7 @@ const op_case linear_case = {
         { .in = { IN(1, 1), IN(1, 1), IN(1) } },
         { .in = { IN(0, 4), IN(2, 4), IN(2) } },
         { .in = { IN(3, 0), IN(2, 0), IN(2) } },
+        { .in = { IN(3, 4), IN(0, 4), IN(0) } },
         { .in = { IN_CONST(3, 4), IN(2, 4), IN(2) } },
     },
     .rejects = {

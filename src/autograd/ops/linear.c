@@ -1,9 +1,8 @@
 #include "autograd/ops/linear.h"
 
-#include "adze/precision.h"
-#include "autograd/ops/linear.kernel.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/sum.h"
+#include "tensor/context.h"
 
 KERNEL_TABLE_FLOAT(linear_narrow);
 
@@ -95,69 +94,79 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     return dw;
 }
 
-bool adzi_linear_is_narrow(const adzi_node *node, const adz_tensor *g)
+ADZI_HOT bool adzi_linear_is_narrow(
+    const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
     const adz_tensor *x = node->inputs[X].saved, *w = node->inputs[WEIGHT].saved;
-    if (x == NULL || !adzi_needs(node, WEIGHT)) {
+    if (x == NULL || ADZI_UNLIKELY(!adzi_needs(node, WEIGHT))) {
         return false;
     }
     const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
-    if (h > ADZI_LINEAR_FEW && d > ADZI_LINEAR_FEW) {
+    int64_t n = 1;
+    for (int i = 0; i < g->rank - 1; ++i) {
+        n *= g->sizes[i];
+    }
+    if ((h > ADZI_LINEAR_FEW && d > ADZI_LINEAR_FEW) || n > ADZI_LINEAR_ROWS || n * h * d == 0) {
         return false;
     }
-    const bool small = h <= ADZI_LINEAR_FEW ? x->numel <= (h + 1) * FEW_OUTPUTS_X
-                                            : g->numel * d <= FEW_INPUTS_WORK;
-    return small && g->numel > 0 && x->numel > 0 && g->numel <= h * ADZI_LINEAR_ROWS &&
-           adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
-           (g->dtype != ADZ_F32 || adz_get_matmul_precision() != ADZ_MATMUL_MEDIUM);
+    layer->n = n;
+    layer->d = d;
+    layer->h = h;
+    layer->y = NULL;
+    layer->factor = 1;
+    const bool small =
+        h <= ADZI_LINEAR_FEW ? n * d <= (h + 1) * FEW_OUTPUTS_X : n * h * d <= FEW_INPUTS_WORK;
+    return small && adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
+           (g->dtype != ADZ_F32 || ADZI_LIKELY(!adzi_is_medium(adzi_self()->context)));
 }
 
-adz_status adzi_linear_gradients_narrow(
-    adzi_node *node, adz_tensor **dx, const adz_tensor *g, const adz_tensor *y, double factor)
+ADZI_HOT adz_status adzi_linear_gradients_narrow(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
     const char *op = node->op->name;
     const adz_dtype dtype = (adz_dtype)g->dtype;
-    const adz_tensor *x = adzi_saved_input(node, X), *w = NULL;
-    if (x == NULL) {
+    const adz_tensor *x = adzi_saved_input(node, X);
+    if (ADZI_UNLIKELY(x == NULL)) {
         return adzi_status(NULL);
     }
-    const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1], n = g->numel / h;
-    if (adzi_needs(node, X)) {
-        if (h > ADZI_LINEAR_FEW) {
-            dx[X] = gradient_of_x(node, g, n, h);
-        } else if ((w = adzi_saved_input(node, WEIGHT)) != NULL) {
-            dx[X] = adzi_scratch_like(op, x);
+    const int64_t n = layer->n, d = layer->d, h = layer->h;
+    layer->dy = g->data;
+    layer->x = x->data;
+    layer->w = layer->dx = layer->db = NULL;
+    if (adzi_needs(node, BIAS)) {
+        if (ADZI_UNLIKELY((dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL)) {
+            return adzi_status(NULL);
         }
+        layer->db = dx[BIAS]->data;
+    }
+    dx[WEIGHT] = adzi_scratch(op, dtype, 2, (int64_t[]){ h, d });
+    if (ADZI_UNLIKELY(dx[WEIGHT] == NULL)) {
+        return adzi_status(NULL);
+    }
+    layer->dw = dx[WEIGHT]->data;
+    if (adzi_needs(node, X) && h > ADZI_LINEAR_FEW) {
+        dx[X] = gradient_of_x(node, g, n, h);
         if (dx[X] == NULL) {
             return adzi_status(NULL);
         }
+    } else if (adzi_needs(node, X)) {
+        const adz_tensor *w = adzi_saved_input(node, WEIGHT);
+        if (ADZI_UNLIKELY(w == NULL) || ADZI_UNLIKELY((dx[X] = adzi_scratch_like(op, x)) == NULL)) {
+            return adzi_status(NULL);
+        }
+        layer->w = w->data;
+        layer->dx = dx[X]->data;
     }
-    dx[WEIGHT] = adzi_scratch(op, dtype, 2, (int64_t[]){ h, d });
-    if (dx[WEIGHT] == NULL) {
-        return adzi_status(NULL);
-    }
-    if (adzi_needs(node, BIAS) && (dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL) {
-        return adzi_status(NULL);
-    }
-    const adzi_linear_narrow_args args = { .n = n,
-        .d = d,
-        .h = h,
-        .dy = g->data,
-        .y = y != NULL ? y->data : NULL,
-        .factor = factor,
-        .x = x->data,
-        .w = w != NULL ? w->data : NULL,
-        .dx = w != NULL ? dx[X]->data : NULL,
-        .dw = dx[WEIGHT]->data,
-        .db = dx[BIAS] != NULL ? dx[BIAS]->data : NULL };
-    adzi_launch(KERNEL_FOR(linear_narrow, dtype), &args, 1, 1);
+    adzi_launch(KERNEL_FOR(linear_narrow, dtype), layer, 1, 1);
     return ADZ_OK;
 }
 
-adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g)
+ADZI_HOT adz_status adzi_linear_gradients_fused(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g)
 {
-    if (adzi_linear_is_narrow(node, g)) {
-        return adzi_linear_gradients_narrow(node, dx, g, NULL, 1);
+    adzi_linear_narrow_args layer;
+    if (adzi_linear_is_narrow(node, g, &layer)) {
+        return adzi_linear_gradients_narrow(node, dx, g, &layer);
     }
     int64_t h = g->sizes[g->rank - 1], n = 1;
     for (int i = 0; i < g->rank - 1; ++i) {
@@ -187,7 +196,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_linear_gradients(node, dx, dy[0]);
 }
 
-static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_tensor *g = adzi_compact(node->op->name, dy[0]);
     return g != NULL ? adzi_linear_gradients_fused(node, dx, g) : adzi_status(NULL);
@@ -204,12 +213,14 @@ static bool check(
             adzi_text_shape(x), adzi_text_shape(weight));
         return false;
     }
-    if (!adzi_is_none(bias) && (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {
+    if (ADZI_LIKELY(!adzi_is_none(bias)) &&
+        (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {
         adzi_error(op, ADZ_ERR_SHAPE, "bias%s does not fit weight%s: it has one element per row",
             adzi_text_shape(bias), adzi_text_shape(weight));
         return false;
     }
-    if (x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype)) {
+    if (ADZI_UNLIKELY(
+            x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype))) {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, weight %s%s%s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)weight->dtype),
             adzi_is_none(bias) ? "" : ", bias ",
@@ -219,7 +230,7 @@ static bool check(
     return true;
 }
 
-adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
+ADZI_HOT adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
 {
     const char *op = call->op->name;
     const adz_tensor *x = call->in[X], *weight = call->in[WEIGHT];
@@ -228,7 +239,8 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     }
     const adz_tensor *xs = adzi_compact(op, call->in[X]), *bs = adzi_compact(op, call->in[BIAS]);
     adzi_matrix w;
-    if (xs == NULL || bs == NULL || adzi_lie_as_matrix(op, call->in[WEIGHT], &w) == NULL) {
+    if (ADZI_UNLIKELY(xs == NULL) || ADZI_UNLIKELY(bs == NULL) ||
+        ADZI_UNLIKELY(adzi_lie_as_matrix(op, call->in[WEIGHT], &w) == NULL)) {
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
@@ -239,12 +251,12 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     }
     sizes[x->rank - 1] = h;
     adz_dtype dtype = (adz_dtype)x->dtype;
-    if ((x->numel == 0 || n >= surely || h >= surely) &&
+    if (ADZI_UNLIKELY(x->numel == 0 || n >= surely || h >= surely) &&
         adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
     adz_tensor *y = adzi_new(call, dtype, x->rank, sizes);
-    if (y == NULL) {
+    if (ADZI_UNLIKELY(y == NULL)) {
         return NULL;
     }
     *product = (adzi_gemm_args){ .dtype = dtype,
@@ -270,17 +282,20 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     return y;
 }
 
-void adzi_linear_save(adzi_call *call)
+ADZI_HOT void adzi_linear_save(adzi_call *call)
 {
-    if (adzi_wants(call, X)) {
-        adzi_save_input(call, WEIGHT);
+    if (!call->record) {
+        return;
     }
-    if (adzi_wants(call, WEIGHT)) {
-        adzi_save_input(call, X);
+    if (adzi_requires_grad(call->in[X])) {
+        adzi_node_save_input(call->node, WEIGHT, call->in[WEIGHT]);
+    }
+    if (ADZI_LIKELY(adzi_requires_grad(call->in[WEIGHT]))) {
+        adzi_node_save_input(call->node, X, call->in[X]);
     }
 }
 
-adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+ADZI_HOT adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     adzi_call call;
     adzi_gemm_args product;

@@ -4,6 +4,7 @@
 #define ADZI_AUTOGRAD_OPS_LINEAR_H
 
 #include "autograd/op.h"
+#include "autograd/ops/linear.kernel.h"
 #include "tensor/gemm.h"
 
 enum { ADZI_LINEAR_X, ADZI_LINEAR_WEIGHT, ADZI_LINEAR_BIAS };
@@ -23,12 +24,14 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
 
 /** Whether the above takes a layer of few inputs or outputs, which one pass over its few rows
  * serves. */
-bool adzi_linear_is_narrow(const adzi_node *node, const adz_tensor *g);
+bool adzi_linear_is_narrow(
+    const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer);
 
-/** The gradients of a narrow layer. Of g counts, times `factor`, what stands where y is not 0 or
- * less; all of it where y is NULL, as it must be for more than ADZI_LINEAR_FEW outputs if the
- * gradient of x is asked for. g is contiguous. */
+/** The gradients of a narrow layer, with the sizes that the above has found. Of g counts, times
+ * `layer->factor`, what stands where `layer->y` is not 0 or less; all of it where that is NULL, as
+ * it is unless set and must be for more than ADZI_LINEAR_FEW outputs if the gradient of x is asked
+ * for. g is contiguous. */
 adz_status adzi_linear_gradients_narrow(
-    adzi_node *node, adz_tensor **dx, const adz_tensor *g, const adz_tensor *y, double factor);
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer);
 
 #endif

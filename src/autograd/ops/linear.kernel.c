@@ -5,11 +5,13 @@
 #include <stdbool.h>
 
 #include "autograd/ops/linear.kernel.h"
+#include "tensor/hint.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE   static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
 
 #define THIS_FILE "autograd/ops/linear.kernel.c"
 #include "tensor/each_float.h"
@@ -66,38 +68,52 @@ INLINE void K(put_column)(
     }
 }
 
-/* dw[h, d] and db across one vector of outputs, for d inputs; two rows at a time, or the additions
- * would wait for each other. */
+/* Rows whose shares are added up apart, or the additions would wait for each other: as many as have
+ * room in registers. */
+#undef APART
+#define APART(few) ((few) <= 2 ? 4 : 2)
+
+/* The sums of two or four vectors. */
+INLINE VEC K(together)(const VEC *v, const int count)
+{
+    return count == 4 ? (v[0] + v[1]) + (v[2] + v[3]) : v[0] + v[1];
+}
+
+/* dw[h, d] and db across one vector of outputs, for d inputs. */
 INLINE void K(inputs_strip)(
     const narrow *a, int64_t j, const int d, const bool gate, const bool whole, const int lanes)
 {
-    const VEC zero = { 0 };
-    VEC s[ADZI_LINEAR_FEW] = { zero, zero, zero, zero }, b = zero;
-    VEC t[ADZI_LINEAR_FEW] = { zero, zero, zero, zero }, c = zero;
-    const T *x = a->x;
-    const int64_t h = a->h, pairs = a->n / 2;
-    int64_t at = j;
-    for (int64_t r = 0; r < pairs; ++r, at += 2 * h, x += 2 * d) {
-        VEC z = K(gated)(a, at, gate, whole, lanes), u = K(gated)(a, at + h, gate, whole, lanes);
-        b += z;
-        c += u;
+    VEC s[ADZI_LINEAR_FEW][4], b[4];
+    for (int g = 0; g < APART(d); ++g) {
+        b[g] = VSPLAT(R(0));
         for (int i = 0; i < d; ++i) {
-            s[i] = VFMA(VSPLAT(x[i]), z, s[i]);
-            t[i] = VFMA(VSPLAT(x[d + i]), u, t[i]);
+            s[i][g] = VSPLAT(R(0));
         }
     }
-    if (a->n % 2 != 0) {
+    const T *x = a->x;
+    const int64_t h = a->h;
+    int64_t at = j, r = a->n;
+    for (; r >= APART(d); r -= APART(d)) {
+        for (int g = 0; g < APART(d); ++g, at += h, x += d) {
+            VEC z = K(gated)(a, at, gate, whole, lanes);
+            b[g] += z;
+            for (int i = 0; i < d; ++i) {
+                s[i][g] = VFMA(VSPLAT(x[i]), z, s[i][g]);
+            }
+        }
+    }
+    for (; r > 0; --r, at += h, x += d) {
         VEC z = K(gated)(a, at, gate, whole, lanes);
-        b += z;
+        b[0] += z;
         for (int i = 0; i < d; ++i) {
-            s[i] = VFMA(VSPLAT(x[i]), z, s[i]);
+            s[i][0] = VFMA(VSPLAT(x[i]), z, s[i][0]);
         }
     }
     for (int i = 0; i < d; ++i) {
-        K(put_column)(a->dw + j * d, s[i] + t[i], i, d, whole, lanes);
+        K(put_column)(a->dw + j * d, K(together)(s[i], APART(d)), i, d, whole, lanes);
     }
     if (a->db != NULL) {
-        K(store)(a->db + j, b + c, whole, lanes);
+        K(store)(a->db + j, K(together)(b, APART(d)), whole, lanes);
     }
 }
 
@@ -112,20 +128,18 @@ INLINE void K(few_inputs)(const narrow *a, const int d, const bool gate)
     }
 }
 
-static void K(by_inputs)(const adzi_linear_narrow_args *args)
+/* Apart from what one input takes, which is short. */
+NOINLINE void K(more_inputs)(const narrow *a, const bool gate)
 {
-    const narrow a = K(narrow_of)(args);
-    const bool gate = a.y != NULL;
-#define CASE(d)                          \
-    case d:                              \
-        if (gate) {                      \
-            K(few_inputs)(&a, d, true);  \
-        } else {                         \
-            K(few_inputs)(&a, d, false); \
-        }                                \
+#define CASE(d)                         \
+    case d:                             \
+        if (gate) {                     \
+            K(few_inputs)(a, d, true);  \
+        } else {                        \
+            K(few_inputs)(a, d, false); \
+        }                               \
         break;
-    switch (a.d) {
-        CASE(1)
+    switch (a->d) {
         CASE(2)
         CASE(3)
         CASE(4)
@@ -133,15 +147,30 @@ static void K(by_inputs)(const adzi_linear_narrow_args *args)
 #undef CASE
 }
 
+ADZI_HOT NOINLINE void K(by_inputs)(const adzi_linear_narrow_args *args)
+{
+    const narrow a = K(narrow_of)(args);
+    const bool gate = a.y != NULL;
+    if (ADZI_LIKELY(a.d == 1)) {
+        if (gate) {
+            K(few_inputs)(&a, 1, true);
+        } else {
+            K(few_inputs)(&a, 1, false);
+        }
+        return;
+    }
+    K(more_inputs)(&a, gate);
+}
+
 /* ---- few outputs ---------------------------------------------------------------------------- */
 
 /* One row's share of dw, and its dx, across a vector of inputs. */
 INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h, const bool dx,
-    const VEC *w, VEC *sums, const bool whole, const int lanes)
+    const VEC *w, VEC (*sums)[4], const int g, const bool whole, const int lanes)
 {
     VEC x = K(load)(a->x + at, whole, lanes);
     for (int o = 0; o < h; ++o) {
-        sums[o] = VFMA(VSPLAT(z[o]), x, sums[o]);
+        sums[o][g] = VFMA(VSPLAT(z[o]), x, sums[o][g]);
     }
     if (dx) {
         VEC v = VSPLAT(z[0]) * w[0];
@@ -156,23 +185,28 @@ INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h,
 INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h, const bool dx,
     const bool whole, const int lanes)
 {
-    const VEC zero = { 0 };
-    const int64_t d = a->d, n = a->n;
-    VEC s[ADZI_LINEAR_FEW] = { zero, zero, zero, zero }, w[ADZI_LINEAR_FEW];
-    VEC t[ADZI_LINEAR_FEW] = { zero, zero, zero, zero };
-    for (int o = 0; dx && o < h; ++o) {
-        w[o] = K(load)(a->w + o * d + j, whole, lanes);
+    const int64_t d = a->d;
+    VEC s[ADZI_LINEAR_FEW][4], w[ADZI_LINEAR_FEW];
+    for (int o = 0; o < h; ++o) {
+        w[o] = VSPLAT(R(0));
+        if (dx) {
+            w[o] = K(load)(a->w + o * d + j, whole, lanes);
+        }
+        for (int g = 0; g < APART(h); ++g) {
+            s[o][g] = VSPLAT(R(0));
+        }
     }
-    int64_t r = 0;
-    for (; r + 2 <= n; r += 2) {
-        K(outputs_row)(a, r * d + j, z + r * h, h, dx, w, s, whole, lanes);
-        K(outputs_row)(a, (r + 1) * d + j, z + (r + 1) * h, h, dx, w, t, whole, lanes);
+    int64_t at = j, r = a->n;
+    for (; r >= APART(h); r -= APART(h)) {
+        for (int g = 0; g < APART(h); ++g, at += d, z += h) {
+            K(outputs_row)(a, at, z, h, dx, w, s, g, whole, lanes);
+        }
     }
-    if (r < n) {
-        K(outputs_row)(a, r * d + j, z + r * h, h, dx, w, s, whole, lanes);
+    for (; r > 0; --r, at += d, z += h) {
+        K(outputs_row)(a, at, z, h, dx, w, s, 0, whole, lanes);
     }
     for (int o = 0; o < h; ++o) {
-        K(store)(a->dw + o * d + j, s[o] + t[o], whole, lanes);
+        K(store)(a->dw + o * d + j, K(together)(s[o], APART(h)), whole, lanes);
     }
 }
 
@@ -185,6 +219,23 @@ INLINE void K(few_outputs)(const narrow *a, const T *z, const int h, const bool 
     if (j < a->d) {
         K(outputs_strip)(a, z, j, h, dx, false, (int)(a->d - j));
     }
+}
+
+/* db[1]: z lies in line. */
+INLINE void K(bias_of_one)(const narrow *a, const T *z)
+{
+    const VEC zero = { 0 };
+    VEC sum = zero;
+    T of_four[4];
+    int64_t r = 0;
+    for (; r + VW <= a->n; r += VW) {
+        sum += VLOAD(z + r);
+    }
+    if (r < a->n) {
+        sum += VLOAD_PART(z + r, (int)(a->n - r));
+    }
+    VSUM4(sum, zero, zero, zero, of_four);
+    a->db[0] = of_four[0];
 }
 
 /* db[h] of rows z, each output's in four sums, for the same reason as above. */
@@ -206,8 +257,30 @@ INLINE void K(bias_of_outputs)(const narrow *a, const T *z)
     }
 }
 
+/* Apart from what one output takes. */
+NOINLINE void K(more_outputs)(const narrow *a, const T *z, const bool dx)
+{
+    if (a->db != NULL) {
+        K(bias_of_outputs)(a, z);
+    }
+#define CASE(h)                             \
+    case h:                                 \
+        if (dx) {                           \
+            K(few_outputs)(a, z, h, true);  \
+        } else {                            \
+            K(few_outputs)(a, z, h, false); \
+        }                                   \
+        break;
+    switch (a->h) {
+        CASE(2)
+        CASE(3)
+        CASE(4)
+    }
+#undef CASE
+}
+
 /* What counts of dy is so little that it is made first. */
-static void K(by_outputs)(const adzi_linear_narrow_args *args)
+ADZI_HOT NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = K(narrow_of)(args);
     T gated[ADZI_LINEAR_FEW * ADZI_LINEAR_ROWS];
@@ -224,30 +297,24 @@ static void K(by_outputs)(const adzi_linear_narrow_args *args)
         }
         z = gated;
     }
-    if (a.db != NULL) {
-        K(bias_of_outputs)(&a, z);
-    }
     const bool dx = a.dx != NULL;
-#define CASE(h)                              \
-    case h:                                  \
-        if (dx) {                            \
-            K(few_outputs)(&a, z, h, true);  \
-        } else {                             \
-            K(few_outputs)(&a, z, h, false); \
-        }                                    \
-        break;
-    switch (a.h) {
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
+    if (ADZI_LIKELY(a.h == 1)) {
+        if (a.db != NULL) {
+            K(bias_of_one)(&a, z);
+        }
+        if (dx) {
+            K(few_outputs)(&a, z, 1, true);
+        } else {
+            K(few_outputs)(&a, z, 1, false);
+        }
+        return;
     }
-#undef CASE
+    K(more_outputs)(&a, z, dx);
 }
 #undef narrow
 
 void K(linear_narrow)(const void *block, int64_t begin, int64_t end);
-void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
+ADZI_HOT void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_linear_narrow_args *a = block;
     if (begin == end) {

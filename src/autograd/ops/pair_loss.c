@@ -41,7 +41,7 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
     c->rank = x->rank;
     c->sizes = x->sizes;
     c->numel = x->numel;
-    if (adzi_same_sizes(x, t)) {
+    if (ADZI_LIKELY(adzi_same_sizes(x, t))) {
         return true;
     }
     if (!adzi_broadcast(op, &c->rank, c->broadcast, x, t)) {
@@ -54,12 +54,8 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* `t` in the common shape, contiguous. */
-static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
+static ADZI_APART adz_tensor *broadcast(const char *op, adz_tensor *t, const common *c)
 {
-    if (c->sizes != c->broadcast) {
-        return adzi_compact(op, t);
-    }
     adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, c->rank, c->sizes);
     if (copy != NULL) {
         adzi_copy(copy, t);
@@ -67,10 +63,18 @@ static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
     return copy;
 }
 
-static void save_both(adzi_call *call)
+/* `t` in the common shape, contiguous. */
+static inline adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
-    adzi_save_input(call, 0);
-    adzi_save_input(call, 1);
+    return ADZI_LIKELY(c->sizes != c->broadcast) ? adzi_compact(op, t) : broadcast(op, t, c);
+}
+
+static inline void save_both(adzi_call *call)
+{
+    if (call->record) {
+        adzi_node_save_input(call->node, 0, call->in[0]);
+        adzi_node_save_input(call->node, 1, call->in[1]);
+    }
 }
 
 static adz_tensor *elementwise(
@@ -92,13 +96,13 @@ static adz_tensor *reduced(
     const char *op = loss->op->name;
     adz_tensor *x = expanded(op, call->in[0], c);
     adz_tensor *t = x != NULL ? expanded(op, call->in[1], c) : NULL;
-    if (t == NULL) {
+    if (ADZI_UNLIKELY(t == NULL)) {
         return NULL;
     }
     int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
     double few[FEW], total = 0;
-    adz_tensor *many = blocks > FEW ? adzi_scratch(op, ADZ_F64, 1, &blocks) : NULL;
-    if (blocks > FEW && many == NULL) {
+    adz_tensor *many = NULL;
+    if (ADZI_UNLIKELY(blocks > FEW) && (many = adzi_scratch(op, ADZ_F64, 1, &blocks)) == NULL) {
         return NULL;
     }
     adz_tensor *y = adzi_new(call, (adz_dtype)x->dtype, 0, NULL);
@@ -106,6 +110,9 @@ static adz_tensor *reduced(
         return NULL;
     }
     save_both(call);
+    if (call->node != NULL) {
+        call->node->takes_number = true;
+    }
     adzi_pair_sum_args args = { .x = x->data,
         .t = t->data,
         .sums = many != NULL ? (double *)(void *)many->data : few,
@@ -119,8 +126,8 @@ static adz_tensor *reduced(
     return adzi_leave(call, y);
 }
 
-adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
-    adz_reduction reduction, const double *p)
+ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x,
+    adz_tensor *target, adz_reduction reduction, const double *p)
 {
     adzi_call call;
     common c;
@@ -129,7 +136,8 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
         !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) || !adzi_promote(&call, 0, 1)) {
         return NULL;
     }
-    if (!(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
+    if (ADZI_UNLIKELY(reduction != ADZ_REDUCE_MEAN) &&
+        !(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
         !adzi_check_reduction(op, reduction)) {
         return NULL;
     }
@@ -142,14 +150,14 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
         (loss->check != NULL && !loss->check(&call))) {
         return NULL;
     }
-    if (c.sizes == c.broadcast) {
+    if (ADZI_UNLIKELY(c.sizes == c.broadcast)) {
         adzi_warn(op,
             "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
             "adz_reshape one of them",
             adzi_text_shape(x), adzi_text_shape(target));
     }
     adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
-    if (reduction == ADZ_REDUCE_NONE) {
+    if (ADZI_UNLIKELY(reduction == ADZ_REDUCE_NONE)) {
         return elementwise(loss, &call, &c, &attr);
     }
     if (reduction == ADZ_REDUCE_MEAN) {
@@ -165,27 +173,56 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-adz_status adzi_pair_loss_fused(
+/* What a number's tensor holds. */
+static double number_in(const adz_tensor *t)
+{
+    return t->dtype == ADZ_F32 ? (double)*(const float *)(const void *)t->data
+                               : *(const double *)(const void *)t->data;
+}
+
+/* A gradient of the losses' sum times p[2], in their common shape. */
+static adz_tensor *slopes(
+    const char *op, adzi_kernel kernel, const common *c, adz_tensor *const *in, const double *p)
+{
+    const adz_tensor *x = in[0], *t = in[1];
+    adz_tensor *d = adzi_scratch(op, (adz_dtype)x->dtype, c->rank, c->sizes);
+    if (ADZI_UNLIKELY(d == NULL)) {
+        return NULL;
+    }
+    if (ADZI_LIKELY(c->sizes != c->broadcast && adzi_is_contiguous(x) && adzi_is_contiguous(t))) {
+        adzi_pointwise_flat(kernel, d, 2, in, p);
+    } else {
+        adzi_pointwise(kernel, d, 2, in, p);
+    }
+    return d;
+}
+
+ADZI_HOT adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = loss->op->name;
     const adzi_pair_attr *attr = adzi_attr(node, adzi_pair_attr);
-    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *in[] = { adzi_saved_input(node, 0), adzi_saved_input(node, 1) };
     common c;
-    if (x == NULL || t == NULL || !common_shape(op, &c, x, t)) {
+    if (ADZI_UNLIKELY(in[0] == NULL) || ADZI_UNLIKELY(in[1] == NULL) ||
+        ADZI_UNLIKELY(!common_shape(op, &c, in[0], in[1]))) {
         return adzi_status(NULL);
     }
+    const bool each = attr->reduction == ADZ_REDUCE_NONE; /* has an upstream gradient of its own */
+    const double p[ADZI_POINTWISE_PARAMS] = { attr->p[0], attr->p[1],
+        each ? 1 : attr->scale * number_in(dy[0]) };
     for (int i = 0; i < 2; ++i) {
         if (!adzi_needs(node, i)) {
             continue;
         }
-        dx[i] = adzi_scratch(op, (adz_dtype)x->dtype, c.rank, c.sizes);
-        if (dx[i] == NULL) {
+        const adzi_float_kernels kernels = i == 0 ? loss->dx : loss->dt;
+        dx[i] = slopes(op, kernels[adzi_cpu_level][in[0]->dtype], &c, in, p);
+        if (ADZI_UNLIKELY(each) && dx[i] != NULL) {
+            dx[i] = adz_mul_(dx[i], dy[0]);
+        }
+        if (ADZI_UNLIKELY(dx[i] == NULL)) {
             return adzi_status(NULL);
         }
-        adzi_pointwise((i == 0 ? loss->dx : loss->dt)[adzi_cpu_level][x->dtype], dx[i], 3,
-            (adz_tensor *[]){ x, t, dy[0] },
-            (double[ADZI_POINTWISE_PARAMS]){ attr->p[0], attr->p[1], attr->scale });
     }
     return ADZ_OK;
 }

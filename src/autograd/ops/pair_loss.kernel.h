@@ -4,7 +4,7 @@
  *
  * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0], p[1] are the
  * loss's numbers. Makes name (the elements' losses), name_sum (their sums in f64, block by block)
- * and name_dx, name_dt (the derivatives times dy = c and the factor p[2]).
+ * and name_dx, name_dt (the derivatives times the factor p[2]).
  */
 #ifndef ADZI_AUTOGRAD_OPS_PAIR_LOSS_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_PAIR_LOSS_KERNEL_H
@@ -13,12 +13,12 @@
 #include "tensor/pointwise.kernel.h"
 #include "tensor/wide.kernel.h"
 
-#define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE)*c)
+#define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE))
 
-#define PAIR_LOSS(name, VALUE, DX, DT)                     \
-    POINTWISE2(name, T, T, T, VALUE)                       \
-    POINTWISE3(name##_dx, T, T, T, T, PAIR_LOSS_TIMES(DX)) \
-    POINTWISE3(name##_dt, T, T, T, T, PAIR_LOSS_TIMES(DT)) \
+#define PAIR_LOSS(name, VALUE, DX, DT)                  \
+    POINTWISE2(name, T, T, T, VALUE)                    \
+    POINTWISE2(name##_dx, T, T, T, PAIR_LOSS_TIMES(DX)) \
+    POINTWISE2(name##_dt, T, T, T, PAIR_LOSS_TIMES(DT)) \
     PAIR_LOSS_SUM(name##_sum, VALUE)
 
 enum { PAIR_LOSS_CHUNK = 256 };

@@ -1,0 +1,225 @@
+/* Products that are made of dot products, per type T: those with a column or with few rows. Inside
+ * each_float.h, after gemm_product.kernel.h; no include guard: that is the point. */
+
+/* How the results of dot products are written: r-th c at c + r * ldc, bias at r * bias_step. */
+INLINE void K(put_dots)(
+    const product *g, T *c, int64_t ldc, const T *bias, int64_t bias_step, const T *sum, int count)
+{
+    for (int r = 0; r < 4 && r < count; ++r) {
+        T value = g->alpha * sum[r] + (bias != NULL ? bias[r * bias_step] : R(0));
+        value = g->beta == R(0) ? value : value + g->beta * c[r * ldc];
+        c[r * ldc] = value < g->floor ? g->floor : value;
+    }
+}
+
+/* The products of y with four rows of x, lane by lane; with fewer, the first row stands in for the
+ * others. */
+INLINE void K(four_sums)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, VEC s[4])
+{
+    VEC zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    const T *x1 = rows > 1 ? x + ldx : x;
+    const T *x2 = rows > 2 ? x + 2 * ldx : x;
+    const T *x3 = rows > 3 ? x + 3 * ldx : x;
+    int64_t p = 0;
+    for (; p + VW <= k; p += VW) {
+        VEC v = VLOAD(y + p);
+        s0 = VFMA(VLOAD(x + p), v, s0);
+        s1 = VFMA(VLOAD(x1 + p), v, s1);
+        s2 = VFMA(VLOAD(x2 + p), v, s2);
+        s3 = VFMA(VLOAD(x3 + p), v, s3);
+    }
+    if (p < k) {
+        int tail = (int)(k - p);
+        VEC v = VLOAD_PART(y + p, tail);
+        s0 = VFMA(VLOAD_PART(x + p, tail), v, s0);
+        s1 = VFMA(VLOAD_PART(x1 + p, tail), v, s1);
+        s2 = VFMA(VLOAD_PART(x2 + p, tail), v, s2);
+        s3 = VFMA(VLOAD_PART(x3 + p, tail), v, s3);
+    }
+    s[0] = s0, s[1] = s1, s[2] = s2, s[3] = s3;
+}
+
+INLINE void K(four_dots)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, T *out)
+{
+    VEC s[4];
+    K(four_sums)(x, ldx, rows, y, k, s);
+    VSUM4(s[0], s[1], s[2], s[3], out);
+}
+
+/* alpha v + bias, at least the floor: what is written from column or row r on. */
+INLINE VEC K(finished_dots)(
+    const product *g, VEC v, int64_t r, int64_t bias_step, const bool whole, const int lanes)
+{
+    v *= VSPLAT(g->alpha);
+    if (g->bias != NULL && bias_step == 0) {
+        v += VSPLAT(*g->bias);
+    } else if (g->bias != NULL) {
+        v += K(load)(g->bias + r, whole, lanes);
+    }
+    return VMAX(VSPLAT(g->floor), v);
+}
+
+#ifdef VJOIN
+/* Four rows' share of one step, from the row at `row` on. */
+#define ADD_FOUR(row, s0, s1, s2, s3)                         \
+    s0 = VFMA(K(load)((row), whole, lanes), v, s0);           \
+    s1 = VFMA(K(load)((row) + ldx, whole, lanes), v, s1);     \
+    s2 = VFMA(K(load)((row) + 2 * ldx, whole, lanes), v, s2); \
+    s3 = VFMA(K(load)((row) + 3 * ldx, whole, lanes), v, s3);
+
+/* The same for as many rows as a vector has lanes. */
+#define ADD_ALL(whole_, lanes_)                          \
+    {                                                    \
+        const bool whole = (whole_);                     \
+        const int lanes = (lanes_);                      \
+        const VEC v = K(load)(y + p, whole, lanes);      \
+        const T *row = x + p;                            \
+        ADD_FOUR(row, s00, s01, s02, s03)                \
+        if (VW > 4) {                                    \
+            ADD_FOUR(row + 4 * ldx, s10, s11, s12, s13)  \
+        }                                                \
+        if (VW > 8) {                                    \
+            ADD_FOUR(row + 8 * ldx, s20, s21, s22, s23)  \
+            ADD_FOUR(row + 12 * ldx, s30, s31, s32, s33) \
+        }                                                \
+    }
+
+/* The products of y with as many rows of x as a vector has lanes. */
+INLINE VEC K(vector_of_dots)(const T *x, const int64_t ldx, const T *y, const int64_t k)
+{
+    VEC zero = { 0 }, s00 = zero, s01 = zero, s02 = zero, s03 = zero;
+    VEC s10 = zero, s11 = zero, s12 = zero, s13 = zero, s20 = zero, s21 = zero, s22 = zero;
+    VEC s23 = zero, s30 = zero, s31 = zero, s32 = zero, s33 = zero;
+    int64_t p = 0;
+    for (; p + VW <= k; p += VW) {
+        ADD_ALL(true, VW)
+    }
+    if (p < k) {
+        ADD_ALL(false, (int)(k - p))
+    }
+    const VEC fours[] = { VFOUR(s00, s01, s02, s03), VFOUR(s10, s11, s12, s13),
+        VFOUR(s20, s21, s22, s23), VFOUR(s30, s31, s32, s33) };
+    return VJOIN(fours);
+}
+#undef ADD_ALL
+#undef ADD_FOUR
+#endif
+
+/* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many whole vectors of rows of x[rows, k] as
+ * there are; how many rows that was. On its own, to leave the registers to the vectors. */
+ADZI_HOT NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x,
+    int64_t ldx, const T *y, int64_t k, int64_t bias_step)
+{
+    int64_t r = 0;
+#ifdef VJOIN
+    for (; r + VW <= rows; r += VW, x += VW * ldx) {
+        const VEC v = K(vector_of_dots)(x, ldx, y, k);
+        VSTORE(g->c + r, K(finished_dots)(g, v, r, bias_step, true, VW));
+    }
+#else
+    (void)g, (void)rows, (void)x, (void)ldx, (void)y, (void)k, (void)bias_step;
+#endif
+    return r;
+}
+
+/* c[r] = <x_r, y> for row r of x[rows, k]; on its own likewise. */
+NOINLINE void K(bare_dots)(T *c, int64_t rows, const T *x, int64_t ldx, const T *y, int64_t k)
+{
+    for (; rows >= 4; rows -= 4) {
+        K(four_dots)(x, ldx, 4, y, k, c);
+        x += 4 * ldx;
+        c += 4;
+    }
+    if (rows > 0) {
+        T sum[4];
+        K(four_dots)(x, ldx, (int)rows, y, k, sum);
+        for (int r = 0; r < (int)rows; ++r) {
+            c[r] = sum[r];
+        }
+    }
+}
+
+/* The rest of what bare_dots has left in c[from] to c[rows - 1]. */
+INLINE void K(finish_dots)(const product *g, int64_t from, int64_t rows, int64_t bias_step)
+{
+    for (int64_t r = from; r < rows; r += VW) {
+        const bool whole = rows - r >= VW;
+        const int lanes = whole ? VW : (int)(rows - r);
+        VEC v = K(load)(g->c + r, whole, lanes);
+        K(store)(g->c + r, K(finished_dots)(g, v, r, bias_step, whole, lanes), whole, lanes);
+    }
+}
+
+/* What vectors_of_dots has left: rows from `from` on. */
+NOINLINE void K(last_dots)(const product *g, int64_t from, int64_t rows, const T *x, int64_t ldx,
+    const T *y, int64_t k, int64_t bias_step)
+{
+    K(bare_dots)(g->c + from, rows - from, x + from * ldx, ldx, y, k);
+    K(finish_dots)(g, from, rows, bias_step);
+}
+
+/* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. */
+NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
+    int64_t k, int64_t ldc, int64_t bias_step)
+{
+    if (ldc == 1 && g->beta == R(0)) {
+        const int64_t done = K(vectors_of_dots)(g, rows, x, ldx, y, k, bias_step);
+        if (done < rows) {
+            K(last_dots)(g, done, rows, x, ldx, y, k, bias_step);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < rows; i += 4) {
+        int left = rows - i < 4 ? (int)(rows - i) : 4;
+        T sum[4];
+        K(four_dots)(x + i * ldx, ldx, left, y, k, sum);
+        K(put_dots)
+        (g, g->c + i * ldc, ldc, g->bias != NULL ? g->bias + i * bias_step : NULL, bias_step, sum,
+            left);
+    }
+}
+
+/* The same where y's elements lie y_step apart: they are collected, a block of k at a time. */
+NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
+    int64_t y_step, int64_t ldc, int64_t bias_step)
+{
+    enum { BLOCK = 1024 }; /* elements collected at a time */
+    _Alignas(64) T together[BLOCK];
+    product part = *g;
+    for (int64_t p = 0; p < g->k; p += BLOCK) {
+        int64_t k = g->k - p < BLOCK ? g->k - p : BLOCK;
+        part.floor = p + k < g->k ? NO_FLOOR : g->floor;
+        for (int64_t q = 0; q < k; ++q) {
+            together[q] = y[(p + q) * y_step];
+        }
+        K(dots)(&part, rows, x + p, ldx, together, k, ldc, bias_step);
+        part.beta = R(1);
+        part.bias = NULL;
+        part.finish = GENERAL;
+    }
+}
+
+/* Rows of C one at a time, B stored [n, k]: too few rows to pay for turning B round. */
+NOINLINE void K(rows_of_dots)(const product *g)
+{
+    product row = *g;
+    for (int64_t i = 0; i < g->m; ++i) {
+        if (g->ap == 1 || g->k <= 1) {
+            K(dots)(&row, g->n, g->b, g->ldb, row.a, g->k, 1, 1);
+        } else {
+            K(dots_apart)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
+        }
+        row.a += g->ai;
+        row.c += g->ldc;
+    }
+}
+
+/* A column is made of dot products where A's rows are as long as it is deep. */
+static void K(column_of_dots)(const product *g, int64_t b_step)
+{
+    if (b_step == 1 || g->k <= 1) {
+        K(dots)(g, g->m, g->a, g->ai, g->b, g->k, g->ldc, 0);
+    } else {
+        K(dots_apart)(g, g->m, g->a, g->ai, g->b, b_step, g->ldc, 0);
+    }
+}
