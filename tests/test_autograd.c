@@ -214,6 +214,22 @@ static void retained_gradients(void **state)
     assert_float_equal(grad0(h), 36, 0);
 }
 
+/* A backward may hand out gradients in the shape that an input was broadcast to. */
+static void gradients_are_summed_over_what_was_broadcast(void **state)
+{
+    (void)state;
+    for (int dim = 0; dim < 4; ++dim) {
+        adz_shape shape = ADZ_SHAPE(2, 3, 4, 5);
+        adz_tensor *x = adz_randn(shape, ADZ_F64);
+        shape.sizes[dim] = 1;
+        adz_tensor *target = adz_requires_grad_(adz_randn(shape, ADZ_F64), true);
+        assert_int_equal(adz_backward(adz_mse_loss(x, target, ADZ_REDUCE_SUM)), ADZ_OK);
+        adz_tensor *expected =
+            adz_mul_number(adz_sum(adz_sub(adz_detach(target), x), ADZ_DIMS(dim), ADZ_KEEPDIM), 2);
+        assert_true(adz_allclose(adz_tensor_grad(target), expected, 1e-12, 1e-12, false));
+    }
+}
+
 /* ---- hooks -------------------------------------------------------------------------------------
  */
 
@@ -277,6 +293,22 @@ static void gradients_that_are_held_stay(void **state)
     const double of_abs[] = { -6, 10 };
     for (int64_t i = 0; i < 2; ++i) {
         assert_true(adz_tensor_at(adz_tensor_grad(x), &i) == of_abs[i]);
+    }
+}
+
+static void hooks_end_with_what_they_hang_on(void **state)
+{
+    (void)state;
+    int counts[2] = { 0, 0 };
+    int64_t before = 0;
+    for (int round = 0; round < 3; ++round) {
+        adz_scope *inner = adz_scope_open();
+        adz_tensor *x = leaf(1, 2), *h = adz_mul(x, x);
+        assert_true(adz_register_hook(h, twice, &counts[0]) > 0);
+        assert_true(adz_register_hook(x, twice, &counts[1]) > 0);
+        adz_scope_close(inner);
+        assert_true(round == 0 || adzi_live_bytes() == before);
+        before = adzi_live_bytes();
     }
 }
 
@@ -580,7 +612,9 @@ int main(void)
         TEST(unused_inputs_are_an_error_unless_allowed),
         TEST(gradients_of_results),
         TEST(retained_gradients),
+        TEST(gradients_are_summed_over_what_was_broadcast),
         TEST(hooks_see_and_replace_gradients),
+        TEST(hooks_end_with_what_they_hang_on),
         TEST(gradients_that_are_held_stay),
         TEST(the_first_gradient_is_nobody_elses),
         TEST(a_failing_hook_leaves_no_gradient),
