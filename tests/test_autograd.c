@@ -323,7 +323,7 @@ static adz_tensor *loss_of(adz_tensor *x)
     return adz_mse_loss(x, adz_zeros(adz_tensor_shape(x), ADZ_F64), ADZ_REDUCE_SUM);
 }
 
-/* All losses start from one 1, unless somebody could write to it. */
+/* A loss starts from a 1 that ends with the backward, unless somebody could keep it. */
 static void the_first_gradient_is_nobody_elses(void **state)
 {
     (void)state;

@@ -4,36 +4,28 @@
 #include "autograd/engine.h"
 #include "autograd/op.h"
 
-/* The 1 that a loss starts from: the same for all losses whose backward does no more than read it,
- * where nobody else asks for it. */
-enum { NEVER_ENDS = 1 << 29 }; /* references */
-
-static float one_f32 = 1;
-static double one_f64 = 1;
-static adzi_storage one_storages[] = {
-    { .refs = NEVER_ENDS, .bytes = sizeof one_f32, .data = &one_f32 },
-    { .refs = NEVER_ENDS, .bytes = sizeof one_f64, .data = &one_f64 },
-};
-static adz_tensor ones[] = {
-    { .refs = NEVER_ENDS,
-        .alive = ADZI_ALIVE,
-        .dtype = ADZ_F32,
-        .storage = &one_storages[0],
-        .data = (char *)&one_f32,
-        .numel = 1 },
-    { .refs = NEVER_ENDS,
-        .alive = ADZI_ALIVE,
-        .dtype = ADZ_F64,
-        .storage = &one_storages[1],
-        .data = (char *)&one_f64,
-        .numel = 1 },
-};
-
-static inline adz_tensor *shared_one(const adzi_run *run, const adz_tensor *y)
+/* The 1 that a loss starts from. Where its backward does no more than read it and nobody else asks
+ * for it, it is the run's, and of one output. */
+static inline adz_tensor *passing_one(adzi_run *run, const adz_tensor *y)
 {
+    static const adz_tensor number = { .refs = 1, .alive = ADZI_ALIVE, .numel = 1 };
     const adzi_node *node = y->node;
-    const bool unseen = node != NULL && node->takes_number && !node->watched;
-    return unseen && run->targets == NULL ? &ones[y->dtype == ADZ_F64] : NULL;
+    if (node == NULL || !node->takes_number || node->watched || run->targets != NULL) {
+        return NULL;
+    }
+    adz_tensor *one = &run->one;
+    memcpy(one, &number, offsetof(adz_tensor, sizes));
+    run->one_storage =
+        (adzi_storage){ .refs = 1, .bytes = sizeof(double), .data = &run->one_value };
+    one->dtype = y->dtype;
+    one->storage = &run->one_storage;
+    one->data = run->one_value.bytes;
+    if (y->dtype == ADZ_F32) {
+        run->one_value.f32 = 1;
+    } else {
+        run->one_value.f64 = 1;
+    }
+    return one;
 }
 
 /* One of y's own. */
@@ -72,11 +64,9 @@ static ADZI_HOT bool seed(
                     i, adzi_text_shape(y));
                 return false;
             }
-            g = shared_one(run, y);
-            adz_tensor **slot = g != NULL ? &y->node->entry->grads[y->result] : NULL;
-            if (ADZI_LIKELY(g != NULL && *slot == NULL)) {
-                *slot = adzi_retain(g);
-                continue;
+            if (ADZI_LIKELY(n == 1 && (g = passing_one(run, y)) != NULL)) {
+                y->node->entry->grads[y->result] = adzi_retain(g);
+                return true;
             }
             g = one_like(y);
         }

@@ -45,6 +45,13 @@ struct adzi_run {
     size_t n_order, order_capacity;
     adzi_leaf_slot *leaves;
     adzi_chunk *chunks;
+    adz_tensor one; /* what a loss starts from, where nobody keeps it; with its storage and value */
+    adzi_storage one_storage;
+    union {
+        float f32;
+        double f64;
+        char bytes[sizeof(double)];
+    } one_value;
     adzi_node *first_order[16];
     _Alignas(16) char first_chunk[1024];
 };
