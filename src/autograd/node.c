@@ -117,13 +117,6 @@ ADZI_HOT void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     t->history = t->storage->history;
 }
 
-/* Note [Freeing deep graphs]
- *
- * The last reference to a node may be held by a node, whose last reference is held by a node, and
- * so on a million deep. So a node that dies is put on the thread's list, and whoever is first to do
- * so works the list off in a loop; what dies meanwhile (through edges or through saved tensors)
- * joins the same list.
- */
 static ADZI_APART void free_hooks(adzi_node *node)
 {
     for (int k = 0; k < node->n_results; ++k) {
@@ -133,6 +126,13 @@ static ADZI_APART void free_hooks(adzi_node *node)
     }
 }
 
+/* Note [Freeing deep graphs]
+ *
+ * The last reference to a node may be held by a node, whose last reference is held by a node, and
+ * so on a million deep. So a node that dies is put on the thread's list, and whoever is first to do
+ * so works the list off in a loop; what dies meanwhile (through edges or through saved tensors)
+ * joins the same list.
+ */
 static void node_destroy(adzi_thread *thread, adzi_node *node)
 {
     adzi_node_drop_saved(node);

@@ -13,6 +13,28 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
+/* Rows whose shares are added up apart, or the additions would wait for each other: as many as have
+ * room in registers. */
+#define GROUPS(few) ((few) <= 2 ? 4 : 2)
+
+/* f(..., few, flag) for 2 to ADZI_LINEAR_FEW inputs or outputs, both known where f is compiled. */
+#define FOR_FEW(few, flag, f, ...)        \
+    do {                                  \
+        switch (few) {                    \
+            CASE(2, flag, f, __VA_ARGS__) \
+            CASE(3, flag, f, __VA_ARGS__) \
+            CASE(4, flag, f, __VA_ARGS__) \
+        }                                 \
+    } while (0)
+#define CASE(few, flag, f, ...)         \
+    case few:                           \
+        if (flag) {                     \
+            f(__VA_ARGS__, few, true);  \
+        } else {                        \
+            f(__VA_ARGS__, few, false); \
+        }                               \
+        break;
+
 #define THIS_FILE "autograd/ops/linear.kernel.c"
 #include "tensor/each_float.h"
 #else
@@ -68,11 +90,6 @@ INLINE void K(put_column)(
     }
 }
 
-/* Rows whose shares are added up apart, or the additions would wait for each other: as many as have
- * room in registers. */
-#undef APART
-#define APART(few) ((few) <= 2 ? 4 : 2)
-
 /* The sums of two or four vectors. */
 INLINE VEC K(together)(const VEC *v, const int count)
 {
@@ -84,7 +101,7 @@ INLINE void K(inputs_strip)(
     const narrow *a, int64_t j, const int d, const bool gate, const bool whole, const int lanes)
 {
     VEC s[ADZI_LINEAR_FEW][4], b[4];
-    for (int g = 0; g < APART(d); ++g) {
+    for (int g = 0; g < GROUPS(d); ++g) {
         b[g] = VSPLAT(R(0));
         for (int i = 0; i < d; ++i) {
             s[i][g] = VSPLAT(R(0));
@@ -93,8 +110,8 @@ INLINE void K(inputs_strip)(
     const T *x = a->x;
     const int64_t h = a->h;
     int64_t at = j, r = a->n;
-    for (; r >= APART(d); r -= APART(d)) {
-        for (int g = 0; g < APART(d); ++g, at += h, x += d) {
+    for (; r >= GROUPS(d); r -= GROUPS(d)) {
+        for (int g = 0; g < GROUPS(d); ++g, at += h, x += d) {
             VEC z = K(gated)(a, at, gate, whole, lanes);
             b[g] += z;
             for (int i = 0; i < d; ++i) {
@@ -110,10 +127,10 @@ INLINE void K(inputs_strip)(
         }
     }
     for (int i = 0; i < d; ++i) {
-        K(put_column)(a->dw + j * d, K(together)(s[i], APART(d)), i, d, whole, lanes);
+        K(put_column)(a->dw + j * d, K(together)(s[i], GROUPS(d)), i, d, whole, lanes);
     }
     if (a->db != NULL) {
-        K(store)(a->db + j, K(together)(b, APART(d)), whole, lanes);
+        K(store)(a->db + j, K(together)(b, GROUPS(d)), whole, lanes);
     }
 }
 
@@ -131,20 +148,7 @@ INLINE void K(few_inputs)(const narrow *a, const int d, const bool gate)
 /* Apart from what one input takes, which is short. */
 NOINLINE void K(more_inputs)(const narrow *a, const bool gate)
 {
-#define CASE(d)                         \
-    case d:                             \
-        if (gate) {                     \
-            K(few_inputs)(a, d, true);  \
-        } else {                        \
-            K(few_inputs)(a, d, false); \
-        }                               \
-        break;
-    switch (a->d) {
-        CASE(2)
-        CASE(3)
-        CASE(4)
-    }
-#undef CASE
+    FOR_FEW(a->d, gate, K(few_inputs), a);
 }
 
 ADZI_HOT NOINLINE void K(by_inputs)(const adzi_linear_narrow_args *args)
@@ -192,13 +196,13 @@ INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h
         if (dx) {
             w[o] = K(load)(a->w + o * d + j, whole, lanes);
         }
-        for (int g = 0; g < APART(h); ++g) {
+        for (int g = 0; g < GROUPS(h); ++g) {
             s[o][g] = VSPLAT(R(0));
         }
     }
     int64_t at = j, r = a->n;
-    for (; r >= APART(h); r -= APART(h)) {
-        for (int g = 0; g < APART(h); ++g, at += d, z += h) {
+    for (; r >= GROUPS(h); r -= GROUPS(h)) {
+        for (int g = 0; g < GROUPS(h); ++g, at += d, z += h) {
             K(outputs_row)(a, at, z, h, dx, w, s, g, whole, lanes);
         }
     }
@@ -206,7 +210,7 @@ INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h
         K(outputs_row)(a, at, z, h, dx, w, s, 0, whole, lanes);
     }
     for (int o = 0; o < h; ++o) {
-        K(store)(a->dw + o * d + j, K(together)(s[o], APART(h)), whole, lanes);
+        K(store)(a->dw + o * d + j, K(together)(s[o], GROUPS(h)), whole, lanes);
     }
 }
 
@@ -263,20 +267,7 @@ NOINLINE void K(more_outputs)(const narrow *a, const T *z, const bool dx)
     if (a->db != NULL) {
         K(bias_of_outputs)(a, z);
     }
-#define CASE(h)                             \
-    case h:                                 \
-        if (dx) {                           \
-            K(few_outputs)(a, z, h, true);  \
-        } else {                            \
-            K(few_outputs)(a, z, h, false); \
-        }                                   \
-        break;
-    switch (a->h) {
-        CASE(2)
-        CASE(3)
-        CASE(4)
-    }
-#undef CASE
+    FOR_FEW(a->h, dx, K(few_outputs), a, z);
 }
 
 /* What counts of dy is so little that it is made first. */
