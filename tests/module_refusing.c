@@ -1,5 +1,5 @@
-/* A module in oneDNN's place that is of another version, or offers everything and does nothing; see
- * test_backend.c. */
+/* A module in oneDNN's place that is of another version, has no code for AVX-512, or offers
+ * everything and does nothing; see test_backend.c. */
 #include <stdlib.h>
 
 #include "tensor/gemm_backend.h"
@@ -71,6 +71,9 @@ const adzi_gemm_backend *adzi_gemm_backend_open(void)
         --backend.size;
     } else if (kind != NULL && kind[0] == 'n') {
         return NULL;
+    } else if (kind != NULL && kind[0] == 'w') {
+        backend.avx512 = backend.amx = false;
+        backend.bf16 = NULL;
     }
     return &backend;
 }

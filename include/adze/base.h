@@ -279,7 +279,9 @@ ADZ_API bool adz_get_deterministic(void);
 ADZ_API const char *adz_cpu_name(void);
 
 /**
- * One line on how this build runs: processor, instruction set, threads, BLAS.
+ * One line on how this build runs: processor, instruction set, threads, BLAS, and oneDNN. Of oneDNN
+ * it says its version and instruction set once the library has loaded it, "not needed yet" before
+ * that, or "no oneDNN" with the reason. The call itself loads nothing.
  *
  * @return a string valid until the thread's next call of this function
  */

@@ -125,7 +125,7 @@ static void processor_model(char *out, size_t size)
 
 const char *adz_build_info(void)
 {
-    static _Thread_local char text[512];
+    static _Thread_local char text[640];
     char model[64];
     processor_model(model, sizeof model);
     int threads = adzi_num_threads();

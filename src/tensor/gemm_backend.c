@@ -13,8 +13,9 @@
  * Two ways lead to oneDNN: its BLAS-like function for all transposes and distances, and code
  * prepared per shape, which for a linear layer's forward, x W^T, is up to 1.6 times as fast again
  * while x has few rows, but not for its gradients. Weights in oneDNN's own format would gain 1.1
- * to 1.6 once more, and lose more than that to their copy, which a training step makes anew. Where
- * the processor has no AVX-512 the module is not loaded.
+ * to 1.6 once more, and lose more than that to their copy, which a training step makes anew.
+ * Without AVX-512 the module is not used: with oneDNN's AVX2 code the bits depend on where a
+ * product is cut.
  *
  * Bits: a product is cut along the longer side of C into blocks that its shape alone gives. The
  * BLAS-like function gives every element the same bits wherever the blocks end, as tests show and
@@ -31,14 +32,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/auxv.h>
-#endif
 
 #include "adze/base.h"
 #include "tensor/alloc.h"
 #include "tensor/cpu.h"
 #include "tensor/gemm.h"
+#include "tensor/gemm_module.h"
 #include "tensor/parallel.h"
 
 adzi_gemm_choice adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
@@ -53,17 +52,25 @@ uint64_t adzi_gemm_backend_products(void)
 /* ---- finding it ----------------------------------------------------------------------------- */
 
 static struct {
-    pthread_once_t once;
+    pthread_once_t place_once, once;
+    adzi_gemm_place place; /* what was found on the disk, which may turn out to be of no use */
     const adzi_gemm_backend *backend;
-    const char *why_not;
     atomic_bool looked;
-    char info[128];
-} found = { .once = PTHREAD_ONCE_INIT };
+    char info[sizeof "no oneDNN ()" + ADZI_GEMM_REASON_SIZE];
+} found = { .place_once = PTHREAD_ONCE_INIT, .once = PTHREAD_ONCE_INIT };
 
-static const adzi_gemm_backend *open_module(const char *path)
+static void look_for_place(void)
+{
+    adzi_gemm_module_find(&found.place);
+}
+
+/* Loads the module that was found. On failure it returns NULL and says why. */
+static const adzi_gemm_backend *open_module(const char *path, char *why_not, size_t size)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
+        const char *message = dlerror();
+        snprintf(why_not, size, "%.140s", message != NULL ? message : path);
         return NULL;
     }
     void *symbol = dlsym(handle, ADZI_GEMM_BACKEND_OPEN);
@@ -74,60 +81,33 @@ static const adzi_gemm_backend *open_module(const char *path)
     const adzi_gemm_backend *backend = open != NULL ? open() : NULL;
     if (backend == NULL || backend->version != ADZI_GEMM_BACKEND_VERSION ||
         backend->size != sizeof *backend) {
+        snprintf(why_not, size, "%.100s is no module of this adze", path);
         dlclose(handle);
+        return NULL;
+    }
+    if (!backend->avx512) {
+        /* It stays open: the engine that it has made cannot be ended. */
+        snprintf(why_not, size, "%.40s has %.40s here; it is used with AVX-512 alone",
+            backend->name, backend->isa);
         return NULL;
     }
     return backend;
 }
 
-/* A program with another user's rights takes no advice on what to load: neither the environment's
- * nor, in a program that has libadze inside, that of its own name. */
-static bool takes_advice(void)
-{
-#ifdef __linux__
-    return getauxval(AT_SECURE) == 0;
-#else
-    return true;
-#endif
-}
-
-/* In a folder beside libadze, which is where both the installation and the build put it. */
-static const adzi_gemm_backend *open_beside(const char *folder)
-{
-    Dl_info self;
-    if (dladdr((const void *)&found, &self) == 0 || self.dli_fname == NULL) {
-        return NULL;
-    }
-    const char *end = strrchr(self.dli_fname, '/');
-    char path[4096];
-    int used = end == NULL ? -1
-                           : snprintf(path, sizeof path, "%.*s/%s/" ADZI_ONEDNN_FILE,
-                                 (int)(end - self.dli_fname), self.dli_fname, folder);
-    return used > 0 && (size_t)used < sizeof path ? open_module(path) : NULL;
-}
-
 static void look_for_module(void)
 {
-    bool advised = takes_advice();
-    const char *wanted = advised ? getenv("ADZE_ONEDNN") : NULL;
-    if (wanted != NULL && strcmp(wanted, "off") == 0) {
-        found.why_not = "ADZE_ONEDNN=off";
-    } else if (wanted != NULL && wanted[0] != '\0') {
-        found.backend = open_module(wanted);
-        found.why_not = "ADZE_ONEDNN names no module that can be loaded";
-    } else if (adzi_cpu_best() < ADZI_CPU_AVX512) {
-        found.why_not = "no AVX-512";
-    } else {
-        found.backend = advised ? open_beside("adze") : NULL;
-        found.backend = found.backend != NULL || !advised ? found.backend : open_beside("onednn");
-        found.backend = found.backend != NULL ? found.backend : open_module(ADZI_ONEDNN_INSTALLED);
-        found.why_not = "no module";
+    pthread_once(&found.place_once, look_for_place);
+    adzi_gemm_place *place = &found.place;
+    char why_not[ADZI_GEMM_REASON_SIZE];
+    snprintf(why_not, sizeof why_not, "%s", place->why_not);
+    if (place->path[0] != '\0') {
+        found.backend = open_module(place->path, why_not, sizeof why_not);
     }
     if (found.backend != NULL) {
         snprintf(found.info, sizeof found.info, "%.40s (%.40s)", found.backend->name,
             found.backend->isa);
     } else {
-        snprintf(found.info, sizeof found.info, "no oneDNN (%s)", found.why_not);
+        snprintf(found.info, sizeof found.info, "no oneDNN (%s)", why_not);
     }
     atomic_store_explicit(&found.looked, true, memory_order_release);
 }
@@ -142,8 +122,14 @@ const adzi_gemm_backend *adzi_gemm_backend_get(void)
 
 const char *adzi_gemm_backend_info(void)
 {
-    return atomic_load_explicit(&found.looked, memory_order_acquire) ? found.info
-                                                                     : "oneDNN not needed yet";
+    if (!atomic_load_explicit(&found.looked, memory_order_acquire)) {
+        pthread_once(&found.place_once, look_for_place);
+        if (found.place.path[0] != '\0') {
+            return "oneDNN not needed yet";
+        }
+        adzi_gemm_backend_get(); /* loads nothing, because there is nothing */
+    }
+    return found.info;
 }
 
 /* ---- the rule ------------------------------------------------------------------------------- */
@@ -188,7 +174,7 @@ static adzi_gemm_choice choose(const adzi_gemm_args *g)
     int64_t smallest = least(g->k, least(g->m, g->n));
     bool nothing_to_gain = adzi_blas_lags() ? smallest >= EQUAL_SIZE : work < LEAST_WORK;
     const adzi_gemm_backend *backend = by_rule && nothing_to_gain ? NULL : adzi_gemm_backend_get();
-    if (backend == NULL || (by_rule && !backend->avx512)) {
+    if (backend == NULL) {
         return ADZI_GEMM_BLAS_ALONE;
     }
     if (!by_rule) {

@@ -82,10 +82,11 @@ typedef const adzi_gemm_backend *(*adzi_gemm_backend_opener)(void);
 
 /* ---- libadze's side ------------------------------------------------------------------------- */
 
-/** The module, loaded on the first call; NULL where there is none, always the same answer. */
+/** The module, loaded on the first call, or NULL if there is none or it has no code for AVX-512.
+ * The answer is the same for the whole life of the process. */
 const adzi_gemm_backend *adzi_gemm_backend_get(void);
 
-/** "oneDNN 2.6.3 (avx512_core)", "oneDNN (not loaded yet)" or "no oneDNN (why)"; loads nothing. */
+/** "oneDNN 2.6.3 (avx512_core)", "oneDNN not needed yet" or "no oneDNN (why)"; loads nothing. */
 const char *adzi_gemm_backend_info(void);
 
 /** One product, or a batch, cut into blocks of C that its shape alone gives. */

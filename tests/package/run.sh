@@ -62,30 +62,40 @@ if [ -f "$build/src/onednn/libadze-onednn.so" ]; then
     cat >"$work/module.c" <<'END'
 #include <adze/adze.h>
 #include <stdio.h>
-int main(void)
+#include <string.h>
+int main(void) /* prints adz_build_info() and the file of the module that is loaded */
 {
+    char line[4200];
     adz_matmul_precision_info();
-    return puts(adz_build_info()) < 0;
+    puts(adz_build_info());
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        if (strstr(line, "libadze-onednn.so") != NULL) {
+            fputs(line, stdout);
+        }
+    }
+    return maps != NULL && fclose(maps) != 0;
 }
 END
     # shellcheck disable=SC2046
     ${CC:-cc} -std=c11 $(flags --cflags) "$work/module.c" -o "$work/module" $(flags --libs)
+    # says WORDS [PROGRAM]
     says() {
-        "$work/module" | grep -q "$1" || {
-            echo "adz_build_info does not say '$1'"
+        "${2:-$work/module}" | grep -q "$1" || {
+            echo "adz_build_info and the loaded module do not say '$1'"
             exit 1
         }
     }
     (export ADZE_ONEDNN=off; says 'no oneDNN')
     (export ADZE_ONEDNN="$libdir/libadze.so"; says 'no oneDNN')
-    (export ADZE_ONEDNN="$libdir/adze/libadze-onednn.so"; says 'oneDNN 2')
     unset ADZE_ONEDNN
-    if grep -q avx512vl /proc/cpuinfo; then # found without help, moved or where it was built
-        says 'oneDNN 2'
-        mv "$libdir" "$work/elsewhere"
-        (export LD_LIBRARY_PATH="$work/elsewhere"; says 'oneDNN 2')
-        mv "$work/elsewhere" "$libdir"
-        (export LD_LIBRARY_PATH="$build/src"; says 'oneDNN 2')
+    if grep -q avx512vl /proc/cpuinfo; then
+        (export ADZE_ONEDNN="$libdir/adze/libadze-onednn.so"; says 'oneDNN 2')
+        (export LD_LIBRARY_PATH="$build/src"; says "$build/src/onednn/")
+        # A library that is not where it was configured to be has no module, not even the one beside it.
+        if "$work/module" | grep "$libdir/adze/"; then
+            exit 1
+        fi
     fi
 fi
 
@@ -113,13 +123,22 @@ ln -s "$top" "$work/subproject/subprojects/adze"
     unset PKG_CONFIG_PATH LD_LIBRARY_PATH
     cd "$work/subproject"
     meson setup build --buildtype=debug --force-fallback-for=adze \
-        -Dadze:default_library=static >"$work/subproject.log" 2>&1 &&
-        ninja -C build >"$work/subproject.log" 2>&1 || {
+        -Dadze:default_library=static --prefix="$work/prefix" >"$work/subproject.log" 2>&1 &&
+        ninja -C build >"$work/subproject.log" 2>&1 &&
+        meson install -C build --no-rebuild >"$work/subproject.log" 2>&1 || {
         cat "$work/subproject.log"
         exit 1
     }
     ./build/consumer
 )
+if [ -f "$work/module.c" ] && grep -q avx512vl /proc/cpuinfo; then
+    say 'a program with the static library finds the installed module, wherever it stands'
+    # shellcheck disable=SC2046
+    ${CC:-cc} -std=c11 $(flags --cflags) "$work/module.c" -o "$work/static-module" \
+        "$(find "$work/prefix" -name libadze.a)" $(pkg-config --libs openblas jansson) \
+        $(sed -n 's/^Libs.private: //p' "$pc")
+    (cd / && says "$work/prefix/.*/adze/libadze-onednn.so" "$work/static-module")
+fi
 
 say 'the toy regression from C++17 and from Python'
 # shellcheck disable=SC2046
