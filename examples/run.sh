@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what is missing, builds the programs that README names, and trains the feed-forward regression.
 # Arguments are handed on: sh examples/run.sh --data concrete.csv --target y
-# What it writes (model.safetensors, history.csv, the loss curve) lands where you stand.
+# What it writes (model.safetensors, history.csv, the loss curve) lands where you stand. Git ignores these
+# names in a checkout.
 set -eu
 here=$(pwd)
 cd "$(dirname "$0")/.."
@@ -9,8 +10,6 @@ top=$(pwd)
 . tools/setup.sh
 
 set_up
-say 'Building ...'
-quietly meson compile -C build ffn-regression uci-regression glu-variants char-lm \
-    text-classifier
+compile ffn-regression uci-regression glu-variants char-lm text-classifier
 cd "$here"
 exec "$top/build/examples/ffn-regression" "$@"

@@ -6,20 +6,17 @@ usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
 
 import csv
 import errno
-import fcntl
 import json
 import math
 import os
-import pty
 import random
 import re
 import shutil
 import struct
 import subprocess
 import sys
-import termios
 
-from program import PROGRAM, WRAPPER, interrupted, optional_path, perform, refused, run
+from program import PROGRAM, interrupted, optional_path, perform, refused, run
 
 UCI = optional_path(2)
 RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
@@ -140,42 +137,6 @@ def interrupt():
     assert "input.mean" in metadata("cut.safetensors")
 
 
-def on_terminal(columns, *arguments):
-    """What a terminal of that width receives, and the exit code."""
-    reader, writer = pty.openpty()
-    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([*WRAPPER, PROGRAM, *arguments, "--plot", "none"], stdout=writer,
-                               stderr=writer)
-    os.close(writer)
-    output = b""
-    while True:
-        try:
-            part = os.read(reader, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        output += part
-    return output, process.wait()
-
-
-def terminal():
-    """On a terminal there is a bar with the time left, redrawn in place and never wrapped."""
-    for columns in 120, 80, 50, 20:
-        output, code = on_terminal(columns, "--epochs", "600")
-        assert code == 0
-        drawn = [part.split(b"\r")[0] for part in output.split(b"\r\x1b[K")[1:]]
-        assert drawn and all(len(line) < columns for line in drawn), (columns, drawn)
-        if columns == 120:
-            assert drawn[-1].startswith(b"600/600 [########################] loss "), drawn
-        if columns >= 80:
-            assert re.fullmatch(rb"600/600 \[#+\] loss \S+  train \S+  validation RMSE \S+", drawn[-1])
-            assert re.search(rb"\[[#.]+\] .* validation RMSE \S+  \d+:\d\d left$", drawn[0]), drawn
-    output, code = on_terminal(80, "--lr", "3", "--momentum", "0.9", "--epochs", "600")
-    assert code == 1
-    assert re.search(rb"\r\nffn-regression: epoch \d+: the loss is (nan|inf); try", output), output
-
-
 def bad_input():
     rows = made_up_rows(50)
     write_table("good.csv", rows)
@@ -271,7 +232,7 @@ def write_rows():
 
 
 def main():
-    checks = [embedded, plots, real_table, choices, interrupt, terminal, write_rows, bad_input]
+    checks = [embedded, plots, real_table, choices, interrupt, write_rows, bad_input]
     if UCI and os.path.isdir(UCI):
         checks.append(benchmarks)
     return perform(checks)

@@ -9,8 +9,7 @@ set_up
 case " $* " in
 *' --list '* | *' --help '* | *' -h '*) exec meson test -C build "$@" ;;
 esac
-say 'Building ...'
-quietly meson compile -C build
+compile
 rm -f build/meson-logs/testlog*.json
 status=0
 meson test -C build --no-rebuild --print-errorlogs "$@" || status=$?

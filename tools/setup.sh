@@ -33,10 +33,17 @@ missing_packages() {
     fi
 }
 
-# Likewise, of what adze can do without: plots, and oneDNN's products.
+# Whether the libdnnl-dev that apt would install is oneDNN 2. With oneDNN 3 adze builds nothing.
+apt_has_onednn_2() {
+    LC_ALL=C apt-cache policy libdnnl-dev 2>/dev/null | grep -qE '^ *Candidate: ([0-9]+:)?2\.'
+}
+
+# Prints the Debian packages of what adze can do without: plots, and oneDNN's products.
 missing_extras() {
     command -v gnuplot >/dev/null 2>&1 || printf ' gnuplot-nox'
-    has_header dnnl.h || printf ' libdnnl-dev'
+    if ! has_header dnnl.h && apt_has_onednn_2; then
+        printf ' libdnnl-dev'
+    fi
 }
 
 # Of the Debian packages named, those that are not installed.
@@ -47,31 +54,73 @@ not_installed() {
     done
 }
 
-# Installs Debian packages, saying the exact command first.
-apt_install() {
-    as_root=
-    [ "$(id -u)" -eq 0 ] || as_root='sudo '
-    say "${as_root}apt-get update && ${as_root}apt-get install -y --no-install-recommends $*"
-    if [ -n "$as_root" ] && ! command -v sudo >/dev/null 2>&1; then
-        say 'This needs root: run the line above as root, without sudo, then try again.'
-        return 1
-    fi
+can_be_root() {
+    [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null 2>&1
+}
+
+sudo_word=
+[ "$(id -u)" -eq 0 ] || sudo_word='sudo '
+
+# Runs apt-get as root. Shows the end of what it printed only when it fails.
+apt_get() {
     apt_log=$(mktemp)
-    if { ${as_root}apt-get update &&
-        ${as_root}env DEBIAN_FRONTEND=noninteractive \
-            apt-get install -y --no-install-recommends "$@"; } >"$apt_log" 2>&1; then
+    # shellcheck disable=SC2086
+    if ${sudo_word}env DEBIAN_FRONTEND=noninteractive apt-get "$@" >"$apt_log" 2>&1; then
         rm -f "$apt_log"
     else
         tail -n 30 "$apt_log" >&2
         rm -f "$apt_log"
-        say 'The packages could not be installed (see above).'
+        say "failed: apt-get $*"
         return 1
     fi
+}
+
+# Says the one line that installs Debian packages, complete, for whoever is root here.
+say_line_for_root() {
+    say ''
+    say "apt-get update && apt-get install -y --no-install-recommends $*"
+    say ''
+    say 'The line above needs root. Hand it to root as it is, then try again.'
+}
+
+# Updates apt's lists of packages, once.
+apt_updated=
+apt_update() {
+    [ -z "$apt_updated" ] || return 0
+    say "${sudo_word}apt-get update"
+    apt_get update || return 1
+    apt_updated=yes
+}
+
+# Installs Debian packages, saying the exact commands first.
+apt_install() {
+    if ! can_be_root; then
+        say_line_for_root "$@"
+        return 1
+    fi
+    if ! { apt_update && say "${sudo_word}apt-get install -y --no-install-recommends $*" &&
+        apt_get install -y --no-install-recommends "$@"; }; then
+        say 'The packages could not be installed (see above).'
+        [ -z "$sudo_word" ] || say_line_for_root "$@"
+        return 1
+    fi
+}
+
+# Says which BLAS is here when OpenBLAS is not.
+say_other_blas() {
+    pkg-config --exists openblas 2>/dev/null && return
+    for blas in flexiblas blis mkl-dynamic-lp64-seq cblas blas; do
+        if pkg-config --exists "$blas" 2>/dev/null; then
+            say "The BLAS that is here, $blas, does not do: adze calls functions that OpenBLAS alone has."
+            return
+        fi
+    done
 }
 
 # Says what to install where there is no apt.
 say_other_systems() {
     say "Missing here (Debian's names):$*"
+    say_other_blas
     say 'Install what gives you a C compiler, Meson, Ninja, pkg-config, OpenBLAS, cmocka, jansson'
     say 'and (for plots) gnuplot, then try again:'
     say ''
@@ -86,6 +135,16 @@ say_other_systems() {
 install_missing() {
     packages=$(missing_packages)
     extras=$(missing_extras)
+    # A bare system has no lists of packages, so apt does not know yet which oneDNN it has.
+    if [ -n "$packages$extras" ] && can_be_root && command -v apt-cache >/dev/null 2>&1 &&
+        [ -z "$(apt-cache policy libdnnl-dev 2>/dev/null)" ]; then
+        if ! apt_update; then
+            [ -z "$packages" ] || return 1
+            say "Going on without:$extras"
+            return 0
+        fi
+        extras=$(missing_extras)
+    fi
     if [ -z "$packages$extras" ]; then
         return 0
     elif ! command -v apt-get >/dev/null 2>&1; then
@@ -115,6 +174,52 @@ quietly() {
         say "failed: $*"
         return 1
     fi
+}
+
+# Reads what ninja prints; keeps it in a file and says each tenth of the work that is done.
+say_tenths() {
+    tenth=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$1"
+        case $line in
+        \[[0-9]*/[0-9]*\]*) ;;
+        *) continue ;;
+        esac
+        all=${line%%]*}
+        done_steps=${all%/*}
+        done_steps=${done_steps#[}
+        all=${all#*/}
+        case $done_steps$all in
+        *[!0-9]* | 0) continue ;;
+        esac
+        reached=$((all > 0 ? 10 * done_steps / all : 0))
+        if [ "$reached" -gt "$tenth" ]; then
+            say "  $((10 * reached))%"
+        fi
+        tenth=$reached
+    done
+}
+
+# Compiles the targets named, or everything. Without a terminal it says how far it is, and shows what
+# was printed only when it fails.
+compile() {
+    say 'Building ...'
+    if [ -t 2 ]; then
+        meson compile -C build "$@" >&2
+        return
+    fi
+    build_log=$(mktemp)
+    build_status=$(mktemp)
+    {
+        NINJA_STATUS='[%f/%t] ' meson compile -C build "$@" 2>&1 || echo failed >"$build_status"
+    } | say_tenths "$build_log"
+    build_failed=$(cat "$build_status")
+    if [ -n "$build_failed" ]; then
+        cat "$build_log" >&2
+        say "failed: meson compile -C build${*:+ $*}"
+    fi
+    rm -f "$build_log" "$build_status"
+    [ -z "$build_failed" ]
 }
 
 # An optimised build in build/, unless one is set up already (then its own options stay).
