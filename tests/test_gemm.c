@@ -1,7 +1,8 @@
 /* Matrix products against a plain loop in long double, and the same bits from any thread count.
  *
  * usage: test_gemm [blas|strided|prepared]    all large f32 products through BLAS, or through
- *                                             oneDNN's module, that way
+ *                                             oneDNN's module, that way; skipped where
+ *                                             the library does not use the module
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -732,7 +733,7 @@ static void large_products_in_blocks(void **state)
     }
 }
 
-/* Who multiplies, by the name of a way; false where it is not there. */
+/* Who multiplies, by the name of a way; false where the library would not use it on this system. */
 static bool choose_way(const char *name)
 {
     static const struct {
@@ -753,6 +754,9 @@ static bool choose_way(const char *name)
 
 int main(int argc, char **argv)
 {
+    if (ONEDNN_MODULE[0] != '\0') {
+        setenv("ADZE_ONEDNN", ONEDNN_MODULE, 0);
+    }
     if (!choose_way(argc > 1 ? argv[1] : "")) {
         print_message("%s\n", adzi_gemm_backend_info());
         return 77;

@@ -1,6 +1,9 @@
 /* adz_set_matmul_precision: what medium rounds, how far off it is, and that nothing else changes.
  *
- * usage: test_precision [native]    products by the module's own code for bf16, however slow */
+ * usage: test_precision [native|ours|as-f32]
+ *
+ * With `native`, products go to the module's own code for bf16, however slow. It is skipped where
+ * the library does not use the module. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -435,6 +438,9 @@ static void training_reaches_the_same_loss(void **state)
 
 int main(int argc, char **argv)
 {
+    if (ONEDNN_MODULE[0] != '\0') {
+        setenv("ADZE_ONEDNN", ONEDNN_MODULE, 0);
+    }
     if (argc > 1 && strcmp(argv[1], "native") == 0) {
         const adzi_gemm_backend *backend = adzi_gemm_backend_get();
         if (backend == NULL) {
