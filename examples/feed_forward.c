@@ -1,9 +1,18 @@
 /* Trains a feed-forward network on pairs that a fixed rule makes, and writes its weights to a file
  * that PyTorch opens too.
  *   feed_forward [FILE.safetensors] */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <adze/adze.h>
 
-#include "common.h"
+/* Called by the first call that fails, so that no return value needs a look. */
+static void die(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
+    exit(1);
+}
 
 /* What the network is to learn: every feature plus the one before it, squashed. */
 static adz_tensor *target(adz_tensor *x)

@@ -1,7 +1,16 @@
 /* Learns y = x^2 from random points: the smallest complete training program. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <adze/adze.h>
 
-#include "common.h"
+/* Called by the first call that fails, so that no return value needs a look. */
+static void die(adz_status status, const char *message, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
+    exit(1);
+}
 
 int main(void)
 {

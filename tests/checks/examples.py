@@ -6,7 +6,8 @@
 In Markdown an example is a block that opens with ```c; a ```text block after it is what it prints.
 In a header it stands between @code and @endcode. A block with a main is a program; of any other,
 definitions that start in the first column (functions, types, #define, static data) stay outside and
-the rest becomes the body of a main in which every error ends the program.
+the rest becomes the body of a main in which every error ends the program. A program is compiled
+exactly as it stands, in strict C11 with every warning an error: it must include what it uses.
 
 A comment before a block of Markdown says more of it: <!-- example: continues --> puts the blocks
 before it, back to the last one that does not continue, in front of it;
@@ -26,11 +27,23 @@ import subprocess
 import sys
 
 MARK = '---- here the last block starts ----'
-HEAD = '#include <math.h>\n#include <stdio.h>\n#include <string.h>\n#include <pthread.h>\n' \
-       '#include <adze/adze.h>\n#include "common.h"\n'
-FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-variable',
-         '-Wno-unused-but-set-variable', '-Wno-unused-function', '-Wno-unused-parameter',
-         '-D_GNU_SOURCE']
+HEAD = """#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <adze/adze.h>
+
+static void die(adz_status status, const char *message, void *user)
+{
+    fprintf(stderr, "%s (%s)\\n", message, adz_status_name(status));
+    exit(1);
+}
+"""
+WHOLE_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror']
+BODY_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-variable',
+              '-Wno-unused-but-set-variable', '-Wno-unused-function', '-Wno-unused-parameter',
+              '-D_GNU_SOURCE']
 
 
 class Example:
@@ -43,6 +56,9 @@ class Example:
 
     def name(self):
         return f'{self.path}:{self.line}'
+
+    def is_program(self):
+        return re.search(r'^int main\(', self.text, re.M) is not None
 
 
 def from_markdown(path):
@@ -111,7 +127,7 @@ def split(text):
 
 
 def program(example):
-    if re.search(r'^int main\(', example.text, re.M):
+    if example.is_program():
         return example.text
     definitions, body = '', ''
     for part in example.before + [example]:
@@ -145,7 +161,8 @@ def compile_example(job):
     example, source, binary, command = job
     source.write_text(program(example))
     words = next(i for i, word in enumerate(command) if word.startswith('-'))  # ccache cc, or cc
-    done = subprocess.run([*command[:words], *FLAGS, str(source), '-o', str(binary),
+    flags = WHOLE_FLAGS if example.is_program() else BODY_FLAGS
+    done = subprocess.run([*command[:words], *flags, str(source), '-o', str(binary),
                            *command[words:]], capture_output=True, text=True,
                           check=False)
     return '' if done.returncode == 0 else done.stderr
