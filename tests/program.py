@@ -22,11 +22,28 @@ def run(*arguments, code=0, env=None, program=PROGRAM):
     return done.stdout
 
 
+def run_any(*arguments):
+    """What the program prints, and its exit code."""
+    done = subprocess.run([*WRAPPER, PROGRAM, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8")
+    return done.stdout, done.returncode
+
+
 def refused(message, *arguments):
-    """The program ends with a message, under its name, that says so."""
-    output = run(*arguments, code=1)
+    """The program ends with a message, under its name, that says so. The exit code is 2 with a hint
+    at --help where the command line is wrong, whatever the files hold, and else 1 without one."""
+    output, code = run_any(*arguments)
+    wrong_line = f"\n{NAME} --help lists the options\n" in output
+    assert code == (2 if wrong_line else 1), f"{arguments}: exit {code}\n{output}"
     assert message in output, f"{arguments}: {output!r} does not say {message!r}"
     assert f"\n{NAME}: " in "\n" + output, output
+    return output
+
+
+def misused(message, *arguments):
+    """refused() with exit code 2."""
+    output = refused(message, *arguments)
+    assert f"\n{NAME} --help lists the options\n" in output, f"{arguments}: exit 1\n{output}"
     return output
 
 
@@ -44,8 +61,8 @@ def handles_interrupt(pid):
     return bool(int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1)
 
 
-def interrupted(*arguments):
-    """What the program prints that gets a Ctrl-C while it trains."""
+def interrupted(*arguments, number=signal.SIGINT):
+    """What the program prints that gets a Ctrl-C, or another signal, while it trains."""
     process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
                                stdout=subprocess.PIPE)
     for _ in range(100):  # until it trains, however busy the machine is
@@ -53,7 +70,7 @@ def interrupted(*arguments):
         if handles_interrupt(process.pid):
             break
     time.sleep(20 if WRAPPER else 0.5)  # valgrind catches signals before its program does
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 0, output
     return output

@@ -68,5 +68,5 @@ int main(int argc, char **argv)
         train_and_write(&o);
     }
     free_options(&o);
-    return 0;
+    return finish_output();
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
+#include "../shared/interrupt.h"
 #include "../shared/program.h"
 #include "data.h"
 #include "model.h"
@@ -35,7 +36,7 @@ static void print_header(const options *o, const model *m, const problem *p)
 static void write_results(const options *o, const model *m, const problem *p, const history *h)
 {
     if (h->interrupted) {
-        printf("stopped by Ctrl-C in epoch %lld\n", (long long)h->count);
+        printf("stopped by %s in epoch %lld\n", interrupt_name(), (long long)h->count);
     } else if (h->count < o->epochs) {
         printf(
             "stopped early: no better validation RMSE for %lld epochs\n", (long long)o->patience);
@@ -43,7 +44,7 @@ static void write_results(const options *o, const model *m, const problem *p, co
     save_model(m, o->save);
     write_history(o->history, h);
     printf("model: %s, history: %s\n", o->save, o->history);
-    plot_history(o->plot, o->history, m, h);
+    plot_history(o->plot, m, h);
     print_report(m, p, h);
 }
 
@@ -118,6 +119,5 @@ int main(int argc, char **argv)
         train_and_report(&o);
     }
     free(o.features);
-    finish_output();
-    return 0;
+    return finish_output();
 }

@@ -120,34 +120,43 @@ static void write_axis(FILE *script, const history *h)
     fputs(")\n", script);
 }
 
-static void write_script(FILE *script, const char *history_path, const model *m, const history *h)
+/* The numbers stand in the script. gnuplot leaves out a point that is NaN. */
+static void write_data(FILE *script, const history *h)
+{
+    fputs("$history << END\n", script);
+    for (int64_t i = 0; i < h->count; ++i) {
+        const epoch_record *e = &h->epochs[i];
+        double validation = isfinite(e->validation_rmse) ? e->validation_rmse : NAN;
+        fprintf(script, "%lld %.6g %.6g\n", (long long)i + 1, e->train_rmse, validation);
+    }
+    fputs("END\n", script);
+}
+
+static void write_script(FILE *script, const model *m, const history *h)
 {
     bool validation = h->count > 0 && !isnan(h->epochs[0].validation_rmse);
-    fputs("set datafile separator ','\nset key top right\nset grid lt 1 lc rgb '#e4e4e4'\n"
+    write_data(script, h);
+    fputs("set key top right\nset grid lt 1 lc rgb '#e4e4e4'\n"
           "set xlabel 'epoch'\nset ylabel 'RMSE'\nset autoscale xfix\nset title ",
         script);
-    gnuplot_quote(script, m->target_name);
-    fputs(" noenhanced\n", script);
+    gnuplot_text(script, m->target_name);
+    fputc('\n', script);
     write_axis(script, h);
-    fputs("file = ", script);
-    gnuplot_quote(script, history_path);
-    fputs("\nplot file using 1:4 every ::1 with lines lw 2 lc rgb '#1f77b4' title 'training'",
-        script);
+    fputs("plot $history using 1:2 with lines lw 2 lc rgb '#1f77b4' title 'training'", script);
     if (validation) {
-        fputs(", file using 1:5 every ::1 with lines lw 2 lc rgb '#d62728' title 'validation'",
-            script);
+        fputs(", $history using 1:3 with lines lw 2 lc rgb '#d62728' title 'validation'", script);
     }
     fputc('\n', script);
 }
 
-void plot_history(const char *plot, const char *history_path, const model *m, const history *h)
+void plot_history(const char *plot, const model *m, const history *h)
 {
-    if (strcmp(plot, "none") == 0 || h->count == 0) {
+    if (plot_file(plot) == NULL || h->count == 0) {
         return;
     }
     FILE *script = gnuplot_begin(plot, 800, 500);
     if (script != NULL) {
-        write_script(script, history_path, m, h);
+        write_script(script, m, h);
     }
     gnuplot_end(script, "loss curve", plot);
 }

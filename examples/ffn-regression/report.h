@@ -9,8 +9,8 @@ void print_report(const model *m, const problem *p, const history *h);
 
 void write_history(const char *path, const history *h);
 
-/* Draws the history file's curves through gnuplot; says so where that is not to be had. */
-void plot_history(const char *plot, const char *history_path, const model *m, const history *h);
+/* Draws the curves through gnuplot; says so where that is not to be had. */
+void plot_history(const char *plot, const model *m, const history *h);
 
 /* Writes one prediction per row, under the target's name. */
 void write_predictions(const char *path, const model *m, adz_tensor *y);

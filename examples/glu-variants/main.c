@@ -45,5 +45,5 @@ int main(int argc, char **argv)
     free_summaries(&o, s);
     free_trainings(&o, all);
     free_corpus(&text);
-    return 0;
+    return finish_output();
 }

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "arguments.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,27 +77,116 @@ argument *find_argument(argument *table, size_t n, const char *name)
     return NULL;
 }
 
+/* ---- the command line ----------------------------------------------------------------------- */
+
+/* The number of letters to insert, delete or replace that make one word the other; words are cut
+ * after 63 letters. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 64 };
+    size_t row[MOST], n = strnlen(b, MOST - 1);
+    for (size_t j = 0; j <= n; ++j) {
+        row[j] = j;
+    }
+    for (size_t i = 0; i < MOST && a[i] != '\0'; ++i) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; ++j) {
+            size_t replaced = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            size_t other = (row[j] < diagonal ? row[j] : diagonal) + 1;
+            row[j + 1] = replaced < other ? replaced : other;
+        }
+    }
+    return row[n];
+}
+
+/* The name that was probably meant: one that begins with what was typed, or one two letters away;
+ * NULL if there is none. */
+static const char *closest_name(const argument *table, size_t n, const char *typed)
+{
+    const char *best = NULL;
+    size_t least = strlen(typed) > 3 ? 3 : 2;
+    for (size_t i = 0; i < n; ++i) {
+        size_t away =
+            strncmp(table[i].name, typed, strlen(typed)) == 0 ? 0 : distance(typed, table[i].name);
+        if (away < least) {
+            least = away;
+            best = table[i].name;
+        }
+    }
+    return best;
+}
+
+static _Noreturn void unknown_option(const argument *table, size_t n, const char *typed)
+{
+    const char *meant = typed[0] != '\0' ? closest_name(table, n, typed) : NULL;
+    if (meant != NULL) {
+        usage_error("there is no option --%s; is --%s meant?", typed, meant);
+    }
+    usage_error("there is no option --%s", typed);
+}
+
+/* The value of an option: behind its "=", or the next word. */
+static char *value_of(const argument *a, char *equals, int argc, char **argv, int *at)
+{
+    if (a->kind == ARGUMENT_FLAG && equals != NULL) {
+        usage_error("--%s takes no value", a->name);
+    }
+    if (a->kind == ARGUMENT_FLAG || equals != NULL) {
+        return equals != NULL ? equals + 1 : NULL;
+    }
+    if (*at + 1 >= argc) {
+        usage_error("--%s needs a value", a->name);
+    }
+    return argv[++*at];
+}
+
+/* Reads the option at argv[*at], "--name", "--name=value" or "--name" and "value". Names are not
+ * abbreviated: a shortened name would change its meaning when an option is added. */
+static void read_option(int argc, char **argv, int *at, argument *table, size_t n)
+{
+    char *name = argv[*at] + 2, *equals = strchr(name, '=');
+    if (equals != NULL) {
+        *equals = '\0';
+    }
+    argument *a = find_argument(table, n, name);
+    if (a == NULL) {
+        unknown_option(table, n, name);
+    }
+    char *value = value_of(a, equals, argc, argv, at);
+    const char *next =
+        equals == NULL && value != NULL && strncmp(value, "--", 2) == 0 ? value + 2 : "";
+    if (find_argument(table, n, next) != NULL) {
+        usage_error("--%s needs a value; %s is the next option (--%s=%s if it is meant)", name,
+            value, name, value);
+    }
+    a->given = true;
+    set_argument(a, value);
+}
+
 int read_arguments(int argc, char **argv, argument *table, size_t n, const char *help)
 {
-    enum { FIRST = 256 }; /* beyond any letter */
-    struct option *options = allocate((n + 2) * sizeof *options);
-    for (size_t i = 0; i < n; ++i) {
-        int has_value = table[i].kind == ARGUMENT_FLAG ? no_argument : required_argument;
-        options[i] = (struct option){ table[i].name, has_value, NULL, FIRST + (int)i };
-    }
-    options[n] = (struct option){ "help", no_argument, NULL, 'h' };
-    for (int which; (which = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (which == 'h') {
+    char **rest = allocate((size_t)argc * sizeof *rest); /* the words that are no options */
+    int count = 0;
+    for (int at = 1; at < argc; ++at) {
+        char *word = argv[at];
+        if (strcmp(word, "--") == 0) {
+            while (++at < argc) {
+                rest[count++] = argv[at];
+            }
+        } else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
             fputs(help, stdout);
-            exit(0);
+            exit(finish_output());
+        } else if (strncmp(word, "--", 2) == 0) {
+            read_option(argc, argv, &at, table, n);
+        } else if (word[0] == '-' && word[1] != '\0') {
+            usage_error("there is no option %s; options begin with two dashes", word);
+        } else {
+            rest[count++] = word;
         }
-        if (which < FIRST) {
-            fprintf(stderr, "%s --help lists the options\n", program_name);
-            exit(2);
-        }
-        table[which - FIRST].given = true;
-        set_argument(&table[which - FIRST], optarg);
     }
-    free(options);
-    return optind;
+    memcpy(argv + argc - count, rest, (size_t)count * sizeof *rest);
+    free(rest);
+    return argc - count;
 }

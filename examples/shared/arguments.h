@@ -52,8 +52,9 @@ typedef struct argument {
         name, ARGUMENT_READ, to, 0, 0, NULL, read, false \
     }
 
-/* Reads the command line and returns the place of its first word that is no option. Prints `help`
- * and ends the program for --help; ends it too for what it cannot read. */
+/* Reads the command line and returns the place of its first word that is no option; such words are
+ * moved to the end of argv. Option names are whole, never abbreviated. Prints `help` and ends the
+ * program for --help; ends it with exit code 2 for what it cannot read. */
 int read_arguments(int argc, char **argv, argument *table, size_t n, const char *help);
 
 /* Reads one value as the command line's; ends the program for one that does not fit. */

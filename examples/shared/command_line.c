@@ -9,36 +9,98 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plain_text.h"
+
 static volatile bool line_open;
+static volatile bool complained;
+static const char *values_file;
+static pthread_mutex_t speaking = PTHREAD_MUTEX_INITIALIZER;
 
 void set_line_open(bool open)
 {
     line_open = open;
 }
 
-void fail(const char *format, ...)
+void values_are_from(const char *path)
 {
-    static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-    va_list arguments;
-    pthread_mutex_lock(&once); /* for good: one thread alone speaks last */
-    va_start(arguments, format);
+    values_file = path;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* One line under the program's name; the caller holds the lock, which guards the buffers. They are
+ * static, so that a program that is out of memory can say so. A longer message is cut. */
+static void say(const char *before, const char *format, va_list arguments)
+{
+    static char text[8192], shown[4 * sizeof text];
+    vsnprintf(text, sizeof text, format, arguments);
+    make_visible(text, shown);
     if (line_open) {
         putchar('\n');
+        line_open = false;
     }
     fflush(stdout);
-    fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: %s%s\n", program_name, before, shown);
+}
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+    pthread_mutex_lock(&speaking); /* for good: one thread alone speaks last */
+    va_start(arguments, format);
+    say("", format, arguments);
     va_end(arguments);
     _exit(1); /* not exit: other threads may still be at work */
 }
 
-void finish_output(void)
+void usage_error(const char *format, ...)
+{
+    char before[1024] = "";
+    va_list arguments;
+    pthread_mutex_lock(&speaking);
+    if (values_file != NULL) {
+        snprintf(before, sizeof before, "%s: ", values_file);
+    }
+    va_start(arguments, format);
+    say(before, format, arguments);
+    va_end(arguments);
+    if (values_file != NULL) {
+        _exit(1);
+    }
+    fprintf(stderr, "%s --help lists the options\n", program_name);
+    _exit(2);
+}
+
+void complain(const char *format, ...)
+{
+    va_list arguments;
+    pthread_mutex_lock(&speaking);
+    complained = true;
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+    pthread_mutex_unlock(&speaking);
+}
+
+void remark(const char *format, ...)
+{
+    va_list arguments;
+    pthread_mutex_lock(&speaking);
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+    pthread_mutex_unlock(&speaking);
+}
+
+int finish_output(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fail("standard output: %s", strerror(errno));
     }
+    return complained ? 1 : 0;
 }
+
+/* ---- memory --------------------------------------------------------------------------------- */
 
 void *allocate(size_t bytes)
 {
@@ -64,12 +126,14 @@ char *copy_text(const char *text)
     return memcpy(allocate(bytes), text, bytes);
 }
 
+/* ---- values --------------------------------------------------------------------------------- */
+
 double number(const char *option, const char *text, double low, double high)
 {
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= low && value <= high)) {
-        fail("--%s %s: a number from %g to %g is wanted", option, text, low, high);
+        usage_error("--%s %s: a number from %g to %g is wanted", option, text, low, high);
     }
     return value;
 }
@@ -80,8 +144,8 @@ int64_t whole(const char *option, const char *text, int64_t low, int64_t high)
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < low || value > high) {
-        fail("--%s %s: a whole number from %lld to %lld is wanted", option, text, (long long)low,
-            (long long)high);
+        usage_error("--%s %s: a whole number from %lld to %lld is wanted", option, text,
+            (long long)low, (long long)high);
     }
     return value;
 }
@@ -98,5 +162,5 @@ int choice(const char *option, const char *text, const char *const *names, int c
         int written = snprintf(all + n, sizeof all - n, "%s%s", before, names[i]);
         n += n + (size_t)written < sizeof all ? (size_t)written : 0;
     }
-    fail("--%s %s: %s is wanted", option, text, all);
+    usage_error("--%s %s: %s is wanted", option, text, all);
 }

@@ -9,14 +9,32 @@
 /* Each program's own, for its messages. */
 extern const char program_name[];
 
-/* Ends the program with a message and exit code 1, from any thread. */
+/* Ends the program with a message on stderr and exit code 1, from any thread. Control characters in
+ * the message are shown as escapes, so that no text of a file reaches the terminal as a command. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether standard output stands in the midst of a line, which fail() ends first. */
+/* Ends the program with a message, a hint at --help and exit code 2: the command line itself is
+ * wrong, whatever the files hold. After values_are_from(path) it is fail() with the path before the
+ * message. */
+_Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says that number(), whole(), choice() and set_argument() read values of that file from now on,
+ * and so that a bad one is the file's fault; NULL for the command line, the default. The path is
+ * kept. */
+void values_are_from(const char *path);
+
+/* Says on stderr what went wrong and goes on; finish_output() then returns 1. From any thread. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes a line to stderr under the program's name and goes on. From any thread. */
+void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether standard output stands in the midst of a line, which messages end first. */
 void set_line_open(bool open);
 
-/* Ends the program with a message if standard output could not take all that was printed. */
-void finish_output(void);
+/* Ends the program with a message if standard output could not take all that was printed. Returns
+ * the exit code for main: 1 after complain(), else 0. */
+int finish_output(void);
 
 /* Zeroed memory for free(), or the end of the program. */
 void *allocate(size_t bytes);

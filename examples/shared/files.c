@@ -2,13 +2,14 @@
 #include "files.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "command_line.h"
+#include "plain_text.h"
 
 char *read_whole_file(const char *path, size_t *size)
 {
@@ -34,26 +35,155 @@ char *read_whole_file(const char *path, size_t *size)
     return text;
 }
 
+/* ---- where files are written ---------------------------------------------------------------- */
+
+/* The path in two parts, cut at its last slash; the name begins in the copy that is returned for
+ * free(), and its folder is "." without a slash. */
+static char *cut_path(const char *path, const char **folder, char **name)
+{
+    char *copy = copy_text(path), *slash = strrchr(copy, '/');
+    *name = slash != NULL ? slash + 1 : copy;
+    *folder = slash == NULL ? "." : slash == copy ? "/" : copy;
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    return copy;
+}
+
+static char *join_path(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = allocate(size);
+    snprintf(path, size, "%s%s%s", folder, strcmp(folder, "/") == 0 ? "" : "/", name);
+    return path;
+}
+
+/* Where a link leads, for free(); NULL if the path is no link. */
+static char *link_target(const char *path)
+{
+    char target[PATH_MAX];
+    const char *folder;
+    char *name;
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0) {
+        return NULL;
+    }
+    target[n] = '\0';
+    char *copy = cut_path(path, &folder, &name);
+    char *led = target[0] == '/' ? copy_text(target) : join_path(folder, target);
+    free(copy);
+    return led;
+}
+
+/* The path without links, "." and "..", for free(), also of a file that is still to be made; NULL
+ * with errno if it leads nowhere. */
+static char *resolve(const char *path)
+{
+    enum { LINKS = 40 }; /* as many as Linux follows */
+    char *at = copy_text(path), *whole = realpath(at, NULL);
+    for (int i = 0; whole == NULL && errno == ENOENT && i < LINKS; ++i) {
+        char *next = link_target(at);
+        if (next == NULL) {
+            break;
+        }
+        free(at);
+        at = next;
+        whole = realpath(at, NULL);
+    }
+    if (whole == NULL && errno != ELOOP) {
+        const char *folder;
+        char *name, *copy = cut_path(at, &folder, &name), *place = realpath(folder, NULL);
+        whole = place != NULL ? join_path(place, name) : NULL;
+        free(place);
+        free(copy);
+    }
+    int error = errno;
+    free(at);
+    errno = error;
+    return whole;
+}
+
+bool same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0) {
+        return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    }
+    char *whole_a = resolve(a), *whole_b = resolve(b);
+    bool same = whole_a != NULL && whole_b != NULL && strcmp(whole_a, whole_b) == 0;
+    free(whole_a);
+    free(whole_b);
+    return same;
+}
+
+/* Whether a file can be made, or replaced by way of a temporary file beside it, in the folder of
+ * `target`, which is where `path` leads. */
+static void check_folder(const char *path, const char *target)
+{
+    const char *folder;
+    char *name, *copy = cut_path(target, &folder, &name);
+    if (*name == '\0') {
+        usage_error("'%s': a file to be written needs a name", path);
+    }
+    if (access(folder, W_OK | X_OK) != 0) {
+        fail("%s: cannot be written into %s: %s", path,
+            strcmp(folder, ".") == 0 ? "this folder" : folder, strerror(errno));
+    }
+    free(copy);
+}
+
 void check_writable(const char *path)
 {
     struct stat there;
-    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
+    if (has_control(path)) {
+        usage_error("'%s': the name of a file to be written contains a control character", path);
+    }
+    bool exists = stat(path, &there) == 0;
+    if (!exists && *path != '\0' && errno != ENOENT) {
+        fail("%s: cannot be written: %s", path, strerror(errno));
+    }
+    if (exists && S_ISDIR(there.st_mode)) {
         fail("%s: is a folder; a file is to be written there", path);
     }
-    char *folder = copy_text(path), *slash = strrchr(folder, '/');
-    const char *name = slash != NULL ? slash + 1 : folder;
-    if (*name == '\0') {
-        fail("'%s': a file to be written needs a name", path);
+    if (exists && access(path, W_OK) != 0) {
+        fail("%s: cannot be written: %s", path, strerror(errno));
     }
-    if (slash != NULL) {
-        slash[slash == folder ? 1 : 0] = '\0';
+    if (exists && !S_ISREG(there.st_mode)) {
+        return; /* a device or a pipe takes what it is given */
     }
-    if (access(slash != NULL ? folder : ".", W_OK | X_OK) != 0) {
-        fail("%s: cannot be written into %s: %s", path, slash != NULL ? folder : "this folder",
-            strerror(errno));
+    bool link = lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
+    char *target = link ? resolve(path) : copy_text(path);
+    if (target == NULL) {
+        fail("%s: is a link that leads nowhere: %s", path, strerror(errno));
     }
-    free(folder);
+    check_folder(path, target);
+    free(target);
 }
+
+static void check_pair(const file_use *a, const file_use *b)
+{
+    if (a->path == NULL || b->path == NULL || !(a->written || b->written) ||
+        !same_file(a->path, b->path)) {
+        return;
+    }
+    bool alike = strcmp(a->path, b->path) == 0;
+    usage_error("--%s %s and --%s %s are the same file%s", a->option, a->path, b->option, b->path,
+        alike ? "" : " under two names");
+}
+
+void check_files(const file_use *files, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (files[i].path != NULL && files[i].written) {
+            check_writable(files[i].path);
+        }
+        for (size_t j = 0; j < i; ++j) {
+            check_pair(&files[j], &files[i]);
+        }
+    }
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
 
 FILE *create_file(const char *path)
 {

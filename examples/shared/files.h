@@ -2,14 +2,31 @@
 #ifndef EXAMPLES_FILES_H
 #define EXAMPLES_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 /* All of a file for free(), terminated beyond its size; or the end of the program. */
 char *read_whole_file(const char *path, size_t *size);
 
-/* Ends the program if no file could be written there: said before the work, not after it. */
+/* Ends the program if no file could be written there: said before the work, not after it. A folder
+ * that takes no new file, a name with a control character, a link that leads nowhere. */
 void check_writable(const char *path);
+
+/* Whether two paths are one file, through links and other spellings, also if it is not there yet.
+ */
+bool same_file(const char *a, const char *b);
+
+/* A file of the command line, under the name of its option without the dashes. */
+typedef struct file_use {
+    const char *option;
+    const char *path; /* NULL: not used */
+    bool written;     /* by this run; else it is read */
+} file_use;
+
+/* Call it before the first step with all files that a run reads and writes. Ends the program if one
+ * that is written cannot be (check_writable), or is also another one of the list. */
+void check_files(const file_use *files, size_t n);
 
 /* A new file, or the end of the program. */
 FILE *create_file(const char *path);

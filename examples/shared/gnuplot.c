@@ -1,12 +1,17 @@
 #define _GNU_SOURCE
 #include "gnuplot.h"
 
-#include <signal.h>
+#include <errno.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "command_line.h"
+#include "plain_text.h"
+
+extern char **environ;
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -17,51 +22,140 @@ static bool ends_with(const char *text, const char *end)
 void check_plot_path(const char *path)
 {
     if (strcmp(path, "none") != 0 && !ends_with(path, ".svg") && !ends_with(path, ".png")) {
-        fail("--plot %s: a file that ends in .svg or .png is wanted, or none", path);
+        usage_error("--plot %s: a file that ends in .svg or .png is wanted, or none", path);
     }
 }
 
-/* In single quotes gnuplot knows no escapes but the doubled quote. */
-void gnuplot_quote(FILE *script, const char *text)
+const char *plot_file(const char *path)
 {
-    fputc('\'', script);
+    return strcmp(path, "none") != 0 ? path : NULL;
+}
+
+/* ---- the script ----------------------------------------------------------------------------- */
+
+void gnuplot_text(FILE *script, const char *text)
+{
+    const char *fault = text_fault(text);
+    if (fault != NULL) {
+        fail("'%s' cannot stand in a picture: it %s", text, fault);
+    }
+    fputc('\'', script); /* single quotes know no escapes but the doubled quote */
     for (; *text != '\0'; ++text) {
         fputs(*text == '\'' ? "''" : (char[]){ *text, '\0' }, script);
     }
     fputc('\'', script);
 }
 
+/* "noenhanced": texts hold no markup. */
 FILE *gnuplot_begin(const char *path, int width, int height)
 {
-    signal(SIGPIPE, SIG_IGN); /* gnuplot may not be there to read */
-    fflush(stdout);
-    /* What it cannot write to its file, it would write to standard output. */
-    FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot >/dev/null", "w");
+    FILE *script = tmpfile();
     if (script == NULL) {
         return NULL;
     }
+    fputs("set encoding utf8\n", script);
     if (ends_with(path, ".png")) {
+        const int w = width * 5 / 4, h = height * 5 / 4;
         fprintf(script,
-            "terminal = strstrt(GPVAL_TERMINALS, 'pngcairo') ? 'pngcairo' : 'png truecolor'\n"
-            "set terminal @terminal size %d,%d\n",
-            width * 5 / 4, height * 5 / 4);
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo noenhanced size %d,%d;"
+            " else set terminal png noenhanced truecolor size %d,%d\n",
+            w, h, w, h);
     } else {
-        fprintf(script, "set terminal svg size %d,%d background rgb 'white'\n", width, height);
+        fprintf(script, "set terminal svg noenhanced size %d,%d background rgb 'white'\n", width,
+            height);
     }
-    fputs("set output ", script);
-    gnuplot_quote(script, path);
-    fputc('\n', script);
     return script;
+}
+
+/* ---- drawing -------------------------------------------------------------------------------- */
+
+/* Runs gnuplot without the user's settings (-d) and gives its exit code: 127 if it is not
+ * installed, -1 with errno if it could not be run. */
+static int run_gnuplot(FILE *script, FILE *picture, FILE *messages)
+{
+    char *const arguments[] = { (char[]){ "gnuplot" }, (char[]){ "-d" }, NULL };
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status;
+    rewind(script); /* flushes it too */
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return -1;
+    }
+    posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(messages), STDERR_FILENO);
+    int error = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        errno = error;
+        return error == ENOENT ? 127 : -1;
+    }
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* The first line that says something, which is neither the command nor the mark below it. */
+static const char *first_message(FILE *messages, char *line, int size)
+{
+    rewind(messages);
+    while (fgets(line, size, messages) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *text = line + strspn(line, " \t");
+        if (*text != '\0' && *text != '^' && strncmp(text, "gnuplot>", 8) != 0) {
+            return text;
+        }
+    }
+    return "it failed without a message";
+}
+
+/* False with errno if the file could not be written, errno 0 if nothing was drawn. */
+static bool copy_picture(FILE *picture, const char *path)
+{
+    char bytes[4096];
+    rewind(picture);
+    size_t n = fread(bytes, 1, sizeof bytes, picture);
+    errno = 0;
+    FILE *file = n > 0 ? fopen(path, "w") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    for (; n > 0; n = fread(bytes, 1, sizeof bytes, picture)) {
+        fwrite(bytes, 1, n, file);
+    }
+    bool bad = ferror(file) != 0;
+    return fclose(file) == 0 && !bad;
+}
+
+static void report(int code, FILE *picture, FILE *messages, const char *what, const char *path)
+{
+    char line[512];
+    errno = code == -1 ? errno : 0;
+    if (code == 127) {
+        printf("no %s: gnuplot is not installed (gnuplot-nox on Debian)\n", what);
+    } else if (code == -1) {
+        complain("no %s: gnuplot could not be started: %s", what, strerror(errno));
+    } else if (code == 0 && copy_picture(picture, path)) {
+        printf("%s: %s\n", what, path);
+    } else if (errno != 0) {
+        complain("no %s: %s: %s", what, path, strerror(errno));
+    } else {
+        complain("no %s: gnuplot could not draw it: %s", what,
+            first_message(messages, line, sizeof line));
+    }
 }
 
 void gnuplot_end(FILE *script, const char *what, const char *path)
 {
-    int result = script != NULL ? pclose(script) : -1;
-    if (result != -1 && WIFEXITED(result) && WEXITSTATUS(result) == 127) {
-        printf("no %s: gnuplot is not installed (gnuplot-nox on Debian)\n", what);
-    } else if (result != 0) {
-        printf("no %s: gnuplot could not write %s\n", what, path);
-    } else {
-        printf("%s: %s\n", what, path);
+    FILE *const all[] = { script, tmpfile(), tmpfile() };
+    bool ready = script != NULL && all[1] != NULL && all[2] != NULL && !ferror(script);
+    report(ready ? run_gnuplot(script, all[1], all[2]) : -1, all[1], all[2], what, path);
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        if (all[i] != NULL) {
+            fclose(all[i]);
+        }
     }
 }

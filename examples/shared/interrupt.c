@@ -4,12 +4,23 @@
 #include <signal.h>
 #include <string.h>
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* the signal's number */
+static const int signals[] = { SIGINT, SIGTERM };
 
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+void stop_listening(void)
+{
+    for (int i = 0; i < SIGNALS; ++i) {
+        signal(signals[i], SIG_DFL);
+    }
+}
+
+/* The next signal of either kind ends the program. */
 static void interrupt(int signal_number)
 {
-    (void)signal_number;
-    interrupted = 1;
+    interrupted = signal_number;
+    stop_listening();
 }
 
 void listen_to_interrupts(void)
@@ -17,8 +28,14 @@ void listen_to_interrupts(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = interrupt;
-    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < SIGNALS; ++i) { /* one handler is not interrupted by the other signal */
+        sigaddset(&action.sa_mask, signals[i]);
+    }
+    for (int i = 0; i < SIGNALS; ++i) {
+        sigaction(signals[i], &action, NULL);
+    }
 }
 
 bool is_interrupted(void)
@@ -26,7 +43,7 @@ bool is_interrupted(void)
     return interrupted != 0;
 }
 
-void stop_listening(void)
+const char *interrupt_name(void)
 {
-    signal(SIGINT, SIG_DFL);
+    return interrupted == SIGTERM ? "SIGTERM" : "Ctrl-C";
 }

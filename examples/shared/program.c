@@ -1,6 +1,10 @@
+#define _GNU_SOURCE
 #include "program.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command_line.h"
 
@@ -11,12 +15,35 @@ static void on_error(adz_status status, const char *message, void *user)
     fail("%s", message);
 }
 
+/* ---- warnings ------------------------------------------------------------------------------- */
+
+enum { WARNINGS = 100 };
+
+/* Prints a warning that has not been printed before: one that comes with each step says it once. */
 static void on_warning(adz_status status, const char *message, void *user)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *printed[WARNINGS]; /* to the end of the program */
+    static size_t count;
     (void)status;
     (void)user;
-    fprintf(stderr, "%s: warning: %s\n", program_name, message);
+    pthread_mutex_lock(&lock);
+    size_t i = 0;
+    while (i < count && strcmp(printed[i], message) != 0) {
+        ++i;
+    }
+    bool first = i == count && count < WARNINGS;
+    if (first) {
+        printed[count++] = copy_text(message);
+    }
+    pthread_mutex_unlock(&lock);
+    if (first) {
+        remark("warning: %s%s", message,
+            i + 1 == WARNINGS ? " (and this is the last warning that is shown)" : "");
+    }
 }
+
+/* ---- the library ---------------------------------------------------------------------------- */
 
 void report_errors(void)
 {

@@ -5,7 +5,7 @@
 #include <adze/adze.h>
 
 /* An error of the calling thread's context ends the program, with which no return value needs a
- * look; warnings are printed. */
+ * look. A warning is printed on stderr, once however often the library gives it. */
 void report_errors(void);
 
 /* Seeds the default generator; `threads` 0: as many as there are processors. */

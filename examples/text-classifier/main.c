@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../shared/files.h"
+#include "../shared/interrupt.h"
 #include "../shared/program.h"
 #include "data.h"
 #include "grammar.h"
@@ -74,7 +75,7 @@ static void train_and_report(options *o)
     print_header(name, &m, &p);
     history h = train(o, &m, &p);
     if (h.interrupted) {
-        printf("stopped by Ctrl-C in epoch %lld\n", (long long)h.count);
+        printf("stopped by %s in epoch %lld\n", interrupt_name(), (long long)h.count);
     }
     save_model(&m, o->save);
     write_history(o->history, &h);
@@ -112,5 +113,5 @@ int main(int argc, char **argv)
     } else {
         train_and_report(&o);
     }
-    return 0;
+    return finish_output();
 }

@@ -55,5 +55,5 @@ int main(int argc, char **argv)
     } else {
         run_toy(&o);
     }
-    return 0;
+    return finish_output();
 }

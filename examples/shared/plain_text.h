@@ -1,0 +1,18 @@
+/* Text that comes from files and options: whether it may be shown, and how it is shown if not. */
+#ifndef EXAMPLES_PLAIN_TEXT_H
+#define EXAMPLES_PLAIN_TEXT_H
+
+#include <stdbool.h>
+
+/* Whether the text holds a control character: below U+0020, or U+007F to U+009F. */
+bool has_control(const char *text);
+
+/* What keeps a text from being a name or a title, fit for "the name %s": "is not UTF-8" or
+ * "contains a control character". NULL if nothing does. */
+const char *text_fault(const char *text);
+
+/* Writes the text in one line to `shown`, which has room for 4 times its bytes and the end. Control
+ * characters and bytes that are not UTF-8 become escapes: \n, \t or \x1b. */
+void make_visible(const char *text, char *shown);
+
+#endif
