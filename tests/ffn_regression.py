@@ -6,17 +6,23 @@ usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
 
 import csv
 import errno
+import fcntl
+import html
 import json
 import math
 import os
+import pty
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import termios
+import time
 
-from program import PROGRAM, interrupted, optional_path, perform, refused, run
+from program import PROGRAM, WRAPPER, interrupted, misused, optional_path, perform, refused, run
 
 UCI = optional_path(2)
 RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
@@ -82,9 +88,81 @@ def plots():
     assert "no loss curve: gnuplot is not installed" in output
     result(output)
     assert not os.path.exists("none.svg")
+
+
+def fake_gnuplot(script):
+    """An environment in which gnuplot is that shell script."""
+    os.makedirs("fake", exist_ok=True)
+    with open("fake/gnuplot", "w", encoding="utf-8") as stream:
+        stream.write("#!/bin/sh\n" + script)
+    os.chmod("fake/gnuplot", 0o755)
+    return {"PATH": os.path.abspath("fake") + ":" + os.environ["PATH"]}
+
+
+def broken_gnuplot():
+    """What gnuplot says stays with the program, which ends with 1 after its report."""
+    with open("kept.svg", "w", encoding="utf-8") as stream:
+        stream.write("an earlier picture")
+    for script, reason in (("echo half; echo; echo 'gnuplot> plot'; echo '   ^' >&2; "
+                            "echo '  line 0: out of ink' >&2; exit 1", "line 0: out of ink"),
+                           ("exit 0", "it failed without a message"),
+                           ("echo warning: no font >&2; exit 0", "warning: no font")):
+        output = run("--epochs", 3, "--plot", "kept.svg", code=1, env=fake_gnuplot(script))
+        assert f"ffn-regression: no loss curve: gnuplot could not draw it: {reason}\n" in output, output
+        assert "gnuplot>" not in output
+        result(output)
+        with open("kept.svg", encoding="utf-8") as stream:
+            assert stream.read() == "an earlier picture"
+    output = run("--epochs", 3, "--plot", "drawn.svg",
+                 env=fake_gnuplot("echo '<svg/>'; echo warning: no font >&2"))
+    assert "loss curve: drawn.svg" in output and "font" not in output
+
+
+def texts_are_data():
+    """Column names and paths that gnuplot, a shell or a terminal would take for commands."""
+    os.mkdir("texts")
+    os.chdir("texts")
+    rows = [(f"{0.37 * i % 1:.4f}", f"{0.73 * i % 1:.4f}", f"{i % 7}") for i in range(60)]
+    name = "`touch pwned` \"$(touch pwned)\" it's @GPVAL_PWD {/Bold m}^2_3 \\n <&> | %s \\"
+    common = ["--data", "t.csv", "--epochs", 2]
+    write_table("t.csv", rows, ("a", "b", name))
+    output = run(*common, "--target", name, "--plot", "p.svg")
     if shutil.which("gnuplot"):
-        output = run("--epochs", 3, "--plot", "nowhere/p.svg")
-        assert "no loss curve: gnuplot could not write nowhere/p.svg" in output and "<" not in output
+        assert "loss curve: p.svg" in output
+        with open("p.svg", encoding="utf-8") as stream:
+            drawn = [html.unescape(text) for text in re.findall(r"<text>(.*?)</text>", stream.read())]
+        assert any(name in text for text in drawn), drawn
+    for path in "|touch pwned #.svg", "<touch pwned #.svg", "'`touch pwned`'\"$(touch pwned)\".svg":
+        output = run(*common, "--target", name, "--plot", path, "--history", path + ".csv")
+        if shutil.which("gnuplot"):
+            assert f"loss curve: {path}\n" in output
+            assert "<svg" in open(path, encoding="utf-8").read()
+        assert open(path + ".csv", encoding="utf-8").read().startswith("epoch,")
+    bad = "a\nsystem(\"touch pwned\")\n#.svg"
+    shown = "'a\\nsystem(\"touch pwned\")\\n#.svg': the name of a file to be written contains a control"
+    for option in "--plot", "--history", "--save":
+        assert "epoch " not in misused(shown, option, bad)
+    evil = "y\nsystem(\"touch pwned\")\n#"
+    write_table("t.csv", rows, ("a", "b", evil))
+    shown = "the name of the column 'y\\nsystem(\"touch pwned\")\\n#' contains a control character"
+    assert "epoch " not in refused(shown, *common, "--target", evil)
+    write_table("t.csv", rows, ("a", "\x1b]0;b", "y"))
+    assert "\x1b" not in refused("the name of the column '\\x1b]0;b' contains a control character",
+                                *common, "--target", "y")
+    write_table("t.csv", rows, ("a", "b", "y"))
+    run(*common, "--target", "y", "--plot", "none", "--save", "good.safetensors")
+    with open("good.safetensors", "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        header, data = json.loads(stream.read(size)), stream.read()
+    for key in "target", "feature.1":
+        changed = {**header, "__metadata__": {**header["__metadata__"], key: evil}}
+        text = json.dumps(changed).encode()
+        with open("evil.safetensors", "wb") as stream:
+            stream.write(struct.pack("<Q", len(text)) + text + data)
+        refused("evil.safetensors: the column name 'y\\nsystem(\"touch pwned\")\\n#' in its metadata "
+                "contains a control character", *common, "--load", "evil.safetensors")
+    assert not os.path.exists("pwned")
+    os.chdir("..")
 
 
 def real_table():
@@ -131,10 +209,300 @@ def choices():
 
 
 def interrupt():
-    output = interrupted("--epochs", 10000000, "--plot", "none", "--save", "cut.safetensors")
-    assert "stopped by Ctrl-C" in output
-    assert result(output)["epochs"] > 0
-    assert "input.mean" in metadata("cut.safetensors")
+    for number, name in (signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"):
+        output = interrupted("--epochs", 10000000, "--plot", "none", "--save", "cut.safetensors",
+                             "--history", "cut.csv", number=number)
+        assert f"stopped by {name} in epoch" in output
+        assert "; the same command with --load cut.safetensors goes on" in output
+        assert result(output)["epochs"] > 0
+        assert "input.mean" in metadata("cut.safetensors")
+        with open("cut.csv", newline="", encoding="utf-8") as stream:
+            assert len(list(csv.DictReader(stream))) == result(output)["epochs"]
+        os.remove("cut.csv")
+
+
+def content(path):
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def stopped_at(path, arguments, number):
+    """Begins a training and sends a signal when the file is there; what the program printed."""
+    if os.path.exists(path):
+        os.remove(path)
+    process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
+                               stdout=subprocess.PIPE)
+    while not os.path.exists(path) and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(number)
+    return process.communicate(timeout=60)[0], process.returncode
+
+
+def goes_on():
+    """A training that was stopped anywhere, and went on, comes to the same bits."""
+    write_table("on.csv", [row[:2] + row[3:] for row in made_up_rows(2000)], ("a", "b", "y"))
+    table = ["--data", "on.csv", "--target", "y"]
+    for i, more in enumerate((
+            ["--dropout", 0.1, "--patience", 55],
+            [*table, "--scheduler", "none", "--validation", 0, "--batch-size", 77],
+            ["--scheduler", "step", "--gated", "--seed", 3, "--test", 0.3],
+            [*table, "--scheduler", "exponential", "--momentum", 0, "--hidden", "20,10"])):
+        common = ["--epochs", 60, "--save-every", 1, "--plot", "none", *more]
+        whole = run(*common, "--save", "whole.st", "--history", "whole.csv")
+        parts = ["--save", "part.st", "--history", "part.csv"]
+        number = (signal.SIGTERM, signal.SIGKILL)[i % 2]
+        output, code = stopped_at("part.st", [*common, *parts], number)
+        assert code == (0 if number == signal.SIGTERM else -signal.SIGKILL), output
+        if number == signal.SIGTERM:
+            assert "stopped by SIGTERM in epoch" in output, output
+        assert "training.epochs" in metadata("part.st")
+        prediction = run("--predict", "on.csv" if table[0] in more else "wide.csv", "--load", "part.st")
+        assert "2000 predictions" in prediction
+        # the settings are the file's, and may be said again
+        again = [*common, "--load", "part.st"] if i < 2 else \
+            ["--load", "part.st", "--plot", "none", *(table if table[0] in more else [])]
+        output = run(*again, "--history", "part.csv")
+        assert re.search(r"part.st: its training goes on after epoch \d+ of 60", output), output
+        assert content("part.st") == content("whole.st") and content("part.csv") == content("whole.csv")
+        keep = re.compile(r"seconds=\S+|history: \S+|model: \S+")
+        assert keep.sub("", output).splitlines()[-7:] == keep.sub("", whole).splitlines()[-7:]
+        assert "training" not in metadata("part.st")["__metadata__"]
+        assert not os.path.exists("part.st.training.tmp")
+
+
+def goes_on_only_with_the_same():
+    """What would not come to the same bits is an error that says what to do."""
+    common = ["--plot", "none", "--epochs", 100000, "--save-every", 1]
+    stopped_at("b.st", [*common, "--save", "b.st", "--lr", 0.01], signal.SIGTERM)
+    before = content("b.st")
+    load = ["--load", "b.st", "--plot", "none"]
+    for option, value, there in (("--lr", "0.02", "0.01"), ("--epochs", "7", "100000"),
+                                 ("--scheduler", "step", "cosine"), ("--seed", "2", "1"),
+                                 ("--validation", "0.5", "0.1")):
+        output = refused(f"{option} {value}", option, value, *load)
+        assert "the training in b.st goes on with " + there[:3] in output and "--restart" in output
+    refused("--hidden: b.st was made with --hidden 50", "--hidden", "50,50", *load)
+    refused("--activation tanh: b.st was made with relu", "--activation", "tanh", *load)
+    refused("--dropout 0.5: b.st was made with 0", "--dropout", "0.5", *load)
+    refused("--gated: b.st was made without gates", "--gated", *load)
+    with open("some.txt", "w", encoding="utf-8") as stream:
+        stream.write("\n".join(["x0,x1,x2,x3,x4,x5,x6,x7,y"] + [",".join(
+            str((i * k + i) % 11) for k in range(1, 10)) for i in range(50)]))
+    refused("b.st: the rows to train on, to validate and to test are not those that its training was "
+            "begun with", *load, "--data", "some.txt")
+    assert content("b.st") == before
+    output = run(*load, "--restart", "--lr", 0.005, "--epochs", 2, "--save", "c.st")
+    assert "b.st: another training begins from its weights" in output and result(output)["epochs"] == 2
+    assert content("b.st") == before
+    output = run("--load", "c.st", "--plot", "none", "--epochs", 2)
+    assert "c.st: another training begins from its weights" in output
+    misused("--restart belongs to --load", "--restart")
+
+
+def changed(path, to, change):
+    """A copy of a safetensors file, with header and data as change(header, data) makes them."""
+    with open(path, "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        header, data = change(json.loads(stream.read(size)), stream.read())
+    text = json.dumps(header).encode()
+    with open(to, "wb") as stream:
+        stream.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def changed_training():
+    """Files of an interrupted training that this program did not write."""
+    def set_metadata(key, value):
+        def change(header, data):
+            words = {k: v for k, v in {**header["__metadata__"], key: value}.items() if v is not None}
+            return {**header, "__metadata__": words}, data
+        return change
+
+    def set_number(name, place, value):
+        def change(header, data):
+            begin = header[name]["data_offsets"][0] + 8 * place
+            return header, data[:begin] + struct.pack("<d", value) + data[begin + 8:]
+        return change
+
+    def set_shape(name, shape, dtype):
+        def change(header, data):
+            return {**header, name: {**header[name], "shape": shape, "dtype": dtype}}, data
+        return change
+
+    stopped_at("d.st", ["--epochs", 100000, "--save-every", 1, "--plot", "none", "--save", "d.st"],
+               signal.SIGTERM)
+    n = metadata("d.st")["training.epochs"]["shape"][0]
+    for change, message in (
+            (set_metadata("training", "2"), "was saved by a later version"),
+            (set_metadata("training.lr", None), "its metadata has no 'training.lr'"),
+            (set_metadata("training.lr", "fast"), "e.st: --lr fast: a number from"),
+            (set_metadata("training.epochs", "0"), "e.st: --epochs 0: a whole number from"),
+            (set_metadata("training.scheduler", "slow"), "e.st: --scheduler slow: none, cosine"),
+            (set_metadata("training.scheduler", "none"), None),
+            (set_metadata("training.rows", None), "the rows to train on"),
+            (set_metadata("training.epochs", str(n)), "its training of"),
+            (set_number("training.numbers", 1, -1), "its training.numbers are not"),
+            (set_number("training.numbers", 1, math.nan), "its training.numbers are not"),
+            (set_number("training.numbers", 3, n + 1), "its training.numbers are not"),
+            (set_shape("training.numbers", [2, 2], "F64"), "its training.numbers are not"),
+            (set_shape("training.epochs", [4 * n], "F64"), "its training.epochs are not"),
+            (set_shape("training.epochs", [n, 4], "I64"), "its training.epochs are not")):
+        changed("d.st", "e.st", change)
+        if message is not None:
+            refused(message, "--load", "e.st", "--plot", "none", "--save", "f.st")
+    assert not os.path.exists("f.st")
+
+
+def names():
+    """What would forbid saving or predicting is said before the training."""
+    rows = [(f"{i % 7}", f"{i % 5}", f"{i % 3}") for i in range(60)]
+    common = ["--epochs", 2, "--plot", "none", "--target", "y", "--save", "n.st"]
+    with open("latin1.csv", "wb") as stream:
+        stream.write(b"\344,b,y\n" + "\n".join(map(",".join, rows)).encode())
+    output = refused("latin1.csv: the name of the column '\\xe4' is not UTF-8", "--data", "latin1.csv",
+                     *common)
+    assert "epoch " not in output and "convert the file to UTF-8" in output
+    run("--data", "latin1.csv", *common, "--features", "b")
+    write_table("double.csv", rows, ("a", "a", "y"))
+    output = refused("double.csv: two columns are named 'a', and a model could not tell them apart",
+                     "--data", "double.csv", *common)
+    assert "epoch " not in output
+    write_table("double.csv", rows, ("a", "y", "y"))
+    refused("2 columns are named 'y'", "--data", "double.csv", *common)
+    write_table("utf8.csv", rows, ("\u00e4 [m\u00b2]", "b", "y"))
+    output = run("--data", "utf8.csv", "--target", "\u00e4 [m\u00b2]", "--plot", "utf8.svg", "--epochs", 2,
+                 env={"LC_ALL": "C"})
+    if shutil.which("gnuplot"):
+        assert "\u00e4 [m\u00b2]" in open("utf8.svg", encoding="utf-8").read()
+
+
+def no_text():
+    """A file of another kind is named as what it is."""
+    for name, data, message in (
+            ("t16.csv", "a,y\n1,2\n".encode("utf-16"), "it is UTF-16; save it as UTF-8"),
+            ("t.xlsx", b"PK\x03\x04\x14\0", "it is a ZIP archive or a workbook; unpack it, or export"),
+            ("t.csv.gz", b"\x1f\x8b\x08\0", "it is packed by gzip; unpack it first"),
+            ("t.bin", b"\x7fELF\0\0", "it contains zero bytes; a text file is wanted")):
+        with open(name, "wb") as stream:
+            stream.write(data)
+        refused(f"{name}: this is no text: {message}", "--data", name, "--target", "y")
+        refused(f"{name}: this is no text: {message}", "--data", "on.csv", "--target", "y",
+                "--test-rows", name)
+    read, write = os.pipe()  # what is read from a pipe is read once
+    with open("on.csv", "rb") as stream:
+        os.write(write, stream.read(60000))
+    os.close(write)
+    done = subprocess.run([*WRAPPER, PROGRAM, "--data", f"/dev/fd/{read}", "--target", "y", "--epochs",
+                           "1", "--plot", "none"], pass_fds=[read], check=False, stdout=subprocess.PIPE)
+    os.close(read)
+    assert done.returncode == 0, done
+
+
+def same_files():
+    """A file that is written is no other one of the command line, under any name."""
+    os.mkdir("same")
+    os.chdir("same")
+    write_table("t.csv", [row[:2] + row[3:] for row in made_up_rows(50)], ("a", "b", "y"))
+    before = content("t.csv")
+    os.symlink("t.csv", "link.csv")
+    os.link("t.csv", "hard.csv")
+    os.symlink("new.st", "dangling.st")
+    os.mkdir("sub")
+    data = ["--data", "t.csv", "--target", "y", "--epochs", 1, "--plot", "none"]
+    for option in "--save", "--history":
+        for name in "t.csv", "./t.csv", "sub/../t.csv", "link.csv", "hard.csv", os.path.abspath("t.csv"):
+            output = misused(f"--data t.csv and {option} {name} are the same file", *data, option, name)
+            assert ("under two names" in output) == (name != "t.csv"), output
+    misused("--save x.svg and --history ./x.svg are the same file", *data, "--save", "x.svg",
+            "--history", "./x.svg")
+    misused("--history x.svg and --plot x.svg are the same file", *data[:-2], "--history", "x.svg",
+            "--plot", "x.svg")
+    misused("--save dangling.st and --history sub/../new.st are the same file under two names", *data,
+            "--save", "dangling.st", "--history", "sub/../new.st")
+    run(*data, "--save", "new.st")
+    misused("--load new.st and --history new.st are the same file", *data, "--load", "new.st",
+            "--save", "other.st", "--history", "new.st")
+    misused("--predict t.csv and --output link.csv are the same file", "--predict", "t.csv", "--load",
+            "new.st", "--output", "link.csv")
+    misused("--load new.st and --output new.st are the same file", "--predict", "t.csv", "--load",
+            "new.st", "--output", "new.st")
+    assert content("t.csv") == before
+    os.symlink("loop", "loop")
+    refused("loop: cannot be written: " + os.strerror(errno.ELOOP), *data, "--save", "loop")
+    os.symlink("nowhere/x", "lost")
+    refused("lost: is a link that leads nowhere", *data, "--save", "lost")
+    refused("t.csv/m: cannot be written: " + os.strerror(errno.ENOTDIR), *data, "--save", "t.csv/m")
+    refused("cannot be written: " + os.strerror(errno.ENAMETOOLONG), *data, "--save", "x" * 300)
+    refused("cannot be written: " + os.strerror(errno.ENAMETOOLONG), *data, "--save", "x" * 250)
+    run(*data, "--save", "/dev/null", "--history", "/dev/null")
+    os.chdir("..")
+
+
+def where_a_model_goes():
+    """Without --save a loaded model goes back to where it came from."""
+    run("--epochs", 2, "--plot", "none")
+    unrelated = content("model.safetensors")
+    run("--epochs", 2, "--plot", "none", "--save", "b.safetensors", "--seed", 2)
+    first = content("b.safetensors")
+    assert "model: b.safetensors, history" in run("--load", "b.safetensors", "--epochs", 2, "--plot", "none")
+    assert content("model.safetensors") == unrelated and content("b.safetensors") != first
+    run("--load", "b.safetensors", "--epochs", 2, "--plot", "none", "--save", "b.safetensors")
+
+
+def whole_options():
+    """Names are not abbreviated; a wrong one suggests the right one."""
+    for arguments, message in (
+            (["--epoch", "3"], "there is no option --epoch; is --epochs meant?"),
+            (["--epoch=3"], "there is no option --epoch; is --epochs meant?"),
+            (["--wieght-decay", "3"], "there is no option --wieght-decay; is --weight-decay meant?"),
+            (["--batchsize", "3"], "there is no option --batchsize; is --batch-size meant?"),
+            (["--frobnicate"], "there is no option --frobnicate\n"),
+            (["-e", "3"], "there is no option -e; options begin with two dashes"),
+            (["--epochs"], "--epochs needs a value"),
+            (["--save", "--epochs", "3"], "--save needs a value; --epochs is the next option"),
+            (["--gated=1"], "--gated takes no value"),
+            (["--hidden", "10,,5"], "--hidden: between or beside the commas a size is missing"),
+            (["--hidden", ""], "--hidden: between or beside the commas a size is missing"),
+            (["--hidden", "10,"], "--hidden: between or beside the commas a size is missing")):
+        misused(message, *arguments)
+    output = run("--epochs=2", "--gated", "--plot=none", "--save=--odd.st")
+    assert "epoch 2/2" in output and os.path.exists("--odd.st")
+    assert "usage: ffn-regression" in run("-h") and run("-h") == run("--help")
+
+
+def on_terminal(columns, *arguments):
+    """What a terminal of that width receives, and the exit code."""
+    reader, writer = pty.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([*WRAPPER, PROGRAM, *arguments, "--plot", "none"], stdout=writer,
+                               stderr=writer)
+    os.close(writer)
+    output = b""
+    while True:
+        try:
+            part = os.read(reader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        output += part
+    return output, process.wait()
+
+
+def terminal():
+    """On a terminal there is a bar with the time left, redrawn in place and never wrapped."""
+    for columns in 120, 80, 50, 20:
+        output, code = on_terminal(columns, "--epochs", "600")
+        assert code == 0
+        drawn = [part.split(b"\r")[0] for part in output.split(b"\r\x1b[K")[1:]]
+        assert drawn and all(len(line) < columns for line in drawn), (columns, drawn)
+        if columns == 120:
+            assert drawn[-1].startswith(b"600/600 [########################] loss "), drawn
+        if columns >= 80:
+            assert re.fullmatch(rb"600/600 \[#+\] loss \S+  train \S+  validation RMSE \S+", drawn[-1])
+            assert re.search(rb"\[[#.]+\] .* validation RMSE \S+  \d+:\d\d left$", drawn[0]), drawn
+    output, code = on_terminal(80, "--lr", "3", "--momentum", "0.9", "--epochs", "600")
+    assert code == 1
+    assert re.search(rb"\r\nffn-regression: epoch \d+: the loss is (nan|inf); try", output), output
 
 
 def bad_input():
@@ -192,11 +560,13 @@ def bad_input():
             "--split", "3", *common)
     refused("line 1: 'x' is no row number", "--data", "good.csv", "--test-rows", "odd.txt", *common)
     refused("the loss is", "--lr", "1000000", "--epochs", "50")
-    for option in "--save", "--history":  # said before the training, not after it
-        assert "epoch " not in refused("nowhere/m: cannot be written into nowhere: " +
-                                       os.strerror(errno.ENOENT), option, "nowhere/m")
-        refused("/: is a folder; a file is to be written there", option, "/")
-        refused("'': a file to be written needs a name", option, "")
+    for option in "--save", "--history", "--plot":  # said before the training, not after it
+        assert "epoch " not in refused("nowhere/m.svg: cannot be written into nowhere: " +
+                                       os.strerror(errno.ENOENT), option, "nowhere/m.svg")
+        os.makedirs("folder.svg", exist_ok=True)
+        refused("folder.svg: is a folder; a file is to be written there", option, "folder.svg")
+    for option in "--save", "--history":
+        misused("'': a file to be written needs a name", option, "")
     refused("nowhere/p: cannot be written into nowhere", "--predict", "good.csv", "--load",
             "good.safetensors", "--output", "nowhere/p")
     refused("--plot loss.pdf: a file that ends in .svg or .png is wanted, or none", "--plot", "loss.pdf")
@@ -209,10 +579,10 @@ def bad_input():
                                (["table.csv"], "Tables are given as --data"),
                                (["--data", "good.csv"], "needs --target"),
                                (["--predict", "good.csv"], "needs --load"),
-                               (["--load", "m", "--hidden", "3"], "--load brings the network along"),
+                               (["--predict", "good.csv", "--load", "m", "--missing", "drop"],
+                                "--missing drop: every row of good.csv must get a prediction"),
                                (["--patience", "3", "--validation", "0"], "needs validation rows")):
-        refused(message, *arguments)
-    assert "--frobnicate" in run("--frobnicate", code=2)  # the rest is the C library's, in its language
+        misused(message, *arguments)
     assert "--weight-decay" in run("--help")
 
 
@@ -226,13 +596,17 @@ def benchmarks():
 
 
 def write_rows():
+    write_table("wide.csv", [[i * k % 17 for k in range(8)] for i in range(2000)],
+                [f"x{k}" for k in range(8)])
     for name, text in (("far.txt", "3 50\n"), ("odd.txt", "x\n")):
         with open(name, "w", encoding="utf-8") as stream:
             stream.write(text)
 
 
 def main():
-    checks = [embedded, plots, real_table, choices, interrupt, write_rows, bad_input]
+    checks = [embedded, plots, broken_gnuplot, texts_are_data, real_table, choices, interrupt,
+              write_rows, goes_on, goes_on_only_with_the_same, changed_training, names, no_text,
+              same_files, where_a_model_goes, whole_options, terminal, bad_input]
     if UCI and os.path.isdir(UCI):
         checks.append(benchmarks)
     return perform(checks)

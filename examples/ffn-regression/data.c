@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
+#include "../shared/plain_text.h"
 
 enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
 
@@ -89,6 +90,43 @@ static void check_finite(const char *path, adz_csv *csv)
     }
 }
 
+/* A name stands in the model's file and in the picture, and finds its column again when the model
+ * predicts. What forbids that is said before the training. */
+static void check_name(const char *path, const char *name)
+{
+    const char *fault = text_fault(name);
+    if (fault != NULL) {
+        fail("%s: the name of the column '%s' %s, so that the model could not be saved; rename it "
+             "in "
+             "the first line%s",
+            path, name, fault, has_control(name) ? "" : ", or convert the file to UTF-8");
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void check_names(const char *path, char *const *features, size_t n, const char *target)
+{
+    char **sorted = allocate(n * sizeof *sorted);
+    check_name(path, target);
+    for (size_t i = 0; i < n; ++i) {
+        check_name(path, features[i]);
+        sorted[i] = features[i];
+    }
+    qsort(sorted, n, sizeof *sorted, compare_names);
+    for (size_t i = 1; i < n; ++i) {
+        if (strcmp(sorted[i - 1], sorted[i]) == 0) {
+            fail("%s: two columns are named '%s', and a model could not tell them apart when it "
+                 "predicts; rename one in the first line, or choose others with --features",
+                path, sorted[i]);
+        }
+    }
+    free(sorted);
+}
+
 /* Features and target by name; without names, every column but the target is a feature. */
 static adz_dataset *table_rows(const options *o, const char *const *features, size_t n_features,
     const char *target, problem *p)
@@ -104,6 +142,7 @@ static adz_dataset *table_rows(const options *o, const char *const *features, si
     columns[n_features] = target;
     c.columns = n_features > 0 ? columns : NULL;
     c.n_columns = n_features > 0 ? n_features + 1 : 0;
+    check_text_file(o->data);
     adz_csv *csv = adz_csv_read(o->data, &c);
     if (adz_csv_dropped(csv) > 0 && o->test_rows != NULL) {
         fail("%s: rows were dropped, so the numbers in %s no longer fit", o->data, o->test_rows);
@@ -120,6 +159,7 @@ static adz_dataset *table_rows(const options *o, const char *const *features, si
             p->features[p->n_features++] = copy_text(adz_csv_name(csv, i));
         }
     }
+    check_names(o->data, p->features, p->n_features, p->target);
     adz_csv_free(&csv);
     free(columns);
     return rows;
@@ -135,9 +175,7 @@ adz_tensor *load_features(
     }
     c.columns = columns;
     c.n_columns = n_features;
-    if (o->missing) {
-        fail("--missing drop: every row of %s must get a prediction", path);
-    }
+    check_text_file(path);
     adz_csv *csv = adz_csv_read(path, &c);
     check_finite(path, csv);
     adz_tensor *x = adz_csv_select(csv, columns, n_features);
@@ -187,7 +225,11 @@ static const char *read_line(const char *path, int64_t line, const char *at, row
 static row_list read_rows(const char *path, int64_t split)
 {
     size_t size;
+    check_text_file(path);
     char *text = read_whole_file(path, &size);
+    if (strlen(text) != size) {
+        fail("%s: contains a zero byte, so it is no list of rows", path);
+    }
     row_list chosen = { 0 }, line = { 0 }, singles = { 0 };
     int64_t lines = 0;
     bool single = true;

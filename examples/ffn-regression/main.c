@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shared/files.h"
 #include "../shared/interrupt.h"
 #include "../shared/program.h"
 #include "data.h"
@@ -33,19 +32,81 @@ static void print_header(const options *o, const model *m, const problem *p)
     print_network(m->root);
 }
 
-static void write_results(const options *o, const model *m, const problem *p, const history *h)
+static void print_end(const options *o, const history *h)
 {
     if (h->interrupted) {
-        printf("stopped by %s in epoch %lld\n", interrupt_name(), (long long)h->count);
+        printf("stopped by %s in epoch %lld", interrupt_name(), (long long)h->count);
+        if (o->scratch != NULL) {
+            printf("; the same command with --load %s goes on", o->save);
+        }
+        putchar('\n');
     } else if (h->count < o->epochs) {
         printf(
             "stopped early: no better validation RMSE for %lld epochs\n", (long long)o->patience);
     }
-    save_model(m, o->save);
+}
+
+static void write_results(const options *o, const model *m, const problem *p, const history *h)
+{
+    print_end(o, h);
+    if (!h->interrupted) { /* which has been saved already */
+        save_model(m, o->save, NULL);
+    }
     write_history(o->history, h);
     printf("model: %s, history: %s\n", o->save, o->history);
     plot_history(o->plot, m, h);
     print_report(m, p, h);
+}
+
+/* ---- a loaded model ------------------------------------------------------------------------- */
+
+static void check_hidden(const options *o, const model *m)
+{
+    char there[MAX_HIDDEN * 8 + 1] = "";
+    size_t n = 0;
+    bool same = o->n_hidden == m->n_hidden;
+    for (int i = 0; i < m->n_hidden; ++i) {
+        same = same && o->hidden[i] == m->hidden[i];
+        n += (size_t)snprintf(
+            there + n, sizeof there - n, "%s%lld", i > 0 ? "," : "", (long long)m->hidden[i]);
+    }
+    if (is_given(o, "hidden") && !same) {
+        fail("--hidden: %s was made with --hidden %s; --load brings the network along", o->load,
+            there);
+    }
+}
+
+/* What the command line says of the network's shape must be so already. */
+static void check_shape(const options *o, const model *m)
+{
+    check_hidden(o, m);
+    if (is_given(o, "activation") && strcmp(o->activation, m->activation) != 0) {
+        fail("--activation %s: %s was made with %s; --load brings the network along", o->activation,
+            o->load, m->activation);
+    }
+    if (is_given(o, "dropout") && o->dropout != m->dropout) {
+        fail("--dropout %g: %s was made with %g; --load brings the network along", o->dropout,
+            o->load, m->dropout);
+    }
+    if (o->gated && !m->gated) {
+        fail("--gated: %s was made without gates; --load brings the network along", o->load);
+    }
+}
+
+/* The settings of an interrupted training. */
+static void adopt_settings(options *o, adz_safetensors *training)
+{
+    char key[64], value[64];
+    for (int i = 0; i < TRAINING_SETTINGS; ++i) {
+        snprintf(key, sizeof key, "training.%s", training_setting(o, i, value, sizeof value));
+        const char *there = adz_safetensors_metadata(training, key);
+        if (there == NULL) {
+            fail("%s: its metadata has no '%s'", o->load, key);
+        }
+        char *text = copy_text(there);
+        adopt_setting(o, i, text);
+        free(text);
+    }
 }
 
 /* A loaded model brings its columns along; other ones would not mean the same. */
@@ -70,13 +131,26 @@ static void check_fit(const options *o, const model *m)
     }
 }
 
-static void train_and_report(const options *o)
+static void train_and_report(options *o)
 {
     model m = { 0 };
     problem p;
+    adz_safetensors *training = NULL; /* one that was interrupted */
     if (o->load != NULL) {
-        m = load_model(o->load);
+        m = load_model(o->load, &training);
+        if (o->restart) {
+            adz_safetensors_free(&training);
+        }
         check_fit(o, &m);
+        check_shape(o, &m);
+        if (training != NULL) {
+            adopt_settings(o, training);
+        } else {
+            printf("%s: another training begins from its weights\n", o->load);
+        }
+    }
+    seed_and_threads(o->seed, o->threads);
+    if (o->load != NULL) {
         p = load_problem(o, m.features, m.n_features, m.target_name);
     } else {
         p = load_problem(o, NULL, 0, NULL);
@@ -84,7 +158,8 @@ static void train_and_report(const options *o)
         fit_standardizers(&m, &p);
     }
     print_header(o, &m, &p);
-    history h = train(o, &m, &p);
+    history h = train(o, &m, &p, training);
+    adz_safetensors_free(&training);
     write_results(o, &m, &p, &h);
     free(h.epochs);
     free_problem(&p);
@@ -93,7 +168,7 @@ static void train_and_report(const options *o)
 
 static void predict_rows(const options *o)
 {
-    model m = load_model(o->load);
+    model m = load_model(o->load, NULL);
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = load_features(o->predict, o, m.features, m.n_features);
     write_predictions(o->output, &m, predict(&m, x));
@@ -109,15 +184,13 @@ int main(int argc, char **argv)
     options o = parse_options(argc, argv);
     report_errors();
     adz_on_error(on_error, NULL);
-    seed_and_threads(o.seed, o.threads);
     if (o.predict != NULL) {
-        check_writable(o.output);
+        seed_and_threads(o.seed, o.threads);
         predict_rows(&o);
     } else {
-        check_writable(o.save);
-        check_writable(o.history);
         train_and_report(&o);
     }
     free(o.features);
+    free(o.scratch);
     return finish_output();
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/plain_text.h"
 #include "data.h"
 
 /* ---- activations ---------------------------------------------------------------------------- */
@@ -178,11 +179,26 @@ static void set_number(adz_safetensors *file, const char *key, double value)
     adz_safetensors_set_metadata(file, key, text);
 }
 
+/* Adds the tensors and the metadata of another file. */
+static void add_file(adz_safetensors *to, adz_safetensors *from)
+{
+    for (size_t i = 0; i < adz_safetensors_count(from); ++i) {
+        adz_safetensors_add(to, adz_safetensors_name(from, i), adz_safetensors_tensor(from, i));
+    }
+    for (size_t i = 0; i < adz_safetensors_metadata_count(from); ++i) {
+        const char *key = adz_safetensors_metadata_key(from, i);
+        adz_safetensors_set_metadata(to, key, adz_safetensors_metadata(from, key));
+    }
+}
+
 /* Weights and standardisers as tensors; the shape and the names as metadata. */
-void save_model(const model *m, const char *path)
+void save_model(const model *m, const char *path, adz_safetensors *training)
 {
     char key[32];
     adz_safetensors *file = adz_module_to_safetensors(m->root, NULL);
+    if (training != NULL) {
+        add_file(file, training);
+    }
     adz_safetensors_set_metadata(file, "target", m->target_name);
     set_number(file, "features", (double)m->n_features);
     for (size_t i = 0; i < m->n_features; ++i) {
@@ -222,7 +238,33 @@ static double get_number(
     return value;
 }
 
-model load_model(const char *path)
+/* The column names of a file go where those of a table go. */
+static char *get_name(const char *path, adz_safetensors *file, const char *key)
+{
+    const char *name = get_text(path, file, key), *fault = text_fault(name);
+    if (fault != NULL) {
+        fail("%s: the column name '%s' in its metadata %s", path, name, fault);
+    }
+    return copy_text(name);
+}
+
+/* Of a file with an interrupted training: the tensors that are the model's. */
+static void load_weights(const model *m, adz_safetensors *file)
+{
+    adz_safetensors *own = adz_safetensors_new(),
+                    *wanted = adz_module_to_safetensors(m->root, NULL);
+    for (size_t i = 0; i < adz_safetensors_count(file); ++i) {
+        const char *name = adz_safetensors_name(file, i);
+        if (adz_safetensors_has(wanted, name)) {
+            adz_safetensors_add(own, name, adz_safetensors_tensor(file, i));
+        }
+    }
+    adz_module_from_safetensors(m->root, own, true);
+    adz_safetensors_free(&wanted);
+    adz_safetensors_free(&own);
+}
+
+model load_model(const char *path, adz_safetensors **training)
 {
     char key[32];
     adz_safetensors *file = adz_safetensors_load(path, NULL);
@@ -233,9 +275,9 @@ model load_model(const char *path)
     }
     for (size_t i = 0; i < m.n_features; ++i) {
         snprintf(key, sizeof key, "feature.%zu", i);
-        m.features[i] = copy_text(get_text(path, file, key));
+        m.features[i] = get_name(path, file, key);
     }
-    m.target_name = copy_text(get_text(path, file, "target"));
+    m.target_name = get_name(path, file, "target");
     m.n_hidden = (int)get_number(path, file, "hidden", 1, MAX_HIDDEN);
     for (int i = 0; i < m.n_hidden; ++i) {
         snprintf(key, sizeof key, "hidden.%d", i);
@@ -248,7 +290,20 @@ model load_model(const char *path)
     m.dropout = get_number(path, file, "dropout", 0, 0.999);
     m.gated = get_number(path, file, "gated", 0, 1) != 0;
     build(&m);
-    adz_module_from_safetensors(m.root, file, true);
-    adz_safetensors_free(&file);
+    const char *version = adz_safetensors_metadata(file, TRAINING_MARK);
+    if (version != NULL && strcmp(version, TRAINING_VERSION) != 0) {
+        fail("%s: was saved by a later version of this program", path);
+    }
+    if (version != NULL) {
+        load_weights(&m, file);
+    } else {
+        adz_module_from_safetensors(m.root, file, true);
+    }
+    if (training != NULL) {
+        *training = version != NULL ? file : NULL;
+    }
+    if (training == NULL || version == NULL) {
+        adz_safetensors_free(&file);
+    }
     return m;
 }

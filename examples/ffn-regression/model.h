@@ -24,10 +24,17 @@ bool is_activation(const char *name);
 model new_model(
     const options *o, char *const *features, size_t n_features, const char *target_name);
 
-/* A network as it was saved, shape and names included. */
-model load_model(const char *path);
+/* A network as it was saved, shape and names included. *training, unless it is NULL, receives the
+ * file for adz_safetensors_free if it holds an interrupted training, else NULL. */
+model load_model(const char *path, adz_safetensors **training);
 
-void save_model(const model *m, const char *path);
+/* Writes the model; `training` adds what an interrupted training needs to go on, or is NULL. */
+void save_model(const model *m, const char *path, adz_safetensors *training);
+
+/* In a file's metadata if it holds an interrupted training: the layout's version. */
+#define TRAINING_MARK    "training"
+#define TRAINING_VERSION "1"
+
 void free_model(model *m);
 
 /* Parts of root, borrowed from it. Standardisers work on f64, the network on f32. */

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../shared/arguments.h"
+#include "../shared/files.h"
 #include "../shared/gnuplot.h"
 #include "model.h"
 
@@ -43,15 +45,23 @@ static const char help[] =
     "  --seed N               (1)\n"
     "  --threads N            (as many as there are processors)\n"
     "files\n"
-    "  --save FILE            the model (model.safetensors)\n"
-    "  --load FILE            go on from a saved model\n"
+    "  --save FILE            the model (with --load that file, else model.safetensors)\n"
+    "  --save-every N         save after every N epochs too (0: at the end alone)\n"
+    "  --load FILE            go on with an interrupted training, with the same bits as if it had "
+    "not\n"
+    "                         been; with a model whose training is over, begin another from its "
+    "weights\n"
+    "  --restart              with --load: begin another training in any case\n"
     "  --predict FILE.csv     write predictions with the loaded model, without training\n"
     "  --output FILE          where to (predictions.csv)\n"
     "  --history FILE         loss and RMSE of each epoch (history.csv)\n"
     "  --plot FILE            loss curve, .svg or .png, drawn by gnuplot; none for none "
     "(loss.svg)\n"
     "\n"
-    "Ctrl-C ends the training, saves and reports; once more ends the program.\n"
+    "Ctrl-C and SIGTERM end the training, save and report; once more ends the program. The same\n"
+    "command with --load FILE goes on.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
+    "gnuplot.\n"
     "The last line reads: result: test_rmse=... test_r2=... trivial_rmse=... train_rmse=...\n"
     "epochs=... seconds=...\n";
 
@@ -85,8 +95,12 @@ static void read_hidden(void *to, char *text)
     for (char *next = text; next != NULL;) {
         char *size = next;
         next = cut(size);
+        if (*size == '\0') {
+            usage_error("--hidden: between or beside the commas a size is missing; two layers are "
+                        "given as --hidden 20,10");
+        }
         if (o->n_hidden == MAX_HIDDEN) {
-            fail("--hidden: more than %d layers", MAX_HIDDEN);
+            usage_error("--hidden: more than %d layers", MAX_HIDDEN);
         }
         o->hidden[o->n_hidden++] = whole("hidden", size, 1, 1 << 20);
     }
@@ -96,7 +110,7 @@ static void read_delimiter(void *to, char *text)
 {
     bool tab = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0;
     if (!tab && strlen(text) != 1) {
-        fail("--delimiter %s: one character is wanted, or tab", text);
+        usage_error("--delimiter %s: one character is wanted, or tab", text);
     }
     *(char *)to = tab ? '\t' : text[0];
 }
@@ -104,7 +118,7 @@ static void read_delimiter(void *to, char *text)
 static void read_activation(void *to, char *text)
 {
     if (!is_activation(text)) {
-        fail("--activation %s: no such activation; see --help", text);
+        usage_error("--activation %s: no such activation; see --help", text);
     }
     *(const char **)to = text;
 }
@@ -114,25 +128,134 @@ static void read_activation(void *to, char *text)
 static const char *const schedules[] = { "none", "cosine", "step", "exponential", NULL };
 static const char *const missing[] = { "error", "drop", NULL };
 
-static void check_options(const options *o, bool shaped)
+/* A table whose values are those of `o`. First the network's shape, then what a training keeps. */
+enum { SHAPE = 4, N_OPTIONS = 30 };
+
+typedef struct option_table {
+    argument rows[N_OPTIONS];
+} option_table;
+
+static option_table table_of(options *o)
+{
+    return (option_table){ {
+        OPTION_READ("hidden", o, read_hidden),
+        OPTION_READ("activation", &o->activation, read_activation),
+        OPTION_NUMBER("dropout", &o->dropout, 0, 0.999),
+        OPTION_FLAG("gated", &o->gated),
+
+        OPTION_WHOLE("epochs", &o->epochs, 1, INT32_MAX),
+        OPTION_WHOLE("batch-size", &o->batch_size, 1, INT32_MAX),
+        OPTION_NUMBER("lr", &o->lr, 0, 1e6),
+        OPTION_NUMBER("momentum", &o->momentum, 0, 0.9999),
+        OPTION_NUMBER("weight-decay", &o->weight_decay, 0, 1e6),
+        OPTION_CHOICE("scheduler", &o->schedule, schedules),
+        OPTION_WHOLE("patience", &o->patience, 0, INT32_MAX),
+        OPTION_WHOLE("seed", &o->seed, 0, 0x1p53),
+        OPTION_NUMBER("test", &o->test_share, 0.001, 0.999),
+        OPTION_NUMBER("validation", &o->validation_share, 0, 0.999),
+        OPTION_WHOLE("split", &o->split, 0, INT32_MAX),
+        OPTION_CHOICE("missing", &o->missing, missing),
+
+        OPTION_TEXT("data", &o->data),
+        OPTION_TEXT("target", &o->target),
+        OPTION_READ("features", o, read_features),
+        OPTION_READ("delimiter", &o->delimiter, read_delimiter),
+        OPTION_TEXT("test-rows", &o->test_rows),
+        OPTION_WHOLE("threads", &o->threads, 1, 1024),
+        OPTION_TEXT("save", &o->save),
+        OPTION_WHOLE("save-every", &o->save_every, 0, INT32_MAX),
+        OPTION_TEXT("load", &o->load),
+        OPTION_FLAG("restart", &o->restart),
+        OPTION_TEXT("predict", &o->predict),
+        OPTION_TEXT("output", &o->output),
+        OPTION_TEXT("history", &o->history),
+        OPTION_TEXT("plot", &o->plot),
+    } };
+}
+
+const char *training_setting(const options *o, int index, char *value, size_t size)
+{
+    options copy = *o;
+    option_table t = table_of(&copy);
+    argument_text(&t.rows[SHAPE + index], value, size);
+    return t.rows[SHAPE + index].name;
+}
+
+void adopt_setting(options *o, int index, char *text)
+{
+    char here[64];
+    option_table t = table_of(o);
+    argument *row = &t.rows[SHAPE + index];
+    argument_text(row, here, sizeof here);
+    if ((o->given >> (SHAPE + index) & 1) != 0 && strcmp(here, text) != 0) {
+        fail("--%s %s: the training in %s goes on with %s; leave the option out, or add --restart "
+             "to begin another training from its weights",
+            row->name, here, o->load, text);
+    }
+    values_are_from(o->load);
+    set_argument(row, text);
+    values_are_from(NULL);
+}
+
+bool is_given(const options *o, const char *name)
+{
+    options copy = *o;
+    option_table t = table_of(&copy);
+    return (o->given >> (find_argument(t.rows, N_OPTIONS, name) - t.rows) & 1) != 0;
+}
+
+static void check_options(const options *o)
 {
     if (o->data != NULL && o->target == NULL && o->load == NULL) {
-        fail("--data needs --target, the column to predict");
+        usage_error("--data needs --target, the column to predict");
     }
     if (o->data == NULL && (o->target != NULL || o->n_features > 0 || o->test_rows != NULL) &&
         o->predict == NULL) {
-        fail("--target, --features and --test-rows belong to --data FILE.csv");
+        usage_error("--target, --features and --test-rows belong to --data FILE.csv");
     }
     if (o->predict != NULL && o->load == NULL) {
-        fail("--predict needs --load, the model to predict with");
+        usage_error("--predict needs --load, the model to predict with");
     }
-    if (o->load != NULL && shaped) {
-        fail("--load brings the network along; leave out --hidden, --activation, --dropout, "
-             "--gated");
+    if (o->predict != NULL && o->missing) {
+        usage_error("--missing drop: every row of %s must get a prediction", o->predict);
+    }
+    if (o->restart && o->load == NULL) {
+        usage_error("--restart belongs to --load FILE");
     }
     check_plot_path(o->plot);
     if (o->patience > 0 && o->validation_share == 0) {
-        fail("--patience needs validation rows: --validation SHARE");
+        usage_error("--patience needs validation rows: --validation SHARE");
+    }
+}
+
+/* A name beside the path of --save. It is the same for each save, so that a file which a killed
+ * program left behind is replaced. */
+static char *scratch_beside(const char *save)
+{
+    struct stat there;
+    if (stat(save, &there) == 0 && !S_ISREG(there.st_mode)) {
+        return NULL;
+    }
+    size_t size = strlen(save) + sizeof ".training.tmp";
+    char *path = allocate(size);
+    snprintf(path, size, "%s.training.tmp", save);
+    return path;
+}
+
+/* Before anything is read or computed. */
+static void check_paths(const options *o)
+{
+    const file_use predicting[] = { { "predict", o->predict, false }, { "load", o->load, false },
+        { "output", o->output, true } };
+    bool back = o->load != NULL && same_file(o->load, o->save);
+    const file_use training[] = { { "data", o->data, false }, { "test-rows", o->test_rows, false },
+        { "load", back ? NULL : o->load, false }, { "save", o->save, true },
+        { "save", o->scratch, true }, { "history", o->history, true },
+        { "plot", plot_file(o->plot), true } };
+    if (o->predict != NULL) {
+        check_files(predicting, sizeof predicting / sizeof *predicting);
+    } else {
+        check_files(training, sizeof training / sizeof *training);
     }
 }
 
@@ -150,7 +273,6 @@ static const options defaults = {
     .weight_decay = 1e-4,
     .schedule = SCHEDULE_COSINE,
     .seed = 1,
-    .save = "model.safetensors",
     .output = "predictions.csv",
     .history = "history.csv",
     .plot = "loss.svg",
@@ -159,40 +281,19 @@ static const options defaults = {
 options parse_options(int argc, char **argv)
 {
     options o = defaults;
-    argument table[] = {
-        OPTION_READ("hidden", &o, read_hidden), /* the first four shape the network */
-        OPTION_READ("activation", &o.activation, read_activation),
-        OPTION_NUMBER("dropout", &o.dropout, 0, 0.999),
-        OPTION_FLAG("gated", &o.gated),
-        OPTION_TEXT("data", &o.data),
-        OPTION_TEXT("target", &o.target),
-        OPTION_READ("features", &o, read_features),
-        OPTION_READ("delimiter", &o.delimiter, read_delimiter),
-        OPTION_CHOICE("missing", &o.missing, missing),
-        OPTION_TEXT("test-rows", &o.test_rows),
-        OPTION_WHOLE("split", &o.split, 0, INT32_MAX),
-        OPTION_NUMBER("test", &o.test_share, 0.001, 0.999),
-        OPTION_NUMBER("validation", &o.validation_share, 0, 0.999),
-        OPTION_WHOLE("epochs", &o.epochs, 1, INT32_MAX),
-        OPTION_WHOLE("batch-size", &o.batch_size, 1, INT32_MAX),
-        OPTION_NUMBER("lr", &o.lr, 0, 1e6),
-        OPTION_NUMBER("momentum", &o.momentum, 0, 0.9999),
-        OPTION_NUMBER("weight-decay", &o.weight_decay, 0, 1e6),
-        OPTION_CHOICE("scheduler", &o.schedule, schedules),
-        OPTION_WHOLE("patience", &o.patience, 0, INT32_MAX),
-        OPTION_WHOLE("seed", &o.seed, 0, 0x1p53),
-        OPTION_WHOLE("threads", &o.threads, 1, 1024),
-        OPTION_TEXT("save", &o.save),
-        OPTION_TEXT("load", &o.load),
-        OPTION_TEXT("predict", &o.predict),
-        OPTION_TEXT("output", &o.output),
-        OPTION_TEXT("history", &o.history),
-        OPTION_TEXT("plot", &o.plot),
-    };
-    int rest = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
+    option_table t = table_of(&o);
+    int rest = read_arguments(argc, argv, t.rows, N_OPTIONS, help);
     if (rest < argc) {
-        fail("%s: what is it? Tables are given as --data FILE.csv", argv[rest]);
+        usage_error("%s: what is it? Tables are given as --data FILE.csv", argv[rest]);
     }
-    check_options(&o, table[0].given || table[1].given || table[2].given || table[3].given);
+    for (int i = 0; i < N_OPTIONS; ++i) {
+        o.given |= (uint64_t)t.rows[i].given << i;
+    }
+    if (o.save == NULL) {
+        o.save = o.load != NULL ? o.load : "model.safetensors";
+    }
+    o.scratch = scratch_beside(o.save);
+    check_options(&o);
+    check_paths(&o);
     return o;
 }

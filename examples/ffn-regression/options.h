@@ -34,9 +34,27 @@ typedef struct options {
     int64_t seed, threads; /* threads 0: as many as there are processors */
 
     const char *load, *save, *predict, *output, *history, *plot;
+    char *scratch; /* a temporary file beside --save, for free(); NULL if that is no regular file */
+    int64_t save_every; /* epochs; 0: at the end alone */
+    bool restart;       /* a loaded model begins a new training */
+
+    uint64_t given; /* bit i: the command line has row i of the table in options.c */
 } options;
 
 /* Reads the command line; ends the program for --help and for what it cannot read. */
 options parse_options(int argc, char **argv);
+
+/* The settings that a training must keep so that it can go on with the same bits. */
+enum { TRAINING_SETTINGS = 12 };
+
+/* The name of such a setting, and its value as text in a buffer. */
+const char *training_setting(const options *o, int index, char *value, size_t size);
+
+/* Takes such a setting from the file of an interrupted training. Ends the program if the command
+ * line has another value. */
+void adopt_setting(options *o, int index, char *text);
+
+/* Whether the command line has that option; the name is one of the table's. */
+bool is_given(const options *o, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "train.h"
+#include "trainer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,20 +53,6 @@ static adz_dataset *standardized(const model *m, const problem *p)
 }
 
 /* ---- what trains ---------------------------------------------------------------------------- */
-
-typedef struct trainer {
-    const options *o;
-    const model *m;
-    const problem *p;
-    adz_loader *loader;
-    adz_generator *order;
-    adz_optimizer *sgd;
-    adz_scheduler *scheduler; /* NULL for a constant rate */
-    double target_std;
-    adz_module *best; /* early stopping: a copy of the best network so far */
-    double best_rmse;
-    int64_t best_epoch;
-} trainer;
 
 static adz_scheduler *make_scheduler(const options *o, adz_optimizer *sgd)
 {
@@ -124,18 +110,16 @@ static double train_batch(const trainer *t, adz_tensor *const *batch)
     return adz_item(loss) * (double)adz_tensor_size(batch[0], 0);
 }
 
-/* False when Ctrl-C cut the epoch short. */
-static bool train_epoch(trainer *t, double *loss)
+/* Trains what is left of the present epoch. False when a signal cut it short. */
+static bool train_epoch(trainer *t)
 {
     adz_tensor *batch[2];
-    double sum = 0;
-    int64_t rows = 0;
     for (;;) {
         adz_scope *scope = adz_scope_open();
         bool more = adz_loader_next(t->loader, batch);
         if (more) {
-            sum += train_batch(t, batch);
-            rows += adz_tensor_size(batch[0], 0);
+            t->loss_sum += train_batch(t, batch);
+            t->loss_rows += adz_tensor_size(batch[0], 0);
         }
         adz_scope_close(scope);
         if (!more) {
@@ -144,7 +128,6 @@ static bool train_epoch(trainer *t, double *loss)
     }
     bool whole = adz_error_code() != ADZ_ERR_CANCELLED;
     adz_error_clear();
-    *loss = rows > 0 ? sum / (double)rows : NAN;
     return whole;
 }
 
@@ -163,36 +146,49 @@ static bool lost_patience(trainer *t, int64_t epoch, double rmse)
     return epoch - t->best_epoch >= t->o->patience;
 }
 
-static void restore_best(const trainer *t)
-{
-    if (t->best != NULL) {
-        adz_state *state = adz_module_state_dict(t->best);
-        adz_module_load_state_dict(network(t->m), state, true);
-        adz_state_free(&state);
-    }
-}
-
-/* Trains one epoch and records it; false when the training is over. */
-static bool run_epoch(trainer *t, history *h)
+static epoch_record record_epoch(const trainer *t)
 {
     epoch_record record = { .lr = adz_optimizer_get(t->sgd, 0, "lr") };
-    int64_t epoch = h->count + 1;
-    h->interrupted = !train_epoch(t, &record.loss);
-    if (h->interrupted && isnan(record.loss)) {
-        return false; /* not a single batch */
-    }
-    if (!isfinite(record.loss)) {
-        fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
-            fabs(record.loss), t->o->lr);
-    }
+    record.loss = t->loss_sum / (double)t->loss_rows;
     record.train_rmse = sqrt(record.loss) * t->target_std;
     record.validation_rmse = rmse_of(t->m, t->p->validation);
-    h->epochs[h->count++] = record;
+    return record;
+}
+
+/* What is due after a whole epoch; false when the training is over. */
+static bool end_epoch(trainer *t, const history *h)
+{
+    t->loss_sum = 0;
+    t->loss_rows = 0;
     if (t->scheduler != NULL) {
         adz_scheduler_step(t->scheduler);
     }
-    return !lost_patience(t, epoch, record.validation_rmse) && !h->interrupted &&
-           epoch < t->o->epochs;
+    bool over = lost_patience(t, h->count, h->epochs[h->count - 1].validation_rmse) ||
+                h->count == t->o->epochs;
+    if (!over && t->o->save_every > 0 && h->count % t->o->save_every == 0) {
+        save_training(t, h->epochs, h->count);
+    }
+    return !over;
+}
+
+/* Trains one epoch and records it; false when the training is over. An epoch that is cut short is
+ * recorded too, after the training has been saved without that record. */
+static bool run_epoch(trainer *t, history *h)
+{
+    h->interrupted = !train_epoch(t);
+    if (h->interrupted) {
+        save_training(t, h->epochs, h->count);
+    }
+    if (h->interrupted && t->loss_rows == 0) {
+        return false;
+    }
+    epoch_record record = record_epoch(t);
+    h->epochs[h->count++] = record;
+    if (!isfinite(record.loss)) {
+        fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)h->count,
+            fabs(record.loss), t->o->lr);
+    }
+    return !h->interrupted && end_epoch(t, h);
 }
 
 static void show(progress *bar, int64_t epoch, const epoch_record *record, bool last)
@@ -206,14 +202,27 @@ static void show(progress *bar, int64_t epoch, const epoch_record *record, bool 
     progress_step(bar, epoch, text, last);
 }
 
-history train(const options *o, const model *m, const problem *p)
+/* Ends the program if the training in the file is over already: only a changed file says so. */
+static void take_up(trainer *t, adz_safetensors *training, history *h)
 {
-    history h = { .epochs = calloc((size_t)o->epochs, sizeof *h.epochs) };
-    if (h.epochs == NULL) {
-        fail("out of memory");
+    h->count = resume_training(t, training, h->epochs);
+    if (h->count >= t->o->epochs) {
+        fail("%s: its training of %lld epochs is over, though it is marked as interrupted",
+            t->o->load, (long long)h->count);
     }
+    printf("%s: its training goes on after epoch %lld of %lld\n", t->o->load, (long long)h->count,
+        (long long)t->o->epochs);
+}
+
+history train(const options *o, const model *m, const problem *p, adz_safetensors *training)
+{
+    history h = { .epochs = allocate((size_t)o->epochs * sizeof *h.epochs) };
     trainer t = make_trainer(o, m, p);
+    if (training != NULL) {
+        take_up(&t, training, &h);
+    }
     progress bar = progress_begin("epoch", o->epochs);
+    bar.first = h.count;
     adz_module_train(m->root, true);
     listen_to_interrupts();
     for (bool more = true; more;) {
@@ -226,7 +235,9 @@ history train(const options *o, const model *m, const problem *p)
     h.seconds = progress_seconds(&bar);
     progress_end(&bar);
     stop_listening();
-    restore_best(&t);
+    if (t.best != NULL) {
+        copy_weights(network(m), t.best);
+    }
     h.best = t.best_epoch;
     free_trainer(&t);
     return h;

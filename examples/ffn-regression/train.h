@@ -18,13 +18,15 @@ typedef struct history {
     int64_t count;
     int64_t best; /* with early stopping, the epoch whose weights were kept, from 1; else 0 */
     double seconds;
-    bool interrupted;
+    bool interrupted; /* the last epoch may be a part of one; the file that was saved can go on */
 } history;
 
 /* Fits the standardisers to the training rows. */
 void fit_standardizers(const model *m, const problem *p);
 
-history train(const options *o, const model *m, const problem *p);
+/* Trains, from the beginning or, with the file of an interrupted training, from where that was;
+ * `training` is NULL without one. An interrupted training is saved before this returns. */
+history train(const options *o, const model *m, const problem *p, adz_safetensors *training);
 
 /* Root mean squared error of the model's predictions; NaN without rows. */
 double rmse_of(const model *m, adz_dataset *rows);

@@ -35,6 +35,37 @@ char *read_whole_file(const char *path, size_t *size)
     return text;
 }
 
+void check_text_file(const char *path)
+{
+    static const struct {
+        const char *begin, *what;
+    } kinds[] = {
+        { "\xff\xfe", "is UTF-16; save it as UTF-8" },
+        { "\xfe\xff", "is UTF-16; save it as UTF-8" },
+        { "PK\x03\x04", "is a ZIP archive or a workbook; unpack it, or export the table as CSV" },
+        { "\x1f\x8b", "is packed by gzip; unpack it first" },
+    };
+    char bytes[65536];
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return; /* what is read from a pipe would be gone */
+    }
+    FILE *file = fopen(path, "rb");
+    size_t n = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        size_t length = strlen(kinds[i].begin);
+        if (n >= length && memcmp(bytes, kinds[i].begin, length) == 0) {
+            fail("%s: this is no text: it %s", path, kinds[i].what);
+        }
+    }
+    if (memchr(bytes, '\0', n) != NULL) {
+        fail("%s: this is no text: it contains zero bytes; a text file is wanted", path);
+    }
+}
+
 /* ---- where files are written ---------------------------------------------------------------- */
 
 /* The path in two parts, cut at its last slash; the name begins in the copy that is returned for
@@ -160,9 +191,12 @@ void check_writable(const char *path)
     free(target);
 }
 
+/* Devices and pipes may be used twice: nothing in them is replaced. */
 static void check_pair(const file_use *a, const file_use *b)
 {
-    if (a->path == NULL || b->path == NULL || !(a->written || b->written) ||
+    struct stat there;
+    bool device = b->path != NULL && stat(b->path, &there) == 0 && !S_ISREG(there.st_mode);
+    if (device || a->path == NULL || b->path == NULL || !(a->written || b->written) ||
         !same_file(a->path, b->path)) {
         return;
     }

@@ -9,6 +9,10 @@
 /* All of a file for free(), terminated beyond its size; or the end of the program. */
 char *read_whole_file(const char *path, size_t *size);
 
+/* Ends the program if the beginning of a file shows that it is no text: it says what it is and what
+ * to do. A file that cannot be opened is left to the one who reads it. */
+void check_text_file(const char *path);
+
 /* Ends the program if no file could be written there: said before the work, not after it. A folder
  * that takes no new file, a name with a control character, a link that leads nowhere. */
 void check_writable(const char *path);
