@@ -1,0 +1,223 @@
+/* What the example programs share, where a whole program could not show it. */
+#define _GNU_SOURCE
+/* Before cmocka, whose fail is a macro. */
+#include "../examples/shared/command_line.h"
+#include "../examples/shared/crew.h"
+#include "../examples/shared/gnuplot.h"
+#include "../examples/shared/plain_text.h"
+#include "../examples/shared/program.h"
+
+static _Noreturn void end_program(const char *text)
+{
+    fail("%s", text);
+}
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+const char program_name[] = "test";
+
+/* What a program that consists of that call prints on stderr, and its exit code. */
+static int output_of(void (*program)(void), char *text, size_t size)
+{
+    int status;
+    FILE *errors = tmpfile();
+    assert_non_null(errors);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(fileno(errors), STDERR_FILENO);
+        program();
+        _exit(finish_output());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    rewind(errors);
+    text[fread(text, 1, size - 1, errors)] = '\0';
+    fclose(errors);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part)) {
+        ++n;
+    }
+    return n;
+}
+
+/* ---- warnings ------------------------------------------------------------------------------- */
+
+static void broadcast(int64_t rows)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(rows, 1), ADZ_F32),
+               *y = adz_zeros(ADZ_SHAPE(rows), ADZ_F32);
+    adz_mse_loss(x, y, ADZ_REDUCE_MEAN);
+    adz_scope_close(scope);
+}
+
+static void warn_in_a_crew(size_t piece, void *user)
+{
+    (void)user;
+    broadcast(piece % 2 == 0 ? 3 : 5);
+}
+
+static void warn_often(void)
+{
+    report_errors();
+    for (int step = 0; step < 10; ++step) {
+        broadcast(3);
+    }
+    run_crew(2, 8, warn_in_a_crew, NULL);
+}
+
+static void each_warning_is_printed_once(void **state)
+{
+    char text[4096];
+    (void)state;
+    assert_int_equal(output_of(warn_often, text, sizeof text), 0);
+    assert_int_equal(count(text, "test: warning: mse_loss: x[3, 1] and target[3] differ"), 1);
+    assert_int_equal(count(text, "test: warning: mse_loss: x[5, 1] and target[5] differ"), 1);
+    assert_int_equal(count(text, "\n"), 2);
+}
+
+static void warn_of_much(void)
+{
+    report_errors();
+    for (int i = 0; i < 300; ++i) {
+        broadcast(2 + i % 150);
+    }
+}
+
+static void endless_warnings_end(void **state)
+{
+    static char text[65536];
+    (void)state;
+    assert_int_equal(output_of(warn_of_much, text, sizeof text), 0);
+    assert_int_equal(count(text, "test: warning: "), 100);
+    assert_int_equal(count(text, "(and this is the last warning that is shown)\n"), 1);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static void fail_with_controls(void)
+{
+    end_program("a\nb\t\x1b[2J\x7f\xc2\x9b\xe4 \xc3\xa4 %s");
+}
+
+static void messages_show_control_characters(void **state)
+{
+    char text[4096];
+    (void)state;
+    assert_int_equal(output_of(fail_with_controls, text, sizeof text), 1);
+    assert_string_equal(text, "test: a\\nb\\t\\x1b[2J\\x7f\\xc2\\x9b\\xe4 \xc3\xa4 %s\n");
+}
+
+static void complain_and_go_on(void)
+{
+    complain("no %s", "picture");
+    remark("all else is well");
+}
+
+static void complaints_are_remembered(void **state)
+{
+    char text[4096];
+    (void)state;
+    assert_int_equal(output_of(complain_and_go_on, text, sizeof text), 1);
+    assert_string_equal(text, "test: no picture\ntest: all else is well\n");
+}
+
+static void wrong_word(void)
+{
+    usage_error("--x %d: what is it?", 3);
+}
+
+static void wrong_value_of_a_file(void)
+{
+    values_are_from("m.st");
+    whole("x", "many", 1, 3);
+}
+
+static void the_command_line_ends_with_2_and_files_with_1(void **state)
+{
+    char text[4096];
+    (void)state;
+    assert_int_equal(output_of(wrong_word, text, sizeof text), 2);
+    assert_string_equal(text, "test: --x 3: what is it?\ntest --help lists the options\n");
+    assert_int_equal(output_of(wrong_value_of_a_file, text, sizeof text), 1);
+    assert_string_equal(text, "test: m.st: --x many: a whole number from 1 to 3 is wanted\n");
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void faults_of_text(void **state)
+{
+    static const char *const plain[] = { "", "a b", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x8e\x89",
+        "\xf4\x8f\xbf\xbf", "`|<>'\"\\", "\xc2\xa0" };
+    static const char *const other[] = { "\xe4", "a\xc3", "\xc0\xaf", "\xe0\x80\xaf",
+        "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\x80" };
+    static const char *const control[] = { "\n", "a\rb", "\t", "\x1b[0m", "\x7f", "\xc2\x80",
+        "\xc2\x9f" };
+    (void)state;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; ++i) {
+        assert_null(text_fault(plain[i]));
+        assert_false(has_control(plain[i]));
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
+        assert_string_equal(text_fault(other[i]), "is not UTF-8");
+    }
+    for (size_t i = 0; i < sizeof control / sizeof *control; ++i) {
+        assert_string_equal(text_fault(control[i]), "contains a control character");
+        assert_true(has_control(control[i]));
+    }
+    assert_true(has_control("\xe4\n")); /* a path need not be UTF-8 */
+}
+
+static const char *title;
+
+static void write_title(void)
+{
+    gnuplot_text(stderr, title);
+}
+
+static void titles_are_quoted_or_refused(void **state)
+{
+    char text[4096];
+    (void)state;
+    title = "it's `x` \"y\" \\";
+    assert_int_equal(output_of(write_title, text, sizeof text), 0);
+    assert_string_equal(text, "'it''s `x` \"y\" \\'");
+    title = "y\nsystem('id')";
+    assert_int_equal(output_of(write_title, text, sizeof text), 1);
+    assert_string_equal(text,
+        "test: 'y\\nsystem('id')' cannot stand in a picture: it contains a control "
+        "character\n");
+    title = "\xe4";
+    assert_int_equal(output_of(write_title, text, sizeof text), 1);
+    assert_string_equal(text, "test: '\\xe4' cannot stand in a picture: it is not UTF-8\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_warning_is_printed_once),
+        cmocka_unit_test(endless_warnings_end),
+        cmocka_unit_test(messages_show_control_characters),
+        cmocka_unit_test(complaints_are_remembered),
+        cmocka_unit_test(the_command_line_ends_with_2_and_files_with_1),
+        cmocka_unit_test(faults_of_text),
+        cmocka_unit_test(titles_are_quoted_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
