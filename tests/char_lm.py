@@ -9,9 +9,11 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
+import time
 
-from program import interrupted, perform, refused, run
+from program import PROGRAM, WRAPPER, interrupted, perform, refused, run
 
 RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
 SMALL = ["--layers", "2", "--d-model", "16", "--context", "16", "--batch-size", "4", "--threads", "1"]
@@ -96,11 +98,14 @@ def choices():
     assert "step 5/6" in output
 
 
+def metadata(path):
+    data = content(path)
+    return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])["__metadata__"]
+
+
 def settings(path):
     """What the optimizer in a checkpoint stands at: its first group's."""
-    data = content(path)
-    header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
-    return json.loads(header["__metadata__"]["optimizer"])["param_groups"][0]
+    return json.loads(metadata(path)["optimizer"])["param_groups"][0]
 
 
 def one_cycle():
@@ -115,6 +120,69 @@ def one_cycle():
     assert abs(settings("cycle")["lr"] - 0.001) < 1e-12
     assert result(run(*SMALL, "--schedule", "one-cycle", "--steps", 150, "--lr", 0.01, "--save",
                       "m"))["val_loss"] < 3.2
+
+
+def stays_over():
+    """A checkpoint that has done what the command line asks for ends at once, as it is."""
+    run(*SMALL, "--steps", 12, "--save", "done")
+    before = content("done")
+    for more, message in (([], "done: 12 steps are done, and --steps is 12; a larger --steps goes on"),
+                          (["--steps", 4], "done: 12 steps are done, and --steps is 4; a larger --steps goes"),
+                          (["--steps", 15, "--stop-after", 12], "--stop-after is 12; a larger --stop-after"),
+                          (["--steps", 15, "--stop-after", 3], "--stop-after is 3; a larger --stop-after")):
+        refused(message, "--load", "done", *more)
+        assert content("done") == before
+    crafted = before.replace(b'"step":"12"', b'"step":"-2"')
+    assert crafted != before
+    write("crafted", crafted)
+    refused("crafted: ", "--load", "crafted", "--steps", 15)
+
+
+def saves_where_it_came_from():
+    run(*SMALL, "--steps", 2)  # another model, under the default's name
+    other = content("char-lm.safetensors")
+    run(*SMALL, "--steps", 4, "--stop-after", 2, "--save", "mine")
+    before = content("mine")
+    assert "checkpoint: mine\n" in run("--load", "mine")
+    assert content("char-lm.safetensors") == other and content("mine") != before
+    assert "checkpoint: elsewhere\n" in run("--load", "mine", "--steps", 5, "--save", "elsewhere")
+
+
+def saves_by_the_way():
+    """A run that is killed leaves what it had after a multiple of 500 steps."""
+    assert "(500; 0: none)" in run("--help")
+    process = subprocess.Popen([*WRAPPER, PROGRAM, *SMALL, "--steps", "1000000000", "--save", "by-the-way"],
+                               stdout=subprocess.DEVNULL)
+    while not os.path.exists("by-the-way") and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    step = int(metadata("by-the-way")["step"])
+    assert step > 0 and step % 500 == 0, step
+    assert f"step {step + 1}/{step + 1}" in run("--load", "by-the-way", "--steps", step + 1)
+
+
+def names_of_data():
+    """A checkpoint goes on whatever its text is called, or is not begun."""
+    text = b"It is a truth universally acknowledged. " * 40
+    for name in (b"caf\xe9 = \"text\"\\n", "\u00e9t\u00e9\ttext".encode(), b"-text"):
+        write(name, text)
+        run(*SMALL, "--steps", 2, "--data", os.fsdecode(name), "--save", "named", "--stop-after", 1)
+        assert "step 2/2" in run("--load", "named")
+    write(b"te\nxt", text)
+    os.remove("named")
+    refused("--data: there is a line break in the name, which a checkpoint cannot keep", *SMALL, "--steps", 2,
+            "--data", "te\nxt", "--save", "named")
+    assert not os.path.exists("named")
+
+
+def validation_is_new():
+    """A line that is no look at the validation text shows no value of it; each look has a line."""
+    output = run(*SMALL, "--steps", 60, "--eval-every", 7, "--save", "m")
+    steps = re.findall(r"^step (\d+)/60 .*  validation [\d.]+$", output, re.MULTILINE)
+    assert steps == [str(i) for i in range(7, 60, 7)], output
+    assert output.count("  validation ") == len(steps), output
+    assert len(re.findall(r"^step ", output, re.MULTILINE)) == len({1, *range(3, 61, 3), *range(7, 60, 7)})
 
 
 def interrupt():
@@ -132,7 +200,15 @@ def bad_input():
     refused("empty: the text is empty", "--data", "empty")
     refused("short: the text has 54 tokens to train on; one batch of 12 rows of 64 needs 769",
             "--data", "short")
-    refused("no UTF-8 at byte 9 (0xc3)", "--data", "broken")
+    refused("broken: line 1: no UTF-8 at byte 9 (0xc3)", "--data", "broken")
+    refused("'iconv -f ISO-8859-1 -t UTF-8' converts one in that encoding; --tokens bytes learns any file",
+            "--data", "broken", "--tokens", "words")
+    write("wide", "To be\nor not\n".encode("utf-16") * 100)
+    refused("wide: line 1: no UTF-8 at byte 0 (0xff): this is no text in UTF-8; 'iconv -f UTF-16 -t", "--data",
+            "wide")
+    write("zero", b"To be\nor\0not\n" * 100)
+    refused("zero: line 2: a zero byte at byte 8 (0x00)", "--data", "zero")
+    result(run(*SMALL, "--steps", 1, "--data", "wide", "--tokens", "bytes", "--save", "good"))
     refused("none: cannot be opened", "--data", "none")
     run(*SMALL, "--steps", 1, "--save", "good")
     before = content("good")
@@ -142,7 +218,7 @@ def bad_input():
     refused("the character '\u6f22' (U+6F22) at byte 3 is not in the vocabulary", "--load", "good",
             "--sample", "It \u6f22")
     refused("is not in the vocabulary", *SMALL, "--sample", "\u6f22")
-    refused("1 steps are done; a larger --steps goes on", "--load", "good")
+    refused("good: 1 step is done, and --steps is 1; a larger --steps goes on", "--load", "good")
     refused("broken: ", "--load", "broken")
     write("other", struct.pack("<Q", 2) + b"{}")
     refused("other: this is no checkpoint of this program", "--load", "other", "--sample", "a")
@@ -185,7 +261,8 @@ def bad_input():
 
 
 def main():
-    checks = [learns, goes_on_exactly, writes, choices, one_cycle, interrupt, bad_input]
+    checks = [learns, goes_on_exactly, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
+              validation_is_new, writes, choices, one_cycle, interrupt, bad_input]
     return perform(checks)
 
 

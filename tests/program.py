@@ -16,7 +16,7 @@ WRAPPER = os.environ.get("ADZE_WRAPPER", "").split()  # what runs the program, v
 def run(*arguments, code=0, env=None, program=PROGRAM):
     """What the program prints, which must end with that exit code."""
     done = subprocess.run([*WRAPPER, program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, encoding="utf-8",
+                          stderr=subprocess.STDOUT, encoding="utf-8", errors="backslashreplace",
                           env={**os.environ, **(env or {})})
     assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
     return done.stdout

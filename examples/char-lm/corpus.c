@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
+#include "../text/encoding.h"
 #include "../text/text.h"
 #include "model.h"
 
@@ -13,6 +14,9 @@ char *read_corpus(const options *o, const char **name, size_t *size)
     char *text = o->data != NULL ? read_whole_file(o->data, size) : embedded_text(size);
     if (*size == 0) {
         fail("%s: the text is empty", *name);
+    }
+    if (o->tokens != ADZ_TOKENS_BYTES) {
+        check_utf8(*name, text, *size, "; --tokens bytes learns any file as it is");
     }
     return text;
 }

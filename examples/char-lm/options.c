@@ -58,9 +58,12 @@ static const char help[] =
     "  --seed N               (1)\n"
     "  --threads N            (as many as there are processors)\n"
     "files\n"
-    "  --save FILE            checkpoint at the end and at Ctrl-C (char-lm.safetensors)\n"
+    "  --save FILE            checkpoint, also at Ctrl-C and SIGTERM (char-lm.safetensors; with\n"
+    "                         --load the file that it names)\n"
+    "  --save-every N         steps between two checkpoints before the end (500; 0: none). A new\n"
+    "                         one takes the old one's place in one step, so that there always is\n"
+    "                         a whole one\n"
     "  --stop-after N         steps, as Ctrl-C would, to go on later (0: off)\n"
-    "  --save-every N         steps between two checkpoints (0: only then)\n"
     "  --load FILE            go on with a checkpoint, exactly as if it had not ended\n"
     "writing\n"
     "  --sample TEXT          write on from TEXT: with --load at once, else after the training\n"
@@ -109,7 +112,7 @@ static const options defaults = {
     .beta2 = 0.99,
     .decay = 0.1,
     .clip = 1,
-    .save = "char-lm.safetensors",
+    .save_every = 500,
     .length = 500,
     .temperature = 0.8,
 };
@@ -225,6 +228,9 @@ static void fill_in(options *o)
 
 static void check_options(const options *o)
 {
+    if (o->data != NULL && strchr(o->data, '\n') != NULL) {
+        fail("--data: there is a line break in the name, which a checkpoint cannot keep");
+    }
     bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
     if (!recurrent && o->width % o->heads != 0) {
         fail("--heads %lld: they must divide --d-model %lld", (long long)o->heads,
@@ -357,6 +363,9 @@ options parse_options(int argc, char **argv)
     }
     if (o.load != NULL) {
         o = go_on_with(&o, &t);
+    }
+    if (o.save == NULL) {
+        o.save = o.load != NULL ? o.load : "char-lm.safetensors";
     }
     fill_in(&o);
     check_options(&o);

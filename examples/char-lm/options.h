@@ -29,7 +29,7 @@ typedef struct options {
     double valid, lr, min_lr, beta1, max_beta1, beta2, decay, clip, alpha, beta;
 
     /* this run */
-    const char *save, *load, *sample;
+    const char *save, *load, *sample; /* save: never NULL; load and sample may be */
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;

@@ -17,7 +17,7 @@ typedef struct trainer {
     adz_scheduler *cycle; /* NULL without one */
     int64_t step;         /* done so far */
     double valid_loss;    /* the last one; NaN before */
-    int64_t valid_step;   /* when that was */
+    int64_t valid_step;   /* of the last look at the validation text */
     double validating;    /* seconds spent on it */
     double loss_sum;      /* since the last line of progress */
     int64_t loss_count;
@@ -155,22 +155,51 @@ static double speed(const trainer *t, const progress *bar)
     return seconds > 0 ? (double)tokens / seconds : 0;
 }
 
+/* A terminal's line is drawn over, so that the last validation loss stays there, with its step. A
+ * line elsewhere has it only if it is this step's, and then there always is a line. */
 static void show(trainer *t, progress *bar, bool last)
 {
+    bool looked = t->valid_step == t->step;
     double loss = t->loss_sum / (double)t->loss_count;
     char text[160];
     int n = snprintf(text, sizeof text, "loss %.4f  %.3f bpc  %.0f tokens/s", loss,
         bits_per_character(t, loss), speed(t, bar));
-    if (!isnan(t->valid_loss)) {
+    if (looked) {
         snprintf(text + n, sizeof text - (size_t)n, "  validation %.4f", t->valid_loss);
+    } else if (bar->terminal && !isnan(t->valid_loss)) {
+        snprintf(text + n, sizeof text - (size_t)n, "  validation %.4f at %lld", t->valid_loss,
+            (long long)t->valid_step);
     }
-    progress_step(bar, t->step, text, last);
+    progress_step(bar, t->step, text, last || (looked && !bar->terminal));
+}
+
+static bool has_stopped(const trainer *t)
+{
+    return t->o->stop_after > 0 && t->step >= t->o->stop_after;
 }
 
 static bool is_over(const trainer *t)
 {
-    return t->step == t->o->steps || (t->o->stop_after > 0 && t->step >= t->o->stop_after) ||
-           is_interrupted();
+    return t->step >= t->o->steps || has_stopped(t) || is_interrupted();
+}
+
+/* Ends the program when a checkpoint leaves no step to do. */
+static void check_left(const trainer *t)
+{
+    const options *o = t->o;
+    if (t->step < 0) {
+        fail("%s: its step is %lld: this is no checkpoint of this program", o->load,
+            (long long)t->step);
+    }
+    const char *are = t->step == 1 ? " is" : "s are";
+    if (t->step >= o->steps) {
+        fail("%s: %lld step%s done, and --steps is %lld; a larger --steps goes on", o->load,
+            (long long)t->step, are, (long long)o->steps);
+    }
+    if (has_stopped(t)) {
+        fail("%s: %lld step%s done, and --stop-after is %lld; a larger --stop-after goes on",
+            o->load, (long long)t->step, are, (long long)o->stop_after);
+    }
 }
 
 /* One step and what is due after it. */
@@ -216,15 +245,13 @@ static void finish(trainer *t, const progress *bar)
 
 void train(const options *o, const corpus *c, adz_module *network)
 {
-    trainer t = { .o = o, .c = c, .network = network, .valid_loss = NAN };
+    trainer t = { .o = o, .c = c, .network = network, .valid_loss = NAN, .valid_step = -1 };
     t.adamw = new_adamw(o, network);
     t.cycle = new_cycle(o, t.adamw);
     adz_module_train(network, true);
     if (o->load != NULL) {
         t.step = load_checkpoint(o->load, network, t.adamw, t.cycle);
-        if (is_over(&t)) {
-            fail("%s: %lld steps are done; a larger --steps goes on", o->load, (long long)t.step);
-        }
+        check_left(&t);
     }
     progress bar = progress_begin("step", o->steps);
     bar.first = t.step;
