@@ -8,12 +8,13 @@ import errno
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
 import time
 
-from program import PROGRAM, WRAPPER, interrupted, perform, refused, run
+from program import PROGRAM, WRAPPER, interrupted, misused, perform, refused, run
 
 RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
 SMALL = ["--layers", "2", "--d-model", "16", "--context", "16", "--batch-size", "4", "--threads", "1"]
@@ -171,7 +172,7 @@ def names_of_data():
         assert "step 2/2" in run("--load", "named")
     write(b"te\nxt", text)
     os.remove("named")
-    refused("--data: there is a line break in the name, which a checkpoint cannot keep", *SMALL, "--steps", 2,
+    misused("--data: there is a line break in the name, which a checkpoint cannot keep", *SMALL, "--steps", 2,
             "--data", "te\nxt", "--save", "named")
     assert not os.path.exists("named")
 
@@ -186,11 +187,13 @@ def validation_is_new():
 
 
 def interrupt():
-    output = interrupted(*SMALL, "--steps", 1000000, "--save", "cut")
-    done = int(re.search(r"stopped after step (\d+); --load cut goes on", output).group(1))
-    result(output)
-    output = run("--load", "cut", "--steps", done + 1, "--save", "cut")
-    assert f"step {done + 1}/{done + 1}" in output
+    for number in (signal.SIGINT, signal.SIGTERM):
+        output = interrupted(*SMALL, "--steps", 1000000, "--save", "cut", number=number)
+        done = int(re.search(r"stopped after step (\d+); --load cut goes on", output).group(1))
+        assert int(metadata("cut")["step"]) == done
+        result(output)
+        output = run("--load", "cut", "--steps", done + 1, "--save", "cut")
+        assert f"step {done + 1}/{done + 1}" in output
 
 
 def bad_input():
@@ -214,6 +217,8 @@ def bad_input():
     before = content("good")
     refused("--arch awd-lstm: the model in good has arch gpt2", "--load", "good", "--arch",
             "awd-lstm")
+    refused("--schedule one-cycle: the model in good has schedule cosine", "--load", "good", "--schedule",
+            "one-cycle")
     refused("--d-model 32: the model in good has d-model 16", "--load", "good", "--d-model", 32)
     refused("the character '\u6f22' (U+6F22) at byte 3 is not in the vocabulary", "--load", "good",
             "--sample", "It \u6f22")
@@ -227,10 +232,17 @@ def bad_input():
     assert changed != before
     write("changed", changed)
     refused("missing: network.transformer.wpe.weight", "--load", "changed", "--sample", "a")
+    write("odd", before.replace(b"\nheads=4\n", b"\nheads=3\n"))
+    refused("odd: --heads 3: they must divide --d-model 16", "--load", "odd", "--sample", "a")
+    write("odd", before.replace(b"\nheads=4\n", b"\nheads=x\n"))
+    refused("odd: --heads x: a whole number from 1", "--load", "odd", "--sample", "a")
     write("cut-off", before[:-9])
     refused("cut-off", "--load", "cut-off", "--sample", "a")
     refused("nowhere/m: cannot be written into nowhere: " + os.strerror(errno.ENOENT), *SMALL, "--steps", 1, "--save",
             "nowhere/m")
+    write("text", b"It is a truth universally acknowledged. " * 90)
+    misused("--save ./text and --data text are the same file under two names", *SMALL, "--data", "text", "--save",
+            "./text")
     refused("the loss is", *SMALL, "--steps", 50, "--lr", 100000, "--clip", 1e30)
     for arguments, message in ((["--arch", "lstm"], "--arch lstm: gpt2, transformer, "),
                                (["--heads", "3"], "--heads 3: they must divide --d-model 128"),
@@ -239,8 +251,6 @@ def bad_input():
                                (["--max-beta1", "0.95"], "belongs to --schedule one-cycle"),
                                (["--schedule", "one-cycle", "--steps", 5, "--warmup", 6],
                                 "--warmup 6: the cycle has no more than --steps 5"),
-                               (["--load", "good", "--schedule", "one-cycle"],
-                                "the model in good has schedule cosine"),
                                (["--alpha", "2"], "belong to awd-lstm and qrnn"),
                                (["--heads", 2, "--arch", "awd-lstm"], "--heads belongs to --arch"),
                                (["--memory", 5, "--arch", "transformer"],
@@ -254,7 +264,7 @@ def bad_input():
                                (["--temperature", 1], "--temperature belongs to --sample"),
                                (["--steps", "0"], "--steps 0: a whole number"),
                                (["text.txt"], "A text is given as --data FILE")):
-        refused(message, *arguments)
+        misused(message, *arguments)
     assert content("good") == before
     assert "--frobnicate" in run("--frobnicate", code=2)
     assert "--top-k" in run("--help")

@@ -76,6 +76,22 @@ def interrupted(*arguments, number=signal.SIGINT):
     return output
 
 
+def interrupted_after(pattern, *arguments, number=signal.SIGINT, code=0):
+    """What the program prints, on stderr too, that gets the signal when it has printed such a line."""
+    process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = ""
+    for line in process.stdout:
+        output += line
+        if re.search(pattern, line):
+            break
+    process.send_signal(number)
+    output += process.stdout.read()
+    process.wait()
+    assert process.returncode == code, f"{arguments}: exit {process.returncode}\n{output}"
+    return output
+
+
 def perform(checks):
     """The checks one after the other, in a folder of their own."""
     with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
+#include "../shared/plain_text.h"
 #include "../shared/program.h"
 #include "checkpoint.h"
 #include "sample.h"
@@ -12,11 +13,14 @@
 
 static void print_header(const options *o, const corpus *c, adz_module *network)
 {
-    printf("%s: %lld tokens to train on, %lld to validate; vocabulary %lld\n", c->name,
+    char *shown = allocate(4 * strlen(c->name) + 1);
+    make_visible(c->name, shown);
+    printf("%s: %lld tokens to train on, %lld to validate; vocabulary %lld\n", shown,
         (long long)c->train.n, (long long)c->valid.n, (long long)adz_tokenizer_size(c->tokenizer));
-    printf("%s: %lld layers, d-model %lld, %lld parameters; %s\n", arch_names[o->arch],
-        (long long)o->layers, (long long)o->width, (long long)adz_module_num_parameters(network),
-        adz_build_info());
+    printf("%s: %lld layer%s, d-model %lld, %lld parameters; %s\n", arch_names[o->arch],
+        (long long)o->layers, plural(o->layers), (long long)o->width,
+        (long long)adz_module_num_parameters(network), adz_build_info());
+    free(shown);
 }
 
 /* Makes the network, after the tokenizer: from the checkpoint's vocabulary or from the text. */
@@ -24,7 +28,8 @@ static void train_and_write(const options *o)
 {
     const char *name;
     size_t size;
-    check_writable(o->save);
+    const file_use files[] = { { "save", o->save, true }, { "data", o->data, false } };
+    check_files(files, 2);
     char *text = read_corpus(o, &name, &size);
     adz_tokenizer *tokenizer =
         o->load != NULL ? checkpoint_tokenizer(o->load) : new_tokenizer(o, text, size);

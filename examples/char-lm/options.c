@@ -228,35 +228,33 @@ static void fill_in(options *o)
 
 static void check_options(const options *o)
 {
-    if (o->data != NULL && strchr(o->data, '\n') != NULL) {
-        fail("--data: there is a line break in the name, which a checkpoint cannot keep");
-    }
     bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
     if (!recurrent && o->width % o->heads != 0) {
-        fail("--heads %lld: they must divide --d-model %lld", (long long)o->heads,
+        usage_error("--heads %lld: they must divide --d-model %lld", (long long)o->heads,
             (long long)o->width);
     }
     if (o->arch == TRANSFORMER_XL && o->width % 2 != 0) {
-        fail("--d-model %lld: transformer-xl wants an even number", (long long)o->width);
+        usage_error("--d-model %lld: transformer-xl wants an even number", (long long)o->width);
     }
     if (o->ffn != FFN_GELU && recurrent) {
-        fail("--ffn %s: %s has no feed-forward networks", ffn_names[o->ffn], arch_names[o->arch]);
+        usage_error(
+            "--ffn %s: %s has no feed-forward networks", ffn_names[o->ffn], arch_names[o->arch]);
     }
     bool attends = o->arch == TRANSFORMER || o->arch == TRANSFORMER_XL;
     if ((o->attention_p > 0 && !attends) || (o->ff_p > 0 && recurrent) ||
         (o->input_p > 0 && !recurrent) || (o->weight_p > 0 && !recurrent) ||
         (o->output_p > 0 && o->arch == GPT2)) {
-        fail("--arch %s has no such dropout; see --help", arch_names[o->arch]);
+        usage_error("--arch %s has no such dropout; see --help", arch_names[o->arch]);
     }
     if ((o->alpha > 0 || o->beta > 0) && !recurrent) {
-        fail("--alpha and --beta belong to awd-lstm and qrnn");
+        usage_error("--alpha and --beta belong to awd-lstm and qrnn");
     }
     bool cycle = o->schedule == SCHEDULE_ONE_CYCLE;
     if (!cycle && o->max_beta1 != o->beta1) {
-        fail("--max-beta1 belongs to --schedule one-cycle");
+        usage_error("--max-beta1 belongs to --schedule one-cycle");
     }
     if (cycle && o->warmup > o->steps) {
-        fail("--warmup %lld: the cycle has no more than --steps %lld", (long long)o->warmup,
+        usage_error("--warmup %lld: the cycle has no more than --steps %lld", (long long)o->warmup,
             (long long)o->steps);
     }
 }
@@ -264,6 +262,9 @@ static void check_options(const options *o)
 /* What was given and would change nothing is a misunderstanding. */
 static void check_given(option_table *t, const options *o)
 {
+    if (o->data != NULL && strchr(o->data, '\n') != NULL) {
+        usage_error("--data: there is a line break in the name, which a checkpoint cannot keep");
+    }
     bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
     bool of_words = o->tokens == ADZ_TOKENS_WORDS, writes = o->sample != NULL;
     const struct {
@@ -283,7 +284,7 @@ static void check_given(option_table *t, const options *o)
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         if (!rules[i].used && find_argument(t->rows, N_OPTIONS, rules[i].name)->given) {
-            fail("--%s belongs to %s", rules[i].name, rules[i].owner);
+            usage_error("--%s belongs to %s", rules[i].name, rules[i].owner);
         }
     }
 }
@@ -307,6 +308,7 @@ char *options_text(const options *o)
 static void read_options_text(options *o, const char *path, char *text)
 {
     option_table t = table_of(o);
+    values_are_from(path);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         char *value = strchr(line, '=');
         if (value == NULL) {
@@ -321,6 +323,7 @@ static void read_options_text(options *o, const char *path, char *text)
             set_argument(row, value);
         }
     }
+    values_are_from(NULL);
 }
 
 /* What the command line says beside a checkpoint: it may not contradict the model. */
@@ -359,7 +362,7 @@ options parse_options(int argc, char **argv)
     option_table t = table_of(&o);
     int rest = read_arguments(argc, argv, t.rows, N_OPTIONS, help);
     if (rest < argc) {
-        fail("%s: what is it? A text is given as --data FILE", argv[rest]);
+        usage_error("%s: what is it? A text is given as --data FILE", argv[rest]);
     }
     if (o.load != NULL) {
         o = go_on_with(&o, &t);
@@ -368,7 +371,9 @@ options parse_options(int argc, char **argv)
         o.save = o.load != NULL ? o.load : "char-lm.safetensors";
     }
     fill_in(&o);
+    values_are_from(o.load);
     check_options(&o);
+    values_are_from(NULL);
     check_given(&t, &o);
     return o;
 }

@@ -128,6 +128,11 @@ char *copy_text(const char *text)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 double number(const char *option, const char *text, double low, double high)
 {
     char *end;

@@ -45,6 +45,9 @@ void *reallocate(void *array, size_t count, size_t element);
 /* A copy for free(), or the end of the program. */
 char *copy_text(const char *text);
 
+/* "s" for any count but 1, to stand behind a noun. */
+const char *plural(int64_t count);
+
 /* The value of --option, or the end of the program. */
 double number(const char *option, const char *text, double low, double high);
 int64_t whole(const char *option, const char *text, int64_t low, int64_t high);

@@ -42,15 +42,21 @@ bool has_control(const char *text)
     return false;
 }
 
-const char *text_fault(const char *text)
+const char *utf8_end(const char *text)
 {
     unsigned long code = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        size_t n = character(at, &code);
-        if (n == 0) {
-            return "is not UTF-8";
-        }
-        at += n;
+    size_t n = 1;
+    while (*text != '\0' && n > 0) {
+        n = character((const unsigned char *)text, &code);
+        text += n;
+    }
+    return text;
+}
+
+const char *text_fault(const char *text)
+{
+    if (*utf8_end(text) != '\0') {
+        return "is not UTF-8";
     }
     return has_control(text) ? "contains a control character" : NULL;
 }

@@ -7,6 +7,9 @@
 /* Whether the text holds a control character: below U+0020, or U+007F to U+009F. */
 bool has_control(const char *text);
 
+/* Where a text that is UTF-8 ends, or else its first byte that is not. */
+const char *utf8_end(const char *text);
+
 /* What keeps a text from being a name or a title, fit for "the name %s": "is not UTF-8" or
  * "contains a control character". NULL if nothing does. */
 const char *text_fault(const char *text);
