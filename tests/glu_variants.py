@@ -8,10 +8,11 @@ import math
 import os
 import re
 import shutil
+import signal
 import sys
 
 import program
-from program import perform, run
+from program import interrupted_after, perform, run
 
 SMALL = ("--d-model", 16, "--layers", 1, "--heads", 2, "--length", 16, "--batch", 4)
 NAMES = ["ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU"]
@@ -27,6 +28,10 @@ def small(*arguments, **how):
 
 def refused(message, *arguments):
     program.refused(message, *SMALL, "--plot", "none", "--steps", 4, *arguments)
+
+
+def misused(message, *arguments):
+    program.misused(message, *SMALL, "--plot", "none", "--steps", 4, *arguments)
 
 
 def rows(output):
@@ -85,6 +90,44 @@ def same_bits():
         assert abs(both[name]["error"] - abs(a - b) / 2) < 2e-4, name
 
 
+def shows_every_evaluation():
+    """Five points do not fall on quarters of a training, and three are fewer."""
+    for n in (5, 3, 1):
+        output = small("--steps", 10, "--variants", "GLU,ReLU", "--evaluations", n)
+        for name in ("GLU", "ReLU"):
+            steps = re.findall(rf"^{name} +step (\d+)/10 ", output, re.MULTILINE)
+            assert steps == [str(10 * i // n) for i in range(1, n + 1)], output
+
+
+def counts_in_words():
+    output = small("--steps", 1, "--variants", "ReLU", "--jobs", 1, "--heads", 1)
+    assert "1 layer, 16 features, 1 head, " in output and ", 1 step, " in output, output
+    assert "\n1 training, 1 job; " in output, output
+    assert "\n2 trainings, 2 jobs; " in small("--steps", 1, "--variants", "ReLU,GLU", "--jobs", 2)
+
+
+def interrupt():
+    """What is finished is reported and drawn; a training that is not is left out."""
+    many = [*SMALL, "--jobs", 1, "--runs", 1000, "--steps", 30, "--evaluations", 2, "--variants", "GEGLU,ReLU,GLU", "--plot"]
+    for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")):
+        output = interrupted_after(r"^GEGLU +seed 3 ", *many, "cut.svg", number=number)
+        done, = re.findall(rf"^stopped by {name}; (\d+) of 3000 trainings are finished$", output, re.MULTILINE)
+        finished = re.findall(r"^(\w+) +seed (\d+) +step 30/30 .* ([\d.]+)$", output, re.MULTILINE)
+        assert len(finished) == int(done) >= 6, output
+        table = rows(re.sub(r"  \d+ of 1000 runs$", "", output, flags=re.MULTILINE))
+        for variant, row in table.items():
+            values = [float(val) for other, _, val in finished if other == variant]
+            assert f"  {len(values)} of 1000 runs\n" in output, output
+            assert abs(row["val"] - sum(values) / len(values)) < 2e-4, (variant, values)
+        if shutil.which("gnuplot"):
+            assert "picture: cut.svg" in output and os.path.getsize("cut.svg") > 1000
+            os.remove("cut.svg")
+    output = interrupted_after(r"^ReLU +step", *SMALL, "--steps", 1000000, "--evaluations", 10000,
+                               "--variants", "ReLU", code=1)
+    assert "stopped by Ctrl-C; 0 of 1 trainings are finished" in output
+    assert "no training is finished, so there is nothing to report" in output
+
+
 def own_text():
     """A text that is easy to foretell, with characters of two and three bytes."""
     write("rhyme.txt", "süß — süß; " * 300)
@@ -101,8 +144,13 @@ def plots():
         assert "picture: glu-variants.svg" in run(*common)
         text = open("glu-variants.svg", encoding="utf-8").read()
         assert "<svg" in text and "Bilinear" not in text
+        assert "scale(0.00)" not in text, "a size of 0, at which librsvg draws nothing of the picture"
         for word in ("ReLU", "GLU", "validation loss, nats per character", "after the last step"):
             assert word in text, word
+    write("text.svg", "a text of one's own; " * 90)
+    program.misused("--plot text.svg and --text ./text.svg are the same file under two names", *common, "--plot",
+                    "text.svg", "--text", "./text.svg")
+    assert open("text.svg", encoding="utf-8").read().startswith("a text")
     program.refused("nowhere/p.svg: cannot be written into nowhere", *common, "--plot", "nowhere/p.svg")
     os.mkdir("no-programs")
     output = run(*common, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
@@ -122,24 +170,27 @@ def bad_texts():
         refused("broken.txt: ", "--text", write("broken.txt", b"sound " * 100 + broken))
         assert "UTF-8" in small("--text", "broken.txt", code=1) and "600" in small(
             "--text", "broken.txt", code=1)
+    refused("broken.txt: line 1: no UTF-8 at byte 600 (0x80): this is no text in UTF-8; 'iconv -f ISO-8859-1 -t "
+            "UTF-8' converts one in that encoding", "--text", "broken.txt")
+    refused("zero.txt: line 2: a zero byte at byte 6 (0x00)", "--text", write("zero.txt", b"sound\n\0" * 90))
     refused("nowhere.txt: cannot be opened", "--text", "nowhere.txt")
     refused(".: cannot be read", "--text", ".")
 
 
 def bad_options():
-    refused("--variants GLU,SwishGLU: 'SwishGLU' is no variant; there are ReLU", "--variants",
+    misused("--variants GLU,SwishGLU: 'SwishGLU' is no variant; there are ReLU", "--variants",
             "GLU,SwishGLU")
-    refused("--variants GLU,: '' is no variant", "--variants", "GLU,")
-    refused("GLU stands there twice", "--variants", "GLU,ReLU,GLU")
-    refused("--heads 3: must divide --d-model 16", "--heads", 3)
-    refused("--d-model 15: must be even", "--d-model", 15)
-    refused("--steps 0: a whole number from 1", "--steps", "0")
-    refused("--dropout 1: a number from 0", "--dropout", "1")
-    refused("--lr nan", "--lr", "nan")
-    refused("'text.txt' is no option", "text.txt")
+    misused("--variants GLU,: '' is no variant", "--variants", "GLU,")
+    misused("GLU stands there twice", "--variants", "GLU,ReLU,GLU")
+    misused("--heads 3: must divide --d-model 16", "--heads", 3)
+    misused("--d-model 15: must be even", "--d-model", 15)
+    misused("--steps 0: a whole number from 1", "--steps", "0")
+    misused("--dropout 1: a number from 0", "--dropout", "1")
+    misused("--lr nan", "--lr", "nan")
+    misused("'text.txt' is no option", "text.txt")
     assert "--frobnicate" in run("--frobnicate", code=2)
     assert "--variants" in run("--help")
 
 
 if __name__ == "__main__":
-    sys.exit(perform([seven, same_bits, own_text, plots, bad_texts, bad_options]))
+    sys.exit(perform([seven, same_bits, shows_every_evaluation, counts_in_words, interrupt, own_text, plots, bad_texts, bad_options]))

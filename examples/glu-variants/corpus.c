@@ -1,32 +1,11 @@
-#define _GNU_SOURCE
 #include "corpus.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../shared/command_line.h"
+#include "../shared/files.h"
+#include "../text/encoding.h"
 #include "../text/text.h"
-
-static char *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        fail("%s: cannot be opened: %s", path, strerror(errno));
-    }
-    size_t room = 1 << 16, n = 0;
-    char *text = allocate(room);
-    while ((n += fread(text + n, 1, room - n, file)) == room) {
-        text = reallocate(text, room *= 2, 1);
-    }
-    if (ferror(file)) {
-        fail("%s: cannot be read: %s", path, strerror(errno));
-    }
-    fclose(file);
-    *size = n;
-    return text;
-}
 
 static void on_error(adz_status status, const char *message, void *user)
 {
@@ -38,10 +17,11 @@ corpus load_corpus(const char *path)
 {
     corpus t = { .name = path != NULL ? path : embedded_name };
     size_t size = 0;
-    char *bytes = path != NULL ? read_file(path, &size) : embedded_text(&size);
+    char *bytes = path != NULL ? read_whole_file(path, &size) : embedded_text(&size);
     if (size == 0) {
         fail("%s: is empty", t.name);
     }
+    check_utf8(t.name, bytes, size, "");
     adz_on_error(on_error, (void *)(uintptr_t)t.name);
     const adz_text all = { bytes, size };
     adz_scope *scope = adz_scope_open();

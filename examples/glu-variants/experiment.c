@@ -3,11 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../shared/interrupt.h"
 #include "../shared/progress.h"
 
 bool is_gated(const char *variant)
 {
     return variant != variant_names[0] && variant != variant_names[1];
+}
+
+bool is_finished(const options *o, const training *t)
+{
+    return t->points == o->evaluations;
 }
 
 /* The table starts as small as Vaswani et al. (2017) have it, so that its rows, made larger by the
@@ -142,7 +148,7 @@ void train_variant(
     adz_optimizer *noam = adz_labml_noam_new(
         adz_module_parameters(model), o->lr, (double)o->warmup, (double)o->d_model, NULL);
     double sum = 0;
-    for (int64_t i = 1, last = 0; i <= o->steps; ++i) {
+    for (int64_t i = 1, last = 0; i <= o->steps && !is_interrupted(); ++i) {
         sum += step(o, text, model, noam, windows_of_seed);
         if (i == o->steps * (t->points + 1) / o->evaluations) {
             t->curve[t->points] =

@@ -2,9 +2,9 @@
  * can. */
 #include <locale.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "../shared/files.h"
+#include "../shared/gnuplot.h"
 #include "../shared/program.h"
 #include "../shared/progress.h"
 #include "plot.h"
@@ -16,12 +16,14 @@ static void print_head(const options *o, const corpus *t)
     printf("%s: %lld characters, %lld different ones; the last %lld are for validation\n", t->name,
         (long long)t->characters, (long long)t->vocabulary,
         (long long)(t->characters - t->train_count));
-    printf("%lld layers, %lld features, %lld heads, windows of %lld, batches of %lld, %lld steps, "
-           "dropout %g\n",
-        (long long)o->layers, (long long)o->d_model, (long long)o->heads, (long long)o->length,
-        (long long)o->batch, (long long)o->steps, o->dropout);
-    printf("%zu trainings, %lld jobs; %s\n", o->n_variants * (size_t)o->runs, (long long)o->jobs,
-        adz_build_info());
+    printf("%lld layer%s, %lld features, %lld head%s, windows of %lld, batches of %lld, %lld "
+           "step%s, dropout %g\n",
+        (long long)o->layers, plural(o->layers), (long long)o->d_model, (long long)o->heads,
+        plural(o->heads), (long long)o->length, (long long)o->batch, (long long)o->steps,
+        plural(o->steps), o->dropout);
+    int64_t trainings = (int64_t)o->n_variants * o->runs;
+    printf("%lld training%s, %lld job%s; %s\n", (long long)trainings, plural(trainings),
+        (long long)o->jobs, plural(o->jobs), adz_build_info());
     fflush(stdout);
 }
 
@@ -33,16 +35,16 @@ int main(int argc, char **argv)
     corpus text = load_corpus(o.text);
     check_corpus(&text, o.length, o.batch);
     report_errors();
-    if (strcmp(o.plot, "none") != 0) {
-        check_writable(o.plot);
-    }
+    const file_use files[] = { { "plot", plot_file(o.plot), true }, { "text", o.text, false } };
+    check_files(files, 2);
     print_head(&o, &text);
     training *all = run_trainings(&o, &text);
-    summary *s = summarize(&o, all);
-    print_table(&o, s);
-    draw_picture(&o, s);
-    print_result_line(&o, s, seconds_now() - began);
-    free_summaries(&o, s);
+    size_t count;
+    summary *s = summarize(&o, all, &count);
+    print_table(&o, s, count);
+    draw_picture(&o, s, count);
+    print_result_line(&o, s, count, seconds_now() - began);
+    free_summaries(s, count);
     free_trainings(&o, all);
     free_corpus(&text);
     return finish_output();

@@ -44,6 +44,9 @@ static const char help[] =
     "The annotated experiment has --d-model 512 --layers 6 --heads 8 --d-ff 2048 --length 128\n"
     "--batch 32 --lr 1 --warmup 2000.\n"
     "\n"
+    "Ctrl-C and SIGTERM end the program with a report on the trainings that are finished; a second "
+    "one\n"
+    "ends it at once.\n"
     "The last line reads: result: best=... val_loss=... bpc=... parameters=... steps=... "
     "seconds=...\n";
 
@@ -60,12 +63,13 @@ static void read_variants(options *o, const char *text)
         }
         for (size_t i = 0; i < o->n_variants && found != NULL; ++i) {
             if (o->variants[i] == found) {
-                fail("--variants %s: %s stands there twice", text, found);
+                usage_error("--variants %s: %s stands there twice", text, found);
             }
         }
         if (found == NULL) {
-            fail("--variants %s: '%.*s' is no variant; there are ReLU, GELU, GLU, Bilinear, ReGLU, "
-                 "GEGLU and SwiGLU",
+            usage_error(
+                "--variants %s: '%.*s' is no variant; there are ReLU, GELU, GLU, Bilinear, ReGLU, "
+                "GEGLU and SwiGLU",
                 text, (int)length, at);
         }
         o->variants[o->n_variants++] = found;
@@ -76,10 +80,10 @@ static void read_variants(options *o, const char *text)
 static void check(options *o)
 {
     if (o->d_model % 2 != 0) {
-        fail("--d-model %lld: must be even", (long long)o->d_model);
+        usage_error("--d-model %lld: must be even", (long long)o->d_model);
     }
     if (o->d_model % o->heads != 0) {
-        fail(
+        usage_error(
             "--heads %lld: must divide --d-model %lld", (long long)o->heads, (long long)o->d_model);
     }
     o->d_ff = o->d_ff > 0 ? o->d_ff : 4 * o->d_model;
@@ -129,7 +133,7 @@ options parse_options(int argc, char **argv)
     };
     int rest = read_arguments(argc, argv, table, sizeof table / sizeof *table, help);
     if (rest < argc) {
-        fail("'%s' is no option; a text is named by --text", argv[rest]);
+        usage_error("'%s' is no option; a text is named by --text", argv[rest]);
     }
     check_plot_path(o.plot);
     read_variants(&o, variants);

@@ -28,18 +28,18 @@ static int by_loss(const void *a, const void *b)
 
 /* $curves: a line for each evaluation, a column for each variant. $ends: the variants from the best
  * on. */
-static void write_data(FILE *script, const options *o, const summary *const *sorted)
+static void write_data(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
     fputs("$curves << END\n", script);
     for (int64_t i = 0; i < o->evaluations; ++i) {
         fprintf(script, "%lld", (long long)(o->steps * (i + 1) / o->evaluations));
-        for (size_t v = 0; v < o->n_variants; ++v) {
+        for (size_t v = 0; v < count; ++v) {
             fprintf(script, " %.5f", sorted[v]->curve[i]);
         }
         fputc('\n', script);
     }
     fputs("END\n$ends << END\n", script);
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         fprintf(script, "%zu %.5f %.5f \"%s\" 0x%s\n", v, sorted[v]->val_loss, sorted[v]->error,
             sorted[v]->variant, color_of(sorted[v]->variant) + 1);
     }
@@ -47,10 +47,10 @@ static void write_data(FILE *script, const options *o, const summary *const *sor
 }
 
 /* The curves, without their steep beginning; the key lists the best first. */
-static void write_curves(FILE *script, const options *o, const summary *const *sorted)
+static void write_curves(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
     double low = sorted[0]->val_loss, high = low;
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         for (int64_t i = 0; i < o->evaluations; ++i) {
             low = sorted[v]->curve[i] < low ? sorted[v]->curve[i] : low;
             high =
@@ -62,7 +62,7 @@ static void write_curves(FILE *script, const options *o, const summary *const *s
         "set xlabel 'step'\nset ylabel 'validation loss, nats per character'\n"
         "set xrange [0:%lld]\nset yrange [%.5f:%.5f]\nplot ",
         (long long)o->steps, low - 0.03 * (high - low) - 1e-6, high + 0.15 * (high - low) + 1e-6);
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         fprintf(script, "%s$curves using 1:%zu with lines lw 2 dt %d lc rgb '%s' title '%s%s'",
             v > 0 ? ",\\\n " : "", v + 2, is_gated(sorted[v]->variant) ? 1 : 2,
             color_of(sorted[v]->variant), sorted[v]->variant,
@@ -80,11 +80,11 @@ static double tic_of(double range)
 
 /* The last points alone, on a scale of their own, with standard errors if there are several runs.
  */
-static void write_ends(FILE *script, const options *o, const summary *const *sorted)
+static void write_ends(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
-    const summary *worst = sorted[o->n_variants - 1];
+    const summary *worst = sorted[count - 1];
     double low = sorted[0]->val_loss, high = worst->val_loss, most = 0;
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         most = sorted[v]->error > most ? sorted[v]->error : most;
     }
     double room = 0.12 * (high - low) + most + 1e-4;
@@ -93,44 +93,44 @@ static void write_ends(FILE *script, const options *o, const summary *const *sor
         "set xlabel 'validation loss'\nunset ylabel\nset xrange [%.5f:%.5f]\n"
         "set xtics %g\nset yrange [%zu.5:-0.5]\nset grid ytics lt 1 lc rgb '#e4e4e4'\n"
         "set ytics scale 0\n"
-        "plot $ends using 2:1:(%s):ytic(4) with xerrorbars pt 7 ps 0 lw 1.5 lc rgb '#888888',\\\n"
+        "plot $ends using 2:1:(%s):ytic(4) with xerrorbars pt 0 lw 1.5 lc rgb '#888888',\\\n"
         " $ends using 2:1:5 with points pt 7 ps 1.4 lc rgb variable,\\\n"
         " $ends using 2:1:(sprintf('%%.3f', $2)) with labels offset 0,0.9 tc rgb '#444444'\n",
-        low - room, high + room, tic_of(high - low + 2 * room), o->n_variants - 1,
+        low - room, high + room, tic_of(high - low + 2 * room), count - 1,
         o->runs > 1 ? "$3" : "0");
 }
 
-static void write_script(FILE *script, const options *o, const summary *const *sorted)
+static void write_script(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
-    write_data(script, o, sorted);
+    write_data(script, o, sorted, count);
     fputs("set border 3 lc rgb '#666666'\nset tics nomirror out\n"
           "set key top right samplen 3 spacing 1.2\n"
           "set multiplot\nset lmargin at screen 0.08\nset rmargin at screen 0.58\n"
           "set bmargin at screen 0.14\nset tmargin at screen 0.9\n",
         script);
-    write_curves(script, o, sorted);
+    write_curves(script, o, sorted, count);
     fputs("set lmargin at screen 0.70\nset rmargin at screen 0.97\n", script);
-    write_ends(script, o, sorted);
+    write_ends(script, o, sorted, count);
     fputs("unset multiplot\n", script);
 }
 
-void draw_picture(const options *o, const summary *s)
+void draw_picture(const options *o, const summary *s, size_t count)
 {
     if (strcmp(o->plot, "none") == 0) {
         return;
     }
     const summary *sorted[VARIANTS];
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         if (!isfinite(s[v].val_loss)) {
             printf("no picture: the loss of %s is no number\n", s[v].variant);
             return;
         }
         sorted[v] = &s[v];
     }
-    qsort(sorted, o->n_variants, sizeof *sorted, by_loss);
+    qsort(sorted, count, sizeof *sorted, by_loss);
     FILE *script = gnuplot_begin(o->plot, 960, 450);
     if (script != NULL) {
-        write_script(script, o, sorted);
+        write_script(script, o, sorted, count);
     }
     gnuplot_end(script, "picture", o->plot);
 }

@@ -6,6 +6,6 @@
 
 /* Draws curves and final losses through gnuplot; says so where that is not to be had. "none" draws
  * nothing. */
-void draw_picture(const options *o, const summary *s);
+void draw_picture(const options *o, const summary *s, size_t count);
 
 #endif

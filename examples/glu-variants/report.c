@@ -6,52 +6,85 @@
 
 static const double LN2 = 0.69314718055994530942;
 
+/* Run r of a variant; NULL for one that is not finished. */
+static const training *finished_run(
+    const options *o, const training *all, size_t variant, int64_t r)
+{
+    const training *t = &all[(size_t)r * o->n_variants + variant];
+    return is_finished(o, t) ? t : NULL;
+}
+
+static int64_t count_runs(const options *o, const training *all, size_t variant)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < o->runs; ++r) {
+        n += finished_run(o, all, variant, r) != NULL;
+    }
+    return n;
+}
+
+static double standard_error(const options *o, const training *all, size_t variant, double mean)
+{
+    double runs = 0, squares = 0;
+    for (int64_t r = 0; r < o->runs; ++r) {
+        const training *t = finished_run(o, all, variant, r);
+        if (t != NULL) {
+            double away = t->curve[o->evaluations - 1].val_loss - mean;
+            squares += away * away;
+            runs += 1;
+        }
+    }
+    return runs > 1 ? sqrt(squares / (runs - 1) / runs) : 0;
+}
+
 static summary summarize_one(const options *o, const training *all, size_t variant)
 {
-    const training *first = &all[variant];
-    double runs = (double)o->runs, squares = 0;
     int64_t last = o->evaluations - 1;
-    summary s = { .variant = first->variant, .d_ff = first->d_ff, .parameters = first->parameters };
+    summary s = { .variant = all[variant].variant, .runs = count_runs(o, all, variant) };
     s.curve = allocate((size_t)o->evaluations * sizeof *s.curve);
     for (int64_t r = 0; r < o->runs; ++r) {
-        const training *t = &all[(size_t)r * o->n_variants + variant];
-        for (int64_t i = 0; i <= last; ++i) {
-            s.curve[i] += t->curve[i].val_loss / runs;
+        const training *t = finished_run(o, all, variant, r);
+        if (t == NULL) {
+            continue;
         }
-        s.train_loss += t->curve[last].train_loss / runs;
-        s.seconds += t->seconds / runs;
+        for (int64_t i = 0; i <= last; ++i) {
+            s.curve[i] += t->curve[i].val_loss / (double)s.runs;
+        }
+        s.d_ff = t->d_ff;
+        s.parameters = t->parameters;
+        s.train_loss += t->curve[last].train_loss / (double)s.runs;
+        s.seconds += t->seconds / (double)s.runs;
     }
     s.val_loss = s.curve[last];
-    for (int64_t r = 0; r < o->runs; ++r) {
-        double away = all[(size_t)r * o->n_variants + variant].curve[last].val_loss - s.val_loss;
-        squares += away * away;
-    }
-    s.error = o->runs > 1 ? sqrt(squares / (runs - 1) / runs) : 0;
+    s.error = standard_error(o, all, variant, s.val_loss);
     return s;
 }
 
-summary *summarize(const options *o, const training *all)
+summary *summarize(const options *o, const training *all, size_t *count)
 {
     summary *s = allocate(o->n_variants * sizeof *s);
+    *count = 0;
     for (size_t v = 0; v < o->n_variants; ++v) {
-        s[v] = summarize_one(o, all, v);
+        if (count_runs(o, all, v) > 0) {
+            s[(*count)++] = summarize_one(o, all, v);
+        }
     }
     return s;
 }
 
-void free_summaries(const options *o, summary *s)
+void free_summaries(summary *s, size_t count)
 {
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         free(s[v].curve);
     }
     free(s);
 }
 
 /* The smallest loss; one that is not a number is none. */
-static const summary *best_of(const options *o, const summary *s)
+static const summary *best_of(const summary *s, size_t count)
 {
     const summary *best = &s[0];
-    for (size_t v = 1; v < o->n_variants; ++v) {
+    for (size_t v = 1; v < count; ++v) {
         if (isnan(best->val_loss) || s[v].val_loss < best->val_loss) {
             best = &s[v];
         }
@@ -59,28 +92,33 @@ static const summary *best_of(const options *o, const summary *s)
     return best;
 }
 
-void print_table(const options *o, const summary *s)
+void print_table(const options *o, const summary *s, size_t count)
 {
-    const summary *best = best_of(o, s);
+    const summary *best = best_of(s, count);
     printf("\nvariant    d_ff  parameters  training loss  validation loss%s  bits/character  "
            "characters/s\n",
         o->runs > 1 ? " +- error" : "");
-    for (size_t v = 0; v < o->n_variants; ++v) {
+    for (size_t v = 0; v < count; ++v) {
         double characters = (double)(o->steps * o->batch * o->length);
         printf("%-8s %6lld  %10lld  %13.4f  %15.4f", s[v].variant, (long long)s[v].d_ff,
             (long long)s[v].parameters, s[v].train_loss, s[v].val_loss);
-        if (o->runs > 1) {
-            printf(" +- %.4f", s[v].error);
-            printf("%s", s[v].error < 10 ? " " : "");
+        if (s[v].runs > 1) {
+            printf(" +- %.4f%s", s[v].error, s[v].error < 10 ? " " : "");
+        } else if (o->runs > 1) { /* only this one of them is finished */
+            printf("%11s", "");
         }
-        printf("  %14.4f  %12.0f%s\n", s[v].val_loss / LN2, characters / s[v].seconds,
+        printf("  %14.4f  %12.0f%s", s[v].val_loss / LN2, characters / s[v].seconds,
             &s[v] == best ? "  best" : "");
+        if (s[v].runs < o->runs) {
+            printf("  %lld of %lld runs", (long long)s[v].runs, (long long)o->runs);
+        }
+        putchar('\n');
     }
 }
 
-void print_result_line(const options *o, const summary *s, double seconds)
+void print_result_line(const options *o, const summary *s, size_t count, double seconds)
 {
-    const summary *best = best_of(o, s);
+    const summary *best = best_of(s, count);
     printf("result: best=%s val_loss=%.4f bpc=%.4f parameters=%lld steps=%lld seconds=%.1f\n",
         best->variant, best->val_loss, best->val_loss / LN2, (long long)best->parameters,
         (long long)o->steps, seconds);

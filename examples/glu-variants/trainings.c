@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../shared/crew.h"
+#include "../shared/interrupt.h"
 #include "../shared/progress.h"
 
 typedef struct trainings {
@@ -46,7 +47,7 @@ static void print_point(const trainings *c, const training *t)
         (long long)c->o->steps, p->train_loss, p->val_loss);
 }
 
-/* On a terminal one line that is drawn over, elsewhere a line for each quarter of a training. */
+/* On a terminal one line that is drawn over, elsewhere a line for each evaluation. */
 static void show_point(const training *t, void *user)
 {
     trainings *c = user;
@@ -54,7 +55,6 @@ static void show_point(const training *t, void *user)
     pthread_mutex_lock(&c->lock);
     ++c->points;
     c->done += t->points == n;
-    bool quarter = t->points * 4 / n != (t->points - 1) * 4 / n;
     if (c->terminal) {
         double share = (double)c->points / (double)((int64_t)c->count * n);
         printf("\r\033[K%zu/%zu trained  %.0f%%  ", c->done, c->count, 100 * share);
@@ -62,10 +62,8 @@ static void show_point(const training *t, void *user)
         printf("  ");
         print_clock((seconds_now() - c->began) * (1 - share) / share);
         printf(" left");
-    } else if (quarter) {
+    } else {
         print_point(c, t);
-    }
-    if (!c->terminal && quarter) {
         putchar('\n');
     }
     fflush(stdout);
@@ -100,9 +98,18 @@ training *run_trainings(const options *o, const corpus *text)
         .began = seconds_now(),
         .lock = PTHREAD_MUTEX_INITIALIZER };
     c.all = list_trainings(o, c.count);
+    listen_to_interrupts();
     run_crew(o->jobs, c.count, run_one, &c);
+    stop_listening();
     if (c.terminal) {
         fputs("\r\033[K", stdout);
+    }
+    if (c.done < c.count) {
+        printf("stopped by %s; %zu of %zu trainings are finished\n", interrupt_name(), c.done,
+            c.count);
+    }
+    if (c.done == 0) {
+        fail("no training is finished, so there is nothing to report");
     }
     pthread_mutex_destroy(&c.lock);
     return c.all;
