@@ -9,9 +9,10 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 
-from program import optional_path, perform, refused, run
+from program import interrupted, interrupted_after, misused, optional_path, perform, refused, run
 
 UCI = optional_path(2)
 RESULT = re.compile(r"result: set=(\S+) rmse=(\S+) rmse_se=(\S+) ll=(\S+) ll_se=(\S+) "
@@ -30,7 +31,7 @@ def results(output):
 
 def without_times(output):
     """What must not depend on --jobs: all but the seconds and the line that counts the jobs."""
-    lines = [line for line in output.splitlines() if " jobs; " not in line]
+    lines = [line for line in output.splitlines() if " job" not in line]
     return re.sub(r"( +\d+\.\d|seconds=\S+)$", "", "\n".join(lines), flags=re.MULTILINE)
 
 
@@ -60,7 +61,7 @@ def make_set(name, table=None, splits=None, **hyper):
 def toy():
     output = run("--passes", 300, "--plot", "none")
     r = results(output)["toy"]
-    assert r["rmse"] < 0.5 and r["ll"] > -0.5 and r["rmse_se"] == 0, r
+    assert r["rmse"] < 0.5 and r["ll"] > -0.5 and math.isnan(r["rmse_se"]) and math.isnan(r["ll_se"]), r
     inside = float(re.search(r"([\d.]+)% of the test rows lie within two", output).group(1))
     assert 90 < inside < 100, inside
     assert without_times(run("--passes", 300, "--plot", "none")) == without_times(output)
@@ -112,11 +113,61 @@ def own_sets():
         assert without_times(run("sets", "--passes", 500, "--jobs", jobs)) == without_times(output)
     both = run("sets/plane/", "sets/apart", "--passes", 500, "--splits", 1)
     assert list(results(both)) == ["plane", "apart"]
-    assert results(both)["plane"]["rmse_se"] == 0
+    assert math.isnan(results(both)["plane"]["rmse_se"]) and math.isnan(results(both)["plane"]["ll_se"])
     assert re.search(r"^plane split 1/1: .*RMSE " + lines[0][3], both, re.MULTILINE)
     longer = results(run("sets/plane", "--passes", 500, "--epochs", 400))["plane"]
     assert longer["rmse"] < r["plane"]["rmse"] / 2, longer
     assert results(run("sets/plane", "--passes", 500, "--seed", 2))["plane"]["rmse"] != r["plane"]["rmse"]
+
+
+def one_split():
+    """A single split has no standard error, so none is printed and nothing is concluded from it."""
+    make_set("yacht")  # a name with published figures
+    output = run("yacht", "--passes", 20, "--epochs", 2, "--splits", 1)
+    row, = re.findall(r"^yacht {11}.*$", output, re.MULTILINE)
+    assert re.fullmatch(r"yacht +\d+\.\d{3} +0\.67 \+- 0\.05 +-\d+\.\d{3} +-1\.25 \+- 0\.02 +\d+\.\d{3} +"
+                        r"1\.23 \+- 0\.37 +\d+\.\d", row), output
+    assert "worse than published" not in output and "figures (RMSE" not in output, output
+    several = run("yacht", "--passes", 20, "--epochs", 2, "--splits", 2)
+    assert "of 2 figures (RMSE and log likelihood) lie within" in several, several
+    assert row.index("0.67") == re.search(r"^yacht {11}.*$", several, re.MULTILINE).group().index("0.67")
+
+
+def counts_in_words():
+    table = ["a,y", *(f"{i},{i % 3}" for i in range(60))]
+    make_set("single", table, ["0 1"], hidden="1", epochs="1", chosen_tau_per_split="1",
+             chosen_dropout_per_split="0.1")
+    output = run("single", "--passes", 1, "--jobs", 1)
+    assert "single: 60 rows, 1 feature, 1 split; 1 hidden unit, 1 epoch\n" in output, output
+    assert "\n1 forward pass with dropout on, 1 job; " in output, output
+    assert "\n2 forward passes with dropout on, 2 jobs; " in run("single", "--passes", 2, "--jobs", 2)
+
+
+def interrupt():
+    """Splits that are finished are reported, and the toy set as it is learnt by then."""
+    splits = [str(i) for i in range(50)]
+    each = {"chosen_tau_per_split": "20 " * 50, "chosen_dropout_per_split": "0.1 " * 50}
+    make_set("cut/quick", splits=splits, epochs="200", **each)
+    make_set("cut/slow", splits=splits, epochs="100000 x1000", **each)
+    common = ["cut", "--passes", 20, "--jobs", 1]
+    for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")):
+        output = interrupted_after("^quick split 3/50", *common, number=number)
+        done, = re.findall(rf"^quick: stopped by {name}; (\d+) of 50 splits are finished$", output, re.MULTILINE)
+        lines = re.findall(r"^quick split \d+/50: .* RMSE (\S+), log", output, re.MULTILINE)
+        assert len(lines) == int(done) >= 3, output
+        mean = sum(map(float, lines)) / len(lines)
+        assert abs(results(output)["quick"]["rmse"] - mean) < 1e-3, output
+        assert f"\nstopped by {name}; 1 of 2 sets were not begun\n" in output, output
+    output = interrupted_after("^quick split 50/50", *common)
+    assert ("\nslow: stopped by Ctrl-C; 0 of 50 splits are finished\n" in output or
+            "\nstopped by Ctrl-C; 1 of 2 sets were not begun\n" in output), output
+    assert list(results(output)) == ["quick"]
+    output = interrupted_after("jobs; |job; ", "cut/slow", "--passes", 20, "--jobs", 2, code=1)
+    assert "no split is finished, so there is nothing to report" in output, output
+    output = interrupted("--passes", 50, "--epochs", 100000000, "--plot", "cut.svg", number=signal.SIGTERM)
+    assert re.search(r"^stopped by SIGTERM; \d+ of 100000000 epochs are done$", output, re.MULTILINE), output
+    assert "toy" in results(output)
+    assert not shutil.which("gnuplot") or "picture: cut.svg" in output
 
 
 def grid():
@@ -150,6 +201,14 @@ def bad_tables():
           [header, *(row if 10 <= i < 18 else row.rsplit(",", 1)[0] + ",5"
                      for i, row in enumerate(rows))])
     table("bad/data.csv: there are no rows", [header])
+    table("bad/data.csv: several columns are named 'y'; rename or remove all but one",
+          ["a,y,c,y", *rows])
+    table("bad/data.csv: several columns are named 'b'", ["b,b,c,y", *rows])
+    for file in ("data.csv", "test_rows.txt", "hyper.txt"):
+        with open(os.path.join(make_set("bad"), file), "wb") as stream:
+            stream.write("a,y\n1,2\n".encode("utf-16"))
+        refused(f"bad/{file}: there is a zero byte: this is no text, or one in UTF-16, which 'iconv -f UTF-16 -t "
+                "UTF-8' converts; --help says what belongs there", "bad")
 
 
 def bad_splits():
@@ -205,10 +264,10 @@ def bad_input():
     refused("nowhere", "nowhere")
     refused("sets/plane/data.csv: ", "sets/plane/data.csv")
     refused("no-programs: there is no data.csv in it, nor in a folder of it", "no-programs")
-    refused("--grid chooses for the splits of a set: name its folder", "--grid")
-    refused("--splits 0: a whole number from 1", "--splits", "0", "sets")
-    refused("--epochs many: a whole number", "--epochs", "many")
-    refused("--jobs 0: a whole number", "--jobs", "0")
+    misused("--grid chooses for the splits of a set: name its folder", "--grid")
+    misused("--splits 0: a whole number from 1", "--splits", "0", "sets")
+    misused("--epochs many: a whole number", "--epochs", "many")
+    misused("--jobs 0: a whole number", "--jobs", "0")
     assert "--frobnicate" in run("--frobnicate", code=2)  # the rest is the C library's, in its language
     assert "--grid" in run("--help")
 
@@ -224,7 +283,7 @@ def benchmark():
 
 
 def main():
-    checks = [toy, plots, own_sets, grid, bad_input]
+    checks = [toy, plots, own_sets, one_split, counts_in_words, interrupt, grid, bad_input]
     if UCI and os.path.isdir(UCI):
         checks.append(benchmark)
     return perform(checks)

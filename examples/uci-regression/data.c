@@ -11,9 +11,33 @@
 
 /* ---- data.csv ------------------------------------------------------------------------------- */
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Of two columns of one name nobody can tell which one is meant. */
+static void check_names(const char *path, adz_csv *csv)
+{
+    size_t n = (size_t)adz_csv_columns(csv);
+    const char **names = allocate(n * sizeof *names);
+    for (size_t i = 0; i < n; ++i) {
+        names[i] = adz_csv_name(csv, (int64_t)i);
+    }
+    qsort(names, n, sizeof *names, by_text);
+    for (size_t i = 1; i < n; ++i) {
+        if (strcmp(names[i], names[i - 1]) == 0) {
+            fail(
+                "%s: several columns are named '%s'; rename or remove all but one", path, names[i]);
+        }
+    }
+    free(names);
+}
+
 static void check_columns(const char *path, adz_csv *csv)
 {
     bool found = false;
+    check_names(path, csv);
     for (int64_t i = 0; i < adz_csv_columns(csv) && !found; ++i) {
         found = strcmp(adz_csv_name(csv, i), "y") == 0;
     }
@@ -40,6 +64,7 @@ static void check_finite(const char *path, adz_csv *csv)
 
 static adz_dataset *read_table(const char *path)
 {
+    free(read_text(path)); /* says what is wrong with a binary file */
     adz_csv *csv = adz_csv_read(path, NULL);
     if (adz_csv_rows(csv) == 0) {
         fail("%s: there are no rows", path);

@@ -72,7 +72,10 @@ char *read_text(const char *path)
     size_t used;
     char *text = read_whole_file(path, &used);
     if (strlen(text) != used) {
-        fail("%s: this is no text", path);
+        fail("%s: there is a zero byte: this is no text, or one in UTF-16, which 'iconv -f UTF-16 "
+             "-t "
+             "UTF-8' converts; --help says what belongs there",
+            path);
     }
     return text;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared/interrupt.h"
 #include "../shared/program.h"
 #include "report.h"
 #include "toy.h"
@@ -11,11 +12,35 @@
 static void print_set(const options *o, const uci_set *set)
 {
     adz_scope *scope = adz_scope_open();
-    printf("%s: %lld rows, %lld features, %zu splits; %lld hidden units, %lld epochs\n", set->name,
-        (long long)adz_dataset_size(set->rows),
-        (long long)adz_tensor_size(adz_dataset_tensor(set->rows, 0), 1), set->n_splits,
-        (long long)set->hidden, (long long)(o->epochs > 0 ? o->epochs : set->epochs));
+    int64_t rows = adz_dataset_size(set->rows), splits = (int64_t)set->n_splits;
+    int64_t features = adz_tensor_size(adz_dataset_tensor(set->rows, 0), 1);
+    int64_t epochs = o->epochs > 0 ? o->epochs : set->epochs;
+    printf("%s: %lld rows, %lld feature%s, %lld split%s; %lld hidden unit%s, %lld epoch%s\n",
+        set->name, (long long)rows, (long long)features, plural(features), (long long)splits,
+        plural(splits), (long long)set->hidden, plural(set->hidden), (long long)epochs,
+        plural(epochs));
     adz_scope_close(scope);
+}
+
+/* The results of all sets; after Ctrl-C of those that have finished splits. Returns how many. */
+static size_t run_sets(const options *o, const uci_set *sets, size_t n, set_result *results)
+{
+    size_t done = 0, begun = 0;
+    while (begun < n && !is_interrupted()) {
+        results[done] = run_set(o, &sets[begun++]);
+        if (results[done].count > 0) {
+            ++done;
+        } else {
+            free(results[done].splits);
+        }
+    }
+    if (begun < n) {
+        printf("stopped by %s; %zu of %zu sets were not begun\n", interrupt_name(), n - begun, n);
+    }
+    if (done == 0) {
+        fail("no split is finished, so there is nothing to report");
+    }
+    return done;
 }
 
 static void run_folders(const options *o)
@@ -29,14 +54,17 @@ static void run_folders(const options *o)
         check_choices(o, &sets[i], folders[i]);
         print_set(o, &sets[i]);
     }
-    printf("%lld forward passes with dropout on, %lld jobs; %s\n", (long long)o->passes,
-        (long long)o->jobs, adz_build_info());
-    for (size_t i = 0; i < n; ++i) {
-        results[i] = run_set(o, &sets[i]);
-    }
-    print_report(results, n);
-    for (size_t i = 0; i < n; ++i) {
+    listen_to_interrupts();
+    printf("%lld forward pass%s with dropout on, %lld job%s; %s\n", (long long)o->passes,
+        o->passes == 1 ? "" : "es", (long long)o->jobs, plural(o->jobs), adz_build_info());
+    fflush(stdout); /* the first split may take minutes */
+    size_t done = run_sets(o, sets, n, results);
+    stop_listening();
+    print_report(results, done);
+    for (size_t i = 0; i < done; ++i) {
         free(results[i].splits);
+    }
+    for (size_t i = 0; i < n; ++i) {
         free_set(&sets[i]);
         free(folders[i]);
     }

@@ -36,8 +36,10 @@ static const char help[] =
     "              (uncertainty.svg)\n"
     "\n"
     "The last lines read, one for each set: result: set=... rmse=... rmse_se=... ll=... ll_se=...\n"
-    "rmse_no_dropout=... seconds=...; the standard errors (_se) of a single split are given as "
-    "0.\n";
+    "rmse_no_dropout=... seconds=...; a single split has no standard error (_se): it is nan.\n"
+    "Ctrl-C and SIGTERM end the program with a report on the splits that are finished, or on the "
+    "toy\n"
+    "set as it is learnt by then; a second one ends it at once.\n";
 
 options parse_options(int argc, char **argv)
 {
@@ -63,7 +65,7 @@ options parse_options(int argc, char **argv)
     o.folders = (const char *const *)argv + rest;
     o.n_folders = (size_t)(argc - rest);
     if (o.grid && o.n_folders == 0) {
-        fail("--grid chooses for the splits of a set: name its folder");
+        usage_error("--grid chooses for the splits of a set: name its folder");
     }
     return o;
 }

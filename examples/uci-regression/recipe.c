@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "../shared/interrupt.h"
+
 enum { BATCH = 128, PASSES_AT_ONCE = 100 };
 
 /* The first layer's inputs and the second's are dropped; weights start Glorot-uniform, biases 0. */
@@ -37,7 +39,8 @@ static adz_optimizer *new_adam(adz_module *network, double penalty)
     return adam;
 }
 
-void fit(adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs)
+int64_t fit(
+    adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs)
 {
     adz_optimizer *adam = new_adam(network, penalty);
     adz_loader_options l = ADZ_LOADER_OPTIONS;
@@ -45,7 +48,8 @@ void fit(adz_module *network, adz_dataset *rows, loss_function loss, double pena
     l.shuffle = true;
     adz_loader *loader = adz_loader_new(rows, &l);
     adz_module_train(network, true);
-    for (int64_t epoch = 0; epoch < epochs;) {
+    int64_t epoch = 0;
+    while (epoch < epochs && !is_interrupted()) {
         adz_tensor *batch[2];
         adz_scope *scope = adz_scope_open();
         if (adz_loader_next(loader, batch)) {
@@ -60,6 +64,7 @@ void fit(adz_module *network, adz_dataset *rows, loss_function loss, double pena
     }
     adz_loader_free(&loader);
     adz_optimizer_free(&adam);
+    return epoch;
 }
 
 adz_tensor *predict_passes(adz_module *network, adz_tensor *x, int64_t passes)
@@ -107,6 +112,19 @@ static adz_tensor *squared_error(adz_tensor *outputs, adz_tensor *target)
     return adz_mse_loss(outputs, target, ADZ_REDUCE_MEAN);
 }
 
+/* Of a trained network, whose inputs and outputs are standardised. */
+static void measure(score *s, adz_module *network, adz_module *inputs, adz_module *target,
+    adz_dataset *rows, double tau, int64_t passes)
+{
+    adz_tensor *x = adz_to(adz_module_forward(inputs, adz_dataset_tensor(rows, 0)), ADZ_F32);
+    adz_tensor *y = adz_dataset_tensor(rows, 1);
+    adz_tensor *each = adz_standardizer_inverse(target, predict_passes(network, x, passes));
+    s->rmse = rmse(adz_mean(each, ADZ_DIMS(0), ADZ_DROPDIM), y);
+    s->log_likelihood = log_likelihood(each, y, tau);
+    adz_module_eval(network);
+    s->rmse_no_dropout = rmse(adz_standardizer_inverse(target, adz_module_forward(network, x)), y);
+}
+
 score train_and_score(
     const samples *rows, int64_t hidden, double dropout, double tau, int64_t epochs, int64_t passes)
 {
@@ -123,19 +141,13 @@ score train_and_score(
     const network_shape shape = { adz_tensor_size(x, 1), hidden, 1, dropout, dropout };
     adz_module *network = new_network(&shape);
     double n = (double)adz_dataset_size(rows->train);
-    fit(network, standard, squared_error, 1e-4 * (1 - dropout) / (2 * n * tau), epochs);
-
-    score s = { 0 };
-    ADZ_NO_GRAD
-    {
-        x = adz_to(adz_module_forward(inputs, adz_dataset_tensor(rows->test, 0)), ADZ_F32);
-        y = adz_dataset_tensor(rows->test, 1);
-        adz_tensor *each = adz_standardizer_inverse(target, predict_passes(network, x, passes));
-        s.rmse = rmse(adz_mean(each, ADZ_DIMS(0), ADZ_DROPDIM), y);
-        s.log_likelihood = log_likelihood(each, y, tau);
-        adz_module_eval(network);
-        s.rmse_no_dropout =
-            rmse(adz_standardizer_inverse(target, adz_module_forward(network, x)), y);
+    double penalty = 1e-4 * (1 - dropout) / (2 * n * tau);
+    score s = { .complete = fit(network, standard, squared_error, penalty, epochs) == epochs };
+    if (s.complete) {
+        ADZ_NO_GRAD
+        {
+            measure(&s, network, inputs, target, rows->test, tau, passes);
+        }
     }
     adz_module_free(&network);
     adz_dataset_free(&standard);

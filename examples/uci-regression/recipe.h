@@ -19,6 +19,7 @@ typedef struct samples {
 } samples;
 
 typedef struct score {
+    bool complete;          /* false after Ctrl-C: the rest is not known then */
     double rmse;            /* of the mean of the passes, in the target's units */
     double log_likelihood;  /* mean over the test rows */
     double rmse_no_dropout; /* of one pass without dropout */
@@ -27,8 +28,9 @@ typedef struct score {
 /* Yours, end it with adz_module_free. Draws from the default generator, as all of this does. */
 adz_module *new_network(const network_shape *shape);
 
-/* Trains on standardised f32 rows; the loss is joined by penalty times all squared weights. */
-void fit(
+/* Trains on standardised f32 rows; the loss is joined by penalty times all squared weights. Returns
+ * the epochs that are done: fewer after Ctrl-C. */
+int64_t fit(
     adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs);
 
 /* y[passes, N, K] from x[N, D]: each pass with dropouts of its own. Borrowed from the scope. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct figure {
-    double mean, error; /* standard error of the mean; 0 for a single value */
+    double mean, error; /* standard error of the mean; NaN for a single value, which has none */
 } figure;
 
 typedef struct figures {
@@ -37,7 +37,7 @@ static const figures *find_published(const char *name)
 
 static figure figure_of(const outcome *splits, size_t count, double (*value)(const score *))
 {
-    figure f = { 0, 0 };
+    figure f = { 0, count > 1 ? 0 : NAN };
     for (size_t i = 0; i < count; ++i) {
         f.mean += value(&splits[i].score) / (double)count;
     }
@@ -74,7 +74,12 @@ static figures figures_of(const outcome *splits, size_t count)
 
 static void print_pair(figure here, const figure *there)
 {
-    printf("  %6.3f +- %.3f ", here.mean, here.error);
+    printf("  %6.3f", here.mean);
+    if (isnan(here.error)) {
+        printf("%10s", "");
+    } else {
+        printf(" +- %.3f ", here.error);
+    }
     if (there != NULL) {
         printf(" %6.2f +- %.2f", there->mean, there->error);
     } else {
@@ -107,7 +112,7 @@ static void print_verdict(const set_result *results, size_t count)
     int compared = 0, misses = 0;
     for (size_t i = 0; i < count; ++i) {
         const figures *there = find_published(results[i].name);
-        if (there != NULL) {
+        if (there != NULL && results[i].count > 1) { /* chance explains what one split is off by */
             const figures here = figures_of(results[i].splits, results[i].count);
             misses += print_misses(results[i].name, &here, there);
             compared += 2;

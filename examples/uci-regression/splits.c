@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../shared/crew.h"
+#include "../shared/interrupt.h"
 #include "../shared/progress.h"
 
 /* ---- one split ------------------------------------------------------------------------------ */
@@ -27,7 +28,8 @@ static score train_with(
     return train_and_score(rows, set->hidden, choice->dropout, choice->tau, epochs, o->passes);
 }
 
-/* The best log likelihood on a fifth of the training rows. */
+/* The best log likelihood on a fifth of the training rows. Its score is complete only if all
+ * candidates' are. */
 static outcome search_grid(const options *o, const uci_set *set, size_t split, const samples *rows)
 {
     const double shares[] = { 0.8, 0.2 };
@@ -36,17 +38,20 @@ static outcome search_grid(const options *o, const uci_set *set, size_t split, c
     adz_dataset_split(rows->train, shares, 2, NULL, parts);
     const samples held_out = { parts[0], parts[1] };
     outcome best = { .dropout = NAN };
-    for (size_t i = 0; i < set->dropout.count * set->tau.count; ++i) {
+    bool complete = true;
+    for (size_t i = 0; i < set->dropout.count * set->tau.count && complete; ++i) {
         outcome here = { .dropout = set->dropout.values[i / set->tau.count],
             .tau = set->tau.values[i % set->tau.count] };
         start_stream(o, split, CANDIDATES + i);
         here.score = train_with(o, set, &held_out, &here);
+        complete = here.score.complete;
         if (isnan(best.dropout) || here.score.log_likelihood > best.score.log_likelihood) {
             best = here;
         }
     }
     adz_dataset_free(&parts[0]);
     adz_dataset_free(&parts[1]);
+    best.score.complete = complete;
     return best;
 }
 
@@ -59,10 +64,13 @@ static outcome run_split(const options *o, const uci_set *set, size_t split)
         choice = search_grid(o, set, split, &rows);
     } else {
         choice = (outcome){ .dropout = set->chosen_dropout.values[split],
-            .tau = set->chosen_tau.values[split] };
+            .tau = set->chosen_tau.values[split],
+            .score.complete = true };
     }
-    start_stream(o, split, FINAL);
-    choice.score = train_with(o, set, &rows, &choice);
+    if (choice.score.complete) {
+        start_stream(o, split, FINAL);
+        choice.score = train_with(o, set, &rows, &choice);
+    }
     adz_dataset_free(&rows.train);
     adz_dataset_free(&rows.test);
     adz_scope_close(scope);
@@ -76,13 +84,16 @@ typedef struct splits {
     const uci_set *set;
     set_result *result;
     pthread_mutex_t lock; /* guards the rest */
-    size_t printed;
-    bool *done;
+    size_t printed;       /* the splits before it have their lines, or are not finished */
+    bool *done;           /* with success or cut short */
 } splits;
 
 static void print_split(const splits *c, size_t k)
 {
     const outcome *s = &c->result->splits[k];
+    if (!s->score.complete) {
+        return;
+    }
     printf("%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without "
            "dropout %.3f\n",
         c->set->name, k + 1, c->result->count, s->dropout, s->tau, s->score.rmse,
@@ -93,7 +104,10 @@ static void print_split(const splits *c, size_t k)
 static void run_one(size_t split, void *user)
 {
     splits *c = user;
-    outcome o = run_split(c->o, c->set, split);
+    outcome o = { .score.complete = false };
+    if (!is_interrupted()) {
+        o = run_split(c->o, c->set, split);
+    }
     pthread_mutex_lock(&c->lock);
     c->result->splits[split] = o;
     for (c->done[split] = true; c->printed < c->result->count && c->done[c->printed];) {
@@ -114,6 +128,22 @@ void check_choices(const options *o, const uci_set *set, const char *folder)
     }
 }
 
+/* Leaves the finished splits alone in the list. */
+static void keep_finished(set_result *r)
+{
+    size_t finished = 0;
+    for (size_t k = 0; k < r->count; ++k) {
+        if (r->splits[k].score.complete) {
+            r->splits[finished++] = r->splits[k];
+        }
+    }
+    if (finished < r->count) {
+        printf("%s: stopped by %s; %zu of %zu splits are finished\n", r->name, interrupt_name(),
+            finished, r->count);
+    }
+    r->count = finished;
+}
+
 set_result run_set(const options *o, const uci_set *set)
 {
     set_result r = { .name = set->name, .count = set->n_splits };
@@ -129,6 +159,7 @@ set_result run_set(const options *o, const uci_set *set)
     double start = seconds_now();
     run_crew(o->jobs, r.count, run_one, &c);
     r.seconds = seconds_now() - start;
+    keep_finished(&r);
     pthread_mutex_destroy(&c.lock);
     free(c.done);
     return r;

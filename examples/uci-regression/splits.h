@@ -12,7 +12,7 @@ typedef struct outcome {
 
 typedef struct set_result {
     const char *name; /* the set's */
-    outcome *splits;  /* count of them, ended with free */
+    outcome *splits;  /* count of them, all finished, ended with free */
     size_t count;
     double seconds;
 } set_result;
@@ -21,7 +21,8 @@ typedef struct set_result {
 void check_choices(const options *o, const uci_set *set, const char *folder);
 
 /* Trains the splits in threads of their own and prints a line for each, in their order. What comes
- * out depends on the seed and the split alone. */
+ * out depends on the seed and the split alone. After Ctrl-C the result has the splits that were
+ * finished, perhaps none, and a line says so. */
 set_result run_set(const options *o, const uci_set *set);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "../shared/files.h"
+#include "../shared/gnuplot.h"
+#include "../shared/interrupt.h"
 #include "../shared/progress.h"
 #include "plot.h"
 #include "report.h"
@@ -130,7 +132,7 @@ static void draw(const options *o, adz_module *network, adz_dataset *train)
 
 void run_toy(const options *o)
 {
-    if (strcmp(o->plot, "none") != 0) {
+    if (plot_file(o->plot) != NULL) {
         check_writable(o->plot);
     }
     const network_shape shape = { 1, HIDDEN, 2, 0, 0.01 }; /* the only input is never dropped */
@@ -146,7 +148,14 @@ void run_toy(const options *o)
     printf("toy set: %d rows to train on, %d to test on; the noise grows from left to right\n",
         TRAIN_ROWS, TEST_ROWS);
     double penalty = 1e-4 * (1 - shape.dropout) / (2.0 * TRAIN_ROWS);
-    fit(network, train, gaussian_loss, penalty, o->epochs > 0 ? o->epochs : EPOCHS);
+    int64_t epochs = o->epochs > 0 ? o->epochs : EPOCHS;
+    listen_to_interrupts();
+    int64_t done = fit(network, train, gaussian_loss, penalty, epochs);
+    stop_listening();
+    if (done < epochs) {
+        printf("stopped by %s; %lld of %lld epochs are done\n", interrupt_name(), (long long)done,
+            (long long)epochs);
+    }
     outcome result = { .dropout = shape.dropout };
     ADZ_NO_GRAD
     {
