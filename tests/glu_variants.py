@@ -193,4 +193,5 @@ def bad_options():
 
 
 if __name__ == "__main__":
-    sys.exit(perform([seven, same_bits, shows_every_evaluation, counts_in_words, interrupt, own_text, plots, bad_texts, bad_options]))
+    sys.exit(perform([seven, same_bits, shows_every_evaluation, counts_in_words, interrupt, own_text, plots,
+                      bad_texts, bad_options]))

@@ -10,10 +10,11 @@ import errno
 import json
 import os
 import re
+import signal
 import struct
 import sys
 
-from program import interrupted, optional_path, perform, refused, run
+from program import interrupted, misused, optional_path, perform, refused, run
 
 CHAR_LM = optional_path(2)
 RESULT = re.compile(r"result: accuracy=(\S+) best_possible=(\S+) seconds=(\S+)$")
@@ -166,10 +167,78 @@ def language_model(*arguments):
 
 
 def interrupt():
-    output = interrupted("--epochs", 100000, "--save", "cut.safetensors")
-    assert "stopped by Ctrl-C" in output
-    result(output)
-    assert "0.module.encoder.weight" in read_tensors("cut.safetensors")[0]
+    for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")):
+        output = interrupted("--epochs", 100000, "--save", "cut.safetensors", number=number)
+        assert f"stopped by {name} in epoch " in output
+        result(output)
+        assert "0.module.encoder.weight" in read_tensors("cut.safetensors")[0]
+        os.remove("cut.safetensors")
+
+
+def content(path):
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def saves_where_it_came_from():
+    write_table("easy.csv", easy_rows(40))
+    run("--data", "easy.csv", *SMALL)  # another model, under the default's name
+    other = content("classifier.safetensors")
+    run("--data", "easy.csv", *SMALL, "--save", "mine.safetensors", "--seed", 2)
+    before = content("mine.safetensors")
+    again = ["--data", "easy.csv", "--load", "mine.safetensors", "--epochs", 1]
+    assert "model: mine.safetensors, " in run(*again)
+    assert content("classifier.safetensors") == other and content("mine.safetensors") != before
+    assert "model: elsewhere.safetensors, " in run(*again, "--save", "elsewhere.safetensors")
+
+
+def keeps_what_it_reads():
+    """No file that is read or written is another one that is written."""
+    write_table("easy.csv", easy_rows(40))
+    run("--data", "easy.csv", *SMALL, "--save", "m")
+    os.link("easy.csv", "link.csv")
+    before = content("easy.csv"), content("m")
+    for same, arguments in (("--history easy.csv and --data easy.csv", ["--history", "easy.csv"]),
+                            ("--save link.csv and --data easy.csv", ["--save", "link.csv"]),
+                            ("--save new and --history ./new", ["--save", "new", "--history", "./new"]),
+                            ("--history m and --load ./m", ["--load", "./m", "--save", "n", "--history", "m"]),
+                            ("--save m and --history ./m", ["--load", "m", "--save", "m", "--history", "./m"]),
+                            ("--save m and --encoder m", ["--encoder", "m", "--save", "m"])):
+        misused(same + " are the same file", "--data", "easy.csv", *arguments)
+    misused("--history new and --write-data new are the same file", "--history", "new", "--write-data", "new")
+    misused("--output easy.csv and --predict easy.csv are the same file", "--load", "m", "--predict", "easy.csv",
+            "--output", "easy.csv")
+    misused("--output m and --load m are the same file", "--load", "m", "--predict", "easy.csv", "--output", "m")
+    assert (content("easy.csv"), content("m")) == before and not os.path.exists("new")
+
+
+def says_before_training():
+    """What would keep the model from being saved or used is said before the first epoch."""
+    rows = easy_rows(40)
+    latin = "text,label\n" + "fine,a\nbad,\u00e4\n" * 20
+    with open("latin.csv", "wb") as stream:
+        stream.write(latin.encode("latin-1"))
+    with open("wide.csv", "wb") as stream:
+        stream.write(latin.encode("utf-16"))
+    write_table("twice.csv", [(*row, "b") for row in rows], ("text", "label", "label"))
+    write_table("texts.csv", [("b", *row) for row in rows], ("text", "text", "label"))
+    long = " ".join(["word"] * 200)
+    write_table("long.csv", [(long if i == 7 else text, label) for i, (text, label) in enumerate(rows)])
+    for message, arguments in (
+            ("latin.csv: line 3: no UTF-8 at byte 22 (0xe4): this is no text in UTF-8; 'iconv -f ISO-8859-1 -t "
+             "UTF-8' converts one in that encoding", ["--data", "latin.csv"]),
+            ("wide.csv: this is no text: it is UTF-16; save it as UTF-8", ["--data", "wide.csv"]),
+            ("twice.csv: columns 2 and 3 are both named 'label'; rename one", ["--data", "twice.csv"]),
+            ("texts.csv: columns 1 and 2 are both named 'text'; rename one", ["--data", "texts.csv"]),
+            ("--max-len 4 and --bptt 50 leave nothing of a text of ", ["--data", "long.csv", "--max-len", 4,
+                                                                       "--bptt", 50])):
+        for seed in (1, 2, 3):  # whichever part the row falls into
+            assert "epoch 1" not in refused(message, *arguments, *SMALL, "--seed", seed)
+    misused("--text and --label are both 'text': nothing would be left to predict", "--data", "twice.csv",
+            "--label", "text")
+    write_table("shown.csv", [(text, label + "\x1b[31m\n") for text, label in rows])
+    output = run("--data", "shown.csv", *SMALL)
+    assert "\x1b" not in output and "accept\\x1b[31m\\n" in output, output
 
 
 def bad_tables():
@@ -200,7 +269,7 @@ def bad_tables():
     refused("ragged.csv: line 3 has 1 fields, the header has 2", "--data", "ragged.csv")
     refused("open.csv: line 2: a quote is not closed", "--data", "open.csv")
     refused("behind.csv: line 2: there is text behind a closing quote", "--data", "behind.csv")
-    refused("zero.csv: line 2: there is a zero byte", "--data", "zero.csv")
+    refused("zero.csv: this is no text: it contains zero bytes", "--data", "zero.csv")
     refused("bytes.csv: ", "--data", "bytes.csv")
     refused("UTF-8", "--data", "bytes.csv")
     refused("nowhere.csv: ", "--data", "nowhere.csv")
@@ -223,6 +292,14 @@ def bad_models():
         stream.write(whole.replace(b'"option.hidden":"12"', b'"option.hidden":"13"').replace(
             b'"option.width":"8"', b'"option.width":"6"'))
     refused("here)", "--predict", "good.csv", "--load", "other.safetensors")
+    for name, old, new in (("option.layers", b'"option.layers":"1"', b'"option.layers":"0"'),
+                           ("labels", b'"label.0":"accept"', b'"label.0":"zccept"')):
+        with open("damaged.safetensors", "wb") as stream:
+            assert old in whole
+            stream.write(whole.replace(old, new))
+        refused("damaged.safetensors: --layers 0: a whole number" if name != "labels" else
+                "damaged.safetensors: its labels are damaged", "--predict", "good.csv", "--load",
+                "damaged.safetensors")
     with open("empty.safetensors", "wb") as stream:
         stream.write(struct.pack("<Q", 2) + b"{}")
     refused("not saved by text-classifier, or by another version of it: its metadata has no "
@@ -255,14 +332,16 @@ def bad_options():
                                (["--output", "x.csv"], "--output belongs to --predict"),
                                (["--bidir", "--width", "9"], "an even --width"),
                                (["--arch", "transformer", "--heads", "3"], "no multiple of --heads"),
-                               (["--bptt", "50", "--max-len", "4"], "raise max_len or lower bptt")):
-        refused(message, *arguments)
+                               (["--arc", "qrnn"], "--arc")):
+        misused(message, *arguments)
+    refused("--max-len 4 and --bptt 50 leave nothing of a text of", "--bptt", "50", "--max-len", "4")
     assert "--frobnicate" in run("--frobnicate", code=2)
     assert "--lr-spread" in run("--help")
 
 
 def main():
-    checks = [grammar, attention, choices, interrupt, bad_tables, bad_models, bad_options]
+    checks = [grammar, attention, choices, interrupt, saves_where_it_came_from, keeps_what_it_reads,
+              says_before_training, bad_tables, bad_models, bad_options]
     if CHAR_LM:
         checks.insert(3, transfer)
     return perform(checks)

@@ -207,8 +207,7 @@ def bad_tables():
     for file in ("data.csv", "test_rows.txt", "hyper.txt"):
         with open(os.path.join(make_set("bad"), file), "wb") as stream:
             stream.write("a,y\n1,2\n".encode("utf-16"))
-        refused(f"bad/{file}: there is a zero byte: this is no text, or one in UTF-16, which 'iconv -f UTF-16 -t "
-                "UTF-8' converts; --help says what belongs there", "bad")
+        refused(f"bad/{file}: this is no text: it is UTF-16; save it as UTF-8", "bad")
 
 
 def bad_splits():

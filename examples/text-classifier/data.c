@@ -102,6 +102,19 @@ samples encode_rows(const text_table *table, const char *path, const adz_tokeniz
     return s;
 }
 
+void check_lengths(const network *n, const samples *s)
+{
+    for (size_t i = 0; i < s->count; ++i) {
+        int64_t length = s->items[i].length, left_out = length - n->max_len;
+        int64_t first = left_out >= 0 ? (left_out / n->bptt + 1) * n->bptt : 0;
+        if (first >= length) {
+            fail("--max-len %lld and --bptt %lld leave nothing of a text of %lld tokens; raise the "
+                 "one or lower the other",
+                (long long)n->max_len, (long long)n->bptt, (long long)length);
+        }
+    }
+}
+
 /* ---- which serve what ------------------------------------------------------------------------ */
 
 static samples take(const samples *all, const int64_t *order, size_t from, size_t count)

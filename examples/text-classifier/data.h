@@ -35,6 +35,10 @@ adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_tok
 samples encode_rows(const text_table *table, const char *path, const adz_tokenizer *tokenizer,
     char *const *labels, size_t n_labels, const int64_t *by_rule);
 
+/* Ends the program for a text of which the network would read nothing: it takes bptt tokens at
+ * once, from a multiple of bptt on, which must lie in the last max_len of them. */
+void check_lengths(const network *n, const samples *s);
+
 /* Splits samples at random and takes them over. */
 problem split_samples(const options *o, samples all);
 

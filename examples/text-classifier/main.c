@@ -3,9 +3,11 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../shared/files.h"
 #include "../shared/interrupt.h"
+#include "../shared/plain_text.h"
 #include "../shared/program.h"
 #include "data.h"
 #include "grammar.h"
@@ -52,17 +54,29 @@ static model make_model(const options *o, const text_table *table, const char *n
 
 static void print_header(const char *name, const model *m, const problem *p)
 {
+    char *shown = allocate(4 * strlen(name) + 1);
+    make_visible(name, shown);
     printf("%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; "
            "%lld tokens in the vocabulary\n",
-        name, m->n_labels, p->train.count, p->validation.count, p->test.count,
+        shown, m->n_labels, p->train.count, p->validation.count, p->test.count,
         (long long)adz_tokenizer_size(m->tokenizer));
+    free(shown);
     print_network(m->root);
+}
+
+/* A model may be saved where it came from; any other file that is read stays as it is. */
+static void check_training_files(const options *o)
+{
+    bool back = o->load != NULL && same_file(o->load, o->save);
+    const file_use files[] = { { "save", o->save, true }, { "history", o->history, true },
+        { "write-data", o->write_data, true }, { "load", back ? NULL : o->load, false },
+        { "encoder", o->encoder, false }, { "data", o->data, false } };
+    check_files(files, sizeof files / sizeof *files);
 }
 
 static void train_and_report(options *o)
 {
-    check_writable(o->save);
-    check_writable(o->history);
+    check_training_files(o);
     const char *name = o->data != NULL ? o->data : "reviews from a grammar";
     int64_t *by_rule;
     text_table table = load_table(o, &by_rule);
@@ -72,6 +86,9 @@ static void train_and_report(options *o)
         split_samples(o, encode_rows(&table, name, m.tokenizer, m.labels, m.n_labels, by_rule));
     free_text_table(&table);
     free(by_rule);
+    check_lengths(&m.network, &p.train);
+    check_lengths(&m.network, &p.validation);
+    check_lengths(&m.network, &p.test);
     print_header(name, &m, &p);
     history h = train(o, &m, &p);
     if (h.interrupted) {
@@ -88,13 +105,16 @@ static void train_and_report(options *o)
 
 static void predict(const options *o)
 {
-    check_writable(o->output);
+    const file_use files[] = { { "output", o->output, true }, { "predict", o->predict, false },
+        { "load", o->load, false } };
+    check_files(files, sizeof files / sizeof *files);
     model m = load_model(o->load);
     text_table table = read_text_table(o->predict, o->text_column, NULL);
     samples s = encode_rows(&table, o->predict, m.tokenizer, m.labels, m.n_labels, NULL);
+    check_lengths(&m.network, &s);
     verdict *verdicts = judge(&m, &s, o->batch_size, NULL);
     write_predictions(o->output, &m, verdicts, s.count);
-    printf("%zu predictions: %s\n", s.count, o->output);
+    printf("%zu prediction%s: %s\n", s.count, plural((int64_t)s.count), o->output);
     free(verdicts);
     free_samples(&s);
     free_text_table(&table);

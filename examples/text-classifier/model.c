@@ -159,6 +159,7 @@ model load_model(const char *path)
     argument table[MOST_OPTIONS];
     size_t n_options = network_options(&m.network, table);
     adz_safetensors *file = adz_safetensors_load(path, NULL);
+    values_are_from(path);
     for (size_t i = 0; i < n_options; ++i) {
         snprintf(key, sizeof key, "option.%s", table[i].name);
         char *text = copy_text(metadata_text(path, file, key, program_name));
@@ -167,10 +168,15 @@ model load_model(const char *path)
     }
     m.n_labels = (size_t)whole(
         "labels", metadata_text(path, file, "labels", program_name), 2, MOST_SAVED_LABELS);
+    values_are_from(NULL);
     m.labels = allocate(m.n_labels * sizeof *m.labels);
     for (size_t i = 0; i < m.n_labels; ++i) {
         snprintf(key, sizeof key, "label.%zu", i);
         m.labels[i] = copy_text(metadata_text(path, file, key, program_name));
+        if (i > 0 && strcmp(m.labels[i - 1], m.labels[i]) >= 0) {
+            fail("%s: its labels are damaged: '%s' stands before '%s'", path, m.labels[i - 1],
+                m.labels[i]);
+        }
     }
     const char *tokens = metadata_text(path, file, "tokenizer", program_name);
     m.tokenizer = adz_tokenizer_from_memory(tokens, strlen(tokens));

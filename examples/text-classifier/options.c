@@ -58,13 +58,15 @@ static const char help[] =
     "  --seed N               (1)\n"
     "  --threads N            (as many as there are processors)\n"
     "files\n"
-    "  --save FILE            the model (classifier.safetensors)\n"
+    "  --save FILE            the model (classifier.safetensors; with --load the file that it\n"
+    "                         names)\n"
     "  --load FILE            go on from a saved model\n"
     "  --predict FILE.csv     label texts with the loaded model, without training\n"
     "  --output FILE          where to (predictions.csv)\n"
     "  --history FILE         loss and accuracy of each epoch (history.csv)\n"
     "\n"
-    "Ctrl-C ends the training, saves and reports; once more ends the program.\n"
+    "Ctrl-C and SIGTERM end the training, which is saved and reported; once more ends the "
+    "program.\n"
     "The last line reads: result: accuracy=... best_possible=... seconds=...\n";
 
 static void read_head(void *to, char *text)
@@ -81,7 +83,7 @@ static void read_head(void *to, char *text)
             *comma = '\0';
         }
         if (n->n_head == MAX_HEAD) {
-            fail("--head: more than %d widths", MAX_HEAD);
+            usage_error("--head: more than %d widths", MAX_HEAD);
         }
         n->head[n->n_head++] = whole("head", size, 1, 1 << 20);
     }
@@ -149,7 +151,6 @@ static const options defaults = {
     .weight_decay = 0.01,
     .clip = 1,
     .seed = 1,
-    .save = "classifier.safetensors",
     .output = "predictions.csv",
     .history = "history.csv",
 };
@@ -210,47 +211,51 @@ static void check_given(const options *o, argument *table, size_t n)
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         if (!rules[i].used && is_given(table, n, rules[i].name)) {
-            fail("--%s belongs to %s", rules[i].name, rules[i].owner);
+            usage_error("--%s belongs to %s", rules[i].name, rules[i].owner);
         }
     }
     if (o->predict == NULL && is_given(table, n, "output")) {
-        fail("--output belongs to --predict");
+        usage_error("--output belongs to --predict");
     }
 }
 
 static void check_options(const options *o, argument *table, size_t n, size_t n_network)
 {
     if (o->predict != NULL && o->load == NULL) {
-        fail("--predict needs --load, the model to predict with");
+        usage_error("--predict needs --load, the model to predict with");
     }
     if (o->load != NULL && o->encoder != NULL) {
-        fail("--load brings an encoder along; leave out --encoder");
+        usage_error("--load brings an encoder along; leave out --encoder");
     }
     for (size_t i = 0; i < n_network && o->load != NULL; ++i) {
         if (table[i].given) {
-            fail("--load brings the network along; leave out --%s", table[i].name);
+            usage_error("--load brings the network along; leave out --%s", table[i].name);
         }
     }
     static const char *const of_grammar[] = { "examples", "write-data" };
     for (int i = 0; i < 2 && o->data != NULL; ++i) {
         if (is_given(table, n, of_grammar[i])) {
-            fail("--%s is for texts from the grammar; leave out --data", of_grammar[i]);
+            usage_error("--%s is for texts from the grammar; leave out --data", of_grammar[i]);
         }
     }
     static const char *const of_table[] = { "text", "label" };
     for (int i = 0; i < 2 && o->data == NULL && o->predict == NULL; ++i) {
         if (is_given(table, n, of_table[i])) {
-            fail("--%s belongs to --data FILE.csv", of_table[i]);
+            usage_error("--%s belongs to --data FILE.csv", of_table[i]);
         }
     }
+    if (o->predict == NULL && strcmp(o->text_column, o->label_column) == 0) {
+        usage_error(
+            "--text and --label are both '%s': nothing would be left to predict", o->text_column);
+    }
     if (o->network.bidir && o->network.arch != ARCH_AWD_LSTM) {
-        fail("--bidir is for --arch awd-lstm");
+        usage_error("--bidir is for --arch awd-lstm");
     }
     if (o->network.bidir && o->network.width % 2 != 0) {
-        fail("--bidir needs an even --width: half of it for each direction");
+        usage_error("--bidir needs an even --width: half of it for each direction");
     }
     if (o->network.arch >= ARCH_TRANSFORMER && o->network.width % o->network.heads != 0) {
-        fail("--width %lld is no multiple of --heads %lld", (long long)o->network.width,
+        usage_error("--width %lld is no multiple of --heads %lld", (long long)o->network.width,
             (long long)o->network.heads);
     }
 }
@@ -269,7 +274,10 @@ options parse_options(int argc, char **argv)
     size_t n = n_network + other_options(&o, table + n_network);
     int rest = read_arguments(argc, argv, table, n, help);
     if (rest < argc) {
-        fail("%s: what is it? Texts are given as --data FILE.csv", argv[rest]);
+        usage_error("%s: what is it? Texts are given as --data FILE.csv", argv[rest]);
+    }
+    if (o.save == NULL) {
+        o.save = o.load != NULL ? o.load : "classifier.safetensors";
     }
     check_options(&o, table, n, n_network);
     if (o.encoder == NULL) { /* whose architecture is not known yet */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
+#include "../shared/plain_text.h"
 #include "grammar.h"
 
 enum { WIDEST_MATRIX = 20 };
@@ -67,11 +68,30 @@ static size_t *count_pairs(const samples *s, const verdict *verdicts, size_t n)
     return counts;
 }
 
-static void print_matrix(const model *m, const size_t *counts)
+/* The labels without control characters, for free_shown. */
+static char **show_labels(const model *m)
 {
-    size_t n = m->n_labels, width = 8;
+    char **shown = allocate(m->n_labels * sizeof *shown);
+    for (size_t i = 0; i < m->n_labels; ++i) {
+        shown[i] = allocate(4 * strlen(m->labels[i]) + 1);
+        make_visible(m->labels[i], shown[i]);
+    }
+    return shown;
+}
+
+static void free_shown(char **shown, size_t n)
+{
     for (size_t i = 0; i < n; ++i) {
-        size_t length = strlen(m->labels[i]);
+        free(shown[i]);
+    }
+    free(shown);
+}
+
+static void print_matrix(char *const *labels, size_t n, const size_t *counts)
+{
+    size_t width = 8;
+    for (size_t i = 0; i < n; ++i) {
+        size_t length = strlen(labels[i]);
         width = length > width ? length : width;
     }
     width = width > 24 ? 24 : width;
@@ -80,11 +100,11 @@ static void print_matrix(const model *m, const size_t *counts)
            "predicted\n%*s",
         (int)width, "");
     for (size_t i = 0; i < n; ++i) {
-        printf("  %*.*s", (int)width, (int)width, m->labels[i]);
+        printf("  %*.*s", (int)width, (int)width, labels[i]);
     }
     putchar('\n');
     for (size_t i = 0; i < n; ++i) {
-        printf("%-*.*s", (int)width, (int)width, m->labels[i]);
+        printf("%-*.*s", (int)width, (int)width, labels[i]);
         for (size_t k = 0; k < n; ++k) {
             printf("  %*zu", (int)width, counts[i * n + k]);
         }
@@ -93,9 +113,8 @@ static void print_matrix(const model *m, const size_t *counts)
 }
 
 /* The pairs that are confused most, where the matrix would not fit. */
-static void print_confusions(const model *m, size_t *counts)
+static void print_confusions(char *const *labels, size_t n, size_t *counts)
 {
-    size_t n = m->n_labels;
     printf("\nwhat was confused most among the test texts (label: predicted)\n");
     for (int line = 0; line < WIDEST_MATRIX; ++line) {
         size_t most = 0;
@@ -105,7 +124,7 @@ static void print_confusions(const model *m, size_t *counts)
         if (most / n == most % n || counts[most] == 0) {
             return;
         }
-        printf("%8zu  %s: %s\n", counts[most], m->labels[most / n], m->labels[most % n]);
+        printf("%8zu  %s: %s\n", counts[most], labels[most / n], labels[most % n]);
         counts[most] = 0;
     }
 }
@@ -122,11 +141,13 @@ void print_report(const options *o, const model *m, const problem *p, const hist
         "validation", &p->validation, judged_accuracy(o, m, &p->validation), m->n_labels);
     print_accuracy("test", &p->test, accuracy, m->n_labels);
     size_t *counts = count_pairs(&p->test, verdicts, m->n_labels);
+    char **labels = show_labels(m);
     if (m->n_labels <= WIDEST_MATRIX) {
-        print_matrix(m, counts);
+        print_matrix(labels, m->n_labels, counts);
     } else {
-        print_confusions(m, counts);
+        print_confusions(labels, m->n_labels, counts);
     }
+    free_shown(labels, m->n_labels);
     free(counts);
     free(verdicts);
     char best[16] = "unknown";

@@ -7,6 +7,7 @@
 
 #include "../shared/command_line.h"
 #include "../shared/files.h"
+#include "../text/encoding.h"
 
 enum { MOST_COLUMNS = 4096 };
 
@@ -60,9 +61,6 @@ static char *next_field(reader *r, bool *last)
         r->line += *last;
         r->at += both ? 2 : 1;
     }
-    if (memchr(field, '\0', (size_t)(end - field)) != NULL) {
-        fail("%s: line %zu: there is a zero byte", r->path, r->line);
-    }
     *end = '\0';
     return field;
 }
@@ -88,17 +86,23 @@ static size_t next_line(reader *r, char **fields, size_t *line)
 static size_t find_column(const char *path, char **names, size_t n, const char *wanted)
 {
     char all[1024] = "";
-    size_t used = 0;
+    size_t used = 0, found = n;
     for (size_t i = 0; i < n; ++i) {
-        if (strcmp(names[i], wanted) == 0) {
-            return i;
+        bool same = strcmp(names[i], wanted) == 0;
+        if (same && found < n) {
+            fail("%s: columns %zu and %zu are both named '%s'; rename one", path, found + 1, i + 1,
+                wanted);
         }
+        found = same ? i : found;
         if (used < sizeof all) {
             used += (size_t)snprintf(
                 all + used, sizeof all - used, "%s'%s'", i > 0 ? ", " : "", names[i]);
         }
     }
-    fail("%s: there is no column '%s'; there are %s", path, wanted, n > 0 ? all : "none");
+    if (found == n) {
+        fail("%s: there is no column '%s'; there are %s", path, wanted, n > 0 ? all : "none");
+    }
+    return found;
 }
 
 /* A copy of a field with something in it. */
@@ -136,7 +140,9 @@ text_table read_text_table(const char *path, const char *text, const char *label
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t size;
+    check_text_file(path);
     char *file = read_whole_file(path, &size);
+    check_utf8(path, file, size, ""); /* a label that is not could not be saved */
     size_t skipped = size >= 3 && memcmp(file, mark, 3) == 0 ? 3 : 0;
     reader r = { path, file + skipped, file + size, 1 };
     text_table table = { NULL, 0 };

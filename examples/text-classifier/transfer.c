@@ -67,6 +67,7 @@ static network network_like(const options *o, const char *text)
     network n = o->network;
     argument table[MOST_OPTIONS];
     size_t n_options = network_options(&n, table);
+    values_are_from(o->encoder);
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         take_option(o->encoder, text, names[i][0], table, n_options, names[i][1]);
     }
@@ -77,6 +78,7 @@ static network network_like(const options *o, const char *text)
     if (n.arch == ARCH_TRANSFORMER) { /* its positions end with the context */
         take_option(o->encoder, text, "context", table, n_options, "bptt");
     }
+    values_are_from(NULL);
     return n;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/files.h"
 #include "files.h"
 #include "options.h"
 
@@ -64,7 +65,7 @@ static void check_finite(const char *path, adz_csv *csv)
 
 static adz_dataset *read_table(const char *path)
 {
-    free(read_text(path)); /* says what is wrong with a binary file */
+    check_text_file(path);
     adz_csv *csv = adz_csv_read(path, NULL);
     if (adz_csv_rows(csv) == 0) {
         fail("%s: there are no rows", path);

@@ -70,12 +70,10 @@ char **list_folder(const char *folder, size_t *count)
 char *read_text(const char *path)
 {
     size_t used;
+    check_text_file(path);
     char *text = read_whole_file(path, &used);
     if (strlen(text) != used) {
-        fail("%s: there is a zero byte: this is no text, or one in UTF-16, which 'iconv -f UTF-16 "
-             "-t "
-             "UTF-8' converts; --help says what belongs there",
-            path);
+        fail("%s: there is a zero byte, so this is no text; --help says what belongs there", path);
     }
     return text;
 }
