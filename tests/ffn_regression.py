@@ -6,22 +6,19 @@ usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
 
 import csv
 import errno
-import fcntl
 import html
 import json
 import math
 import os
-import pty
 import re
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-import termios
 
 from ffn_program import made_up_rows, metadata, result, write_table
-from program import PROGRAM, WRAPPER, interrupted, misused, optional_path, perform, refused, run
+from program import PROGRAM, interrupted, misused, optional_path, perform, refused, run
 
 UCI = optional_path(2)
 
@@ -210,42 +207,6 @@ def whole_options():
     assert "usage: ffn-regression" in run("-h") and run("-h") == run("--help")
 
 
-def on_terminal(columns, *arguments):
-    """What a terminal of that width receives, and the exit code."""
-    reader, writer = pty.openpty()
-    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([*WRAPPER, PROGRAM, *arguments, "--plot", "none"], stdout=writer,
-                               stderr=writer)
-    os.close(writer)
-    output = b""
-    while True:
-        try:
-            part = os.read(reader, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        output += part
-    return output, process.wait()
-
-
-def terminal():
-    """On a terminal there is a bar with the time left, redrawn in place and never wrapped."""
-    for columns in 120, 80, 50, 20:
-        output, code = on_terminal(columns, "--epochs", "600")
-        assert code == 0
-        drawn = [part.split(b"\r")[0] for part in output.split(b"\r\x1b[K")[1:]]
-        assert drawn and all(len(line) < columns for line in drawn), (columns, drawn)
-        if columns == 120:
-            assert drawn[-1].startswith(b"600/600 [########################] loss "), drawn
-        if columns >= 80:
-            assert re.fullmatch(rb"600/600 \[#+\] loss \S+  train \S+  validation RMSE \S+", drawn[-1])
-            assert re.search(rb"\[[#.]+\] .* validation RMSE \S+  \d+:\d\d left$", drawn[0]), drawn
-    output, code = on_terminal(80, "--lr", "3", "--momentum", "0.9", "--epochs", "600")
-    assert code == 1
-    assert re.search(rb"\r\nffn-regression: epoch \d+: the loss is (nan|inf); try", output), output
-
-
 def bad_input():
     rows = made_up_rows(50)
     write_table("good.csv", rows)
@@ -344,7 +305,7 @@ def write_rows():
 
 def main():
     checks = [embedded, plots, broken_gnuplot, texts_are_data, real_table, choices, interrupt,
-              whole_options, terminal, write_rows, bad_input]
+              whole_options, write_rows, bad_input]
     if UCI and os.path.isdir(UCI):
         checks.append(benchmarks)
     return perform(checks)
