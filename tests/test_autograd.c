@@ -296,6 +296,29 @@ static void gradients_that_are_held_stay(void **state)
     }
 }
 
+static double hooks_memory[2];
+
+static adz_tensor *give_own_memory(adz_tensor *grad, void *user)
+{
+    (void)grad;
+    (void)user;
+    hooks_memory[0] = hooks_memory[1] = 5;
+    return adz_tensor_wrap(hooks_memory, ADZ_SHAPE(2), ADZ_F64, NULL, NULL);
+}
+
+/* A gradient in memory of the caller's is copied, as any other that is not the library's. */
+static void a_gradient_in_the_callers_memory_is_copied(void **state)
+{
+    (void)state;
+    adz_tensor *x = leaf(3, 2);
+    assert_true(adz_register_hook(x, give_own_memory, NULL) > 0);
+    assert_int_equal(adz_backward(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_ptr_not_equal(adz_tensor_data(adz_tensor_grad(x)), hooks_memory);
+    assert_int_equal(adz_backward(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_float_equal(hooks_memory[1], 5, 0);
+    assert_float_equal(adz_tensor_data_f64(adz_tensor_grad(x))[1], 10, 0);
+}
+
 static void hooks_end_with_what_they_hang_on(void **state)
 {
     (void)state;
@@ -614,6 +637,7 @@ int main(void)
         TEST(retained_gradients),
         TEST(gradients_are_summed_over_what_was_broadcast),
         TEST(hooks_see_and_replace_gradients),
+        TEST(a_gradient_in_the_callers_memory_is_copied),
         TEST(hooks_end_with_what_they_hang_on),
         TEST(gradients_that_are_held_stay),
         TEST(the_first_gradient_is_nobody_elses),

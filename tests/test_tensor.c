@@ -179,6 +179,27 @@ static void the_callers_memory(void **state)
     assert_int_equal(deleted, 1);
 }
 
+/* `user` belongs to the caller whether a deleter gets to see it or not. */
+static void a_user_without_a_deleter_stays_the_callers(void **state)
+{
+    (void)state;
+    static float data[4] = { 1, 2, 3, 4 };
+    static _Alignas(64) char own[4096];
+    memset(own, 'P', sizeof own);
+    int64_t bytes = adzi_live_bytes();
+    adz_scope *inner = adz_scope_open();
+    assert_non_null(adz_tensor_wrap(data, ADZ_SHAPE(4), ADZ_F32, NULL, own));
+    adz_scope_close(inner);
+    assert_int_equal(adzi_live_bytes(), bytes);
+    for (int i = 0; i < 10; ++i) { /* gets what the wrapped tensor gave back */
+        assert_non_null(adz_full(ADZ_SHAPE(4), i, ADZ_F32));
+    }
+    for (size_t i = 0; i < sizeof own; ++i) {
+        assert_int_equal(own[i], 'P');
+    }
+    assert_float_equal(data[3], 4, 0);
+}
+
 static void reading_and_writing(void **state)
 {
     (void)state;
@@ -569,6 +590,7 @@ int main(void)
         TEST(sizes_are_checked),
         TEST(sequences),
         TEST(the_callers_memory),
+        TEST(a_user_without_a_deleter_stays_the_callers),
         TEST(reading_and_writing),
         TEST(comparing),
         TEST(promotion),

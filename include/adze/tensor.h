@@ -439,7 +439,7 @@ ADZ_API adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype
  * @param dtype    the elements' dtype
  * @param deleter  called with data and user when the last tensor over the memory ends; may be NULL.
  *                 On failure it is not called: the memory stays the caller's.
- * @param user     handed to deleter
+ * @param user     handed to deleter, and otherwise left alone
  * @return         borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
  *                 ADZ_ERR_ARGUMENT for misaligned memory, ADZ_ERR_MEMORY)
  * @see            torch.from_blob

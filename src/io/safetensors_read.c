@@ -80,15 +80,11 @@ static adz_tensor *mapped(const loading *l, const adzi_place *place)
         place->begin == place->end) {
         return copied(l, place);
     }
-    adzi_storage *storage = adzi_alloc_zero(ADZI_ALIGNMENT);
+    adzi_storage *storage = adzi_storage_around(at, (size_t)(place->end - place->begin));
     if (storage == NULL) {
         return adzi_fail_memory(l->op, ADZI_ALIGNMENT);
     }
-    atomic_init(&storage->refs, 1);
-    storage->bytes = (size_t)(place->end - place->begin);
-    storage->data = at;
-    storage->deleter = mapping_release;
-    storage->user = l->map;
+    adzi_storage_hand_over(storage, mapping_release, l->map);
     atomic_fetch_add(&l->map->refs, 1);
     adz_tensor *t =
         adzi_tensor_over(adzi_self(), l->op, storage, place->dtype, place->rank, place->sizes);

@@ -106,15 +106,13 @@ adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
     }
     adzi_thread *thread = adzi_self();
     size_t bytes = (size_t)numel * adz_dtype_size(dtype);
-    adzi_storage *storage =
-        adzi_scope_reserve(thread, 1) ? adzi_storage_around(data, bytes, NULL, NULL) : NULL;
+    adzi_storage *storage = adzi_scope_reserve(thread, 1) ? adzi_storage_around(data, bytes) : NULL;
     if (storage == NULL) {
         return adzi_fail_memory(op, sizeof *storage);
     }
     adz_tensor *t = adzi_tensor_over(thread, op, storage, dtype, dl->ndim, dl->shape);
     if (t != NULL) {
-        storage->deleter = end_taken_in;
-        storage->user = managed;
+        adzi_storage_hand_over(storage, end_taken_in, managed);
         if (dl->strides != NULL) {
             memcpy(t->strides, dl->strides, (size_t)dl->ndim * sizeof *t->strides);
             t->is_view = true; /* its elements need not be all of the storage, in order */

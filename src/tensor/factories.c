@@ -123,15 +123,13 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
             adz_dtype_size(dtype), adz_dtype_name(dtype));
     }
     size_t bytes = (size_t)numel * adz_dtype_size(dtype);
-    adzi_storage *storage =
-        adzi_scope_reserve(thread, 1) ? adzi_storage_around(data, bytes, NULL, NULL) : NULL;
+    adzi_storage *storage = adzi_scope_reserve(thread, 1) ? adzi_storage_around(data, bytes) : NULL;
     if (storage == NULL) {
         return adzi_fail_memory(op, sizeof *storage);
     }
     adz_tensor *t = adzi_tensor_over(thread, op, storage, dtype, shape.rank, shape.sizes);
     if (t != NULL) { /* only now does the memory become ours to end */
-        storage->deleter = deleter;
-        storage->user = user;
+        adzi_storage_hand_over(storage, deleter, user);
     }
     adzi_storage_release(storage);
     return t != NULL ? adzi_borrow(thread, t) : NULL;

@@ -35,17 +35,28 @@ static adzi_storage *storage_new(size_t bytes)
     return storage;
 }
 
-adzi_storage *adzi_storage_around(
-    void *data, size_t bytes, void (*deleter)(void *, void *), void *user)
+/* The deleter of memory that its owner ends, not the library. */
+static void leave_alone(void *data, void *user)
+{
+    (void)data;
+    (void)user;
+}
+
+adzi_storage *adzi_storage_around(void *data, size_t bytes)
 {
     adzi_storage *storage = storage_new(0);
     if (storage != NULL) {
         storage->bytes = bytes;
         storage->data = data;
-        storage->deleter = deleter;
-        storage->user = user;
+        storage->deleter = leave_alone;
     }
     return storage;
+}
+
+void adzi_storage_hand_over(adzi_storage *storage, void (*deleter)(void *, void *), void *user)
+{
+    storage->deleter = deleter != NULL ? deleter : leave_alone;
+    storage->user = user;
 }
 
 ADZI_HOT void adzi_storage_release(adzi_storage *storage)
@@ -59,8 +70,7 @@ ADZI_HOT void adzi_storage_release(adzi_storage *storage)
     } else if (storage->user != NULL) {
         adzi_free(storage->user, sizeof(adz_tensor) + ADZI_ALIGNMENT + storage->bytes);
     } else {
-        bool inside = storage->data == (char *)storage + ADZI_ALIGNMENT;
-        adzi_free(storage, ADZI_ALIGNMENT + (inside ? storage->bytes : 0));
+        adzi_free(storage, ADZI_ALIGNMENT + storage->bytes);
     }
 }
 

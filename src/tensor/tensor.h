@@ -14,7 +14,8 @@ struct adzi_node;
 /**
  * Bytes that tensors share. The first tensor over small storage lies in one block with it: header,
  * storage, elements. Such a storage's `user` is that header, which needs a reference of it like any
- * other; the block is freed with the last.
+ * other; the block is freed with the last. A storage has a deleter if and only if the elements are
+ * not the library's own memory: nobody writes results over those, and `user` is then the caller's.
  */
 typedef struct adzi_storage {
     atomic_int refs;
@@ -25,8 +26,8 @@ typedef struct adzi_storage {
     size_t bytes;
     void *data;
     const char *writer;                      /* the operator that changed it last, for messages */
-    void (*deleter)(void *data, void *user); /* the caller's memory only */
-    void *user;
+    void (*deleter)(void *data, void *user); /* NULL for the library's own memory */
+    void *user;                              /* see above: the deleter's, or a joined header */
 } adzi_storage;
 
 _Static_assert(sizeof(adzi_storage) <= ADZI_ALIGNMENT, "data follows the header at one boundary");
@@ -164,9 +165,15 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
     adz_dtype dtype, int rank, const int64_t *sizes);
 
-/** A storage around memory of somebody else's, one reference, the caller's; NULL: no memory. */
-adzi_storage *adzi_storage_around(
-    void *data, size_t bytes, void (*deleter)(void *data, void *user), void *user);
+/**
+ * A storage around memory of somebody else, with one reference, the caller's. Its deleter leaves
+ * the memory alone until adzi_storage_hand_over gives it another. NULL if memory was refused.
+ */
+adzi_storage *adzi_storage_around(void *data, size_t bytes);
+
+/** Makes the storage call `deleter` with its elements and `user` when it ends; NULL for none. */
+void adzi_storage_hand_over(
+    adzi_storage *storage, void (*deleter)(void *data, void *user), void *user);
 
 void adzi_storage_release(adzi_storage *storage);
 
