@@ -21,10 +21,7 @@ void adz_csv_free(adz_csv **address)
     }
     adz_csv *csv = *address;
     *address = NULL;
-    for (size_t i = 0; i < csv->n_names; ++i) {
-        adzi_string_free(csv->names[i]);
-    }
-    adzi_free(csv->names, csv->names_capacity * sizeof *csv->names);
+    adzi_columns_free(&csv->columns);
     adzi_drop(csv->values);
     adzi_free(csv, sizeof *csv);
 }
@@ -52,30 +49,70 @@ const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n)
     return listing->text;
 }
 
-int64_t adzi_find_name(const char *op, adz_status code, const char *where, char *const *names,
-    size_t n, const char *name)
+static bool is_column(const void *names, size_t place, const void *name, size_t size)
+{
+    (void)size;
+    return strcmp(((char *const *)names)[place], name) == 0;
+}
+
+static size_t place_of(const adzi_columns *columns, const adzi_index *places, const char *name)
+{
+    return adzi_index_find(places, name, strlen(name), is_column, columns->names);
+}
+
+bool adzi_columns_add(adzi_columns *columns, char *name)
+{
+    bool again = place_of(columns, &columns->places, name) != ADZI_NOWHERE;
+    adzi_index *places = again ? &columns->again : &columns->places;
+    if (!adzi_index_reserve(places, 1) || !adzi_grow(&columns->names, &columns->capacity,
+                                              columns->count + 1, sizeof *columns->names)) {
+        return false;
+    }
+    if (!again || place_of(columns, places, name) == ADZI_NOWHERE) {
+        adzi_index_enter(places, name, strlen(name), columns->count);
+    }
+    columns->names[columns->count++] = name;
+    return true;
+}
+
+void adzi_columns_free(adzi_columns *columns)
+{
+    for (size_t i = 0; i < columns->count; ++i) {
+        adzi_string_free(columns->names[i]);
+    }
+    adzi_free(columns->names, columns->capacity * sizeof *columns->names);
+    adzi_index_free(&columns->places);
+    adzi_index_free(&columns->again);
+}
+
+static size_t count_columns(const adzi_columns *columns, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < columns->count; ++i) {
+        count += strcmp(columns->names[i], name) == 0 ? 1 : 0;
+    }
+    return count;
+}
+
+int64_t adzi_find_column(const char *op, adz_status code, const char *where,
+    const adzi_columns *columns, const char *name)
 {
     adzi_shown shown;
     adzi_listing listing;
-    size_t found = n, others = 0;
-    for (size_t i = 0; i < n; ++i) {
-        if (strcmp(names[i], name) == 0) {
-            others += found < n ? 1 : 0;
-            found = found < n ? found : i;
-        }
-    }
-    if (found == n) {
+    size_t place = place_of(columns, &columns->places, name), n = columns->count;
+    if (place == ADZI_NOWHERE) {
         adzi_error(op, code, "%s: there is no column '%s'; there %s %s%s", where,
-            adzi_show(&shown, name), n == 1 ? "is" : "are", adzi_list_names(&listing, names, n),
+            adzi_show(&shown, name), n == 1 ? "is" : "are",
+            adzi_list_names(&listing, columns->names, n),
             n == 1 ? " alone (is the delimiter right?)" : "");
         return -1;
     }
-    if (others > 0) {
+    if (place_of(columns, &columns->again, name) != ADZI_NOWHERE) {
         adzi_error(op, code, "%s: %zu columns are named '%s'; which one is meant?", where,
-            others + 1, adzi_show(&shown, name));
+            count_columns(columns, name), adzi_show(&shown, name));
         return -1;
     }
-    return (int64_t)found;
+    return (int64_t)place;
 }
 
 /* ---- accessors ------------------------------------------------------------------------------ */
@@ -114,11 +151,11 @@ const char *adz_csv_name(adz_csv *csv, int64_t column)
     if (!check(op, csv)) {
         return NULL;
     }
-    if (column < 0 || (size_t)column >= csv->n_names) {
+    if (column < 0 || (size_t)column >= csv->columns.count) {
         return adzi_fail(op, ADZ_ERR_INDEX, "column %lld is outside the %zu there are",
-            (long long)column, csv->n_names);
+            (long long)column, csv->columns.count);
     }
-    return csv->names[column];
+    return csv->columns.names[column];
 }
 
 int64_t adz_csv_find(adz_csv *csv, const char *name)
@@ -128,7 +165,7 @@ int64_t adz_csv_find(adz_csv *csv, const char *name)
         adzi_error_null(op, "name");
         return -1;
     }
-    return adzi_find_name(op, ADZ_ERR_ARGUMENT, "the table", csv->names, csv->n_names, name);
+    return adzi_find_column(op, ADZ_ERR_ARGUMENT, "the table", &csv->columns, name);
 }
 
 /* Copies one column of `from` to one of `to`. */
@@ -164,8 +201,8 @@ adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n)
         adz_empty(ADZ_SHAPE(values->sizes[0], (int64_t)n), (adz_dtype)values->dtype);
     for (size_t i = 0; i < n && chosen != NULL; ++i) {
         int64_t column = names[i] == NULL ? -1
-                                          : adzi_find_name(op, ADZ_ERR_ARGUMENT, "the table",
-                                                csv->names, csv->n_names, names[i]);
+                                          : adzi_find_column(op, ADZ_ERR_ARGUMENT, "the table",
+                                                &csv->columns, names[i]);
         if (names[i] == NULL) {
             adzi_error_null(op, "a name");
         }

@@ -15,10 +15,9 @@ typedef struct reading {
     adz_csv_options options;
     adzi_csv_lexer lexer;
     adzi_number_reader numbers;
-    char **names; /* of the file's columns */
-    size_t n_names, names_capacity;
-    int64_t *slots; /* per column of the file its place in a row, or -1; of n_names */
-    size_t width;   /* columns that are wanted */
+    adzi_columns columns; /* of the file */
+    int64_t *slots;       /* per column of the file its place in a row, or -1 */
+    size_t width;         /* columns that are wanted */
     double *values;
     size_t n_values, values_capacity;
     int64_t dropped;
@@ -36,10 +35,10 @@ static adz_status bad_field(
     const reading *r, const adzi_csv_field *field, size_t column, const char *what)
 {
     adzi_shown name, text;
-    bool named = r->options.header && column < r->n_names;
+    bool named = r->options.header && column < r->columns.count;
     return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: line %lld, column %zu%s%s%s: '%s' %s", r->where,
         (long long)field->line, column + 1, named ? " (" : "",
-        named ? adzi_show(&name, r->names[column]) : "", named ? ")" : "",
+        named ? adzi_show(&name, r->columns.names[column]) : "", named ? ")" : "",
         adzi_show_bytes(&text, field->text, field->length), what);
 }
 
@@ -59,8 +58,8 @@ static adz_status bad_length(const reading *r, int64_t line, size_t fields)
 {
     return adzi_error(r->op, ADZ_ERR_FORMAT,
         "%s: line %lld has %s%zu fields, the first line has %zu", r->where, (long long)line,
-        fields > r->n_names ? "more than " : "", fields > r->n_names ? r->n_names : fields,
-        r->n_names);
+        fields > r->columns.count ? "more than " : "",
+        fields > r->columns.count ? r->columns.count : fields, r->columns.count);
 }
 
 /* ---- the first line ------------------------------------------------------------------------- */
@@ -70,10 +69,7 @@ static adz_status add_name(reading *r, const char *text, size_t length)
     if (memchr(text, '\0', length) != NULL) {
         return adzi_error(r->op, ADZ_ERR_FORMAT,
             "%s: the name of column %zu contains a zero byte; this is no text file", r->where,
-            r->n_names + 1);
-    }
-    if (!adzi_grow(&r->names, &r->names_capacity, r->n_names + 1, sizeof *r->names)) {
-        return no_memory(r, (r->n_names + 1) * sizeof *r->names);
+            r->columns.count + 1);
     }
     char *name = adzi_alloc(length + 1);
     if (name == NULL) {
@@ -81,7 +77,10 @@ static adz_status add_name(reading *r, const char *text, size_t length)
     }
     memcpy(name, text, length);
     name[length] = '\0';
-    r->names[r->n_names++] = name;
+    if (!adzi_columns_add(&r->columns, name)) {
+        adzi_string_free(name);
+        return no_memory(r, (r->columns.count + 1) * sizeof name);
+    }
     return ADZ_OK;
 }
 
@@ -99,11 +98,11 @@ static adz_status read_names(reading *r)
         char number[24];
         double value;
         if (found != ADZI_CSV_FIELD) {
-            return bad_syntax(r, found, &field, r->n_names);
+            return bad_syntax(r, found, &field, r->columns.count);
         }
         all_numbers = all_numbers && adzi_number_read(&r->numbers, field.text, field.length,
                                          &value) == ADZI_NUMBER_OK;
-        size_t n = (size_t)snprintf(number, sizeof number, "%zu", r->n_names);
+        size_t n = (size_t)snprintf(number, sizeof number, "%zu", r->columns.count);
         adz_status status =
             r->options.header ? add_name(r, field.text, field.length) : add_name(r, number, n);
         if (status != ADZ_OK) {
@@ -131,18 +130,18 @@ static adz_status read_names(reading *r)
 static adz_status place_columns(reading *r)
 {
     const adz_csv_options *o = &r->options;
-    r->width = o->n_columns > 0 ? o->n_columns : r->n_names;
-    r->slots = adzi_alloc(r->n_names * sizeof *r->slots);
+    r->width = o->n_columns > 0 ? o->n_columns : r->columns.count;
+    r->slots = adzi_alloc(r->columns.count * sizeof *r->slots);
     if (r->slots == NULL) {
-        return no_memory(r, r->n_names * sizeof *r->slots);
+        return no_memory(r, r->columns.count * sizeof *r->slots);
     }
-    for (size_t i = 0; i < r->n_names; ++i) {
+    for (size_t i = 0; i < r->columns.count; ++i) {
         r->slots[i] = o->n_columns > 0 ? -1 : (int64_t)i;
     }
     for (size_t i = 0; i < o->n_columns; ++i) {
         adzi_shown shown;
         int64_t column =
-            adzi_find_name(r->op, ADZ_ERR_FORMAT, r->where, r->names, r->n_names, o->columns[i]);
+            adzi_find_column(r->op, ADZ_ERR_FORMAT, r->where, &r->columns, o->columns[i]);
         if (column < 0) {
             return adz_error_code();
         }
@@ -218,7 +217,7 @@ static adz_status read_row(reading *r, adzi_csv_found found, adzi_csv_field *fie
         if (found != ADZI_CSV_FIELD) {
             return bad_syntax(r, found, field, column);
         }
-        if (column == r->n_names) {
+        if (column == r->columns.count) {
             return bad_length(r, line, column + 1);
         }
         bool last = field->last;
@@ -228,7 +227,7 @@ static adz_status read_row(reading *r, adzi_csv_found found, adzi_csv_field *fie
                 return status;
             }
         }
-        if (last && column + 1 < r->n_names) {
+        if (last && column + 1 < r->columns.count) {
             return bad_length(r, line, column + 1);
         }
         if (last) {
@@ -264,19 +263,21 @@ static adz_status read_rows(reading *r)
 
 static bool take_names(reading *r, adz_csv *csv)
 {
-    csv->names = adzi_alloc_zero(r->width * sizeof *csv->names);
-    if (csv->names == NULL) {
-        return false;
-    }
-    csv->names_capacity = r->width;
-    csv->n_names = r->width;
-    for (size_t i = 0; i < r->n_names; ++i) {
+    size_t *from = adzi_alloc(r->width * sizeof *from); /* per column of the table */
+    bool good = from != NULL;
+    for (size_t i = 0; i < r->columns.count && good; ++i) {
         if (r->slots[i] >= 0) {
-            csv->names[r->slots[i]] = r->names[i];
-            r->names[i] = NULL;
+            from[r->slots[i]] = i;
         }
     }
-    return true;
+    for (size_t i = 0; i < r->width && good; ++i) {
+        good = adzi_columns_add(&csv->columns, r->columns.names[from[i]]);
+        if (good) {
+            r->columns.names[from[i]] = NULL;
+        }
+    }
+    adzi_free(from, r->width * sizeof *from);
+    return good;
 }
 
 static adz_csv *make_table(reading *r)
@@ -316,11 +317,8 @@ static adz_csv *read_text(reading *r, const char *text, size_t size)
     status = status == ADZ_OK ? place_columns(r) : status;
     status = status == ADZ_OK ? read_rows(r) : status;
     adz_csv *csv = status == ADZ_OK ? make_table(r) : NULL;
-    for (size_t i = 0; i < r->n_names; ++i) {
-        adzi_string_free(r->names[i]);
-    }
-    adzi_free(r->names, r->names_capacity * sizeof *r->names);
-    adzi_free(r->slots, r->n_names * sizeof *r->slots);
+    adzi_free(r->slots, r->columns.count * sizeof *r->slots);
+    adzi_columns_free(&r->columns);
     adzi_free(r->values, r->values_capacity * sizeof *r->values);
     adzi_csv_lexer_end(&r->lexer);
     adzi_number_end(&r->numbers);

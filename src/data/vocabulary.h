@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "adze/data/tokenizer.h"
+#include "tensor/index.h"
 
 typedef struct adzi_vocabulary_entry {
     size_t begin, size; /* of its bytes */
@@ -18,8 +19,7 @@ typedef struct adzi_vocabulary {
     size_t used, bytes_capacity;
     adzi_vocabulary_entry *entries;
     size_t count, entries_capacity;
-    uint32_t *slots; /* an entry's number plus one; 0 is free */
-    size_t n_slots;  /* 0 or a power of two */
+    adzi_index places; /* of the tokens among the entries */
 } adzi_vocabulary;
 
 /** Counts a token, which is entered when it is new. False when memory was refused. */

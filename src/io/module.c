@@ -27,20 +27,28 @@ static char *joined(const char *op, const char *prefix, const char *name)
     return text;
 }
 
-/* The first entry of the state that is this very tensor. */
-static size_t first_of(const adz_state *state, size_t index)
+static bool is_tensor(const void *state, size_t place, const void *t, size_t size)
 {
-    size_t first = 0;
-    while (adz_state_tensor(state, first) != adz_state_tensor(state, index)) {
-        ++first;
+    (void)size;
+    return adz_state_tensor(state, place) == *(adz_tensor *const *)t;
+}
+
+/* The first entry of the state that is this very tensor; all in front of it are in `places`. */
+static size_t first_of(const adz_state *state, size_t index, adzi_index *places)
+{
+    adz_tensor *t = adz_state_tensor(state, index);
+    size_t first = adzi_index_find(places, &t, sizeof t, is_tensor, state);
+    if (first == ADZI_NOWHERE) {
+        adzi_index_enter(places, &t, sizeof t, index);
+        return index;
     }
     return first;
 }
 
-static adz_status add_entry(const char *op, const adz_state *state, size_t index,
-    const char *prefix, bool dedup, adz_safetensors *file)
+/* Adds the entry under its name, or says in the metadata which one `first` it is tied to. */
+static adz_status add_entry(const char *op, const adz_state *state, size_t index, size_t first,
+    const char *prefix, adz_safetensors *file)
 {
-    size_t first = dedup ? first_of(state, index) : index;
     char *name = joined(op, prefix, adz_state_name(state, index));
     char *kept =
         first != index && name != NULL ? joined(op, prefix, adz_state_name(state, first)) : NULL;
@@ -62,10 +70,18 @@ adz_status adzi_module_collect(
     if (state == NULL) {
         return adz_error_code();
     }
+    size_t count = adz_state_count(state);
+    adzi_index places = { 0 };
     adz_status status = ADZ_OK;
-    for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
-        status = add_entry(op, state, i, prefix, dedup, file);
+    if (dedup && !adzi_index_reserve(&places, count)) {
+        adzi_fail_memory(op, 2 * count * sizeof(adzi_index_slot));
+        status = ADZ_ERR_MEMORY;
     }
+    for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
+        size_t first = dedup ? first_of(state, i, &places) : i;
+        status = add_entry(op, state, i, first, prefix, file);
+    }
+    adzi_index_free(&places);
     adz_state_free(&state);
     return status;
 }

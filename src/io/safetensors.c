@@ -37,76 +37,36 @@ void adz_safetensors_free(adz_safetensors **address)
     }
     adzi_free(file->tensors, file->tensors_capacity * sizeof *file->tensors);
     adzi_free(file->metadata, file->metadata_capacity * sizeof *file->metadata);
-    adzi_free(file->slots, file->n_slots * sizeof *file->slots);
+    adzi_index_free(&file->names);
+    adzi_index_free(&file->keys);
     adzi_free(file, sizeof *file);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static size_t hash_of(const char *name)
+static bool is_tensor(const void *tensors, size_t place, const void *name, size_t size)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (const char *c = name; *c != '\0'; ++c) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    }
-    return (size_t)(hash ^ hash >> 32);
-}
-
-static void enter(size_t *slots, size_t n_slots, const char *name, size_t position)
-{
-    size_t at = hash_of(name) & (n_slots - 1);
-    while (slots[at] != 0) {
-        at = (at + 1) & (n_slots - 1);
-    }
-    slots[at] = position + 1;
+    (void)size;
+    return strcmp(((const adzi_named *)tensors)[place].name, name) == 0;
 }
 
 size_t adzi_safetensors_find(const adz_safetensors *file, const char *name)
 {
-    if (file->n_slots == 0) {
-        return file->n_tensors;
-    }
-    size_t at = hash_of(name) & (file->n_slots - 1);
-    for (; file->slots[at] != 0; at = (at + 1) & (file->n_slots - 1)) {
-        size_t position = file->slots[at] - 1;
-        if (strcmp(file->tensors[position].name, name) == 0) {
-            return position;
-        }
-    }
-    return file->n_tensors;
-}
-
-/* Keeps at most half of the slots taken. */
-static bool reserve_slot(adz_safetensors *file)
-{
-    if (2 * (file->n_tensors + 1) <= file->n_slots) {
-        return true;
-    }
-    size_t n_slots = file->n_slots == 0 ? 16 : 2 * file->n_slots;
-    size_t *slots = adzi_alloc_zero(n_slots * sizeof *slots);
-    if (slots == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < file->n_tensors; ++i) {
-        enter(slots, n_slots, file->tensors[i].name, i);
-    }
-    adzi_free(file->slots, file->n_slots * sizeof *slots);
-    file->slots = slots;
-    file->n_slots = n_slots;
-    return true;
+    size_t place = adzi_index_find(&file->names, name, strlen(name), is_tensor, file->tensors);
+    return place != ADZI_NOWHERE ? place : file->n_tensors;
 }
 
 bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor *t)
 {
-    if (!reserve_slot(file) || !adzi_grow(&file->tensors, &file->tensors_capacity,
-                                   file->n_tensors + 1, sizeof *file->tensors)) {
+    if (!adzi_index_reserve(&file->names, 1) || !adzi_grow(&file->tensors, &file->tensors_capacity,
+                                                    file->n_tensors + 1, sizeof *file->tensors)) {
         return false;
     }
     char *copy = adzi_string_copy(name);
     if (copy == NULL) {
         return false;
     }
-    enter(file->slots, file->n_slots, copy, file->n_tensors);
+    adzi_index_enter(&file->names, copy, strlen(copy), file->n_tensors);
     file->tensors[file->n_tensors++] = (adzi_named){ copy, adzi_retain(t) };
     return true;
 }
@@ -190,20 +150,22 @@ adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tens
 
 /* ---- metadata ------------------------------------------------------------------------------- */
 
+static bool is_pair(const void *metadata, size_t place, const void *key, size_t size)
+{
+    (void)size;
+    return strcmp(((const adzi_pair *)metadata)[place].key, key) == 0;
+}
+
 static adzi_pair *find_pair(const adz_safetensors *file, const char *key)
 {
-    for (size_t i = 0; i < file->n_metadata; ++i) {
-        if (strcmp(file->metadata[i].key, key) == 0) {
-            return &file->metadata[i];
-        }
-    }
-    return NULL;
+    size_t place = adzi_index_find(&file->keys, key, strlen(key), is_pair, file->metadata);
+    return place != ADZI_NOWHERE ? &file->metadata[place] : NULL;
 }
 
 bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, const char *value)
 {
-    if (!adzi_grow(&file->metadata, &file->metadata_capacity, file->n_metadata + 1,
-            sizeof *file->metadata)) {
+    if (!adzi_index_reserve(&file->keys, 1) || !adzi_grow(&file->metadata, &file->metadata_capacity,
+                                                   file->n_metadata + 1, sizeof *file->metadata)) {
         return false;
     }
     adzi_pair pair = { adzi_string_copy(key), adzi_string_copy(value) };
@@ -212,6 +174,7 @@ bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, co
         adzi_string_free(pair.value);
         return false;
     }
+    adzi_index_enter(&file->keys, pair.key, strlen(pair.key), file->n_metadata);
     file->metadata[file->n_metadata++] = pair;
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "adze/io/safetensors.h"
 #include "data/sink.h"
+#include "tensor/index.h"
 #include "tensor/tensor.h"
 
 enum { ADZI_HEADER_MOST = 100000000 }; /* bytes; the format's own limit */
@@ -22,10 +23,10 @@ typedef struct adzi_pair {
 struct adz_safetensors {
     adzi_named *tensors;
     size_t n_tensors, tensors_capacity;
-    size_t *slots; /* by hash of the name: position + 1, or 0; a power of two of them */
-    size_t n_slots;
+    adzi_index names; /* of the tensors */
     adzi_pair *metadata;
     size_t n_metadata, metadata_capacity;
+    adzi_index keys; /* of the metadata */
 };
 
 /** Appends a tensor under a name known to be free, sharing it. False when memory was refused. */

@@ -5,40 +5,55 @@
 
 #include "tensor/copy.h"
 #include "tensor/error.h"
+#include "tensor/index.h"
 
 typedef struct pair {
     const void *original;
     void *copy;
 } pair;
 
+typedef struct pairs {
+    pair *items;
+    size_t count, capacity;
+    adzi_index places; /* of the originals */
+} pairs;
+
 /* What has been copied so far: modules hold a reference each, tensors too. */
 typedef struct copies {
-    pair *modules, *tensors;
-    size_t n_modules, modules_capacity, n_tensors, tensors_capacity;
+    pairs modules, tensors;
 } copies;
 
 static const char op[] = "adz_module_copy";
 
-static void *find(const pair *pairs, size_t count, const void *original)
+static bool is_original(const void *items, size_t place, const void *key, size_t size)
 {
-    for (size_t i = 0; i < count; ++i) {
-        if (pairs[i].original == original) {
-            return pairs[i].copy;
-        }
-    }
-    return NULL;
+    return memcmp(&((const pair *)items)[place].original, key, size) == 0;
+}
+
+static void *find(const pairs *all, const void *original)
+{
+    size_t place =
+        adzi_index_find(&all->places, &original, sizeof original, is_original, all->items);
+    return place != ADZI_NOWHERE ? all->items[place].copy : NULL;
 }
 
 /* Remembers a copy, whose reference the list takes over on success. */
-static bool remember(
-    pair **pairs, size_t *count, size_t *capacity, const void *original, void *copy)
+static bool remember(pairs *all, const void *original, void *copy)
 {
-    if (!adzi_grow(pairs, capacity, *count + 1, sizeof **pairs)) {
-        adzi_fail_memory(op, sizeof **pairs);
+    if (!adzi_index_reserve(&all->places, 1) ||
+        !adzi_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items)) {
+        adzi_fail_memory(op, sizeof *all->items);
         return false;
     }
-    (*pairs)[(*count)++] = (pair){ original, copy };
+    adzi_index_enter(&all->places, &original, sizeof original, all->count);
+    all->items[all->count++] = (pair){ original, copy };
     return true;
+}
+
+static void forget(pairs *all)
+{
+    adzi_free(all->items, all->capacity * sizeof *all->items);
+    adzi_index_free(&all->places);
 }
 
 /* The copy of a tensor, borrowed from the list. */
@@ -47,7 +62,7 @@ static adz_tensor *copy_tensor(copies *all, adz_tensor *t)
     if (adzi_is_none(t)) {
         return t;
     }
-    adz_tensor *copy = find(all->tensors, all->n_tensors, t);
+    adz_tensor *copy = find(&all->tensors, t);
     if (copy != NULL) {
         return copy;
     }
@@ -56,7 +71,7 @@ static adz_tensor *copy_tensor(copies *all, adz_tensor *t)
         return NULL;
     }
     adzi_copy(copy, t);
-    if (!remember(&all->tensors, &all->n_tensors, &all->tensors_capacity, t, copy)) {
+    if (!remember(&all->tensors, t, copy)) {
         adzi_drop(copy);
         return NULL;
     }
@@ -99,12 +114,12 @@ static bool copy_state(adz_module *to, adz_module *from)
 /* The copy of a module, borrowed from the list; NULL when it failed. */
 static adz_module *copy_module(copies *all, adz_module *from)
 {
-    adz_module *to = find(all->modules, all->n_modules, from);
+    adz_module *to = find(&all->modules, from);
     if (to != NULL) {
         return to;
     }
     to = adz_module_new(from->identity, from->state_size);
-    if (to == NULL || !remember(&all->modules, &all->n_modules, &all->modules_capacity, from, to)) {
+    if (to == NULL || !remember(&all->modules, from, to)) {
         adz_module_free(&to);
         return NULL;
     }
@@ -132,14 +147,14 @@ adz_module *adz_module_copy(adz_module *module)
     if (copy != NULL) {
         adz_module_keep(copy);
     }
-    for (size_t i = 0; i < all.n_modules; ++i) {
-        adz_module *m = all.modules[i].copy;
+    for (size_t i = 0; i < all.modules.count; ++i) {
+        adz_module *m = all.modules.items[i].copy;
         adz_module_free(&m);
     }
-    for (size_t i = 0; i < all.n_tensors; ++i) {
-        adzi_drop(all.tensors[i].copy);
+    for (size_t i = 0; i < all.tensors.count; ++i) {
+        adzi_drop(all.tensors.items[i].copy);
     }
-    adzi_free(all.modules, all.modules_capacity * sizeof *all.modules);
-    adzi_free(all.tensors, all.tensors_capacity * sizeof *all.tensors);
+    forget(&all.modules);
+    forget(&all.tensors);
     return copy;
 }

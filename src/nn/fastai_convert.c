@@ -10,23 +10,19 @@
 #include "nn/state.h"
 #include "tensor/alloc.h"
 #include "tensor/error.h"
+#include "tensor/index.h"
 
 /* ---- two vocabularies ----------------------------------------------------------------------- */
 
-/* Open addressing; a slot holds the word's place plus 1, 0 when it is free. */
-typedef struct word_table {
-    size_t *slots;
-    size_t mask; /* slots - 1, a power of two less 1 */
-    const char *const *words;
-} word_table;
-
-static size_t *slot_of(const word_table *table, const char *word)
+static bool is_word(const void *words, size_t place, const void *word, size_t size)
 {
-    size_t i = (size_t)adzi_hash(word) & table->mask;
-    while (table->slots[i] != 0 && strcmp(table->words[table->slots[i] - 1], word) != 0) {
-        i = (i + 1) & table->mask;
-    }
-    return &table->slots[i];
+    (void)size;
+    return strcmp(((const char *const *)words)[place], word) == 0;
+}
+
+static size_t find_word(const adzi_index *places, const char *const *words, const char *word)
+{
+    return adzi_index_find(places, word, strlen(word), is_word, words);
 }
 
 static bool all_given(const char *op, const char *name, const char *const *words, size_t n)
@@ -51,22 +47,21 @@ adz_status adz_fastai_old_index(const char *const *old_words, size_t n_old,
     if (old_index == NULL && n_new > 0) {
         return adzi_error_null(op, "old_index");
     }
-    size_t size = 2;
-    while (size < 2 * n_old) {
-        size *= 2;
-    }
-    word_table table = { adzi_alloc_zero(size * sizeof(size_t)), size - 1, old_words };
-    if (table.slots == NULL) {
-        adzi_fail_memory(op, size * sizeof(size_t));
+    adzi_index places = { 0 };
+    if (!adzi_index_reserve(&places, n_old)) {
+        adzi_fail_memory(op, 2 * n_old * sizeof(adzi_index_slot));
         return ADZ_ERR_MEMORY;
     }
-    for (size_t i = 0; i < n_old; ++i) {
-        *slot_of(&table, old_words[i]) = i + 1;
+    for (size_t i = n_old; i-- > 0;) { /* of a word that comes twice the last place counts */
+        if (find_word(&places, old_words, old_words[i]) == ADZI_NOWHERE) {
+            adzi_index_enter(&places, old_words[i], strlen(old_words[i]), i);
+        }
     }
     for (size_t i = 0; i < n_new; ++i) {
-        old_index[i] = (int64_t)*slot_of(&table, new_words[i]) - 1;
+        size_t place = find_word(&places, old_words, new_words[i]);
+        old_index[i] = place != ADZI_NOWHERE ? (int64_t)place : -1;
     }
-    adzi_free(table.slots, size * sizeof(size_t));
+    adzi_index_free(&places);
     return ADZ_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tensor/error.h"
+#include "tensor/index.h"
 
 static atomic_uint_least64_t changes;
 
@@ -76,45 +77,42 @@ static char *full_name(const char *prefix, const char *name)
     return copy;
 }
 
-static bool is_listed(const adz_named_tensor *items, size_t count, const adz_tensor *t)
-{
-    for (size_t i = 0; i < count; ++i) {
-        if (items[i].tensor == t) {
-            return true;
-        }
-    }
-    return false;
-}
+typedef struct listing_walk {
+    adzi_listing *listing;
+    adzi_index parameters, buffers; /* which tensors are listed */
+} listing_walk;
 
 /* Appends t under its name unless it is listed already. */
-static bool list(adz_named_tensor **items, size_t *count, size_t *capacity, const char *prefix,
-    const adzi_slot *slot)
+static bool list(adz_named_tensor **items, size_t *count, size_t *capacity, adzi_index *listed,
+    const char *prefix, const adzi_slot *slot)
 {
-    if (adzi_is_none(slot->tensor) || is_listed(*items, *count, slot->tensor)) {
+    if (adzi_is_none(slot->tensor) || adzi_index_has_address(listed, slot->tensor)) {
         return true;
     }
-    if (!adzi_grow(items, capacity, *count + 1, sizeof **items)) {
+    if (!adzi_index_reserve(listed, 1) || !adzi_grow(items, capacity, *count + 1, sizeof **items)) {
         return false;
     }
     char *name = full_name(prefix, slot->name);
     if (name == NULL) {
         return false;
     }
+    adzi_index_enter_address(listed, slot->tensor);
     (*items)[(*count)++] = (adz_named_tensor){ name, slot->tensor };
     return true;
 }
 
 static adz_status list_module(adz_module *module, const char *prefix, void *user)
 {
-    adzi_listing *listing = user;
+    listing_walk *walk = user;
+    adzi_listing *listing = walk->listing;
     bool good = true;
     for (size_t i = 0; i < module->n_parameters && good; ++i) {
-        good = list(&listing->named, &listing->n_parameters, &listing->named_capacity, prefix,
-            &module->parameters[i]);
+        good = list(&listing->named, &listing->n_parameters, &listing->named_capacity,
+            &walk->parameters, prefix, &module->parameters[i]);
     }
     for (size_t i = 0; i < module->n_buffers && good; ++i) {
-        good = list(&listing->buffers, &listing->n_buffers, &listing->buffers_capacity, prefix,
-            &module->buffers[i]);
+        good = list(&listing->buffers, &listing->n_buffers, &listing->buffers_capacity,
+            &walk->buffers, prefix, &module->buffers[i]);
     }
     return good ? ADZ_OK : adzi_error("adz_module", ADZ_ERR_MEMORY, "no memory for a list");
 }
@@ -128,9 +126,12 @@ static adzi_listing *listing_new(
     }
     listing->stamp = stamp;
     listing->buffers_stamp = buffers_stamp;
+    listing_walk walk = { .listing = listing };
     adzi_text prefix = { 0 };
-    adz_status status = adzi_module_walk(module, &prefix, list_module, listing);
+    adz_status status = adzi_module_walk(module, &prefix, list_module, &walk);
     adzi_text_free(&prefix);
+    adzi_index_free(&walk.parameters);
+    adzi_index_free(&walk.buffers);
     if (status == ADZ_OK && !adzi_grow(&listing->parameters, &listing->parameters_capacity,
                                 listing->n_parameters, sizeof *listing->parameters)) {
         adzi_fail_memory(op, listing->n_parameters * sizeof *listing->parameters);

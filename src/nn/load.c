@@ -79,7 +79,6 @@ adz_state *adz_module_state_dict(adz_module *module)
 typedef struct load {
     const adz_state *state;
     bool *used; /* per entry of state */
-    size_t next;
     size_t n_missing, n_misshaped, n_mistyped;
     adzi_text missing, misshaped, mistyped;
 } load;
@@ -102,13 +101,12 @@ static bool fits(const adz_tensor *given, const adz_tensor *t)
 
 static void check_entry(load *l, const char *name, const adz_tensor *t)
 {
-    size_t i = adzi_state_find(l->state, name, l->next);
+    size_t i = adzi_state_find(l->state, name);
     if (i == adz_state_count(l->state)) {
         ++l->n_missing;
         append(&l->missing, name);
         return;
     }
-    l->next = i + 1;
     l->used[i] = true;
     const adz_tensor *given = adz_state_tensor(l->state, i);
     if (!adzi_same_sizes(t, given)) {
@@ -124,11 +122,10 @@ static void check_entry(load *l, const char *name, const adz_tensor *t)
     }
 }
 
-static void copy_entry(load *l, const char *name, adz_tensor *t)
+static void copy_entry(const load *l, const char *name, adz_tensor *t)
 {
-    size_t i = adzi_state_find(l->state, name, l->next);
+    size_t i = adzi_state_find(l->state, name);
     if (i < adz_state_count(l->state)) {
-        l->next = i + 1;
         adz_tensor *given = adz_state_tensor(l->state, i);
         if (given != t) {
             adzi_copy(t, given);
@@ -213,7 +210,6 @@ adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state
         status = judge(op, &l, strict);
     }
     for (int raw = 0; status == ADZ_OK && raw < 2; ++raw) {
-        l.next = 0;
         for (size_t i = 0; i < adz_state_count(targets); ++i) {
             const char *name = adz_state_name(targets, i);
             if (raw == 0 || is_raw(name)) {

@@ -5,10 +5,10 @@
 
 #include "tensor/alloc.h"
 #include "tensor/error.h"
+#include "tensor/index.h"
 #include "tensor/tensor.h"
 
 typedef struct entry {
-    uint64_t hash;
     char *name;
     adz_tensor *tensor;
 } entry;
@@ -16,17 +16,8 @@ typedef struct entry {
 struct adz_state {
     entry *entries;
     size_t count, capacity;
+    adzi_index names;
 };
-
-/* FNV-1a: comparing hashes first makes a search through ten thousand names cheap enough. */
-uint64_t adzi_hash(const char *text)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (; *text != '\0'; ++text) {
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    }
-    return hash;
-}
 
 adz_tensor_list adz_tensor_list_of(adz_tensor *const *items, size_t count)
 {
@@ -49,22 +40,21 @@ void adz_state_free(adz_state **state)
         adzi_drop((*state)->entries[i].tensor);
     }
     adzi_free((*state)->entries, (*state)->capacity * sizeof(entry));
+    adzi_index_free(&(*state)->names);
     adzi_free(*state, sizeof **state);
     *state = NULL;
 }
 
-/* Where a name stands, or count; looked for from `hint` on, since both sides of a load mostly have
- * the same order. */
-size_t adzi_state_find(const adz_state *state, const char *name, size_t hint)
+static bool is_entry(const void *list, size_t place, const void *name, size_t size)
 {
-    uint64_t hash = adzi_hash(name);
-    for (size_t k = 0; k < state->count; ++k) {
-        size_t i = (hint + k) % state->count;
-        if (state->entries[i].hash == hash && strcmp(state->entries[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return state->count;
+    (void)size;
+    return strcmp(((const entry *)list)[place].name, name) == 0;
+}
+
+size_t adzi_state_find(const adz_state *state, const char *name)
+{
+    size_t place = adzi_index_find(&state->names, name, strlen(name), is_entry, state->entries);
+    return place != ADZI_NOWHERE ? place : state->count;
 }
 
 adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)
@@ -79,17 +69,18 @@ adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)
     if (name[0] == '\0') {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "the name is empty");
     }
-    if (adzi_state_find(state, name, 0) != state->count) {
+    if (adzi_state_find(state, name) != state->count) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "there is a tensor called %s already", name);
     }
     char *copy = adzi_string_copy(name);
-    if (copy == NULL ||
+    if (copy == NULL || !adzi_index_reserve(&state->names, 1) ||
         !adzi_grow(&state->entries, &state->capacity, state->count + 1, sizeof(entry))) {
         adzi_string_free(copy);
         adzi_fail_memory(op, sizeof(entry));
         return ADZ_ERR_MEMORY;
     }
-    state->entries[state->count++] = (entry){ adzi_hash(copy), copy, adzi_retain(t) };
+    adzi_index_enter(&state->names, copy, strlen(copy), state->count);
+    state->entries[state->count++] = (entry){ copy, adzi_retain(t) };
     return ADZ_OK;
 }
 
@@ -126,6 +117,6 @@ adz_tensor *adz_state_find(const adz_state *state, const char *name)
     if (state == NULL || name == NULL) {
         return adzi_fail_null("adz_state_find", state == NULL ? "state" : "name");
     }
-    size_t i = adzi_state_find(state, name, 0);
+    size_t i = adzi_state_find(state, name);
     return i < state->count ? state->entries[i].tensor : NULL;
 }

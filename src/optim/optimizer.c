@@ -43,6 +43,7 @@ void adz_optimizer_free(adz_optimizer **optimizer)
             group_free(&gone->groups[g]);
         }
         adzi_free(gone->groups, gone->groups_capacity * sizeof *gone->groups);
+        adzi_index_free(&gone->parameters);
         adzi_free(gone, sizeof *gone);
     }
 }
@@ -55,20 +56,9 @@ const char *adz_optimizer_name(const adz_optimizer *optimizer)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-static bool is_optimized(const adz_optimizer *optimizer, const adz_tensor *t)
-{
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
-            if (optimizer->groups[g].parameters[i] == t) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool check_parameter(
-    const char *op, const adz_optimizer *optimizer, adz_tensor_list list, size_t i)
+/* `before` holds the list's parameters in front of i. */
+static bool check_parameter(const char *op, const adz_optimizer *optimizer, adz_tensor_list list,
+    size_t i, const adzi_index *before)
 {
     const adz_tensor *t = list.items[i];
     if (!adzi_check_tensor(op, "a parameter", t)) {
@@ -89,14 +79,29 @@ static bool check_parameter(
         adzi_error(op, ADZ_ERR_SHAPE, "parameter %zu%s is not contiguous", i, shape);
         return false;
     }
-    bool twice = is_optimized(optimizer, t);
-    for (size_t k = 0; k < i && !twice; ++k) {
-        twice = list.items[k] == t;
-    }
+    bool twice =
+        adzi_index_has_address(&optimizer->parameters, t) || adzi_index_has_address(before, t);
     if (twice) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "parameter %zu%s is in a group already", i, shape);
     }
     return !twice;
+}
+
+static bool check_parameters(const char *op, const adz_optimizer *optimizer, adz_tensor_list list)
+{
+    adzi_index before = { 0 };
+    bool good = adzi_index_reserve(&before, list.count);
+    if (!good) {
+        adzi_fail_memory(op, 2 * list.count * sizeof(adzi_index_slot));
+    }
+    for (size_t i = 0; i < list.count && good; ++i) {
+        good = check_parameter(op, optimizer, list, i, &before);
+        if (good) {
+            adzi_index_enter_address(&before, list.items[i]);
+        }
+    }
+    adzi_index_free(&before);
+    return good;
 }
 
 static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list list)
@@ -107,16 +112,15 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
         }
         return false;
     }
-    for (size_t i = 0; i < list.count; ++i) {
-        if (!check_parameter(op, optimizer, list, i)) {
-            return false;
-        }
+    if (!check_parameters(op, optimizer, list)) {
+        return false;
     }
     adzi_group group = { .initial_lr = NAN, .count = list.count };
     memcpy(group.settings, optimizer->defaults, sizeof group.settings);
     group.parameters = adzi_alloc(list.count * sizeof *group.parameters);
     group.kept = adzi_alloc_zero(list.count * sizeof *group.kept);
     if (group.parameters == NULL || group.kept == NULL ||
+        !adzi_index_reserve(&optimizer->parameters, list.count) ||
         !adzi_grow(&optimizer->groups, &optimizer->groups_capacity, optimizer->n_groups + 1,
             sizeof group)) {
         adzi_free(group.parameters, list.count * sizeof *group.parameters);
@@ -125,6 +129,7 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
         return false;
     }
     for (size_t i = 0; i < list.count; ++i) {
+        adzi_index_enter_address(&optimizer->parameters, list.items[i]);
         group.parameters[i] = adzi_retain(list.items[i]);
     }
     optimizer->groups[optimizer->n_groups++] = group;

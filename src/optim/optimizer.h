@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "adze/optim/optimizer.h"
+#include "tensor/index.h"
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
 #include "tensor/tensor.h"
@@ -86,6 +87,7 @@ struct adz_optimizer {
     double defaults[ADZI_OPTIM_SETTINGS];
     adzi_group *groups;
     size_t n_groups, groups_capacity;
+    adzi_index parameters; /* the addresses of all groups' */
 };
 
 /** A new optimizer with one group. `settings` has the type's n_settings values. */
