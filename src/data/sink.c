@@ -10,37 +10,19 @@
 
 #include "data/bytes.h"
 #include "data/source.h"
+#include "data/temporary.h"
 #include "tensor/copy.h"
 #include "tensor/tensor.h"
 
-/* ---- the temporary file --------------------------------------------------------------------- */
+/* ---- the beginning -------------------------------------------------------------------------- */
 
-/* The folder that `target` lies in, with its slash; "" for the current one. */
-static size_t folder_length(const char *target)
-{
-    const char *slash = strrchr(target, '/');
-    return slash == NULL ? 0 : (size_t)(slash - target) + 1;
-}
-
-/* Numbers until a name is free: a killed process may have left one of the same id behind. */
 static adz_status create_temporary(adzi_sink *sink)
 {
-    int folder = (int)folder_length(sink->target);
-    for (unsigned number = 0; number < 10000; ++number) {
-        int n = snprintf(sink->temporary, sizeof sink->temporary, "%.*s.adze-%ld-%u.tmp", folder,
-            sink->target, (long)getpid(), number);
-        if (n < 0 || (size_t)n >= sizeof sink->temporary) {
-            return adzi_os_error(sink->op, sink->path, "cannot be written", ENAMETOOLONG);
-        }
-        sink->fd = open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (sink->fd >= 0) {
-            return ADZ_OK;
-        }
-        if (errno != EEXIST && errno != EINTR) {
-            break;
-        }
-    }
-    return adzi_os_error(sink->op, sink->path, "cannot create a temporary file beside it", errno);
+    adzi_temporary_clear(sink->target);
+    sink->fd = adzi_temporary_create(sink->target, sink->temporary);
+    return sink->fd >= 0 ? ADZ_OK
+                         : adzi_os_error(sink->op, sink->path,
+                               "cannot create a temporary file beside it", errno);
 }
 
 static adz_status open_device(adzi_sink *sink, const struct stat *about)
@@ -192,12 +174,8 @@ adz_status adzi_sink_tensor(adzi_sink *sink, const adz_tensor *t, bool big)
 /* The new name is safe once the folder that holds it is. */
 static adz_status sync_folder(adzi_sink *sink)
 {
-    char folder[PATH_MAX] = ".";
-    size_t n = folder_length(sink->target);
-    if (n > 0) {
-        memcpy(folder, sink->target, n);
-        folder[n] = '\0';
-    }
+    char folder[PATH_MAX];
+    adzi_folder_of(sink->target, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return errno == EACCES ? ADZ_OK /* a folder that may be written to but not listed */
@@ -210,6 +188,21 @@ static adz_status sync_folder(adzi_sink *sink)
                : adzi_os_error(sink->op, folder, "cannot be synchronised", error);
 }
 
+/* Brings the bytes to disk and only then gives them the name. The file stays open until it has the
+ * name: so long nobody takes it for dead. */
+static adz_status replace_target(adzi_sink *sink)
+{
+    if (fsync(sink->fd) != 0) {
+        return adzi_os_error(
+            sink->op, sink->path, "cannot be written, what was there is unchanged", errno);
+    }
+    if (rename(sink->temporary, sink->target) != 0) {
+        return adzi_os_error(
+            sink->op, sink->path, "cannot be replaced, what was there is unchanged", errno);
+    }
+    return ADZ_OK;
+}
+
 adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
 {
     if (sink->fd < 0) {
@@ -218,24 +211,16 @@ adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
     if (status == ADZ_OK) {
         status = flush(sink);
     }
-    if (status == ADZ_OK && sink->replaces && fsync(sink->fd) != 0) {
-        status = adzi_os_error(
-            sink->op, sink->path, "cannot be written, what was there is unchanged", errno);
+    if (sink->replaces) {
+        status = status == ADZ_OK ? replace_target(sink) : status;
+        if (status != ADZ_OK) {
+            unlink(sink->temporary);
+        }
     }
-    if (close(sink->fd) != 0 && status == ADZ_OK) {
+    /* After fsync there is nothing left that closing could fail to write. */
+    if (close(sink->fd) != 0 && status == ADZ_OK && !sink->replaces) {
         status = adzi_os_error(sink->op, sink->path, "cannot be written", errno);
     }
     sink->fd = -1;
-    if (!sink->replaces) {
-        return status;
-    }
-    if (status == ADZ_OK && rename(sink->temporary, sink->target) != 0) {
-        status = adzi_os_error(
-            sink->op, sink->path, "cannot be replaced, what was there is unchanged", errno);
-    }
-    if (status != ADZ_OK) {
-        unlink(sink->temporary);
-        return status;
-    }
-    return sync_folder(sink);
+    return status == ADZ_OK && sink->replaces ? sync_folder(sink) : status;
 }

@@ -22,8 +22,9 @@ typedef struct adzi_sink {
 } adzi_sink;
 
 /**
- * Starts a file. What exists under the path stays until adzi_sink_commit; only a device or a pipe
- * is written to directly. ADZ_ERR_NULL, ADZ_ERR_IO.
+ * Starts a file. What exists under the path stays until adzi_sink_end; only a device or a pipe is
+ * written to directly. Temporary files that killed processes left in the folder are deleted first:
+ * they may be what fills the disk. ADZ_ERR_NULL, ADZ_ERR_IO.
  */
 adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path);
 
