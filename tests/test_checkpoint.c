@@ -351,6 +351,34 @@ static void what_does_not_fit_changes_nothing(void **state)
     temporary_files(true);
 }
 
+/* A graph that was recorded before a load must not go on with the weights of after it. */
+static void a_load_is_a_write(void **state)
+{
+    (void)state;
+    adz_module *model = adz_linear_new(3, 2, NULL);
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    c.model = model;
+    assert_int_equal(adz_checkpoint_save(&c, temporary_path("run")), ADZ_OK);
+    for (int weights_alone = 0; weights_alone < 2; ++weights_alone) {
+        adz_tensor *w = adz_module_parameter(model, "weight");
+        adz_tensor *loss = adz_sum(adz_mul(w, w), ADZ_ALL_DIMS, false);
+        if (weights_alone) {
+            assert_int_equal(adz_module_save(model, temporary_path("weights")), ADZ_OK);
+            assert_int_equal(adz_module_load(model, temporary_path("weights"), true), ADZ_OK);
+        } else {
+            assert_int_equal(adz_checkpoint_load(&c, temporary_path("run")), ADZ_OK);
+        }
+        assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+        const char *writer = weights_alone ? "load_state_dict" : "adz_checkpoint_load";
+        if (strstr(adz_error_message(), writer) == NULL) {
+            fail_msg("%s", adz_error_message());
+        }
+        adz_error_clear();
+    }
+    adz_module_free(&model);
+    temporary_files(true);
+}
+
 /* ---- weights alone -------------------------------------------------------------------------- */
 
 static adz_tensor *forward_tied(adz_module *self, adz_tensor *x)
@@ -564,6 +592,7 @@ int main(void)
         cmocka_unit_test(parts_may_be_left_out),
         cmocka_unit_test(layout_is_as_documented),
         cmocka_unit_test(what_does_not_fit_changes_nothing),
+        cmocka_unit_test(a_load_is_a_write),
         cmocka_unit_test(tied_weights),
         cmocka_unit_test(wrong_weights_are_said),
         cmocka_unit_test(dtypes_convert),

@@ -473,6 +473,23 @@ static void standardizes_and_returns(void **state)
     }
 }
 
+/* A deviation that is 0 in the module's dtype, though not in that of x, leaves the column alone. */
+static void deviations_too_small_for_the_dtype(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *standardizer = adz_standardizer_new(2, ADZ_F32);
+    adz_tensor *x = adz_tensor_from((double[]){ 0, 0, 2e-60, 8 }, ADZ_SHAPE(2, 2), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_OK);
+    const float *std = adz_tensor_data_f32(adz_module_buffer(standardizer, "std"));
+    assert_true(std[0] == 1 && std[1] == 4);
+    adz_tensor *y = adz_module_forward(standardizer, adz_to(x, ADZ_F32));
+    const float *values = adz_tensor_data_f32(y);
+    assert_true(values[0] == 0 && values[1] == -1 && values[2] == 0 && values[3] == 1);
+    adz_module_free(&standardizer);
+    adz_scope_close(scope);
+}
+
 /* Gradients pass through, so it can stand in front of what is trained by its input. */
 static void gradients_pass(void **state)
 {
@@ -613,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_warm_epoch_grows_nothing),
         cmocka_unit_test(wrong_loaders_are_refused),
         cmocka_unit_test(standardizes_and_returns),
+        cmocka_unit_test(deviations_too_small_for_the_dtype),
         cmocka_unit_test(gradients_pass),
         cmocka_unit_test(wrong_columns_are_refused),
         cmocka_unit_test(refused_memory_harms_nothing),

@@ -91,6 +91,29 @@ static void byte_orders_and_dtypes(void **state)
     }
 }
 
+/* As many dimensions as a tensor may have, in either order. */
+static void eight_dimensions(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { HEADER("<i4", "False", "(1, 2, 1, 1, 1, 1, 3, 1)"),
+        HEADER("<i4", "True", "(1, 2, 1, 1, 1, 1, 3, 1)") };
+    static const int32_t items[] = { 0, 1, 2, 3, 4, 5 }, columns[] = { 0, 2, 4, 1, 3, 5 };
+    unsigned char bytes[512];
+    for (int fortran = 0; fortran < 2; ++fortran) {
+        adz_scope *scope = adz_scope_open();
+        size_t n = make(bytes, 1, texts[fortran], items, sizeof items);
+        adz_tensor *t = adz_npy_from_memory(bytes, n);
+        assert_non_null(t);
+        assert_int_equal(adz_tensor_rank(t), 8);
+        assert_memory_equal(adz_tensor_data(t), fortran ? columns : items, sizeof items);
+        adz_tensor *again = adz_npy_to_memory(t, NULL);
+        t = adz_npy_from_memory(adz_tensor_data(again), (size_t)adz_tensor_numel(again));
+        assert_int_equal(adz_tensor_rank(t), 8);
+        assert_memory_equal(adz_tensor_data(t), fortran ? columns : items, sizeof items);
+        adz_scope_close(scope);
+    }
+}
+
 static const struct {
     const char *text;
     size_t data;
@@ -125,6 +148,8 @@ static const struct {
     { HEADER("<f4", "False", "(0, 4294967296, 4294967296)"), 0, ADZ_ERR_FORMAT, "does not fit" },
     { HEADER("<f4", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), 4, ADZ_ERR_UNSUPPORTED,
         "more than 8 dimensions" },
+    { HEADER("<f4", "False", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)"),
+        4, ADZ_ERR_UNSUPPORTED, "more than 8 dimensions" },
     { HEADER("<f4", "False", "(3,)"), 8, ADZ_ERR_FORMAT,
         "takes 12 bytes, 8 are there; is the file cut" },
     { HEADER("<f4", "False", "(2,)"), 12, ADZ_ERR_FORMAT, "takes 8 bytes, 12 are there" },
@@ -305,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_and_versions),
         cmocka_unit_test(byte_orders_and_dtypes),
+        cmocka_unit_test(eight_dimensions),
         cmocka_unit_test(lies_are_found),
         cmocka_unit_test(comes_back_as_it_went),
         cmocka_unit_test(bytes_are_numpys),

@@ -3,6 +3,7 @@
 #include "nn.h"
 #include "temporary.h"
 
+#include "optim/adam_family.h"
 #include "optim/optimizer.h"
 #include "tensor/cpu.h"
 
@@ -753,6 +754,76 @@ static void a_state_may_be_asked_for_later(void **state)
     adz_optimizer_free(&p);
 }
 
+/* ---- borders -------------------------------------------------------------------------------- */
+
+/* A NaN stays the largest square that was seen, as in torch.maximum. */
+static void a_nan_stays_the_largest_square(void **state)
+{
+    (void)state;
+    for (int labml = 0; labml < 2; ++labml) {
+        adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(20), ADZ_F64), true);
+        adz_adam_options o = ADZ_ADAM_OPTIONS;
+        o.amsgrad = true;
+        adz_optimizer *adam =
+            labml ? adz_labml_amsgrad_new(one(&w), 0.1, NULL) : adz_adam_new(one(&w), 0.1, &o);
+        for (int t = 0; t < 3; ++t) {
+            adz_tensor *g = adz_full(ADZ_SHAPE(20), 2, ADZ_F64);
+            adz_tensor_data_f64(g)[7] = t == 1 ? NAN : 2;
+            adz_optimizer_zero_grad(adam);
+            adz_backward(adz_sum(adz_mul(w, g), ADZ_ALL_DIMS, false));
+            assert_int_equal(adz_optimizer_step(adam), ADZ_OK);
+        }
+        adz_state *kept = adz_state_new();
+        assert_int_equal(adzi_optimizer_collect(adam, kept), ADZ_OK);
+        const double *most = NULL;
+        for (size_t i = 0; i < adz_state_count(kept); ++i) {
+            if (strstr(adz_state_name(kept, i), "max_exp_avg_sq") != NULL) {
+                most = adz_tensor_data_f64(adz_state_tensor(kept, i));
+            }
+        }
+        assert_non_null(most);
+        for (int i = 0; i < 20; ++i) {
+            assert_true(isnan(most[i]) == (i == 7));
+        }
+        adz_state_free(&kept);
+        adz_optimizer_free(&adam);
+    }
+}
+
+/* Of the approximated length rho of the average, 5 itself is still too short for PyTorch and long
+ * enough for the annotated library. With this beta2, rho rises to 5 and then to what follows it. */
+static void rectification_begins_at_five(void **state)
+{
+    (void)state;
+    const double beta2 = nextafter(2.0 / 3, 1);
+    for (int labml = 0; labml < 2; ++labml) {
+        adz_tensor *w = adz_requires_grad_(adz_zeros(ADZ_SHAPE(1), ADZ_F64), true);
+        adz_radam_options o = ADZ_RADAM_OPTIONS;
+        adz_labml_radam_options l = ADZ_LABML_RADAM_OPTIONS;
+        o.beta2 = l.beta2 = beta2;
+        l.degenerated_to_sgd = true;
+        adz_optimizer *radam =
+            labml ? adz_labml_radam_new(one(&w), 1, &l) : adz_radam_new(one(&w), 1, &o);
+        int below = 0, at = 0, above = 0;
+        for (int t = 1; t <= 200; ++t) {
+            double before = adz_item(w), rho;
+            adz_optimizer_zero_grad(radam);
+            adz_backward(adz_mul_number(w, 2));
+            assert_int_equal(adz_optimizer_step(radam), ADZ_OK);
+            double step = before - adz_item(w);
+            adzi_radam_rectification(beta2, t, &rho);
+            below += rho < 5 ? 1 : 0;
+            at += rho == 5 ? 1 : 0;
+            above += rho > 5 ? 1 : 0;
+            /* Along the gradient over its size, or along the gradient itself. */
+            bool rectified = labml ? rho >= 5 : rho > 5;
+            assert_true(fabs(step - (rectified ? 1 : 2)) < 1e-6);
+        }
+        assert_true(below > 0 && at > 0 && above > 0);
+        adz_optimizer_free(&radam);
+    }
+}
+
 /* ---- refused memory ------------------------------------------------------------------------- */
 
 /* Names and bits of an optimizer's state, its settings, and the parameters. */
@@ -1037,6 +1108,8 @@ int main(void)
         TEST(states_of_others_are_refused),
         TEST(incomplete_states_are_refused),
         TEST(a_state_may_be_asked_for_later),
+        TEST(a_nan_stays_the_largest_square),
+        TEST(rectification_begins_at_five),
         TEST(refused_memory_changes_nothing),
         TEST(settings_are_refused),
         TEST(constructors_refuse),

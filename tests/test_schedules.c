@@ -224,6 +224,44 @@ static void one_cycle_in_three_phases(void **state)
     adz_optimizer_free(&o);
 }
 
+/* A first phase of no steps begins at its end, the top; a last one ends where the first does. */
+static void one_cycle_with_phases_of_no_length(void **state)
+{
+    (void)state;
+    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    options.anneal_strategy = ADZ_ANNEAL_STRATEGY_LINEAR;
+    options.div_factor = 4;
+    options.final_div_factor = 2;
+    options.base_momentum = 0.6;
+    options.max_momentum = 0.9;
+    for (int three = 0; three < 2; ++three) { /* of three phases, the second has no step either */
+        adz_optimizer *o = sgd_of(7);
+        options.three_phase = three != 0;
+        options.pct_start = 0.1;
+        adz_scheduler *s = adz_one_cycle_lr_new(o, 0.8, 10, &options);
+        for (int t = 0; t < 10; ++t) {
+            double lr = !three ? 0.8 - 0.7 * t / 9 : t == 0 ? 0.8 : 0.2 - 0.1 * t / 9;
+            double momentum = !three ? 0.6 + 0.3 * t / 9 : t == 0 ? 0.6 : 0.9;
+            assert_true(near(adz_optimizer_get(o, 0, "lr"), lr));
+            assert_true(near(adz_optimizer_get(o, 0, "momentum"), momentum));
+            assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+        }
+        adz_scheduler_free(&s);
+        adz_optimizer_free(&o);
+    }
+    adz_optimizer *o = sgd_of(7);
+    options.three_phase = false;
+    options.pct_start = 1;
+    adz_scheduler *s = adz_one_cycle_lr_new(o, 0.8, 10, &options);
+    for (int t = 0; t < 10; ++t) {
+        assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.2 + 0.6 * t / 9));
+        assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+    }
+    assert_true(isfinite(adz_optimizer_get(o, 0, "lr")));
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
 static void one_cycle_leaves_the_momentum(void **state)
 {
     (void)state;
@@ -295,6 +333,28 @@ static void plateaus(void **state)
     o.cooldown = 0;
     o.eps = 0.2; /* 0.5 to 0.25 is worth it, to 0.2 is not */
     watch(o, (const double[]){ 1, 1, 1, 1, 1 }, (const double[]){ 1, 0.5, 0.25, 0.25, 0.25 }, 5);
+}
+
+/* What is only as good as asked for is not better, in each of the four ways; and what changes the
+ * rate only by eps changes nothing. All the numbers are exact. */
+static void plateaus_at_their_borders(void **state)
+{
+    (void)state;
+    adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
+    o.factor = 0.5;
+    o.patience = 0;
+    o.threshold = 0.5;
+    watch(o, (const double[]){ 8, 4, 3.5 }, (const double[]){ 1, 0.5, 0.5 }, 3);
+    o.threshold_mode = ADZ_THRESHOLD_MODE_ABS;
+    watch(o, (const double[]){ 8, 7.5, 7.25 }, (const double[]){ 1, 0.5, 0.5 }, 3);
+    o.mode = ADZ_PLATEAU_MODE_MAX;
+    watch(o, (const double[]){ 8, 8.5, 8.75 }, (const double[]){ 1, 0.5, 0.5 }, 3);
+    o.threshold_mode = ADZ_THRESHOLD_MODE_REL;
+    watch(o, (const double[]){ 8, 12, 12.5 }, (const double[]){ 1, 0.5, 0.5 }, 3);
+    o.eps = 0.25;
+    watch(o, (const double[]){ 8, 8, 8 }, (const double[]){ 1, 0.5, 0.5 }, 3);
+    o.patience = 1; /* as many bad epochs as patience has are borne */
+    watch(o, (const double[]){ 8, 8, 8, 8 }, (const double[]){ 1, 1, 0.5, 0.5 }, 4);
 }
 
 static void plateaus_of_groups(void **state)
@@ -567,8 +627,10 @@ int main(void)
         TEST(warm_ups),
         TEST(one_cycle_of_lines),
         TEST(one_cycle_in_three_phases),
+        TEST(one_cycle_with_phases_of_no_length),
         TEST(one_cycle_leaves_the_momentum),
         TEST(plateaus),
+        TEST(plateaus_at_their_borders),
         TEST(plateaus_of_groups),
         TEST(state_goes_out_and_in),
         TEST(bad_states_are_refused),

@@ -71,11 +71,16 @@ static void rules_are_fastai_s(void **state)
         { "caf&eacute; &#233;&#xE9; &#150; &notit; &hearts;",
             "caf\u00e9 \u00e9\u00e9 \u2013 \u00ac it ; \u2665" },
         { "&#0;&#xd800;&#99999999; &unknown;", "\ufffd\ufffd\ufffd & unknown ;" },
+        { "&#4294967361;&#x100000041;&#18446744073709551681;", "\ufffd\ufffd\ufffd" },
+        { "&#1114111;&#1114112;x", "\ufffd x" }, /* the last number there is means nothing here */
         { "<br />a\\nb", "\n a \n b" },
         { "3 @.@ 5 @,@ well @-@ known", "3.5 , well - known" },
         { "a \\ b <unk>", "a \\ b xxunk" },
         { "soooo!!!!", "s xxrep 4 o xxrep 4 !" },
         { "sooo!!!", "sooo !!!" },
+        { "a\t\t\t\t\tb\u00a0\u00a0\u00a0\u00a0c",
+            "a b c" }, /* white space does not count as repeated */
+        { "a\n\n\n\nb", "a \n \n \n \n b" },
         { "no no no no more", "xxwrep 4 no more" },
         { "no no no more", "no no no more" },
         { "ha-ha-ha-ha-!", "xxwrep 2 ha - !" }, /* white space counts the repetitions */
