@@ -80,7 +80,9 @@ ADZ_API adz_tensor *adz_std(adz_tensor *x, adz_dims dims, double correction, boo
  *
  *     y = (sum |x|^p)^(1/p); p = INFINITY: max |x|, -INFINITY: min |x|, 0: the count of x != 0
  *
- * The gradient is 0 where y is 0; for infinite p, ties share it evenly.
+ * The gradient is 0 where y is 0, and for p < 1 where x is; for infinite p, ties share it evenly.
+ * Powers that overflow or vanish do no harm: y and its gradients are right wherever they can be
+ * represented.
  *
  * @param x        any shape, f32 or f64
  * @param p        any number but NaN

@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 
 #include "autograd/op.h"
@@ -37,18 +38,40 @@ static adz_tensor *extreme_slope(adz_tensor *x, adz_tensor *y, unsigned mask)
     return adz_mul(sign(x), adz_div(share, count));
 }
 
-/* dx = dy sign(x) (|x| / y)^(p-1); the factor in x, then that in y with dy. Where a base of 0 would
- * make infinity of a power below 0, the gradient is 0, as in PyTorch. */
+/* (x / y)^(p-1) for 0 < p < 2, where the quotient may underflow although its small power does not.
+ * Constants bring x and y to u = (x / y)^(1/2) and v = 1 / u, which are near 1 at any scale; then
+ * (x / y)^(p-1) = (u^h v^-h)^2 with h = (p - 1) / 2. */
+static adz_tensor *small_power_of_ratio(adz_tensor *x, adz_tensor *y, double p)
+{
+    double most = x != NULL && x->dtype == ADZ_F32 ? FLT_MAX : DBL_MAX; /* y may be infinite */
+    adz_tensor *a = adz_rsqrt(adz_detach(x)), *b = adz_rsqrt(adz_clamp(adz_detach(y), 0, most));
+    adz_tensor *u = adz_mul(adz_mul(x, a), b), *v = adz_mul(adz_mul(y, b), a);
+    double half = (p - 1) / 2;
+    return adz_square(adz_mul(adz_pow_number(u, half), adz_pow_number(v, -half)));
+}
+
+/* (x / y)^(p-1) where neither is 0. A power of x or of y alone would overflow where the gradient is
+ * an ordinary number, so the quotient is raised, the way round that is at most 1. */
+static adz_tensor *power_of_ratio(adz_tensor *x, adz_tensor *y, double p)
+{
+    return p > 2   ? adz_pow_number(adz_div(x, y), p - 1)
+           : p < 0 ? adz_pow_number(adz_div(y, x), 1 - p)
+                   : small_power_of_ratio(x, y, p);
+}
+
+/* dx = dy sign(x) (|x| / y)^(p-1), and 0 where y is 0 or, for p < 2, x is: there the power or its
+ * derivative is infinite. A 1 stands in for such a base, so that the derivatives of the gradient
+ * with respect to the other elements are not NaN. */
 static adz_tensor *power_slope(adz_tensor *g, adz_tensor *x, adz_tensor *y, double p)
 {
-    adz_tensor *scale = adz_masked_fill(
-        p == 2 ? adz_div(g, y) : adz_mul(g, adz_pow_number(y, 1 - p)), adz_eq_number(y, 0), 0);
+    adz_tensor *no_norm = adz_eq_number(y, 0), *norm = adz_masked_fill(y, no_norm, 1);
     if (p == 2) {
-        return adz_mul(x, scale);
+        return adz_mul(g, adz_masked_fill(adz_div(x, norm), no_norm, 0));
     }
-    adz_tensor *power = adz_pow_number(adz_abs(x), p - 1);
-    power = p < 1 ? adz_masked_fill(power, adz_eq_number(x, 0), 0) : power;
-    return adz_mul(adz_mul(sign(x), power), scale);
+    adz_tensor *none = p < 2 ? adz_logical_or(no_norm, adz_eq_number(x, 0)) : no_norm;
+    adz_tensor *size = adz_masked_fill(adz_abs(x), none, 1);
+    adz_tensor *power = power_of_ratio(size, norm, p);
+    return adz_mul(g, adz_mul(sign(x), adz_masked_fill(power, none, 0)));
 }
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -91,7 +114,7 @@ adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
     adzi_save_input(&call, 0);
     adzi_save_result(&call, 0, y);
     adzi_reducer reducer = { KERNEL_FOR(norm_reduce, x->dtype), KERNEL_FOR(norm_combine, x->dtype),
-        3 * sizeof(double) };
+        4 * sizeof(double) };
     adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ p, 0 });
     return adzi_leave(&call, y);
 }
