@@ -106,10 +106,13 @@ EIGHT_JOINED(eight_product, *)
         return eight_total(&sum, rest, left);                        \
     }
 
-/* Inside each_float.h: EIGHT(sum)(x, n, 0), EIGHT(squares)(x, n, m) of the distances to m. */
+/* Inside each_float.h: EIGHT(sum)(x, n, 0), and the sums EIGHT(distances)(x, n, m) of x - m and
+ * EIGHT(squares)(x, n, m) of their squares. */
 #define EIGHT(name) ADZI_PASTE3(eight, name, TYPE)
 EIGHT_SUM(eight_sum_f32, float, WIDEN_f32, v)
 EIGHT_SUM(eight_sum_f64, double, WIDEN_f64, v)
+EIGHT_SUM(eight_distances_f32, float, WIDEN_f32, v - m)
+EIGHT_SUM(eight_distances_f64, double, WIDEN_f64, v - m)
 EIGHT_SUM(eight_squares_f32, float, WIDEN_f32, (v - m) * (v - m))
 EIGHT_SUM(eight_squares_f64, double, WIDEN_f64, (v - m) * (v - m))
 

@@ -27,6 +27,33 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
+/* Whole numbers far from 0, whose moments are known exactly: their squares cancel, and so must what
+ * the means of parts lack. */
+static void parts_around_a_large_mean_join(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = { 2, 512, 513, 5000, 300000 };
+    for (int k = 0; k < 5; ++k) {
+        adz_scope *scope = adz_scope_open();
+        const int64_t n = lengths[k];
+        adz_tensor *x = adz_zeros(ADZ_SHAPE(n), ADZ_F64);
+        double sum = 0, squares = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            double digit = (double)(i * 7 % 11);
+            adz_tensor_data_f64(x)[i] = 1e8 + digit * 0x1p-20;
+            sum += digit;
+            squares += digit * digit;
+        }
+        double wanted = (squares - sum * sum / (double)n) / (double)(n - 1) * 0x1p-40;
+        double y = adz_item(tested.of(x, ADZ_ALL_DIMS, 1, false));
+        wanted = tested.of == adz_std ? sqrt(wanted) : wanted;
+        if (!(fabs(y / wanted - 1) < 1e-12)) {
+            fail_msg("%d elements: %.17g instead of %.17g", (int)n, y, wanted);
+        }
+        adz_scope_close(scope);
+    }
+}
+
 static void too_few_elements(void **state)
 {
     (void)state;
@@ -98,7 +125,8 @@ static void nan_spreads(void **state)
 }
 
 #define SHARED_FACTS                                                                        \
-    cmocka_unit_test(too_few_elements), cmocka_unit_test(a_large_mean_costs_no_digits),     \
+    cmocka_unit_test(too_few_elements), cmocka_unit_test(parts_around_a_large_mean_join),   \
+        cmocka_unit_test(a_large_mean_costs_no_digits),                                     \
         cmocka_unit_test(nor_does_it_cost_the_gradient_any), cmocka_unit_test(nan_spreads), \
         cmocka_unit_test(a_scalar_has_no_spread)
 

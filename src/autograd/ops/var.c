@@ -64,7 +64,7 @@ adz_tensor *adzi_variance(
         adzi_save_result(&call, 0, y);
     }
     adzi_reducer reducer = { KERNEL_FOR(var_reduce, x->dtype), KERNEL_FOR(var_combine, x->dtype),
-        3 * sizeof(double) };
+        4 * sizeof(double) };
     adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ correction, root });
     return adzi_leave(&call, y);
 }

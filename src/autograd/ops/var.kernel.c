@@ -8,35 +8,42 @@
 
 #include "autograd/ops/reduce.kernel.h"
 
-/* Mean and squared deviations from it: two passes over each chunk while it is at hand, and the rule
- * of Chan et al. to join chunks, so that a large mean costs no digits. */
+/* The mean, as origin + offset, and the squared deviations from it. The origin is an element, so
+ * that the distances of the others from it are exact where all lie far from 0: the mean itself
+ * would be rounded there by more than the means of two parts differ. Two passes over each chunk
+ * while it is at hand, and the rule of Chan et al. to join chunks. */
 typedef struct {
-    double mean, squares;
+    double origin, offset, squares;
     int64_t n;
 } K(moments);
 
 static inline void K(var_start)(K(moments) * s)
 {
-    s->mean = s->squares = 0;
+    s->origin = s->offset = s->squares = 0;
     s->n = 0;
 }
 
 static inline void K(var_join)(K(moments) * s, const K(moments) * t)
 {
     int64_t n = s->n + t->n;
-    double d = t->mean - s->mean, part = (double)t->n / (double)n;
-    s->mean += d * part;
+    double d = (t->origin - s->origin) + (t->offset - s->offset);
+    double part = (double)t->n / (double)n;
+    s->offset += d * part;
     s->squares += t->squares + d * d * part * (double)s->n;
     s->n = n;
 }
 
+/* The squares are taken around the mean as it is rounded, and corrected by what was rounded off. */
 static inline void K(var_run)(
     K(moments) * s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
     (void)first;
     (void)a;
-    K(moments) chunk = { EIGHT(sum)(x, n, 0) / (double)n, 0, n };
-    chunk.squares = EIGHT(squares)(x, n, chunk.mean);
+    K(moments) chunk = { .origin = (double)x[0], .n = n };
+    chunk.offset = EIGHT(distances)(x, n, chunk.origin) / (double)n;
+    double mean = chunk.origin + chunk.offset, rounded = chunk.offset - (mean - chunk.origin);
+    chunk.squares = EIGHT(squares)(x, n, mean) - (double)n * rounded * rounded;
+    chunk.squares = chunk.squares < 0 ? 0 : chunk.squares;
     if (s->n == 0) {
         *s = chunk;
     } else {
