@@ -71,7 +71,20 @@ FACT(long_rows_have_the_gradients_of_the_expression)
     }
 }
 
+/* Zeros would pass for a result. */
+FACT(a_variance_beyond_all_numbers_gives_nan)
+{
+    adz_tensor *x = VALUES(ADZ_F64, 1e160, 2e160, 3e160, 4e160);
+    x = adz_requires_grad_(x, true);
+    adz_tensor *y = adz_layer_norm(x, ADZ_SHAPE(4), ADZ_NONE, ADZ_NONE, 1e-5);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
+    ASSERT_VALUES(adz_flatten(gradient_of(y, x), 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
+    adz_tensor *g = gradient_by_expression(y, x);
+    ASSERT_VALUES(adz_flatten(g, 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_variance_beyond_all_numbers_gives_nan),
     cmocka_unit_test(long_rows_have_the_gradients_of_the_expression),
     cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
     cmocka_unit_test(nor_does_a_mean_that_is_rounded),

@@ -302,7 +302,8 @@ static void take_statistics(
             move(var, i, v * count / (count - 1), momentum);
         }
         args->mean[i] = m;
-        args->rstd[i] = 1 / sqrt(v + eps);
+        /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
+        args->rstd[i] = training && isinf(v) ? (double)NAN : 1 / sqrt(v + eps);
     }
     if (moves) {
         touch(mean);

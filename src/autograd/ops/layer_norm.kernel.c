@@ -22,7 +22,9 @@ void K(layer_norm)(const void *block, int64_t begin, int64_t end)
         T *y = (T *)args->out + i * d;
         /* Two passes: a large mean cancels before anything is squared. */
         double mean = EIGHT(sum)(x, d, 0) / (double)d;
-        double rstd = 1 / sqrt(EIGHT(squares)(x, d, mean) / (double)d + args->eps);
+        double variance = EIGHT(squares)(x, d, mean) / (double)d;
+        /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
+        double rstd = isinf(variance) ? (double)NAN : 1 / sqrt(variance + args->eps);
         T high = (T)mean, low = (T)(mean - (double)high), r = (T)rstd;
         for (int64_t j = 0; j < d; ++j) {
             T unit = CENTRED(x[j], high, low) * r;

@@ -1,10 +1,13 @@
 #include "autograd/ops/normalise.h"
 
+#include <math.h>
+
 adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
 {
     adz_tensor *d = adz_sub(x, adz_mean(x, dims, ADZ_KEEPDIM));
     adz_tensor *variance = adz_mean(adz_mul(d, d), dims, ADZ_KEEPDIM);
     adz_tensor *rstd = adz_rsqrt(adz_add_number(variance, eps));
+    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN); /* an infinite variance */
     return (adzi_normalised){ adz_mul(d, rstd), rstd };
 }
 
