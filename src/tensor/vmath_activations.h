@@ -38,7 +38,8 @@ static inline T VM(gelu_tanh)(T x)
 
 /** The derivative of gelu_tanh, s + 2 x u' s (1 - s) with s = sigmoid(2u); s (1 - s) is
  * e / (1 + e)^2 with e = e^-|2u|, which does not cancel. Beyond 40 all is constant, and x is held
- * there so that the cube cannot overflow against a vanished factor. */
+ * there so that the cube cannot overflow against a vanished factor. At both infinities it is NaN,
+ * as the product of x and that factor is. */
 static inline T VM(gelu_tanh_derivative)(T x)
 {
     T held = x > (T)40 ? (T)40 : x;
@@ -49,5 +50,5 @@ static inline T VM(gelu_tanh_derivative)(T x)
     T e = VM(exp_nonpositive)(-VM(abs)(twice));
     T s = (T)1 / ((T)1 + e);
     T below = e * s; /* 1 - s */
-    return (twice < (T)0 ? below : s) + held * slope * s * below;
+    return (twice < (T)0 ? below : s) + held * slope * s * below + (x - x);
 }

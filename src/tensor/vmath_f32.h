@@ -244,22 +244,23 @@ static inline float adzi_normal_tail_f32(float t)
     return adzi_exp2_minus_f32(ADZI_FMA_F32(t * t, 0.721347520f, s));
 }
 
-/** x Phi(x): PyTorch's gelu with approximate "none"; as max(x, 0) - |x| Phi(-|x|) */
+/** x Phi(x): PyTorch's gelu with approximate "none"; as max(x, 0) - |x| Phi(-|x|). At -inf it is
+ * NaN, as the product is: x - x is 0 for every other x. */
 static inline float adzi_gelu_f32(float x)
 {
     float t = adzi_at_most_f32(adzi_abs_f32(x), 14.0f);
-    return (x < 0.0f ? 0.0f : x) - t * adzi_normal_tail_f32(t);
+    return (x < 0.0f ? x - x : x) - t * adzi_normal_tail_f32(t);
 }
 
-/** Phi(x) + x phi(x); for x > 0 it is 1 - the value at -x */
+/** Phi(x) + x phi(x); for x > 0 it is 1 - the value at -x. NaN at both infinities, where x phi(x)
+ * is inf times 0. */
 static inline float adzi_gelu_derivative_f32(float x)
 {
     float t = adzi_at_most_f32(adzi_abs_f32(x), 14.0f);
     const float log2_sqrt_2_pi = 1.32574806f;
     float density = adzi_exp2_minus_f32(ADZI_FMA_F32(t * t, 0.721347520f, log2_sqrt_2_pi));
     float below = adzi_normal_tail_f32(t) - t * density;
-    float y = x > 0.0f ? 1.0f - below : below;
-    return x != x ? x : y;
+    return (x > 0.0f ? 1.0f - below : below) + (x - x);
 }
 
 /* Whether |x| > 2^20, or NaN: to reduce these without a branch would cost all others more than

@@ -43,7 +43,17 @@ FACT(what_is_no_probability_is_refused)
         ADZ_ERR_ARGUMENT, "[0, 1]");
 }
 
+FACT(where_the_logarithm_is_held_the_target_gradient_is_constant)
+{
+    adz_tensor *x = LEAF(0, 1, 0.5), *t = LEAF(0.5, 0.5, 0.5);
+    adz_tensor *l = adz_binary_cross_entropy(x, t, ADZ_NONE, ADZ_REDUCE_NONE);
+    adz_tensor *g = gradient_by_expression(l, t);
+    ASSERT_VALUES(g, ADZ_F64, 100, -100, 0);
+    ASSERT_VALUES(gradient_of(g, x), ADZ_F64, -1, -1, -4);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(where_the_logarithm_is_held_the_target_gradient_is_constant),
     cmocka_unit_test(certainty_costs_no_more_than_100),
     cmocka_unit_test(a_certain_answer_pulls_its_target_no_harder_than_100),
     cmocka_unit_test(what_is_no_probability_is_refused),

@@ -31,7 +31,32 @@ FACT(an_infinite_score_under_pos_weight_is_no_nan)
     ASSERT_VALUES(l, ADZ_F64, INFINITY, log(2));
 }
 
+/* log sigmoid(-x) - pos_weight log sigmoid(x), one of which is 0 at an infinite score. */
+FACT(a_target_has_a_gradient_at_infinite_scores)
+{
+    static const double weights[] = { 0.25, 1, 4 };
+    for (int i = 0; i < 3; ++i) {
+        adz_tensor *x = VALUES(ADZ_F64, -INFINITY, INFINITY), *t = LEAF(0.3, 0.3);
+        adz_tensor *w = VALUES(ADZ_F64, weights[i]), *l;
+        l = adz_binary_cross_entropy_with_logits(x, t, ADZ_NONE, ADZ_REDUCE_NONE, w);
+        ASSERT_VALUES(l, ADZ_F64, INFINITY, INFINITY);
+        ASSERT_VALUES(gradient_of(l, t), ADZ_F64, INFINITY, -INFINITY);
+    }
+}
+
+FACT(pos_weight_costs_no_digits)
+{
+    adz_tensor *x = LEAF(-50, 50), *t = VALUES(ADZ_F64, 0, 1), *w = VALUES(ADZ_F64, 3);
+    adz_tensor *l = adz_binary_cross_entropy_with_logits(x, t, ADZ_NONE, ADZ_REDUCE_NONE, w);
+    adz_tensor *wanted = VALUES(ADZ_F64, exp(-50), 3 * exp(-50));
+    assert_true(adz_allclose(l, wanted, 1e-14, 0, false));
+    wanted = VALUES(ADZ_F64, exp(-50), -3 * exp(-50));
+    assert_true(adz_allclose(gradient_of(l, x), wanted, 1e-14, 0, false));
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_target_has_a_gradient_at_infinite_scores),
+    cmocka_unit_test(pos_weight_costs_no_digits),
     cmocka_unit_test(an_infinite_score_under_pos_weight_is_no_nan),
     cmocka_unit_test(extreme_scores_keep_their_digits),
 };

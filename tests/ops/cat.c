@@ -58,7 +58,25 @@ FACT(it_is_a_copy)
     ASSERT_VALUES(x, ADZ_F32, 1, 2);
 }
 
+FACT(vectors_without_elements_have_every_dimension)
+{
+    adz_tensor *none = adz_requires_grad_(adz_zeros(ADZ_SHAPE(0), ADZ_F32), true);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32);
+    for (int dim = -3; dim < 4; ++dim) {
+        adz_tensor *y = adz_cat((adz_tensor *[]){ none, none }, 2, dim);
+        assert_int_equal(adz_tensor_numel(y), 0);
+        assert_int_equal(adz_tensor_rank(y), 1);
+        assert_int_equal(adz_tensor_numel(gradient_of(y, none)), 0);
+    }
+    adz_tensor *list[] = { x, none };
+    ASSERT_REFUSED(adz_cat(list, 2, 2), ADZ_ERR_DIM, "2");
+    assert_true(adz_equal(adz_cat(list, 2, -1), x));
+    list[0] = adz_scalar(1, ADZ_F32);
+    ASSERT_REFUSED(adz_cat(list, 2, 0), ADZ_ERR_SHAPE, "adz_stack");
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(vectors_without_elements_have_every_dimension),
     cmocka_unit_test(dtypes_promote_and_gradients_come_back_in_their_own),
     cmocka_unit_test(vectors_without_elements_are_skipped),
     cmocka_unit_test(a_hundred_tensors_and_the_same_one_twice),

@@ -118,7 +118,24 @@ static void a_large_offset_costs_no_digits(void **state)
     adz_scope_close(scope);
 }
 
+/* Smoothing gives every class a share; a class without one that cannot be is 0 times infinity. */
+FACT(an_impossible_class_with_a_smoothed_share_costs_infinity)
+{
+    static const double targets[][3] = { { 0.2, 0.3, 0.5 }, { 0.4, 0, 0.6 } };
+    adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
+    adz_tensor *x = adz_tensor_from((double[]){ 0, -INFINITY, 1 }, ADZ_SHAPE(1, 3), ADZ_F64);
+    for (int i = 0; i < 2; ++i) {
+        adz_tensor *t = adz_tensor_from(targets[i], ADZ_SHAPE(1, 3), ADZ_F64);
+        for (int k = 0; k < 3; ++k) {
+            o.label_smoothing = k / 2.0;
+            double loss = adz_item(adz_cross_entropy(x, t, ADZ_NONE, &o));
+            assert_true(i == 1 && k == 0 ? isnan(loss) : loss == INFINITY);
+        }
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(an_impossible_class_with_a_smoothed_share_costs_infinity),
     cmocka_unit_test(a_large_offset_costs_no_digits),
     cmocka_unit_test(huge_scores_stay_finite),
     cmocka_unit_test(an_impossible_class_costs_infinity),

@@ -65,7 +65,20 @@ FACT(in_place_keeps_the_old_value)
     ASSERT_VALUES(adz_tensor_grad(w), ADZ_F64, -1.5, -0.125);
 }
 
+/* dy / b overflows, dy (a / b) / b does not. */
+FACT(a_tiny_divisor_has_a_gradient_at_0)
+{
+    adz_tensor *a = VALUES(ADZ_F32, 0, 0), *b = VALUES(ADZ_F32, 1e-42, -1e-42);
+    b = adz_requires_grad_(b, true);
+    ASSERT_VALUES(gradient_of(adz_div(a, b), b), ADZ_F32, 0, 0);
+    adz_tensor *c = LEAF(1e-160, -1e-160);
+    adz_tensor *g = gradient_by_expression(adz_number_div(0, c), c);
+    ASSERT_VALUES(g, ADZ_F64, 0, 0);
+    ASSERT_VALUES(gradient_of(g, c), ADZ_F64, 0, 0);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_tiny_divisor_has_a_gradient_at_0),
     cmocka_unit_test(integers_divide_truly),
     cmocka_unit_test(division_by_zero_is_ieee),
     cmocka_unit_test(in_place_keeps_the_old_value),

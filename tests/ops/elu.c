@@ -1,6 +1,4 @@
-#include <math.h>
-
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -44,7 +42,18 @@ static void the_kink_far_away_and_nan(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(the_kink_far_away_and_nan) };
+/* The derivative of the gradient with respect to x; the expression gives the gradient too. */
+FACT(the_second_derivative_on_the_border_is_0)
+{
+    adz_tensor *x = LEAF(-INFINITY, 0, -0.0, 2);
+    adz_tensor *g = gradient_by_expression(adz_elu(x, 0.5), x);
+    ASSERT_VALUES(g, ADZ_F64, 0, 0.5, 0.5, 1);
+    ASSERT_VALUES(gradient_of(g, x), ADZ_F64, 0, 0, 0, 0);
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(
+                                               the_second_derivative_on_the_border_is_0),
+    cmocka_unit_test(the_kink_far_away_and_nan) };
 
 const op_case elu_case = {
     .name = "elu",

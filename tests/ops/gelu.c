@@ -1,6 +1,4 @@
-#include <math.h>
-
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -73,8 +71,22 @@ static void known_values_and_nan(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(far_from_zero),
-    cmocka_unit_test(known_values_and_nan) };
+/* The product of x and a factor that is 0 there, in both dtypes and both ways. */
+FACT(minus_infinity_gives_nan_in_either_dtype)
+{
+    for (int k = 0; k < 4; ++k) {
+        adz_dtype dtype = k < 2 ? ADZ_F32 : ADZ_F64;
+        adz_tensor *x = adz_requires_grad_(VALUES(dtype, -INFINITY, INFINITY, 1e30), true);
+        adz_tensor *y = adz_gelu(x, k % 2 == 0 ? ADZ_GELU_NONE : ADZ_GELU_TANH);
+        ASSERT_VALUES(y, dtype, NAN, INFINITY, 1e30);
+        ASSERT_VALUES(gradient_of(y, x), dtype, NAN, NAN, 1);
+        ASSERT_VALUES(gradient_by_expression(y, x), dtype, NAN, NAN, 1);
+    }
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(
+                                               minus_infinity_gives_nan_in_either_dtype),
+    cmocka_unit_test(far_from_zero), cmocka_unit_test(known_values_and_nan) };
 
 const op_case gelu_case = {
     .name = "gelu",

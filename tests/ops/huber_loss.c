@@ -21,7 +21,32 @@ FACT(kinks_and_extremes)
     ASSERT_VALUES(gradient_of(l, x), ADZ_F64, -2, -2, 0, 1, 2, NAN);
 }
 
+/* x and target are expanded to their common shape first, so that a scalar's dtype counts in full.
+ */
+FACT(a_scalar_target_promotes_as_any_other)
+{
+    adz_tensor *x = adz_requires_grad_(VALUES(ADZ_F32, 1, 3), true);
+    adz_tensor *t = adz_requires_grad_(adz_scalar(0.5, ADZ_F64), true);
+    adz_tensor *l = adz_huber_loss(x, t, ADZ_REDUCE_NONE, 1);
+    ASSERT_VALUES(l, ADZ_F64, 0.125, 2);
+    ASSERT_VALUES(gradient_of(l, x), ADZ_F32, 0.5, 1);
+    assert_int_equal(adz_tensor_dtype(gradient_of(l, t)), ADZ_F64);
+    assert_int_equal(adz_tensor_dtype(adz_huber_loss(x, t, ADZ_REDUCE_MEAN, 1)), ADZ_F64);
+}
+
+/* The derivative of the gradient with respect to x; the expression gives the gradient too. */
+FACT(the_second_derivative_on_the_border_is_0)
+{
+    adz_tensor *x = LEAF(-2, -1.5, 0, 2, 3);
+    adz_tensor *g =
+        gradient_by_expression(adz_huber_loss(x, VALUES(ADZ_F64, 0), ADZ_REDUCE_NONE, 2), x);
+    ASSERT_VALUES(g, ADZ_F64, -2, -1.5, 0, 2, 2);
+    ASSERT_VALUES(gradient_of(g, x), ADZ_F64, 0, 1, 1, 0, 0);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(the_second_derivative_on_the_border_is_0),
+    cmocka_unit_test(a_scalar_target_promotes_as_any_other),
     cmocka_unit_test(kinks_and_extremes),
 };
 

@@ -56,7 +56,21 @@ static void a_long_sum_is_exact(void **state)
     adz_scope_close(scope);
 }
 
+/* x and target are expanded to their common shape first, so that a scalar's dtype counts in full.
+ */
+FACT(a_scalar_target_promotes_as_any_other)
+{
+    adz_tensor *x = adz_requires_grad_(VALUES(ADZ_F32, 1, 3), true);
+    adz_tensor *t = adz_requires_grad_(adz_scalar(0.5, ADZ_F64), true);
+    adz_tensor *l = adz_l1_loss(x, t, ADZ_REDUCE_NONE);
+    ASSERT_VALUES(l, ADZ_F64, 0.5, 2.5);
+    ASSERT_VALUES(gradient_of(l, x), ADZ_F32, 1, 1);
+    assert_int_equal(adz_tensor_dtype(gradient_of(l, t)), ADZ_F64);
+    assert_int_equal(adz_tensor_dtype(adz_l1_loss(x, t, ADZ_REDUCE_MEAN)), ADZ_F64);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_scalar_target_promotes_as_any_other),
     cmocka_unit_test(nan_reaches_the_loss_and_pulls_nowhere),
     cmocka_unit_test(equal_numbers_pull_nowhere),
     cmocka_unit_test(the_mean_of_nothing_is_nan_and_the_sum_zero),

@@ -31,7 +31,21 @@ FACT(broadcasting_gives_a_warning)
         "is meant; adz_reshape one of them");
 }
 
+/* x and target are expanded to their common shape first, so that a scalar's dtype counts in full.
+ */
+FACT(a_scalar_target_promotes_as_any_other)
+{
+    adz_tensor *x = adz_requires_grad_(VALUES(ADZ_F32, 1, 3), true);
+    adz_tensor *t = adz_requires_grad_(adz_scalar(0.5, ADZ_F64), true);
+    adz_tensor *l = adz_mse_loss(x, t, ADZ_REDUCE_NONE);
+    ASSERT_VALUES(l, ADZ_F64, 0.25, 6.25);
+    ASSERT_VALUES(gradient_of(l, x), ADZ_F32, 1, 5);
+    assert_int_equal(adz_tensor_dtype(gradient_of(l, t)), ADZ_F64);
+    assert_int_equal(adz_tensor_dtype(adz_mse_loss(x, t, ADZ_REDUCE_MEAN)), ADZ_F64);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(a_scalar_target_promotes_as_any_other),
     cmocka_unit_test(broadcasting_gives_a_warning),
 };
 

@@ -1,6 +1,4 @@
-#include <math.h>
-
-#include "ops/case.h"
+#include "ops/facts.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -65,8 +63,21 @@ static void a_steep_one_turns_straight_earlier(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(far_from_zero_and_nan),
-    cmocka_unit_test(a_steep_one_turns_straight_earlier) };
+/* Exactly at the threshold the gradient is that of the curve and its derivative that of the line.
+ */
+FACT(the_second_derivative_at_the_threshold_is_0)
+{
+    adz_tensor *x = LEAF(0, 0.5, 1), *none = LEAF(0);
+    adz_tensor *g = gradient_by_expression(adz_softplus(x, 2, 1), x);
+    ASSERT_VALUES(gradient_of(g, x), ADZ_F64, 0.5, 0, 0);
+    g = gradient_by_expression(adz_softplus(none, 1, 0), none);
+    ASSERT_VALUES(g, ADZ_F64, 0.5);
+    ASSERT_VALUES(gradient_of(g, none), ADZ_F64, 0);
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(
+                                               the_second_derivative_at_the_threshold_is_0),
+    cmocka_unit_test(far_from_zero_and_nan), cmocka_unit_test(a_steep_one_turns_straight_earlier) };
 
 const op_case softplus_case = {
     .name = "softplus",

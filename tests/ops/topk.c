@@ -34,7 +34,22 @@ FACT(a_thousand_are_sorted)
     assert_true(adz_equal(adz_gather(x, 0, at), y));
 }
 
+/* PyTorch takes k = 0 of a scalar for k = 1. */
+FACT(none_of_a_scalar_is_the_scalar)
+{
+    adz_tensor *x = adz_requires_grad_(adz_scalar(3, ADZ_F64), true), *places;
+    for (int64_t k = 0; k < 2; ++k) {
+        adz_tensor *y = adz_topk(x, k, 0, true, true, &places);
+        assert_int_equal(adz_tensor_rank(y), 0);
+        assert_true(adz_item(y) == 3 && adz_item(places) == 0);
+        assert_true(adz_item(gradient_of(y, x)) == 1);
+    }
+    ASSERT_REFUSED(adz_topk(x, 2, 0, true, true, NULL), ADZ_ERR_ARGUMENT, "k is 2");
+    ASSERT_REFUSED(adz_topk(x, -1, 0, true, true, NULL), ADZ_ERR_ARGUMENT, "k is -1");
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(none_of_a_scalar_is_the_scalar),
     cmocka_unit_test(equal_elements_come_in_their_order),
     cmocka_unit_test(nan_counts_as_the_largest),
     cmocka_unit_test(a_thousand_are_sorted),

@@ -47,6 +47,8 @@ typedef enum adz_gelu_approximate {
  *     ADZ_GELU_NONE: y = x / 2 (1 + erf(x / sqrt(2)))
  *     ADZ_GELU_TANH: y = x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
  *
+ * At -inf it is NaN, the product of -inf and 0; so is the gradient at both infinities.
+ *
  * @param x            any shape, f32 or f64
  * @param approximate  ADZ_GELU_NONE (PyTorch's default) or ADZ_GELU_TANH
  * @return             y, shaped like x, borrowed from the scope, or NULL

@@ -139,7 +139,8 @@ ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
  * NaN counts as the largest of all. Of equal elements the one with the lower index comes first.
  *
  * @param x        any dtype but f16 and bf16
- * @param k        0 .. size of dim
+ * @param k        0 .. size of dim; a scalar has one element, which it also returns for 0, as in
+ *                 PyTorch
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
  * @param largest  true for the largest, false for the smallest
  * @param sorted   as in PyTorch; here they are sorted in any case

@@ -25,7 +25,7 @@ typedef enum adz_reduction {
  *     l = (x - target)^2
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x
+ * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
@@ -40,7 +40,7 @@ ADZ_API adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reductio
  *     l = |x - target|; the gradient where both are equal is 0
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x
+ * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
@@ -55,7 +55,7 @@ ADZ_API adz_tensor *adz_l1_loss(adz_tensor *x, adz_tensor *target, adz_reduction
  *     d = |x - target|;  l = d^2 / (2 beta) where d < beta, d - beta / 2 elsewhere
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x
+ * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
  * @param beta       0 or more, PyTorch's default is 1; 0 is adz_l1_loss
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
@@ -72,7 +72,7 @@ ADZ_API adz_tensor *adz_smooth_l1_loss(
  *     d = |x - target|;  l = d^2 / 2 where d < delta, delta (d - delta / 2) elsewhere
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x
+ * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
  * @param delta      above 0, PyTorch's default is 1
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL

@@ -128,7 +128,8 @@ ADZ_API adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index);
 /**
  * Joins tensors along a dimension that they have.
  *
- * Dtypes promote. A vector without elements is skipped, whatever the shape of the others.
+ * Dtypes promote. A vector without elements is skipped, whatever the shape of the others; of such
+ * vectors alone the result is one too, whatever dim says.
  *
  * @param tensors  n tensors, rank 1 to 8; sizes equal except along dim
  * @param n        1 to 65535

@@ -7,15 +7,12 @@
 ADZI_PAIR_TABLES(binary_cross_entropy);
 KERNEL_TABLE_FLOAT(probability_check);
 
-/* log(1 - x) and log(x), held at -100. */
-static adz_tensor *held_log_of_rest(adz_tensor *x)
-{
-    return adz_clamp(adz_log(adz_number_sub(1, x)), -100, INFINITY);
-}
-
+/* log(x), held at -100. Where it is held, a 1 stands in for x, so that no infinite derivative meets
+ * the 0 of the constant. */
 static adz_tensor *held_log(adz_tensor *x)
 {
-    return adz_clamp(adz_log(x), -100, INFINITY);
+    adz_tensor *low = adz_lt_number(adz_log(adz_detach(x)), -100);
+    return adz_masked_fill(adz_log(adz_masked_fill(x, low, 1)), low, -100);
 }
 
 /* dx = dy (x - t) / (x (1 - x)),  dt = dy (log(1 - x) - log x); see the kernel for the bounds. */
@@ -32,7 +29,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         }
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = adz_mul(g, adz_sub(held_log_of_rest(x), held_log(x)));
+        dx[1] = adz_mul(g, adz_sub(held_log(adz_number_sub(1, x)), held_log(x)));
         return adzi_status(dx[1]);
     }
     return ADZ_OK;

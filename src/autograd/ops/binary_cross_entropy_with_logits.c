@@ -37,10 +37,24 @@ const adzi_op adzi_op_binary_cross_entropy_with_logits = {
     .name = name, .backward = backward, .fused = fused
 };
 
-/* What pos_weight adds: (1 - pos_weight) t log sigmoid(x). */
-static adz_tensor *positive_part(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
+/* -(pos_weight t log sigmoid(x) + (1 - t) log sigmoid(-x)). The two logarithms stay apart: the
+ * target's gradient is their difference, of which at most one is infinite. */
+static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
 {
-    return adz_mul(adz_mul(target, adz_number_sub(1, pos_weight)), adz_logsigmoid(x));
+    adzi_call call; /* checks the inputs; nothing is computed with it */
+    if (!ADZI_ENTER(&call, binary_cross_entropy_with_logits, x, target, pos_weight) ||
+        !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) ||
+        !adzi_pair_loss_same_shape(name, x, target)) {
+        return NULL;
+    }
+    adz_tensor *yes = adz_mul(adz_mul(target, pos_weight), adz_logsigmoid(x));
+    adz_tensor *no = adz_mul(adz_number_sub(1, target), adz_logsigmoid(adz_neg(x)));
+    adz_tensor *losses = adz_neg(adz_add(yes, no));
+    if (losses != NULL && !adzi_same_sizes(losses, x)) {
+        return adzi_fail(name, ADZ_ERR_SHAPE, "pos_weight%s does not broadcast to target%s",
+            adzi_text_shape(pos_weight), adzi_text_shape(target));
+    }
+    return losses;
 }
 
 adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
@@ -49,14 +63,8 @@ adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *targ
     if (weight == ADZ_NONE && pos_weight == ADZ_NONE) {
         return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
     }
-    adz_tensor *losses = adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL);
-    if (pos_weight != ADZ_NONE && losses != NULL) {
-        adz_tensor *all = adz_add(losses, positive_part(x, target, pos_weight));
-        if (all != NULL && !adzi_same_sizes(all, losses)) {
-            return adzi_fail(name, ADZ_ERR_SHAPE, "pos_weight%s does not broadcast to target%s",
-                adzi_text_shape(pos_weight), adzi_text_shape(target));
-        }
-        losses = all;
-    }
+    adz_tensor *losses = pos_weight == ADZ_NONE
+                             ? adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL)
+                             : weighed_losses(x, target, pos_weight);
     return adzi_weigh_losses(name, losses, weight, reduction);
 }

@@ -48,7 +48,7 @@ static bool result_of(adzi_call *call, int dim, cat_attr *attr, adz_shape *shape
         adzi_error("cat", ADZ_ERR_SHAPE, "scalars cannot be joined; use adz_stack");
         return false;
     }
-    attr->dim = adzi_dim("cat", first, dim);
+    attr->dim = is_skipped(first) ? 0 : adzi_dim("cat", first, dim);
     if (attr->dim < 0) {
         return false;
     }

@@ -19,16 +19,20 @@ static inline double K(add_lanes)(double *lane)
     return lane[0];
 }
 
-/* The sum of w_c (lse - x_c) t_c over the classes; w and t may be NULL for 1. The log of the sum of
+/* The sum of w_c q_c (lse - x_c) over the classes, where q_c is sharp t_c + even; w may be NULL for
+ * 1, and t for q_c = even. A class that counts for nothing at all adds 0 times its surprise, which
+ * is NaN where x_c is -inf: q_c has to be one number. The log of the sum of
  * e^x is kept in two parts, lse[0] the largest x and lse[1] the rest: their sum would lose the
  * digits of the rest where scores are far from 0. */
-static inline double K(cross)(const T *x, const T *w, const T *t, int64_t c, const double *lse)
+static inline double K(cross)(
+    const T *x, const T *w, const T *t, int64_t c, const double *lse, double sharp, double even)
 {
     double lane[K(lanes)] = { 0 };
     for (int64_t i = 0; i < c; i += K(lanes)) {
         int64_t n = c - i < K(lanes) ? c - i : K(lanes);
         for (int64_t j = 0; j < n; ++j) {
-            double share = (w != NULL ? (double)w[i + j] : 1) * (t != NULL ? (double)t[i + j] : 1);
+            double share = (w != NULL ? (double)w[i + j] : 1) *
+                           (t != NULL ? sharp * (double)t[i + j] + even : even);
             lane[j] += share * (lse[0] - (double)x[i + j] + lse[1]);
         }
     }
@@ -58,7 +62,7 @@ void K(cross_entropy)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_class_args *args = block;
     int64_t c = args->c;
-    double e = args->smoothing;
+    const double e = args->smoothing, even = e / (double)c;
     for (int64_t r = begin, rows; r < end; r += rows) {
         rows = K(rows_together)(end - r, c);
         T m[K(rows)];
@@ -78,13 +82,11 @@ void K(cross_entropy)(const void *block, int64_t begin, int64_t end)
         double loss = 0;
         if (args->target == NULL) {
             const T *t = (const T *)args->probabilities + r * c;
-            loss = (1 - e) * K(cross)(x, args->weight, t, c, lse);
+            loss = K(cross)(x, args->weight, t, c, lse, 1 - e, even);
         } else if (args->target[r] != args->ignore_index) {
             int64_t y = args->target[r];
             loss = (1 - e) * K(weight)(args, y) * (lse[0] - (double)x[y] + lse[1]);
-        }
-        if (e > 0 && (args->target == NULL || args->target[r] != args->ignore_index)) {
-            loss += e / (double)c * K(cross)(x, args->weight, NULL, c, lse);
+            loss += e > 0 ? even * K(cross)(x, args->weight, NULL, c, lse, 0, 1) : 0;
         }
         ((T *)args->losses)[r] = (T)loss;
     }

@@ -3,19 +3,23 @@
 
 KERNEL_TABLE_FLOAT(div);
 
-/* da = dy / b, db = -(dy / b) (a / b); the engine sums each back over what was broadcast. */
+/* da = dy / b, db = -dy ((a / b) / b); the engine sums each back over what was broadcast. The order
+ * of the divisions matters: dy / b overflows for a tiny b, and times a / b = 0 it would be NaN. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *b = adzi_saved_input(node, 1);
-    adz_tensor *quotient = adz_div(dy[0], b);
     if (adzi_needs(node, 0)) {
-        dx[0] = quotient;
+        dx[0] = adz_div(dy[0], b);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = adz_neg(adz_mul(quotient, adz_div(adzi_saved_input(node, 0), b)));
+        adz_tensor *slope = adz_div(adz_div(adzi_saved_input(node, 0), b), b);
+        dx[1] = adz_neg(adz_mul(dy[0], slope));
         return adzi_status(dx[1]);
     }
-    return adzi_status(quotient);
+    return ADZ_OK;
 }
 
 const adzi_op adzi_op_div = { .name = "div", .backward = backward };

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "autograd/ops/activation.h"
 
 KERNEL_TABLE_FLOAT(elu);
@@ -10,11 +8,12 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_activate_fused(node, dx, dy[0], elu_backward_kernels[adzi_cpu_level]);
 }
 
-/* dx = dy where x > 0, else alpha e^x dy. Above 0, x is held there, where e^x cannot overflow. */
+/* dx = dy where x > 0, else alpha e^x dy. From 0 on a constant 0 stands for x, so that e^x cannot
+ * overflow and the second derivative at exactly 0 is 0, as in PyTorch. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);
-    adz_tensor *below = adz_mul(dy[0], adz_exp(adz_clamp(x, -INFINITY, 0)));
+    adz_tensor *below = adz_mul(dy[0], adz_exp(adz_masked_fill(x, adz_ge_number(x, 0), 0)));
     below = adz_mul_number(below, adzi_activation_p(node, 0));
     dx[0] = adz_where(adz_le_number(x, 0), below, dy[0]);
     return adzi_status(dx[0]);

@@ -19,12 +19,14 @@ static adz_tensor *slope(adz_tensor *x)
     return adz_add(cdf, adz_mul(x, pdf));
 }
 
-/* (1 + t) / 2 + x (1 - t^2) u' / 2, t = tanh(u), u = sqrt(2/pi) (x + 0.044715 x^3) */
+/* (1 + t) / 2 + x (1 - t^2) u' / 2, t = tanh(u), u = sqrt(2/pi) (x + 0.044715 x^3). Beyond 40,
+ * where t is constant, x is held in u: its square must not overflow against the vanished 1 - t^2.
+ */
 static adz_tensor *slope_tanh(adz_tensor *x)
 {
-    adz_tensor *square = adz_mul(x, x);
+    adz_tensor *held = adz_clamp(x, -40, 40), *square = adz_mul(held, held);
     adz_tensor *stretch = adz_add_number(adz_mul_number(square, TANH_CUBE), 1);
-    adz_tensor *t = adz_tanh(adz_mul_number(adz_mul(x, stretch), TANH_SLOPE));
+    adz_tensor *t = adz_tanh(adz_mul_number(adz_mul(held, stretch), TANH_SLOPE));
     adz_tensor *du =
         adz_mul_number(adz_add_number(adz_mul_number(square, 3 * TANH_CUBE), 1), TANH_SLOPE);
     adz_tensor *flat = adz_number_sub(1, adz_mul(t, t));

@@ -2,12 +2,13 @@
 
 ADZI_PAIR_TABLES(huber_loss);
 
-/* dx = dy max(-delta, min(delta, x - t)) (/ N for the mean), dt = -dx. */
+/* dx = dy max(-delta, min(delta, x - t)) (/ N for the mean), dt = -dx. Where |x - t| is delta or
+ * more the slope is a constant, so that the second derivative is 0 there. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double delta = adzi_attr(node, adzi_pair_attr)->p[0];
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
-    adz_tensor *slope = adz_clamp(adz_sub(x, t), -delta, delta);
+    adz_tensor *slope = adzi_pair_loss_held(adz_sub(x, t), delta);
     adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), slope);
     dx[0] = adzi_needs(node, 0) ? g : NULL;
     dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;

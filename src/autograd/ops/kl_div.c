@@ -7,8 +7,8 @@ extern const adzi_op adzi_op_kl_div;
 
 /* [log_target]; p[0] of a node says which. */
 static const adzi_pair_loss losses[2] = {
-    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div), .batchmean = true },
-    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div_log), .batchmean = true },
+    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div), .batchmean = true, .yields = true },
+    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div_log), .batchmean = true, .yields = true },
 };
 
 /* dx = -dy t,  dt = dy (log t + 1 - x); under log_target t is e^t, and dt its multiple. */

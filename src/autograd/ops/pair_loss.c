@@ -126,6 +126,28 @@ static adz_tensor *reduced(
     return adzi_leave(call, y);
 }
 
+bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target)
+{
+    if (ADZI_LIKELY(adzi_same_sizes(x, target))) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_SHAPE, "x%s and target%s differ in shape; this loss does not broadcast",
+        adzi_text_shape(x), adzi_text_shape(target));
+    return false;
+}
+
+/* Slow path of the promotion: the dtypes differ. PyTorch expands x and target to their common shape
+ * first, so that the dtype of a scalar counts as that of any other tensor. */
+static ADZI_APART bool promote(const adzi_pair_loss *loss, adzi_call *call)
+{
+    if (loss->yields) {
+        return adzi_promote(call, 0, 1);
+    }
+    adz_dtype dtype =
+        adz_promote_types((adz_dtype)call->in[0]->dtype, (adz_dtype)call->in[1]->dtype);
+    return adzi_convert(call, 0, dtype) && adzi_convert(call, 1, dtype);
+}
+
 ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x,
     adz_tensor *target, adz_reduction reduction, const double *p)
 {
@@ -133,7 +155,10 @@ ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor 
     common c;
     const char *op = loss->op->name;
     if (!adzi_enter(&call, loss->op, "x, target", (adz_tensor *[]){ x, target }, 2, 0) ||
-        !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) || !adzi_promote(&call, 0, 1)) {
+        !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1)) {
+        return NULL;
+    }
+    if (ADZI_UNLIKELY(call.in[0]->dtype != call.in[1]->dtype) && !promote(loss, &call)) {
         return NULL;
     }
     if (ADZI_UNLIKELY(reduction != ADZ_REDUCE_MEAN) &&
@@ -141,10 +166,8 @@ ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor 
         !adzi_check_reduction(op, reduction)) {
         return NULL;
     }
-    if (loss->same_shape && !adzi_same_sizes(x, target)) {
-        return adzi_fail(op, ADZ_ERR_SHAPE,
-            "x%s and target%s differ in shape; this loss does not broadcast", adzi_text_shape(x),
-            adzi_text_shape(target));
+    if (loss->same_shape && !adzi_pair_loss_same_shape(op, x, target)) {
+        return NULL;
     }
     if (!common_shape(op, &c, call.in[0], call.in[1]) ||
         (loss->check != NULL && !loss->check(&call))) {
@@ -225,6 +248,12 @@ ADZI_HOT adz_status adzi_pair_loss_fused(
         }
     }
     return ADZ_OK;
+}
+
+adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound)
+{
+    adz_tensor *above = adz_ge_number(d, bound), *below = adz_le_number(d, -bound);
+    return adz_masked_fill(adz_masked_fill(d, above, bound), below, -bound);
 }
 
 adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)

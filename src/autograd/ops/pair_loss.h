@@ -12,6 +12,7 @@ typedef struct adzi_pair_loss {
     adzi_float_kernels value, sum, dx, dt;
     bool same_shape;                      /* x and target do not broadcast */
     bool batchmean;                       /* takes this reduction too */
+    bool yields;                          /* a scalar takes the other's dtype, as in arithmetic */
     bool (*check)(const adzi_call *call); /* refuses values of in[0]; or NULL */
 } adzi_pair_loss;
 
@@ -49,6 +50,9 @@ bool adzi_check_reduction(const char *op, adz_reduction reduction);
 adz_tensor *adzi_weigh_losses(
     const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction);
 
+/** Whether x and target have the same shape; else false with ADZ_ERR_SHAPE. */
+bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target);
+
 /** The whole forward. Saves both inputs. `p` are the loss's numbers, or NULL. */
 adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
     adz_reduction reduction, const double *p);
@@ -56,6 +60,9 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
 /** The whole fused backward. */
 adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/** d where |d| < bound, else the constant -bound or bound; NaN stays NaN. */
+adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound);
 
 /** For the backward as an expression: dy times the factor of the mean. */
 adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy);

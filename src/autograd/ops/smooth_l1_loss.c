@@ -2,13 +2,13 @@
 
 ADZI_PAIR_TABLES(smooth_l1_loss);
 
-/* dx = dy max(-1, min(1, (x - t) / beta)) (/ N for the mean), dt = -dx. */
+/* dx = dy max(-1, min(1, (x - t) / beta)) (/ N for the mean), dt = -dx. Where |x - t| is beta or
+ * more the slope is a constant, so that the second derivative is 0 there. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double beta = adzi_attr(node, adzi_pair_attr)->p[0];
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
-    adz_tensor *d = adz_sub(x, t);
-    adz_tensor *slope = adz_clamp(adz_mul_number(d, 1 / beta), -1, 1);
+    adz_tensor *slope = adz_div_number(adzi_pair_loss_held(adz_sub(x, t), beta), beta);
     adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), slope);
     dx[0] = adzi_needs(node, 0) ? g : NULL;
     dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;

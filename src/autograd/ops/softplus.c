@@ -10,12 +10,15 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_activate_fused(node, dx, dy[0], softplus_backward_kernels[adzi_cpu_level]);
 }
 
-/* dx = sigmoid(beta x) dy, and dy itself above the threshold. */
+/* dx = sigmoid(beta x) dy, and dy itself above the threshold. From the threshold on a constant
+ * stands for beta x, so that the second derivative exactly there is 0, as in PyTorch. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    double threshold = adzi_activation_p(node, 1);
     adz_tensor *scaled = adz_mul_number(adzi_saved_input(node, 0), adzi_activation_p(node, 0));
-    adz_tensor *linear = adz_gt_number(scaled, adzi_activation_p(node, 1));
-    dx[0] = adz_where(linear, dy[0], adz_mul(dy[0], adz_sigmoid(scaled)));
+    adz_tensor *held = adz_masked_fill(scaled, adz_ge_number(scaled, threshold), threshold);
+    adz_tensor *curved = adz_mul(dy[0], adz_sigmoid(held));
+    dx[0] = adz_where(adz_gt_number(scaled, threshold), dy[0], curved);
     return adzi_status(dx[0]);
 }
 
