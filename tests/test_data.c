@@ -473,19 +473,74 @@ static void standardizes_and_returns(void **state)
     }
 }
 
-/* A deviation that is 0 in the module's dtype, though not in that of x, leaves the column alone. */
-static void deviations_too_small_for_the_dtype(void **state)
+/* The digits 1, 2, 6 and the constant 3, times a scale: the results are those of the digits, also
+ * where squares overflow or vanish. */
+static void values_of_any_size_are_standardized(void **state)
+{
+    (void)state;
+    static const double scales[] = { 1, 1e160, 2e307, 1e-160, 1e-308, 5e-324 };
+    const double deviation = sqrt(14.0 / 3);
+    for (int i = 0; i < 6; ++i) {
+        adz_scope *scope = adz_scope_open();
+        const double values[] = { 1, 3, 2, 3, 6, 3 };
+        adz_tensor *x = adz_tensor_from(values, ADZ_SHAPE(3, 2), ADZ_F64);
+        x = adz_mul_number(x, scales[i]);
+        adz_module *standardizer = adz_standardizer_new(2, ADZ_F64);
+        assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_OK);
+        adz_tensor *y = adz_module_forward(standardizer, x);
+        /* The deviation of the smallest numbers that there are is a whole number of them. */
+        double wanted = scales[i] == 5e-324 ? 3.0 / 2 : 3 / deviation;
+        assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 2, 0 }) - wanted) < 1e-12);
+        assert_true(adz_tensor_at(y, (int64_t[]){ 2, 1 }) == 0);
+        assert_true(adz_allclose(adz_standardizer_inverse(standardizer, y), x, 1e-12, 0, false));
+        adz_module_free(&standardizer);
+        adz_scope_close(scope);
+    }
+}
+
+/* Nothing becomes a column of zeros without a word. */
+static void columns_beyond_the_dtype_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high;
+        adz_dtype dtype;
+        const char *says;
+    } cases[] = {
+        { 1e160, 2e160, ADZ_F32, "column 1 lies between 1e+160 and 2e+160" },
+        { 1e160, 1e160, ADZ_F32, "does not fit float32" },
+        { -3e38, 3e39, ADZ_F32, "ADZ_F64" },
+        { 0, 1e-50, ADZ_F32, "its deviation 5e-51" },
+        { -1.7e308, 1.7e308, ADZ_F32, "multiply the column" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        adz_scope *scope = adz_scope_open();
+        const double values[] = { 1, cases[i].low, 2, cases[i].high };
+        adz_tensor *x = adz_tensor_from(values, ADZ_SHAPE(2, 2), ADZ_F64);
+        adz_module *standardizer = adz_standardizer_new(2, cases[i].dtype);
+        assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_ERR_NUMERIC);
+        if (strstr(adz_error_message(), cases[i].says) == NULL) {
+            fail_msg("%s", adz_error_message());
+        }
+        adz_error_clear();
+        adz_tensor *std = adz_module_buffer(standardizer, "std");
+        assert_true(adz_tensor_at(std, (int64_t[]){ 0 }) == 1);
+        adz_module_free(&standardizer);
+        adz_scope_close(scope);
+    }
+}
+
+/* Few of many rows differ, by the least that f64 knows: the deviation rounds up, not to 0. */
+static void the_smallest_deviation_is_kept(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    adz_module *standardizer = adz_standardizer_new(2, ADZ_F32);
-    adz_tensor *x = adz_tensor_from((double[]){ 0, 0, 2e-60, 8 }, ADZ_SHAPE(2, 2), ADZ_F64);
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(100, 1), ADZ_F64);
+    adz_tensor_data_f64(x)[7] = 5e-324;
+    adz_module *standardizer = adz_standardizer_new(1, ADZ_F64);
     assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_OK);
-    const float *std = adz_tensor_data_f32(adz_module_buffer(standardizer, "std"));
-    assert_true(std[0] == 1 && std[1] == 4);
-    adz_tensor *y = adz_module_forward(standardizer, adz_to(x, ADZ_F32));
-    const float *values = adz_tensor_data_f32(y);
-    assert_true(values[0] == 0 && values[1] == -1 && values[2] == 0 && values[3] == 1);
+    adz_tensor *y = adz_module_forward(standardizer, x);
+    assert_true(adz_tensor_at(y, (int64_t[]){ 7, 0 }) == 1);
     adz_module_free(&standardizer);
     adz_scope_close(scope);
 }
@@ -630,7 +685,9 @@ int main(void)
         cmocka_unit_test(a_warm_epoch_grows_nothing),
         cmocka_unit_test(wrong_loaders_are_refused),
         cmocka_unit_test(standardizes_and_returns),
-        cmocka_unit_test(deviations_too_small_for_the_dtype),
+        cmocka_unit_test(values_of_any_size_are_standardized),
+        cmocka_unit_test(columns_beyond_the_dtype_are_refused),
+        cmocka_unit_test(the_smallest_deviation_is_kept),
         cmocka_unit_test(gradients_pass),
         cmocka_unit_test(wrong_columns_are_refused),
         cmocka_unit_test(refused_memory_harms_nothing),

@@ -1,5 +1,6 @@
 #include "adze/data/standardizer.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,46 +101,93 @@ adz_tensor *adz_standardizer_inverse(adz_module *standardizer, adz_tensor *y)
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 
-/* One column of `rows` rows, every `stride` doubles; false for a value that is not finite. */
-static bool measure(
-    const double *x, int64_t rows, int64_t stride, int64_t *bad, double *mean, double *std)
+typedef struct {
+    double low, high, mean, std;
+} column;
+
+/* The extremes of a column of `rows` rows, every `stride` doubles. The first row whose value is not
+ * finite, or -1. */
+static int64_t find_extremes(column *c, const double *x, int64_t rows, int64_t stride)
 {
-    double low = x[0], high = x[0], sum = 0, squares = 0;
+    c->low = c->high = x[0];
     for (int64_t i = 0; i < rows; ++i) {
         double value = x[i * stride];
         if (!isfinite(value)) {
-            *bad = i;
-            return false;
+            return i;
         }
-        low = value < low ? value : low;
-        high = value > high ? value : high;
-        sum += value;
+        c->low = value < c->low ? value : c->low;
+        c->high = value > c->high ? value : c->high;
     }
-    *mean = sum / (double)rows;
+    return -1;
+}
+
+/* Mean and deviation of a column whose extremes are known. The values are brought near 1 by a power
+ * of two first, which rounds nothing: their squares neither overflow nor vanish. */
+static void measure(column *c, const double *x, int64_t rows, int64_t stride)
+{
+    int exponent;
+    double sum = 0, squares = 0;
+    (void)frexp(fmax(fabs(c->low), fabs(c->high)), &exponent);
+    exponent = exponent > DBL_MIN_EXP ? exponent : DBL_MIN_EXP;
+    const double scale = ldexp(1, -exponent);
     for (int64_t i = 0; i < rows; ++i) {
-        double from_mean = x[i * stride] - *mean;
+        sum += x[i * stride] * scale;
+    }
+    const double mean = sum / (double)rows;
+    for (int64_t i = 0; i < rows; ++i) {
+        double from_mean = x[i * stride] * scale - mean;
         squares += from_mean * from_mean;
     }
-    /* The mean of equal values is rounded, so what is left of them is not always 0. */
-    *std = low == high ? 1 : sqrt(squares / (double)rows);
-    *mean = low == high ? low : *mean;
-    return true;
+    c->mean = ldexp(mean, exponent);
+    c->std = fmax(ldexp(sqrt(squares / (double)rows), exponent), DBL_TRUE_MIN);
+}
+
+/* Whether mean and deviation can be kept in the buffers' dtype: the module's results for the lowest
+ * and the highest value have to be finite, and different where the values are. */
+static bool check_column(
+    const char *op, const adz_tensor *x, int64_t i, const column *c, adz_dtype dtype)
+{
+    const bool single = dtype == ADZ_F32;
+    double mean = single ? (double)(float)c->mean : c->mean;
+    double std = single ? (double)(float)c->std : c->std;
+    double low = (c->low - mean) / std, high = (c->high - mean) / std;
+    if (isfinite(low) && isfinite(high) && (low < high) == (c->low < c->high)) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_NUMERIC,
+        "x%s: column %lld lies between %s and %s, and its mean or its deviation %s does not fit "
+        "%s; multiply "
+        "the column by a constant%s",
+        adzi_text_shape(x), (long long)i, adzi_text_number(c->low), adzi_text_number(c->high),
+        adzi_text_number(c->std), adz_dtype_name(dtype),
+        single ? ", or make the standardizer with ADZ_F64" : "");
+    return false;
 }
 
 static adz_status measure_all(
-    const char *op, const adz_tensor *x, adz_tensor *mean, adz_tensor *std, bool single)
+    const char *op, const adz_tensor *x, adz_tensor *mean, adz_tensor *std, adz_dtype dtype)
 {
     const double *values = (const double *)(const void *)x->data;
     double *means = (double *)(void *)mean->data, *stds = (double *)(void *)std->data;
     for (int64_t i = 0; i < x->sizes[1]; ++i) {
-        int64_t bad = 0;
-        if (!measure(values + i, x->sizes[0], x->sizes[1], &bad, &means[i], &stds[i])) {
+        column c;
+        int64_t bad = find_extremes(&c, values + i, x->sizes[0], x->sizes[1]);
+        if (bad >= 0) {
             return adzi_error(op, ADZ_ERR_NUMERIC, "x%s: row %lld of column %lld is %s",
                 adzi_text_shape(x), (long long)bad, (long long)i,
                 adzi_text_number(values[bad * x->sizes[1] + i]));
         }
-        double kept = single ? (double)(float)stds[i] : stds[i];
-        stds[i] = kept > 0 ? stds[i] : 1;
+        /* The mean of equal values is rounded, so what is left of them is not always 0. */
+        c.mean = c.low;
+        c.std = 1;
+        if (c.low < c.high) {
+            measure(&c, values + i, x->sizes[0], x->sizes[1]);
+        }
+        if (!check_column(op, x, i, &c, dtype)) {
+            return ADZ_ERR_NUMERIC;
+        }
+        means[i] = c.mean;
+        stds[i] = c.std;
     }
     return ADZ_OK;
 }
@@ -154,7 +202,7 @@ static adz_status fit(const char *op, adz_module *standardizer, adz_tensor *x)
     if (new_std == NULL) {
         return adz_error_code();
     }
-    adz_status status = measure_all(op, wide, new_mean, new_std, mean->dtype == ADZ_F32);
+    adz_status status = measure_all(op, wide, new_mean, new_std, (adz_dtype)mean->dtype);
     if (status == ADZ_OK) {
         adzi_copy(mean, new_mean);
         adzi_copy(std, new_std);

@@ -30,13 +30,15 @@ ADZ_API adz_module *adz_standardizer_new(int64_t columns, adz_dtype dtype);
 
 /**
  * Takes each column's mean and population deviation (divisor N) from the rows given. The deviation
- * of a constant column counts as 1.
+ * of a constant column counts as 1. Values of any size are measured exactly; a column whose mean or
+ * deviation the buffers' dtype cannot hold is an error.
  *
  * @param standardizer  from adz_standardizer_new
  * @param x             x[N, D], N 1 or more, f32 or f64, every value finite
  * @return              ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another kind of module),
  *                      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_NUMERIC (a value that is not finite:
- *                      the message gives row and column) or ADZ_ERR_MEMORY, with nothing changed
+ *                      the message gives row and column; or a column that does not fit the dtype)
+ *                      or ADZ_ERR_MEMORY, with nothing changed
  */
 ADZ_API adz_status adz_standardizer_fit(adz_module *standardizer, adz_tensor *x);
 
