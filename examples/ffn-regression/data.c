@@ -96,10 +96,8 @@ static void check_name(const char *path, const char *name)
 {
     const char *fault = text_fault(name);
     if (fault != NULL) {
-        fail("%s: the name of the column '%s' %s, so that the model could not be saved; rename it "
-             "in "
-             "the first line%s",
-            path, name, fault, has_control(name) ? "" : ", or convert the file to UTF-8");
+        fail("%s: the name of the column '%s' %s; rename it in the first line%s", path, name, fault,
+            has_control(name) ? "" : ", or convert the file to UTF-8: the model is saved with it");
     }
 }
 

@@ -11,7 +11,7 @@
 #include "command_line.h"
 #include "plain_text.h"
 
-extern char **environ;
+extern char **environ; /* some headers declare it too, others do not */
 
 static bool ends_with(const char *text, const char *end)
 {
