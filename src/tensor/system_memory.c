@@ -1,4 +1,3 @@
-#define _DEFAULT_SOURCE /* mmap's anonymous pages, madvise */
 #include "tensor/system_memory.h"
 
 #include <stdint.h>

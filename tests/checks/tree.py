@@ -38,6 +38,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|free|strdup|strndup|aligned_alloc"
                   r"|posix_memalign)\s*\(")
 
+# What cmocka 2 marks as deprecated. Its replacements are not in cmocka 1, so tests use neither.
+CMOCKA_DEPRECATED = re.compile(
+    r"\b(assert_(?:not_)?in_(?:range|set)|check_expected|LargestIntegralType|cm_print_error|unit_test\w*"
+    r"|cast_\w*to_\w*largest_integral_type|run_(?:group_)?tests?|will_(?:return|set_parameter)\w*"
+    r"|expect_(?:check|(?:not_)?in_set|(?:not_)?in_range|(?:not_)?value)(?:_count)?)\s*[( ]")
+
 # Memory comes from one place, and BLAS is reached through one file.
 # A thread's own state holds the free lists and cannot come from them; the module with oneDNN knows
 # nothing of adze and keeps its working memory from call to call, as OpenBLAS does.
@@ -105,6 +111,11 @@ def check_file(top, path):
             match = INCLUDE.match(line)
             if match and match.group(1).startswith("cblas") and path not in BLAS_FILES:
                 yield number, "only src/tensor/gemm.c includes cblas.h"
+    if path.startswith("tests/") and path.endswith((".c", ".h")):
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            old = CMOCKA_DEPRECATED.search(line)
+            if old:
+                yield number, f"{old.group(1)} is deprecated in cmocka 2: write assert_true(...)"
     if path.endswith(".md"):
         for number, line in enumerate(lines, 1):
             for target in LINK.findall(line):

@@ -207,7 +207,7 @@ static bool take_results(computation *run, const char *prefix)
 }
 
 /* One call; `number` is "" or "0.", "1.", ... Sets `called` if the file has one of that number. */
-static bool call_once(computation *run, const char *number, bool *called)
+static bool call_numbered(computation *run, const char *number, bool *called)
 {
     char inputs[32], outputs[32];
     snprintf(inputs, sizeof inputs, "input.%s", number);
@@ -260,12 +260,12 @@ static bool call_all(computation *run)
 {
     bool called = false;
     if (!is_numbered(run->v)) {
-        return prepare(run, 0) && call_once(run, "", &called);
+        return prepare(run, 0) && call_numbered(run, "", &called);
     }
     for (int i = 0;; ++i) {
         char number[16];
         snprintf(number, sizeof number, "%d.", i);
-        if (!prepare(run, i) || !call_once(run, number, &called)) {
+        if (!prepare(run, i) || !call_numbered(run, number, &called)) {
             return false;
         }
         if (!called) {
