@@ -123,7 +123,8 @@ ln -s "$top" "$work/subproject/subprojects/adze"
     unset PKG_CONFIG_PATH LD_LIBRARY_PATH
     cd "$work/subproject"
     meson setup build --buildtype=debug --force-fallback-for=adze \
-        -Dadze:default_library=static --prefix="$work/prefix" >"$work/subproject.log" 2>&1 &&
+        -Dadze:default_library=static -Dadze:release_in_parent=false -Dadze:buildtype=debug \
+        --prefix="$work/prefix" >"$work/subproject.log" 2>&1 &&
         ninja -C build >"$work/subproject.log" 2>&1 &&
         meson install -C build --no-rebuild >"$work/subproject.log" 2>&1 || {
         cat "$work/subproject.log"
@@ -139,6 +140,30 @@ if [ -f "$work/module.c" ] && grep -q avx512vl /proc/cpuinfo; then
         $(sed -n 's/^Libs.private: //p' "$pc")
     (cd / && says "$work/prefix/.*/adze/libadze-onednn.so" "$work/static-module")
 fi
+
+say "README's subproject keeps its own optimisation, whatever the parent's build type"
+mkdir -p "$work/readme/subprojects"
+ln -s "$top" "$work/readme/subprojects/adze"
+python3 "$top/tests/package/readme_snippet.py" "$top/README.md" "$work/readme"
+# compiled_as WANTED OPTION...: of the compile commands alone, since an optimised build takes minutes.
+compiled_as() {
+    wanted=$1
+    shift
+    rm -rf "$work/readme/build"
+    meson setup "$work/readme/build" "$work/readme" --force-fallback-for=adze "$@" \
+        >"$work/readme.log" 2>&1 || {
+        cat "$work/readme.log"
+        exit 1
+    }
+    python3 "$top/tests/package/compiled_as.py" "$wanted" "$work/readme/build/compile_commands.json"
+}
+(
+    unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+    compiled_as release
+    compiled_as release --buildtype=debugoptimized
+    CFLAGS=-O2 compiled_as release --buildtype=plain # as distributions build
+    compiled_as debug -Dadze:release_in_parent=false -Dadze:buildtype=debug
+)
 
 say 'the toy regression from C++17 and from Python'
 # shellcheck disable=SC2046
