@@ -1,4 +1,4 @@
-/* Matrix products against a plain loop in long double, and the same bits from any thread count.
+/* Matrix products against a plain loop, and the same bits from any thread count.
  *
  * usage: test_gemm [blas|strided|prepared]    all large f32 products through BLAS, or through
  *                                             oneDNN's module, that way; skipped where
@@ -42,7 +42,8 @@ static uint32_t random_word(void)
     return (uint32_t)(seed >> 33);
 }
 
-/* In (-1, 1), exact in f32, so that one reference serves both dtypes. */
+/* An odd multiple of 2^-16 in (-1, 1). It is exact in f32, so that one reference serves both
+ * dtypes; in f64, sums of up to 2^21 products are exact. */
 static double random_value(void)
 {
     return ((double)(random_word() % 65536) - 32767.5) / 32768.0;
@@ -95,21 +96,21 @@ static void *store(adz_dtype dtype, const double *values, int64_t rows, int64_t 
 /* A product of op(A)[m, k] and op(B)[k, n] with what it must come to. */
 typedef struct problem {
     int64_t m, n, k;
-    double *a, *b, *c, *bias;    /* logical values, C's before */
-    long double *product, *size; /* sums of products, and of their absolute values */
+    double *a, *b, *c, *bias; /* logical values, C's before */
+    double *product, *size;   /* sums of products, and of their absolute values: exact */
 } problem;
 
 static problem make_problem(int64_t m, int64_t n, int64_t k)
 {
     problem p = { m, n, k, random_values(m * k), random_values(k * n), random_values(m * n),
-        random_values(n), calloc((size_t)(m * n) + 1, sizeof(long double)),
-        calloc((size_t)(m * n) + 1, sizeof(long double)) };
+        random_values(n), calloc((size_t)(m * n) + 1, sizeof(double)),
+        calloc((size_t)(m * n) + 1, sizeof(double)) };
     for (int64_t i = 0; i < m; ++i) {
         for (int64_t q = 0; q < k; ++q) {
             for (int64_t j = 0; j < n; ++j) {
-                long double term = (long double)p.a[i * k + q] * p.b[q * n + j];
+                double term = p.a[i * k + q] * p.b[q * n + j];
                 p.product[i * n + j] += term;
-                p.size[i * n + j] += fabsl(term);
+                p.size[i * n + j] += fabs(term);
             }
         }
     }
@@ -181,7 +182,7 @@ static int64_t solve(const problem *p, const way *w)
         int64_t e = row * n + column;
         long double plus =
             (w->bias ? p->bias[column] : 0) + (w->beta != 0 ? (long double)w->beta * p->c[e] : 0);
-        long double want = w->alpha * p->product[e] + plus;
+        long double want = (long double)w->alpha * p->product[e] + plus;
         long double scale = fabs(w->alpha) * p->size[e] + 2 * fabsl(plus) + 2;
         wrong += !(fabsl(got - want) <= eps * (long double)(k + 8) * scale / 4);
     }

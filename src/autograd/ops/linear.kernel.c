@@ -3,6 +3,7 @@
  */
 #ifndef T
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "autograd/ops/linear.kernel.h"
 #include "tensor/hint.h"
