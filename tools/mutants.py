@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Breaks every backward in small ways and sees whether the tests notice.
+"""Breaks every backward, and what stands around the operators, in small ways and sees whether the
+tests notice.
 
 usage: mutants.py [--jobs N] [--list] [--only TEXT]... [NAME...]
 
@@ -15,12 +16,18 @@ survives this is compiled for the other instruction sets, and the tests run on e
 processor has: some code is there for the wide ones alone. What compiles to the same code at all
 levels is no mutant.
 
+The files of src/optim, src/data, src/io and src/nn are mutated function by function, by the same
+rules and those of decisions: comparisons that take in their border or leave it out, == and !=, &&
+and ||, guards that never hold, `!` and statements left out, true and false. COVER says which tests
+run for which file. Loops' heads and the release of memory are left to the sanitizers.
+
 A mutant that no test notices survives, and the script fails, unless tests/mutants.txt lists it as
 equivalent, with the reason:
 
     <name> | <the line as mutated> | <why no test can tell it apart>
 
-NAME is a file of src/autograd/ops without its ending: an operator (relu) or a helper (extreme).
+NAME is a file of src/autograd/ops without its ending: an operator (relu) or a helper (extreme);
+or a folder (optim), or a file in it (optim/adam); or `backwards`, which is all of the former.
 With --only, just the mutants run whose line in --list contains one of the texts: lstm_layer.c:74:
 or panels_of.
 """
@@ -39,79 +46,42 @@ import sys
 import tempfile
 import time
 
+from mutants_c import ENTERED, ROOMS, all_mutants, items, words
+
 TOP = pathlib.Path(__file__).resolve().parent.parent
 OPS = "autograd/ops"
 # Helpers outside of that folder whose formulas are derivatives.
 DERIVATIVES = ["tensor/vmath_activations.h", "tensor/vmath_f32.h", "tensor/vmath_f64.h"]
 LEAST = 4
 LEVELS = ("baseline", "avx2", "avx512") # of src/tensor/isa.h
+# Which of `meson test --list` cover a file of the rooms: the first line that fits.
+COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
+    (r"optim/(schedule|one_cycle|plateau)", "schedules checkpoint"),
+    (r"optim/clip", "optim optimizers"),
+    (r"optim/", "optim optimizers schedules checkpoint"),
+    (r"data/(csv|number)", "csv fuzz-csv data index"),
+    (r"data/(tokenizer|unicode|vocabulary|html_names)", "tokenizer fuzz-tokenizer"),
+    (r"data/standardizer", "data checkpoint"),
+    (r"data/(source|sink|bytes|temporary)", "saving npy safetensors csv tokenizer checkpoint"),
+    (r"data/", "data checkpoint"),
+    (r"io/npy", "npy fuzz-npy"),
+    (r"io/safetensors", "safetensors fuzz-safetensors index checkpoint"),
+    (r"io/", "checkpoint safetensors"),
+    (r"nn/fastai_(qrnn)", "nn-qrnn nn-qrnn_layer nn-fastai"),
+    (r"nn/(fastai|text|orthogonal)", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
+     "nn-fastai_classifier nn-fastai_config nn-fastai_decoder nn-fastai_dropout nn-fastai_loss "
+     "nn-fastai_transformer nn-qrnn nn-qrnn_layer tokenizer"),
+    (r"nn/gpt2", "nn-gpt2 modules"),
+    (r"nn/(labml|heads)", "nn-labml_attention nn-labml_transformer nn-fastai_attention nn-gpt2"),
+    (r"nn/(feed_forward|darts|notebook|activation_checkpoint)",
+     "nn-feed_forward nn-darts nn-notebook nn-activation_checkpoint modules"),
+    (r"nn/lstm", "nn-recurrent modules"),
+    (r"nn/(init|orthogonal)", "init modules"),
+    (r"nn/", "module modules carried sequential index init nn-layer_norm nn-recurrent nn-feed_forward "
+     "nn-gpt2 checkpoint"),
+]]
 
-# ---- reading C ----------------------------------------------------------------------------------
-
-Item = collections.namedtuple("Item", "file name first last text is_static is_code")
-TOKEN = re.compile(r"[A-Za-z_]\w*")
-KERNEL = re.compile(r"\b[A-Z_]*KERNEL\w*\((\w+)")
-ENTERED = re.compile(r"\bADZI_ENTER\w*\(&?\w+, (\w+)")
-DEFINED = re.compile(r"(?:\b(?:K|VM)\((\w+(?:##\w+)?)\)|(\w+))\s*\((?![^()]*\)\()")
-
-
-def without_comments(text):
-    """The text with comments and strings blanked, each line and column where it was."""
-    def blank(match):
-        return re.sub(r"[^\n\\]", " ", match.group(0))
-    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", blank, text,
-                  flags=re.S)
-
-
-def item_of(file, chunk, first, last):
-    """What the top-level piece of C defines, or None."""
-    text = "\n".join(chunk)
-    macro = re.match(r"#\s*define\s+(\w+)", text)
-    if macro:
-        return Item(file, macro.group(1), first, last, text, True, True)
-    called = re.match(r"([A-Z][A-Z_0-9]+)\((\w+)", text)
-    if called:
-        table = "TABLE" in called.group(1)
-        return None if table else Item(file, called.group(2), first, last, text, False, True)
-    value = re.match(r"(static )?(?:const )?[^({]*?\b(\w+)(?:\[[^\]]*\])*\s*=", text)
-    if value:
-        return Item(file, value.group(2), first, last, text, bool(value.group(1)), False)
-    function = DEFINED.search(text.split("{")[0])
-    if "{" in text and function and not text.startswith(("typedef", "enum", "struct", "extern")):
-        name = function.group(1) or function.group(2)
-        return Item(file, name, first, last, text, text.startswith("static"), True)
-    return None
-
-
-def items(file, text):
-    """The top-level definitions of a file."""
-    lines = without_comments(text).split("\n")
-    chunk, first, depth, continued = [], 0, 0, False
-    for number, line in enumerate(lines):
-        if not chunk and not line.strip():
-            continue
-        if not chunk:
-            first = number
-            directive = line.startswith("#")
-        chunk.append(line)
-        if directive:
-            ended = not line.rstrip().endswith("\\")
-        else:
-            depth += sum(line.count(c) for c in "({[") - sum(line.count(c) for c in ")}]")
-            ended = depth == 0 and re.search(r"[;})]\s*$", line) and not (
-                number + 1 < len(lines) and lines[number + 1].startswith("{"))
-        if ended:
-            item = item_of(file, chunk, first, number)
-            if item is not None:
-                yield item
-            chunk, depth = [], 0
-
-
-def words(item):
-    """The names an item uses that may be definitions, and among them those of kernels."""
-    kernels = set(KERNEL.findall(item.text)) | set(re.findall(r"\b(\w+)_kernels\b", item.text))
-    found = set(TOKEN.findall(item.text)) | kernels
-    return found | {"adzi_op_" + name for name in ENTERED.findall(item.text)}, kernels
+# ---- what there is to break ----------------------------------------------------------------------
 
 
 def is_kernel(file):
@@ -236,110 +206,36 @@ class Source:
         return {unit: sorted(found[unit]) for unit in sorted(found)}
 
 
+class Rooms:
+    """The files of the rooms, each with the tests that cover it."""
+
+    operators = frozenset()
+
+    def __init__(self, source):
+        root = TOP / "src"
+        paths = sorted(p for room in ROOMS for p in (root / room).glob("*.[ch]"))
+        self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
+        self.items = {f: [i for i in items(f, t) if i.is_code] for f, t in self.text.items()}
+        self.included = source.included
+        self.tests = {item: cover(f) for f, found in self.items.items() for item in found}
+        self.users = {item: tests[:1] for item, tests in self.tests.items()}
+
+    def units(self):
+        found = collections.defaultdict(list)
+        for item in self.tests:
+            found[unit_of(item.file)].append(item)
+        return {unit: sorted(found[unit]) for unit in sorted(found)}
+
+
+def cover(file):
+    return next(tests for pattern, tests in COVER if pattern.match(file))
+
+
 def unit_of(file):
-    return pathlib.PurePath(file).name.split(".")[0]
-
-
-# ---- the rules ----------------------------------------------------------------------------------
-
-# An operand stands before and behind; a type or a cast before a star does not make a product.
-BINARY = re.compile(r"(?P<before>[\w\])]) ?(?P<sign>[-+*/])(?P<after>=? ?)(?=[\w(*-])")
-SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*"}
-TYPE_BEFORE = re.compile(r"(?:\b(?:T|TY|S|const|void|char|int|float|double|restrict|\w+_t|"
-                         r"adz_tensor|adzi?_\w+_args|\w*_attr|adzi?_node|\w*_kernels?|size_t)|"
-                         r"\bK\(\w+\)) ?$|[*(,=] ?$|[eE]$")
-NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.])")
-RULES = [(re.compile(pattern), new) for pattern, new in [
-    (r"\badz_add\(", "adz_sub("),
-    (r"\badz_sub\(", "adz_add("),
-    (r"\badz_mul\(", "adz_div("),
-    (r"\badz_div\(", "adz_mul("),
-    (r"\badz_neg\(", "adz_clone("),
-    (r"\badz_mul_number\(", "adz_div_number("),
-    # the gradient that arrives, scaled, negated and shifted
-    (r"\bdy\[(\d|k)\](?=[,);])", r"adz_mul_number(dy[\1], 2)"),
-    (r"\bdy\[(\d|k)\](?=[,);])", r"adz_mul_number(dy[\1], -1)"),
-    (r"\bdy\[(\d|k)\](?=[,);])", r"adz_add_number(dy[\1], 1)"),
-    (r"(?<=->)(dim\d?)\b", r"\1 - 1"),
-    (r"\bADZ_DIMS\((-?\d+)\)", lambda m: f"ADZ_DIMS({int(m.group(1)) + 1})"),
-]]
-# Numbers that these take say which input or how many, not how much.
-COUNTING = re.compile(r"\b(?:adzi_(?!gemm|fill)\w*|POINTWISE\d|KERNEL_FOR|K|VM)$")
-DROP = re.compile(r"(\bd[a-z]{0,5}\[[^]]+\]) = (?!NULL|0;|\{)(?=.)")
-SKIP = re.compile(r"^\s*(?:for \(|#\s*(?!define)|if \(.*== NULL|.*adzi_fail|.*adzi_error|.*sizeof|"
-                  r".*adz_ones_like\(dy\[0\]\)|enum\b|.*\bgrain|.*\b(?:K\()?fetch|.*\bFETCH)")
-
-
-def called(before):
-    """The name before the innermost parenthesis that is open at the end of the text."""
-    depth = 0
-    for at in range(len(before) - 1, -1, -1):
-        depth += (before[at] in ")}]") - (before[at] in "({[")
-        if depth < 0:
-            return re.search(r"\w*$", before[:at]).group(0) if before[at] == "(" else ""
-    return ""
-
-
-def by_one(arguments):
-    """Whether a call's last argument is 1 or -1: times it and over it are the same."""
-    depth = 1
-    for at, c in enumerate(arguments):
-        depth += (c in "({[") - (c in ")}]")
-        if depth == 0:
-            return re.search(r", -?1$", arguments[:at]) is not None
-    return False
-
-
-def changes(code, above):
-    """(from, to, replacement) within a line without comments; `above` is what stands before it."""
-    for match in BINARY.finditer(code):
-        at = match.start("sign")
-        if TYPE_BEFORE.search(code[:at]) and match.group("sign") in "*-":
-            continue
-        if code[at:at + 2] in ("->", "--", "++", "**", "*)") or code[at - 1:at + 1] in ("--", "++"):
-            continue
-        yield at, at + 1, SIGNS[match.group("sign")]
-    for pattern, new in RULES:
-        for match in pattern.finditer(code):
-            if match.group(0) == "adz_mul_number(" and by_one(code[match.end():]):
-                continue
-            yield match.start(), match.end(), new(match) if callable(new) else match.expand(new)
-    for match in NUMBER.finditer(code):
-        number = match.group(0)
-        counts = COUNTING.search(called(above + code[:match.start()]))
-        index = code[:match.start()].endswith("[") and code[match.end():].startswith("]")
-        compared = re.search(r"[=!<>]= ?$|[<>] ?$|case $", code[:match.start()])
-        if float(number) == 0 or index or compared or counts:
-            continue
-        yield match.start(), match.end(), repr(2 * float(number)) \
-            if re.search(r"[.eE]", number) else str(2 * int(number))
-
-
-def mutants(text, item):
-    """(line number, the line as mutated, the file as mutated)"""
-    lines, plain = text.split("\n"), without_comments(text).split("\n")
-    first = item.first
-    while not re.match(r"#|[A-Z]", item.text) and plain[first].strip() != "{":
-        first += 1 # past the function's head
-    for number in range(first, item.last + 1):
-        line, code = lines[number], plain[number]
-        if SKIP.match(code):
-            continue
-        if code.startswith("#"): # the words `#define NAME(a, b)` are no code
-            head = re.match(r"#\s*define\s+\w+(\([^)]*\))?", code).end()
-            code = " " * head + code[head:]
-        seen = set()
-        above = "\n".join(plain[first:number]) + "\n"
-        for start, end, new in changes(code, above):
-            changed = line[:start] + new + line[end:]
-            if changed not in seen:
-                seen.add(changed)
-                yield number, changed, "\n".join(lines[:number] + [changed] + lines[number + 1:])
-        for match in DROP.finditer(code):
-            changed = line[:match.end()] + "1 ? 0 : " + line[match.end():]
-            rest = [re.sub(r"return adzi_status\(\w+(?:\[\w+\])?\)", "return ADZ_OK", l)
-                    for l in lines[number + 1:item.last + 1]] + lines[item.last + 1:]
-            yield number, changed, "\n".join(lines[:number] + [changed] + rest)
+    """A file's name without its ending, in a room after the room's."""
+    path = pathlib.PurePath(file)
+    name = path.name.split(".")[0]
+    return f"{path.parent}/{name}" if str(path.parent) in ROOMS else name
 
 
 def key_of(changed):
@@ -374,18 +270,20 @@ def run(command, cwd, limit=300, **more):
 class Build:
     """One build of the tests, in a copy of the tree; mutants are linked into copies of it."""
 
-    def __init__(self, tree):
+    def __init__(self, tree, tests, setup):
         def left_out(folder, names):
             return [n for n in names if n == ".git" or
                     (n.startswith("build") and folder == str(TOP))]
 
         shutil.copytree(TOP, tree, ignore=left_out)
         self.tree, self.folder = tree, tree / "build"
-        for command in (["meson", "setup", "build", "-Dexamples=false", "-Dbench=false"],
-                        ["ninja", "-C", "build", "tests/ops/test_ops"]):
-            done = run(command, tree, 3000)
-            if done.returncode != 0:
-                sys.exit(f"mutants.py: {' '.join(command)} failed\n{done.stdout[-3000:]}")
+        self.must(["meson", "setup", "build", "-Dexamples=false", "-Dbench=false", *setup])
+        known = json.loads(self.must(["meson", "introspect", "--tests", "build"]))
+        self.tests = {test["name"]: test for test in known if test["name"] in tests}
+        for name in tests - self.tests.keys():
+            sys.exit(f"mutants.py: there is no test {name}")
+        programs = {os.path.relpath(test["cmd"][0], self.folder) for test in self.tests.values()}
+        self.must(["ninja", "-C", "build", *sorted(programs)])
         self.compile = collections.defaultdict(dict) # by source and level
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             name = os.path.normpath(self.folder / entry["file"])
@@ -393,12 +291,21 @@ class Build:
             if name.startswith(f"{tree}/src/"):
                 self.compile[os.path.relpath(name, tree / "src")][
                     isa.group(1) if isa else LEVELS[0]] = shlex.split(entry["command"])
-        commands = run(["ninja", "-C", "build", "-t", "commands", "tests/ops/test_ops"], tree)
-        self.link = shlex.split(commands.stdout.strip().splitlines()[-1])
-        if run(self.link + ["-fuse-ld=lld", "-o", "try"], self.folder).returncode == 0:
-            self.link.append("-fuse-ld=lld")
+        self.links = {}
+        for program in programs:
+            commands = self.must(["ninja", "-C", "build", "-t", "commands", program])
+            link = shlex.split(commands.strip().splitlines()[-1])
+            if run(link + ["-fuse-ld=lld", "-o", "try"], self.folder).returncode == 0:
+                link.append("-fuse-ld=lld")
+            self.links[program] = link
         self.environment = dict(os.environ, OMP_NUM_THREADS="1", CMOCKA_TEST_ABORT="1")
         self.original, self.limits = {}, {}
+
+    def must(self, command):
+        done = run(command, self.tree, 3000)
+        if done.returncode != 0:
+            sys.exit(f"mutants.py: {' '.join(command)} failed\n{done.stdout[-3000:]}")
+        return done.stdout
 
     def object(self, source, level, job, target):
         """Compiles a source, with the job's mutated files before the tree's."""
@@ -421,9 +328,9 @@ class Build:
             self.original[source, level] = target.read_bytes()
         return self.original[source, level]
 
-    def program(self, source, item, mutant, job, levels):
-        """Test program with the item mutated at the levels, and those where this makes other code;
-        None where it does not compile."""
+    def objects(self, source, item, mutant, job, levels):
+        """Objects with the item mutated at the levels, and those where this makes other code; None
+        where it does not compile."""
         file = item.file
         place = job / "src" / file
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -445,28 +352,34 @@ class Build:
             place.unlink()
         differ = [(level, o) for name, level, o in compiled
                   if o.read_bytes() != self.untouched(name, level, job)]
-        objects = [o for _, o in differ]
-        target = job / "test_ops"
-        at = self.link.index("-o") + 2
-        command = self.link[:at - 1] + [str(target)] + [str(o) for o in objects] + self.link[at:]
-        linked = run(command, self.folder).returncode == 0
-        return (target, {level for level, _ in differ}) if linked else None
+        return [o for _, o in differ], {level for level, _ in differ}
 
-    def passes(self, program, op, seconds, level=LEVELS[0]):
-        """Runs an operator's tests; the limit is the processor's time, not the clock's."""
-        command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; ulimit -t "$2"; exec "$0" "$1"',
-                   str(program), op, str(seconds)]
-        environment = dict(self.environment, ADZE_CPU=level)
+    def program_of(self, test):
+        return os.path.relpath(self.tests[test]["cmd"][0], self.folder)
+
+    def linked(self, program, objects, job):
+        """The test program with these objects before the library's; None where that fails."""
+        link, target = self.links[program], job / pathlib.PurePath(program).name
+        at = link.index("-o") + 2
+        command = link[:at - 1] + [str(target)] + [str(o) for o in objects] + link[at:]
+        return target if run(command, self.folder).returncode == 0 else None
+
+    def passes(self, program, test, seconds, level=LEVELS[0]):
+        """Runs a test; the limit is the processor's time, not the clock's."""
+        about = self.tests[test]
+        command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; ulimit -t "$0"; exec "$@"',
+                   str(seconds), str(program), *about["cmd"][1:]]
+        environment = {**self.environment, **about["env"], "ADZE_CPU": level}
         return run(command, self.folder, 1800, env=environment).returncode == 0
 
-    def limit(self, op):
+    def limit(self, test):
         """Seconds that a mutant's tests may take; a mutant may run forever."""
-        if op not in self.limits:
+        if test not in self.limits:
             before = os.times().children_user
-            if not self.passes(self.folder / "tests/ops/test_ops", op, 300):
-                sys.exit(f"{op}: the tests fail without a mutant")
-            self.limits[op] = math.ceil(1 + 10 * (os.times().children_user - before))
-        return self.limits[op]
+            if not self.passes(self.folder / self.program_of(test), test, 300):
+                sys.exit(f"{test}: it fails without a mutant")
+            self.limits[test] = math.ceil(1 + 10 * (os.times().children_user - before))
+        return self.limits[test]
 
 
 class Tally:
@@ -483,20 +396,34 @@ class Tally:
         self.matched |= other.matched
 
 
+def noticed(objects, levels, tests, build, job):
+    """Whether some test fails with these objects at one of the levels."""
+    programs = {}
+    for level in [l for l in reversed(LEVELS) if l in levels]:
+        for test in tests:
+            name = build.program_of(test)
+            if name not in programs:
+                programs[name] = build.linked(name, objects, job)
+            if programs[name] is None: # nor does it link
+                return None
+            if not build.passes(programs[name], test, build.limit(test), level):
+                return True
+    return False
+
+
 def survives(source, item, mutant, tests, build, job):
     """Whether no test fails, at any level that the item is compiled for; None: does not compile, or
     to the same code."""
     changed = set()
     for levels in [LEVELS[:1], LEVELS[1:]] if is_kernel(item.file) else [LEVELS[:1]]:
-        made = build.program(source, item, mutant, job, levels)
+        made = build.objects(source, item, mutant, job, levels)
         if made is None:
             return None
-        program, others = made
+        objects, others = made
         changed |= others
-        for level in reversed(LEVELS):
-            if level in others and not all(
-                    build.passes(program, op, build.limit(op), level) for op in tests):
-                return False
+        seen = noticed(objects, others, tests, build, job)
+        if seen is not False:
+            return False if seen else None
     return True if changed else None
 
 
@@ -507,17 +434,22 @@ def place_of(item, number, changed):
 
 def chosen(item, source, only):
     """An item's mutants that --only asks for, or all."""
-    for number, changed, mutant in mutants(source.text[item.file], item):
+    for number, changed, mutant in all_mutants(source.text[item.file], item):
         if not only or any(text in place_of(item, number, changed) for text in only):
             yield number, changed, mutant
+
+
+def tests_of(source, item):
+    """The names that `meson test` has for what covers an item."""
+    return [f"op-{op}" if source.operators else op for op in source.tests[item]]
 
 
 def check_unit(unit, found, source, build, job, known, only):
     tally, start = Tally(), time.monotonic()
     for item in found:
         left = list(chosen(item, source, only))
-        tests = left and sorted(source.tests[item], key=lambda op: (
-            op != unit, op not in source.users[item], build.limit(op)))
+        tests = left and sorted(tests_of(source, item), key=lambda test: (
+            test != f"op-{unit}", test[3:] not in source.users[item], build.limit(test)))
         for number, changed, mutant in left:
             survived = survives(source, item, mutant, tests, build, job)
             if survived is None:
@@ -548,13 +480,11 @@ def show(source, units, only):
 
 
 def conclude(source, units, options, known, tally):
-    named = bool(options.names)
-    few = [] if named or options.only else [op for op in source.differentiable
-                                            if tally.of_operator[op] < LEAST]
+    few = [] if options.names or options.only else [op for op in source.differentiable
+                                                    if tally.of_operator[op] < LEAST]
     stale = [] if options.only else sorted(k for k in known - tally.matched if k[0] in units)
-    print(f"{len(source.differentiable) if not named else len(units)} "
-          f"{'differentiable operators' if not named else 'names'}, {tally.built} mutants, "
-          f"{len(tally.survivors)} survivors, {tally.equivalent} listed as equivalent")
+    print(f"{len(units)} files, {tally.built} mutants, {len(tally.survivors)} survivors, "
+          f"{tally.equivalent} listed as equivalent")
     for op in few:
         print(f"{op}: only {tally.of_operator[op]} mutants, {LEAST} wanted")
     for unit, line in stale:
@@ -562,39 +492,61 @@ def conclude(source, units, options, known, tally):
     return bool(tally.survivors or few or stale or tally.built == 0)
 
 
+def check_units(source, units, options, known, setup, temporary):
+    """Builds the tests once and runs the mutants of all units in that build."""
+    tests = {t for unit in units.values() for item in unit for t in tests_of(source, item)}
+    build = Build(temporary / "tree", tests, setup)
+    jobs = [temporary / f"job{n}" for n in range(options.jobs)]
+    tally = Tally()
+
+    def work(name):
+        job = jobs.pop()
+        try:
+            return check_unit(name, units[name], source, build, job, known, options.only)
+        finally:
+            jobs.append(job)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for part in pool.map(work, units):
+            tally.add(part)
+    return tally
+
+
+def asked_for(names, backwards, rooms):
+    """The units of either kind that the names on the command line mean; all without names."""
+    chosen = set()
+    for name in names or ["backwards", *ROOMS]:
+        found = [u for u in backwards if name in ("backwards", u)] or \
+                [u for u in rooms if u == name or u.startswith(name + "/")]
+        if not found:
+            sys.exit(f"mutants.py: {name} has nothing to mutate")
+        chosen.update(found)
+    return [{u: units[u] for u in units if u in chosen} for units in (backwards, rooms)]
+
+
 def main():
-    parser = argparse.ArgumentParser(description="Mutants of every backward.")
+    parser = argparse.ArgumentParser(description="Mutants of every backward and of the rooms.")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="show the mutants, build nothing")
     parser.add_argument("--only", action="append", metavar="TEXT", help="just these mutants")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     source = Source()
-    units = source.units()
-    for name in options.names:
-        if name not in units:
-            sys.exit(f"mutants.py: {name} has nothing that a backward reaches")
-    units = {n: units[n] for n in (options.names or units)}
+    rooms = Rooms(source)
+    kinds = [(source, []), (rooms, ["-Dbuildtype=plain", "-Doptimization=0"])]
+    units = asked_for(options.names, source.units(), rooms.units())
     if options.list:
-        return show(source, units, options.only)
+        for (kind, _), some in zip(kinds, units):
+            show(kind, some, options.only)
+        return
     known, tally = listed(), Tally()
-    os.nice(10)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
-        build = Build(pathlib.Path(temporary).resolve() / "tree")
-        jobs = [pathlib.Path(temporary) / f"job{n}" for n in range(options.jobs)]
-
-        def work(name):
-            job = jobs.pop()
-            try:
-                return check_unit(name, units[name], source, build, job, known,
-                                  options.only)
-            finally:
-                jobs.append(job)
-
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for part in pool.map(work, units):
-                tally.add(part)
-    if conclude(source, units, options, known, tally):
+    os.nice(5)
+    for (kind, setup), some in zip(kinds, units):
+        if some:
+            with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
+                tally.add(check_units(kind, some, options, known, setup,
+                                      pathlib.Path(temporary).resolve()))
+    if conclude(source, {**units[0], **units[1]}, options, known, tally):
         sys.exit(1)
 
 
