@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <jansson.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -328,6 +330,10 @@ static void what_does_not_fit_changes_nothing(void **state)
         { "model.1.bias", NULL, ADZ_NONE, ADZ_ERR_STATE, "1 missing" },
         { "state.0.momentum_buffer", NULL, three, ADZ_ERR_STATE, "does not have the shape" },
         { "scheduler.0", NULL, three, ADZ_ERR_STATE, "scheduler.0 is float32[3] in the file" },
+        { "scheduler.0", NULL, adz_zeros(ADZ_SHAPE(3, 1), ADZ_F64), ADZ_ERR_STATE,
+            "scheduler.0 is float64[3, 1] in the file, and should be float64[3]" },
+        { "scheduler.0", NULL, adz_zeros(ADZ_SHAPE(4), ADZ_F64), ADZ_ERR_STATE,
+            "scheduler.0 is float64[4] in the file, and should be float64[3]" },
         { "generator.1", NULL, three, ADZ_ERR_STATE, "generator.1 is float32[3] in the file" },
         { "generator.1", NULL, ADZ_NONE, ADZ_ERR_STATE, "the file has no generator.1" },
         { "loader", NULL, adz_full(ADZ_SHAPE(6), 1000, ADZ_I64), ADZ_ERR_ARGUMENT,
@@ -348,6 +354,106 @@ static void what_does_not_fit_changes_nothing(void **state)
     adz_error_clear();
     finish(&r);
     adz_scope_close(scope);
+    temporary_files(true);
+}
+
+/* A part that the file lacks is said before anything changes, whatever else is asked for. */
+static void each_part_is_missed_alone(void **state)
+{
+    (void)state;
+    run r = start(1);
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    c.model = r.model;
+    assert_int_equal(adz_checkpoint_save(&c, temporary_path("model")), ADZ_OK);
+    for (int part = 0; part < 4; ++part) {
+        static const char *const missing[] = { "optimizer", "scheduler.0", "generator.0",
+            "loader" };
+        adz_checkpoint all = parts_of(&r), one = ADZ_CHECKPOINT;
+        one.optimizer = part == 0 ? all.optimizer : NULL;
+        one.schedulers = all.schedulers;
+        one.n_schedulers = part == 1 ? 2 : 0;
+        one.generators = all.generators;
+        one.n_generators = part == 2 ? 3 : 0;
+        one.loader = part == 3 ? all.loader : NULL;
+        adz_generator_state before = adz_generator_get_state(NULL);
+        assert_int_equal(adz_checkpoint_load(&one, temporary_path("model")), ADZ_ERR_STATE);
+        assert_non_null(strstr(adz_error_message(), missing[part]));
+        assert_non_null(strstr(adz_error_message(), "it was saved without one"));
+        adz_error_clear();
+        adz_generator_state after = adz_generator_get_state(NULL);
+        assert_memory_equal(&before, &after, sizeof before);
+    }
+    finish(&r);
+    temporary_files(true);
+}
+
+static void expect_null(adz_status status, const char *op, const char *argument)
+{
+    char says[80];
+    snprintf(says, sizeof says, "%s: %s is NULL", op, argument);
+    if (status != ADZ_ERR_NULL || strstr(adz_error_message(), says) == NULL) {
+        fail_msg("\"%s\" instead of \"%s\"", adz_error_message(), says);
+    }
+    adz_error_clear();
+}
+
+static void what_is_null_is_named(void **state)
+{
+    (void)state;
+    run r = start(1);
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    assert_int_equal(adz_checkpoint_save(&c, temporary_path("x")), ADZ_OK);
+    expect_null(adz_checkpoint_save(NULL, "x"), "adz_checkpoint_save", "checkpoint");
+    expect_null(adz_checkpoint_save(&c, NULL), "adz_checkpoint_save", "path");
+    expect_null(
+        adz_checkpoint_load(NULL, temporary_path("x")), "adz_checkpoint_load", "checkpoint");
+    expect_null(adz_checkpoint_load(&c, NULL), "adz_checkpoint_load", "path");
+    c.n_schedulers = 1;
+    expect_null(adz_checkpoint_load(&c, temporary_path("x")), "adz_checkpoint_load", "schedulers");
+    expect_null(adz_checkpoint_save(&c, temporary_path("x")), "adz_checkpoint_save", "schedulers");
+    adz_scheduler *none[2] = { r.schedulers[0], NULL };
+    c.schedulers = none;
+    c.n_schedulers = 2;
+    expect_null(adz_checkpoint_load(&c, temporary_path("x")), "adz_checkpoint_load", "a scheduler");
+    expect_null(adz_checkpoint_save(&c, temporary_path("x")), "adz_checkpoint_save", "a scheduler");
+    c.n_schedulers = 0;
+    c.n_generators = 2;
+    expect_null(adz_checkpoint_load(&c, temporary_path("x")), "adz_checkpoint_load", "generators");
+    expect_null(adz_checkpoint_save(&c, temporary_path("x")), "adz_checkpoint_save", "generators");
+
+    adz_safetensors *file = adz_module_to_safetensors(r.model, NULL);
+    assert_null(adz_module_to_safetensors(NULL, NULL));
+    expect_null(adz_error_code(), "adz_module_to_safetensors", "module");
+    expect_null(adz_module_save(NULL, "x"), "adz_module_save", "module");
+    expect_null(adz_module_save(r.model, NULL), "adz_module_save", "path");
+    expect_null(adz_module_load(NULL, "x", true), "adz_module_load", "module");
+    expect_null(adz_module_load(r.model, NULL, true), "adz_module_load", "path");
+    expect_null(
+        adz_module_from_safetensors(NULL, file, true), "adz_module_from_safetensors", "module");
+    expect_null(
+        adz_module_from_safetensors(r.model, NULL, true), "adz_module_from_safetensors", "file");
+    adz_safetensors_free(&file);
+    finish(&r);
+    temporary_files(true);
+}
+
+/* What another call left in errno says nothing about the numbers in a file; an error of adze that
+ * nobody has taken stops a load before the file is opened. */
+static void what_was_before_a_load(void **state)
+{
+    (void)state;
+    run r = start(1);
+    assert_int_equal(save_run(&r, temporary_path("run")), ADZ_OK);
+    errno = ERANGE;
+    assert_int_equal(load_run(&r, temporary_path("run")), ADZ_OK);
+    adz_module *linear = adz_linear_new(2, 2, NULL);
+    assert_null(adz_relu(NULL));
+    assert_int_equal(load_run(&r, temporary_path("none")), ADZ_ERR_NULL);
+    assert_int_equal(adz_module_load(linear, temporary_path("none"), true), ADZ_ERR_NULL);
+    assert_non_null(strstr(adz_error_message(), "relu: x is NULL"));
+    adz_error_clear();
+    adz_module_free(&linear);
+    finish(&r);
     temporary_files(true);
 }
 
@@ -408,7 +514,9 @@ static void tied_weights(void **state)
     adz_module *model = tied(), *other = tied();
     for (int dedup = 0; dedup < 2; ++dedup) {
         adz_module_save_options o;
+        memset(&o, 0xff, sizeof o);
         adz_module_save_options_init(&o, sizeof o);
+        assert_true(o.size == sizeof o);
         assert_false(o.dedup);
         o.dedup = dedup != 0;
         assert_int_equal(adz_module_save_with(model, temporary_path("tied"), &o), ADZ_OK);
@@ -432,6 +540,56 @@ static void tied_weights(void **state)
     adz_module_free(&model);
     adz_module_free(&other);
     temporary_files(true);
+}
+
+/* A checkpoint has a tied weight once, and gives it back to both names. */
+static void tied_weights_in_a_checkpoint(void **state)
+{
+    (void)state;
+    adz_manual_seed(3);
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    adz_module *model = tied(), *other = tied();
+    c.model = model;
+    assert_int_equal(adz_checkpoint_save(&c, temporary_path("tied")), ADZ_OK);
+    adz_safetensors *file = adz_safetensors_load(temporary_path("tied"), NULL);
+    assert_int_equal(adz_safetensors_count(file), 3);
+    assert_string_equal(
+        adz_safetensors_metadata(file, "model.decoder.weight"), "model.encoder.weight");
+    adz_safetensors_free(&file);
+    c.model = other;
+    assert_int_equal(adz_checkpoint_load(&c, temporary_path("tied")), ADZ_OK);
+    for (size_t i = 0; i < 3; ++i) {
+        assert_true(adz_equal(
+            adz_module_parameters(model).items[i], adz_module_parameters(other).items[i]));
+    }
+    adz_module_free(&model);
+    adz_module_free(&other);
+    temporary_files(true);
+}
+
+/* Metadata that reads like a tied name counts only where it can be one. */
+static void odd_aliases(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *model = adz_linear_new(2, 2, NULL);
+    adz_safetensors *file = adz_safetensors_new();
+    adz_tensor *square = adz_ones(ADZ_SHAPE(2, 2), ADZ_F32), *two = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    adz_safetensors_add(file, "weight", square);
+    adz_safetensors_set_metadata(file, "bias", "nowhere"); /* there is no such tensor */
+    assert_int_equal(adz_module_from_safetensors(model, file, true), ADZ_ERR_STATE);
+    assert_non_null(strstr(adz_error_message(), "missing: bias"));
+    assert_null(strstr(adz_error_message(), "unexpected: "));
+    adz_error_clear();
+    adz_safetensors_add(file, "bias", two);
+    adz_safetensors_set_metadata(file, "bias", "weight");  /* the tensor counts */
+    adz_safetensors_set_metadata(file, "other", "weight"); /* the module has no such name */
+    adz_safetensors_set_metadata(file, "", "weight");
+    assert_int_equal(adz_module_from_safetensors(model, file, true), ADZ_OK);
+    assert_true(adz_equal(adz_module_parameter(model, "bias"), two));
+    adz_safetensors_free(&file);
+    adz_module_free(&model);
+    adz_scope_close(scope);
 }
 
 static void wrong_weights_are_said(void **state)
@@ -562,6 +720,81 @@ static void refused_memory_harms_nothing(void **state)
     temporary_files(true);
 }
 
+/* ---- the memory of the library for JSON ------------------------------------------------------ */
+
+static int jansson_fails_in; /* requests; then once, or from there on */
+static bool jansson_recovers, jansson_refused;
+
+static void *refusing_malloc(size_t size)
+{
+    bool fails = jansson_fails_in > 0 && --jansson_fails_in == 0;
+    jansson_refused = jansson_refused || fails;
+    if (fails && !jansson_recovers) {
+        jansson_fails_in = 1;
+    }
+    return fails ? NULL : malloc(size);
+}
+
+/* Saves the run as "new" or loads "kept" into it: a failure changes nothing. Of a load that
+ * succeeds only that is asked for which jansson's own reading of numbers keeps. */
+static bool is_whole(run *r, bool loads)
+{
+    adz_status status =
+        loads ? load_run(r, temporary_path("kept")) : save_run(r, temporary_path("new"));
+    jansson_fails_in = 0;
+    assert_int_equal(adz_error_code(), status);
+    adz_error_clear();
+    if (loads && status == ADZ_OK) {
+        assert_int_equal(r->step, 11);
+        train(r, r->step + 2);
+        assert_int_equal(save_run(r, temporary_path("was")), ADZ_OK);
+        return true;
+    }
+    assert_true(run_is_as_it_was(r));
+    size_t size = 0;
+    unsigned char *bytes = read_file(temporary_path("new"), &size);
+    assert_true((bytes != NULL) == (!loads && status == ADZ_OK));
+    assert_true(bytes == NULL || files_equal(temporary_path("new"), temporary_path("was")));
+    free(bytes);
+    remove(temporary_path("new"));
+    return status == ADZ_OK;
+}
+
+/* With any of jansson's requests refused, saving and loading fail as a whole or succeed. */
+static void refused_json_harms_nothing(void **state)
+{
+    (void)state;
+    run r = start(1);
+    train(&r, 11);
+    assert_int_equal(save_run(&r, temporary_path("kept")), ADZ_OK);
+    train(&r, 13);
+    assert_int_equal(save_run(&r, temporary_path("was")), ADZ_OK);
+    json_malloc_t old_malloc;
+    json_free_t old_free;
+    json_get_alloc_funcs(&old_malloc, &old_free);
+    json_set_alloc_funcs(refusing_malloc, free);
+    int failures = 0;
+    for (int way = 0; way < 4; ++way) {
+        bool reached = true;
+        for (int n = 1; reached; n += 1 + n / 40) {
+            int64_t tensors = adzi_live_tensors(), bytes = adzi_live_bytes();
+            jansson_recovers = way % 2 != 0;
+            jansson_refused = false;
+            jansson_fails_in = n;
+            failures += is_whole(&r, way / 2 != 0) ? 0 : 1;
+            reached = jansson_refused;
+            if (adzi_live_tensors() != tensors || adzi_live_bytes() != bytes) {
+                fail_msg("request %d, way %d: something stayed alive", n, way);
+            }
+        }
+    }
+    json_set_alloc_funcs(old_malloc, old_free);
+    print_message("refused to jansson: %d\n", failures);
+    assert_true(failures >= 200);
+    finish(&r);
+    temporary_files(true);
+}
+
 static void full_disk_leaves_the_old_checkpoint(void **state)
 {
     (void)state;
@@ -592,11 +825,17 @@ int main(void)
         cmocka_unit_test(parts_may_be_left_out),
         cmocka_unit_test(layout_is_as_documented),
         cmocka_unit_test(what_does_not_fit_changes_nothing),
+        cmocka_unit_test(each_part_is_missed_alone),
+        cmocka_unit_test(what_is_null_is_named),
+        cmocka_unit_test(what_was_before_a_load),
         cmocka_unit_test(a_load_is_a_write),
         cmocka_unit_test(tied_weights),
+        cmocka_unit_test(tied_weights_in_a_checkpoint),
+        cmocka_unit_test(odd_aliases),
         cmocka_unit_test(wrong_weights_are_said),
         cmocka_unit_test(dtypes_convert),
         cmocka_unit_test(refused_memory_harms_nothing),
+        cmocka_unit_test(refused_json_harms_nothing),
         cmocka_unit_test(full_disk_leaves_the_old_checkpoint),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);

@@ -10,6 +10,7 @@
 #include "adze/io/npy.h"
 #include "adze/ops.h"
 #include "data/bytes.h"
+#include "io/npy.h"
 #include "temporary.h"
 #include "tensor/tensor.h"
 
@@ -132,6 +133,16 @@ static const struct {
     { "{'descr': '<f4', 'descr': '<f4'}", 0, ADZ_ERR_FORMAT, "for the second time" },
     { "{'descr': '<f4', 'fortran_order': False}", 0, ADZ_ERR_FORMAT, "must all be given" },
     { HEADER("<f4", "Maybe", "()"), 4, ADZ_ERR_FORMAT, "True or False" },
+    { "{'fortran_order': False, 'shape': ()}", 0, ADZ_ERR_FORMAT, "must all be given" },
+    { "{'descr': '<f4', 'shape': ()}", 0, ADZ_ERR_FORMAT, "must all be given" },
+    { "{'': 1}", 0, ADZ_ERR_FORMAT, "an unknown key" },
+    { "{dDescrd: '<f4', 'fortran_order': False, 'shape': ()}", 4, ADZ_ERR_FORMAT,
+        "a key and a colon" },
+    { "{xdescrx: '<f4', 'fortran_order': False, 'shape': ()}", 4, ADZ_ERR_FORMAT,
+        "a key and a colon" },
+    { HEADER("<f4x", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f4x' is not offered" },
+    { HEADER("xf4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'xf4' is not offered" },
+    { HEADER("f4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'f4' is not offered" },
     { HEADER("<c8", "False", "()"), 8, ADZ_ERR_UNSUPPORTED, "'<c8' is not offered; convert" },
     { HEADER("<u2", "False", "()"), 2, ADZ_ERR_UNSUPPORTED, "'<u2' is not offered" },
     { HEADER("|O", "False", "()"), 8, ADZ_ERR_UNSUPPORTED, "'|O' is not offered" },
@@ -187,6 +198,7 @@ static void lies_are_found(void **state)
     size_t n = make(bytes, 1, HEADER("|b1", "False", "(2,)"), "\1\3", 2);
     assert_refused(bytes, n, ADZ_ERR_FORMAT, "element 1 is the byte 3");
     assert_refused(bytes, 9, ADZ_ERR_FORMAT, "does not begin as");
+    assert_refused(bytes, n - 2 - 1, ADZ_ERR_FORMAT, "is it cut short");
     assert_refused(bytes, 0, ADZ_ERR_FORMAT, "does not begin as");
     assert_refused(bytes, 20, ADZ_ERR_FORMAT, "the file has 20; is it cut short");
     bytes[6] = 4;
@@ -196,6 +208,82 @@ static void lies_are_found(void **state)
     bytes[0] = 'P';
     assert_refused(bytes, n, ADZ_ERR_FORMAT, "does not begin as");
     temporary_files(true);
+}
+
+static adz_status parse_part(const char *text, size_t length)
+{
+    adzi_npy_header header;
+    return adzi_npy_parse("test", "text", text, length, &header);
+}
+
+/* No part of a header is a header, though the rest lies behind it in memory. */
+static void a_header_ends_where_it_ends(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }",
+        "{'shape': (3,), 'fortran_order': True, 'descr': '<f4'}",
+        "{'shape': (), 'descr': '<f4', 'fortran_order': False}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        size_t whole = strlen(texts[i]);
+        for (size_t n = 0; n < whole; ++n) {
+            assert_int_equal(parse_part(texts[i], n), ADZ_ERR_FORMAT);
+            adz_error_clear();
+        }
+        assert_int_equal(parse_part(texts[i], whole), ADZ_OK);
+    }
+}
+
+/* Spaces and ends of lines may stand between any two of its parts. */
+static void spaces_mean_nothing(void **state)
+{
+    (void)state;
+    static const char text[] =
+        " { 'descr' : '<f4' , 'fortran_order' :\tTrue\r\n, 'shape' : ( 12 , 3 L , ) , } \n";
+    adzi_npy_header h;
+    assert_int_equal(adzi_npy_parse("test", "text", text, sizeof text - 1, &h), ADZ_OK);
+    assert_true(h.rank == 2 && h.sizes[0] == 12 && h.sizes[1] == 3 && h.fortran_order);
+}
+
+/* An announced length is believed up to 1 MiB. */
+static void headers_have_a_most(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 20, ITEM = 4 };
+    static unsigned char bytes[12 + MOST + 1 + ITEM];
+    static const char text[] = HEADER("<f4", "False", "()");
+    for (size_t more = 0; more < 2; ++more) {
+        memset(bytes, ' ', sizeof bytes);
+        make(bytes, 2, text, "", 0);
+        adzi_write_little(bytes + 8, 4, MOST + more);
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *t = adz_npy_from_memory(bytes, 12 + MOST + more + ITEM);
+        assert_true((t != NULL) == (more == 0));
+        if (more > 0) {
+            assert_int_equal(adz_error_code(), ADZ_ERR_FORMAT);
+            assert_non_null(strstr(adz_error_message(), "a header of 1048577 bytes is too long"));
+        }
+        adz_error_clear();
+        adz_scope_close(scope);
+    }
+}
+
+/* An empty tensor may have a size beside its 0 whose bytes just fit 63 bits. */
+static void empty_shapes(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    adz_scope *scope = adz_scope_open();
+    size_t n = make(bytes, 1, HEADER("<f8", "False", "(0, 1152921504606846975, 1, 1, 1)"), "", 0);
+    adz_tensor *t = adz_npy_from_memory(bytes, n);
+    assert_non_null(t);
+    assert_int_equal(adz_tensor_numel(t), 0);
+    n = make(bytes, 1, HEADER("<f8", "False", "(0, 1152921504606846976, 1, 1, 1)"), "", 0);
+    assert_null(adz_npy_from_memory(bytes, n));
+    assert_non_null(strstr(adz_error_message(), "does not fit"));
+    adz_error_clear();
+    adz_scope_close(scope);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -259,6 +347,39 @@ static void bytes_are_numpys(void **state)
     adz_scope_close(scope);
 }
 
+/* Padding is what fills the header up to the next multiple of 64 bytes, and no more. */
+static void padding_is_the_least(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    for (int version = 1; version <= 3; ++version) {
+        int64_t sizes[8] = { 0, 1, 1, 1, 1, 1, 1, 1 };
+        for (int64_t k = 0; k < 60; ++k) {
+            sizes[1 + k % 7] *= 10;
+            adz_npy_options o = ADZ_NPY_OPTIONS;
+            o.version = version;
+            adz_tensor *t = adz_empty(adz_shape_of(8, sizes), ADZ_F32);
+            adz_tensor *bytes = t != NULL ? adz_npy_to_memory(t, &o) : NULL;
+            if (bytes == NULL) { /* the product does not fit any more */
+                adz_error_clear();
+                break;
+            }
+            size_t total = (size_t)adz_tensor_numel(bytes), prefix = version == 1 ? 10 : 12;
+            const unsigned char *at = adz_tensor_data(bytes);
+            const char *end = strchr((const char *)at + prefix, '}');
+            assert_non_null(end);
+            size_t used = (size_t)(end + 1 - (const char *)at) + 1; /* and the newline */
+            assert_true(total % 64 == 0 && total >= used && total - used < 64);
+            assert_int_equal(adzi_read_little(at + 8, prefix - 8), total - prefix);
+            assert_int_equal(at[total - 1], '\n');
+            adz_tensor *back = adz_npy_from_memory(at, total);
+            assert_int_equal(adz_tensor_rank(back), 8);
+            assert_int_equal(adz_tensor_size(back, 1), sizes[1]);
+        }
+    }
+    adz_scope_close(scope);
+}
+
 static void bad_arguments_are_said(void **state)
 {
     (void)state;
@@ -305,6 +426,15 @@ static adz_status save_and_load(void *user)
     return status;
 }
 
+static adz_status write_to_memory(void *user)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *bytes = adz_npy_to_memory(user, NULL);
+    adz_status status = bytes != NULL ? ADZ_OK : adz_error_code();
+    adz_scope_close(scope);
+    return status;
+}
+
 static bool one_whole_file(void *user)
 {
     (void)user;
@@ -320,6 +450,7 @@ static void refused_memory_harms_nothing(void **state)
         save_and_load(t), ADZ_OK); /* inner scopes are kept by the thread from here on */
     int points = refuse_each(save_and_load, one_whole_file, t);
     assert_true(points >= 5);
+    assert_true(refuse_each(write_to_memory, NULL, t) >= 1);
     print_message("refused: %d saving and loading\n", points);
     adz_scope_close(scope);
     temporary_files(true);
@@ -332,7 +463,12 @@ int main(void)
         cmocka_unit_test(byte_orders_and_dtypes),
         cmocka_unit_test(eight_dimensions),
         cmocka_unit_test(lies_are_found),
+        cmocka_unit_test(a_header_ends_where_it_ends),
+        cmocka_unit_test(spaces_mean_nothing),
+        cmocka_unit_test(headers_have_a_most),
+        cmocka_unit_test(empty_shapes),
         cmocka_unit_test(comes_back_as_it_went),
+        cmocka_unit_test(padding_is_the_least),
         cmocka_unit_test(bytes_are_numpys),
         cmocka_unit_test(bad_arguments_are_said),
         cmocka_unit_test(refused_memory_harms_nothing),

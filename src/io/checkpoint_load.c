@@ -111,7 +111,7 @@ static adz_status plan_optimizer(plan *p)
             adzi_show(&shown, name), adz_optimizer_name(p->parts.optimizer));
     }
     p->optimizer = adz_state_new();
-    adz_status status = p->optimizer != NULL ? ADZ_OK : adz_error_code();
+    adz_status status = adzi_status(p->optimizer);
     for (size_t i = 0; i < p->file->n_tensors && status == ADZ_OK; ++i) {
         const adzi_named *entry = &p->file->tensors[i];
         if (strncmp(entry->name, ADZI_CHECKPOINT_STATE, strlen(ADZI_CHECKPOINT_STATE)) == 0) {
@@ -147,8 +147,7 @@ static adz_status plan_generator(plan *p, size_t index)
 {
     char name[ADZI_CHECKPOINT_NAME];
     snprintf(name, sizeof name, ADZI_CHECKPOINT_GENERATOR, index);
-    bool there = p->parts.generators[index] != NULL || adz_default_generator() != NULL;
-    return there && find_numbers(p, name, ADZ_I64, 2) != NULL ? ADZ_OK : adz_error_code();
+    return adzi_status(find_numbers(p, name, ADZ_I64, 2));
 }
 
 static adz_status plan_loader(plan *p)

@@ -76,12 +76,8 @@ static adz_status set_json(adz_safetensors *file, const char *key, const json_t 
 
 static adz_status add_groups(adz_safetensors *file, const adz_optimizer *optimizer)
 {
-    json_t *groups = adzi_optimizer_groups(optimizer);
-    if (groups == NULL) {
-        return adz_error_code();
-    }
-    json_t *json =
-        json_pack("{s:s, s:o}", "name", adz_optimizer_name(optimizer), "param_groups", groups);
+    json_t *json = json_pack("{s:s, s:o}", "name", adz_optimizer_name(optimizer), "param_groups",
+        adzi_optimizer_groups(optimizer));
     adz_status status = ADZ_ERR_MEMORY;
     if (json != NULL) {
         status = set_json(file, ADZI_CHECKPOINT_OPTIMIZER, json);

@@ -78,7 +78,7 @@ static adz_status read_header(const char *op, const char *where, const adzi_sour
 
 /* The bytes that the shape takes must be exactly those that are there. */
 static adz_status check_size(
-    const char *op, const char *where, const adzi_npy_header *h, uint64_t there, int64_t *numel)
+    const char *op, const char *where, const adzi_npy_header *h, uint64_t there)
 {
     int64_t bytes = (int64_t)adz_dtype_size(h->dtype), unused = bytes;
     bool fits = true;
@@ -96,7 +96,6 @@ static adz_status check_size(
             adzi_text_sizes(h->rank, h->sizes), adzi_npy_dtype(h->dtype), (long long)bytes,
             (unsigned long long)there, (uint64_t)bytes > there ? "; is the file cut short?" : "");
     }
-    *numel = bytes / (int64_t)adz_dtype_size(h->dtype);
     return ADZ_OK;
 }
 
@@ -175,9 +174,8 @@ static adz_tensor *load(const char *op, const adzi_source *source)
     const char *where = adzi_show(&shown, source->name);
     adzi_npy_header h;
     uint64_t data;
-    int64_t numel;
     if (read_header(op, where, source, &h, &data) != ADZ_OK ||
-        check_size(op, where, &h, source->size - data, &numel) != ADZ_OK) {
+        check_size(op, where, &h, source->size - data) != ADZ_OK) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();

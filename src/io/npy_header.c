@@ -60,10 +60,9 @@ static bool take_word(cursor *c, const char *word)
     return found;
 }
 
-/* A string in single or double quotes; none of ours needs an escape. */
+/* A string in single or double quotes, at once; none of ours needs an escape. */
 static bool take_string(cursor *c, const char **text, size_t *length)
 {
-    skip_spaces(c);
     if (c->at >= c->end || (*c->at != '\'' && *c->at != '"')) {
         return false;
     }
@@ -107,7 +106,6 @@ static adz_status parse_descr(cursor *c, adzi_npy_header *h)
 
 static bool take_size(cursor *c, int64_t *size)
 {
-    skip_spaces(c);
     const char *first = c->at;
     *size = 0;
     for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; ++c->at) {
@@ -136,9 +134,7 @@ static adz_status parse_shape(cursor *c, adzi_npy_header *h)
                 c->op, ADZ_ERR_UNSUPPORTED, "%s: more than %d dimensions", c->where, ADZ_MAX_RANK);
         }
         h->sizes[h->rank++] = size;
-        bool comma = take(c, ',');
-        skip_spaces(c);
-        bool last = c->at < c->end && *c->at == ')';
+        bool comma = take(c, ','), last = c->at < c->end && *c->at == ')';
         if (!comma && (!last || h->rank == 1)) { /* (3) is a number, (3,) a tuple */
             return wrong(c, "shape must be a tuple of sizes");
         }
@@ -187,7 +183,6 @@ adz_status adzi_npy_parse(
             return status;
         }
         bool comma = take(&c, ',');
-        skip_spaces(&c);
         if (!comma && (c.at >= c.end || *c.at != '}')) {
             return wrong(&c, "a comma or the dict's end must stand here");
         }
