@@ -1,6 +1,7 @@
 /* Optimizers, schedulers, clipping: update rules step by step, groups, state, failures. */
 #include "nn.h"
 
+#include "optim/clip.h"
 #include "optim/optimizer.h"
 
 static adz_tensor *parameter(double a, double b, adz_dtype dtype)
@@ -372,6 +373,77 @@ static void long_gradients_are_summed_exactly(void **state)
     assert_true(adz_clip_grad_norm(one(&w), 1e9, INFINITY) == (double)0.1f);
 }
 
+/* Of several blocks, the last of one element: each element counts once. */
+static void every_element_counts(void **state)
+{
+    (void)state;
+    enum { N = 2 * ADZI_NORM_BLOCK + 1 };
+    for (int f32 = 0; f32 < 2; ++f32) {
+        adz_tensor *w = adz_requires_grad_(adz_zeros(ADZ_SHAPE(N), f32 ? ADZ_F32 : ADZ_F64), true);
+        adz_tensor *g = adz_arange(1, N + 1, 1, ADZ_F64);
+        adz_tensor_set_grad(w, adz_to(g, adz_tensor_dtype(w)));
+        double n = N;
+        assert_true(adz_clip_grad_norm(one(&w), 1e30, INFINITY) == n);
+        assert_true(fabs(adz_clip_grad_norm(one(&w), 1e30, 1) / (n * (n + 1) / 2) - 1) < 1e-14);
+        double squares = n * (n + 1) * (2 * n + 1) / 6, cubes = n * (n + 1) / 2;
+        assert_true(fabs(adz_clip_grad_norm(one(&w), 1e30, 2) / sqrt(squares) - 1) < 1e-14);
+        assert_true(
+            fabs(adz_clip_grad_norm(one(&w), 1e30, 3) / pow(cubes * cubes, 1.0 / 3) - 1) < 1e-14);
+        /* The largest may come first, in its block and among the gradients. */
+        adz_tensor_set_grad(w, adz_to(adz_neg(g), adz_tensor_dtype(w)));
+        adz_tensor *both[] = { w, parameter(0, 0, ADZ_F64) };
+        set_grad(both[1], 5, -6);
+        assert_true(adz_clip_grad_norm(adz_tensor_list_of(both, 2), 1e30, INFINITY) == n);
+        adz_tensor_set_grad(
+            w, adz_to(adz_div_number(adz_ones(ADZ_SHAPE(N), ADZ_F64), 4), adz_tensor_dtype(w)));
+        assert_true(adz_clip_grad_norm(adz_tensor_list_of(both, 2), 1e30, INFINITY) == 6);
+    }
+}
+
+/* 0 is a limit like any other. */
+static void gradients_are_clipped_to_nothing(void **state)
+{
+    (void)state;
+    adz_tensor *w = parameter(0, 0, ADZ_F64);
+    set_grad(w, 3, -4);
+    assert_true(adz_clip_grad_norm(one(&w), 0, 2) == 5);
+    assert_true(HOLDS(adz_tensor_grad(w), 0, 0, 0));
+    set_grad(w, 3, -4);
+    assert_int_equal(adz_clip_grad_value(one(&w), 0), ADZ_OK);
+    assert_true(HOLDS(adz_tensor_grad(w), 0, 0, 0));
+}
+
+/* A graph that saved a gradient must not go on with the clipped one. */
+static void clipping_is_a_write(void **state)
+{
+    (void)state;
+    for (int by_value = 0; by_value < 2; ++by_value) {
+        adz_tensor *w = parameter(0, 0, ADZ_F64), *v = parameter(1, 2, ADZ_F64);
+        set_grad(w, 3, -4);
+        adz_tensor *loss = adz_sum(adz_mul(v, adz_tensor_grad(w)), ADZ_ALL_DIMS, false);
+        if (by_value) {
+            adz_clip_grad_value(one(&w), 1);
+        } else {
+            adz_clip_grad_norm(one(&w), 1, 2);
+        }
+        assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+        adz_error_clear();
+    }
+}
+
+/* What is no tensor is said, and what came before it in the list is not clipped. */
+static void lists_are_checked_before_clipping(void **state)
+{
+    (void)state;
+    adz_tensor *list[] = { parameter(0, 0, ADZ_F64), NULL };
+    set_grad(list[0], 3, -4);
+    assert_true(isnan(adz_clip_grad_norm(adz_tensor_list_of(list, 2), 1, 2)));
+    expect_error(ADZ_ERR_NULL, "a parameter");
+    assert_int_equal(adz_clip_grad_value(adz_tensor_list_of(list, 2), 1), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "a parameter");
+    assert_true(HOLDS(adz_tensor_grad(list[0]), 0, 3, -4));
+}
+
 static void values_are_clipped(void **state)
 {
     (void)state;
@@ -567,6 +639,10 @@ int main(void)
         TEST(schedules_refuse),
         TEST(norms_are_clipped),
         TEST(long_gradients_are_summed_exactly),
+        TEST(every_element_counts),
+        TEST(gradients_are_clipped_to_nothing),
+        TEST(clipping_is_a_write),
+        TEST(lists_are_checked_before_clipping),
         TEST(values_are_clipped),
         TEST(state_goes_out_and_in),
         TEST(a_model_learns),

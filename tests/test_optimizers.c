@@ -790,6 +790,39 @@ static void a_nan_stays_the_largest_square(void **state)
     }
 }
 
+/* Without a weight decay nothing is added to the gradient, not even 0 times an infinite weight. */
+static void an_infinite_weight_stays(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; ++k) {
+        adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(9), INFINITY, ADZ_F64), true);
+        adz_optimizer *o = cases[k].make(one(&w));
+        bool decays = adz_optimizer_get(o, 0, "weight_decay") != 0;
+        adz_error_clear();
+        if (!decays) {
+            adz_tensor_set_grad(w, adz_ones(ADZ_SHAPE(9), ADZ_F64));
+            assert_int_equal(adz_optimizer_step(o), ADZ_OK);
+            assert_true(all_are(w, INFINITY));
+        }
+        adz_optimizer_free(&o);
+    }
+}
+
+/* A rate of 0 for an average means: the last gradient alone. */
+static void averages_may_be_of_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; ++k) {
+        adz_tensor *w = start(ADZ_F64);
+        adz_optimizer *o = cases[k].make(one(&w));
+        bool has = !isnan(adz_optimizer_get(o, 0, "beta1"));
+        adz_error_clear();
+        assert_true(!has || (adz_optimizer_set(o, 0, "beta1", 0) == ADZ_OK &&
+                                adz_optimizer_set(o, 0, "beta2", 0) == ADZ_OK));
+        adz_optimizer_free(&o);
+    }
+}
+
 /* Of the approximated length rho of the average, 5 itself is still too short for PyTorch and long
  * enough for the annotated library. With this beta2, rho rises to 5 and then to what follows it. */
 static void rectification_begins_at_five(void **state)
@@ -1109,6 +1142,8 @@ int main(void)
         TEST(incomplete_states_are_refused),
         TEST(a_state_may_be_asked_for_later),
         TEST(a_nan_stays_the_largest_square),
+        TEST(an_infinite_weight_stays),
+        TEST(averages_may_be_of_one),
         TEST(rectification_begins_at_five),
         TEST(refused_memory_changes_nothing),
         TEST(settings_are_refused),
