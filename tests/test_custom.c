@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,153 @@ static void a_wrong_sign_does_not(void **state)
     assert_float_equal(report.analytic, -12, 1e-6);
     assert_float_equal(report.numeric, 12, 1e-6);
     adz_error_clear();
+    adz_scope_close(scope);
+}
+
+static int call_tanh(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
+{
+    (void)n, (void)user;
+    outputs[0] = adz_tanh(inputs[0]);
+    return outputs[0] != NULL;
+}
+
+static double tanh_of(double x)
+{
+    return adz_item(adz_tanh(adz_scalar(x, ADZ_F64)));
+}
+
+/* Of a check that passes, too: most derivatives are 0 here, and have no error at all. */
+static void the_report_names_the_error_that_is_closest_to_failing(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_tensor_from((double[]){ 0.5, 1, -2 }, ADZ_SHAPE(3), ADZ_F64);
+    adz_requires_grad_(x, true);
+    adz_gradcheck_function f = { call_tanh, NULL };
+    adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
+    adz_gradcheck_report report;
+    o.eps = 1e-3; /* an error that can be told: eps^2 / 6 times the third derivative */
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), ADZ_OK);
+    assert_int_equal(report.elements, 9);
+    assert_int_equal(report.nonzero, 3);
+    assert_int_equal(report.index, report.output_index);
+    assert_true(report.analytic != 0 && report.error > 0);
+    assert_true(report.error == fabs(report.analytic - report.numeric));
+    double allowed[3], error[3], worst = 0;
+    for (int64_t i = 0; i < 3; ++i) {
+        double value = adz_tensor_at(x, &i), y = tanh_of(value), slope = 1 - y * y;
+        double numeric = (tanh_of(value + o.eps) - tanh_of(value - o.eps)) / (2 * o.eps);
+        allowed[i] = o.atol + o.rtol * fabs(numeric);
+        error[i] = fabs(slope - numeric);
+        worst = error[i] / allowed[i] > worst ? error[i] / allowed[i] : worst;
+    }
+    assert_true(fabs(error[report.index] / allowed[report.index] / worst - 1) < 1e-6);
+    o.atol = o.rtol = 0;
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), ADZ_ERR_NUMERIC);
+    adz_error_clear();
+    assert_true(report.error > 0);
+    adz_scope_close(scope);
+}
+
+/* ---- kernels for f32 alone ------------------------------------------------------------------ */
+
+/* y = 3 x with a kernel for f32 and adze's operators for f64. */
+typedef struct {
+    double forward, backward; /* the factors of the f32 kernel */
+    adz_dtype result;         /* of f32 inputs */
+} tripler;
+
+static double slope_of_triple;
+
+static adz_status triple_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)node;
+    dx[0] = adz_mul_number(dy[0], slope_of_triple);
+    return dx[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static int call_triple(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
+{
+    static const adz_operator op = { sizeof(adz_operator), "triple", triple_backward, NULL, NULL };
+    const tripler *t = user;
+    (void)n;
+    adz_tensor *x = inputs[0];
+    if (adz_tensor_dtype(x) == ADZ_F64) {
+        outputs[0] = adz_mul_number(x, 3);
+        return outputs[0] != NULL;
+    }
+    if (t->result != ADZ_F32) {
+        outputs[0] = adz_mul_number(adz_to(x, t->result), 3);
+        return outputs[0] != NULL;
+    }
+    adz_tensor *y = adz_empty_like(x);
+    for (int64_t i = 0; i < adz_tensor_numel(x); ++i) {
+        adz_tensor_data_f32(y)[i] = (float)t->forward * adz_tensor_data_f32(x)[i];
+    }
+    slope_of_triple = t->backward;
+    outputs[0] = y;
+    return adz_record(&op, &x, 1, &y, 1, NULL) == ADZ_OK;
+}
+
+static void a_kernel_for_f32_alone_is_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        tripler t;
+        adz_status status;
+        const char *says;
+        int64_t index;
+    } cases[] = {
+        { { 3, 3, ADZ_F32 }, ADZ_OK, NULL, 0 },
+        { { 3, -3, ADZ_F32 }, ADZ_ERR_NUMERIC, "derivative -3, but 3 in f64: difference 6", 1 },
+        { { 3.001, 3, ADZ_F32 }, ADZ_ERR_NUMERIC, "in f32, output 0, element 1 is ", -1 },
+        { { 3, NAN, ADZ_F32 }, ADZ_ERR_NUMERIC, "but 3 in f64", 0 },
+        { { 3, 3, ADZ_F64 }, ADZ_ERR_ARGUMENT, "is float64 for f32 inputs", 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        adz_scope *scope = adz_scope_open();
+        tripler t = cases[i].t;
+        adz_tensor *x = adz_tensor_from((double[]){ 0.1, -70 }, ADZ_SHAPE(2), ADZ_F64);
+        adz_requires_grad_(x, true);
+        adz_gradcheck_function f = { call_triple, &t };
+        adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
+        adz_gradcheck_report report;
+        assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), ADZ_OK); /* in f64 */
+        assert_int_equal(report.elements, 4);
+        o.f32_tolerance = 1e-4;
+        assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), cases[i].status);
+        if (cases[i].says != NULL && strstr(adz_error_message(), cases[i].says) == NULL) {
+            fail_msg("case %d: %s", (int)i, adz_error_message());
+        }
+        if (cases[i].status == ADZ_OK) {
+            assert_int_equal(report.elements, 8);
+        } else if (cases[i].status == ADZ_ERR_NUMERIC && cases[i].index != 0) {
+            assert_true(report.error > 1e-4 && (report.index < 0) == (cases[i].index < 0));
+        }
+        adz_error_clear();
+        adz_scope_close(scope);
+    }
+}
+
+static void the_f32_run_leaves_inputs_as_they_are(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    tripler t = { 3, 3, ADZ_F32 };
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(2, 3), ADZ_F64), true);
+    adz_tensor *before = adz_clone(adz_detach(x));
+    adz_gradcheck_function f = { call_triple, &t };
+    adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
+    o.f32_tolerance = 1e-4;
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_OK);
+    assert_true(adz_equal(adz_detach(x), before));
+    assert_null(adz_tensor_grad(x));
+    o.f32_tolerance = NAN;
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "f32_tolerance"));
+    adz_error_clear();
+    o.size = offsetof(adz_gradcheck_options, f32_tolerance); /* of a caller that does not know it */
+    assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_OK);
     adz_scope_close(scope);
 }
 
@@ -214,6 +362,9 @@ int main(void)
         cmocka_unit_test(a_custom_operator_passes_gradcheck),
         cmocka_unit_test(a_wrong_sign_does_not),
         cmocka_unit_test(one_gradient_for_two_inputs_is_not_summed_into),
+        cmocka_unit_test(the_report_names_the_error_that_is_closest_to_failing),
+        cmocka_unit_test(a_kernel_for_f32_alone_is_checked),
+        cmocka_unit_test(the_f32_run_leaves_inputs_as_they_are),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(messages_name_the_line),
         cmocka_unit_test(the_graph_is_written),

@@ -256,12 +256,16 @@ typedef struct adz_gradcheck_options {
     double atol;   /**< absolute tolerance; 1e-5 */
     double rtol;   /**< relative tolerance; 1e-3 */
     uint64_t seed; /**< of the random upstream gradients of adz_gradgradcheck; 0 */
+    /** Above 0, adz_gradcheck also runs the function in f32, and allows results and derivatives to
+     * differ from those in f64 by this much, times the f64 value where that is above 1. 1e-4 suits
+     * most functions; 0: no run in f32 */
+    double f32_tolerance;
 } adz_gradcheck_options;
 
 /** The defaults. */
-#define ADZ_GRADCHECK_OPTIONS                              \
-    {                                                      \
-        sizeof(adz_gradcheck_options), 1e-6, 1e-5, 1e-3, 0 \
+#define ADZ_GRADCHECK_OPTIONS                                 \
+    {                                                         \
+        sizeof(adz_gradcheck_options), 1e-6, 1e-5, 1e-3, 0, 0 \
     }
 
 /**
@@ -272,17 +276,21 @@ typedef struct adz_gradcheck_options {
  */
 ADZ_API void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size);
 
-/** What a gradient check found. */
+/**
+ * What a gradient check found. The worst element is the one with the largest error over what the
+ * tolerances allow for it.
+ */
 typedef struct adz_gradcheck_report {
     size_t input;         /**< the input of the worst element */
     size_t output;        /**< the output of the worst element */
-    int64_t index;        /**< the worst element of that input, counted in order */
+    int64_t index;        /**< the worst element of that input, counted in order; -1 where the run
+                               in f32 failed on the output's value itself */
     int64_t output_index; /**< the element of the output */
-    double analytic;      /**< its derivative from backward */
-    double numeric;       /**< its derivative from differences */
-    double error;         /**< |analytic - numeric| */
-    size_t elements;      /**< derivatives compared */
-    size_t nonzero;       /**< of these, analytic ones other than 0 */
+    double analytic;      /**< its derivative from backward; the one in f32 if that run failed */
+    double numeric;  /**< its derivative from differences; the one in f64 if f32's run failed */
+    double error;    /**< |analytic - numeric| */
+    size_t elements; /**< derivatives compared */
+    size_t nonzero;  /**< of these, analytic ones other than 0 */
 } adz_gradcheck_report;
 
 /**
@@ -304,13 +312,19 @@ typedef struct adz_gradcheck_report {
  * }
  * @endcode
  *
+ * A kernel that runs for f32 alone is never reached in f64. With options.f32_tolerance above 0 the
+ * function runs a second time, with every f64 input converted to f32, and its outputs and Jacobian
+ * are compared with those in f64 at the same, rounded inputs. An operator that exists in f32 only
+ * needs a function that computes the same for f64 inputs by other means, adze's operators for one.
+ *
  * @param function  what to check
  * @param inputs    n tensors; the f64 leaves that want a gradient are checked, the others constant
  * @param n         1 or more
- * @param options   NULL for PyTorch's tolerances
+ * @param options   NULL for PyTorch's tolerances and no run in f32
  * @param report    filled with the worst element; may be NULL
  * @return          ADZ_OK; ADZ_ERR_NUMERIC, naming input, index, analytic and numeric value;
- *                  ADZ_ERR_ARGUMENT when nothing wants a gradient; or the function's own error
+ *                  ADZ_ERR_ARGUMENT when nothing wants a gradient, or when f32 inputs do not give
+ *                  f32 outputs; or the function's own error
  * @see             torch.autograd.gradcheck
  */
 ADZ_API adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
@@ -318,6 +332,7 @@ ADZ_API adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_ten
 
 /**
  * adz_gradcheck of the gradients themselves, with random upstream gradients that are checked too.
+ * All in f64; options.f32_tolerance is not read.
  *
  * @param function  what to check
  * @param inputs    as adz_gradcheck
