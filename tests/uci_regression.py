@@ -158,8 +158,8 @@ def interrupt():
         mean = sum(map(float, lines)) / len(lines)
         assert abs(results(output)["quick"]["rmse"] - mean) < 1e-3, output
         assert f"\nstopped by {name}; 1 of 2 sets were not begun\n" in output, output
-    output = interrupted_after("^quick split 50/50", *common)
-    assert ("\nslow: stopped by Ctrl-C; 0 of 50 splits are finished\n" in output or
+    output = interrupted_after("^quick split 4/4", *common, "--splits", 4)
+    assert ("\nslow: stopped by Ctrl-C; 0 of 4 splits are finished\n" in output or
             "\nstopped by Ctrl-C; 1 of 2 sets were not begun\n" in output), output
     assert list(results(output)) == ["quick"]
     output = interrupted_after("jobs; |job; ", "cut/slow", "--passes", 20, "--jobs", 2, code=1)

@@ -73,6 +73,7 @@ static const char help[] =
     "  --window HOW           gpt2, transformer, where the context is full: half keeps the newer\n"
     "                         half, slide computes the whole context for each token (half)\n"
     "\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line of a training reads: result: val_loss=... bpc=... tokens_per_second=...\n"
     "seconds=...\n";
 

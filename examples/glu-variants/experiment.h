@@ -30,8 +30,8 @@ bool is_finished(const options *o, const training *t);
 /* Called after each evaluation. */
 typedef void (*training_watch)(const training *t, void *user);
 
-/* Trains t->variant from t->seed and fills the rest of t, whose curve has room. Ctrl-C ends it after
- * a step. */
+/* Trains t->variant from t->seed and fills the rest of t, whose curve has room. Ctrl-C ends it
+ * after a step. */
 void train_variant(
     const options *o, const corpus *text, training *t, training_watch watch, void *user);
 

@@ -44,9 +44,11 @@ static const char help[] =
     "The annotated experiment has --d-model 512 --layers 6 --heads 8 --d-ff 2048 --length 128\n"
     "--batch 32 --lr 1 --warmup 2000.\n"
     "\n"
-    "Ctrl-C and SIGTERM end the program with a report on the trainings that are finished; a second "
-    "one\n"
-    "ends it at once.\n"
+    "Ctrl-C and SIGTERM end the program with a report on the finished trainings; a second one "
+    "ends\n"
+    "it at once.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
+    "gnuplot.\n"
     "The last line reads: result: best=... val_loss=... bpc=... parameters=... steps=... "
     "seconds=...\n";
 

@@ -14,8 +14,8 @@ typedef struct summary {
     double *curve;               /* val_loss at each evaluation, mean over the runs */
 } summary;
 
-/* One for each variant that has a finished run, in the order of o; `count` receives how many. End it
- * with free_summaries. */
+/* One for each variant that has a finished run, in the order of o; `count` receives how many. End
+ * it with free_summaries. */
 summary *summarize(const options *o, const training *all, size_t *count);
 void free_summaries(summary *s, size_t count);
 

@@ -67,6 +67,7 @@ static const char help[] =
     "\n"
     "Ctrl-C and SIGTERM end the training, which is saved and reported; once more ends the "
     "program.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line reads: result: accuracy=... best_possible=... seconds=...\n";
 
 static void read_head(void *to, char *text)
@@ -81,6 +82,10 @@ static void read_head(void *to, char *text)
         next = comma != NULL ? comma + 1 : NULL;
         if (comma != NULL) {
             *comma = '\0';
+        }
+        if (*size == '\0') {
+            usage_error("--head: between or beside the commas a width is missing; two layers are "
+                        "--head 10,5, and none are --head 0");
         }
         if (n->n_head == MAX_HEAD) {
             usage_error("--head: more than %d widths", MAX_HEAD);

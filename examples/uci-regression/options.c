@@ -37,9 +37,10 @@ static const char help[] =
     "\n"
     "The last lines read, one for each set: result: set=... rmse=... rmse_se=... ll=... ll_se=...\n"
     "rmse_no_dropout=... seconds=...; a single split has no standard error (_se): it is nan.\n"
-    "Ctrl-C and SIGTERM end the program with a report on the splits that are finished, or on the "
-    "toy\n"
-    "set as it is learnt by then; a second one ends it at once.\n";
+    "Ctrl-C and SIGTERM end the program with a report on the finished splits, or on the toy\n"
+    "set as it is learnt by then; a second one ends it at once.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
+    "gnuplot.\n";
 
 options parse_options(int argc, char **argv)
 {
