@@ -24,7 +24,10 @@ static struct {
 static size_t n_seen;
 static int fail_with[CALLS]; /* errno of the call, or 0 */
 static size_t most_written;  /* by one write */
+static bool close_fails;
 
+int __real_close(int fd);
+int __wrap_close(int fd);
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 int __real_fsync(int fd);
@@ -59,6 +62,16 @@ int __wrap_fsync(int fd)
     struct stat about;
     assert_int_equal(fstat(fd, &about), 0);
     return refuses(S_ISDIR(about.st_mode) ? SYNC_FOLDER : SYNC, &about) ? -1 : __real_fsync(fd);
+}
+
+int __wrap_close(int fd)
+{
+    int done = __real_close(fd);
+    if (close_fails) {
+        errno = EIO;
+        return -1;
+    }
+    return done;
 }
 
 int __wrap_rename(const char *from, const char *to)
@@ -256,6 +269,58 @@ static void writes_are_gone_on_with(void **state)
     temporary_files(true);
 }
 
+/* Of a device, closing may be what says that something was not written. A file that was
+ * synchronised has nothing left to lose. */
+static void closing_may_fail(void **state)
+{
+    (void)state;
+    close_fails = true;
+    adz_status device = save_npy("/dev/null"), file = save_npy(temporary_path("kept"));
+    close_fails = false;
+    assert_int_equal(device, ADZ_ERR_IO);
+    expect_error(ADZ_ERR_IO, "/dev/null: cannot be written: ");
+    assert_int_equal(file, ADZ_OK);
+    temporary_files(true);
+}
+
+/* A program without a standard input gets its number for the file. */
+static void any_descriptor_will_do(void **state)
+{
+    (void)state;
+    int input = dup(0);
+    close(0);
+    trace();
+    adz_status status = save_npy(temporary_path("kept"));
+    dup2(input, 0);
+    close(input);
+    assert_int_equal(status, ADZ_OK);
+    adz_tensor *back = adz_npy_load(temporary_path("kept"));
+    assert_true(adz_equal(back, adz_arange(0, 5000, 1, ADZ_F64)));
+    temporary_files(true);
+}
+
+static int copies_refused;
+
+static adz_status write_to_memory(void *user)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *bytes = adz_npy_to_memory(user, NULL);
+    adz_status status = bytes != NULL ? ADZ_OK : adz_error_code();
+    copies_refused += strstr(adz_error_message(), "adz_npy_to_memory: ") != NULL ? 1 : 0;
+    adz_scope_close(scope);
+    return status;
+}
+
+/* Writing to memory copies what is not contiguous: that memory may be refused too. */
+static void memory_for_a_copy(void **state)
+{
+    (void)state;
+    adz_tensor *t = adz_transpose(adz_ones(ADZ_SHAPE(50, 70), ADZ_F64), 0, 1);
+    assert_int_equal(write_to_memory(t), ADZ_OK);
+    assert_true(refuse_each(write_to_memory, NULL, t) >= 2);
+    assert_true(copies_refused >= 1);
+}
+
 /* ---- what is left behind -------------------------------------------------------------------- */
 
 /* A temporary file as a process leaves it that is killed while it saves. */
@@ -414,6 +479,9 @@ int main(void)
         cmocka_unit_test(failures_keep_what_was_there),
         cmocka_unit_test(a_folder_that_cannot_be_synchronised),
         cmocka_unit_test(writes_are_gone_on_with),
+        cmocka_unit_test(closing_may_fail),
+        cmocka_unit_test(any_descriptor_will_do),
+        cmocka_unit_test(memory_for_a_copy),
         cmocka_unit_test(dead_files_are_cleared),
         cmocka_unit_test(a_full_disk_is_cleared),
         cmocka_unit_test(living_files_stay),

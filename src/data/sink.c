@@ -70,12 +70,9 @@ adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
 void adzi_sink_memory(adzi_sink *sink, const char *op, void *memory, size_t size)
 {
     sink->op = op;
-    sink->path = "memory";
     sink->fd = -1;
-    sink->replaces = false;
     sink->memory = memory;
     sink->left = size;
-    sink->used = 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -205,9 +202,6 @@ static adz_status replace_target(adzi_sink *sink)
 
 adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
 {
-    if (sink->fd < 0) {
-        return status;
-    }
     if (status == ADZ_OK) {
         status = flush(sink);
     }
@@ -221,6 +215,5 @@ adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
     if (close(sink->fd) != 0 && status == ADZ_OK && !sink->replaces) {
         status = adzi_os_error(sink->op, sink->path, "cannot be written", errno);
     }
-    sink->fd = -1;
     return status == ADZ_OK && sink->replaces ? sync_folder(sink) : status;
 }

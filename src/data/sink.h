@@ -28,7 +28,7 @@ typedef struct adzi_sink {
  */
 adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path);
 
-/** Starts in memory that will hold everything. */
+/** Starts in memory that will hold everything; there is nothing to end. */
 void adzi_sink_memory(adzi_sink *sink, const char *op, void *memory, size_t size);
 
 adz_status adzi_sink_write(adzi_sink *sink, const void *bytes, size_t n);
@@ -37,7 +37,7 @@ adz_status adzi_sink_write(adzi_sink *sink, const void *bytes, size_t n);
 adz_status adzi_sink_tensor(adzi_sink *sink, const adz_tensor *t, bool big);
 
 /**
- * Ends: with `status` ADZ_OK the bytes are brought to disk and take the path's place; with any
+ * Ends a file: with `status` ADZ_OK the bytes are brought to disk and take the path's place; with any
  * other, or when that fails, what was there stays. Returns what came of it.
  */
 adz_status adzi_sink_end(adzi_sink *sink, adz_status status);
