@@ -3,6 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/op.h"
+#include "tensor/options.h"
 
 /* The 1 that a loss starts from. Where its backward does no more than read it and nobody else asks
  * for it, it is the run's, and of one output. */
@@ -154,20 +155,10 @@ static bool commit(adzi_run *run)
     return true;
 }
 
-static adz_backward_options read_options(const adz_backward_options *options)
-{
-    adz_backward_options all = ADZ_BACKWARD_OPTIONS;
-    if (options != NULL) {
-        memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
-    }
-    return all;
-}
-
 void adz_backward_options_init(adz_backward_options *options, size_t size)
 {
     adz_backward_options all = ADZ_BACKWARD_OPTIONS;
-    all.size = size < sizeof all ? size : sizeof all;
-    memcpy(options, &all, all.size);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 ADZI_HOT adz_status adz_backward(adz_tensor *loss)
@@ -178,8 +169,9 @@ ADZI_HOT adz_status adz_backward(adz_tensor *loss)
 ADZI_HOT adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
     size_t n, const adz_backward_options *options)
 {
-    adz_backward_options o = read_options(options);
-    if (adzi_pending() != ADZ_OK) {
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    if (adzi_pending() != ADZ_OK ||
+        !adzi_options_read(adzi_backward_name, "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }
     if (o.create_graph) {
@@ -246,8 +238,9 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     size_t n_outputs, adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs,
     const adz_backward_options *options)
 {
-    adz_backward_options o = read_options(options);
-    if (adzi_pending() != ADZ_OK) {
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    if (adzi_pending() != ADZ_OK ||
+        !adzi_options_read("autograd_grad", "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {

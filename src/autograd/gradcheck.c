@@ -5,6 +5,7 @@
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"
+#include "tensor/options.h"
 
 enum { MAX_OUTPUTS = 16 };
 
@@ -20,8 +21,7 @@ typedef struct {
 void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size)
 {
     adz_gradcheck_options all = ADZ_GRADCHECK_OPTIONS;
-    all.size = size < sizeof all ? size : sizeof all;
-    memcpy(options, &all, all.size);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool is_checked(const adz_tensor *t)
@@ -232,17 +232,13 @@ static adz_status judge(const check *c)
         adzi_text_number(r->analytic), adzi_text_number(r->numeric), adzi_text_number(r->error));
 }
 
-static check begin(const char *op, const adz_gradcheck_function *function,
+static bool begin(check *c, const char *op, const adz_gradcheck_function *function,
     adz_tensor *const *inputs, size_t n, const adz_gradcheck_options *options)
 {
-    check c = {
+    *c = (check){
         .op = op, .function = function, .inputs = inputs, .n = n, .options = ADZ_GRADCHECK_OPTIONS
     };
-    if (options != NULL) {
-        size_t size = options->size < sizeof c.options ? options->size : sizeof c.options;
-        memcpy(&c.options, options, size);
-    }
-    return c;
+    return adzi_options_read(op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
 }
 
 adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
@@ -251,7 +247,10 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
     if (function == NULL || inputs == NULL || n == 0) {
         return adzi_error_null("gradcheck", function == NULL ? "function" : "inputs");
     }
-    check c = begin("gradcheck", function, inputs, n, options);
+    check c;
+    if (!begin(&c, "gradcheck", function, inputs, n, options)) {
+        return adz_error_code();
+    }
     if (!(c.options.f32_tolerance >= 0)) {
         return adzi_error("gradcheck", ADZ_ERR_ARGUMENT,
             "f32_tolerance is %s; 1e-4 suits most functions, 0 leaves the f32 run out",
@@ -352,7 +351,10 @@ adz_status adz_gradgradcheck(const adz_gradcheck_function *function, adz_tensor 
     if (function == NULL || inputs == NULL || n == 0) {
         return adzi_error_null("gradgradcheck", function == NULL ? "function" : "inputs");
     }
-    check c = begin("gradgradcheck", function, inputs, n, options);
+    check c;
+    if (!begin(&c, "gradgradcheck", function, inputs, n, options)) {
+        return adz_error_code();
+    }
     adz_scope *scope = adz_scope_open();
     adz_generator *generator = adz_generator_new(c.options.seed);
     adz_status status =

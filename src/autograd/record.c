@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "autograd/op.h"
+#include "tensor/options.h"
 
 enum { MOST = 32 };
 
 void adz_record_options_init(adz_record_options *options, size_t size)
 {
     adz_record_options all = ADZ_RECORD_OPTIONS;
-    all.size = size < sizeof all ? size : sizeof all;
-    memcpy(options, &all, all.size);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool check_operator(const adz_operator *op)
@@ -83,10 +83,8 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
     adz_tensor *const *results, size_t n_results, const adz_record_options *options)
 {
     adz_record_options o = ADZ_RECORD_OPTIONS;
-    if (options != NULL) {
-        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    }
-    if (!check_operator(op)) {
+    if (!check_operator(op) ||
+        !adzi_options_read(op->name, "ADZ_RECORD_OPTIONS", &o, sizeof o, options)) {
         return adz_error_code();
     }
     if (inputs == NULL || results == NULL || n_inputs < 1 || n_inputs > MOST || n_results < 1 ||

@@ -11,7 +11,7 @@
 void adz_csv_options_init(adz_csv_options *options, size_t size)
 {
     const adz_csv_options defaults = ADZ_CSV_OPTIONS;
-    adzi_options_fill(options, size, &defaults, sizeof defaults);
+    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
 }
 
 void adz_csv_free(adz_csv **address)

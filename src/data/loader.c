@@ -19,7 +19,7 @@ struct adz_loader {
 void adz_loader_options_init(adz_loader_options *options, size_t size)
 {
     const adz_loader_options defaults = ADZ_LOADER_OPTIONS;
-    adzi_options_fill(options, size, &defaults, sizeof defaults);
+    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -33,7 +33,9 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
 {
     const char *op = "adz_loader_new";
     adz_loader_options o = ADZ_LOADER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LOADER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (dataset == NULL) {
         return adzi_fail_null(op, "dataset");
     }

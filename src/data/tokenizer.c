@@ -14,7 +14,7 @@
 void adz_tokenizer_options_init(adz_tokenizer_options *options, size_t size)
 {
     const adz_tokenizer_options defaults = ADZ_TOKENIZER_OPTIONS;
-    adzi_options_fill(options, size, &defaults, sizeof defaults);
+    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
 }
 
 adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)

@@ -211,7 +211,9 @@ adz_tokenizer *adz_tokenizer_build(
 {
     static const char op[] = "adz_tokenizer_build";
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_TOKENIZER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (kind != ADZ_TOKENS_CHARACTERS && kind != ADZ_TOKENS_BYTES && kind != ADZ_TOKENS_WORDS) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "%d is no kind of token", (int)kind);
     }

@@ -248,7 +248,9 @@ adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }
-    adzi_options_read(&p.parts, sizeof p.parts, checkpoint);
+    if (!adzi_options_read(op, "ADZ_CHECKPOINT", &p.parts, sizeof p.parts, checkpoint)) {
+        return adz_error_code();
+    }
     adz_status status = adzi_checkpoint_check(op, &p.parts);
     if (status != ADZ_OK) {
         return status;

@@ -13,7 +13,7 @@ static const char op[] = "adz_checkpoint_save";
 void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size)
 {
     const adz_checkpoint nothing = ADZ_CHECKPOINT;
-    adzi_options_fill(checkpoint, size, &nothing, sizeof nothing);
+    adzi_options_fill(__func__, checkpoint, size, &nothing, sizeof nothing);
 }
 
 adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
@@ -169,7 +169,9 @@ adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *pat
     if (checkpoint == NULL || path == NULL) {
         return adzi_error_null(op, checkpoint == NULL ? "checkpoint" : "path");
     }
-    adzi_options_read(&c, sizeof c, checkpoint);
+    if (!adzi_options_read(op, "ADZ_CHECKPOINT", &c, sizeof c, checkpoint)) {
+        return adz_error_code();
+    }
     adz_status status = adzi_checkpoint_check(op, &c);
     if (status != ADZ_OK) {
         return status;

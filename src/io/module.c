@@ -9,7 +9,7 @@
 void adz_module_save_options_init(adz_module_save_options *options, size_t size)
 {
     const adz_module_save_options defaults = ADZ_MODULE_SAVE_OPTIONS;
-    adzi_options_fill(options, size, &defaults, sizeof defaults);
+    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
 }
 
 /* ---- out ------------------------------------------------------------------------------------ */
@@ -91,7 +91,9 @@ adz_safetensors *adz_module_to_safetensors(
 {
     const char *op = "adz_module_to_safetensors";
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_MODULE_SAVE_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (module == NULL) {
         return adzi_fail_null(op, "module");
     }

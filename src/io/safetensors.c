@@ -11,7 +11,7 @@
 void adz_safetensors_options_init(adz_safetensors_options *options, size_t size)
 {
     const adz_safetensors_options defaults = ADZ_SAFETENSORS_OPTIONS;
-    adzi_options_fill(options, size, &defaults, sizeof defaults);
+    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
 }
 
 adz_safetensors *adz_safetensors_new(void)

@@ -218,7 +218,9 @@ adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_op
 {
     const char *op = "adz_safetensors_load";
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_SAFETENSORS_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adzi_source source;
     if (adzi_source_open(op, path, &source) != ADZ_OK) {
         return NULL;

@@ -36,13 +36,15 @@ static const adz_module_type relu_type = {
 void adz_relu_options_init(adz_relu_options *options, size_t size)
 {
     adz_relu_options all = ADZ_RELU_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_relu_new", "ADZ_RELU_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adz_module *self = adz_module_new(&relu_type, sizeof(relu_state));
     if (self != NULL) {
         *(relu_state *)self->state = (relu_state){ o.inplace };

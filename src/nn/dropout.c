@@ -45,14 +45,16 @@ static const adz_module_type dropout_type = {
 void adz_dropout_options_init(adz_dropout_options *options, size_t size)
 {
     adz_dropout_options all = ADZ_DROPOUT_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adzi_dropout_new(
     const char *op, const adz_module_type *type, double p, const adz_dropout_options *options)
 {
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_DROPOUT_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!(p >= 0 && p <= 1)) {
         return adzi_fail(
             op, ADZ_ERR_ARGUMENT, "p is %s, but must be in [0, 1]", adzi_text_number(p));

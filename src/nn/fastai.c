@@ -64,7 +64,7 @@ adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t coun
 void adz_fastai_feed_forward_options_init(adz_fastai_feed_forward_options *options, size_t size)
 {
     adz_fastai_feed_forward_options all = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static adz_module *activation(const char *op, adz_fastai_activation act)
@@ -87,7 +87,9 @@ adz_module *adz_fastai_feed_forward_new(
 {
     static const char op[] = "adz_fastai_feed_forward_new";
     adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (d_model < 1 || d_ff < 1) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
             (long long)d_model, (long long)d_ff);

@@ -340,7 +340,7 @@ static const adz_module_type relative_type = {
 void adz_fastai_attention_options_init(adz_fastai_attention_options *options, size_t size)
 {
     adz_fastai_attention_options all = ADZ_FASTAI_ATTENTION_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool add_children(
@@ -369,7 +369,9 @@ static adz_module *attention_new(const char *op, const adz_module_type *type, in
     int64_t d_model, const adz_fastai_attention_options *options)
 {
     adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_fastai_check_size(op, "n_heads", n_heads, 1) ||
         !adzi_fastai_check_size(op, "d_model", d_model, 1) ||
         !adzi_fastai_check_size(op, "d_head", o.d_head, 0)) {

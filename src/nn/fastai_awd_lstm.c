@@ -215,7 +215,7 @@ static const adz_module_type awd_type = {
 void adz_fastai_awd_lstm_options_init(adz_fastai_awd_lstm_options *options, size_t size)
 {
     adz_fastai_awd_lstm_options all = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
@@ -324,7 +324,10 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
     int64_t n_layers, const adz_fastai_awd_lstm_options *options)
 {
     adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(
+            "adz_fastai_awd_lstm_new", "ADZ_FASTAI_AWD_LSTM_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!check(vocab_sz, emb_sz, n_hid, n_layers, &o)) {
         return NULL;
     }

@@ -52,7 +52,7 @@ adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size, const 
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(known[i].name, name) == 0) {
-            adzi_options_fill(config, size, &known[i].config, sizeof known[i].config);
+            adzi_options_fill(__func__, config, size, &known[i].config, sizeof known[i].config);
             return ADZ_OK;
         }
     }
@@ -73,7 +73,9 @@ static bool read_config(
         return false;
     }
     *all = (adz_fastai_config){ .dtype = ADZ_F32 };
-    adzi_options_read(all, sizeof *all, config);
+    if (!adzi_options_read(op, "adz_fastai_config_init", all, sizeof *all, config)) {
+        return false;
+    }
     double *const ps[] = { &all->embed_p, &all->output_p, &all->hidden_p, &all->input_p,
         &all->weight_p, &all->resid_p, &all->attn_p, &all->ff_p };
     for (size_t i = 0; i < sizeof ps / sizeof *ps; ++i) {
@@ -187,7 +189,7 @@ void adz_fastai_text_classifier_options_init(
     adz_fastai_text_classifier_options *options, size_t size)
 {
     adz_fastai_text_classifier_options all = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* The head for `n_class` classes; op's error for memory that is refused. */
@@ -223,7 +225,9 @@ adz_module *adz_fastai_text_classifier_new(int64_t vocab_sz, int64_t n_class,
 {
     static const char op[] = "adz_fastai_text_classifier_new";
     adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adz_fastai_config c;
     if (!read_config(op, &c, config, o.drop_mult)) {
         return NULL;

@@ -113,7 +113,7 @@ static const adz_module_type decoder_type = {
 void adz_fastai_linear_decoder_options_init(adz_fastai_linear_decoder_options *options, size_t size)
 {
     adz_fastai_linear_decoder_options all = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* The table to tie to, ADZ_NONE for none; NULL for one that does not fit. */
@@ -154,7 +154,9 @@ adz_module *adz_fastai_linear_decoder_new(
 {
     static const char op[] = "adz_fastai_linear_decoder_new";
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_LINEAR_DECODER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (n_out < 1 || n_hid < 1) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "n_out %lld and n_hid %lld must be 1 or more",
             (long long)n_out, (long long)n_hid);

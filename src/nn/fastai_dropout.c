@@ -104,7 +104,7 @@ void adz_fastai_embedding_dropout_options_init(
     adz_fastai_embedding_dropout_options *options, size_t size)
 {
     adz_fastai_embedding_dropout_options all = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_fastai_embedding_dropout_new(
@@ -112,7 +112,10 @@ adz_module *adz_fastai_embedding_dropout_new(
 {
     static const char op[] = "adz_fastai_embedding_dropout_new";
     adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS", &o, sizeof o, options)) {
+        adz_module_free(&emb);
+        return NULL;
+    }
     bool good = emb != NULL && adzi_check_probability(op, "embed_p", embed_p);
     if (emb == NULL) {
         adzi_error_null(op, "emb");

@@ -32,14 +32,17 @@ static const adz_module_type layer_type = {
 void adz_fastai_decoder_layer_options_init(adz_fastai_decoder_layer_options *options, size_t size)
 {
     adz_fastai_decoder_layer_options all = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
     int64_t d_inner, const adz_fastai_decoder_layer_options *options)
 {
     adz_fastai_decoder_layer_options o = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_fastai_decoder_layer_new", "ADZ_FASTAI_DECODER_LAYER_OPTIONS", &o,
+            sizeof o, options)) {
+        return NULL;
+    }
     adz_fastai_attention_options attention = ADZ_FASTAI_ATTENTION_OPTIONS;
     attention.d_head = d_head;
     attention.resid_p = o.resid_p;

@@ -96,7 +96,7 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 void adz_fastai_bn_drop_lin_options_init(adz_fastai_bn_drop_lin_options *options, size_t size)
 {
     adz_fastai_bn_drop_lin_options all = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* Appends a block's layers. The activation's reference is taken over in every case. */
@@ -133,7 +133,10 @@ adz_module *adz_fastai_bn_drop_lin_new(
     int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options)
 {
     adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_fastai_bn_drop_lin_new", "ADZ_FASTAI_BN_DROP_LIN_OPTIONS", &o,
+            sizeof o, options)) {
+        return NULL;
+    }
     adz_module *self = adz_sequential_new(NULL, 0);
     if (!append_block("adz_fastai_bn_drop_lin_new", self, n_in, n_out, &o)) {
         adz_module_free(&self);
@@ -176,7 +179,7 @@ void adz_fastai_pooling_classifier_options_init(
     adz_fastai_pooling_classifier_options *options, size_t size)
 {
     adz_fastai_pooling_classifier_options all = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
@@ -205,7 +208,9 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
 {
     static const char op[] = "adz_fastai_pooling_classifier_new";
     adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (layers == NULL || drops == NULL) {
         return adzi_fail_null(op, layers == NULL ? "layers" : "drops");
     }

@@ -170,7 +170,7 @@ static const adz_module_type layer_type = {
 void adz_fastai_qrnn_layer_options_init(adz_fastai_qrnn_layer_options *options, size_t size)
 {
     adz_fastai_qrnn_layer_options all = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_fastai_qrnn_layer_new(
@@ -178,7 +178,9 @@ adz_module *adz_fastai_qrnn_layer_new(
 {
     static const char op[] = "adz_fastai_qrnn_layer_new";
     adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_QRNN_LAYER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     hidden_size = hidden_size == 0 ? input_size : hidden_size;
     if (!check_sizes(op, input_size, hidden_size) || !check_probability(op, "zoneout", o.zoneout)) {
         return NULL;
@@ -329,7 +331,7 @@ static const adz_module_type qrnn_type = {
 void adz_fastai_qrnn_options_init(adz_fastai_qrnn_options *options, size_t size)
 {
     adz_fastai_qrnn_options all = ADZ_FASTAI_QRNN_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
@@ -380,7 +382,9 @@ adz_module *adz_fastai_qrnn_new(
 {
     static const char op[] = "adz_fastai_qrnn_new";
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_QRNN_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!check_sizes(op, input_size, hidden_size) || !check_options(op, &o)) {
         return NULL;
     }

@@ -318,13 +318,13 @@ static const adz_module_type xl_type = {
 void adz_fastai_transformer_options_init(adz_fastai_transformer_options *options, size_t size)
 {
     adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 void adz_fastai_transformer_xl_options_init(adz_fastai_transformer_options *options, size_t size)
 {
     adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer_options *o)
@@ -415,7 +415,9 @@ adz_module *adz_fastai_transformer_new(
 {
     static const char op[] = "adz_fastai_transformer_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_TRANSFORMER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!check(op, vocab_sz, &o)) {
         return NULL;
     }
@@ -449,7 +451,9 @@ adz_module *adz_fastai_transformer_xl_new(
 {
     static const char op[] = "adz_fastai_transformer_xl_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FASTAI_TRANSFORMER_XL_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (o.learned_pos_enc) {
         return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
             "a table of positions cannot be asked for distances: leave learned_pos_enc off");

@@ -119,7 +119,10 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
         "weight_hh_l0"
     };
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_DROPOUT_OPTIONS", &o, sizeof o, options)) {
+        adz_module_free(&module);
+        return NULL;
+    }
     if (module != NULL && count > 0 && names == NULL) {
         adzi_error_null(op, "names");
         adz_module_free(&module);

@@ -86,7 +86,7 @@ static const adz_module_type feed_forward_type = {
 void adz_feed_forward_options_init(adz_feed_forward_options *options, size_t size)
 {
     adz_feed_forward_options all = ADZ_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool add_linear(
@@ -102,7 +102,9 @@ adz_module *adzi_feed_forward_new(const char *op, int64_t d_model, int64_t d_ff,
     const adz_feed_forward_options *options, adzi_dropout_maker make_dropout)
 {
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (d_model < 1 || d_ff < 1) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
             (long long)d_model, (long long)d_ff);
@@ -153,7 +155,9 @@ int adzi_feed_forward_variant(const char *op, const char *name,
         return -1;
     }
     *all = (adz_feed_forward_options)ADZ_FEED_FORWARD_OPTIONS;
-    adzi_options_read(all, sizeof *all, options);
+    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", all, sizeof *all, options)) {
+        return -1;
+    }
     all->size = sizeof *all;
     for (int i = 0; i < ADZI_FEED_FORWARD_VARIANTS; ++i) {
         if (strcmp(variants[i].name, name) == 0) {

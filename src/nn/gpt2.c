@@ -57,14 +57,16 @@ static const adz_module_type conv1d_type = {
 void adz_gpt2_conv1d_options_init(adz_gpt2_conv1d_options *options, size_t size)
 {
     adz_gpt2_conv1d_options all = ADZ_GPT2_CONV1D_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
 {
     static const char op[] = "adz_gpt2_conv1d_new";
     adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_GPT2_CONV1D_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_check_module_dtype(op, o.dtype) || !adzi_gpt2_check_size(op, "nf", nf) ||
         !adzi_gpt2_check_size(op, "nx", nx)) {
         return NULL;
@@ -92,13 +94,16 @@ bool adzi_gpt2_add_conv1d(
 void adz_gpt2_layer_norm_options_init(adz_gpt2_layer_norm_options *options, size_t size)
 {
     adz_gpt2_layer_norm_options all = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
 {
     adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(
+            "adz_gpt2_layer_norm_new", "ADZ_GPT2_LAYER_NORM_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
     all.eps = o.eps;
     all.dtype = o.dtype;
@@ -154,8 +159,8 @@ static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t h
 adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_mlp_new";
-    adz_gpt2_options o = adzi_gpt2_options(options);
-    if (!adzi_gpt2_check_size(op, "n_state", n_state) ||
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !adzi_gpt2_check_size(op, "n_state", n_state) ||
         !adzi_gpt2_check_size(op, "n_embd", o.n_embd)) {
         return NULL;
     }
@@ -166,7 +171,7 @@ void adz_gpt2_notes_feed_forward_options_init(
     adz_gpt2_notes_feed_forward_options *options, size_t size)
 {
     adz_gpt2_notes_feed_forward_options all = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_gpt2_notes_feed_forward_new(
@@ -174,7 +179,9 @@ adz_module *adz_gpt2_notes_feed_forward_new(
 {
     static const char op[] = "adz_gpt2_notes_feed_forward_new";
     adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_gpt2_check_size(op, "d_model", d_model) || !adzi_gpt2_check_size(op, "nx", nx)) {
         return NULL;
     }

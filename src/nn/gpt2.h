@@ -4,8 +4,8 @@
 
 #include "adze/nn/gpt2.h"
 
-/** The caller's options over the defaults. */
-adz_gpt2_options adzi_gpt2_options(const adz_gpt2_options *options);
+/** Sets `o` to the caller's options over the defaults; false with an error recorded. */
+bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options);
 
 /** Fails with ADZ_ERR_ARGUMENT for a size below 1. */
 bool adzi_gpt2_check_size(const char *op, const char *name, int64_t size);

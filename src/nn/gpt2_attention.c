@@ -177,9 +177,10 @@ adz_module *adz_gpt2_attention_new(
     int64_t nx, int64_t n_ctx, bool scale, const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_attention_new";
-    adz_gpt2_options o = adzi_gpt2_options(options);
-    if (!adzi_check_module_dtype(op, o.dtype) || !adzi_gpt2_check_size(op, "nx", nx) ||
-        !adzi_gpt2_check_size(op, "n_ctx", n_ctx) || !adzi_gpt2_check_heads(op, nx, o.n_head)) {
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !adzi_check_module_dtype(op, o.dtype) ||
+        !adzi_gpt2_check_size(op, "nx", nx) || !adzi_gpt2_check_size(op, "n_ctx", n_ctx) ||
+        !adzi_gpt2_check_heads(op, nx, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&attention_type, sizeof(attention_state));
@@ -239,8 +240,8 @@ static const adz_module_type block_type = {
 adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_block_new";
-    adz_gpt2_options o = adzi_gpt2_options(options);
-    if (!adzi_gpt2_check_size(op, "n_embd", o.n_embd) ||
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !adzi_gpt2_check_size(op, "n_embd", o.n_embd) ||
         !adzi_gpt2_check_size(op, "n_ctx", n_ctx) ||
         !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
         return NULL;

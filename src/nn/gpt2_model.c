@@ -16,15 +16,17 @@
 void adz_gpt2_options_init(adz_gpt2_options *options, size_t size)
 {
     adz_gpt2_options all = ADZ_GPT2_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
-adz_gpt2_options adzi_gpt2_options(const adz_gpt2_options *options)
+bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
 {
-    adz_gpt2_options o = ADZ_GPT2_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
-    o.size = sizeof o;
-    return o;
+    *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_GPT2_OPTIONS", o, sizeof *o, options)) {
+        return false;
+    }
+    o->size = sizeof *o;
+    return true;
 }
 
 /* ---- the stack ------------------------------------------------------------------------------ */
@@ -214,8 +216,8 @@ static bool add_drop(adz_module *self, const adz_gpt2_options *o)
 
 adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
 {
-    adz_gpt2_options o = adzi_gpt2_options(options);
-    if (!check("adz_gpt2_model_new", &o)) {
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options("adz_gpt2_model_new", &o, options) || !check("adz_gpt2_model_new", &o)) {
         return NULL;
     }
     adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
@@ -330,8 +332,9 @@ static adz_module *head_new(adz_tensor *table)
 
 adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
 {
-    adz_gpt2_options o = adzi_gpt2_options(options);
-    if (!check("adz_gpt2_lm_head_model_new", &o)) {
+    static const char op[] = "adz_gpt2_lm_head_model_new";
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !check(op, &o)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&lm_type, 0);

@@ -116,7 +116,7 @@ static const adz_module_type prepare_type = {
 void adz_labml_prepare_options_init(adz_labml_prepare_options *options, size_t size)
 {
     adz_labml_prepare_options all = ADZ_LABML_PREPARE_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_labml_prepare_for_multi_head_attention_new(int64_t d_model, int64_t heads,
@@ -124,7 +124,9 @@ adz_module *adz_labml_prepare_for_multi_head_attention_new(int64_t d_model, int6
 {
     static const char op[] = "adz_labml_prepare_for_multi_head_attention_new";
     adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LABML_PREPARE_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_labml_check_size(op, "d_model", d_model) ||
         !adzi_labml_check_size(op, "heads", heads) || !adzi_labml_check_size(op, "d_k", d_k)) {
         return NULL;
@@ -265,7 +267,7 @@ void adz_labml_multi_head_attention_options_init(
     adz_labml_multi_head_attention_options *options, size_t size)
 {
     adz_labml_multi_head_attention_options all = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static adz_module *attention_new(
@@ -297,7 +299,9 @@ adz_module *adz_labml_multi_head_attention_new(
 {
     static const char op[] = "adz_labml_multi_head_attention_new";
     adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_labml_check_size(op, "d_model", d_model)) {
         return NULL;
     }

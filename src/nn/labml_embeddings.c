@@ -99,7 +99,7 @@ static const adz_module_type learned_type = {
 void adz_labml_embeddings_options_init(adz_labml_embeddings_options *options, size_t size)
 {
     adz_labml_embeddings_options all = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool add_encodings(
@@ -118,7 +118,9 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
     const adz_labml_embeddings_options *options, bool learned)
 {
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LABML_EMBEDDINGS_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_labml_check_size(op, "d_model", d_model) || !(learned || check_even(op, d_model)) ||
         !adzi_labml_check_size(op, "n_vocab", n_vocab) ||
         !adzi_labml_check_size(op, "max_len", o.max_len)) {

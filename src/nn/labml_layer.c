@@ -82,7 +82,7 @@ void adz_labml_transformer_layer_options_init(
     adz_labml_transformer_layer_options *options, size_t size)
 {
     adz_labml_transformer_layer_options all = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static adz_module *norm_new(int64_t d_model, adz_dtype dtype)
@@ -136,11 +136,13 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
 {
     static const char op[] = "adz_labml_transformer_layer_new";
     adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
     adz_module *self = NULL;
     if (self_attn == NULL || feed_forward == NULL) {
         adzi_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
-    } else if (adzi_pending() == ADZ_OK && adzi_labml_check_size(op, "d_model", d_model)) {
+    } else if (adzi_pending() == ADZ_OK &&
+               adzi_options_read(
+                   op, "ADZ_LABML_TRANSFORMER_LAYER_OPTIONS", &o, sizeof o, options) &&
+               adzi_labml_check_size(op, "d_model", d_model)) {
         self = adz_module_new(&layer_type, sizeof(layer_state));
     }
     if (self == NULL) {

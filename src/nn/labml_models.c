@@ -25,7 +25,7 @@ static const adz_module_type generator_type = {
 void adz_labml_generator_options_init(adz_labml_generator_options *options, size_t size)
 {
     adz_labml_generator_options all = ADZ_LABML_GENERATOR_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_labml_generator_new(
@@ -33,7 +33,9 @@ adz_module *adz_labml_generator_new(
 {
     static const char op[] = "adz_labml_generator_new";
     adz_labml_generator_options o = ADZ_LABML_GENERATOR_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LABML_GENERATOR_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_labml_check_size(op, "n_vocab", n_vocab) ||
         !adzi_labml_check_size(op, "d_model", d_model)) {
         return NULL;
@@ -230,7 +232,7 @@ adz_module *adz_labml_autoregressive_model_new(
 void adz_labml_character_model_options_init(adz_labml_character_model_options *options, size_t size)
 {
     adz_labml_character_model_options all = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static adz_module *layer_new(const adz_labml_character_model_options *o)
@@ -253,7 +255,9 @@ adz_module *adz_labml_character_model_new(
 {
     static const char op[] = "adz_labml_character_model_new";
     adz_labml_character_model_options o = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LABML_CHARACTER_MODEL_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_labml_check_size(op, "n_chars", n_chars)) {
         return NULL;
     }

@@ -100,7 +100,7 @@ static const adz_module_type lstm_type = {
 void adz_lstm_module_options_init(adz_lstm_module_options *options, size_t size)
 {
     adz_lstm_module_options all = ADZ_LSTM_MODULE_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static bool check(int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *o)
@@ -146,7 +146,9 @@ adz_module *adz_lstm_new(
     int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *options)
 {
     adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_lstm_new", "ADZ_LSTM_MODULE_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!check(input_size, hidden_size, &o)) {
         return NULL;
     }

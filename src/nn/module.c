@@ -14,6 +14,10 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
         return adzi_fail_null(op, "type");
     }
     adz_module_type all = { 0 };
+    if (type->size < sizeof type->size) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "the type's size is %zu; set it to sizeof(adz_module_type)", type->size);
+    }
     memcpy(&all, type, type->size < sizeof all ? type->size : sizeof all);
     if (all.name == NULL || (all.forward == NULL && all.call == NULL)) {
         return adzi_fail(

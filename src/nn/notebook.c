@@ -37,7 +37,9 @@ static const adz_module_type relu_type = {
 adz_module *adz_notebook_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_notebook_relu_new", "ADZ_RELU_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adz_module *self = adz_module_new(&relu_type, sizeof(relu_state));
     if (self != NULL) {
         *(relu_state *)self->state = (relu_state){ o.inplace };
@@ -99,7 +101,7 @@ void adz_notebook_position_wise_feed_forward_options_init(
 {
     adz_notebook_position_wise_feed_forward_options all =
         ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_module *adz_notebook_position_wise_feed_forward_new(
@@ -108,7 +110,10 @@ adz_module *adz_notebook_position_wise_feed_forward_new(
     static const char op[] = "adz_notebook_position_wise_feed_forward_new";
     adz_notebook_position_wise_feed_forward_options o =
         ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(
+            op, "ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (!adzi_check_module_dtype(op, o.dtype)) {
         return NULL;
     }

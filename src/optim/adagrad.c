@@ -62,14 +62,16 @@ static const adzi_optimizer_type adagrad_type = {
 void adz_adagrad_options_init(adz_adagrad_options *options, size_t size)
 {
     adz_adagrad_options all = ADZ_ADAGRAD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_optimizer *adz_adagrad_new(
     adz_tensor_list parameters, double lr, const adz_adagrad_options *options)
 {
     adz_adagrad_options o = ADZ_ADAGRAD_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_adagrad_new", "ADZ_ADAGRAD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,
         o.initial_accumulator_value, o.maximize };
     return adzi_optimizer_new("adz_adagrad_new", &adagrad_type, parameters, settings);

@@ -236,14 +236,16 @@ static const adzi_optimizer_type ada_belief_type = {
 void adz_labml_adam_options_init(adz_labml_adam_options *options, size_t size)
 {
     adz_labml_adam_options all = ADZ_LABML_ADAM_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_optimizer *adz_labml_adam_new(
     adz_tensor_list parameters, double lr, const adz_labml_adam_options *options)
 {
     adz_labml_adam_options o = ADZ_LABML_ADAM_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_labml_adam_new", "ADZ_LABML_ADAM_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
         o.absolute, o.optimized_update };
     return adzi_optimizer_new("adz_labml_adam_new", &adam_type, parameters, settings);
@@ -252,7 +254,7 @@ adz_optimizer *adz_labml_adam_new(
 void adz_labml_amsgrad_options_init(adz_labml_amsgrad_options *options, size_t size)
 {
     adz_labml_amsgrad_options all = ADZ_LABML_AMSGRAD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* AMSGrad and what derives from it: the same options, amsgrad on or off. */
@@ -262,7 +264,9 @@ static adz_optimizer *derived_new(const char *op, const adzi_optimizer_type *typ
 {
     adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
     o.amsgrad = type == &amsgrad_type;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_LABML_AMSGRAD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
         o.absolute, o.optimized_update, o.amsgrad, extra, second };
     return adzi_optimizer_new(op, type, parameters, settings);
@@ -297,14 +301,17 @@ adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double 
 void adz_labml_radam_options_init(adz_labml_radam_options *options, size_t size)
 {
     adz_labml_radam_options all = ADZ_LABML_RADAM_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_optimizer *adz_labml_radam_new(
     adz_tensor_list parameters, double lr, const adz_labml_radam_options *options)
 {
     adz_labml_radam_options o = ADZ_LABML_RADAM_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(
+            "adz_labml_radam_new", "ADZ_LABML_RADAM_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
         o.absolute, o.optimized_update, o.amsgrad, o.degenerated_to_sgd };
     return adzi_optimizer_new("adz_labml_radam_new", &radam_type, parameters, settings);
@@ -313,14 +320,17 @@ adz_optimizer *adz_labml_radam_new(
 void adz_labml_ada_belief_options_init(adz_labml_ada_belief_options *options, size_t size)
 {
     adz_labml_ada_belief_options all = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_optimizer *adz_labml_ada_belief_new(
     adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
 {
     adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(
+            "adz_labml_ada_belief_new", "ADZ_LABML_ADA_BELIEF_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
         o.absolute, o.optimized_update, o.amsgrad, o.degenerate_to_sgd, o.rectify };
     return adzi_optimizer_new("adz_labml_ada_belief_new", &ada_belief_type, parameters, settings);

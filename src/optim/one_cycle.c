@@ -93,7 +93,7 @@ static const adzi_schedule_type one_cycle_type = {
 void adz_one_cycle_options_init(adz_one_cycle_options *options, size_t size)
 {
     adz_one_cycle_options all = ADZ_ONE_CYCLE_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* The setting that is cycled: the momentum, or Adam's first beta; -1 without either. */
@@ -186,7 +186,9 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
 {
     static const char op[] = "adz_one_cycle_lr_new";
     adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_ONE_CYCLE_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (optimizer == NULL) {
         return adzi_fail_null(op, "optimizer");
     }

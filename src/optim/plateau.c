@@ -77,7 +77,7 @@ static const adzi_schedule_type plateau_type = {
 void adz_plateau_options_init(adz_plateau_options *options, size_t size)
 {
     adz_plateau_options all = ADZ_PLATEAU_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 static adz_status check(
@@ -127,7 +127,9 @@ adz_scheduler *adz_reduce_lr_on_plateau_new(
 {
     static const char op[] = "adz_reduce_lr_on_plateau_new";
     adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(op, "ADZ_PLATEAU_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     if (optimizer == NULL) {
         return adzi_fail_null(op, "optimizer");
     }

@@ -54,14 +54,16 @@ static const adzi_optimizer_type radam_type = {
 void adz_radam_options_init(adz_radam_options *options, size_t size)
 {
     adz_radam_options all = ADZ_RADAM_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_optimizer *adz_radam_new(
     adz_tensor_list parameters, double lr, const adz_radam_options *options)
 {
     adz_radam_options o = ADZ_RADAM_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_radam_new", "ADZ_RADAM_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
         o.decoupled_weight_decay, o.maximize };
     return adzi_optimizer_new("adz_radam_new", &radam_type, parameters, settings);

@@ -63,13 +63,15 @@ static const adzi_optimizer_type sgd_type = {
 void adz_sgd_options_init(adz_sgd_options *options, size_t size)
 {
     adz_sgd_options all = ADZ_SGD_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_optimizer *adz_sgd_new(adz_tensor_list parameters, double lr, const adz_sgd_options *options)
 {
     adz_sgd_options o = ADZ_SGD_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("adz_sgd_new", "ADZ_SGD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     double settings[SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,
         o.maximize };
     return adzi_optimizer_new("adz_sgd_new", &sgd_type, parameters, settings);

@@ -5,20 +5,57 @@
 #include <stddef.h>
 #include <string.h>
 
-/** Overwrites the defaults in `all` with as much as the caller's struct has; NULL for none. */
-static inline void adzi_options_read(void *all, size_t size, const void *options)
+#include "tensor/error.h"
+
+/** Records that a struct of the caller's begins with a size that no struct has. Returns false. */
+static inline bool adzi_options_unsized(const char *op, const char *start, size_t size)
 {
-    size_t given = 0;
-    if (options != NULL) {
-        memcpy(&given, options, sizeof given);
-        memcpy(all, options, given < size ? given : size);
-    }
+    adzi_error(op, ADZ_ERR_ARGUMENT,
+        "the struct's size is %zu, so none of its fields would be read; begin with %s, which sets "
+        "the size and the defaults, and change fields after that",
+        size, start);
+    return false;
 }
 
-/** Fills the caller's struct of `size` bytes with the defaults in `all`, its size first. */
-static inline void adzi_options_fill(void *options, size_t size, const void *all, size_t all_size)
+/**
+ * Overwrites the defaults in `all` with as much as the caller's struct has; NULL changes nothing.
+ *
+ * @param op       for the message
+ * @param start    what fills such a struct, "ADZ_SGD_OPTIONS"; for the message
+ * @param all      the defaults
+ * @param size     sizeof *all
+ * @param options  the caller's: begins with its own size, smaller or larger than ours
+ * @return         false with ADZ_ERR_ARGUMENT recorded if that size is smaller than the field that
+ *                 holds it, as it is in a struct that was not filled; `all` is unchanged then
+ */
+static inline bool adzi_options_read(
+    const char *op, const char *start, void *all, size_t size, const void *options)
 {
-    if (options != NULL && size >= sizeof(size_t)) {
+    if (options == NULL) {
+        return true;
+    }
+    size_t given;
+    memcpy(&given, options, sizeof given);
+    if (given < sizeof given) {
+        return adzi_options_unsized(op, start, given);
+    }
+    memcpy(all, options, given < size ? given : size);
+    return true;
+}
+
+/**
+ * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first. Records
+ * ADZ_ERR_NULL if there is no struct, and ADZ_ERR_ARGUMENT if it has no room for its size.
+ */
+static inline void adzi_options_fill(
+    const char *op, void *options, size_t size, const void *all, size_t all_size)
+{
+    if (options == NULL) {
+        adzi_error_null(op, "the struct to fill");
+    } else if (size < sizeof size) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "size is %zu; hand over sizeof of the struct that is to be filled", size);
+    } else {
         memset(options, 0, size);
         memcpy(options, all, size < all_size ? size : all_size);
         memcpy(options, &size, sizeof size);

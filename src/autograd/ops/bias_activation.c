@@ -19,7 +19,7 @@ typedef struct {
 void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size)
 {
     adz_bias_activation_options all = ADZ_BIAS_ACTIVATION_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* ---- backward ------------------------------------------------------------------------------- */
@@ -296,7 +296,9 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     adz_tensor *gate_bias, const adz_bias_activation_options *options)
 {
     adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(name, "ADZ_BIAS_ACTIVATION_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adzi_call call;
     adzi_bias_activation_args args = { .activation = o.activation };
     if (!ADZI_ENTER_OPTIONAL(&call, bias_activation, 7u << 1, x, bias, gate, gate_bias) ||

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "autograd/ops/class_target.h"
+#include "tensor/options.h"
 
 KERNEL_TABLE_FLOAT(cross_entropy);
 KERNEL_TABLE_FLOAT(cross_entropy_dx);
@@ -158,8 +159,7 @@ const adzi_op adzi_op_cross_entropy = { .name = name, .backward = backward, .fus
 void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size)
 {
     adz_cross_entropy_options all = ADZ_CROSS_ENTROPY_OPTIONS;
-    all.size = size < sizeof all ? size : sizeof all;
-    memcpy(options, &all, all.size);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* A target of probabilities, contiguous as rows of classes. */
@@ -224,8 +224,8 @@ adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {
     adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
-    if (options != NULL) {
-        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (!adzi_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
     }
     adzi_call call;
     adzi_class_attr attr = {

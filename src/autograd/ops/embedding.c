@@ -88,13 +88,15 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
 void adz_embedding_options_init(adz_embedding_options *options, size_t size)
 {
     adz_embedding_options all = ADZ_EMBEDDING_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
 {
     adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read("embedding", "ADZ_EMBEDDING_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adzi_call call;
     embedding_attr attr;
     adz_shape shape;

@@ -3,14 +3,14 @@
 #include "autograd/op.h"
 #include "autograd/ops/lstm_layer.h"
 #include "tensor/alloc.h"
+#include "tensor/options.h"
 
 static const char name[] = "lstm";
 
 void adz_lstm_options_init(adz_lstm_options *options, size_t size)
 {
     adz_lstm_options all = ADZ_LSTM_OPTIONS;
-    all.size = size < sizeof all ? size : sizeof all;
-    memcpy(options, &all, all.size);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* What a call works on: the sequence first in time, states and weights by layer and direction. */
@@ -224,9 +224,6 @@ adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *
     size_t n_weights, const adz_lstm_options *options, adz_tensor **h, adz_tensor **c)
 {
     network net = { .o = ADZ_LSTM_OPTIONS, .x = x, .h0 = h0, .c0 = c0, .weights = weights };
-    if (options != NULL) {
-        memcpy(&net.o, options, options->size < sizeof net.o ? options->size : sizeof net.o);
-    }
     adz_tensor *last[2] = { NULL, NULL }, *y = NULL;
     if (h != NULL) {
         *h = NULL;
@@ -234,7 +231,8 @@ adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *
     if (c != NULL) {
         *c = NULL;
     }
-    if (!adzi_check_tensor(name, "x", x) ||
+    if (!adzi_options_read(name, "ADZ_LSTM_OPTIONS", &net.o, sizeof net.o, options) ||
+        !adzi_check_tensor(name, "x", x) ||
         (h0 != ADZ_NONE && !adzi_check_tensor(name, "h0", h0)) ||
         (c0 != ADZ_NONE && !adzi_check_tensor(name, "c0", c0))) {
         return NULL;

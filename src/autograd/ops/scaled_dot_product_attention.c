@@ -16,7 +16,7 @@ enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds */
 void adz_attention_options_init(adz_attention_options *options, size_t size)
 {
     adz_attention_options all = ADZ_ATTENTION_OPTIONS;
-    adzi_options_fill(options, size, &all, sizeof all);
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* ---- what the kernels are told -------------------------------------------------------------- */
@@ -326,7 +326,9 @@ adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options)
 {
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
-    adzi_options_read(&o, sizeof o, options);
+    if (!adzi_options_read(name, "ADZ_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
     adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);
     adzi_call call;
     adzi_attention at;
