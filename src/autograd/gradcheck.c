@@ -191,9 +191,6 @@ static adz_status check_all(check *c)
 {
     bool any = false;
     for (size_t i = 0; i < c->n; ++i) {
-        if (c->inputs[i] == NULL) {
-            return adzi_error_null(c->op, "input");
-        }
         if (!is_checked(c->inputs[i])) {
             continue;
         }
@@ -238,6 +235,16 @@ static bool begin(check *c, const char *op, const adz_gradcheck_function *functi
     *c = (check){
         .op = op, .function = function, .inputs = inputs, .n = n, .options = ADZ_GRADCHECK_OPTIONS
     };
+    if (function->call == NULL) {
+        adzi_error_null(op, "the function's call");
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (inputs[i] == NULL) {
+            adzi_error_null(op, "input");
+            return false;
+        }
+    }
     return adzi_options_read(op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
 }
 

@@ -53,8 +53,12 @@ static bool check_result(const adz_operator *op, adz_tensor *t, size_t k, bool s
 
 static bool check_extras(const adz_operator *op, const adz_record_options *o)
 {
+    if (o->extras == NULL && o->n_extras > 0) {
+        adzi_error_null(op->name, "extras");
+        return false;
+    }
     for (size_t i = 0; i < o->n_extras; ++i) {
-        if (o->extras == NULL || !adzi_check_tensor(op->name, "extra", o->extras[i])) {
+        if (!adzi_check_tensor(op->name, "extra", o->extras[i])) {
             return false;
         }
     }

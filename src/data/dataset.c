@@ -10,9 +10,10 @@
 
 adz_dataset *adz_dataset_keep(adz_dataset *dataset)
 {
-    if (dataset != NULL) {
-        atomic_fetch_add(&dataset->refs, 1);
+    if (dataset == NULL) {
+        return adzi_fail_null("adz_dataset_keep", "dataset");
     }
+    atomic_fetch_add(&dataset->refs, 1);
     return dataset;
 }
 

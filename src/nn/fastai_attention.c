@@ -33,12 +33,7 @@ typedef struct {
 
 bool adzi_fastai_check_size(const char *op, const char *name, int64_t size, int64_t least)
 {
-    if (size < least) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be %lld or more", name,
-            (long long)size, (long long)least);
-        return false;
-    }
-    return true;
+    return adzi_check_features(op, name, size, least);
 }
 
 static bool is_present(const adz_tensor *t)

@@ -221,10 +221,10 @@ void adz_fastai_awd_lstm_options_init(adz_fastai_awd_lstm_options *options, size
 static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
 {
-    if (vocab_sz < 1 || emb_sz < 1 || n_hid < 1 || n_layers < 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "vocab_sz %lld, emb_sz %lld, n_hid %lld and n_layers %lld must be 1 or more",
-            (long long)vocab_sz, (long long)emb_sz, (long long)n_hid, (long long)n_layers);
+    if (!adzi_check_features(op, "vocab_sz", vocab_sz, 1) ||
+        !adzi_check_features(op, "emb_sz", emb_sz, 1) ||
+        !adzi_check_features(op, "n_hid", n_hid, 1) ||
+        !adzi_check_layers(op, "n_layers", n_layers, 1)) {
         return false;
     }
     if (o->qrnn && o->bidir) {

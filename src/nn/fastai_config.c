@@ -52,8 +52,7 @@ adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size, const 
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(known[i].name, name) == 0) {
-            adzi_options_fill(__func__, config, size, &known[i].config, sizeof known[i].config);
-            return ADZ_OK;
+            return adzi_options_fill(op, config, size, &known[i].config, sizeof known[i].config);
         }
     }
     return adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -197,6 +196,9 @@ static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_co
     const adz_fastai_text_classifier_options *o)
 {
     static const int64_t one_of_50 = 50;
+    if (o->lin_ftrs == NULL && o->n_lin_ftrs > 0) {
+        return adzi_fail_null(op, "lin_ftrs");
+    }
     const int64_t *lin_ftrs = o->lin_ftrs != NULL ? o->lin_ftrs : &one_of_50;
     size_t hidden = o->lin_ftrs != NULL ? o->n_lin_ftrs : 1;
     size_t bytes = (hidden + 2) * (sizeof(int64_t) + sizeof(double));

@@ -39,7 +39,7 @@ void adz_fastai_positional_encoding_options_init(
 
 static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
 {
-    adz_tensor *freq = adz_empty(ADZ_SHAPE((d + 1) / 2), ADZ_F64);
+    adz_tensor *freq = adz_empty(ADZ_SHAPE(d / 2 + d % 2), ADZ_F64);
     for (int64_t i = 0; freq != NULL && i < freq->numel; ++i) {
         ((double *)(void *)freq->data)[i] = 1 / pow(10000, (double)(2 * i) / (double)d);
     }

@@ -28,13 +28,8 @@ static adz_tensor *dropped(adz_module *self, adz_tensor *x, double p, adz_genera
 
 static bool check_sizes(const char *op, int64_t input_size, int64_t hidden_size)
 {
-    if (input_size < 1 || hidden_size < 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "input_size is %lld and hidden_size %lld, but both must be 1 or more",
-            (long long)input_size, (long long)hidden_size);
-        return false;
-    }
-    return true;
+    return adzi_check_features(op, "input_size", input_size, 1) &&
+           adzi_check_features(op, "hidden_size", hidden_size, 1);
 }
 
 static bool check_probability(const char *op, const char *what, double p)
@@ -336,10 +331,10 @@ void adz_fastai_qrnn_options_init(adz_fastai_qrnn_options *options, size_t size)
 
 static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
 {
-    if (o->n_layers < 1 || o->n_layers > 65535) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "n_layers is %lld, but must be 1 or more",
-            (long long)o->n_layers);
-    } else if (!o->bias) {
+    if (!adzi_check_layers(op, "n_layers", o->n_layers, 1)) {
+        return false;
+    }
+    if (!o->bias) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED, "a QRNN without bias does not exist");
     } else if (o->save_prev_x && o->bidirectional) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,

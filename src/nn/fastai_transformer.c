@@ -332,7 +332,7 @@ static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer
     if (!adzi_check_module_dtype(op, o->dtype) ||
         !adzi_fastai_check_size(op, "vocab_sz", vocab_sz, 1) ||
         !adzi_fastai_check_size(op, "ctx_len", o->ctx_len, 1) ||
-        !adzi_fastai_check_size(op, "n_layers", o->n_layers, 0) ||
+        !adzi_check_layers(op, "n_layers", o->n_layers, 0) ||
         !adzi_fastai_check_size(op, "n_heads", o->n_heads, 1) ||
         !adzi_fastai_check_size(op, "d_model", o->d_model, 1) ||
         !adzi_fastai_check_size(op, "d_head", o->d_head, 0) ||

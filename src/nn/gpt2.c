@@ -12,12 +12,7 @@
 
 bool adzi_gpt2_check_size(const char *op, const char *name, int64_t size)
 {
-    if (size < 1) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be 1 or more", name, (long long)size);
-        return false;
-    }
-    return true;
+    return adzi_check_features(op, name, size, 1);
 }
 
 /* ---- Conv1D --------------------------------------------------------------------------------- */

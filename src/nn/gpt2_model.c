@@ -183,12 +183,8 @@ static const adz_module_type model_type = {
 
 static bool check(const char *op, const adz_gpt2_options *o)
 {
-    if (o->n_layer < 0) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "n_layer is %lld, but must be 0 or more", (long long)o->n_layer);
-        return false;
-    }
-    return adzi_gpt2_check_size(op, "vocab_size", o->vocab_size) &&
+    return adzi_check_layers(op, "n_layer", o->n_layer, 0) &&
+           adzi_gpt2_check_size(op, "vocab_size", o->vocab_size) &&
            adzi_gpt2_check_size(op, "n_positions", o->n_positions) &&
            adzi_gpt2_check_size(op, "n_ctx", o->n_ctx) &&
            adzi_gpt2_check_size(op, "n_embd", o->n_embd) &&

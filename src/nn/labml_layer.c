@@ -239,10 +239,7 @@ static adz_module *stack_new(
     if (layer == NULL) {
         return adzi_fail_null(op, "layer");
     }
-    if (n_layers < 0) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "n_layers is %lld, but must be 0 or more", (long long)n_layers);
-    } else if (layer_size(op, layer, &d_model, &dtype)) {
+    if (adzi_check_layers(op, "n_layers", n_layers, 0) && layer_size(op, layer, &d_model, &dtype)) {
         self = adz_module_new(type, 0);
     }
     if (self != NULL) {

@@ -145,11 +145,16 @@ static bool is_both(const char *op, const adz_module *model)
     return true;
 }
 
+static bool check_mask(const char *op, const char *name, const adz_tensor *mask)
+{
+    return mask == ADZ_NONE || adzi_check_tensor(op, name, mask);
+}
+
 adz_tensor *adz_labml_encode(adz_module *model, adz_tensor *src, adz_tensor *src_mask)
 {
     static const char op[] = "adz_labml_encode";
     return is_both(op, model) && adzi_check_tensor(op, "src", src) &&
-                   adzi_check_tensor(op, "src_mask", src_mask)
+                   check_mask(op, "src_mask", src_mask)
                ? encode(model, src, src_mask)
                : NULL;
 }
@@ -159,8 +164,8 @@ adz_tensor *adz_labml_decode(adz_module *model, adz_tensor *memory, adz_tensor *
 {
     static const char op[] = "adz_labml_decode";
     return is_both(op, model) && adzi_check_tensor(op, "memory", memory) &&
-                   adzi_check_tensor(op, "src_mask", src_mask) &&
-                   adzi_check_tensor(op, "tgt", tgt) && adzi_check_tensor(op, "tgt_mask", tgt_mask)
+                   check_mask(op, "src_mask", src_mask) && adzi_check_tensor(op, "tgt", tgt) &&
+                   check_mask(op, "tgt_mask", tgt_mask)
                ? decode(model, memory, src_mask, tgt, tgt_mask)
                : NULL;
 }

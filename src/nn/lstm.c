@@ -106,14 +106,9 @@ void adz_lstm_module_options_init(adz_lstm_module_options *options, size_t size)
 static bool check(int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *o)
 {
     static const char op[] = "adz_lstm_new";
-    if (input_size < 1 || hidden_size < 1 || hidden_size > INT64_MAX / 8) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "input_size %lld and hidden_size %lld must be 1 or more",
-            (long long)input_size, (long long)hidden_size);
-        return false;
-    }
-    if (o->num_layers < 1 || o->num_layers > 65535) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "num_layers is %lld, but must be in [1, 65535]",
-            (long long)o->num_layers);
+    if (!adzi_check_features(op, "input_size", input_size, 1) ||
+        !adzi_check_features(op, "hidden_size", hidden_size, 1) ||
+        !adzi_check_layers(op, "num_layers", o->num_layers, 1)) {
         return false;
     }
     if (!(o->dropout >= 0 && o->dropout <= 1)) {

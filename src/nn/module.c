@@ -59,6 +59,27 @@ bool adzi_check_module_dtype(const char *op, adz_dtype dtype)
     return true;
 }
 
+static bool check_range(
+    const char *op, const char *name, int64_t value, int64_t least, int64_t most)
+{
+    if (value < least || value > most) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be in [%lld, %lld]", name,
+            (long long)value, (long long)least, (long long)most);
+        return false;
+    }
+    return true;
+}
+
+bool adzi_check_features(const char *op, const char *name, int64_t size, int64_t least)
+{
+    return check_range(op, name, size, least, ADZI_MOST_FEATURES);
+}
+
+bool adzi_check_layers(const char *op, const char *name, int64_t n, int64_t least)
+{
+    return check_range(op, name, n, least, 65535);
+}
+
 static void forget_place(const adz_module *parent, adz_module *child)
 {
     if (child->parent == parent) {

@@ -131,6 +131,21 @@ static inline adzi_build adzi_build_begin(void)
 /** Fails with ADZ_ERR_DTYPE for a dtype that parameters cannot have. */
 bool adzi_check_module_dtype(const char *op, adz_dtype dtype);
 
+/** The most features of a module. No tensor has as many, and 16 times as many still fit int64_t. */
+#define ADZI_MOST_FEATURES (INT64_MAX / 16)
+
+/**
+ * Whether a size of features is between `least` and ADZI_MOST_FEATURES; false with ADZ_ERR_ARGUMENT
+ * recorded if not.
+ */
+bool adzi_check_features(const char *op, const char *name, int64_t size, int64_t least);
+
+/**
+ * Whether a number of layers is between `least` and 65535; false with ADZ_ERR_ARGUMENT recorded if
+ * not, since making that many would go on until memory is used up.
+ */
+bool adzi_check_layers(const char *op, const char *name, int64_t n, int64_t least);
+
 /** `module` if `good`; else it ends and the result is NULL. */
 static inline adz_module *adzi_build_end(adzi_build build, adz_module *module, bool good)
 {

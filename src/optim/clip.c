@@ -24,6 +24,9 @@ static adz_status check(const char *op, adz_tensor_list parameters)
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }
+    if (parameters.items == NULL && parameters.count > 0) {
+        return adzi_error_null(op, "the list of parameters");
+    }
     for (size_t i = 0; i < parameters.count; ++i) {
         if (!adzi_check_tensor(op, "a parameter", parameters.items[i])) {
             return adz_error_code();

@@ -77,7 +77,7 @@ static double base(const adz_scheduler *s, int group)
 
 static int64_t last(const adz_scheduler *s)
 {
-    return (int64_t)s->numbers[TOTAL];
+    return s->numbers[TOTAL] < 0x1p63 ? (int64_t)s->numbers[TOTAL] : INT64_MAX;
 }
 
 static const adzi_schedule_type one_cycle_type = {
@@ -154,7 +154,7 @@ static adz_status check_numbers(
 static adz_status check_list(
     const char *op, const char *name, const double *list, size_t n, size_t n_groups)
 {
-    return list == NULL || n == n_groups
+    return n == (list != NULL ? n_groups : 0)
                ? ADZ_OK
                : adzi_error(op, ADZ_ERR_ARGUMENT, "%zu numbers in %s for %zu groups of parameters",
                      n, name, n_groups);

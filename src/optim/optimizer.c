@@ -251,6 +251,9 @@ adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *na
     if (optimizer == NULL) {
         return adzi_error_null(op, "optimizer");
     }
+    if (group != -1 && group_at(op, optimizer, group) == NULL) {
+        return adz_error_code();
+    }
     int begin = group == -1 ? 0 : group;
     int end = group == -1 ? (int)optimizer->n_groups : group + 1;
     adz_status status = ADZ_OK;

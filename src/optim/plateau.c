@@ -102,7 +102,7 @@ static adz_status check(
             "threshold_mode is %d, neither ADZ_THRESHOLD_MODE_REL nor ADZ_THRESHOLD_MODE_ABS",
             (int)o->threshold_mode);
     }
-    if (o->min_lrs != NULL && o->n_min_lrs != optimizer->n_groups) {
+    if (o->n_min_lrs != (o->min_lrs != NULL ? optimizer->n_groups : 0)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "%zu numbers in min_lrs for %zu groups of parameters", o->n_min_lrs,
             optimizer->n_groups);

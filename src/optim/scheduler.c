@@ -109,6 +109,9 @@ adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
         double lr = s->type->rate(s, g, s->optimizer->groups[g].settings[LR]);
         s->next_lrs[g] = lr;
         if (!(lr >= 0 && isfinite(lr))) {
+            if (isnan(lr) && adzi_pending() != ADZ_OK) { /* a function of the caller's has failed */
+                return adzi_pending();
+            }
             return adzi_error(op, ADZ_ERR_ARGUMENT,
                 "%s gives group %d the rate %s at epoch %lld; it must be finite and 0 or more",
                 s->type->name, g, adzi_text_number(lr), (long long)s->last_epoch);
@@ -252,7 +255,7 @@ bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t co
     if (count != 1 + rates + (size_t)s->type->n_moving) {
         return false;
     }
-    double end = s->type->last != NULL ? (double)s->type->last(s) : 0x1p53 - 1;
+    double end = fmin(s->type->last != NULL ? (double)s->type->last(s) : INFINITY, 0x1p53 - 1);
     bool sound = values[0] >= 0 && values[0] <= end;
     for (size_t i = 1; i <= rates; ++i) {
         sound = sound && values[i] >= 0 && isfinite(values[i]);

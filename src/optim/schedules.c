@@ -21,7 +21,7 @@ enum { GAMMA, STEP_SIZE }; /* numbers */
 static double step_rate(const adz_scheduler *s, int group, double lr)
 {
     (void)group;
-    bool now = s->last_epoch > 0 && s->last_epoch % (int64_t)s->numbers[STEP_SIZE] == 0;
+    bool now = s->last_epoch > 0 && fmod((double)s->last_epoch, s->numbers[STEP_SIZE]) == 0;
     return now ? lr * s->numbers[GAMMA] : lr;
 }
 
@@ -129,11 +129,10 @@ enum { ETA_MIN, T_MAX };
 static double cosine_rate(const adz_scheduler *s, int group, double lr)
 {
     double t_max = s->numbers[T_MAX], eta_min = s->numbers[ETA_MIN];
-    int64_t period = (int64_t)t_max;
     if (s->last_epoch == 0) {
         return lr;
     }
-    if ((s->last_epoch - 1 - period) % (2 * period) == 0) {
+    if (fmod((double)(s->last_epoch - 1) - t_max, 2 * t_max) == 0) {
         return lr + (s->base_lrs[group] - eta_min) * (1 - cos(pi / t_max)) / 2;
     }
     double now = 1 + cos(pi * (double)s->last_epoch / t_max);
@@ -239,27 +238,44 @@ adz_scheduler *adz_lambda_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda,
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 
-double adz_lr_warmup_constant(int64_t epoch, int group, void *user)
+/* What a caller handed over as user; false with an error recorded if that is NULL. Everything is
+ * computed in double, in which no number of epochs overflows. */
+static bool warmup_of(const char *op, const void *user, double *warmup, double *total)
 {
     const adz_lr_warmup *w = user;
+    if (w == NULL) {
+        adzi_error_null(op, "user");
+        return false;
+    }
+    *warmup = (double)w->warmup;
+    *total = (double)w->total;
+    return true;
+}
+
+double adz_lr_warmup_constant(int64_t epoch, int group, void *user)
+{
+    double warmup, total;
     (void)group;
-    return fmin(1, (double)(epoch + 1) / (double)w->warmup);
+    return warmup_of("adz_lr_warmup_constant", user, &warmup, &total)
+               ? fmin(1, ((double)epoch + 1) / warmup)
+               : NAN;
 }
 
 double adz_lr_warmup_inverse_sqrt(int64_t epoch, int group, void *user)
 {
-    const adz_lr_warmup *w = user;
-    double t = (double)(epoch + 1), warmup = (double)w->warmup;
+    double t = (double)epoch + 1, warmup, total;
     (void)group;
-    return fmin(t / warmup, sqrt(warmup / t));
+    return warmup_of("adz_lr_warmup_inverse_sqrt", user, &warmup, &total)
+               ? fmin(t / warmup, sqrt(warmup / t))
+               : NAN;
 }
 
 double adz_lr_warmup_linear(int64_t epoch, int group, void *user)
 {
-    const adz_lr_warmup *w = user;
+    double t = (double)epoch, warmup, total;
     (void)group;
-    if (epoch < w->warmup) {
-        return (double)epoch / (double)w->warmup;
+    if (!warmup_of("adz_lr_warmup_linear", user, &warmup, &total)) {
+        return NAN;
     }
-    return epoch < w->total ? (double)(w->total - epoch) / (double)(w->total - w->warmup) : 0;
+    return t < warmup ? t / warmup : t < total ? (total - t) / (total - warmup) : 0;
 }

@@ -79,6 +79,10 @@ double adz_tensor_at(const adz_tensor *t, const int64_t *index)
     if (!adzi_check_tensor("tensor_at", "t", t)) {
         return NAN;
     }
+    if (index == NULL && t->rank > 0) {
+        adzi_error_null("tensor_at", "index");
+        return NAN;
+    }
     int64_t offset = 0;
     for (int i = 0; i < t->rank; ++i) {
         if (index[i] < 0 || index[i] >= t->sizes[i]) {

@@ -481,6 +481,10 @@ int64_t adzi_live_tensors(void)
 
 void adz_memory_info_get(adz_memory_info *info, size_t size)
 {
+    if (info == NULL) {
+        adzi_error_null("memory_info_get", "info");
+        return;
+    }
     cache_flush(&adzi_self()->cache);
     unflushed sum = { 0, 0, 0 };
     adzi_threads_each(add_unflushed, &sum);

@@ -99,7 +99,7 @@ adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
         adzi_check_sizes(op, dl->ndim, dl->shape, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    char *data = (char *)dl->data + dl->byte_offset;
+    char *data = (char *)((uintptr_t)dl->data + dl->byte_offset); /* wraps, whatever the offset */
     if (numel > 0 && (dl->data == NULL || (uintptr_t)data % adz_dtype_size(dtype) != 0)) {
         return adzi_fail(
             op, ADZ_ERR_ARGUMENT, "the memory is NULL or not aligned to %s", adz_dtype_name(dtype));

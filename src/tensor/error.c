@@ -16,9 +16,8 @@ static const char *const status_names[] = { "ADZ_OK", "ADZ_ERR_NULL", "ADZ_ERR_A
 
 const char *adz_status_name(adz_status status)
 {
-    int i = -(int)status;
-    return i >= 0 && i < (int)(sizeof status_names / sizeof *status_names) ? status_names[i]
-                                                                           : "unknown status";
+    const int n = sizeof status_names / sizeof *status_names;
+    return (int)status <= 0 && (int)status > -n ? status_names[-(int)status] : "unknown status";
 }
 
 /* ---- recording ---------------------------------------------------------------------------------
@@ -191,6 +190,10 @@ static char *next_text(void)
 const char *adzi_text_sizes(int rank, const int64_t *sizes)
 {
     char *text = next_text();
+    if (rank < 0 || rank > ADZ_MAX_RANK) { /* a caller's shape: it has no such sizes to read */
+        snprintf(text, ADZI_TEXT_SIZE, rank == -1 ? "(more than 8 sizes)" : "(rank %d)", rank);
+        return text;
+    }
     int length = snprintf(text, ADZI_TEXT_SIZE, "[");
     for (int i = 0; i < rank && length < ADZI_TEXT_SIZE - 24; ++i) {
         length += snprintf(text + length, (size_t)(ADZI_TEXT_SIZE - length), "%s%lld",

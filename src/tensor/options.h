@@ -44,22 +44,23 @@ static inline bool adzi_options_read(
 }
 
 /**
- * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first. Records
- * ADZ_ERR_NULL if there is no struct, and ADZ_ERR_ARGUMENT if it has no room for its size.
+ * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first. ADZ_ERR_NULL
+ * if there is no struct, ADZ_ERR_ARGUMENT if it has no room for its size.
  */
-static inline void adzi_options_fill(
+static inline adz_status adzi_options_fill(
     const char *op, void *options, size_t size, const void *all, size_t all_size)
 {
     if (options == NULL) {
-        adzi_error_null(op, "the struct to fill");
-    } else if (size < sizeof size) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "size is %zu; hand over sizeof of the struct that is to be filled", size);
-    } else {
-        memset(options, 0, size);
-        memcpy(options, all, size < all_size ? size : all_size);
-        memcpy(options, &size, sizeof size);
+        return adzi_error_null(op, "the struct to fill");
     }
+    if (size < sizeof size) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "size is %zu; hand over sizeof of the struct that is to be filled", size);
+    }
+    memset(options, 0, size);
+    memcpy(options, all, size < all_size ? size : all_size);
+    memcpy(options, &size, sizeof size);
+    return ADZ_OK;
 }
 
 #endif

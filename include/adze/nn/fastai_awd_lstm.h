@@ -69,7 +69,7 @@ ADZ_API void adz_fastai_awd_lstm_options_init(adz_fastai_awd_lstm_options *optio
  * @param vocab_sz  rows of the embedding, 1 or more
  * @param emb_sz    features of an embedded word, 1 or more (2 with bidir)
  * @param n_hid     features between layers, 1 or more; even with bidir and more than one layer
- * @param n_layers  1 or more
+ * @param n_layers  1 to 65535
  * @param options   NULL for the defaults
  * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
  *                  ADZ_ERR_MEMORY recorded

@@ -85,7 +85,7 @@ ADZ_API adz_module *adz_fastai_qrnn_layer_new(
 /** What a QRNN can be told. Start from ADZ_FASTAI_QRNN_OPTIONS. */
 typedef struct adz_fastai_qrnn_options {
     size_t size;              /**< sizeof(adz_fastai_qrnn_options) */
-    int64_t n_layers;         /**< stacked layers, 1 or more; 1 */
+    int64_t n_layers;         /**< stacked layers, 1 to 65535; 1 */
     bool bias;                /**< must be true, as in the reference; true */
     bool batch_first;         /**< x and y are [B, T, ...] instead of [T, B, ...]; true */
     double dropout;           /**< has no effect, as in the reference, but draws its masks between

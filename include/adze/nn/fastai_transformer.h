@@ -91,7 +91,7 @@ typedef struct adz_fastai_transformer_options {
     size_t size;      /**< sizeof(adz_fastai_transformer_options) */
     int64_t ctx_len;  /**< rows of the table of learned positions, 1 or more; 512, for
                          Transformer-XL 150 */
-    int64_t n_layers; /**< layers, 0 or more; 12 */
+    int64_t n_layers; /**< layers, 0 to 65535; 12 */
     int64_t n_heads;  /**< heads H, 1 or more; 12, for Transformer-XL 10 */
     int64_t d_model;  /**< features D, 1 or more, even for sinusoidal positions; 768, for
                          Transformer-XL 410 */

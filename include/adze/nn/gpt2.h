@@ -138,7 +138,7 @@ typedef struct adz_gpt2_options {
     int64_t n_positions;       /**< the longest text, past included, 1 or more; 1024 */
     int64_t n_ctx;             /**< side of the causal mask, 1 or more; 1024 */
     int64_t n_embd;            /**< features D, 1 or more; 768 */
-    int64_t n_layer;           /**< blocks, 0 or more; 12 */
+    int64_t n_layer;           /**< blocks, 0 to 65535; 12 */
     int64_t n_head;            /**< heads H, which must divide the features; 12 */
     double layer_norm_epsilon; /**< of the blocks and of the last norm, 0 or more; 1e-5 */
     adz_dtype dtype;           /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */

@@ -160,7 +160,7 @@ ADZ_API adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module 
  * copies: they start with the same numbers.
  *
  * @param layer     from adz_labml_transformer_layer_new; its reference is taken over in every case
- * @param n_layers  how many copies, 0 or more
+ * @param n_layers  how many copies, 0 to 65535
  * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
  *                  ADZ_ERR_MEMORY recorded
  * @see             labml_nn.transformers.models.Encoder
@@ -177,7 +177,7 @@ ADZ_API adz_module *adz_labml_encoder_new(adz_module *layer, int64_t n_layers);
  *
  * @param layer     from adz_labml_transformer_layer_new, with a src_attn; its reference is taken
  *                  over in every case
- * @param n_layers  how many copies, 0 or more
+ * @param n_layers  how many copies, 0 to 65535
  * @return          as adz_labml_encoder_new
  * @see             labml_nn.transformers.models.Decoder
  */
@@ -295,7 +295,7 @@ ADZ_API adz_module *adz_labml_autoregressive_model_new(
 typedef struct adz_labml_character_model_options {
     size_t size;              /**< sizeof(adz_labml_character_model_options) */
     int64_t d_model;          /**< features, 2 or more and even, divided by n_heads; 512 */
-    int64_t n_layers;         /**< layers, 0 or more; 6 */
+    int64_t n_layers;         /**< layers, 0 to 65535; 6 */
     int64_t n_heads;          /**< heads, 1 or more; 8 */
     int64_t d_ff;             /**< hidden features of the feed-forward networks, 1 or more; 2048 */
     double dropout;           /**< of attention, of the networks and of what is added, in [0, 1];

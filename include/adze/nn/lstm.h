@@ -15,7 +15,7 @@ extern "C" {
 /** What else an LSTM module can be told. Start from ADZ_LSTM_MODULE_OPTIONS. */
 typedef struct adz_lstm_module_options {
     size_t size;              /**< sizeof(adz_lstm_module_options) */
-    int64_t num_layers;       /**< stacked layers, 1 or more; 1 */
+    int64_t num_layers;       /**< stacked layers, 1 to 65535; 1 */
     bool bias;                /**< each layer and direction has two biases; true */
     bool batch_first;         /**< x and y are [B, T, ...] instead of [T, B, ...]; false */
     double dropout;           /**< while training, on what each layer but the last hands on, in

@@ -14,7 +14,7 @@ extern "C" {
 /** What an LSTM is made of. Start from ADZ_LSTM_OPTIONS. */
 typedef struct adz_lstm_options {
     size_t size;              /**< sizeof(adz_lstm_options) */
-    int64_t layers;           /**< stacked layers, 1 or more; 1 */
+    int64_t layers;           /**< stacked layers, 1 to 65535; 1 */
     bool bias;                /**< each layer and direction has two biases; true */
     bool batch_first;         /**< x and y are [B, T, ...] instead of [T, B, ...]; false */
     bool bidirectional;       /**< a second direction reads from the last step on; false */

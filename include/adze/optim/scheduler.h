@@ -253,7 +253,7 @@ typedef struct adz_lr_warmup {
  * @param epoch  0 at first
  * @param group  not looked at
  * @param user   an adz_lr_warmup
- * @return       the factor
+ * @return       the factor; NaN with ADZ_ERR_NULL recorded when user is NULL
  */
 ADZ_API double adz_lr_warmup_constant(int64_t epoch, int group, void *user);
 
@@ -265,7 +265,7 @@ ADZ_API double adz_lr_warmup_constant(int64_t epoch, int group, void *user);
  * @param epoch  0 at first
  * @param group  not looked at
  * @param user   an adz_lr_warmup
- * @return       the factor
+ * @return       the factor; NaN with ADZ_ERR_NULL recorded when user is NULL
  */
 ADZ_API double adz_lr_warmup_inverse_sqrt(int64_t epoch, int group, void *user);
 
@@ -277,7 +277,7 @@ ADZ_API double adz_lr_warmup_inverse_sqrt(int64_t epoch, int group, void *user);
  * @param epoch  0 at first
  * @param group  not looked at
  * @param user   an adz_lr_warmup
- * @return       the factor
+ * @return       the factor; NaN with ADZ_ERR_NULL recorded when user is NULL
  */
 ADZ_API double adz_lr_warmup_linear(int64_t epoch, int group, void *user);
 

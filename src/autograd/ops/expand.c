@@ -12,8 +12,8 @@ const adzi_op adzi_op_expand = { .name = "expand", .backward = backward };
 
 static bool resolve(const adz_tensor *x, adz_shape *shape)
 {
-    int lead = shape->rank - x->rank;
-    bool fits = shape->rank <= ADZ_MAX_RANK && lead >= 0;
+    bool fits = shape->rank >= x->rank && shape->rank <= ADZ_MAX_RANK;
+    int lead = fits ? shape->rank - x->rank : 0;
     for (int i = 0; i < shape->rank && fits; ++i) {
         if (i < lead) {
             fits = shape->sizes[i] >= 0;
@@ -26,8 +26,7 @@ static bool resolve(const adz_tensor *x, adz_shape *shape)
     if (!fits) {
         adzi_error("expand", ADZ_ERR_SHAPE,
             "x%s does not expand to %s: only sizes of 1 grow, and new dimensions come in front",
-            adzi_text_shape(x),
-            shape->rank < 0 ? "(more than 8 sizes)" : adzi_text_sizes(shape->rank, shape->sizes));
+            adzi_text_shape(x), adzi_text_sizes(shape->rank, shape->sizes));
     }
     return fits;
 }

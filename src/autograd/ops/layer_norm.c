@@ -137,17 +137,15 @@ static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
 static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *weight,
     const adz_tensor *bias, double eps)
 {
-    int lead = x->rank - normalized.rank;
-    bool ends = normalized.rank >= 1 && lead >= 0;
+    bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
+    int lead = ends ? x->rank - normalized.rank : 0;
     for (int i = 0; i < normalized.rank && ends; ++i) {
         ends = x->sizes[lead + i] == normalized.sizes[i];
     }
     if (!ends) {
         adzi_error("layer_norm", ADZ_ERR_SHAPE,
             "x%s does not end in the normalized shape %s, which has one dimension or more",
-            adzi_text_shape(x),
-            normalized.rank < 0 ? "(more than 8 sizes)"
-                                : adzi_text_sizes(normalized.rank, normalized.sizes));
+            adzi_text_shape(x), adzi_text_sizes(normalized.rank, normalized.sizes));
         return false;
     }
     if (!(eps >= 0)) {

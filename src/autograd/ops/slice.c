@@ -31,8 +31,16 @@ static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *sizes
     for (int i = 0; i < x->rank; ++i) {
         sizes[i] = x->sizes[i];
     }
-    sizes[at->dim] = at->end > at->start ? (at->end - at->start + at->step - 1) / at->step : 0;
+    sizes[at->dim] = at->end > at->start ? (at->end - at->start - 1) / at->step + 1 : 0;
     return at->start < x->sizes[at->dim] ? at->start * x->strides[at->dim] : 0;
+}
+
+/* A stride that does not fit belongs to a step beyond the size, which leaves one element or none.
+ */
+static int64_t stride_of(const slice_attr *at, int64_t stride)
+{
+    int64_t stepped;
+    return adzi_multiply(stride, at->step, &stepped) ? stepped : stride;
 }
 
 static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
@@ -49,7 +57,7 @@ static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
     adz_tensor window = *y;
     int64_t offset = view_of(at, y, window.sizes);
     window.data += offset * (int64_t)adzi_item_size(y);
-    window.strides[at->dim] *= at->step;
+    window.strides[at->dim] = stride_of(at, window.strides[at->dim]);
     window.numel = dy->numel;
     adzi_copy(&window, dy);
     return adzi_leave(&call, y);
@@ -84,7 +92,7 @@ adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
     int64_t offset = view_of(&attr, x, sizes);
     for (int i = 0; i < x->rank; ++i) {
-        strides[i] = i == d ? x->strides[i] * step : x->strides[i];
+        strides[i] = i == d ? stride_of(&attr, x->strides[i]) : x->strides[i];
     }
     adz_tensor *y = adzi_new_view(&call, x, x->rank, sizes, strides, offset);
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
