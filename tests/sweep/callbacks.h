@@ -1,0 +1,140 @@
+/* Functions that the sweep hands to the library where it wants one. Included by the generated
+ * table. */
+#ifndef ADZE_TESTS_SWEEP_CALLBACKS_H
+#define ADZE_TESTS_SWEEP_CALLBACKS_H
+
+#include <stdlib.h>
+
+#include "sweep.h"
+
+static inline adz_tensor *hook(adz_tensor *grad, void *user)
+{
+    (void)user;
+    return grad;
+}
+
+static inline void on_message(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)message;
+    (void)user;
+}
+
+static inline adz_tensor *activation(adz_tensor *x)
+{
+    return adz_tanh(x);
+}
+
+static inline adz_status visit(adz_module *module, void *user)
+{
+    (void)user;
+    return module != NULL ? ADZ_OK : ADZ_ERR_CANCELLED;
+}
+
+static inline double lambda(int64_t epoch, int group, void *user)
+{
+    (void)group;
+    (void)user;
+    return 1 / ((double)epoch + 1);
+}
+
+static inline bool progress(int64_t batch, int64_t batches, void *user)
+{
+    (void)user;
+    return batch <= batches;
+}
+
+static inline void deleter(void *data, void *user)
+{
+    (void)data;
+    (void)user;
+}
+
+static inline int function_checked(
+    adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
+{
+    (void)n;
+    (void)user;
+    outputs[0] = adz_tanh(inputs[0]);
+    return outputs[0] != NULL;
+}
+
+static inline void *allocate(size_t bytes, size_t alignment, void *user)
+{
+    (void)user;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static inline void deallocate(void *block, size_t bytes, void *user)
+{
+    (void)bytes;
+    (void)user;
+    free(block);
+}
+
+static inline adz_status init_module(adz_module *module)
+{
+    return module != NULL ? ADZ_OK : ADZ_ERR_NULL;
+}
+
+static inline adz_tensor *forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_mul_number(x, 2);
+}
+
+static inline adz_status call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    return adz_values_add(out, "y", forward(self, adz_values_at(in, 0)));
+}
+
+static inline size_t extra_repr(adz_module *self, char *buffer, size_t size)
+{
+    (void)self;
+    if (size > 0) {
+        buffer[0] = '\0';
+    }
+    return 0;
+}
+
+static inline void destroy(adz_module *self)
+{
+    (void)self;
+}
+
+static inline adz_status copy_state(adz_module *copy, adz_module *original)
+{
+    return copy != original ? ADZ_OK : ADZ_ERR_ARGUMENT;
+}
+
+static inline adz_status select_hidden(adz_module *self, adz_tensor *rows)
+{
+    (void)self;
+    return rows != NULL ? ADZ_OK : ADZ_ERR_NULL;
+}
+
+static inline adz_status backward_of_ours(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    if (adz_node_needs(node, 0)) {
+        dx[0] = dy[0];
+    }
+    return ADZ_OK;
+}
+
+static inline void attributes_free(void *attributes)
+{
+    (void)attributes;
+}
+
+static inline void dlpack_deleter(adz_dl_managed_tensor *self)
+{
+    (void)self;
+}
+
+static double dlpack_numbers[ROOM];
+static int64_t dlpack_sizes[ROOM] = { 3, 3 };
+static const adz_dl_managed_tensor dlpack_of_ours = {
+    { dlpack_numbers, { 1, 0 }, 2, { 2, 32, 1 }, dlpack_sizes, NULL, 0 }, NULL, dlpack_deleter
+};
+
+#endif

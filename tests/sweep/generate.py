@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+"""Writes the table of every public function, from the headers, for the sweep of wrong arguments.
+
+    generate.py INCLUDE_DIR OUTPUT.c [--part]
+
+--part: the headers are not those of the library, so they need not declare what is listed here.
+
+A parameter's type and name say what it is called with. One that is not understood is an error, so a
+new function is either swept or listed in NOT_CALLED with the reason.
+"""
+import pathlib
+import re
+import sys
+
+# Functions that the sweep leaves out, each with its reason.
+NOT_CALLED = {}
+
+# Functions that fail whatever the sweep gives them, each with its reason.
+NEVER_SUCCEEDS = {
+    'adz_remove_hook': 'each call has a new tensor, which has no hook',
+    'adz_set_allocator': 'the calls around it hold memory',
+}
+
+# A NULL from these is an answer, too: it needs no recorded error.
+MAY_BE_NULL = {
+    'adz_keep': 'NULL gives NULL',
+    'adz_sited': 'NULL goes through it',
+    'adz_tensor_grad': 'there may be no gradient',
+    'adz_tensor_data': 'a tensor without elements has none',
+    'adz_context_use': 'NULL is the context of the process',
+    'adz_node_attributes': 'there may be none',
+    'adz_module_state': 'there may be none',
+    'adz_state_find': 'there may be no such tensor',
+    'adz_safetensors_get': 'there may be no such tensor',
+    'adz_safetensors_metadata': 'there may be no such key',
+}
+
+SCALARS = {'bool': 'BOOL', 'int': 'INT', 'int32_t': 'INT', 'int64_t': 'INT64', 'uint64_t': 'U64',
+           'uint32_t': 'U64', 'uint16_t': 'U64', 'uint8_t': 'U64', 'double': 'DOUBLE', 'char': 'CHAR',
+           'adz_shape': 'SHAPE', 'adz_dims': 'DIMS', 'adz_tensor_list': 'LIST', 'adz_text': 'TEXT',
+           'adz_generator_state': 'GENERATOR_STATE'}
+OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPTIMIZER',
+           'adz_scheduler': 'SCHEDULER', 'adz_generator': 'GENERATOR', 'adz_context': 'CONTEXT',
+           'adz_scope': 'SCOPE', 'adz_csv': 'CSV', 'adz_dataset': 'DATASET', 'adz_loader': 'LOADER',
+           'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
+           'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
+           'adz_fastai_groups': 'GROUPS', 'adz_node': 'NODE', 'FILE': 'FILE'}
+ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
+          'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
+          'adz_tensor *const *': 'TENSORS', 'adz_module *const *': 'MODULES',
+          'adz_scheduler *const *': 'SCHEDULERS', 'adz_generator *const *': 'GENERATORS'}
+WRITTEN = {'int64_t *', 'double *', 'size_t *', 'adz_tensor **', 'adz_dataset **'}
+
+# Nobody but the caller knows how much memory there is, so results are not read.
+UNUSABLE = ['adz_tensor_wrap', 'adz_tensor_from_dlpack']
+
+# Functions that take a reference over, failure included: by name, then by parameter.
+TAKEN = {'adz_module_add_child': ['child'], 'adz_module_set_child': ['child'],
+         'adz_sequential_new': ['modules'], 'adz_sequential_append': ['module'],
+         'adz_module_list_new': ['modules'], 'adz_module_list_append': ['module'],
+         'adz_fastai_sequential_ex_new': ['modules'], 'adz_fastai_sequential_rnn_new': ['modules'],
+         'adz_fastai_embedding_dropout_new': ['emb'], 'adz_fastai_weight_dropout_new': ['module'],
+         'adz_fastai_multi_batch_encoder_new': ['module'],
+         'adz_activation_checkpoint_new': ['module'],
+         'adz_labml_transformer_layer_new': ['self_attn', 'feed_forward'],
+         'adz_labml_encoder_new': ['layer'], 'adz_labml_decoder_new': ['layer'],
+         'adz_labml_encoder_decoder_new': ['encoder', 'decoder', 'src_embed', 'tgt_embed',
+                                           'generator'],
+         'adz_labml_autoregressive_model_new': ['src_embed', 'encoder', 'generator'],
+         'adz_fastai_bn_drop_lin_options': ['actn']}
+
+# What to call with so that the call succeeds, where the first choice of each kind does not.
+HINTS = {
+    'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',
+                          'options': '.allow_unused = 1'},
+    'adz_fastai_transformer_xl_new': {'options': '.learned_pos_enc = 0'},
+    'adz_module_buffer': {'module': 'batch norm', 'path': 'running_mean'},
+    'adz_fastai_masked_concat_pool': {'x': 'cube', 'mask': 'none'},
+    'adz_fastai_convert_weights': {'state': 'language model'},
+    'adz_fastai_cross_entropy_flat': {'target': 'ids', 'weight': 'none', 'axis': '-1'},
+    'adz_fastai_ar_tar': {'loss': 'scalar', 'out': 'cube', 'raw': 'cube'},
+    'adz_labml_encode': {'model': 'ed model', 'src': 'id matrix', 'src_mask': 'none'},
+    'adz_labml_decode': {'model': 'ed model', 'memory': 'cube', 'src_mask': 'none',
+                         'tgt': 'id matrix', 'tgt_mask': 'none'},
+    'adz_nll_loss': {'target': 'ids', 'weight': 'none'},
+    'adz_batch_norm': {'running_mean': 'none', 'running_var': 'none', 'weight': 'none',
+                       'bias': 'none', 'training': '1'},
+    'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},
+    'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
+}
+
+# How structs become valid, beyond their init function. Defaults of whole models are far too large.
+SMALL_TRANSFORMER = ('o->n_layers = 1; o->n_heads = 2; o->d_model = o->d_inner = 4; '
+                     'o->d_head = 2; o->ctx_len = 4;')
+FILL = {
+    'adz_gpt2_options': 'o->vocab_size = 4; o->n_positions = o->n_ctx = 4; o->n_embd = 4; '
+                        'o->n_layer = 1; o->n_head = 2;',
+    'adz_labml_character_model_options': 'o->d_model = 4; o->n_layers = 1; o->n_heads = 2; '
+                                         'o->d_ff = 4; o->max_len = 4;',
+    'adz_fastai_transformer_options': SMALL_TRANSFORMER,
+    'adz_fastai_config': 'o->emb_sz = o->n_hid = o->mem_len = 4; ' + SMALL_TRANSFORMER,
+    'adz_labml_embeddings_options': 'o->max_len = 4;',
+    'adz_lr_warmup': '*o = (adz_lr_warmup){ 3, 10 };',
+    'adz_gradcheck_function': 'o->call = (int (*)(adz_tensor *const *, size_t, adz_tensor **, '
+                              'void *))function_checked;',
+    'adz_allocator': 'o->allocate = allocate; o->deallocate = deallocate;',
+    'adz_module_type': 'o->size = sizeof *o; o->name = "Ours"; o->forward = forward;',
+    'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours;',
+    'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
+    'adz_loader_position': '(void)o;',
+}
+INIT = {'adz_fastai_config':
+        'adz_fastai_config_init(o, sizeof *o, "awd_lstm_lm_config");'}
+
+# Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
+CALLBACKS = {
+    'adz_tensor_hook': 'hook', 'adz_message_callback': 'on_message',
+    'adz_activation_function': 'activation', 'adz_module_visitor': 'visit',
+    'adz_lr_lambda': 'lambda', 'adz_loader_progress': 'progress',
+    'adz_fastai_attention_class': 'adz_fastai_multi_head_attention_new',
+    'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
+    'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
+    'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
+    'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',
+    'select_hidden': 'select_hidden', 'attributes_free': 'attributes_free',
+}
+DLPACK_FIELDS = [('void *', 'data'), ('int32_t', 'device.device_type'), ('int32_t', 'ndim'),
+                 ('uint8_t', 'dtype.code'), ('uint8_t', 'dtype.bits'), ('uint16_t', 'dtype.lanes'),
+                 ('const int64_t *', 'shape'), ('const int64_t *', 'strides'),
+                 ('uint64_t', 'byte_offset')]
+
+
+class Unknown(Exception):
+    pass
+
+
+def words(text):
+    return ' '.join(text.split())
+
+
+def split(text, at):
+    """The parts of a list, of which some may have parentheses."""
+    parts, depth, part = [], 0, ''
+    for letter in text:
+        depth += (letter == '(') - (letter == ')')
+        if letter == at and depth == 0:
+            parts.append(words(part))
+            part = ''
+        else:
+            part += letter
+    return [p for p in parts + [words(part)] if p]
+
+
+def declared(text):
+    """(type, name) of "const char *path", "bool on" or "void (*deleter)(void *data)"."""
+    pointer = re.match(r'.*?\(\*(\w+)\)\(', text)
+    if pointer:
+        return words(text.replace(pointer.group(1), '', 1)), pointer.group(1)
+    found = re.match(r'(.*?)(\w+)(\[\w+\])?\Z', text)
+    return words(found.group(1)), found.group(2)
+
+
+class Headers:
+    def __init__(self, folder):
+        self.functions, self.structs, self.enums, self.names = [], {}, {}, []
+        tokens = 0
+        for path in sorted(folder.rglob('*.h')):
+            self.names.append(path.relative_to(folder))
+            text = re.sub(r'/\*.*?\*/|//[^\n]*', '', path.read_text(), flags=re.S)
+            text = re.sub(r'^[ \t]*#(?:.*\\\n)*.*$', '', text, flags=re.M)
+            tokens += len(re.findall(r'\bADZ_API\b', text))
+            for result, name, arguments in re.findall(
+                    r'\bADZ_API\s+([^;{]*?)\b(adz_\w+)\(((?:[^();]|\([^()]*\))*)\);', text):
+                arguments = [] if words(arguments) == 'void' else split(arguments, ',')
+                self.functions.append((words(result), name, [declared(a) for a in arguments]))
+            for body, name in re.findall(r'typedef struct \w*\s*\{(.*?)\n\} (\w+);', text, flags=re.S):
+                self.structs[name] = [declared(f) for f in split(body, ';')]
+            for other, name in re.findall(r'typedef (adz_\w+) (adz_\w+);', text):
+                self.structs.update({name: self.structs[other]} if other in self.structs else {})
+            for name, body in re.findall(r'typedef enum (\w+)\s*\{(.*?)\}', text, flags=re.S):
+                self.enums[name] = len(split(body, ','))
+        if tokens != len(self.functions) or tokens == 0:
+            raise Unknown(f'the headers say ADZ_API {tokens} times, '
+                          f'but {len(self.functions)} functions were read')
+
+
+class Table:
+    def __init__(self, headers):
+        self.headers, self.used, self.callbacks, self.out = headers, [], [], []
+
+    def structure(self, name):
+        if name not in self.used:
+            if name not in self.headers.structs:
+                raise Unknown(f'no header declares struct {name}')
+            self.used.append(name)
+        return self.used.index(name)
+
+    def callback(self, name):
+        if name not in self.callbacks:
+            self.callbacks.append(name)
+        return self.callbacks.index(name)
+
+    def size(self, owner, name, others):
+        """Whether a size_t counts elements of arrays, or is a number by itself."""
+        arrays = [o for o in others if o[0] in ARRAYS or o[0] in WRITTEN or o[0].endswith('void *') or
+                  o[0] in ('char *', 'const char *')]
+        counts = name in ('n', 'count', 'size', 'bytes', 'room') or name.startswith('n_') or \
+            name == 'attributes_size'
+        filled = name == 'size' and owner.endswith(('_init', '_info_get'))
+        exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options')
+        return 'COUNT' if counts and (arrays or filled) and not exact else 'SIZE'
+
+    def pointer(self, owner, type_, name):
+        plain = re.fullmatch(r'(?:const )?(\w+) \*', type_)
+        to = plain.group(1) if plain else ''
+        object_ = re.fullmatch(r'(\w+) \*\*', type_)
+        if object_ and owner.endswith(('_free', '_release')):
+            return {'kind': OBJECTS[object_.group(1)], 'address': True}
+        if type_ in WRITTEN:
+            gives = 'DATASET' if 'dataset' in type_ else 'NONE'
+            return {'kind': 'ROOM', 'gives': gives}
+        if to in OBJECTS:
+            return {'kind': OBJECTS[to]}
+        if type_ == 'const char *':
+            encoded = name in ('bytes', 'text') and not owner.endswith('_error')
+            file = name == 'path' and not re.search(r'_(parameter|buffer|child)\Z', owner)
+            return {'kind': 'PATH' if file else 'ENCODED' if encoded else 'STRING'}
+        if type_ == 'const void *' and name == 'bytes':
+            return {'kind': 'ENCODED'}
+        if to == 'void' and owner.startswith('adz_lr_warmup_'):
+            return {'kind': 'STRUCT', 'extra': self.structure('adz_lr_warmup')}
+        if to in ('void', 'char'):
+            return {'kind': 'ROOM', 'extra': 1 << 16 if name in ('data', 'buffer') and to == 'void'
+                    else 100}
+        if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position')) or
+                                           name == 'report'):
+            return {'kind': 'ROOM', 'extra': f'sizeof({to})'}
+        if to in self.headers.structs:
+            return {'kind': 'STRUCT', 'extra': self.structure(to)}
+        raise Unknown(f'{owner}: what to call "{type_} {name}" with?')
+
+    def param(self, owner, type_, name, others):
+        if type_ in SCALARS:
+            made = {'kind': SCALARS[type_]}
+        elif type_ == 'size_t':
+            made = {'kind': self.size(owner, name, others)}
+        elif type_ in self.headers.enums:
+            made = {'kind': 'ENUM', 'extra': self.headers.enums[type_]}
+        elif type_ in ARRAYS:
+            made = {'kind': ARRAYS[type_]}
+        elif type_ in CALLBACKS or '(*' in type_ and name in CALLBACKS:
+            made = {'kind': 'FUNCTION',
+                    'extra': self.callback(CALLBACKS[type_ if type_ in CALLBACKS else name])}
+        else:
+            made = self.pointer(owner, type_, name)
+        made['taken'] = name in TAKEN.get(owner, [])
+        made['hint'] = HINTS.get(owner, {}).get(name)
+        return made
+
+    def written(self, name, made, offset='0', size='0'):
+        hint = f'"{made["hint"]}"' if made['hint'] else 'NULL'
+        return (f'    {{ "{name}", KIND_{made["kind"]}, {made.get("extra", 0)}, '
+                f'{str(made["taken"]).lower()}, {str(made.get("address", False)).lower()}, '
+                f'KIND_{made.get("gives", "NONE")}, {hint}, {offset}, {size} }},')
+
+    def fields(self, name):
+        fields = self.headers.structs[name]
+        prefix = ''
+        if name == 'adz_dl_managed_tensor':
+            fields, prefix = DLPACK_FIELDS, 'dl_tensor.'
+        rows = []
+        for type_, field in fields:
+            if field == 'size' and type_ == 'size_t' and name != 'adz_text':
+                continue
+            made = self.param(name, type_, field, fields)
+            path = prefix + field
+            rows.append(self.written(field, made, f'offsetof({name}, {path})',
+                                     f'sizeof((({name} *)0)->{path})'))
+        return rows
+
+    def structs(self):
+        """Each struct's fields may bring in further structs, which come behind it."""
+        rows, at = [], 0
+        while at < len(self.used):
+            name = self.used[at]
+            fields = self.fields(name)
+            init = INIT.get(name, f'{name}_init(o, sizeof *o);')
+            known = [f for _, f, _ in self.headers.functions]
+            if name not in INIT and f'{name}_init' not in known:
+                if name not in FILL:
+                    raise Unknown(f'{name}: how is it made valid? Say so in FILL')
+                init = ''
+            self.out += [f'static const param fields_of_{name}[] = {{'] + fields + ['};',
+                         f'static void fill_{name}(void *place)', '{', f'    {name} *o = place;',
+                         f'    {init}', f'    {FILL.get(name, "")}', '}']
+            sized = str(('size_t', 'size') in self.headers.structs[name][:1]).lower()
+            rows.append(f'    {{ "{name}", sizeof({name}), {sized}, fill_{name}, '
+                        f'fields_of_{name}, {len(fields)} }},')
+            at += 1
+        self.out += ['const structure structures[] = {'] + rows + ['};']
+
+    def argument(self, i, type_, kind):
+        member = {'BOOL': 'b', 'CHAR': 'c', 'INT': 'n', 'INT64': 'i', 'U64': 'u', 'SIZE': 'z',
+                  'COUNT': 'z', 'DOUBLE': 'd', 'SHAPE': 'shape', 'DIMS': 'dims', 'LIST': 'list',
+                  'TEXT': 'text', 'GENERATOR_STATE': 'state', 'ENUM': 'n', 'FUNCTION': 'f'}
+        cast = f'({type_})' if kind in ('ENUM', 'FUNCTION') else ''
+        return f'{cast}a[{i}].v.{member.get(kind, "p")}'
+
+    def result(self, type_, name):
+        """(how a failure shows, what has to be ended, how the result is stored)"""
+        if type_ == 'adz_status':
+            return 'STATUS', 'NONE', 'result->n = (int)'
+        if not type_.endswith('*'):
+            return ('NOTHING' if type_ == 'void' else 'OTHER'), 'NONE', '(void)'
+        to = type_.replace('const ', '').replace(' *', '')
+        makes = re.search(r'(_new|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
+                          r'|_subset|_build|_state_dict|_convert_weights|_split)\Z', name)
+        owned = OBJECTS.get(to, 'NONE') if makes and to != 'adz_tensor' else 'NONE'
+        owned = 'KEPT' if name == 'adz_keep' else 'TENSOR' if to == 'adz_tensor' else owned
+        if name in UNUSABLE:
+            owned = 'NONE'
+        owned = 'DLPACK' if name == 'adz_tensor_to_dlpack' else owned
+        return ('MAYBE' if name in MAY_BE_NULL else 'POINTER'), owned, \
+            'result->p = (void *)(uintptr_t)'
+
+    def functions(self):
+        rows = []
+        for type_, name, arguments in self.headers.functions:
+            if name in NOT_CALLED:
+                continue
+            made = [self.param(name, t, n, arguments) for t, n in arguments]
+            returns, owned, store = self.result(type_, name)
+            calls = ', '.join(self.argument(i, t, m['kind'])
+                              for i, ((t, _), m) in enumerate(zip(arguments, made)))
+            if made:
+                self.out += [f'static const param params_of_{name}[] = {{'] + [
+                    self.written(n, m) for (_, n), m in zip(arguments, made)] + ['};']
+            store = '' if returns == 'NOTHING' else store
+            self.out += [f'static void call_{name}(const arg *a, value *result)', '{', '    (void)a;',
+                         '    (void)result;', f'    {store}{name}({calls});', '}']
+            rows.append(f'    {{ "{name}", {"params_of_" + name if made else "NULL"}, {len(made)}, '
+                        f'RETURNS_{returns}, KIND_{owned}, '
+                        f'{str(name not in NEVER_SUCCEEDS).lower()}, call_{name} }},')
+        self.structs()
+        self.out += ['const function functions[] = {'] + rows + ['};',
+                     'const size_t n_functions = sizeof functions / sizeof *functions;',
+                     'const any_function functions_of_ours[] = {'] + [
+                     f'    (any_function){name},' for name in self.callbacks] + ['};']
+
+
+def main():
+    headers = Headers(pathlib.Path(sys.argv[1]))
+    missing = [name for name in list(NOT_CALLED) + list(NEVER_SUCCEEDS) + list(MAY_BE_NULL)
+               if name not in [f for _, f, _ in headers.functions]]
+    if missing and '--part' not in sys.argv:
+        raise Unknown(f'there is no such function: {", ".join(missing)}')
+    table = Table(headers)
+    table.functions()
+    prelude = ['/* Written by tests/sweep/generate.py from the headers. */'] + [
+        f'#include "{header}"' for header in headers.names] + ['#include "sweep.h"',
+                                                               '#include "callbacks.h"', '']
+    output, text = pathlib.Path(sys.argv[2]), '\n'.join(prelude + table.out) + '\n'
+    if not output.exists() or output.read_text() != text:
+        output.write_text(text)
+    print(f'{len(headers.functions) - len(NOT_CALLED)} functions, {len(NOT_CALLED)} left out')
+
+
+if __name__ == '__main__':
+    try:
+        main()
+    except Unknown as reason:
+        sys.exit(f'generate.py: {reason}')

@@ -1,0 +1,578 @@
+/* Arguments of the sweep that the library itself has made: tensors, modules and the like. Tensors
+ * live in the scope of the call; everything else is ended after it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sweep.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+adz_node *node_of_backward;
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static const char *const tensor_names[] = { "matrix", "leaf", "graph", "ids", "vector", "scalar",
+    "cube", "mask", "id", "id matrix", "four", "bytes", "f64", "transposed", "row", "square mask",
+    "leaf f32", "loss", "none", "scores", "gates", "gate bias", "empty", "half", "expanded",
+    "rank 8", "not finite", "wrong ids", "largest ids" };
+enum { SENSIBLE_TENSORS = 22 };
+
+static adz_tensor *numbers(adz_shape shape, adz_dtype dtype)
+{
+    int64_t n = 1;
+    for (int i = 0; i < shape.rank; ++i) {
+        n *= shape.sizes[i];
+    }
+    adz_tensor *t = adz_mul_number(adz_arange(1, (double)n + 1, 1, ADZ_F64), 1 / ((double)n + 1));
+    return adz_to(adz_reshape(t, shape), dtype);
+}
+
+static adz_tensor *ids(int64_t a, int64_t b, int64_t c)
+{
+    const int64_t all[3] = { a, b, c };
+    return adz_tensor_from(all, ADZ_SHAPE(3), ADZ_I64);
+}
+
+static adz_tensor *special_tensor(size_t choice)
+{
+    static const float not_finite[] = { __builtin_nanf(""), __builtin_inff(), -__builtin_inff(), 1,
+        0, -1, 1e38f, 1e-45f, -0.0f };
+    switch (choice) {
+    case 19:
+        return numbers(ADZ_SHAPE(3, 3, 3), ADZ_F64);
+    case 20:
+        return numbers(ADZ_SHAPE(12, 3), ADZ_F32);
+    case 21:
+        return numbers(ADZ_SHAPE(12), ADZ_F32);
+    case 22:
+        return adz_zeros(ADZ_SHAPE(0, 3), ADZ_F32);
+    case 23:
+        return numbers(ADZ_SHAPE(3, 3), ADZ_F16);
+    case 24:
+        return adz_expand(numbers(ADZ_SHAPE(3, 1), ADZ_F32), ADZ_SHAPE(3, 3));
+    case 25:
+        return numbers(ADZ_SHAPE(1, 1, 1, 1, 1, 1, 3, 3), ADZ_F32);
+    case 26:
+        return adz_tensor_from(not_finite, ADZ_SHAPE(3, 3), ADZ_F32);
+    case 27:
+        return ids(-1, 3, 1000);
+    default:
+        return ids(INT64_MAX, INT64_MIN, INT64_MIN + 1);
+    }
+}
+
+static adz_tensor *tensor_make(size_t choice)
+{
+    adz_shape square = ADZ_SHAPE(3, 3);
+    switch (choice) {
+    case 0:
+        return numbers(square, ADZ_F32);
+    case 1:
+        return adz_requires_grad_(numbers(square, ADZ_F64), true);
+    case 2:
+        return adz_mul_number(adz_requires_grad_(numbers(square, ADZ_F32), true), 1);
+    case 3:
+        return ids(0, 1, 2);
+    case 4:
+        return numbers(ADZ_SHAPE(3), ADZ_F32);
+    case 5:
+        return numbers(ADZ_SHAPE_SCALAR, ADZ_F32);
+    case 6:
+        return numbers(ADZ_SHAPE(3, 3, 3), ADZ_F32);
+    case 7:
+        return adz_gt(numbers(square, ADZ_F32), adz_scalar(0.3, ADZ_F32));
+    case 8:
+        return adz_scalar(1, ADZ_I64);
+    case 9:
+        return adz_expand(ids(0, 1, 2), square);
+    case 10:
+        return numbers(ADZ_SHAPE(3, 3, 3, 3), ADZ_F32);
+    case 11:
+        return adz_ones(square, ADZ_U8);
+    case 12:
+        return numbers(square, ADZ_F64);
+    case 13:
+        return adz_transpose(numbers(square, ADZ_F32), 0, 1);
+    case 14:
+        return numbers(ADZ_SHAPE(1, 3), ADZ_F32);
+    case 15:
+        return adz_ones(ADZ_SHAPE(3, 3, 1), ADZ_BOOL);
+    case 16:
+        return adz_requires_grad_(numbers(square, ADZ_F32), true);
+    case 17:
+        return adz_sum(
+            adz_requires_grad_(numbers(square, ADZ_F32), true), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    case 18:
+        return ADZ_NONE;
+    default:
+        return special_tensor(choice);
+    }
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static const char *const module_names[] = { "linear", "sequential", "embedding", "lstm",
+    "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
+    "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
+    "xl lm", "xl clas", "dropout", "custom" };
+
+static adz_module *sequential(void)
+{
+    adz_module *const parts[] = { adz_linear_new(3, 3, NULL), adz_relu_new(NULL),
+        adz_dropout_new(0.5, NULL) };
+    return adz_sequential_new(parts, 3);
+}
+
+static adz_module *labml_layer(bool decoder)
+{
+    adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
+    adz_module *source = decoder ? adz_labml_multi_head_attention_new(1, 3, NULL) : NULL;
+    o.src_attn = source;
+    adz_module *layer = adz_labml_transformer_layer_new(3,
+        adz_labml_multi_head_attention_new(1, 3, NULL), adz_feed_forward_new(3, 4, NULL), 0.1, &o);
+    if (source != NULL) {
+        adz_module_free(&source);
+    }
+    return layer;
+}
+
+static adz_module *labml_model(bool both)
+{
+    adz_module *encoder = adz_labml_encoder_new(labml_layer(false), 1);
+    adz_module *generator = adz_labml_generator_new(3, 3, NULL);
+    adz_module *table = adz_embedding_new(3, 3, NULL);
+    return both
+               ? adz_labml_encoder_decoder_new(encoder, adz_labml_decoder_new(labml_layer(true), 1),
+                     table, adz_embedding_new(3, 3, NULL), generator)
+               : adz_labml_autoregressive_model_new(table, encoder, generator);
+}
+
+void small_config(void *place);
+
+static adz_module *fastai_model(const char *name, bool classifier)
+{
+    adz_fastai_config config;
+    adz_fastai_config_init(&config, sizeof config, name);
+    config.n_layers = 1;
+    config.emb_sz = config.n_hid = config.ctx_len = 4;
+    config.n_heads = 2;
+    config.d_model = config.d_inner = 4;
+    config.d_head = 2;
+    config.mem_len = 4;
+    return classifier ? adz_fastai_text_classifier_new(4, 2, &config, NULL)
+                      : adz_fastai_language_model_new(4, &config, 1);
+}
+
+static adz_tensor *twice(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_mul_number(x, 2);
+}
+
+static const adz_module_type custom_type = {
+    .size = sizeof(adz_module_type), .name = "Custom", .forward = twice
+};
+
+static adz_module *standardizer(void)
+{
+    adz_module *module = adz_standardizer_new(3, ADZ_F32);
+    adz_standardizer_fit(module, tensor_make(0));
+    return module;
+}
+
+static adz_module *module_make(size_t choice)
+{
+    adz_module *one;
+    switch (choice) {
+    case 0:
+        return adz_linear_new(3, 3, NULL);
+    case 1:
+        return sequential();
+    case 2:
+        return adz_embedding_new(3, 3, NULL);
+    case 3:
+        return adz_lstm_new(3, 3, NULL);
+    case 4:
+        return adz_batch_norm1d_new(3, NULL);
+    case 5:
+        return standardizer();
+    case 6:
+        one = adz_linear_new(3, 3, NULL);
+        return adz_module_list_new(&one, 1);
+    case 7:
+        return adz_labml_multi_head_attention_new(1, 3, NULL);
+    case 8:
+        return labml_layer(false);
+    case 9:
+        return labml_layer(true);
+    case 10:
+        return adz_labml_encoder_new(labml_layer(false), 1);
+    case 11:
+        return adz_labml_decoder_new(labml_layer(true), 1);
+    case 12:
+        return adz_labml_generator_new(3, 3, NULL);
+    case 13:
+    case 14:
+        return labml_model(choice == 13);
+    case 15:
+        return fastai_model("awd_lstm_lm_config", false);
+    case 16:
+        return fastai_model("awd_lstm_clas_config", true);
+    case 17:
+        return fastai_model("tfmer_lm_config", false);
+    case 18:
+        return fastai_model("tfmer_clas_config", true);
+    case 19:
+        return fastai_model("tfmerXL_lm_config", false);
+    case 20:
+        return fastai_model("tfmerXL_clas_config", true);
+    case 21:
+        return adz_dropout_new(0.5, NULL);
+    default:
+        return adz_module_new(&custom_type, 16);
+    }
+}
+
+/* ---- optimizers and schedulers --------------------------------------------------------------- */
+
+static const char *const optimizer_names[] = { "SGD", "Adam", "LabML RAdam" };
+static const char *const scheduler_names[] = { "StepLR", "ReduceLROnPlateau", "OneCycleLR",
+    "CosineAnnealingWarmRestarts" };
+
+static adz_optimizer *optimizer_make(size_t choice)
+{
+    adz_tensor *leaves[] = { tensor_make(1), tensor_make(1) };
+    adz_tensor_list list = { leaves, 2 };
+    for (int i = 0; i < 2; ++i) {
+        adz_tensor_set_grad(leaves[i], tensor_make(12));
+    }
+    return choice == 0   ? adz_sgd_new(list, 0.1, NULL)
+           : choice == 1 ? adz_adam_new(list, 0.1, NULL)
+                         : adz_labml_radam_new(list, 0.1, NULL);
+}
+
+static adz_scheduler *scheduler_make(size_t choice)
+{
+    adz_optimizer *optimizer = optimizer_make(0);
+    adz_scheduler *scheduler = choice == 0   ? adz_step_lr_new(optimizer, 2, 0.5)
+                               : choice == 1 ? adz_reduce_lr_on_plateau_new(optimizer, NULL)
+                               : choice == 2
+                                   ? adz_one_cycle_lr_new(optimizer, 0.1, 10, NULL)
+                                   : adz_cosine_annealing_warm_restarts_new(optimizer, 2, 2, 0);
+    adz_optimizer_free(&optimizer);
+    return scheduler;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static const char csv_text[] = "a,b,c\n1,2,3\n4,5,6\n7,8,9\n";
+
+static adz_dataset *dataset_make(void)
+{
+    adz_tensor *const tensors[] = { tensor_make(0), tensor_make(4) };
+    return adz_dataset_new(tensors, 2);
+}
+
+static adz_loader *loader_make(void)
+{
+    adz_dataset *dataset = dataset_make();
+    adz_loader *loader = adz_loader_new(dataset, NULL);
+    adz_dataset_free(&dataset);
+    return loader;
+}
+
+static adz_tokenizer *tokenizer_make(size_t choice)
+{
+    const adz_text text = { "a b c abc", 9 };
+    const adz_token_kind kinds[] = { ADZ_TOKENS_CHARACTERS, ADZ_TOKENS_BYTES, ADZ_TOKENS_WORDS };
+    return adz_tokenizer_build(kinds[choice], &text, 1, NULL);
+}
+
+static adz_token_stream *stream_make(void)
+{
+    static adz_tokenizer *tokenizer; /* outlives all streams */
+    tokenizer = tokenizer != NULL ? tokenizer : tokenizer_make(0);
+    return adz_token_stream_new(tokenizer);
+}
+
+static adz_safetensors *safetensors_make(void)
+{
+    adz_safetensors *file = adz_safetensors_new();
+    adz_safetensors_add(file, "weight", tensor_make(0));
+    adz_safetensors_add(file, "bias", tensor_make(4));
+    adz_safetensors_set_metadata(file, "a", "b");
+    return file;
+}
+
+static adz_state *state_make(size_t choice)
+{
+    adz_state *state = adz_state_new();
+    adz_state_add(state, choice == 0 ? "weight" : "0.encoder.weight", tensor_make(0));
+    adz_state_add(state, choice == 0 ? "bias" : "1.decoder.bias", tensor_make(4));
+    return state;
+}
+
+static adz_values *values_make(void)
+{
+    adz_values *values = adz_values_new();
+    adz_values_add(values, "x", tensor_make(0));
+    return values;
+}
+
+static adz_fastai_groups *groups_make(void)
+{
+    adz_module *model = module_make(15);
+    adz_fastai_groups *groups = adz_fastai_awd_lstm_lm_split(model);
+    adz_module_free(&model);
+    return groups;
+}
+
+/* ---- of every kind --------------------------------------------------------------------------- */
+
+static const char *const one_name[] = { "valid" };
+static const char *const tokenizer_names[] = { "characters", "bytes", "words" };
+static const char *const state_names[] = { "plain", "language model" };
+static const char *const file_names[] = { "for writing", "for reading" };
+
+static const struct {
+    const char *const *names;
+    size_t n, valid;
+} objects[] = {
+    [KIND_TENSOR] = { tensor_names, COUNT_OF(tensor_names), SENSIBLE_TENSORS },
+    [KIND_MODULE] = { module_names, COUNT_OF(module_names), COUNT_OF(module_names) },
+    [KIND_OPTIMIZER] = { optimizer_names, COUNT_OF(optimizer_names), COUNT_OF(optimizer_names) },
+    [KIND_SCHEDULER] = { scheduler_names, COUNT_OF(scheduler_names), COUNT_OF(scheduler_names) },
+    [KIND_TOKENIZER] = { tokenizer_names, COUNT_OF(tokenizer_names), COUNT_OF(tokenizer_names) },
+    [KIND_STATE] = { state_names, COUNT_OF(state_names), COUNT_OF(state_names) },
+    [KIND_FILE] = { file_names, COUNT_OF(file_names), 1 },
+    [KIND_NONE] = { NULL, 0, 0 },
+};
+
+size_t object_choices(kind k, size_t *valid)
+{
+    bool several = objects[k].n > 0;
+    *valid = several ? objects[k].valid : 1;
+    return several ? objects[k].n : 1;
+}
+
+const char *object_name(kind k, size_t choice)
+{
+    return objects[k].n > 0 ? objects[k].names[choice] : one_name[0];
+}
+
+void *object_make(kind k, size_t choice)
+{
+    switch (k) {
+    case KIND_FILE:
+        return fopen(choice == 0 ? "/dev/null" : "/dev/zero", choice == 0 ? "w" : "r");
+    case KIND_NODE:
+        return node_of_backward;
+    case KIND_TENSOR:
+        return tensor_make(choice);
+    case KIND_MODULE:
+        return module_make(choice);
+    case KIND_OPTIMIZER:
+        return optimizer_make(choice);
+    case KIND_SCHEDULER:
+        return scheduler_make(choice);
+    case KIND_GENERATOR:
+        return adz_generator_new(1);
+    case KIND_CONTEXT:
+        return adz_context_new();
+    case KIND_SCOPE:
+        return adz_scope_open();
+    case KIND_CSV:
+        return adz_csv_from_memory(csv_text, sizeof csv_text - 1, NULL);
+    case KIND_DATASET:
+        return dataset_make();
+    case KIND_LOADER:
+        return loader_make();
+    case KIND_TOKENIZER:
+        return tokenizer_make(choice);
+    case KIND_TOKEN_STREAM:
+        return stream_make();
+    case KIND_SAFETENSORS:
+        return safetensors_make();
+    case KIND_STATE:
+        return state_make(choice);
+    case KIND_VALUES:
+        return values_make();
+    case KIND_GROUPS:
+        return groups_make();
+    default:
+        return NULL;
+    }
+}
+
+#define END(type, name)             \
+    {                               \
+        type *object = p;           \
+        adz_##name##_free(&object); \
+    }                               \
+    break
+
+void object_end(kind k, void *p)
+{
+    switch (k) {
+    case KIND_FILE:
+        fclose(p);
+        break;
+    case KIND_MODULE:
+        END(adz_module, module);
+    case KIND_OPTIMIZER:
+        END(adz_optimizer, optimizer);
+    case KIND_SCHEDULER:
+        END(adz_scheduler, scheduler);
+    case KIND_GENERATOR:
+        END(adz_generator, generator);
+    case KIND_CONTEXT:
+        END(adz_context, context);
+    case KIND_CSV:
+        END(adz_csv, csv);
+    case KIND_DATASET:
+        END(adz_dataset, dataset);
+    case KIND_LOADER:
+        END(adz_loader, loader);
+    case KIND_TOKENIZER:
+        END(adz_tokenizer, tokenizer);
+    case KIND_TOKEN_STREAM:
+        END(adz_token_stream, token_stream);
+    case KIND_SAFETENSORS:
+        END(adz_safetensors, safetensors);
+    case KIND_STATE:
+        END(adz_state, state);
+    case KIND_VALUES:
+        END(adz_values, values);
+    case KIND_GROUPS:
+        END(adz_fastai_groups, fastai_groups);
+    case KIND_DLPACK:
+        if (((adz_dl_managed_tensor *)p)->deleter != NULL) {
+            ((adz_dl_managed_tensor *)p)->deleter(p);
+        }
+        break;
+    case KIND_KEPT:
+        if (p != ADZ_NONE) {
+            adz_release(&(adz_tensor *){ p });
+        }
+        break;
+    default:
+        break; /* the scope's, or nobody's */
+    }
+}
+
+/* ---- using what was made --------------------------------------------------------------------- */
+
+static void use_module(adz_module *module)
+{
+    char text[64];
+    static const size_t inputs[] = { 0, 9, 6 };
+    adz_module_to_string(module, text, sizeof text);
+    for (size_t i = 0; i < COUNT_OF(inputs); ++i) {
+        adz_tensor *y = adz_module_forward(module, tensor_make(inputs[i]));
+        if (y != NULL && y != ADZ_NONE && adz_tensor_requires_grad(y)) {
+            adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
+        }
+        adz_error_clear();
+    }
+}
+
+static void use_scheduler(adz_scheduler *scheduler)
+{
+    for (int i = 0; i < 3; ++i) {
+        adz_scheduler_step(scheduler);
+        adz_scheduler_step_metric(scheduler, 1);
+        adz_error_clear();
+    }
+    adz_scheduler_step_to(scheduler, 2.5);
+    adz_scheduler_last_lr(scheduler, 0);
+}
+
+static void use_tensor(adz_tensor *t)
+{
+    char text[64];
+    adz_tensor_to_string(t, text, sizeof text);
+    if (t != ADZ_NONE && adz_tensor_requires_grad(t) && !adz_tensor_is_leaf(t)) {
+        adz_backward(adz_sum(t, ADZ_ALL_DIMS, ADZ_DROPDIM));
+    }
+}
+
+void object_use(kind k, void *object)
+{
+    adz_tensor *batch[4];
+    if (k == KIND_TENSOR) {
+        use_tensor(object);
+    } else if (k == KIND_MODULE) {
+        use_module(object);
+    } else if (k == KIND_OPTIMIZER) {
+        adz_optimizer_step(object);
+        adz_optimizer_step(object);
+    } else if (k == KIND_SCHEDULER) {
+        use_scheduler(object);
+    } else if (k == KIND_LOADER) {
+        adz_loader_batches(object);
+        adz_loader_next(object, batch);
+        adz_loader_next(object, batch);
+    }
+    adz_error_clear();
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static struct {
+    const char *name;
+    char bytes[8192];
+    size_t size;
+} files[] = { { .name = "file.safetensors" }, { .name = "file.npy" }, { .name = "file.csv" },
+    { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" } };
+
+static void files_save(void)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_safetensors *file = safetensors_make();
+    adz_tokenizer *tokenizer = tokenizer_make(0);
+    adz_module *module = module_make(0);
+    adz_optimizer *optimizer = optimizer_make(0);
+    adz_checkpoint checkpoint = ADZ_CHECKPOINT;
+    checkpoint.model = module;
+    adz_safetensors_save(file, files[0].name);
+    adz_npy_save(tensor_make(0), files[1].name, NULL);
+    adz_tokenizer_save(tokenizer, files[3].name);
+    adz_module_save(module, files[4].name);
+    adz_checkpoint_save(&checkpoint, files[5].name);
+    adz_safetensors_free(&file);
+    adz_tokenizer_free(&tokenizer);
+    adz_module_free(&module);
+    adz_optimizer_free(&optimizer);
+    adz_scope_close(scope);
+}
+
+void files_write(void)
+{
+    if (files[0].size == 0) {
+        files_save();
+        memcpy(files[2].bytes, csv_text, files[2].size = sizeof csv_text - 1);
+    }
+    for (size_t i = 0; i < COUNT_OF(files); ++i) {
+        FILE *file = fopen(files[i].name, files[i].size == 0 ? "rb" : "wb");
+        if (file != NULL && files[i].size == 0) {
+            files[i].size = fread(files[i].bytes, 1, sizeof files[i].bytes, file);
+        } else if (file != NULL) {
+            fwrite(files[i].bytes, 1, files[i].size, file);
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+}
+
+const void *file_bytes(const char *name, size_t *size)
+{
+    for (size_t i = 0; i < COUNT_OF(files); ++i) {
+        if (strcmp(files[i].name, name) == 0) {
+            *size = files[i].size;
+            return files[i].bytes;
+        }
+    }
+    *size = 0;
+    return NULL;
+}
