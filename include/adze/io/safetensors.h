@@ -6,7 +6,10 @@
  * shape and place, and the tensors' bytes. Reading trusts nothing: the header is checked field by
  * field, and a file that fails is refused as a whole. Writing is atomic: the bytes go to a
  * temporary file in the same folder, which takes the name's place once the disk has them, so the
- * old file survives a crash and a full disk.
+ * old file survives a crash and a full disk. A process that is killed while it saves leaves its
+ * temporary file (`.adze-*.tmp`) behind; the next save to that folder deletes it. Temporary files
+ * of processes that are still saving are locked (flock) and stay. Names are looked up through a
+ * hash with a secret key, so no choice of names makes reading slow.
  *
  * @code
  * adz_safetensors *file = adz_safetensors_new();
