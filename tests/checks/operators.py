@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""README's table of what is differentiable, from the operators themselves.
+"""The table of operators in docs/operators.md, from the operators themselves.
 
-    operators.py ADZE_OPERATORS TOP            fails when README's table is another
+    operators.py ADZE_OPERATORS TOP            fails when the table differs
     operators.py ADZE_OPERATORS TOP --write    renews it
 
 ADZE_OPERATORS (tests/ops/table.c) calls every operator of the registry and says through which inputs
@@ -100,27 +100,26 @@ def table(tool, top):
     if inplace:
         fail(f'these in-place forms belong to no operator: {inplace}')
     lines = [f'{total} operators, {differentiable} of them differentiable, to any order.', '',
-             '<details><summary>The table: through which arguments gradients flow</summary>', '',
              '| operator `adz_...` | gradient of | in place | fused backward |', '|---|---|---|---|']
     for family in FAMILIES:
         lines += [f'| **{TITLES[family]}** | | | |'] + [row for _, row in sorted(rows[family])]
-    lines += ['', '</details>', '']
+    lines += ['']
     return '\n'.join(lines)
 
 
 def main():
     tool, top = sys.argv[1], pathlib.Path(sys.argv[2])
-    readme = top / 'README.md'
-    text = readme.read_text()
+    page = top / 'docs/operators.md'
+    text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        fail(f'README.md needs one {BEGIN.strip()} and one {END.strip()}')
+        fail(f'docs/operators.md needs one {BEGIN.strip()} and one {END.strip()}')
     before, rest = text.split(BEGIN)
     now, after = rest.split(END)
     wanted = table(tool, top)
     if '--write' in sys.argv[3:]:
-        readme.write_text(before + BEGIN + wanted + END + after)
+        page.write_text(before + BEGIN + wanted + END + after)
     elif now != wanted:
-        fail('README\'s table is not what the operators are; renew it with\n'
+        fail('The table in docs/operators.md is not what the operators are; renew it with\n'
              f'    python3 tests/checks/operators.py {tool} . --write')
     print(wanted.splitlines()[0])
 

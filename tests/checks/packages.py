@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README's commands are those that the scripts print and the package's test runs.
+"""docs/install.md's commands are those that the scripts print and the package's test runs.
 
     packages.py TOP
 """
@@ -8,7 +8,7 @@ import re
 import sys
 
 top = pathlib.Path(sys.argv[1])
-readme = (top / 'README.md').read_text()
+install = (top / 'docs/install.md').read_text()
 wrong = []
 
 
@@ -21,12 +21,12 @@ def demand(what, text, where):
 setup = (top / 'tools/setup.sh').read_text()
 printed = re.findall(r"say ' +(?:(\w+) +)?((?:dnf|pacman|apk|brew|export) [^']*)'", setup)
 for _, command in printed:
-    demand('tools/setup.sh prints what README does not say', f'`{command}`', readme)
-debian = re.search(r'apt-get install ([^`]*)`', readme)
+    demand('tools/setup.sh prints what docs/install.md does not say', f'`{command}`', install)
+debian = re.search(r'apt-get install ([^`]*)`', install)
 for package in sorted(set(re.findall(r"printf '( [a-z][^'%]*)'", setup))):
     for name in package.split():
         if debian is None or name not in debian.group(1).split():
-            wrong.append(f'tools/setup.sh installs what README does not name: {name}')
+            wrong.append(f'tools/setup.sh installs what docs/install.md does not name: {name}')
 
 # The ways into another project, against tests/package.
 cmake = (top / 'tests/package/cmake/CMakeLists.txt').read_text()
@@ -38,10 +38,10 @@ for text, tested, where in [
         (fallback, fallback, subproject),
         ('pkg-config --cflags --libs adze', '$(flags --libs)',
          (top / 'tests/package/run.sh').read_text())]:
-    demand('README lacks', text, readme)
+    demand('docs/install.md lacks', text, install)
     demand('tests/package does not test', tested, where)
 
 if len(printed) < 5:
     wrong.append(f'tools/setup.sh names {len(printed)} commands for systems without apt')
-print('\n'.join(wrong) or f"README agrees with tools/setup.sh in {len(printed)} commands")
+print('\n'.join(wrong) or f"docs/install.md agrees with tools/setup.sh in {len(printed)} commands")
 sys.exit(bool(wrong))

@@ -1,4 +1,4 @@
-/* adze-operators: one line per operator for README's table, in tabs:
+/* adze-operators: one line per operator for the table in docs/operators.md, in tabs:
  *     NAME  registered|composed  fused|-  INPUTS
  * INPUTS has one word per input of the operator's samples, in the order of the call: its name in
  * the reference vectors (or -), and "=grad" if some sample's result, recorded with that input alone

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Writes the README's subproject as it stands there, beneath a project() with Meson's defaults, and
-the README's program beside it.
+"""Writes the subproject of docs/install.md as it stands there, beneath a project() with Meson's
+defaults, and the README's program beside it.
 
-    readme_snippet.py README.md FOLDER
+    readme_snippet.py TOP FOLDER
 """
 import pathlib
 import re
 import sys
 
-readme, folder = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2])
+top, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 
 
-def block(language):
-    found = re.findall(rf"^```{language}\n(.*?)^```$", readme, re.M | re.S)
+def block(page, language):
+    text = (top / page).read_text()
+    found = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
     if len(found) != 1:
-        sys.exit(f"the README has {len(found)} blocks of {language} instead of one")
+        sys.exit(f"{page} has {len(found)} blocks of {language} instead of one")
     return found[0]
 
 
-folder.joinpath("meson.build").write_text("project('program', 'c')\n" + block("meson"))
-folder.joinpath("program.c").write_text(block("c"))
+folder.joinpath("meson.build").write_text("project('program', 'c')\n" + block("docs/install.md", "meson"))
+folder.joinpath("program.c").write_text(block("README.md", "c"))

@@ -141,10 +141,10 @@ if [ -f "$work/module.c" ] && grep -q avx512vl /proc/cpuinfo; then
     (cd / && says "$work/prefix/.*/adze/libadze-onednn.so" "$work/static-module")
 fi
 
-say "README's subproject keeps its own optimisation, whatever the parent's build type"
+say "docs/install.md's subproject keeps its own optimisation, whatever the parent's build type"
 mkdir -p "$work/readme/subprojects"
 ln -s "$top" "$work/readme/subprojects/adze"
-python3 "$top/tests/package/readme_snippet.py" "$top/README.md" "$work/readme"
+python3 "$top/tests/package/readme_snippet.py" "$top" "$work/readme"
 # compiled_as WANTED OPTION...: of the compile commands alone, since an optimised build takes minutes.
 compiled_as() {
     wanted=$1
