@@ -82,16 +82,63 @@ ADZ_API bool adz_set_grad_enabled(bool on);
 ADZ_API bool adz_is_grad_enabled(void);
 
 /**
- * A block that records nothing: ADZ_NO_GRAD { ... }. Blocks nest. Leave it by its end, not by
- * return or goto; adz_set_grad_enabled serves where that is needed.
+ * A block that records nothing: ADZ_NO_GRAD { ... }. Blocks nest.
+ *
+ * With gcc and clang the mode before the block comes back however the block is left: by its end,
+ * by break, continue, return or goto, and in C++ by an exception. The block is a loop to the
+ * compiler: break and continue leave the block and not the loop around it. With other C compilers,
+ * and by longjmp from inside the block, only the end and continue bring the mode back; call
+ * adz_set_grad_enabled there.
  */
 #define ADZ_NO_GRAD ADZ_NO_GRAD_AT_(__LINE__)
 /** @cond the names of nested blocks differ by their line */
 #define ADZ_NO_GRAD_AT_(line)    ADZ_NO_GRAD_PASTE_(line)
-#define ADZ_NO_GRAD_PASTE_(line) ADZ_NO_GRAD_BLOCK_(adz_before_##line, adz_once_##line)
-#define ADZ_NO_GRAD_BLOCK_(before, once)                           \
-    for (int before = adz_set_grad_enabled(false), once = 1; once; \
-         once = 0, (void)adz_set_grad_enabled(before != 0))
+#define ADZ_NO_GRAD_PASTE_(line) ADZ_NO_GRAD_BLOCK_(adz_block_##line)
+#ifdef __cplusplus
+} /* a class has no place in extern "C" */
+class adz_no_grad_block
+{
+  public:
+    adz_no_grad_block() noexcept : before(adz_set_grad_enabled(false))
+    {
+    }
+    ~adz_no_grad_block()
+    {
+        (void)adz_set_grad_enabled(before);
+    }
+    adz_no_grad_block(const adz_no_grad_block &) = delete;
+    adz_no_grad_block &operator=(const adz_no_grad_block &) = delete;
+    bool adz_once() noexcept
+    {
+        bool now = once;
+        once = false;
+        return now;
+    }
+
+  private:
+    bool before, once = true;
+};
+extern "C" {
+#define ADZ_NO_GRAD_BLOCK_(block) for (adz_no_grad_block block; block.adz_once();)
+#else
+typedef struct adz_no_grad_block {
+    bool before, once;
+} adz_no_grad_block;
+static inline void adz_no_grad_end_(adz_no_grad_block *block)
+{
+    (void)adz_set_grad_enabled(block->before);
+}
+#ifdef __GNUC__
+#define ADZ_NO_GRAD_BLOCK_(block)                                                            \
+    for (adz_no_grad_block block                                                             \
+         __attribute__((cleanup(adz_no_grad_end_))) = { adz_set_grad_enabled(false), true }; \
+         block.once; block.once = false)
+#else
+#define ADZ_NO_GRAD_BLOCK_(block)                                                     \
+    for (adz_no_grad_block block = { adz_set_grad_enabled(false), true }; block.once; \
+         block.once = false, adz_no_grad_end_(&block))
+#endif
+#endif
 /** @endcond */
 
 /* ---- backward ----------------------------------------------------------------------------- */

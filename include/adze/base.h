@@ -120,6 +120,28 @@ ADZ_API void adz_on_error(adz_message_callback callback, void *user);
  */
 ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
 
+/* ---- callbacks ----------------------------------------------------------------------------
+ *
+ * A callback may call adze, except for the two functions of an adz_allocator.
+ *
+ * A callback that reports or computes may be left by longjmp or by a C++ exception instead of
+ * returning: those of adz_on_error and adz_on_warning, a module's forward and call, an operator's
+ * backward, a tensor's hook, the function of a gradient check, a loader's progress, a schedule's
+ * function. The call of adze that it was called from is then over. What that call did up to there
+ * stays, such as numbers drawn and buffers written; memory that it had taken for itself may stay
+ * taken; a backward has changed no gradient, and its graph may be used up.
+ *
+ * The first of these calls that is made in the function that was jumped to, or in one that called
+ * it, puts the thread right: adz_error_clear, adz_error_take, adz_scope_open, adz_scope_close,
+ * adz_set_grad_enabled, adz_is_grad_enabled, a module, a backward, and every call that fails. Grad
+ * mode and anomaly mode are then as they were when the call that was left began, and messages name
+ * no module that is not running. Tensors and scopes made meanwhile end with the scope around them.
+ *
+ * A callback must return if it ends something or hands out memory: a deleter, a module's destroy,
+ * attributes_free, an adz_allocator. And it returns, or is left, on the stack on which it was
+ * called: one that switches to another stack (a coroutine) must not call adze from there.
+ */
+
 /* ---- dtypes ------------------------------------------------------------------------------- */
 
 /** The type of a tensor's elements. F16 and BF16 are storage only: convert before computing. */

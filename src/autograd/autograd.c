@@ -43,6 +43,7 @@ bool adz_tensor_is_leaf(const adz_tensor *t)
 bool adz_set_grad_enabled(bool on)
 {
     adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
     bool before = thread->grad_enabled;
     thread->grad_enabled = on;
     return before;
@@ -50,12 +51,15 @@ bool adz_set_grad_enabled(bool on)
 
 bool adz_is_grad_enabled(void)
 {
-    return adzi_self()->grad_enabled;
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    return thread->grad_enabled;
 }
 
 bool adz_set_detect_anomaly(bool on)
 {
     adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
     bool before = thread->anomaly;
     thread->anomaly = on;
     return before;
@@ -63,7 +67,9 @@ bool adz_set_detect_anomaly(bool on)
 
 bool adz_is_anomaly_enabled(void)
 {
-    return adzi_self()->anomaly;
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    return thread->anomaly;
 }
 
 adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)

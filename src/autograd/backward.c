@@ -166,6 +166,22 @@ ADZI_HOT adz_status adz_backward(adz_tensor *loss)
     return adz_backward_with(&loss, NULL, 1, NULL);
 }
 
+static __attribute__((noinline)) ADZI_HOT adz_status run_backward(
+    adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n, bool keep_graph)
+{
+    adzi_run *run = adzi_run_begin(adzi_self(), ADZI_FLOOR());
+    if (ADZI_UNLIKELY(run == NULL)) {
+        return adz_error_code();
+    }
+    run->keep_graph = keep_graph;
+    size_t mark = run->thread->n_temporaries;
+    bool ok = adzi_run_discover(run, outputs, n) && seed(run, outputs, gradients, n) &&
+              adzi_run_nodes(run) && commit(run);
+    adzi_scope_unwind(run->thread, mark);
+    adzi_run_end(run);
+    return ok ? ADZ_OK : adzi_status(NULL);
+}
+
 ADZI_HOT adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
     size_t n, const adz_backward_options *options)
 {
@@ -181,15 +197,8 @@ ADZI_HOT adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *co
     if (!check_outputs(outputs, gradients, n)) {
         return adz_error_code();
     }
-    adzi_run run;
-    adzi_run_begin(&run, adzi_self());
-    run.keep_graph = o.retain_graph;
-    size_t mark = run.thread->n_temporaries;
-    bool ok = adzi_run_discover(&run, outputs, n) && seed(&run, outputs, gradients, n) &&
-              adzi_run_nodes(&run) && commit(&run);
-    adzi_scope_unwind(run.thread, mark);
-    adzi_run_end(&run);
-    return ok ? ADZ_OK : adzi_status(NULL);
+    ADZI_STEP_DOWN();
+    return run_backward(outputs, gradients, n, o.retain_graph);
 }
 
 static bool check_inputs(adz_tensor *const *inputs, adz_tensor **results, size_t n)
@@ -234,6 +243,44 @@ static bool collect(adzi_run *run, bool allow_unused)
     return true;
 }
 
+/* What adz_autograd_grad is asked for. */
+typedef struct {
+    adz_tensor *const *outputs, *const *gradients;
+    size_t n_outputs;
+    adz_tensor *const *inputs;
+    adz_tensor **results;
+    size_t n_inputs;
+} wish;
+
+static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_backward_options *o)
+{
+    adzi_run *run = adzi_run_begin(adzi_self(), ADZI_FLOOR());
+    if (run == NULL) {
+        return adz_error_code();
+    }
+    run->create_graph = o->create_graph;
+    run->keep_graph = o->retain_graph || o->create_graph;
+    run->targets = w->inputs;
+    run->found = adzi_run_alloc(run, w->n_inputs * sizeof *run->found);
+    bool ok = run->found != NULL;
+    if (ok) {
+        memset(run->found, 0, w->n_inputs * sizeof *run->found);
+        run->n_targets = w->n_inputs;
+        size_t mark = run->thread->n_temporaries;
+        ok = adzi_run_discover(run, w->outputs, w->n_outputs) && adzi_run_mark_wanted(run) &&
+             seed(run, w->outputs, w->gradients, w->n_outputs) && adzi_run_nodes(run);
+        adzi_scope_unwind(run->thread, mark);
+        ok = ok && collect(run, o->allow_unused);
+    }
+    for (size_t i = 0; ok && i < w->n_inputs; ++i) {
+        w->results[i] =
+            run->found[i] != NULL ? adzi_borrow(run->thread, run->found[i]) : adz_none();
+        run->found[i] = NULL;
+    }
+    adzi_run_end(run);
+    return ok ? ADZ_OK : adzi_status(NULL);
+}
+
 adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *gradients,
     size_t n_outputs, adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs,
     const adz_backward_options *options)
@@ -246,26 +293,7 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();
     }
-    adzi_run run;
-    adzi_run_begin(&run, adzi_self());
-    run.create_graph = o.create_graph;
-    run.keep_graph = o.retain_graph || o.create_graph;
-    run.targets = inputs;
-    run.found = adzi_run_alloc(&run, n_inputs * sizeof *run.found);
-    if (run.found == NULL) {
-        return adz_error_code();
-    }
-    memset(run.found, 0, n_inputs * sizeof *run.found);
-    run.n_targets = n_inputs;
-    size_t mark = run.thread->n_temporaries;
-    bool ok = adzi_run_discover(&run, outputs, n_outputs) && adzi_run_mark_wanted(&run) &&
-              seed(&run, outputs, gradients, n_outputs) && adzi_run_nodes(&run);
-    adzi_scope_unwind(run.thread, mark);
-    ok = ok && collect(&run, o.allow_unused);
-    for (size_t i = 0; ok && i < n_inputs; ++i) {
-        results[i] = run.found[i] != NULL ? adzi_borrow(run.thread, run.found[i]) : adz_none();
-        run.found[i] = NULL;
-    }
-    adzi_run_end(&run);
-    return ok ? ADZ_OK : adzi_status(NULL);
+    const wish w = { outputs, gradients, n_outputs, inputs, results, n_inputs };
+    ADZI_STEP_DOWN();
+    return run_grad(&w, &o);
 }

@@ -51,16 +51,18 @@ adz_status adz_graph_dot(adz_tensor *t, FILE *stream)
     if (stream == NULL) {
         return adzi_error_null(op, "stream");
     }
-    adzi_run run;
-    adzi_run_begin(&run, adzi_self());
-    bool found = adzi_run_discover(&run, &t, 1);
+    adzi_run *run = adzi_run_begin(adzi_self(), ADZI_FLOOR());
+    if (run == NULL) {
+        return adz_error_code();
+    }
+    bool found = adzi_run_discover(run, &t, 1);
     bool ok =
         found && put(stream, "digraph adze {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n");
-    for (size_t i = run.n_order; ok && i-- > 0;) {
-        ok = put_node(stream, run.order[i]) && put_edges(stream, run.order[i]);
+    for (size_t i = run->n_order; ok && i-- > 0;) {
+        ok = put_node(stream, run->order[i]) && put_edges(stream, run->order[i]);
     }
     ok = ok && put(stream, "}\n") && fflush(stream) == 0;
-    adzi_run_end(&run);
+    adzi_run_end(run);
     return ok      ? ADZ_OK
            : found ? adzi_error(op, ADZ_ERR_IO, "the graph could not be written")
                    : adzi_status(NULL);

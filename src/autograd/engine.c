@@ -186,6 +186,15 @@ static void let_go(const adzi_node *node, adz_tensor *const *dy)
     }
 }
 
+/* Calls inside this run that were left by a jump, and have not been missed, end before it sets its
+ * own modes again. */
+static inline void end_inner_calls(adzi_run *run)
+{
+    if (ADZI_UNLIKELY(run->thread->n_frames > run->frame + 1)) {
+        adzi_frames_leave(run->thread, run->frame + 1);
+    }
+}
+
 /* With the hunt off while the backward runs: hunt_nan looks at the result and names this operator.
  */
 static ADZI_COLD adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
@@ -194,7 +203,10 @@ static ADZI_COLD adz_status call_hunting(adzi_run *run, adzi_node *node, adz_ten
     adz_tensor *const *dy = node->entry->grads;
     run->thread->anomaly = false;
     hold(node, dy);
+    run->hunted = node; /* until then, a jump out of the backward leaves it to the run's end */
     adz_status status = backward(node, dx, dy);
+    end_inner_calls(run);
+    run->hunted = NULL;
     let_go(node, dy);
     run->thread->anomaly = true;
     return status == ADZ_OK && !hunt_nan(node, dx, dy) ? adz_error_code() : status;
@@ -297,6 +309,7 @@ ADZI_HOT bool adzi_run_nodes(adzi_run *run)
             ok = adzi_hooks_run(adzi_backward_name, s->leaf->gradient->hooks, &s->grad) == ADZ_OK;
         }
     }
+    end_inner_calls(run);
     run->thread->grad_enabled = before;
     return ok;
 }

@@ -36,8 +36,10 @@ typedef struct adzi_chunk {
 
 struct adzi_run {
     adzi_thread *thread;
+    size_t frame; /* its place among the thread's frames */
     bool create_graph, keep_graph;
     bool anomaly;               /* whether the thread hunts NaN, while a backward is called */
+    adzi_node *hunted;          /* whose gradients call_hunting holds, or NULL */
     adz_tensor *const *targets; /* NULL: all leaves */
     adz_tensor **found;         /* one per target, references of ours */
     size_t n_targets;
@@ -59,7 +61,13 @@ struct adzi_run {
 /* Names what backward reports about itself. */
 extern const char adzi_backward_name[];
 
-void adzi_run_begin(adzi_run *run, adzi_thread *thread);
+_Static_assert(sizeof(adzi_run) <= ADZI_FIRST_RUN, "the thread has room for one");
+
+/**
+ * Starts a run, with a frame of the thread's. Its memory is the thread's or from adzi_alloc and not
+ * on the stack: a callback may jump out of it. NULL with the error recorded.
+ */
+adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor);
 void adzi_run_end(adzi_run *run);
 
 /* The slow way of the next call, where the chunk is full. */

@@ -187,7 +187,7 @@ static bool check_input(check *c, size_t i)
     return ok;
 }
 
-static adz_status check_all(check *c)
+static adz_status check_inputs(check *c)
 {
     bool any = false;
     for (size_t i = 0; i < c->n; ++i) {
@@ -214,6 +214,19 @@ static adz_status check_all(check *c)
             "no input is an f64 leaf that wants a gradient; call adz_requires_grad_ on one");
     }
     return ADZ_OK;
+}
+
+static __attribute__((noinline)) adz_status check_all(check *c)
+{
+    adzi_thread *thread = adzi_self();
+    size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
+    if (frame == SIZE_MAX) {
+        adzi_fail_memory(c->op, sizeof(adzi_frame));
+        return adz_error_code();
+    }
+    adz_status status = check_inputs(c);
+    adzi_frame_end(thread, frame);
+    return status;
 }
 
 static adz_status judge(const check *c)

@@ -65,6 +65,9 @@ ADZI_HOT bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, 
             }
         }
     }
+    if (ADZI_UNLIKELY(record && !thread->grad_enabled)) {
+        adzi_settle(thread);
+    }
     call->record = record && thread->grad_enabled;
     return true;
 }

@@ -25,9 +25,22 @@ void *adzi_run_alloc_slow(adzi_run *run, size_t bytes)
     return (char *)fresh + CHUNK_HEAD;
 }
 
-ADZI_HOT void adzi_run_begin(adzi_run *run, adzi_thread *thread)
+ADZI_HOT adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
 {
+    const size_t frame = adzi_frame_begin(thread, floor, NULL);
+    if (ADZI_UNLIKELY(frame == SIZE_MAX)) {
+        return adzi_fail_memory(adzi_backward_name, sizeof(adzi_frame));
+    }
+    adzi_run *run = (adzi_run *)(void *)thread->first_run;
+    if (ADZI_UNLIKELY(thread->first_run_used) && (run = adzi_alloc(sizeof *run)) == NULL) {
+        adzi_frame_end(thread, frame);
+        return adzi_fail_memory(adzi_backward_name, sizeof *run);
+    }
+    thread->first_run_used = true;
+    thread->frames[frame].run = run;
     run->thread = thread;
+    run->frame = frame;
+    run->hunted = NULL;
     run->create_graph = run->keep_graph = false;
     run->targets = NULL;
     run->found = NULL;
@@ -40,11 +53,24 @@ ADZI_HOT void adzi_run_begin(adzi_run *run, adzi_thread *thread)
     run->chunks->next = NULL;
     run->chunks->size = sizeof run->first_chunk;
     run->chunks->used = CHUNK_HEAD;
+    return run;
 }
 
-ADZI_HOT void adzi_run_end(adzi_run *run)
+static ADZI_APART void let_go_of_hunted(adzi_run *run)
 {
+    adzi_node *node = run->hunted;
+    for (int k = 0; k < node->n_results; ++k) {
+        adzi_drop(node->entry->grads[k]);
+    }
+}
+
+ADZI_HOT void adzi_run_abandon(adzi_run *run)
+{
+    adzi_thread *thread = run->thread;
     size_t n_roots = 0;
+    if (ADZI_UNLIKELY(run->hunted != NULL)) {
+        let_go_of_hunted(run);
+    }
     for (size_t i = 0; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
         adzi_entry *entry = node->entry;
@@ -82,6 +108,17 @@ ADZI_HOT void adzi_run_end(adzi_run *run)
         adzi_free(run->chunks, run->chunks->size);
         run->chunks = next;
     }
+    if (ADZI_LIKELY(run == (adzi_run *)(void *)thread->first_run)) {
+        thread->first_run_used = false;
+    } else {
+        adzi_free(run, sizeof *run);
+    }
+}
+
+ADZI_HOT void adzi_run_end(adzi_run *run)
+{
+    adzi_frame_end(run->thread, run->frame);
+    adzi_run_abandon(run);
 }
 
 /* ---- finding the graph -------------------------------------------------------------------------

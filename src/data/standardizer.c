@@ -231,9 +231,17 @@ adz_status adz_standardizer_fit(adz_module *standardizer, adz_tensor *x)
     if (scope == NULL) {
         return adz_error_code();
     }
-    bool recorded = adz_set_grad_enabled(false);
-    adz_status status = fit(op, standardizer, x);
-    adz_set_grad_enabled(recorded);
+    adzi_thread *thread = adzi_self();
+    size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
+    adz_status status = ADZ_ERR_MEMORY;
+    if (frame == SIZE_MAX) {
+        adzi_fail_memory(op, sizeof(adzi_frame));
+    } else {
+        bool recorded = adz_set_grad_enabled(false);
+        status = fit(op, standardizer, x);
+        adz_set_grad_enabled(recorded);
+        adzi_frame_end(thread, frame);
+    }
     adz_scope_close(scope);
     return status;
 }

@@ -215,13 +215,17 @@ static void commit(plan *p)
     }
 }
 
-static adz_status restore(plan *p, const char *path)
+/* Noinline: the floor of its frame is its own. */
+static __attribute__((noinline)) adz_status restore_parts(plan *p, const char *path)
 {
     /* Errors begin with the file's name. */
     adzi_shown shown;
     adzi_thread *thread = adzi_self();
-    adzi_path here = { .outer = thread->path, .name = adzi_show(&shown, path) };
-    thread->path = &here;
+    size_t frame =
+        adzi_frame_begin_text(thread, ADZI_FLOOR(), "adz_checkpoint_load", adzi_show(&shown, path));
+    if (frame == SIZE_MAX) {
+        return adz_error_code();
+    }
     adz_status status = make_plan(p);
     if (status == ADZ_OK && p->parts.optimizer != NULL) {
         status = adzi_optimizer_restore(
@@ -230,7 +234,13 @@ static adz_status restore(plan *p, const char *path)
     if (status == ADZ_OK) {
         commit(p);
     }
-    thread->path = here.outer;
+    adzi_frame_end_text(thread, frame);
+    return status;
+}
+
+static adz_status restore(plan *p, const char *path)
+{
+    adz_status status = restore_parts(p, path);
     adzi_loader_discard(&p->move);
     adz_state_free(&p->given);
     adz_state_free(&p->targets);

@@ -198,10 +198,12 @@ adz_status adz_module_load(adz_module *module, const char *path, bool strict)
     /* What does not fit is reported with the file's name in front. */
     adzi_shown shown;
     adzi_thread *thread = adzi_self();
-    adzi_path here = { .outer = thread->path, .name = adzi_show(&shown, path) };
-    thread->path = &here;
-    adz_status status = adz_module_from_safetensors(module, file, strict);
-    thread->path = here.outer;
+    size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));
+    adz_status status = adz_error_code();
+    if (frame != SIZE_MAX) {
+        status = adz_module_from_safetensors(module, file, strict);
+        adzi_frame_end_text(thread, frame);
+    }
     adz_safetensors_free(&file);
     return status;
 }

@@ -3,14 +3,12 @@
 
 #include "tensor/error.h"
 
-typedef struct frame {
-    adzi_path path; /* first: the thread's path points here */
-    adzi_path list; /* before it, when the caller reaches through a list of its own */
-    const adzi_path *outer;
+typedef struct call {
     adzi_thread *thread;
+    size_t frame;     /* its place among the thread's frames */
     adz_scope *scope; /* the innermost open one */
     size_t mark;      /* temporaries of the caller */
-} frame;
+} call;
 
 /* How messages call a module: by its name in the module that calls it; the outermost one has none,
  * as in PyTorch's names of parameters. */
@@ -27,37 +25,41 @@ static const char *name_in(const adz_module *caller, const adz_module *module)
     return module->type.name;
 }
 
-/* A module that stands in a child of the caller which is not called itself, as a ModuleList is not:
+/* A module may stand in a child of the caller which is not called itself, as a ModuleList is not:
  * the path names the child too. */
-static bool through_list(const adz_module *caller, const adz_module *module)
+int adzi_path_names(const void *caller, const void *callee, const char *names[2])
 {
+    const adz_module *from = caller, *module = callee;
+    if (from == NULL) {
+        names[0] = "";
+        return 1;
+    }
     const adz_module *list = module->parent;
-    return list != NULL && list != caller && list->parent == caller;
+    if (list != NULL && list != from && list->parent == from) {
+        names[0] = list->name;
+        names[1] = name_in(list, module);
+        return 2;
+    }
+    names[0] = name_in(from, module);
+    return 1;
 }
 
-static void enter(frame *f, adz_module *module)
+static inline bool enter(call *f, adz_module *module, uintptr_t floor)
 {
     adzi_thread *thread = adzi_self();
-    const adzi_path *outer = thread->path;
     f->thread = thread;
+    f->frame = adzi_frame_begin(thread, floor, module);
     f->scope = thread->scope;
     f->mark = thread->n_temporaries;
-    f->path.outer = outer;
-    f->path.owner = module;
-    f->outer = outer;
-    f->path.name = "";
-    if (outer != NULL && outer->owner != NULL) {
-        if (through_list(outer->owner, module)) {
-            f->list = (adzi_path){ outer, module->parent->name, module->parent };
-            f->path.outer = outer = &f->list;
-        }
-        f->path.name = name_in(outer->owner, module);
+    if (ADZI_UNLIKELY(f->frame == SIZE_MAX)) {
+        adzi_fail_memory(module->type.name, sizeof(adzi_frame));
+        return false;
     }
-    thread->path = &f->path;
+    return true;
 }
 
 /* Scopes that a forward opened and, failing, left open. */
-static void close_scopes(frame *f)
+static void close_scopes(call *f)
 {
     adz_scope *s = f->thread->scope;
     while (s != NULL && s != f->scope) {
@@ -70,7 +72,7 @@ static void close_scopes(frame *f)
 }
 
 /* Moves y, if this call made it, to the front of what the call made. Returns whether it did. */
-static bool hand_out(frame *f, size_t handed, const adz_tensor *y)
+static bool hand_out(call *f, size_t handed, const adz_tensor *y)
 {
     adz_tensor **t = f->thread->temporaries;
     for (size_t i = f->thread->n_temporaries, first = f->mark + handed; i-- > first;) {
@@ -84,9 +86,9 @@ static bool hand_out(frame *f, size_t handed, const adz_tensor *y)
     return false; /* x itself, a parameter, or something that the module keeps */
 }
 
-static void leave(frame *f, size_t handed)
+static void leave(call *f, size_t handed)
 {
-    f->thread->path = f->outer;
+    adzi_frame_end(f->thread, f->frame);
     if (f->thread->scope != f->scope) {
         close_scopes(f);
     }
@@ -108,17 +110,26 @@ static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
     return y;
 }
 
-adz_tensor *adzi_module_forward_by(
+static __attribute__((noinline)) adz_tensor *run_forward(
     adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x)
 {
-    frame f;
-    enter(&f, module);
+    call f;
+    if (!enter(&f, module, ADZI_FLOOR())) {
+        return NULL;
+    }
     adz_tensor *y = forward(module, x);
     if (y == NULL) {
         adzi_error_null(module->type.name, "the result");
     }
     leave(&f, y != NULL && hand_out(&f, 0, y));
     return y;
+}
+
+adz_tensor *adzi_module_forward_by(
+    adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x)
+{
+    ADZI_STEP_DOWN();
+    return run_forward(module, forward, x);
 }
 
 adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
@@ -147,17 +158,13 @@ static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_
                      : adzi_error_null(module->type.name, "the result");
 }
 
-adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out)
+static __attribute__((noinline)) adz_status run_call(
+    adz_module *module, const adz_values *in, adz_values *out)
 {
-    static const char op[] = "adz_module_call";
-    if (module == NULL || in == NULL || out == NULL) {
-        return adzi_error_null(op, module == NULL ? "module" : in == NULL ? "in" : "out");
+    call f;
+    if (!enter(&f, module, ADZI_FLOOR())) {
+        return adz_error_code();
     }
-    if (in == out) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "in and out are one list");
-    }
-    frame f;
-    enter(&f, module);
     size_t before = out->count, handed = 0;
     adz_status status = module->type.call != NULL ? module->type.call(module, in, out)
                                                   : call_by_forward(module, in, out);
@@ -172,4 +179,17 @@ adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values 
     }
     leave(&f, handed);
     return status;
+}
+
+adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out)
+{
+    static const char op[] = "adz_module_call";
+    if (module == NULL || in == NULL || out == NULL) {
+        return adzi_error_null(op, module == NULL ? "module" : in == NULL ? "in" : "out");
+    }
+    if (in == out) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "in and out are one list");
+    }
+    ADZI_STEP_DOWN();
+    return run_call(module, in, out);
 }

@@ -99,6 +99,7 @@ static void slots_free(adzi_slot *slots, size_t count, size_t capacity)
 
 static void destroy(adz_module *module)
 {
+    adzi_frames_forget(adzi_self(), module);
     if (module->type.destroy != NULL) {
         module->type.destroy(module);
     }

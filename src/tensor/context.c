@@ -35,14 +35,18 @@ adz_context *adz_context_use(adz_context *context)
 
 void adz_on_error(adz_message_callback callback, void *user)
 {
-    adz_context *context = adzi_self()->context;
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    adz_context *context = thread->context;
     context->on_error_user = user;
     context->on_error = callback;
 }
 
 void adz_on_warning(adz_message_callback callback, void *user)
 {
-    adz_context *context = adzi_self()->context;
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    adz_context *context = thread->context;
     context->on_warning_user = user;
     context->on_warning = callback;
 }

@@ -24,33 +24,37 @@ const char *adz_status_name(adz_status status)
  */
 
 /* The module path reads outermost first: "encoder.2.ffn". */
-static size_t write_path(char *buffer, size_t size, const adzi_path *path)
+static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
 {
-    if (path == NULL) {
-        return 0;
-    }
-    const char *names[64];
-    size_t depth = 0, length = 0;
-    for (; path != NULL && depth < 64; path = path->outer) {
-        names[depth++] = path->name;
-    }
-    while (depth > 0) {
-        const char *name = names[--depth];
-        int n = name[0] == '\0'
-                    ? 0
-                    : snprintf(buffer + length, size - length, "%s%s", length > 0 ? "." : "", name);
-        length += n > 0 ? (size_t)n : 0;
-        length = length < size ? length : size - 1;
+    const void *caller = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < thread->n_frames; ++i) {
+        const adzi_frame *f = &thread->frames[i];
+        const char *names[2] = { f->text };
+        int count = f->text != NULL;
+        if (f->owner != NULL) {
+            count = adzi_path_names(caller, f->owner, names);
+        }
+        caller = count > 0 ? f->owner : caller;
+        for (int k = 0; k < count; ++k) {
+            int n = names[k][0] == '\0' ? 0
+                                        : snprintf(buffer + length, size - length, "%s%s",
+                                              length > 0 ? "." : "", names[k]);
+            length += n > 0 ? (size_t)n : 0;
+            length = length < size ? length : size - 1;
+        }
     }
     return length;
 }
 
-static void record(const char *op, adz_status code, const char *format, va_list arguments)
+/* Apart from its callers, which look for calls that were left before its text lies on the stack. */
+static ADZI_APART void record(
+    const char *op, adz_status code, const char *format, va_list arguments)
 {
     adzi_thread *thread = adzi_self();
     adzi_error_record *error = &thread->error;
     char text[ADZI_MESSAGE_SIZE];
-    size_t length = write_path(text, sizeof text / 2, thread->path);
+    size_t length = write_path(text, sizeof text / 2, thread);
     int n = snprintf(text + length, sizeof text - length, "%s%s: ", length > 0 ? ": " : "", op);
     length += (size_t)n;
     if (length < sizeof text) {
@@ -68,6 +72,7 @@ static void record(const char *op, adz_status code, const char *format, va_list 
 adz_status adzi_error(const char *op, adz_status code, const char *format, ...)
 {
     va_list arguments;
+    adzi_settle(adzi_self());
     va_start(arguments, format);
     record(op, code, format, arguments);
     va_end(arguments);
@@ -77,6 +82,7 @@ adz_status adzi_error(const char *op, adz_status code, const char *format, ...)
 void *adzi_fail(const char *op, adz_status code, const char *format, ...)
 {
     va_list arguments;
+    adzi_settle(adzi_self());
     va_start(arguments, format);
     record(op, code, format, arguments);
     va_end(arguments);
@@ -124,19 +130,26 @@ adz_status adzi_status(const void *result)
                           : adzi_error("adze", ADZ_ERR_NULL, "a call gave NULL without an error");
 }
 
-void adzi_warn(const char *op, const char *format, ...)
+static ADZI_APART void send_warning(const char *op, const char *format, va_list arguments)
 {
-    adz_context *context = adzi_self()->context;
-    if (context->on_warning == NULL) {
-        return;
-    }
+    const adz_context *context = adzi_self()->context;
     char text[ADZI_MESSAGE_SIZE];
     int n = snprintf(text, sizeof text, "%s: ", op);
+    vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
+    context->on_warning(ADZ_OK, text, context->on_warning_user);
+}
+
+void adzi_warn(const char *op, const char *format, ...)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    if (thread->context->on_warning == NULL) {
+        return;
+    }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
+    send_warning(op, format, arguments);
     va_end(arguments);
-    context->on_warning(ADZ_OK, text, context->on_warning_user);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------
@@ -161,7 +174,9 @@ const char *adz_error_operator(void)
 
 void adz_error_clear(void)
 {
-    adzi_self()->error.code = ADZ_OK;
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    thread->error.code = ADZ_OK;
 }
 
 adz_status adz_error_take(char *buffer, size_t size)

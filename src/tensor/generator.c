@@ -56,18 +56,17 @@ void adz_generator_set_state(adz_generator *generator, adz_generator_state state
 
 /* ---- who has drawn -------------------------------------------------------------------------- */
 
-static _Thread_local adzi_draws *watching;
-
 void adzi_draws_begin(adzi_draws *draws)
 {
-    draws->outer = watching;
+    adzi_thread *thread = adzi_self();
+    draws->outer = thread->draws;
     draws->count = 0;
-    watching = draws;
+    thread->draws = draws;
 }
 
 void adzi_draws_end(adzi_draws *draws)
 {
-    watching = draws->outer;
+    adzi_self()->draws = draws->outer;
 }
 
 static void note(adzi_draws *draws, adz_generator *generator)
@@ -87,7 +86,7 @@ static void note(adzi_draws *draws, adz_generator *generator)
 adz_generator_state adzi_generator_take(adz_generator *generator, uint64_t counters)
 {
     adz_generator_state before = generator->state;
-    for (adzi_draws *draws = watching; draws != NULL; draws = draws->outer) {
+    for (adzi_draws *draws = adzi_self()->draws; draws != NULL; draws = draws->outer) {
         note(draws, generator);
     }
     generator->state.offset += counters;

@@ -45,6 +45,7 @@ ADZI_HOT adz_scope *adz_scope_open(void)
     if (thread->scope == NULL) {
         return adzi_fail_memory("adz_scope_open", sizeof(adzi_thread));
     }
+    adzi_settle(thread);
     adz_scope *scope = thread->scope->inner;
     if (scope == NULL) {
         scope = adzi_alloc_zero(sizeof *scope);
@@ -89,6 +90,7 @@ static void close_from(adz_scope *scope, adzi_thread *thread)
 ADZI_HOT adz_status adz_scope_close(adz_scope *scope)
 {
     adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
     if (!check_open("adz_scope_close", scope, thread)) {
         return adz_error_code();
     }
@@ -99,6 +101,7 @@ ADZI_HOT adz_status adz_scope_close(adz_scope *scope)
 adz_tensor *adz_scope_return(adz_scope *scope, adz_tensor *t)
 {
     adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
     if (!check_open("adz_scope_return", scope, thread)) {
         return NULL;
     }

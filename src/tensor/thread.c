@@ -24,6 +24,11 @@ void adzi_thread_trim(adzi_thread *thread)
     if (thread->scope != &thread->root || thread->n_temporaries > 0) {
         return;
     }
+    if (thread->n_frames == 0 && thread->frames != thread->first_frames) {
+        adzi_free(thread->frames, thread->frames_capacity * sizeof *thread->frames);
+        thread->frames = thread->first_frames;
+        thread->frames_capacity = ADZI_FIRST_FRAMES;
+    }
     adzi_free(thread->temporaries, thread->temporaries_capacity * sizeof *thread->temporaries);
     thread->temporaries = NULL;
     thread->temporaries_capacity = 0;
@@ -39,6 +44,7 @@ static void thread_end(void *pointer)
 {
     adzi_thread *thread = pointer;
     adzi_thread_current = thread;
+    adzi_frames_leave(thread, 0);
     adzi_scope_unwind(thread, 0);
     thread->scope = &thread->root;
     adzi_thread_trim(thread);
@@ -84,11 +90,13 @@ adzi_thread *adzi_thread_begin(void)
     adzi_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL) {
         last_resort.context = &adzi_context_default;
-        last_resort.cache.fail_in = INT64_MAX;
+        last_resort.cache.fail_in = INT64_MAX; /* and no frames: modules and backward fail */
         adzi_thread_current = &last_resort;
         return &last_resort;
     }
     thread->context = &adzi_context_default;
+    thread->frames = thread->first_frames;
+    thread->frames_capacity = ADZI_FIRST_FRAMES;
     thread->grad_enabled = true;
     thread->root.thread = thread;
     thread->root.open = true;

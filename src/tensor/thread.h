@@ -12,12 +12,23 @@ enum {
     ADZI_TEXTS = 8        /* of which this many may stand in one message */
 };
 
-/** One step of the module path that error messages start with. */
-typedef struct adzi_path {
-    const struct adzi_path *outer;
-    const char *name;
-    const void *owner; /* the module at this step */
-} adzi_path;
+struct adzi_run;
+struct adzi_draws;
+
+/**
+ * A call that runs code of the user's, and what the thread was like when it began. See
+ * Note [Calls that are left by a jump].
+ */
+typedef struct adzi_frame {
+    uintptr_t floor;      /* what this call calls has its stack frame below */
+    const void *owner;    /* a module: a step of the path that messages start with */
+    char *text;           /* another step of the path, or NULL; the frame's own */
+    struct adzi_run *run; /* a backward, or NULL */
+    struct adzi_draws *draws;
+    bool grad_enabled, anomaly;
+} adzi_frame;
+
+enum { ADZI_FIRST_FRAMES = 16, ADZI_FIRST_RUN = 1792 };
 
 typedef struct adzi_error_record {
     adz_status code;
@@ -45,8 +56,13 @@ typedef struct adzi_thread {
     bool anomaly;
     bool draining; /* a loop that frees a graph is running */
     struct adzi_node *dead_nodes;
-    uint64_t sequence; /* of the newest node */
-    const adzi_path *path;
+    uint64_t sequence;        /* of the newest node */
+    struct adzi_draws *draws; /* who watches the generators, innermost first */
+    adzi_frame *frames;       /* running calls, outermost first; first_frames while they are few */
+    size_t n_frames, frames_capacity;
+    adzi_frame first_frames[ADZI_FIRST_FRAMES];
+    bool first_run_used;
+    _Alignas(16) char first_run[ADZI_FIRST_RUN]; /* the state of a backward that is not nested */
     adzi_error_record error;
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
     unsigned next_text;
@@ -66,6 +82,105 @@ static inline adzi_thread *adzi_self(void)
 
 /** Calls `visit` for every thread's state, under the lock that guards the list. */
 void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *user);
+
+/* ---- calls that run code of the user's ------------------------------------------------------ */
+
+/* Note [Calls that are left by a jump]
+ *
+ * A callback may be left by longjmp or by a C++ exception, and then the functions of the library
+ * between it and the place jumped to never end. What they would have put right is written down in a
+ * frame that lies in the thread's state, not on the stack: the path of modules, the modes, a
+ * running backward. Such a call is known to be over once the library is called from a place that is
+ * no deeper in the stack than the call was. So calls of the kind that follows a jump (clearing the
+ * error, opening or closing a scope, calling a module, a backward, modes, recording an error) begin
+ * with adzi_settle, which ends what is over.
+ *
+ * The comparison must never take a call that still runs for one that is over. The floor of a frame
+ * is therefore the address of the stack frame of the function that runs the user's code, and
+ * whatever is called from there lies strictly below it. The other way round, a call directly from
+ * the function that was jumped to should be recognised although its own stack frame is a little
+ * lower; ADZI_STEP_DOWN puts two kilobytes between the caller and the floor.
+ */
+
+/** Ends the frames of calls that are over. */
+__attribute__((noinline)) ADZI_COLD void adzi_settle_slow(adzi_thread *thread);
+
+static inline void adzi_settle(adzi_thread *thread)
+{
+    if (ADZI_UNLIKELY(thread->n_frames > 0)) {
+        adzi_settle_slow(thread);
+    }
+}
+
+/** The floor of a frame that the calling function begins; that one must not be inlined. */
+#define ADZI_FLOOR() ((uintptr_t)__builtin_frame_address(0))
+
+/**
+ * Makes the functions that are called after it lie two kilobytes lower on the stack. The size is
+ * hidden from the compiler, since AddressSanitizer would move an array of known size elsewhere.
+ */
+#define ADZI_STEP_DOWN()                                     \
+    do {                                                     \
+        size_t adzi_step = 2048;                             \
+        __asm__ volatile("" : "+r"(adzi_step));              \
+        void *adzi_below = __builtin_alloca(adzi_step);      \
+        __asm__ volatile("" : : "r"(adzi_below) : "memory"); \
+    } while (0)
+
+/* The slow way of adzi_frame_begin: no place is left. */
+ADZI_COLD bool adzi_frames_grow(adzi_thread *thread);
+
+/**
+ * Writes down that a call begins. The frame's index goes to adzi_frame_end. SIZE_MAX if memory was
+ * refused; the caller records the error.
+ */
+static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, const void *owner)
+{
+    adzi_settle(thread);
+    const size_t i = thread->n_frames;
+    if (ADZI_UNLIKELY(i == thread->frames_capacity) && !adzi_frames_grow(thread)) {
+        return SIZE_MAX;
+    }
+    adzi_frame *f = &thread->frames[i];
+    f->floor = floor;
+    f->owner = owner;
+    f->text = NULL;
+    f->run = NULL;
+    f->draws = thread->draws;
+    f->grad_enabled = thread->grad_enabled;
+    f->anomaly = thread->anomaly;
+    thread->n_frames = i + 1;
+    return i;
+}
+
+/** Ends the frames from `first` on as those of calls that were left, innermost first. */
+ADZI_COLD void adzi_frames_leave(adzi_thread *thread, size_t first);
+
+/** Ends a frame: the call returns. Frames above it belong to calls that were left. */
+static inline void adzi_frame_end(adzi_thread *thread, size_t index)
+{
+    if (ADZI_UNLIKELY(thread->n_frames > index + 1)) {
+        adzi_frames_leave(thread, index + 1);
+    }
+    if (ADZI_LIKELY(thread->n_frames > index)) {
+        thread->n_frames = index;
+    }
+}
+
+/** adzi_frame_begin for a step of the path that is no module. Records an error. */
+size_t adzi_frame_begin_text(
+    adzi_thread *thread, uintptr_t floor, const char *op, const char *text);
+void adzi_frame_end_text(adzi_thread *thread, size_t index);
+
+/** A module that ends is no longer a step of a path. */
+void adzi_frames_forget(adzi_thread *thread, const void *owner);
+
+/* Implemented by src/nn: the one or two names by which messages call a module that `caller` (NULL:
+ * no module) has called. Returns how many. */
+int adzi_path_names(const void *caller, const void *module, const char *names[2]);
+
+/* Implemented by src/autograd: ends a backward that was left. */
+void adzi_run_abandon(struct adzi_run *run);
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 

@@ -165,6 +165,12 @@ compiled_as() {
     compiled_as debug -Dadze:release_in_parent=false -Dadze:buildtype=debug
 )
 
+say 'exceptions out of callbacks, from C++17'
+# shellcheck disable=SC2046
+${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
+    "$top/tests/package/exceptions.cpp" -o "$work/exceptions" $(flags --libs)
+"$work/exceptions"
+
 say 'the toy regression from C++17 and from Python'
 # shellcheck disable=SC2046
 ${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
