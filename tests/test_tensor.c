@@ -1,4 +1,4 @@
-/* Tensors: ownership, factories, access, printing, sharing; memory and contexts. */
+/* Tensors: ownership, factories, access, printing, sharing; contexts. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -405,142 +405,6 @@ static void permutations_hold_every_number_once(void **state)
     assert_null(adz_bernoulli(1.5, ADZ_SHAPE(1), ADZ_BOOL));
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
-
-static void a_limit_gives_an_error(void **state)
-{
-    (void)state;
-    adz_empty_cache();
-    adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
-    adz_set_memory_limit(info.live_bytes + info.cached_bytes + (1 << 20));
-    assert_null(adz_zeros(ADZ_SHAPE(1 << 20), ADZ_F32));
-    assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
-    char limit[80];
-    snprintf(limit, sizeof limit, "(4194304 bytes; adz_set_memory_limit allows %zu in all)",
-        info.live_bytes + info.cached_bytes + (1 << 20));
-    assert_non_null(strstr(adz_error_message(), limit));
-    adz_error_clear();
-    assert_non_null(adz_zeros(ADZ_SHAPE(1 << 15), ADZ_F32));
-    adz_set_memory_limit(0);
-    assert_non_null(adz_zeros(ADZ_SHAPE(1 << 20), ADZ_F32));
-}
-
-typedef struct {
-    size_t blocks, bytes;
-} ledger;
-
-static void *hook_allocate(size_t bytes, size_t alignment, void *user)
-{
-    ledger *l = user;
-    void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    l->blocks += block != NULL;
-    l->bytes += block != NULL ? bytes : 0;
-    return block;
-}
-
-static void hook_deallocate(void *block, size_t bytes, void *user)
-{
-    ledger *l = user;
-    --l->blocks;
-    l->bytes -= bytes;
-    free(block);
-}
-
-static void allocators_come_and_go(void **state)
-{
-    (void)state;
-    ledger l = { 0 };
-    adz_allocator hook = { hook_allocate, hook_deallocate, &l };
-    assert_non_null(adz_zeros(ADZ_SHAPE(3), ADZ_F32));
-    assert_int_equal(adz_set_allocator(&hook), ADZ_ERR_STATE);
-    assert_non_null(strstr(adz_error_message(), "of the present allocator are still held"));
-    adz_error_clear();
-    adz_scope_close(scope); /* now nothing is live */
-    assert_int_equal(adz_set_allocator(&hook), ADZ_OK);
-    scope = adz_scope_open();
-    adz_manual_seed(3);
-    adz_tensor *large = adz_rand(ADZ_SHAPE(1000, 1000), ADZ_F32);
-    assert_int_equal((uintptr_t)adz_tensor_data(large) % 64, 0);
-    adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
-    assert_true(info.live_bytes >= 4000000);
-    assert_int_equal(l.bytes, info.live_bytes + info.cached_bytes);
-    adz_scope_close(scope);
-    assert_int_equal(adz_set_allocator(NULL), ADZ_OK);
-    assert_int_equal(l.blocks, 0);
-    assert_int_equal(l.bytes, 0);
-    scope = adz_scope_open();
-}
-
-/* Large blocks are pages of their own: all of them are there, and they go back to the system. */
-static void large_blocks_come_and_go(void **state)
-{
-    (void)state;
-    static const int64_t sizes[] = { (128 << 10) - 64, 128 << 10, (128 << 10) + 1, 200000,
-        (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20 };
-    for (int round = 0; round < 3; ++round) {
-        adz_scope *inner = adz_scope_open();
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
-            adz_tensor *t = adz_empty(ADZ_SHAPE(sizes[i]), ADZ_U8);
-            memset(adz_tensor_data(t), 1, (size_t)sizes[i]);
-            assert_int_equal((uintptr_t)adz_tensor_data(t) % 64, 0);
-        }
-        adz_scope_close(inner);
-        adz_empty_cache();
-    }
-}
-
-#if defined(__linux__) && !defined(ADZI_ASAN) /* which keeps what was freed */
-static long long mapped_bytes(void)
-{
-    long long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (f == NULL) {
-        skip();
-    }
-    assert_int_equal(fscanf(f, "%lld", &pages), 1);
-    fclose(f);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
-static void what_goes_back_leaves_the_process(void **state)
-{
-    (void)state;
-    enum { EACH = 5 << 20, ROUNDS = 50 };
-    long long before = mapped_bytes();
-    for (int i = 0; i < ROUNDS; ++i) {
-        adz_scope *inner = adz_scope_open();
-        assert_non_null(adz_empty(ADZ_SHAPE(EACH), ADZ_U8));
-        adz_scope_close(inner);
-        adz_empty_cache();
-    }
-    assert_true(mapped_bytes() - before < 2 * EACH);
-}
-#endif
-
-static void a_warm_step_asks_nobody(void **state)
-{
-    (void)state;
-    adz_memory_info before, after;
-    for (int i = 0; i < 6; ++i) {
-        adz_scope *step = adz_scope_open();
-        adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(200, 50), ADZ_F32), true);
-        assert_int_equal(adz_backward(adz_sum(adz_mul(x, x), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
-        adz_scope_close(step);
-        adz_memory_info_get(i < 3 ? &before : &after, sizeof before);
-    }
-    assert_int_equal(after.live_bytes, before.live_bytes);
-    assert_int_equal(
-        after.live_bytes + after.cached_bytes, before.live_bytes + before.cached_bytes);
-    assert_true(after.requests > before.requests);
-    assert_true(after.peak_bytes >= after.live_bytes + 200 * 50 * 4);
-    adz_empty_cache();
-    adz_memory_info_get(&after, sizeof after);
-    assert_true(after.cached_bytes < before.cached_bytes);
-}
-
 /* ---- contexts and messages ---------------------------------------------------------------------
  */
 
@@ -599,13 +463,6 @@ int main(void)
         TEST(dlpack_goes_out_and_in),
         TEST(generators_can_be_saved),
         TEST(permutations_hold_every_number_once),
-        TEST(a_limit_gives_an_error),
-        TEST(allocators_come_and_go),
-        TEST(large_blocks_come_and_go),
-#if defined(__linux__) && !defined(ADZI_ASAN)
-        TEST(what_goes_back_leaves_the_process),
-#endif
-        TEST(a_warm_step_asks_nobody),
         TEST(contexts_are_apart),
     };
     return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);

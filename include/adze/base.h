@@ -239,8 +239,15 @@ typedef struct adz_memory_info {
 ADZ_API adz_status adz_set_allocator(const adz_allocator *allocator);
 
 /**
- * Sets the most bytes (live and cached together) that may be held; beyond it, requests empty the
- * cache and then fail with ADZ_ERR_MEMORY.
+ * Sets the most bytes that may be live at a time. A request beyond it fails with ADZ_ERR_MEMORY;
+ * the message says how many bytes are live and cached, and how many tensors the root scope holds if
+ * they are many.
+ *
+ * Cached bytes do not count. The shared cache is emptied whenever live and cached bytes together
+ * would pass the limit, and so is the calling thread's when the limit is set below what is held;
+ * what may come on top of the limit is 256 kB of cache per thread, the unused rest of blocks of 64
+ * kB that small tensors are cut from, and rounding of large tensors by up to a sixteenth. Several
+ * threads that allocate at the same time may pass the limit by 64 kB each.
  *
  * @param bytes  0 for no limit (the default)
  */

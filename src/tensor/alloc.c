@@ -1,7 +1,6 @@
 #include "tensor/alloc.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "adze/base.h"
@@ -11,22 +10,28 @@
 
 /* Note [Where memory comes from]
  *
- * Blocks of up to 9 kB are cut from 64 kB slabs and live on free lists, one per multiple of 64
- * bytes: the thread's, of which a long one is put aside as a chain, then a second time goes to the
- * shared list of chains (a thread that only frees would otherwise hoard what another allocates).
- * Chains change hands whole, without a look at their blocks. Larger blocks come from the hook one
- * by one, rounded up to a sixteenth of a power of two, and return to a shared list of their size. A
- * slab starts on a multiple of its size, so that adz_empty_cache can find the slab of each free
- * block and give back those whose blocks are all free. Counters are per thread and flushed in
- * steps: the hot path touches no line that another thread writes.
+ * Blocks of up to 9 kB lie on free lists, one per multiple of 64 bytes: the thread's, of which a
+ * long one is put aside as a chain, and a second long one goes to the shared list of chains (a
+ * thread that only frees would otherwise hoard what another allocates). Chains change hands whole,
+ * without a look at their blocks. Small blocks are cut from slabs of 64 kB in spans: the first span
+ * that a thread takes for a size has 4 kB, the next one 8 kB, and so on, so that a small model
+ * holds little and a large one asks seldom. Larger blocks come from the hook one by one, rounded up
+ * to a sixteenth of a power of two, and return to a shared list of their size. A slab starts on a
+ * multiple of its size, so that the slab of a free block can be found, and slabs all of whose
+ * blocks are free go back to the hook. Counters are per thread and flushed in steps: the hot path
+ * touches no cache line that another thread writes.
+ *
+ * A thread keeps 256 kB of small blocks. The bound is looked at when the thread has freed 64 kB
+ * more than it allocated, and when one of its lists is empty or long; what is beyond goes to the
+ * shared lists.
  */
 
-enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, LARGE_BUCKETS = 16 * 48 };
+enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, FIRST_SPAN = 4096, LARGE_BUCKETS = 16 * 48 };
 
 typedef struct slab {
     struct slab *next;
-    uint32_t cls;
-    uint32_t free; /* scratch of adz_empty_cache */
+    uint32_t used; /* bytes cut into spans, this header included */
+    uint32_t free; /* scratch of release_unused: bytes of it on the shared lists */
 } slab;
 
 /* The first block of a chain that is not the thread's list. */
@@ -42,12 +47,10 @@ static struct {
     chain *small[ADZI_SMALL_CLASSES + 1];
     adzi_block *large[LARGE_BUCKETS];
     slab *slabs;
+    slab *open;  /* the one that spans are cut from, or NULL */
     size_t held; /* bytes obtained from the hook */
-    size_t limit;
     bool custom;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static atomic_llong total_live, total_peak, total_tensors;
 
 /* ---- the hook, under the lock -----------------------------------------------------------------
  */
@@ -56,11 +59,9 @@ static void release_unused(void);
 
 static void *hook_take(size_t bytes, size_t alignment)
 {
-    if (pool.limit != 0 && pool.held + bytes > pool.limit) {
+    const size_t limit = adzi_memory_limit();
+    if (limit != 0 && pool.held + bytes > limit) {
         release_unused();
-        if (pool.held + bytes > pool.limit) {
-            return NULL;
-        }
     }
     void *block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
                               : adzi_system_allocate(bytes, alignment);
@@ -140,58 +141,141 @@ static size_t class_bytes(uint32_t cls)
     return (size_t)cls * STEP;
 }
 
-/* Writes down how long a list is in its first block. */
-static chain *chain_of(adzi_block *list, uint32_t count, uint32_t cls)
+/* Puts a list on the shared one as a chain, which says how long it is; with the lock held. */
+static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
     chain *c = (chain *)(void *)list;
     ADZI_UNPOISON(c, sizeof *c);
     c->count = count;
-    ADZI_POISON(c, class_bytes(cls));
-    return c;
-}
-
-/* Puts a chain on the shared list; with the lock held. */
-static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
-{
-    chain *c = chain_of(list, count, cls);
-    ADZI_UNPOISON(c, sizeof *c);
     c->rest = pool.small[cls];
     ADZI_POISON(c, class_bytes(cls));
     pool.small[cls] = c;
 }
 
-/* Makes a chain the thread's list. */
-static void chain_open(adzi_cache *cache, adzi_block *list, uint32_t cls)
+/* Blocks that stay, strung together again. */
+typedef struct strung {
+    adzi_block *list;
+    uint32_t count, cls;
+} strung;
+
+/* With the lock held. What has become a chain goes to the shared list. */
+static void keep_block(adzi_block *block, strung *s)
 {
-    chain *c = (chain *)(void *)list;
-    ADZI_UNPOISON(c, sizeof *c);
-    cache->free[cls] = list;
-    cache->count[cls] = c->count;
-    ADZI_POISON(c, class_bytes(cls));
+    block->next = s->list;
+    ADZI_POISON(block, class_bytes(s->cls));
+    s->list = block;
+    if (adzi_is_chain(++s->count, s->cls)) {
+        chain_share(s->list, s->count, s->cls);
+        s->list = NULL;
+        s->count = 0;
+    }
 }
 
-/* Takes a chain of a class from the shared list, or starts a slab. */
+/* Bytes that lie in the cache. */
+static size_t cached_in(const adzi_cache *cache)
+{
+    size_t bytes = 0;
+    for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
+        uint32_t blocks = cache->count[cls] + cache->full_count[cls] + cache->fresh_left[cls];
+        bytes += blocks * class_bytes(cls);
+    }
+    return bytes;
+}
+
+/* With the lock held: hands all that the thread has of a class to the shared list. */
+static void share_class(adzi_cache *cache, uint32_t cls)
+{
+    strung all = { cache->free[cls], cache->count[cls], cls };
+    for (; cache->fresh_left[cls] > 0; --cache->fresh_left[cls]) {
+        keep_block((adzi_block *)(void *)cache->fresh[cls], &all);
+        cache->fresh[cls] += class_bytes(cls);
+    }
+    if (all.list != NULL) {
+        chain_share(all.list, all.count, cls);
+    }
+    if (cache->full[cls] != NULL) {
+        chain_share(cache->full[cls], cache->full_count[cls], cls);
+    }
+    cache->free[cls] = cache->full[cls] = NULL;
+    cache->count[cls] = cache->full_count[cls] = 0;
+}
+
+/* With the lock held: keeps a cache within its bound, and `except` as it is. The classes of large
+ * blocks go first, and half of the bound is left, so that this is not needed again at once. */
+static void cache_trim(adzi_cache *cache, uint32_t except)
+{
+    size_t bytes = cached_in(cache);
+    if (bytes <= ADZI_CACHE_BYTES) {
+        return;
+    }
+    for (uint32_t cls = ADZI_SMALL_CLASSES; cls > 0 && bytes > ADZI_CACHE_BYTES / 2; --cls) {
+        uint32_t blocks = cache->count[cls] + cache->full_count[cls] + cache->fresh_left[cls];
+        if (cls != except && blocks > 0) {
+            share_class(cache, cls);
+            bytes -= blocks * class_bytes(cls);
+        }
+    }
+}
+
+/* With the lock held: a slab with room for a block. */
+static slab *slab_with_room(size_t block)
+{
+    slab *s = pool.open;
+    if (s != NULL && SLAB_SIZE - s->used >= block) {
+        return s;
+    }
+    s = hook_take(SLAB_SIZE, SLAB_SIZE);
+    if (s != NULL) {
+        s->next = pool.slabs;
+        s->used = STEP;
+        pool.slabs = s;
+    }
+    return s;
+}
+
+/* With the lock held: cuts a span for a class. A full cache gets the smallest. */
+static bool cut_span(adzi_cache *cache, uint32_t cls)
+{
+    const size_t block = class_bytes(cls);
+    slab *s = slab_with_room(block);
+    if (s == NULL) {
+        return false;
+    }
+    size_t span = (size_t)FIRST_SPAN << cache->spans[cls], room = SLAB_SIZE - s->used;
+    if (span >= SLAB_SIZE || cached_in(cache) > ADZI_CACHE_BYTES / 2) {
+        span = span >= SLAB_SIZE ? SLAB_SIZE : FIRST_SPAN;
+    } else {
+        ++cache->spans[cls];
+    }
+    span = span < room ? span : room;
+    const uint32_t blocks = span > block ? (uint32_t)(span / block) : 1;
+    cache->fresh[cls] = (char *)s + s->used;
+    cache->fresh_left[cls] = blocks;
+    s->used += (uint32_t)(blocks * block);
+    if (pool.open == NULL || s->used < pool.open->used) {
+        pool.open = s;
+    }
+    return true;
+}
+
+/* Takes a chain of a class from the shared list, or a span of a slab. */
 static bool small_refill(adzi_cache *cache, uint32_t cls)
 {
     pthread_mutex_lock(&pool.lock);
     chain *c = pool.small[cls];
-    slab *s = NULL;
+    bool filled = true;
     if (c != NULL) {
         ADZI_UNPOISON(c, sizeof *c);
         pool.small[cls] = c->rest;
-        chain_open(cache, &c->first, cls);
+        cache->free[cls] = &c->first;
+        cache->count[cls] = c->count;
+        ADZI_POISON(c, class_bytes(cls));
     } else {
-        s = hook_take(SLAB_SIZE, SLAB_SIZE);
+        filled = cut_span(cache, cls);
     }
-    if (s != NULL) {
-        s->next = pool.slabs;
-        s->cls = cls;
-        pool.slabs = s;
-        cache->fresh[cls] = (char *)s + STEP;
-        cache->fresh_left[cls] = (uint32_t)((SLAB_SIZE - STEP) / class_bytes(cls));
-    }
+    cache_trim(cache, cls);
     pthread_mutex_unlock(&pool.lock);
-    return c != NULL || s != NULL;
+    return filled;
 }
 
 /* A block that the thread's list does not hold: from the chain put aside, from the slab that is
@@ -200,8 +284,10 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
 {
     while (cache->free[cls] == NULL) {
         if (cache->full[cls] != NULL) {
-            chain_open(cache, cache->full[cls], cls);
+            cache->free[cls] = cache->full[cls];
+            cache->count[cls] = cache->full_count[cls];
             cache->full[cls] = NULL;
+            cache->full_count[cls] = 0;
         } else if (cache->fresh_left[cls] > 0) {
             char *fresh = cache->fresh[cls];
             --cache->fresh_left[cls];
@@ -219,12 +305,11 @@ static void cache_full(adzi_cache *cache, uint32_t cls)
 {
     if (cache->full[cls] != NULL) {
         pthread_mutex_lock(&pool.lock);
-        chain *c = (chain *)(void *)cache->full[cls];
-        ADZI_UNPOISON(c, sizeof *c);
-        chain_share(&c->first, c->count, cls);
+        chain_share(cache->full[cls], cache->full_count[cls], cls);
         pthread_mutex_unlock(&pool.lock);
     }
-    cache->full[cls] = &chain_of(cache->free[cls], cache->count[cls], cls)->first;
+    cache->full[cls] = cache->free[cls];
+    cache->full_count[cls] = cache->count[cls];
     cache->free[cls] = NULL;
     cache->count[cls] = 0;
 }
@@ -268,29 +353,16 @@ static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user
     }
 }
 
-/* Blocks that stay, strung together again. */
-typedef struct strung {
-    adzi_block *list;
-    uint32_t count, cls;
-} strung;
-
-static void keep_block(adzi_block *block, strung *s)
-{
-    block->next = s->list;
-    ADZI_POISON(block, class_bytes(s->cls));
-    s->list = block;
-    ++s->count;
-}
-
 static void count_free(adzi_block *block, void *user)
 {
-    ++slab_of(block)->free;
-    keep_block(block, user);
+    strung *kept = user;
+    slab_of(block)->free += (uint32_t)class_bytes(kept->cls);
+    keep_block(block, kept);
 }
 
 static bool slab_is_free(const slab *s)
 {
-    return s->free == (SLAB_SIZE - STEP) / class_bytes(s->cls);
+    return s->free == s->used - STEP;
 }
 
 static void keep_unless_free(adzi_block *block, void *user)
@@ -309,8 +381,8 @@ static void release_unused(void)
     for (slab *s = pool.slabs; s != NULL; s = s->next) {
         s->free = 0;
     }
-    for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
-        for (int pass = 0; pass < 2; ++pass) {
+    for (int pass = 0; pass < 2; ++pass) { /* a slab has blocks of several classes */
+        for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
             strung kept = { NULL, 0, cls };
             take_apart(cls, passes[pass], &kept);
             if (kept.list != NULL) {
@@ -322,6 +394,7 @@ static void release_unused(void)
         slab *s = *link;
         if (slab_is_free(s)) {
             *link = s->next;
+            pool.open = pool.open != s ? pool.open : NULL;
             ADZI_UNPOISON(s, SLAB_SIZE);
             hook_return(s, SLAB_SIZE);
         } else {
@@ -334,40 +407,16 @@ static void cache_empty(adzi_cache *cache)
 {
     pthread_mutex_lock(&pool.lock);
     for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
-        strung all = { cache->free[cls], cache->count[cls], cls };
-        for (; cache->fresh_left[cls] > 0; --cache->fresh_left[cls]) {
-            keep_block((adzi_block *)(void *)cache->fresh[cls], &all);
-            cache->fresh[cls] += class_bytes(cls);
-        }
-        if (all.list != NULL) {
-            chain_share(all.list, all.count, cls);
-        }
-        if (cache->full[cls] != NULL) {
-            chain *c = (chain *)(void *)cache->full[cls];
-            ADZI_UNPOISON(c, sizeof *c);
-            chain_share(&c->first, c->count, cls);
-        }
-        cache->free[cls] = cache->full[cls] = NULL;
-        cache->count[cls] = 0;
+        share_class(cache, cls);
+        cache->spans[cls] = 0;
     }
     pthread_mutex_unlock(&pool.lock);
-}
-
-static void cache_flush(adzi_cache *cache)
-{
-    long long live = atomic_fetch_add(&total_live, cache->live_bytes) + cache->live_bytes;
-    atomic_fetch_add(&total_tensors, cache->live_tensors);
-    __atomic_store_n(&cache->live_bytes, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&cache->live_tensors, 0, __ATOMIC_RELAXED);
-    long long peak = atomic_load(&total_peak);
-    while (live > peak && !atomic_compare_exchange_weak(&total_peak, &peak, live)) {
-    }
 }
 
 void adzi_cache_close(adzi_cache *cache)
 {
     cache_empty(cache);
-    cache_flush(cache);
+    adzi_cache_flush(cache);
 }
 
 /* ---- the calls ---------------------------------------------------------------------------------
@@ -382,26 +431,20 @@ static bool must_fail(adzi_cache *cache)
     return false;
 }
 
-static void count_bytes(adzi_cache *cache, int64_t change)
-{
-    int64_t now = cache->live_bytes + change;
-    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
-    if (now > ADZI_FLUSH_BYTES || now < -ADZI_FLUSH_BYTES) {
-        cache_flush(cache);
-    }
-}
-
 void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
 {
     __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
     if (cache->fail_in != 0 && must_fail(cache)) {
         return NULL;
     }
+    if (!adzi_has_room(cache, bytes)) {
+        return NULL;
+    }
     size_t least = bytes > 0 ? bytes : 1;
     void *block =
         adzi_is_small_block(least) ? small_take(cache, adzi_small_class(least)) : large_take(least);
     if (block != NULL) {
-        count_bytes(cache, (int64_t)bytes);
+        adzi_count_bytes(cache, (int64_t)bytes);
     }
     return block;
 }
@@ -417,7 +460,11 @@ void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes)
             cache_full(cache, cls);
         }
     }
-    count_bytes(cache, -(int64_t)bytes);
+    if (adzi_count_bytes(cache, -(int64_t)bytes) && cached_in(cache) > ADZI_CACHE_BYTES) {
+        pthread_mutex_lock(&pool.lock);
+        cache_trim(cache, 0);
+        pthread_mutex_unlock(&pool.lock);
+    }
 }
 
 void *adzi_alloc(size_t bytes)
@@ -449,62 +496,12 @@ uint64_t adzi_alloc_requests(void)
     return adzi_self()->cache.requests;
 }
 
-/* ---- counters ----------------------------------------------------------------------------------
- */
-
-typedef struct {
-    int64_t bytes, tensors;
-    uint64_t requests;
-} unflushed;
-
-static void add_unflushed(adzi_thread *thread, void *user)
+size_t adzi_held_bytes(void)
 {
-    unflushed *sum = user;
-    sum->bytes += __atomic_load_n(&thread->cache.live_bytes, __ATOMIC_RELAXED);
-    sum->tensors += __atomic_load_n(&thread->cache.live_tensors, __ATOMIC_RELAXED);
-    sum->requests += __atomic_load_n(&thread->cache.requests, __ATOMIC_RELAXED);
-}
-
-int64_t adzi_live_bytes(void)
-{
-    unflushed sum = { 0, 0, 0 };
-    adzi_threads_each(add_unflushed, &sum);
-    return atomic_load(&total_live) + sum.bytes;
-}
-
-int64_t adzi_live_tensors(void)
-{
-    unflushed sum = { 0, 0, 0 };
-    adzi_threads_each(add_unflushed, &sum);
-    return atomic_load(&total_tensors) + sum.tensors;
-}
-
-void adz_memory_info_get(adz_memory_info *info, size_t size)
-{
-    if (info == NULL) {
-        adzi_error_null("memory_info_get", "info");
-        return;
-    }
-    cache_flush(&adzi_self()->cache);
-    unflushed sum = { 0, 0, 0 };
-    adzi_threads_each(add_unflushed, &sum);
-    long long live = atomic_load(&total_live) + sum.bytes;
-    long long peak = atomic_load(&total_peak);
-    adz_memory_info all = { 0 };
-    all.live_bytes = live > 0 ? (size_t)live : 0;
-    all.peak_bytes = peak > live ? (size_t)peak : all.live_bytes;
     pthread_mutex_lock(&pool.lock);
-    all.cached_bytes = pool.held > all.live_bytes ? pool.held - all.live_bytes : 0;
+    size_t held = pool.held;
     pthread_mutex_unlock(&pool.lock);
-    all.live_tensors = (size_t)adzi_live_tensors();
-    all.requests = sum.requests;
-    memcpy(info, &all, size < sizeof all ? size : sizeof all);
-}
-
-void adz_memory_reset_peak(void)
-{
-    cache_flush(&adzi_self()->cache);
-    atomic_store(&total_peak, atomic_load(&total_live));
+    return held;
 }
 
 void adz_empty_cache(void)
@@ -513,21 +510,6 @@ void adz_empty_cache(void)
     pthread_mutex_lock(&pool.lock);
     release_unused();
     pthread_mutex_unlock(&pool.lock);
-}
-
-void adz_set_memory_limit(size_t bytes)
-{
-    pthread_mutex_lock(&pool.lock);
-    pool.limit = bytes;
-    pthread_mutex_unlock(&pool.lock);
-}
-
-size_t adzi_memory_limit(void)
-{
-    pthread_mutex_lock(&pool.lock);
-    size_t limit = pool.limit;
-    pthread_mutex_unlock(&pool.lock);
-    return limit;
 }
 
 adz_status adz_set_allocator(const adz_allocator *allocator)

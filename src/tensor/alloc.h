@@ -33,8 +33,12 @@
  */
 void *adzi_alloc(size_t bytes);
 
-/** What adz_set_memory_limit set; 0 for no limit. */
-size_t adzi_memory_limit(void);
+/** What adz_memory_info_get counts, and the limit: for messages. 0 is no limit. */
+typedef struct adzi_memory_counts {
+    size_t live, cached, limit;
+} adzi_memory_counts;
+
+adzi_memory_counts adzi_count_memory(void);
 
 /** Returns a block; `bytes` is what adzi_alloc was asked for. NULL is left alone. */
 void adzi_free(void *block, size_t bytes);
@@ -73,7 +77,9 @@ enum {
     ADZI_SMALL_STEP = 64,
     ADZI_FLUSH_BYTES = 65536, /* what a thread counts for itself before the process hears of it */
     ADZI_CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
-    ADZI_CHAIN_LEAST = 16     /* blocks, however large */
+    ADZI_CHAIN_LEAST = 8,     /* blocks, however large */
+    ADZI_CACHE_BYTES = 262144 /* what a thread keeps of small blocks; see Note [Where memory comes
+                                 from] */
 };
 
 typedef struct adzi_block {
@@ -84,14 +90,34 @@ typedef struct adzi_cache {
     adzi_block *free[ADZI_SMALL_CLASSES + 1];
     uint32_t count[ADZI_SMALL_CLASSES + 1];   /* of free's blocks */
     adzi_block *full[ADZI_SMALL_CLASSES + 1]; /* a chain put aside, or NULL */
-    char *fresh[ADZI_SMALL_CLASSES + 1];      /* rest of the slab that is being cut up */
+    char *fresh[ADZI_SMALL_CLASSES + 1];      /* rest of the span that is being cut up */
     uint32_t fresh_left[ADZI_SMALL_CLASSES + 1];
+    uint32_t full_count[ADZI_SMALL_CLASSES + 1]; /* of full's blocks */
+    uint8_t spans[ADZI_SMALL_CLASSES + 1];       /* taken so far; each is twice the one before */
+    int64_t ahead;        /* how far live_bytes may go before the limit is asked */
     int64_t live_bytes;   /* not yet flushed to the process's counter */
     int64_t live_tensors; /* likewise */
     int64_t fail_in;
     bool failed;
     uint64_t requests;
 } adzi_cache;
+
+/* ---- between alloc.c and memory.c ----------------------------------------------------------- */
+
+/** What adz_set_memory_limit set; 0 for no limit. */
+size_t adzi_memory_limit(void);
+
+/** Whether the limit leaves room for so many bytes; lets the thread go ahead for a while. */
+bool adzi_has_room(adzi_cache *cache, size_t bytes);
+
+/** Adds to what a thread has alive. Returns whether its counts were flushed to the process's. */
+bool adzi_count_bytes(adzi_cache *cache, int64_t change);
+
+/** Adds what a thread has counted for itself to the process's counts. */
+void adzi_cache_flush(adzi_cache *cache);
+
+/** Bytes that the library has from the system or the user's allocator: live and cached ones. */
+size_t adzi_held_bytes(void);
 
 /** Hands everything a finishing thread's cache holds to the shared pool. */
 void adzi_cache_close(adzi_cache *cache);
@@ -145,7 +171,8 @@ static inline bool adzi_is_chain(uint32_t count, uint32_t cls)
 static inline bool adzi_has_block(const adzi_cache *cache, size_t bytes)
 {
     return ADZI_LIKELY(adzi_is_small_block(bytes)) && ADZI_LIKELY(cache->fail_in == 0) &&
-           ADZI_LIKELY(cache->live_bytes + (int64_t)bytes <= ADZI_FLUSH_BYTES) &&
+           ADZI_LIKELY(cache->live_bytes + (int64_t)bytes <=
+                       __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED)) &&
            ADZI_LIKELY(cache->free[adzi_small_class(bytes)] != NULL);
 }
 

@@ -91,12 +91,19 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
 
 void *adzi_fail_memory(const char *op, size_t bytes)
 {
-    size_t limit = adzi_memory_limit();
-    if (limit == 0) {
-        return adzi_fail(op, ADZ_ERR_MEMORY, "memory was refused (%zu bytes)", bytes);
+    enum { MANY = 1000 }; /* tensors that no scope but the root has */
+    const adzi_memory_counts memory = adzi_count_memory();
+    const size_t in_root = adzi_scope_root_count(adzi_self());
+    char limit[80] = "no limit is set", advice[200] = "";
+    if (memory.limit != 0) {
+        snprintf(limit, sizeof limit, "adz_set_memory_limit allows %zu bytes live", memory.limit);
+    }
+    if (in_root >= MANY) {
+        snprintf(advice, sizeof advice, "; " ADZI_ROOT_ADVICE, in_root);
     }
     return adzi_fail(op, ADZ_ERR_MEMORY,
-        "memory was refused (%zu bytes; adz_set_memory_limit allows %zu in all)", bytes, limit);
+        "memory was refused: %zu bytes were asked for; %zu bytes are live, %zu bytes cached; %s%s",
+        bytes, memory.live, memory.cached, limit, advice);
 }
 
 adz_status adzi_error_null(const char *op, const char *argument)

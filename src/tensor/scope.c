@@ -4,8 +4,28 @@
 #include "tensor/error.h"
 #include "tensor/thread.h"
 
+size_t adzi_scope_root_count(const adzi_thread *thread)
+{
+    const adz_scope *first = thread->scope != &thread->root ? thread->root.inner : NULL;
+    return first != NULL ? first->start : thread->n_temporaries;
+}
+
+/* A loop that opens no scope is the commonest mistake. It shows when the root scope grows, and is
+ * said once per thread, before anything is changed: the callback may call the library. */
+enum { MANY_IN_ROOT = 10000 };
+
+static void look_at_root(adzi_thread *thread)
+{
+    const size_t count = adzi_scope_root_count(thread);
+    if (count >= MANY_IN_ROOT && !thread->warned_root) {
+        thread->warned_root = true;
+        adzi_warn("scope", ADZI_ROOT_ADVICE, count);
+    }
+}
+
 bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n)
 {
+    look_at_root(thread);
     return adzi_grow(&thread->temporaries, &thread->temporaries_capacity, thread->n_temporaries + n,
         sizeof *thread->temporaries);
 }

@@ -54,7 +54,8 @@ typedef struct adzi_thread {
     adz_scope *scope; /* the innermost open one */
     bool grad_enabled;
     bool anomaly;
-    bool draining; /* a loop that frees a graph is running */
+    bool draining;    /* a loop that frees a graph is running */
+    bool warned_root; /* that its root scope holds many tensors */
     struct adzi_node *dead_nodes;
     uint64_t sequence;        /* of the newest node */
     struct adzi_draws *draws; /* who watches the generators, innermost first */
@@ -216,6 +217,14 @@ static inline adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_
     }
     return adzi_scope_take_slow(thread, mark, t);
 }
+
+/** Tensors that the thread's root scope holds. */
+size_t adzi_scope_root_count(const adzi_thread *thread);
+
+/* What to do about that many of them. */
+#define ADZI_ROOT_ADVICE                                                                          \
+    "this thread's root scope holds %zu tensors, which end with the thread: open a scope around " \
+    "each step (adz_scope_open, adz_scope_close)"
 
 /** Releases the temporaries from `mark` (an earlier n_temporaries) on. */
 void adzi_scope_unwind(adzi_thread *thread, size_t mark);
