@@ -5,7 +5,8 @@
  * Causal attention of 8 heads of 64 over a sequence of LENGTH, batch 1, forward and backward. For
  * each line on standard input it runs one step and prints a line: the seconds that the step took,
  * by the clock and of the processor, and the gradients' sum of squares, after "memory" also the
- * bytes by which adze's peak and the process's peak grew during the step.
+ * bytes by which adze's peak and the process's peak grew during the step; for the line "first" the
+ * sum of squares alone, after a step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +98,10 @@ int main(int argc, char **argv)
     adz_scope_close(scope);
     char line[64];
     while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "memory", 6) == 0) {
+        if (strncmp(line, "first", 5) == 0) {
+            step(&w);
+            printf("%.9e", squares(&w));
+        } else if (strncmp(line, "memory", 6) == 0) {
             run_with_memory(&w);
         } else {
             run_timed(&w);

@@ -48,8 +48,8 @@ const char *json_text(const char *text);
 /* An option of a command: `--name VALUE`, or `--name` for a flag. */
 typedef struct {
     const char *name;
-    enum { AN_INTEGER, A_NUMBER, A_WORD, A_FLAG } kind;
-    void *value;              /* int64_t, double, int (which of the words) or bool */
+    enum { AN_INTEGER, A_NUMBER, A_WORD, A_FLAG, A_TEXT } kind;
+    void *value;              /* int64_t, double, int (which of the words), bool, const char * */
     double least, most;       /* of numbers */
     const char *const *words; /* up to NULL */
 } option;

@@ -1,6 +1,6 @@
 /* bench-char-lm: adze's side of bench/torch_char_lm.py, which runs it.
  *
- *     bench-char-lm small|large|token|small-again|large-again THREADS
+ *     bench-char-lm small|large|token|small-again|large-again THREADS [START]
  *
  * The GPT-2 of examples/char-lm. small: a training step of 4 layers, d_model 128, 4 heads, 12 rows
  * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; AdamW and clipping included.
@@ -8,7 +8,7 @@
  * token that the small one writes once its context is full, which every 33rd time means to read the
  * newer half anew: the mean of 33. For each line on standard input it prints the seconds by the
  * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
- * grew.
+ * grew; for the line "first" the loss alone, without a step. The first weights are saved to START.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "start.h"
 #include "../examples/char-lm/sample.h"
 
 const char program_name[] = "bench-char-lm";
@@ -67,6 +68,17 @@ static double train(work *w)
     return value;
 }
 
+/* The loss of the weights as they are. */
+static void run_first(work *w)
+{
+    adz_scope *scope = adz_scope_open();
+    bool recorded = adz_set_grad_enabled(false);
+    printf("%.6f\n", adz_item(forward(w)));
+    fflush(stdout);
+    adz_set_grad_enabled(recorded);
+    adz_scope_close(scope);
+}
+
 static double write_one(work *w)
 {
     adz_scope *scope = adz_scope_open();
@@ -111,7 +123,7 @@ static void compute_again(adz_module *network, int64_t layers)
     }
 }
 
-static work new_work(const char *which)
+static work new_work(const char *which, const char *start)
 {
     bool large = strncmp(which, "large", 5) == 0;
     work w = { .writes = strcmp(which, "token") == 0 };
@@ -122,6 +134,7 @@ static work new_work(const char *which)
         .context = large ? 256 : 64,
         .batch = large ? 8 : 12 };
     w.network = new_network(&w.o, VOCABULARY);
+    save_start(start, w.network, NULL, 0);
     if (strstr(which, "-again") != NULL) {
         compute_again(w.network, w.o.layers);
     }
@@ -136,23 +149,28 @@ static work new_work(const char *which)
 
 int main(int argc, char **argv)
 {
-    int threads = argc == 3 ? atoi(argv[2]) : 0;
+    int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-char-lm small|large|token|small-again|large-again THREADS\n", stderr);
+        fputs("usage: bench-char-lm small|large|token|small-again|large-again THREADS [START]\n",
+            stderr);
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-char-lm");
     adz_manual_seed(1);
     adz_set_num_threads(threads);
     adz_scope *scope = adz_scope_open();
-    work w = new_work(argv[1]);
+    work w = new_work(argv[1], argc == 4 ? argv[3] : NULL);
     if (w.writes) {
         w.writer = begin_writing(&w.o, w.network);
         write_on(&w.writer, adz_tensor_data_i64(w.x), w.o.context);
     }
     adz_scope_close(scope);
     for (char line[64]; fgets(line, sizeof line, stdin) != NULL;) {
-        run(&w, strncmp(line, "memory", 6) == 0);
+        if (strncmp(line, "first", 5) == 0) {
+            run_first(&w);
+        } else {
+            run(&w, strncmp(line, "memory", 6) == 0);
+        }
     }
     if (w.writes) {
         end_writing(&w.writer);

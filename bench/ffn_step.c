@@ -8,6 +8,7 @@
 
 #include "bench.h"
 #include "gemm_floor.h"
+#include "start.h"
 
 enum { SGD, ADAMW };
 enum { TRAIN, INFER };
@@ -19,6 +20,7 @@ typedef struct {
     int activation, optimizer, precision, mode;
     bool gated, json, rounds, steps_only;
     double dropout;
+    const char *start;
 } settings;
 
 typedef struct {
@@ -29,6 +31,7 @@ typedef struct {
     gemm_floor floor;
     float *weights, *gradients; /* for the floor of the update */
     int64_t parameters;
+    double first_loss; /* without dropout */
 } ffn;
 
 /* What a round saw of each step. */
@@ -53,6 +56,17 @@ static void step(ffn *f)
         adz_optimizer_step(f->optimizer);
     }
     adz_scope_close(scope);
+}
+
+static double first_loss(const ffn *f)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module_eval(f->network);
+    adz_tensor *y = adz_module_forward(f->network, f->x);
+    double loss = adz_item(adz_mse_loss(y, f->target, ADZ_REDUCE_MEAN));
+    adz_module_train(f->network, f->s.mode == TRAIN);
+    adz_scope_close(scope);
+    return loss;
 }
 
 static void add_product(gemm_floor *f, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
@@ -94,6 +108,9 @@ static void begin(ffn *f)
     f->target = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
     adz_tensor_list all = adz_module_parameters(f->network);
     f->parameters = adz_module_num_parameters(f->network);
+    const start_tensor start[] = { { "x", f->x }, { "target", f->target } };
+    save_start(s->start, f->network, start, 2);
+    f->first_loss = first_loss(f);
     if (s->mode == INFER) {
         adz_module_eval(f->network);
         adz_set_grad_enabled(false);
@@ -264,6 +281,11 @@ static int run(ffn *f, record *r)
         return EXIT_FAILURE;
     }
     while (!f->s.rounds || fgets(line, sizeof line, stdin) != NULL) {
+        if (f->s.rounds && strncmp(line, "first", 5) == 0) {
+            printf("{\"bench\": \"ffn-step\", \"first_loss\": %.9g}\n", f->first_loss);
+            fflush(stdout);
+            continue;
+        }
         run_round(f, r, seconds);
         report(f, r);
         if (!f->s.rounds) {
@@ -302,7 +324,8 @@ int bench_ffn_step(int argc, char **argv)
         { "steps", AN_INTEGER, &s->steps, 1, MOST_STEPS, NULL },
         { "rounds", A_FLAG, &s->rounds, 0, 0, NULL },
         { "steps-only", A_FLAG, &s->steps_only, 0, 0, NULL },
-        { "json", A_FLAG, &s->json, 0, 0, NULL }, { NULL, A_FLAG, NULL, 0, 0, NULL } };
+        { "start", A_TEXT, &s->start, 0, 0, NULL }, { "json", A_FLAG, &s->json, 0, 0, NULL },
+        { NULL, A_FLAG, NULL, 0, 0, NULL } };
     if (!read_options(argc, argv, options, NULL)) {
         return EXIT_FAILURE;
     }

@@ -1,18 +1,20 @@
 /* bench-lstm-lm: adze's side of bench/torch_lstm_lm.py, which runs it.
  *
- *     bench-lstm-lm THREADS
+ *     bench-lstm-lm THREADS [START]
  *
  * An LSTM language model: 5,000 words, an embedding of 200 tied to the decoder, three layers of
  * 400, 400 and 200, 70 steps of a batch of 16, cross entropy, Adam. For each line on standard input
  * it runs one training step and prints a line: the seconds that the step took, by the clock and of
  * the processor, and its loss, after "memory" also the bytes by which adze's peak and the process's
- * peak grew during the step.
+ * peak grew during the step; for the line "first" the loss alone, without a step. The first
+ * weights, the words and the targets are saved to START.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "start.h"
 
 enum { WORDS = 5000, EMBEDDING = 200, HIDDEN = 400, LAYERS = 3, STEPS = 70, BATCH = 16 };
 enum { EACH = 4, PARAMETERS = 2 + LAYERS * EACH };
@@ -52,6 +54,21 @@ static model new_model(void)
     return m;
 }
 
+/* Under the names of PyTorch's model. */
+static void save(const model *m, const char *path)
+{
+    static const char *const parts[] = { "weight_ih_l0", "weight_hh_l0", "bias_ih_l0",
+        "bias_hh_l0" };
+    char names[LAYERS * EACH][40];
+    start_tensor start[PARAMETERS + 2] = { { "decoder.weight", m->parameters[0] },
+        { "decoder.bias", m->parameters[1] }, { "ids", m->ids }, { "targets", m->targets } };
+    for (int i = 0; i < LAYERS * EACH; ++i) {
+        snprintf(names[i], sizeof names[i], "layers.%d.%s", i / EACH, parts[i % EACH]);
+        start[4 + i] = (start_tensor){ names[i], m->parameters[2 + i] };
+    }
+    save_start(path, NULL, start, PARAMETERS + 2);
+}
+
 /* What the next step starts from, without its graph. */
 static void carry(adz_tensor **state, adz_tensor *last)
 {
@@ -59,10 +76,8 @@ static void carry(adz_tensor **state, adz_tensor *last)
     *state = adz_keep(adz_detach(last));
 }
 
-static double run(model *m)
+static adz_tensor *loss_of(model *m)
 {
-    adz_scope *scope = adz_scope_open();
-    adz_optimizer_zero_grad(m->adam);
     adz_tensor *table = m->parameters[0], *x = adz_embedding(m->ids, table, NULL);
     for (int i = 0; i < LAYERS; ++i) {
         adz_tensor *h, *c, **s = m->states[i];
@@ -73,7 +88,33 @@ static double run(model *m)
     }
     x = adz_reshape(x, ADZ_SHAPE((int64_t)STEPS * BATCH, EMBEDDING));
     adz_tensor *logits = adz_linear(x, table, m->parameters[1]);
-    adz_tensor *loss = adz_cross_entropy(logits, m->targets, ADZ_NONE, NULL);
+    return adz_cross_entropy(logits, m->targets, ADZ_NONE, NULL);
+}
+
+static void forget(model *m)
+{
+    for (int i = 0; i < LAYERS; ++i) {
+        adz_release(&m->states[i][0]);
+        adz_release(&m->states[i][1]);
+    }
+}
+
+/* The loss of the first weights, from no state. */
+static void run_first(model *m)
+{
+    adz_scope *scope = adz_scope_open();
+    bool recorded = adz_set_grad_enabled(false);
+    printf("%.6f", adz_item(loss_of(m)));
+    adz_set_grad_enabled(recorded);
+    forget(m);
+    adz_scope_close(scope);
+}
+
+static double run(model *m)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_optimizer_zero_grad(m->adam);
+    adz_tensor *loss = loss_of(m);
     adz_backward(loss);
     adz_optimizer_step(m->adam);
     double value = adz_item(loss);
@@ -105,18 +146,21 @@ static void run_with_memory(model *m)
 
 int main(int argc, char **argv)
 {
-    int threads = argc == 2 ? atoi(argv[1]) : 0;
+    int threads = argc == 2 || argc == 3 ? atoi(argv[1]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-lstm-lm THREADS\n", stderr);
+        fputs("usage: bench-lstm-lm THREADS [START]\n", stderr);
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-lstm-lm");
     adz_manual_seed(1);
     adz_set_num_threads(threads);
     model m = new_model();
+    save(&m, argc == 3 ? argv[2] : NULL);
     char line[64];
     while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "memory", 6) == 0) {
+        if (strncmp(line, "first", 5) == 0) {
+            run_first(&m);
+        } else if (strncmp(line, "memory", 6) == 0) {
             run_with_memory(&m);
         } else {
             run_timed(&m);
@@ -127,10 +171,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < PARAMETERS; ++i) {
         adz_release(&m.parameters[i]);
     }
-    for (int i = 0; i < LAYERS; ++i) {
-        adz_release(&m.states[i][0]);
-        adz_release(&m.states[i][1]);
-    }
+    forget(&m);
     adz_release(&m.ids);
     adz_release(&m.targets);
     adz_optimizer_free(&m.adam);

@@ -171,6 +171,8 @@ bool read_options(int argc, char **argv, const option *options, const char **wha
         } else if (++i == argc) {
             fprintf(stderr, "adze-bench: --%s needs a value\n", o->name);
             return false;
+        } else if (o->kind == A_TEXT) {
+            *(const char **)o->value = argv[i];
         } else if (!(o->kind == A_WORD ? read_word(o, argv[i]) : read_number(o, argv[i]))) {
             return false;
         }

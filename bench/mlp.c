@@ -1,6 +1,7 @@
 /* adze-bench mlp: the training step of uci-regression's network. */
 #include <stdlib.h>
 
+#include "start.h"
 #include "steps.h"
 
 /* Dropout, Linear(13, 50), ReLU, dropout, Linear(50, 1) on 128 rows, with Adam. */
@@ -20,6 +21,18 @@ static void run_mlp(void *user)
     adz_backward(loss);
     adz_optimizer_step(m->adam);
     adz_scope_close(scope);
+}
+
+/* Without dropout. */
+static double first_loss(const mlp *m)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module_eval(m->network);
+    adz_tensor *y = adz_module_forward(m->network, m->x);
+    double loss = adz_item(adz_mse_loss(y, m->target, ADZ_REDUCE_MEAN));
+    adz_module_train(m->network, true);
+    adz_scope_close(scope);
+    return loss;
 }
 
 /* The penalty on the squared weights is Adam's weight decay. */
@@ -50,6 +63,9 @@ int bench_mlp(int argc, char **argv)
     }
     adz_scope *scope = adz_scope_open();
     mlp m = new_mlp(1e-6);
+    const start_tensor start[] = { { "x", m.x }, { "target", m.target } };
+    save_start(o.start, m.network, start, 2);
+    o.first_loss = first_loss(&m);
     int status = run_step_rounds("mlp", &o, run_mlp, &m, NULL, NULL);
     adz_optimizer_free(&m.adam);
     adz_module_free(&m.network);

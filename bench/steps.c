@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SAMPLES = 200 };
 
@@ -11,7 +12,7 @@ bool read_step_options(int argc, char **argv, step_options *o)
     const option options[] = { { "steps", AN_INTEGER, &o->steps, SAMPLES, 1e9, NULL },
         { "threads", AN_INTEGER, &o->threads, 1, 256, NULL },
         { "json", A_FLAG, &o->json, 0, 0, NULL }, { "rounds", A_FLAG, &o->rounds, 0, 0, NULL },
-        { NULL, A_FLAG, NULL, 0, 0, NULL } };
+        { "start", A_TEXT, &o->start, 0, 0, NULL }, { NULL, A_FLAG, NULL, 0, 0, NULL } };
     return read_options(argc, argv, options, NULL);
 }
 
@@ -53,6 +54,11 @@ int run_step_rounds(const char *name, const step_options *o, void (*step)(void *
     sample(step, user, 50);
     count_step(step, user, &allocations, &faults);
     while (!o->rounds || fgets(line, sizeof line, stdin) != NULL) {
+        if (o->rounds && strncmp(line, "first", 5) == 0) {
+            printf("{\"bench\": \"%s\", \"first_loss\": %.9g}\n", name, o->first_loss);
+            fflush(stdout);
+            continue;
+        }
         double before = processor_time();
         timing t = sample(step, user, o->steps / SAMPLES), least = { 0, 0 };
         double processor = (processor_time() - before) / (double)(o->steps / SAMPLES * SAMPLES);

@@ -7,13 +7,16 @@
 typedef struct {
     int64_t steps, threads;
     bool json, rounds;
+    const char *start; /* where weights and data are saved to before the first step; or NULL */
+    double first_loss; /* with them, and without dropout: what another side has to find too */
 } step_options;
 
-/* Reads --steps, --threads, --json and --rounds. */
+/* Reads --steps, --threads, --json, --rounds and --start. */
 bool read_step_options(int argc, char **argv, step_options *o);
 
 /* Runs rounds of `step`, each beside `floor` where there is one, and prints a line for each: one
- * round, or with --rounds one for every line of standard input. */
+ * round, or with --rounds one for every line of standard input. The line "first" asks for the first
+ * loss instead. */
 int run_step_rounds(const char *name, const step_options *o, void (*step)(void *), void *user,
     void (*floor)(void *), void *floor_user);
 

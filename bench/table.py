@@ -5,7 +5,8 @@ usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--rounds N] [--threads 1,2] [
                 [--quick]
 
 Every row is one network. Its contenders are processes that stay alive and run one round of steps
-each in turn, so that all see the same seconds of the machine. A ratio is the median over the rounds of
+each in turn, so that all see the same seconds of the machine. All start from the weights and data that
+adze's process saves; if their first losses, without dropout, differ, the table ends with 1. A ratio is the median over the rounds of
 what a round's two medians give: where processors are shared their speed doubles and halves within
 seconds, and only what was run next to each other can be compared. PyTorch runs with the OpenMP build of OpenBLAS and
 with malloc's trim and mmap thresholds raised, once with zero_grad() and once with set_to_none, and
@@ -14,16 +15,21 @@ run again, and marked with a * if that does not help.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
+from turns import agree
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+# The one that has PyTorch: the interpreter itself, or else the distribution's.
+PYTHON = sys.executable if importlib.util.find_spec("torch") else "/usr/bin/python3"
 
 # name: what it is, adze-bench's command, its options, steps of a round
 ROWS = {
@@ -61,13 +67,16 @@ class Contender:
                                         text=True, env={**os.environ, **environment})
         self.found = []
 
-    def round(self):
-        self.process.stdin.write("go\n")
+    def ask(self, what):
+        self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"{self.process.args}: ended with {self.process.wait()}")
-        self.found.append(json.loads(line))
+        return json.loads(line)
+
+    def round(self):
+        self.found.append(self.ask("go"))
         time.sleep(0.03)  # OpenMP's threads spin for a while before they sleep
 
     def end(self):
@@ -110,13 +119,20 @@ def contenders(bench, row, threads, torch):
     options = options.split() if isinstance(options, str) else options
     more = ["--threads", str(threads), "--steps", str(steps), "--rounds", "--json"]
     omp = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
-    found = {"adze": Contender([bench, command, *options, *more], {})}
+    with tempfile.TemporaryDirectory() as folder:
+        more += ["--start", os.path.join(folder, "start.safetensors")]
+        found = {"adze": Contender([bench, command, *options, *more], {})}
+        first = {"adze": found["adze"].ask("first")["first_loss"]}  # from here on the file is there
+        if torch:
+            side = [PYTHON, os.path.join(HERE, "torch_ffn.py"), "--bench", command, *options, *more]
+            best = {**omp, **best_blas()}
+            found["torch"] = Contender(side, best)
+            found["torch, none"] = Contender(side + ["--set-to-none"], best)
+            found["torch, as installed"] = Contender(side, omp)
+        for name, contender in found.items():
+            first[name] = contender.ask("first")["first_loss"]
     if torch:
-        side = [PYTHON, os.path.join(HERE, "torch_ffn.py"), "--bench", command, *options, *more]
-        best = {**omp, **best_blas()}
-        found["torch"] = Contender(side, best)
-        found["torch, none"] = Contender(side + ["--set-to-none"], best)
-        found["torch, as installed"] = Contender(side, omp)
+        agree(first, 1e-2 if "bf16" in options else 1e-4, sys.stderr)
     return found
 
 

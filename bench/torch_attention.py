@@ -3,7 +3,8 @@
 
     torch_attention.py BENCH_ATTENTION [--lengths 512,2048] [--threads 1,2] [--rounds 15]
 
-Batch 1, 8 heads of 64. PyTorch's side is matmul, masked_fill, softmax, matmul. Only the ratio counts:
+Batch 1, 8 heads of 64, the same inputs on both sides; if the gradients' sums of squares differ it ends with
+1. PyTorch's side is matmul, masked_fill, softmax, matmul. Only the ratio counts:
 the machine may do other things meanwhile, to both. Memory is what the process's peak grows by during a
 step.
 """
@@ -43,7 +44,14 @@ def torch_side(length, threads):
         y = scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
         y.backward(upstream)
 
+    def squares():
+        return sum((t.grad.double() ** 2).sum().item() for t in inputs)
+
     for line in sys.stdin:
+        if line.startswith('first'):
+            step()
+            print(f'{squares():.9e}', flush=True)
+            continue
         memory = line.startswith('memory')
         if memory:
             clear()
@@ -53,13 +61,12 @@ def torch_side(length, threads):
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
         growth = ''
         if memory:
-            squares = sum((t.grad.double() ** 2).sum().item() for t in inputs)
-            growth = f' {squares:.9e} 0 {process_bytes("VmHWM") - before}'
+            growth = f' {squares():.9e} 0 {process_bytes("VmHWM") - before}'
         print(f'{seconds:.6f} {cpu:.6f}{growth}', flush=True)
 
 
 def compare(program, length, threads, rounds):
-    sides = both_sides(__file__, program, [length, threads], threads)
+    sides = both_sides(__file__, program, [length, threads], threads, saves=False)
     for side in sides.values():
         side.step()
         side.step()

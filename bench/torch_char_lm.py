@@ -4,7 +4,7 @@
     torch_char_lm.py BENCH_CHAR_LM [--work small,large,small-again,large-again,token] [--threads 1,2] [--rounds 15]
 
 PyTorch's side is the usual small GPT: one product for queries, keys and values, a masked softmax, the
-table of tokens as head, AdamW, clipping; it writes without a cache, as the public code does. "again" is
+table of tokens as head, AdamW, clipping, from the weights that adze's side starts from; it writes without a cache, as the public code does. "again" is
 adze with an activation checkpoint around each block, beside PyTorch without. Only the
 ratio counts: the machine may do other things meanwhile, to both. Memory is what the process's peak
 grows by during a step.
@@ -16,7 +16,7 @@ import statistics
 import sys
 import time
 
-from turns import both_sides, fresh_peak, process_bytes
+from turns import both_sides, fresh_peak, load_start, process_bytes
 
 VOCABULARY = 65
 SIZES = {'small': (4, 4, 128, 64, 12), 'large': (4, 8, 256, 256, 8), 'token': (4, 4, 128, 64, 12)}
@@ -52,9 +52,6 @@ def torch_model(layers, heads, width, context):
             super().__init__()
             self.wte, self.wpe = nn.Embedding(VOCABULARY, width), nn.Embedding(context, width)
             self.h, self.ln_f = nn.ModuleList(Block() for _ in range(layers)), nn.LayerNorm(width)
-            for parameter in self.parameters():
-                if parameter.dim() == 2:
-                    nn.init.normal_(parameter, 0, 0.02)
 
         def forward(self, ids, last=False):
             x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
@@ -66,7 +63,23 @@ def torch_model(layers, heads, width, context):
     return Model()
 
 
-def torch_side(work, threads):
+def weights_of(start, layers):
+    """adze's first weights under this model's names. GPT-2's products have theirs transposed."""
+    given = load_start(start)
+    named = {name + end: given.pop('transformer.' + name + end)
+             for name, ends in (('wte', ['.weight']), ('wpe', ['.weight']),
+                                ('ln_f', ['.weight', '.bias'])) for end in ends}
+    for i in range(layers):
+        for ours, theirs in (('ln_1', 'ln_1'), ('ln_2', 'ln_2'), ('attn', 'attn.c_attn'),
+                             ('attn_proj', 'attn.c_proj'), ('fc', 'mlp.c_fc'),
+                             ('proj', 'mlp.c_proj')):
+            for end in ('.weight', '.bias'):
+                tensor = given.pop(f'transformer.h.{i}.{theirs}{end}')
+                named[f'h.{i}.{ours}{end}'] = tensor.t() if tensor.dim() == 2 else tensor
+    return named
+
+
+def torch_side(work, threads, start):
     """Answers lines on standard input as bench/char_lm.c does."""
     import torch
     from torch.nn import functional as F
@@ -75,9 +88,15 @@ def torch_side(work, threads):
     torch.manual_seed(1)
     layers, heads, width, context, batch = SIZES[work.removesuffix('-again')]
     model = torch_model(layers, heads, width, context)
+    missing, unknown = model.load_state_dict(weights_of(start, layers), strict=False)
+    assert not unknown and all(name.endswith('.hidden') for name in missing), (missing, unknown)
     adamw = torch.optim.AdamW(model.parameters(), 1e-3, (0.9, 0.99), weight_decay=0.1)
     i = torch.arange(batch * context)
     x, y = (((i + k) ** 2 * 7 % VOCABULARY).view(batch, context) for k in range(2))
+
+    def first():
+        with torch.no_grad():
+            return F.cross_entropy(model(x).view(-1, VOCABULARY), y.reshape(-1)).item()
 
     def train():
         adamw.zero_grad(set_to_none=True)
@@ -98,6 +117,9 @@ def torch_side(work, threads):
 
     count = 33 if work == 'token' else 1
     for line in sys.stdin:
+        if line.startswith('first'):
+            print(f'{first():.6f}', flush=True)
+            continue
         memory = line.startswith('memory')
         if memory:
             adamw.zero_grad(set_to_none=True)
@@ -136,7 +158,7 @@ def compare(program, work, threads, rounds):
 
 def main():
     if sys.argv[1:2] == ['--torch-side']:
-        return torch_side(sys.argv[2], int(sys.argv[3]))
+        return torch_side(sys.argv[2], int(sys.argv[3]), sys.argv[4])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('program')
     parser.add_argument('--work', default='small,large,token')

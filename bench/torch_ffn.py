@@ -2,9 +2,11 @@
 """PyTorch's side of `adze-bench ffn-step`, `toy` and `mlp`: the same training steps, as JSON.
 
 usage: torch_ffn.py [--bench ffn-step|toy|mlp] [the options of adze-bench ffn-step] [--set-to-none]
-                    [--rounds]
+                    [--rounds] [--start FILE]
 
-With --rounds it runs one round for every line of standard input and prints one line each.
+With --rounds it runs one round for every line of standard input and prints one line each; for the line
+"first" it prints the loss of the first weights, without dropout. --start: what `adze-bench --start` saved;
+weights and data are read from there.
 """
 
 import argparse
@@ -16,6 +18,21 @@ import time
 
 import torch
 from torch import nn
+
+from turns import load_start
+
+
+def begin(args, network, x, target, loss_of):
+    """Takes weights and data from the file, if there is one; the first loss, without dropout."""
+    if args.start is not None:
+        given = load_start(args.start)
+        for own, name in ((x, "x"), (target, "target")):
+            own.copy_(given.pop(name))
+        network.load_state_dict(given, strict=True)
+    network.eval()
+    with torch.no_grad():
+        args.first_loss = loss_of().item()
+    network.train()
 
 
 class FeedForward(nn.Module):
@@ -41,6 +58,13 @@ def ffn_step(args):
     x = torch.randn(args.batch, args.seq, args.d_model)
     target = torch.randn(args.batch, args.seq, args.d_model)
     autocast = torch.autocast("cpu", torch.bfloat16, enabled=args.precision == "bf16")
+
+    def loss_of():
+        with autocast:
+            y = network(x)
+        return nn.functional.mse_loss(y.float(), target)
+
+    begin(args, network, x, target, loss_of)
     if args.mode == "infer":
         network.eval()
 
@@ -53,10 +77,7 @@ def ffn_step(args):
 
     def train():
         optimizer.zero_grad(set_to_none=args.set_to_none)
-        with autocast:
-            y = network(x)
-        loss = nn.functional.mse_loss(y.float(), target)
-        loss.backward()
+        loss_of().backward()
         optimizer.step()
     return train
 
@@ -65,12 +86,16 @@ def toy(args):
     network = nn.Sequential(nn.Linear(1, 32), nn.ReLU(), nn.Linear(32, 1))
     x = torch.randn(32, 1)
     target = x * x
+
+    def loss_of():
+        return nn.functional.mse_loss(network(x), target)
+
+    begin(args, network, x, target, loss_of)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
 
     def train():
         optimizer.zero_grad(set_to_none=args.set_to_none)
-        loss = nn.functional.mse_loss(network(x), target)
-        loss.backward()
+        loss_of().backward()
         optimizer.step()
     return train
 
@@ -81,12 +106,16 @@ def mlp(args, penalty=1e-6):
     weights = [network[1].weight, network[4].weight]
     biases = [network[1].bias, network[4].bias]
     x, target = torch.randn(128, 13), torch.randn(128, 1)
+
+    def loss_of():
+        return nn.functional.mse_loss(network(x), target)
+
+    begin(args, network, x, target, loss_of)
     adam = torch.optim.Adam([{"params": weights, "weight_decay": 2 * penalty}, {"params": biases}])
 
     def train():
         adam.zero_grad(set_to_none=args.set_to_none)
-        loss = nn.functional.mse_loss(network(x), target)
-        loss.backward()
+        loss_of().backward()
         adam.step()
     return train
 
@@ -119,6 +148,7 @@ def main():
     p.add_argument("--mode", choices=["train", "infer"], default="train")
     p.add_argument("--set-to-none", action="store_true")
     p.add_argument("--rounds", action="store_true")
+    p.add_argument("--start", metavar="FILE")
     p.add_argument("--json", action="store_true", help="taken for adze-bench's sake; always JSON")
     args = p.parse_args()
     torch.set_num_threads(args.threads)
@@ -127,7 +157,10 @@ def main():
     step = {"ffn-step": ffn_step, "toy": toy, "mlp": mlp}[args.bench](args)
     for _ in range(3):
         step()
-    for _ in sys.stdin if args.rounds else [None]:
+    for line in sys.stdin if args.rounds else [""]:
+        if line.startswith("first"):
+            print(json.dumps({"bench": args.bench, "first_loss": args.first_loss}), flush=True)
+            continue
         found = {"bench": args.bench, "torch": torch.__version__, "threads": args.threads,
                  "rss_before_kb": before}
         found.update(one_round(step, args.steps))

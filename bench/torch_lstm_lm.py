@@ -4,7 +4,7 @@
     torch_lstm_lm.py BENCH_LSTM_LM [--threads 1,2] [--rounds 15]
 
 5,000 words, an embedding of 200 tied to the decoder, layers of 400, 400 and 200, 70 steps of a batch
-of 16, cross entropy, Adam. Only the ratio counts: the machine may do other things meanwhile, to both.
+of 16, cross entropy, Adam. Both start from the same weights and words. Only the ratio counts: the machine may do other things meanwhile, to both.
 Memory is what the process's peak grows by during a step: the first, in which the optimizer makes its
 state, and a later one.
 """
@@ -14,18 +14,17 @@ import statistics
 import sys
 import time
 
-from turns import both_sides, fresh_peak, process_bytes
+from turns import both_sides, fresh_peak, load_start, process_bytes
 
 WORDS, EMBEDDING, HIDDEN, STEPS, BATCH = 5000, 200, 400, 70, 16
 
 
-def torch_side(threads):
+def torch_side(threads, start):
     """Answers lines on standard input as bench/lstm_lm.c does."""
     import torch
     from torch import nn
 
     torch.set_num_threads(threads)
-    torch.manual_seed(1)
 
     class Model(nn.Module):
         def __init__(self):
@@ -35,7 +34,6 @@ def torch_side(threads):
             self.layers = nn.ModuleList(nn.LSTM(a, b) for a, b in zip(widths, widths[1:]))
             self.decoder = nn.Linear(EMBEDDING, WORDS)
             self.decoder.weight = self.embedding.weight
-            nn.init.uniform_(self.decoder.weight, -0.05, 0.05)
 
         def forward(self, ids, states):
             x, last = self.embedding(ids), []
@@ -45,14 +43,20 @@ def torch_side(threads):
             return self.decoder(x.view(-1, EMBEDDING)), last
 
     model, states = Model(), [None] * 3
-    ids = torch.randint(0, WORDS, (STEPS, BATCH))
-    targets = torch.randint(0, WORDS, (STEPS * BATCH,))
+    given = load_start(start)
+    ids, targets = given.pop('ids'), given.pop('targets')
+    given['embedding.weight'] = given['decoder.weight']
+    model.load_state_dict(given, strict=True)
     adam = torch.optim.Adam(model.parameters())
 
     def loss_of():
         nonlocal states
         logits, states = model(ids, states)
         return nn.functional.cross_entropy(logits, targets)
+
+    def first():
+        with torch.no_grad():
+            return nn.functional.cross_entropy(model(ids, [None] * 3)[0], targets).item()
 
     def step():
         adam.zero_grad(set_to_none=True)
@@ -62,6 +66,9 @@ def torch_side(threads):
         return loss.item()
 
     for line in sys.stdin:
+        if line.startswith('first'):
+            print(f'{first():.6f}', flush=True)
+            continue
         memory = line.startswith('memory')
         if memory:
             before = fresh_peak()
@@ -103,7 +110,7 @@ def compare(program, threads, rounds):
 
 def main():
     if sys.argv[1:2] == ['--torch-side']:
-        return torch_side(int(sys.argv[2]))
+        return torch_side(int(sys.argv[2]), sys.argv[3])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('program')
     parser.add_argument('--threads', default='1,2')

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "by_hand.h"
+#include "start.h"
 #include "steps.h"
 
 /* What the update writes stays where it is for a whole training: looked up once. */
@@ -23,6 +24,13 @@ static void update(const parameter *p)
     adz_tensor_touch(p->tensor);
 }
 
+static adz_tensor *loss_of(const toy *t)
+{
+    adz_tensor *h = adz_linear_relu(t->x, t->w1.tensor, t->b1.tensor);
+    adz_tensor *y = adz_linear(h, t->w2.tensor, t->b2.tensor);
+    return adz_mse_loss(y, t->target, ADZ_REDUCE_MEAN);
+}
+
 static void run_toy(void *user)
 {
     toy *t = user;
@@ -31,9 +39,7 @@ static void run_toy(void *user)
     for (int i = 0; i < 4; ++i) {
         adz_tensor_set_grad(parameters[i]->tensor, ADZ_NONE);
     }
-    adz_tensor *h = adz_linear_relu(t->x, t->w1.tensor, t->b1.tensor);
-    adz_tensor *y = adz_linear(h, t->w2.tensor, t->b2.tensor);
-    adz_backward(adz_mse_loss(y, t->target, ADZ_REDUCE_MEAN));
+    adz_backward(loss_of(t));
     for (int i = 0; i < 4; ++i) {
         update(parameters[i]);
     }
@@ -58,10 +64,16 @@ int bench_toy(int argc, char **argv)
         parameter_of(ADZ_SHAPE(1, 32)), parameter_of(ADZ_SHAPE(1)),
         adz_randn(ADZ_SHAPE(32, 1), ADZ_F32), NULL };
     t.target = adz_mul(t.x, t.x);
-    by_hand n = { .b2 = 0 };
+    const start_tensor start[] = { { "0.weight", t.w1.tensor }, { "0.bias", t.b1.tensor },
+        { "2.weight", t.w2.tensor }, { "2.bias", t.b2.tensor }, { "x", t.x },
+        { "target", t.target } };
+    save_start(o.start, NULL, start, sizeof start / sizeof *start);
+    o.first_loss = adz_item(loss_of(&t));
+    by_hand n = { .b2 = t.b2.values[0] };
     memcpy(n.x, adz_tensor_data(t.x), sizeof n.x);
     memcpy(n.target, adz_tensor_data(t.target), sizeof n.target);
     memcpy(n.w1, t.w1.values, sizeof n.w1);
+    memcpy(n.b1, t.b1.values, sizeof n.b1);
     memcpy(n.w2, t.w2.values, sizeof n.w2);
     int status = run_step_rounds("toy", &o, run_toy, &t, run_by_hand, &n);
     parameter *parameters[] = { &t.w1, &t.b1, &t.w2, &t.b2 };

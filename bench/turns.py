@@ -1,7 +1,10 @@
-"""What the comparisons with PyTorch share: two sides that take turns, and what a step adds to memory.
+"""What the comparisons with PyTorch share: two sides that start from the same weights and take turns,
+and what a step adds to memory.
 
 A side is a process that runs one step for each line on its standard input and answers with numbers: the
-seconds of the step by the clock and of the processor, then what the comparison defines.
+seconds of the step by the clock and of the processor, then what the comparison defines. The line "first"
+asks for the loss before any step. adze's side saves its first weights and its data to a file in
+safetensors form, PyTorch's side loads them; a comparison in which the first losses differ ends with 1.
 """
 
 import ctypes
@@ -10,6 +13,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -48,8 +52,31 @@ class Side:
         self.process.wait()
 
 
-def both_sides(script, program, arguments, threads):
-    """PyTorch's side is the script itself with --torch-side, adze's the program."""
+def load_start(path):
+    """The tensors that adze's side started from, by name."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests' / 'python'))
+    import adze_state
+    return adze_state.load_weights(path)
+
+
+def agree(first, tolerance, stream=sys.stdout):
+    """Ends the comparison unless all first losses are the same up to rounding; else says that on stream."""
+    text = ', '.join(f'{name} {loss:.7g}' for name, loss in first.items())
+    one, *others = first.values()
+    if not all(abs(one - other) <= tolerance * abs(one) for other in others):  # NaN is never near
+        sys.exit(f'the sides do not start from the same weights: first losses {text}')
+    print(f'the same start: first losses {text}', file=stream, flush=True)
+
+
+def both_sides(script, program, arguments, threads, saves=True, tolerance=1e-4):
+    """PyTorch's side is the script itself with --torch-side, adze's the program. Both get a last argument,
+    the file with what they start from, unless everything is in the arguments already."""
     arguments = [str(a) for a in arguments]
-    return {'PyTorch': Side([sys.executable, script, '--torch-side', *arguments], threads),
-            'adze': Side([program, *arguments], threads)}
+    with tempfile.TemporaryDirectory() as folder:
+        start = [os.path.join(folder, 'start.safetensors')] if saves else []
+        adze = Side([program, *arguments, *start], threads)
+        first = {'adze': adze.step('first')[0]}
+        torch = Side([sys.executable, script, '--torch-side', *arguments, *start], threads)
+        first['PyTorch'] = torch.step('first')[0]
+    agree(first, tolerance)
+    return {'PyTorch': torch, 'adze': adze}
