@@ -246,6 +246,9 @@ static void one_cycle_with_phases_of_no_length(void **state)
             assert_true(near(adz_optimizer_get(o, 0, "momentum"), momentum));
             assert_int_equal(adz_scheduler_step(s), ADZ_OK);
         }
+        /* The call after the last step goes on along the line. */
+        double beyond = three ? 0.2 - 0.1 * 10 / 9 : 0.8 - 0.7 * 10 / 9;
+        assert_true(near(adz_optimizer_get(o, 0, "lr"), beyond));
         adz_scheduler_free(&s);
         adz_optimizer_free(&o);
     }
@@ -259,6 +262,51 @@ static void one_cycle_with_phases_of_no_length(void **state)
     }
     assert_true(isfinite(adz_optimizer_get(o, 0, "lr")));
     adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
+/* The least numbers that are allowed: one step; no part of the steps for going up. */
+static void one_cycle_at_its_borders(void **state)
+{
+    (void)state;
+    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    options.anneal_strategy = ADZ_ANNEAL_STRATEGY_LINEAR;
+    options.div_factor = 4;
+    options.final_div_factor = 2;
+    adz_optimizer *o = sgd_of(7);
+    adz_scheduler *s = adz_one_cycle_lr_new(o, 0.8, 1, &options);
+    assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.1));
+    adz_scheduler_free(&s);
+    options.pct_start = 0; /* the first phase ends before the first step */
+    s = adz_one_cycle_lr_new(o, 0.8, 10, &options);
+    for (int t = 0; t < 10; ++t) {
+        assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.8 - 0.7 * (t + 1) / 10));
+        assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+    }
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
+/* Each number of each group is checked before any is set. */
+static void one_cycle_checks_every_group(void **state)
+{
+    (void)state;
+    adz_optimizer *o = two_groups(1, 2);
+    const double good[] = { 0.5, 0.5 }, low[] = { 0.5, -1 }, high[] = { 0.5, NAN };
+    for (int which = 0; which < 5; ++which) {
+        adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+        options.max_lrs = which == 0 ? low : good;
+        options.base_momenta = which == 1 ? low : which == 2 ? high : good;
+        options.max_momenta = which == 3 ? low : which == 4 ? high : good;
+        options.n_max_lrs = options.n_base_momenta = options.n_max_momenta = 2;
+        assert_null(adz_one_cycle_lr_new(o, 1, 10, &options));
+        expect_error(ADZ_ERR_ARGUMENT, which == 0 ? "max_lr is -1" : "momentum is ");
+        assert_true(adz_optimizer_get(o, 0, "lr") == 1 && adz_optimizer_get(o, 1, "lr") == 2);
+    }
+    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    options.final_div_factor = 0;
+    assert_null(adz_one_cycle_lr_new(o, 1, 10, &options));
+    expect_error(ADZ_ERR_ARGUMENT, "final_div_factor 0; both must be above 0");
     adz_optimizer_free(&o);
 }
 
@@ -353,6 +401,10 @@ static void plateaus_at_their_borders(void **state)
     watch(o, (const double[]){ 8, 12, 12.5 }, (const double[]){ 1, 0.5, 0.5 }, 3);
     o.eps = 0.25;
     watch(o, (const double[]){ 8, 8, 8 }, (const double[]){ 1, 0.5, 0.5 }, 3);
+    o.eps = 0; /* after a reduction, patience begins anew */
+    o.patience = 1;
+    watch(o, (const double[]){ 8, 8, 8, 8, 8 }, (const double[]){ 1, 1, 0.5, 0.5, 0.25 }, 5);
+    o.eps = 0.25;
     o.patience = 1; /* as many bad epochs as patience has are borne */
     watch(o, (const double[]){ 8, 8, 8, 8 }, (const double[]){ 1, 1, 0.5, 0.5 }, 4);
 }
@@ -380,6 +432,43 @@ static void plateaus_of_groups(void **state)
     expect_error(ADZ_ERR_STATE, "ExponentialLR takes no metric");
     assert_int_equal(adz_scheduler_step_to(s, 1.5), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "ExponentialLR knows no fractions");
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
+/* A rate may fall to 0 at once; a state is refused at the first number that no run can reach. */
+static void plateaus_to_nothing_and_their_states(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(1);
+    adz_plateau_options options = ADZ_PLATEAU_OPTIONS;
+    options.factor = 0;
+    options.patience = 3;
+    options.cooldown = 2;
+    adz_scheduler *s = adz_reduce_lr_on_plateau_new(o, &options);
+    for (int t = 0; t < 5; ++t) {
+        assert_true(adz_optimizer_get(o, 0, "lr") == 1);
+        assert_int_equal(adz_scheduler_step_metric(s, 1), ADZ_OK);
+    }
+    assert_true(adz_optimizer_get(o, 0, "lr") == 0);
+    double values[8];
+    const size_t n = adz_scheduler_get_state(s, values, 8), bad = n - 2, cooling = n - 1;
+    assert_int_equal(n, 1 + 2 + 3);
+    assert_true(values[bad] == 4 && values[cooling] == 2);
+    assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_OK);
+    const struct {
+        size_t at;
+        double value;
+    } odd[] = { { bad, 5 }, { bad, -1 }, { cooling, 3 }, { cooling, -1 }, { n - 3, NAN } };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
+        double kept = values[odd[i].at];
+        values[odd[i].at] = odd[i].value;
+        assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_ERR_ARGUMENT);
+        expect_error(ADZ_ERR_ARGUMENT, "no state of a ReduceLROnPlateau over 1 groups");
+        values[odd[i].at] = kept;
+    }
+    values[bad] = values[cooling] = 0;
+    assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_OK);
     adz_scheduler_free(&s);
     adz_optimizer_free(&o);
 }
@@ -427,6 +516,125 @@ static double metric_at(int t)
 static adz_status go_on(adz_scheduler *s, int kind, int t)
 {
     return kind == KINDS - 1 ? adz_scheduler_step_metric(s, metric_at(t)) : adz_scheduler_step(s);
+}
+
+/* A scheduler that is kept lives until its last owner ends it. */
+static void schedulers_are_kept(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(1);
+    int64_t before = adzi_live_bytes();
+    adz_scheduler *s = adz_exponential_lr_new(o, 0.5);
+    int64_t with_one = adzi_live_bytes();
+    assert_true(with_one > before);
+    adz_scheduler *kept = adz_scheduler_keep(s), *again = adz_scheduler_keep(s);
+    assert_ptr_equal(kept, s);
+    adz_scheduler_free(&s);
+    assert_null(s);
+    adz_scheduler_free(&again);
+    assert_true(adzi_live_bytes() == with_one);
+    assert_int_equal(adz_scheduler_step(kept), ADZ_OK);
+    adz_scheduler_free(&kept);
+    assert_true(adzi_live_bytes() == before);
+    adz_scheduler_free(&kept);
+    adz_scheduler_free(NULL);
+    adz_optimizer_free(&o);
+}
+
+/* Where a rate that cannot be comes out, the scheduler stays where it was. */
+static void a_step_that_fails_moves_nothing(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(1);
+    adz_scheduler *s = adz_cosine_annealing_warm_restarts_new(o, 8, 2, -1); /* below 0 from 5 on */
+    double before[8], after[8];
+    for (int t = 0; t < 4; ++t) {
+        assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+    }
+    const size_t n = adz_scheduler_get_state(s, before, 8);
+    for (int way = 0; way < 2; ++way) {
+        adz_status status = way == 0 ? adz_scheduler_step(s) : adz_scheduler_step_to(s, 6.5);
+        assert_int_equal(status, ADZ_ERR_ARGUMENT);
+        expect_error(ADZ_ERR_ARGUMENT, "CosineAnnealingWarmRestarts gives group 0 the rate -");
+        assert_int_equal(adz_scheduler_get_state(s, after, 8), n);
+        assert_memory_equal(before, after, n * sizeof *before);
+    }
+    assert_int_equal(adz_scheduler_step_to(s, 0x1p53), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
+    assert_int_equal(adz_scheduler_step_to(s, 0), ADZ_OK);
+    assert_int_equal(adz_scheduler_last_epoch(s), 0);
+    adz_scheduler_free(&s);
+    int64_t live = adzi_live_bytes();
+    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    options.div_factor = 1e-300;
+    assert_null(adz_one_cycle_lr_new(o, 1e300, 10, &options)); /* begins at infinity */
+    expect_error(ADZ_ERR_ARGUMENT, "gives group 0 the rate inf");
+    assert_true(adzi_live_bytes() == live);
+    adz_optimizer_free(&o);
+}
+
+/* The last epoch that a state may have: 2^53 - 1, or the end of what a cycle was made for. */
+static void states_have_a_last_epoch(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(1);
+    for (int cycle = 0; cycle < 2; ++cycle) {
+        adz_scheduler *s =
+            cycle ? adz_one_cycle_lr_new(o, 1, 10, NULL) : adz_exponential_lr_new(o, 0.5);
+        double values[8], last = cycle ? 10 : 0x1p53 - 1;
+        const size_t n = adz_scheduler_get_state(s, values, 8);
+        values[0] = last;
+        assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_OK);
+        values[0] = last + 1;
+        assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_ERR_ARGUMENT);
+        adz_error_clear();
+        adz_scheduler_free(&s);
+    }
+    adz_optimizer_free(&o);
+}
+
+/* A line of no epochs is at its start in the first, and nowhere else. */
+static void a_line_of_no_length(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(0.6);
+    expect_rates(adz_linear_lr_new(o, 0.5, 1, 0), o, (const double[]){ 0.3, 0.3, 0.3 }, 3);
+    adz_optimizer_free(&o);
+}
+
+static void what_is_null_is_named(void **state)
+{
+    (void)state;
+    adz_optimizer *o = two_groups(1, 2);
+    adz_scheduler *s = adz_exponential_lr_new(o, 0.5);
+    double values[8];
+    assert_null(adz_scheduler_keep(NULL));
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_keep: scheduler is NULL");
+    assert_int_equal(adz_scheduler_step(NULL), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_step: scheduler is NULL");
+    assert_int_equal(adz_scheduler_step_metric(NULL, 1), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_step_metric: scheduler is NULL");
+    assert_int_equal(adz_scheduler_step_to(NULL, 1), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_step_to: scheduler is NULL");
+    assert_int_equal(adz_scheduler_last_epoch(NULL), -1);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_last_epoch: scheduler is NULL");
+    assert_true(isnan(adz_scheduler_last_lr(NULL, 0)));
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_last_lr: scheduler is NULL");
+    assert_int_equal(adz_scheduler_get_state(NULL, values, 8), 0);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_get_state: scheduler is NULL");
+    assert_int_equal(adz_scheduler_set_state(NULL, values, 8), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_set_state: scheduler is NULL");
+    assert_int_equal(adz_scheduler_set_state(s, NULL, 5), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_scheduler_set_state: values is NULL");
+    for (int group = -1; group < 4; ++group) {
+        bool there = group == 0 || group == 1;
+        assert_true(isnan(adz_scheduler_last_lr(s, group)) != there);
+        if (!there) {
+            expect_error(ADZ_ERR_INDEX, "there is no group");
+        }
+    }
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
 }
 
 static adz_status both_ways(adz_optimizer *o, adz_scheduler *s, bool load)
@@ -594,6 +802,7 @@ static void constructors_refuse(void **state)
     PLATEAU(factor, NAN, "factor is nan");
     PLATEAU(patience, -1, "patience is -1");
     PLATEAU(cooldown, -2, "cooldown is -2");
+    PLATEAU(cooldown, -2; bad.patience = 0, "cooldown is -2");
     PLATEAU(mode, (adz_plateau_mode)7, "mode is 7");
     PLATEAU(threshold_mode, (adz_threshold_mode)7, "threshold_mode is 7");
     PLATEAU(threshold, INFINITY, "threshold is inf");
@@ -628,10 +837,18 @@ int main(void)
         TEST(one_cycle_of_lines),
         TEST(one_cycle_in_three_phases),
         TEST(one_cycle_with_phases_of_no_length),
+        TEST(one_cycle_at_its_borders),
+        TEST(one_cycle_checks_every_group),
         TEST(one_cycle_leaves_the_momentum),
         TEST(plateaus),
         TEST(plateaus_at_their_borders),
         TEST(plateaus_of_groups),
+        TEST(plateaus_to_nothing_and_their_states),
+        TEST(schedulers_are_kept),
+        TEST(a_step_that_fails_moves_nothing),
+        TEST(states_have_a_last_epoch),
+        TEST(a_line_of_no_length),
+        TEST(what_is_null_is_named),
         TEST(state_goes_out_and_in),
         TEST(bad_states_are_refused),
         TEST(refused_memory_leaks_nothing),

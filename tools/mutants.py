@@ -57,7 +57,7 @@ LEVELS = ("baseline", "avx2", "avx512") # of src/tensor/isa.h
 # Which of `meson test --list` cover a file of the rooms: the first line that fits. They run in this
 # order until one fails.
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
-    (r"optim/(schedule|one_cycle|plateau)", "schedules"),
+    (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
     (r"optim/clip", "optim"),
     (r"optim/optimizer", "optim optimizers schedules index"),
     (r"optim/", "optimizers optim"),
