@@ -103,7 +103,7 @@ static void types_without_a_size_are_refused(void **state)
 /* ---- NULL, and numbers at the end of their type -----------------------------------------------
  */
 
-static void null_is_said(void **state)
+static void null_and_nan_are_said(void **state)
 {
     (void)state;
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32);
@@ -120,6 +120,8 @@ static void null_is_said(void **state)
     adz_gradcheck_function none = { NULL, NULL };
     assert_int_equal(adz_gradcheck(&none, &x, 1, NULL, NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "gradcheck: the function's call");
+    assert_null(adz_init_kaiming_normal_(x, NAN, ADZ_FAN_IN, ADZ_NONLINEARITY_LEAKY_RELU, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "calculate_gain: a");
     adz_fastai_config config;
     assert_int_equal(adz_fastai_config_init(&config, 1, "tfmer_lm_config"), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "adz_fastai_config_init: size is 1");
@@ -331,13 +333,16 @@ static adz_status nothing(adz_node *node, adz_tensor **dx, adz_tensor *const *dy
     return ADZ_OK;
 }
 
-static void extras_that_are_null_are_said(void **state)
+static void what_a_record_lacks_is_said(void **state)
 {
     (void)state;
     static const adz_operator op = { sizeof op, "own", nothing, NULL, NULL };
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
     adz_tensor *y = adz_ones(ADZ_SHAPE(2), ADZ_F64);
     adz_record_options o = ADZ_RECORD_OPTIONS;
+    static const adz_operator nameless = { sizeof op, "", nothing, NULL, NULL };
+    assert_int_equal(adz_record(&nameless, &x, 1, &y, 1, NULL), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "record: op's name is empty");
     o.n_extras = 3;
     assert_int_equal(adz_record(&op, &x, 1, &y, 1, &o), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "own: extras is NULL");
@@ -351,7 +356,7 @@ int main(void)
         cmocka_unit_test(options_are_filled_only_where_there_is_room),
         cmocka_unit_test(a_checkpoint_without_a_size_is_not_written),
         cmocka_unit_test(types_without_a_size_are_refused),
-        cmocka_unit_test(null_is_said),
+        cmocka_unit_test(null_and_nan_are_said),
         cmocka_unit_test(a_warmup_without_its_numbers_is_an_error),
         cmocka_unit_test(schedules_may_be_as_long_as_an_integer),
         cmocka_unit_test(a_list_that_is_null_is_not_as_long_as_it_says),
@@ -360,7 +365,7 @@ int main(void)
         cmocka_unit_test(layers_are_counted_before_they_are_made),
         cmocka_unit_test(sizes_whose_multiples_do_not_fit_are_refused),
         cmocka_unit_test(masks_of_an_encoder_decoder_may_be_left_out),
-        cmocka_unit_test(extras_that_are_null_are_said),
+        cmocka_unit_test(what_a_record_lacks_is_said),
     };
     return cmocka_run_group_tests_name("arguments", tests, temporary_begin, temporary_end);
 }

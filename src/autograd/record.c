@@ -22,6 +22,10 @@ static bool check_operator(const adz_operator *op)
                                                      : "op's backward");
         return false;
     }
+    if (op->name[0] == '\0') {
+        adzi_error("record", ADZ_ERR_ARGUMENT, "op's name is empty, but messages begin with it");
+        return false;
+    }
     if (op->size < sizeof *op) {
         adzi_error("record", ADZ_ERR_ARGUMENT, "op's size is %zu; set it to sizeof(adz_operator)",
             op->size);

@@ -155,6 +155,9 @@ double adz_calculate_gain(adz_nonlinearity nonlinearity, double a)
     case ADZ_NONLINEARITY_RELU:
         return sqrt(2);
     case ADZ_NONLINEARITY_LEAKY_RELU:
+        if (isnan(a)) {
+            adzi_error("calculate_gain", ADZ_ERR_ARGUMENT, "a, the slope below 0, is NaN");
+        }
         return sqrt(2 / (1 + a * a));
     case ADZ_NONLINEARITY_SELU:
         return 0.75;

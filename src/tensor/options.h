@@ -44,8 +44,8 @@ static inline bool adzi_options_read(
 }
 
 /**
- * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first. ADZ_ERR_NULL
- * if there is no struct, ADZ_ERR_ARGUMENT if it has no room for its size.
+ * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first.
+ * ADZ_ERR_NULL if there is no struct, ADZ_ERR_ARGUMENT if it has no room for its size.
  */
 static inline adz_status adzi_options_fill(
     const char *op, void *options, size_t size, const void *all, size_t all_size)

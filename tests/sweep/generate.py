@@ -83,6 +83,7 @@ HINTS = {
     'adz_labml_decode': {'model': 'ed model', 'memory': 'cube', 'src_mask': 'none',
                          'tgt': 'id matrix', 'tgt_mask': 'none'},
     'adz_nll_loss': {'target': 'ids', 'weight': 'none'},
+    'adz_bias_activation': {'bias': 'vector', 'gate': 'none', 'gate_bias': 'none'},
     'adz_batch_norm': {'running_mean': 'none', 'running_var': 'none', 'weight': 'none',
                        'bias': 'none', 'training': '1'},
     'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},

@@ -365,19 +365,17 @@ static bool is_array(const param *p)
     return p->kind >= KIND_ENCODED && p->kind <= KIND_ROOM;
 }
 
-/* The arrays that a count belongs to stand before it, or behind it if none is before it. */
-static void arrays_of(const param *params, size_t n, size_t count, size_t *begin, size_t *behind)
+/* The arrays of params[begin .. end-1] that are there: the room of the smallest, and the length of
+ * the first. */
+static void look_at_arrays(
+    const param *params, const arg *args, size_t begin, size_t end, size_t *least, size_t *length)
 {
-    bool found = false;
-    *begin = *behind = count;
-    while (*begin > 0 && params[*begin - 1].kind != KIND_COUNT) {
-        *begin -= 1;
-        found = found || is_array(&params[*begin]);
-    }
-    if (!found) {
-        *begin = *behind = count + 1;
-        while (*behind < n && params[*behind].kind != KIND_COUNT) {
-            *behind += 1;
+    bool first = true;
+    for (size_t j = begin; j < end; ++j) {
+        if (is_array(&params[j]) && args[j].v.p != NULL && args[j].room != SIZE_MAX) {
+            *least = args[j].room < *least ? args[j].room : *least;
+            *length = first ? args[j].length : *length;
+            first = false;
         }
     }
 }
@@ -388,13 +386,15 @@ void bound_counts(const param *params, size_t n, arg *args)
         if (params[i].kind != KIND_COUNT || args[i].room == SIZE_MAX) {
             continue;
         }
-        size_t j, behind, least = SIZE_MAX, length = 3;
-        for (arrays_of(params, n, i, &j, &behind); j < behind; ++j) {
-            if (is_array(&params[j]) && args[j].v.p != NULL && args[j].room != SIZE_MAX) {
-                least = args[j].room < least ? args[j].room : least;
-                length = args[j].length;
-            }
+        size_t begin = i, end = i, least = SIZE_MAX, length = 3;
+        while (begin > 0 && params[begin - 1].kind != KIND_COUNT) {
+            begin -= 1;
         }
+        while (end < n && (end == i || params[end].kind != KIND_COUNT)) {
+            end += 1;
+        }
+        look_at_arrays(params, args, i + 1, end, &least, &length); /* results, mostly */
+        look_at_arrays(params, args, begin, i, &least, &length);
         size_t wanted = args[i].choice == 0 ? length : args[i].v.z;
         args[i].v.z = wanted > least ? wanted % (least + 1) : wanted;
     }
