@@ -321,6 +321,26 @@ static void memory_for_a_copy(void **state)
     assert_true(copies_refused >= 1);
 }
 
+static void paths_that_are_none(void **state)
+{
+    (void)state;
+    write_file(temporary_path("file"), "", 0);
+    char longest[PATH_MAX + 1];
+    memset(longest, 'x', PATH_MAX);
+    longest[PATH_MAX] = '\0';
+    for (size_t i = 0; i < SAVERS; ++i) {
+        assert_int_equal(savers[i](NULL), ADZ_ERR_NULL);
+        expect_error(ADZ_ERR_NULL, "path is NULL");
+        assert_int_equal(savers[i](temporary_path("file/x")), ADZ_ERR_IO);
+        expect_error(ADZ_ERR_IO, "file/x: cannot be written: Not a directory");
+        for (int shorter = 0; shorter < 2; ++shorter) {
+            assert_int_equal(savers[i](longest + shorter), ADZ_ERR_IO);
+            expect_error(ADZ_ERR_IO, "cannot be written: File name too long");
+        }
+    }
+    temporary_files(true);
+}
+
 /* ---- what is left behind -------------------------------------------------------------------- */
 
 /* A temporary file as a process leaves it that is killed while it saves. */
@@ -479,6 +499,7 @@ int main(void)
         cmocka_unit_test(failures_keep_what_was_there),
         cmocka_unit_test(a_folder_that_cannot_be_synchronised),
         cmocka_unit_test(writes_are_gone_on_with),
+        cmocka_unit_test(paths_that_are_none),
         cmocka_unit_test(closing_may_fail),
         cmocka_unit_test(any_descriptor_will_do),
         cmocka_unit_test(memory_for_a_copy),

@@ -39,7 +39,6 @@ adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
 {
     sink->op = op;
     sink->path = path;
-    sink->fd = -1;
     sink->replaces = true;
     sink->used = 0;
     if (path == NULL) {
