@@ -693,6 +693,47 @@ static void several_users_multiply_at_once(void **state)
     adz_set_num_threads(0);
 }
 
+enum { SHORT_SIDE = 50, SHORT_PRODUCTS = 20000 };
+
+/* Short products follow each other so closely that threads meet inside BLAS, where it takes memory.
+ */
+static void *multiply_often(void *opaque)
+{
+    const float *x = opaque, *want = x + SHORT_SIDE * SHORT_SIDE;
+    float y[SHORT_SIDE * SHORT_SIDE];
+    bool same = true;
+    for (int i = 0; i < SHORT_PRODUCTS && same; ++i) {
+        adzi_gemm(ADZ_F32, false, false, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE, 1, x, SHORT_SIDE, x,
+            SHORT_SIDE, 0, y, SHORT_SIDE);
+        same = memcmp(y, want, sizeof y) == 0;
+    }
+    return same ? opaque : NULL;
+}
+
+/* Runs early: a BLAS that has no locks goes wrong most often while it has taken little memory. */
+static void several_users_call_blas_at_once(void **state)
+{
+    (void)state;
+    adzi_gemm_choice used = adzi_gemm_backend_choice;
+    adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
+    float *x = random_storage(ADZ_F32, 2 * SHORT_SIDE * SHORT_SIDE);
+    adzi_gemm(ADZ_F32, false, false, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE, 1, x, SHORT_SIDE, x,
+        SHORT_SIDE, 0, x + SHORT_SIDE * SHORT_SIDE, SHORT_SIDE);
+    pthread_t users[4];
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(pthread_create(&users[i], NULL, multiply_often, x), 0);
+    }
+    int wrong = 0;
+    for (int i = 0; i < 4; ++i) {
+        void *same = NULL;
+        pthread_join(users[i], &same);
+        wrong += same == NULL;
+    }
+    free(x);
+    adzi_gemm_backend_choice = used;
+    assert_int_equal(wrong, 0);
+}
+
 static void a_forked_child_multiplies(void **state)
 {
     (void)state;
@@ -767,6 +808,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_means_one),
         cmocka_unit_test(openmp_settings_stay),
+        cmocka_unit_test(several_users_call_blas_at_once),
         cmocka_unit_test(sizes_and_transposes_on_every_level),
         cmocka_unit_test(factors_bias_and_padding),
         cmocka_unit_test(either_way_is_right),

@@ -85,6 +85,10 @@ static struct {
 
 static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
 
+/* A serial OpenBLAS is built without locks: two calls at a time may get one buffer for their panels
+ * and return wrong numbers. Our calls of it take turns. */
+static pthread_mutex_t serial_blas = PTHREAD_MUTEX_INITIALIZER;
+
 #ifndef ADZI_OPENMP
 /* This build does not link OpenMP; a BLAS that does brings it along. */
 static void find_openmp(void)
@@ -134,7 +138,7 @@ bool adzi_blas_lags(void)
 
 /* Keeps BLAS calls of this thread on this thread until blas_leave gets what this returned. With
  * OpenMP the setting is the calling thread's own; with BLAS's own threads it is the process's,
- * and stays. */
+ * and stays. A serial BLAS is this thread's alone until blas_leave. */
 static int blas_enter(void)
 {
     pthread_once(&blas_once, look_at_blas);
@@ -145,7 +149,9 @@ static int blas_enter(void)
         }
         return before;
     }
-    if (blas.parallel != BLAS_SERIAL && openblas_get_num_threads() != 1) {
+    if (blas.parallel == BLAS_SERIAL) {
+        pthread_mutex_lock(&serial_blas);
+    } else if (openblas_get_num_threads() != 1) {
         openblas_set_num_threads(1);
     }
     return 1;
@@ -153,6 +159,9 @@ static int blas_enter(void)
 
 static void blas_leave(int before)
 {
+    if (blas.parallel == BLAS_SERIAL) {
+        pthread_mutex_unlock(&serial_blas);
+    }
     if (before != 1) {
         blas.set_threads(before);
     }
