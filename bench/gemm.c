@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "adze/base.h"
-#include "tensor/gemm.h"
-#include "tensor/gemm_backend.h"
-#include "tensor/parallel.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/gemm/gemm_backend.h"
+#include "base/parallel.h"
 
 enum { TRIES = 15 };
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "tensor/isa.h"
+#include "base/isa.h"
 
 static const char *const cpu_level_names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
 

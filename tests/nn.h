@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "adze/adze.h"
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 
 /** Takes the recorded error, which has this code and contains this text. */
 static inline void expect_error(adz_status code, const char *part)

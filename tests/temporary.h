@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "adze/base.h"
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 
 static char temporary_folder[64];
 

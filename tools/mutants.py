@@ -16,7 +16,7 @@ survives this is compiled for the other instruction sets, and the tests run on e
 processor has: some code is there for the wide ones alone. What compiles to the same code at all
 levels is no mutant.
 
-The files of src/optim, src/data, src/io and src/nn are mutated function by function, by the same
+The files of src/optim, src/data, src/io and src/nn, and what these use of src/base, are mutated function by function, by the same
 rules and those of decisions: comparisons that take in their border or leave it out, == and !=, &&
 and ||, guards that never hold, `!` and statements left out, true and false. COVER says which tests
 run for which file. Loops' heads and the release of memory are left to the sanitizers.
@@ -51,9 +51,9 @@ from mutants_c import ENTERED, ROOMS, all_mutants, items, words
 TOP = pathlib.Path(__file__).resolve().parent.parent
 OPS = "autograd/ops"
 # Helpers outside of that folder whose formulas are derivatives.
-DERIVATIVES = ["tensor/vmath_activations.h", "tensor/vmath_f32.h", "tensor/vmath_f64.h"]
+DERIVATIVES = ["tensor/kernel/vmath_activations.h", "tensor/kernel/vmath_f32.h", "tensor/kernel/vmath_f64.h"]
 LEAST = 4
-LEVELS = ("baseline", "avx2", "avx512") # of src/tensor/isa.h
+LEVELS = ("baseline", "avx2", "avx512") # of src/base/isa.h
 # Which of `meson test --list` cover a file of the rooms: the first line that fits. They run in this
 # order until one fails.
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
@@ -61,23 +61,23 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"optim/clip", "optim"),
     (r"optim/optimizer", "optim optimizers schedules index"),
     (r"optim/", "optimizers optim"),
-    (r"data/(csv|number)", "csv fuzz-csv data index"),
+    (r"data/csv|base/number", "csv fuzz-csv data index"),
     (r"data/(tokenizer|unicode|vocabulary|html_names)", "tokenizer fuzz-tokenizer"),
     (r"data/standardizer", "data checkpoint"),
-    (r"data/(source|sink|bytes|temporary)", "saving npy safetensors csv tokenizer checkpoint"),
+    (r"base/(source|sink|bytes|temporary)", "saving npy safetensors csv tokenizer checkpoint"),
     (r"data/", "data checkpoint"),
     (r"io/npy", "npy fuzz-npy"),
     (r"io/safetensors", "safetensors fuzz-safetensors index checkpoint"),
     (r"io/", "checkpoint safetensors"),
-    (r"nn/fastai_(qrnn)", "nn-qrnn nn-qrnn_layer nn-fastai"),
-    (r"nn/(fastai|text|orthogonal)", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
+    (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
+    (r"nn/(zoo/fastai|orthogonal)|base/text", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
      "nn-fastai_classifier nn-fastai_config nn-fastai_decoder nn-fastai_dropout nn-fastai_loss "
      "nn-fastai_transformer nn-qrnn nn-qrnn_layer tokenizer"),
-    (r"nn/gpt2", "nn-gpt2 modules"),
-    (r"nn/(labml|heads)", "nn-labml_attention nn-labml_transformer nn-fastai_attention nn-gpt2"),
-    (r"nn/(feed_forward|darts|notebook|activation_checkpoint)",
+    (r"nn/zoo/gpt2", "nn-gpt2 modules"),
+    (r"nn/zoo/(labml|heads)", "nn-labml_attention nn-labml_transformer nn-fastai_attention nn-gpt2"),
+    (r"nn/(layers/feed_forward|zoo/darts|zoo/notebook|activation_checkpoint)",
      "nn-feed_forward nn-darts nn-notebook nn-activation_checkpoint modules"),
-    (r"nn/lstm", "nn-recurrent modules"),
+    (r"nn/layers/lstm", "nn-recurrent modules"),
     (r"nn/(init|orthogonal)", "init modules"),
     (r"nn/", "module modules carried sequential index init nn-layer_norm nn-recurrent nn-feed_forward "
      "nn-gpt2 checkpoint"),
@@ -95,7 +95,7 @@ class Source:
 
     def __init__(self):
         root = TOP / "src"
-        paths = sorted((root / OPS).glob("*.[ch]")) + [root / f for f in DERIVATIVES]
+        paths = sorted((root / OPS).glob("**/*.[ch]")) + [root / f for f in DERIVATIVES]
         self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
         self.items = {f: list(items(f, t)) for f, t in self.text.items()}
         self.includes = {
@@ -107,9 +107,12 @@ class Source:
                 if not item.is_static and file not in DERIVATIVES:
                     self.exported[item.name].append(item)
         text = (root / OPS / "meson.build").read_text(encoding="utf-8")
-        lists = re.findall(r"^(ops|composed) = \[(.*?)^\]", text, flags=re.S | re.M)
-        self.registered = re.findall(r"'(\w+)'", dict(lists)["ops"])
-        self.operators = set(re.findall(r"'(\w+)'", "".join(body for _, body in lists)))
+        lists = re.findall(r"'(operators|composed)': \[(.*?)\]", text, flags=re.S)
+        self.registered = [name for kind, body in lists if kind == "operators"
+                           for name in re.findall(r"'(\w+)'", body)]
+        self.operators = {name for _, body in lists for name in re.findall(r"'(\w+)'", body)}
+        self.file_of = {path.name[:-2]: str(path.relative_to(root)) for path in paths
+                        if path.name.endswith(".c") and not path.name.endswith(".kernel.c")}
         self.users = collections.defaultdict(list)
         self.differentiable = [op for op in self.registered if self.follow(op)]
         self.tests = {item: list(users) for item, users in self.users.items()}
@@ -183,12 +186,12 @@ class Source:
         return [i for name in names for i in self.resolve(name, registration.file)]
 
     def forward(self, op):
-        return self.reach([i for i in self.items.get(f"{OPS}/{op}.c", [])
+        return self.reach([i for i in self.items.get(self.file_of.get(op), [])
                            if i.name.startswith("adz_") or ENTERED.search(i.text)])
 
     def follow(self, op):
         """Enters the operator as a user of all that its backward reaches."""
-        start = [i for i in self.items[f"{OPS}/{op}.c"]
+        start = [i for i in self.items[self.file_of[op]]
                  if re.search(rf"\badzi_op adzi_op_{op} =", i.text)]
         for item in self.reach([i for s in start for i in self.roots(s)], op):
             if item.is_code and not item.name.startswith(("grain", "fetch")):
@@ -215,7 +218,8 @@ class Rooms:
 
     def __init__(self, source):
         root = TOP / "src"
-        paths = sorted(p for room in ROOMS for p in (root / room).glob("*.[ch]"))
+        paths = sorted(p for room in ROOMS for p in (root / room).glob("**/*.[ch]")
+                       if room != "base" or cover(str(p.relative_to(root))))
         self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
         self.items = {f: [i for i in items(f, t) if i.is_code] for f, t in self.text.items()}
         self.included = source.included
@@ -230,14 +234,15 @@ class Rooms:
 
 
 def cover(file):
-    return next(tests for pattern, tests in COVER if pattern.match(file))
+    """The tests of a file, or None for one that no test is named for."""
+    return next((tests for pattern, tests in COVER if pattern.match(file)), None)
 
 
 def unit_of(file):
     """A file's name without its ending, in a room after the room's."""
     path = pathlib.PurePath(file)
     name = path.name.split(".")[0]
-    return f"{path.parent}/{name}" if str(path.parent) in ROOMS else name
+    return f"{path.parent}/{name}" if path.parts[0] in ROOMS else name
 
 
 def key_of(changed):

@@ -3,7 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/op.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 /* The 1 that a loss starts from. Where its backward does no more than read it and nobody else asks
  * for it, it is the run's, and of one output. */

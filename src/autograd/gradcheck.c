@@ -5,7 +5,7 @@
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 enum { MAX_OUTPUTS = 16 };
 

@@ -24,9 +24,9 @@
 #include "adze/ops.h"
 #include "autograd/node.h"
 #include "tensor/copy.h"
-#include "tensor/isa.h"
-#include "tensor/parallel.h"
-#include "tensor/pointwise.h"
+#include "base/isa.h"
+#include "base/parallel.h"
+#include "tensor/kernel/pointwise.h"
 #include "tensor/shape.h"
 
 enum { ADZI_FEW_INPUTS = 8 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "autograd/op.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 enum { MOST = 32 };
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/source.h"
+#include "base/source.h"
 #include "tensor/copy.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 void adz_csv_options_init(adz_csv_options *options, size_t size)
 {

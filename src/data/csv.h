@@ -3,7 +3,7 @@
 #define ADZI_DATA_CSV_H
 
 #include "adze/data/csv.h"
-#include "tensor/index.h"
+#include "base/index.h"
 #include "tensor/tensor.h"
 
 /** Names of columns, found without walking through them. */

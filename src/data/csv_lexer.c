@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 
 void adzi_csv_lexer_begin(adzi_csv_lexer *lexer, const char *text, size_t size, char delimiter)
 {

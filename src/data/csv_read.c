@@ -4,9 +4,9 @@
 
 #include "data/csv.h"
 #include "data/csv_lexer.h"
-#include "data/number.h"
-#include "data/source.h"
-#include "tensor/options.h"
+#include "base/number.h"
+#include "base/source.h"
+#include "base/options.h"
 
 /* A table while it is read. */
 typedef struct reading {

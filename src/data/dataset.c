@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tensor/copy.h"
-#include "tensor/parallel.h"
+#include "base/parallel.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 

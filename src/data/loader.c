@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "data/dataset.h"
-#include "tensor/options.h"
-#include "tensor/random_generator.h"
+#include "base/options.h"
+#include "base/random_generator.h"
 
 struct adz_loader {
     adz_dataset *dataset; /* one reference */

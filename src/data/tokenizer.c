@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "data/source.h"
+#include "base/source.h"
 #include "data/unicode.h"
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 #include "tensor/copy.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/error.h"
+#include "base/options.h"
 #include "tensor/tensor.h"
 
 void adz_tokenizer_options_init(adz_tokenizer_options *options, size_t size)

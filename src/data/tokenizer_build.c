@@ -4,9 +4,9 @@
 
 #include "data/tokenizer.h"
 #include "data/unicode.h"
-#include "tensor/alloc.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/options.h"
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 

@@ -6,12 +6,12 @@
  */
 #include <string.h>
 
-#include "data/sink.h"
-#include "data/source.h"
+#include "base/sink.h"
+#include "base/source.h"
 #include "data/tokenizer.h"
 #include "data/unicode.h"
-#include "tensor/alloc.h"
-#include "tensor/error.h"
+#include "base/alloc.h"
+#include "base/error.h"
 
 static const char magic[] = "adze tokenizer 1";
 static const char *const kinds[] = { "characters", "bytes", "words" };

@@ -3,7 +3,7 @@
 #define ADZI_DATA_TOKENIZER_RULES_H
 
 #include "adze/data/tokenizer.h"
-#include "nn/text.h"
+#include "base/text.h"
 
 /** The special tokens, in the order of their numbers. */
 enum { ADZI_SPECIAL_TOKENS = 9 };

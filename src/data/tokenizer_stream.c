@@ -3,8 +3,8 @@
 
 #include "data/tokenizer.h"
 #include "data/unicode.h"
-#include "tensor/alloc.h"
-#include "tensor/error.h"
+#include "base/alloc.h"
+#include "base/error.h"
 
 struct adz_token_stream {
     const adz_tokenizer *tokenizer;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 
 adz_text adzi_vocabulary_get(const adzi_vocabulary *v, size_t number)
 {

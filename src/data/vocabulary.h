@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "adze/data/tokenizer.h"
-#include "tensor/index.h"
+#include "base/index.h"
 
 typedef struct adzi_vocabulary_entry {
     size_t begin, size; /* of its bytes */

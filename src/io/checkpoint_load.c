@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "data/loader.h"
-#include "data/source.h"
+#include "base/source.h"
 #include "io/checkpoint.h"
 #include "io/module.h"
 #include "io/safetensors.h"
 #include "optim/optimizer.h"
 #include "optim/scheduler.h"
 #include "tensor/copy.h"
-#include "tensor/options.h"
+#include "base/options.h"
 #include "tensor/shape.h"
 
 static const char op[] = "adz_checkpoint_load";

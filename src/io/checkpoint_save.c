@@ -6,7 +6,7 @@
 #include "io/module.h"
 #include "io/safetensors.h"
 #include "optim/optimizer.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 static const char op[] = "adz_checkpoint_save";
 

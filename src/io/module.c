@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "data/source.h"
+#include "base/source.h"
 #include "io/safetensors.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 void adz_module_save_options_init(adz_module_save_options *options, size_t size)
 {

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/bytes.h"
-#include "data/source.h"
+#include "base/bytes.h"
+#include "base/source.h"
 #include "io/npy.h"
-#include "data/sink.h"
+#include "base/sink.h"
 #include "tensor/copy.h"
-#include "tensor/options.h"
+#include "base/options.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "data/source.h"
-#include "tensor/error.h"
+#include "base/source.h"
+#include "base/error.h"
 
 static const struct {
     const char *name;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "data/source.h"
-#include "tensor/options.h"
+#include "base/source.h"
+#include "base/options.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
 #define ADZI_IO_SAFETENSORS_H
 
 #include "adze/io/safetensors.h"
-#include "data/sink.h"
-#include "tensor/index.h"
+#include "base/sink.h"
+#include "base/index.h"
 #include "tensor/tensor.h"
 
 enum { ADZI_HEADER_MOST = 100000000 }; /* bytes; the format's own limit */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/source.h"
+#include "base/source.h"
 #include "io/safetensors.h"
 #include "tensor/shape.h"
 

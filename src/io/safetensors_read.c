@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "data/bytes.h"
-#include "data/source.h"
+#include "base/bytes.h"
+#include "base/source.h"
 #include "io/safetensors.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 /* ---- a file mapped into memory -------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "data/bytes.h"
-#include "data/source.h"
+#include "base/bytes.h"
+#include "base/source.h"
 #include "io/safetensors.h"
 
 /* ---- the header ----------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include "autograd/engine.h"
 #include "autograd/op.h"
 #include "nn/module.h"
-#include "tensor/alloc.h"
-#include "tensor/random_generator.h"
+#include "base/alloc.h"
+#include "base/random_generator.h"
 
 static const char name[] = "ActivationCheckpoint";
 

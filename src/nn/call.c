@@ -1,7 +1,7 @@
 /* Calling modules: a scope and a step of the path around each forward. */
 #include "nn/module.h"
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 typedef struct call {
     adzi_thread *thread;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "tensor/copy.h"
-#include "tensor/error.h"
-#include "tensor/index.h"
+#include "base/error.h"
+#include "base/index.h"
 
 typedef struct pair {
     const void *original;

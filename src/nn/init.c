@@ -6,10 +6,10 @@
 
 #include "nn/orthogonal.h"
 #include "tensor/copy.h"
-#include "tensor/error.h"
-#include "tensor/parallel.h"
-#include "tensor/random.h"
-#include "tensor/random_generator.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
 #include "tensor/tensor.h"
 
 KERNEL_TABLE_FLOAT(uniform);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "tensor/error.h"
-#include "tensor/index.h"
+#include "base/error.h"
+#include "base/index.h"
 
 static atomic_uint_least64_t changes;
 

@@ -5,7 +5,7 @@
 
 #include "nn/state.h"
 #include "tensor/copy.h"
-#include "tensor/error.h"
+#include "base/error.h"
 #include "tensor/shape.h"
 
 /* ---- collecting ----------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 
 #include "adze/autograd.h"
 #include "tensor/copy.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 adz_status adz_module_zero_grad(adz_module *module)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 
 #include "adze/nn/type.h"
-#include "nn/text.h"
+#include "base/text.h"
 #include "tensor/tensor.h"
-#include "tensor/thread.h"
+#include "base/thread.h"
 
 /** A parameter or a buffer; ADZ_NONE where one was left out. */
 typedef struct adzi_slot {

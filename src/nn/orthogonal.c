@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "tensor/gemm.h"
+#include "tensor/gemm/gemm.h"
 
 static double dot(const double *a, const double *b, int64_t length)
 {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "nn/containers.h"
-#include "tensor/error.h"
+#include "nn/layers/containers.h"
+#include "base/error.h"
 
 static void print_tree(adzi_text *text, adz_module *module, size_t indent);
 

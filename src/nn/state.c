@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "tensor/alloc.h"
-#include "tensor/error.h"
-#include "tensor/index.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/index.h"
 #include "tensor/tensor.h"
 
 typedef struct entry {

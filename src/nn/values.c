@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "nn/module.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 void adzi_values_begin(adz_values *values)
 {

@@ -3,7 +3,7 @@
 #include "optim/adagrad.h"
 #include "optim/optimizer.h"
 #include "tensor/copy.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 KERNEL_TABLE_FLOAT(adagrad);
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include "optim/adagrad.h"
-#include "tensor/each_float.h"
+#include "tensor/kernel/each_float.h"
 #else
 
 #if T_IS_F32

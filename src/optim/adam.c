@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "optim/adam_family.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/error.h"
+#include "base/options.h"
 
 KERNEL_TABLE_FLOAT(adam);
 

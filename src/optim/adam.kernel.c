@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "optim/adam.h"
-#include "tensor/each_float.h"
+#include "tensor/kernel/each_float.h"
 #else
 
 #if T_IS_F32

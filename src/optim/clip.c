@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "optim/clip.h"
-#include "tensor/error.h"
-#include "tensor/parallel.h"
+#include "base/error.h"
+#include "base/parallel.h"
 #include "tensor/tensor.h"
 
 KERNEL_TABLE_FLOAT(norm_sums);

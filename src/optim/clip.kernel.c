@@ -2,7 +2,7 @@
 #define THIS_FILE "optim/clip.kernel.c"
 #include <math.h>
 #include "optim/clip.h"
-#include "tensor/each_float.h"
+#include "tensor/kernel/each_float.h"
 #else
 
 /* Eight sums side by side, in f64, joined in a fixed order. */

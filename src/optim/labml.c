@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "optim/adam_family.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/error.h"
+#include "base/options.h"
 
 /* All have these settings; those that an optimizer does not name keep their place and are 0. */
 enum {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "optim/scheduler.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/error.h"
+#include "base/options.h"
 
 enum { TOTAL, PCT_START, DIV, FINAL_DIV, LINEAR, THREE };
 

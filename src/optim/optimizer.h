@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 
 #include "adze/optim/optimizer.h"
-#include "tensor/index.h"
-#include "tensor/isa.h"
-#include "tensor/parallel.h"
+#include "base/index.h"
+#include "base/isa.h"
+#include "base/parallel.h"
 #include "tensor/tensor.h"
 
 enum {

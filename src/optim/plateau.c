@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "optim/scheduler.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/error.h"
+#include "base/options.h"
 
 enum { METRIC, FACTOR, PATIENCE, THRESHOLD, KIND, COOLDOWN, EPS }; /* numbers; METRIC is the last */
 enum { BEST, BAD_EPOCHS, COOLING };                                /* moving */

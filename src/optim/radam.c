@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "optim/adam_family.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 enum { DECOUPLED = ADZI_ADAM_SETTINGS, MAXIMIZE, SETTINGS };
 

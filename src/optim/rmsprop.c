@@ -2,7 +2,7 @@
 
 #include "optim/optimizer.h"
 #include "optim/rmsprop.h"
-#include "tensor/options.h"
+#include "base/options.h"
 
 KERNEL_TABLE_FLOAT(rmsprop);
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 enum { LR = 0 }; /* every optimizer's first setting */
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -2,8 +2,8 @@
 
 #include "optim/optimizer.h"
 #include "optim/sgd.h"
-#include "tensor/error.h"
-#include "tensor/options.h"
+#include "base/error.h"
+#include "base/options.h"
 
 KERNEL_TABLE_FLOAT(sgd);
 

@@ -2,7 +2,7 @@
 #define THIS_FILE "optim/sgd.kernel.c"
 #include <stddef.h>
 #include "optim/sgd.h"
-#include "tensor/each_float.h"
+#include "tensor/kernel/each_float.h"
 #else
 
 /* One way through the elements; the flags are constants in every call below, so that each call

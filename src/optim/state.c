@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "nn/state.h"
-#include "nn/text.h"
+#include "base/text.h"
 #include "optim/optimizer.h"
 #include "tensor/copy.h"
-#include "tensor/error.h"
+#include "base/error.h"
 #include "tensor/shape.h"
 
 static const char no_memory[] = "no memory for the state";

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tensor/copy.h"
-#include "tensor/half.h"
+#include "tensor/kernel/half.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "tensor/half.h"
-#include "tensor/isa.h"
-#include "tensor/pointwise.h"
+#include "tensor/kernel/half.h"
+#include "base/isa.h"
+#include "tensor/kernel/pointwise.h"
 #include "tensor/tensor.h"
 
 /* ---- same dtype --------------------------------------------------------------------------------

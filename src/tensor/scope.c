@@ -1,8 +1,8 @@
 /* Scopes: a stack of borrowed references per thread, cut into scopes by marks. */
 #include "tensor/tensor.h"
 
-#include "tensor/error.h"
-#include "tensor/thread.h"
+#include "base/error.h"
+#include "base/thread.h"
 
 size_t adzi_scope_root_count(const adzi_thread *thread)
 {

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 
 #include "adze/tensor.h"
-#include "tensor/error.h"
-#include "tensor/refs.h"
-#include "tensor/thread.h"
+#include "base/error.h"
+#include "base/refs.h"
+#include "base/thread.h"
 
 struct adzi_node;
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "adze/tensor.h"
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,6 +1,6 @@
 /* Activations that are computed again. */
 #include "nn/case.h"
-#include "nn/dropout.h"
+#include "nn/layers/dropout.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 

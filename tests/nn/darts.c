@@ -1,6 +1,6 @@
 /* The time-series library's networks and its dropout. */
 #include "nn/case.h"
-#include "nn/dropout.h"
+#include "nn/layers/dropout.h"
 
 static adz_module *network(adz_generator *g)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "nn/case.h"
-#include "nn/dropout.h"
+#include "nn/layers/dropout.h"
 #include "ops/parity.h"
 
 enum { MOST = 1024 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "ops/sweep.h"
-#include "tensor/alloc.h"
+#include "base/alloc.h"
 
 static int run(const op_case *c)
 {

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/alloc.h"
-#include "tensor/error.h"
-#include "tensor/isa.h"
-#include "tensor/parallel.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/isa.h"
+#include "base/parallel.h"
 
 sweep_counts counts;
 

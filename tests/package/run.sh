@@ -57,7 +57,7 @@ if [ -f "$libdir/libadze.a" ]; then
     LD_LIBRARY_PATH='' "$work/static"
 fi
 
-if [ -f "$build/src/onednn/libadze-onednn.so" ]; then
+if [ -f "$build/src/tensor/gemm/onednn/libadze-onednn.so" ]; then
     say 'the module with oneDNN, and without it'
     cat >"$work/module.c" <<'END'
 #include <adze/adze.h>
@@ -91,7 +91,7 @@ END
     unset ADZE_ONEDNN
     if grep -q avx512vl /proc/cpuinfo; then
         (export ADZE_ONEDNN="$libdir/adze/libadze-onednn.so"; says 'oneDNN 2')
-        (export LD_LIBRARY_PATH="$build/src"; says "$build/src/onednn/")
+        (export LD_LIBRARY_PATH="$build/src"; says "$build/src/tensor/gemm/onednn/")
         # A library that is not where it was configured to be has no module, not even the one beside it.
         if "$work/module" | grep "$libdir/adze/"; then
             exit 1

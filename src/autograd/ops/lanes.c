@@ -1,6 +1,6 @@
 #include "autograd/ops/lanes.h"
 
-#include "tensor/parallel.h"
+#include "base/parallel.h"
 
 int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim)
 {

@@ -2,7 +2,7 @@
 #ifndef ADZI_AUTOGRAD_OPS_LANES_H
 #define ADZI_AUTOGRAD_OPS_LANES_H
 
-#include "tensor/isa.h"
+#include "base/isa.h"
 #include "tensor/tensor.h"
 
 enum { ADZI_LANES_INPUTS = 3 };

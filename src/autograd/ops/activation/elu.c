@@ -1,0 +1,28 @@
+#include "autograd/ops/activation/activation.h"
+
+KERNEL_TABLE_FLOAT(elu);
+KERNEL_TABLE_FLOAT(elu_backward);
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_activate_fused(node, dx, dy[0], elu_backward_kernels[adzi_cpu_level]);
+}
+
+/* dx = dy where x > 0, else alpha e^x dy. From 0 on a constant 0 stands for x, so that e^x cannot
+ * overflow and the second derivative at exactly 0 is 0, as in PyTorch. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0);
+    adz_tensor *below = adz_mul(dy[0], adz_exp(adz_masked_fill(x, adz_ge_number(x, 0), 0)));
+    below = adz_mul_number(below, adzi_activation_p(node, 0));
+    dx[0] = adz_where(adz_le_number(x, 0), below, dy[0]);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_elu = { .name = "elu", .backward = backward, .fused = fused };
+
+adz_tensor *adz_elu(adz_tensor *x, double alpha)
+{
+    return adzi_activate(
+        &adzi_op_elu, x, elu_kernels[adzi_cpu_level], (adzi_activation){ { alpha } });
+}

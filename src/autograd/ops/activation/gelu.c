@@ -1,0 +1,66 @@
+#include "autograd/ops/activation/activation.h"
+
+KERNEL_TABLE_FLOAT(gelu);
+KERNEL_TABLE_FLOAT(gelu_tanh);
+KERNEL_TABLE_FLOAT(gelu_backward);
+KERNEL_TABLE_FLOAT(gelu_tanh_backward);
+
+#define SQRT_HALF  0.7071067811865475244  /* 1 / sqrt(2) */
+#define DENSITY_0  0.39894228040143267794 /* 1 / sqrt(2 pi), the normal density at 0 */
+#define TANH_SLOPE 0.79788456080286535588 /* sqrt(2 / pi) */
+#define TANH_CUBE  0.044715
+
+/* Phi(x) + x phi(x) */
+static adz_tensor *slope(adz_tensor *x)
+{
+    adz_tensor *erf = adz_erf(adz_mul_number(x, SQRT_HALF));
+    adz_tensor *cdf = adz_mul_number(adz_add_number(erf, 1), 0.5);
+    adz_tensor *pdf = adz_mul_number(adz_exp(adz_mul_number(adz_mul(x, x), -0.5)), DENSITY_0);
+    return adz_add(cdf, adz_mul(x, pdf));
+}
+
+/* (1 + t) / 2 + x (1 - t^2) u' / 2, t = tanh(u), u = sqrt(2/pi) (x + 0.044715 x^3). Beyond 40,
+ * where t is constant, x is held in u: its square must not overflow against the vanished 1 - t^2.
+ */
+static adz_tensor *slope_tanh(adz_tensor *x)
+{
+    adz_tensor *held = adz_clamp(x, -40, 40), *square = adz_mul(held, held);
+    adz_tensor *stretch = adz_add_number(adz_mul_number(square, TANH_CUBE), 1);
+    adz_tensor *t = adz_tanh(adz_mul_number(adz_mul(held, stretch), TANH_SLOPE));
+    adz_tensor *du =
+        adz_mul_number(adz_add_number(adz_mul_number(square, 3 * TANH_CUBE), 1), TANH_SLOPE);
+    adz_tensor *flat = adz_number_sub(1, adz_mul(t, t));
+    return adz_mul_number(adz_add(adz_add_number(t, 1), adz_mul(adz_mul(x, flat), du)), 0.5);
+}
+
+static bool is_tanh(const adzi_node *node)
+{
+    return adzi_activation_p(node, 0) == (double)ADZ_GELU_TANH;
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0);
+    dx[0] = adz_mul(dy[0], is_tanh(node) ? slope_tanh(x) : slope(x));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_kernel *kernels = is_tanh(node) ? gelu_tanh_backward_kernels[adzi_cpu_level]
+                                               : gelu_backward_kernels[adzi_cpu_level];
+    return adzi_activate_fused(node, dx, dy[0], kernels);
+}
+
+const adzi_op adzi_op_gelu = { .name = "gelu", .backward = backward, .fused = fused };
+
+adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
+{
+    if (approximate != ADZ_GELU_NONE && approximate != ADZ_GELU_TANH) {
+        return adzi_fail("gelu", ADZ_ERR_ARGUMENT,
+            "approximate is %d; ADZ_GELU_NONE and ADZ_GELU_TANH are known", (int)approximate);
+    }
+    const adzi_kernel *kernels = approximate == ADZ_GELU_TANH ? gelu_tanh_kernels[adzi_cpu_level]
+                                                              : gelu_kernels[adzi_cpu_level];
+    return adzi_activate(&adzi_op_gelu, x, kernels, (adzi_activation){ { (double)approximate } });
+}

@@ -1,0 +1,90 @@
+#include "autograd/ops/activation/glu.h"
+
+#include "autograd/op.h"
+
+KERNEL_TABLE_FLOAT(glu);
+KERNEL_TABLE_FLOAT(glu_backward);
+
+typedef struct {
+    int dim;
+} glu_attr;
+
+/* da = dy s and db = dy a s (1 - s), s = sigmoid(b), side by side as a and b are in x */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const int d = adzi_attr(node, glu_attr)->dim;
+    adz_tensor *x = adzi_saved_input(node, 0);
+    if (x == NULL) {
+        return adzi_status(NULL);
+    }
+    const int64_t size = x->sizes[d];
+    adz_tensor *a = adz_slice(x, d, 0, size / 2, 1);
+    adz_tensor *s = adz_sigmoid(adz_slice(x, d, size / 2, size, 1));
+    adz_tensor *da = adz_mul(dy[0], s), *db = adz_mul(adz_mul(da, a), adz_number_sub(1, s));
+    dx[0] = adz_cat((adz_tensor *[]){ da, db }, 2, d);
+    return adzi_status(dx[0]);
+}
+
+/* Elements of a run: those of half of x's dimension and all that are within it. */
+static int64_t run_of(const adz_tensor *x, int dim)
+{
+    int64_t run = x->sizes[dim] / 2;
+    for (int i = dim + 1; i < x->rank; ++i) {
+        run *= x->sizes[i];
+    }
+    return run;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = node->op->name;
+    const adz_tensor *x = adzi_compact(op, adzi_saved_input(node, 0));
+    const adz_tensor *g = x != NULL ? adzi_compact(op, dy[0]) : NULL;
+    if (g == NULL || (dx[0] = adzi_scratch_like(op, x)) == NULL) {
+        return adzi_status(NULL);
+    }
+    const adzi_glu_args args = { .x = x->data,
+        .dy = g->data,
+        .out = dx[0]->data,
+        .run = run_of(x, adzi_attr(node, glu_attr)->dim) };
+    adzi_launch(KERNEL_FOR(glu_backward, x->dtype), &args, g->numel, ADZI_POINTWISE_GRAIN);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_glu = { .name = "glu", .backward = backward, .fused = fused };
+
+adz_tensor *adz_glu(adz_tensor *x, int dim)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, glu, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    glu_attr attr = { adzi_dim("glu", x, dim) };
+    if (attr.dim < 0) {
+        return NULL;
+    }
+    if (x->rank == 0 || x->sizes[attr.dim] % 2 != 0) {
+        return adzi_fail("glu", ADZ_ERR_SHAPE,
+            "dimension %d of x%s has to be even: its first half is gated by its second", dim,
+            adzi_text_shape(x));
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    for (int i = 0; i < x->rank; ++i) {
+        sizes[i] = x->sizes[i];
+    }
+    sizes[attr.dim] /= 2;
+    const adz_tensor *compact = adzi_compact("glu", call.in[0]);
+    if (compact == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    const adzi_glu_args args = {
+        .x = compact->data, .dy = NULL, .out = y->data, .run = run_of(x, attr.dim)
+    };
+    adzi_launch(KERNEL_FOR(glu, y->dtype), &args, y->numel, ADZI_POINTWISE_GRAIN);
+    return adzi_leave(&call, y);
+}

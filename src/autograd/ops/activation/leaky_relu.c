@@ -1,0 +1,27 @@
+#include "autograd/ops/activation/activation.h"
+
+KERNEL_TABLE_FLOAT(leaky_relu);
+KERNEL_TABLE_FLOAT(leaky_relu_backward);
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_activate_fused(node, dx, dy[0], leaky_relu_backward_kernels[adzi_cpu_level]);
+}
+
+/* dx = dy where x > 0, else negative_slope dy. The slope is piecewise constant: only dy carries a
+ * graph. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *slope = NULL, *one = adz_scalar(1, (adz_dtype)dy[0]->dtype);
+    adz_status status = fused(node, &slope, &one);
+    dx[0] = status == ADZ_OK ? adz_mul(dy[0], slope) : NULL;
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_leaky_relu = { .name = "leaky_relu", .backward = backward, .fused = fused };
+
+adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope)
+{
+    return adzi_activate(&adzi_op_leaky_relu, x, leaky_relu_kernels[adzi_cpu_level],
+        (adzi_activation){ { negative_slope } });
+}

@@ -1,0 +1,27 @@
+#include "autograd/ops/activation/activation.h"
+
+KERNEL_TABLE_FLOAT(silu);
+KERNEL_TABLE_FLOAT(silu_backward);
+
+/* dx = dy s (1 + x (1 - s)), s = sigmoid(x) */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0);
+    adz_tensor *s = adz_sigmoid(x);
+    adz_tensor *rest = adz_number_sub(1, s);
+    dx[0] = adz_mul(dy[0], adz_mul(s, adz_add_number(adz_mul(x, rest), 1)));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_activate_fused(node, dx, dy[0], silu_backward_kernels[adzi_cpu_level]);
+}
+
+const adzi_op adzi_op_silu = { .name = "silu", .backward = backward, .fused = fused };
+
+adz_tensor *adz_silu(adz_tensor *x)
+{
+    return adzi_activate(
+        &adzi_op_silu, x, silu_kernels[adzi_cpu_level], (adzi_activation){ { 0 } });
+}

@@ -1,0 +1,214 @@
+#include "autograd/ops/attention/attention.h"
+
+#include <math.h>
+
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
+
+static const char name[] = "scaled_dot_product_attention";
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+static bool check_numbers(const adz_attention_options *o, bool replays)
+{
+    if (!isfinite(o->scale)) {
+        adzi_error(name, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite, 0 for 1/sqrt(E)",
+            adzi_text_number(o->scale));
+        return false;
+    }
+    if (!(o->dropout_p >= 0 && o->dropout_p <= 1)) {
+        adzi_error(name, ADZ_ERR_ARGUMENT, "dropout_p is %s, but a probability lies in [0, 1]",
+            adzi_text_number(o->dropout_p));
+        return false;
+    }
+    if (replays && o->dropout_p == 1) {
+        adzi_error(name, ADZ_ERR_ARGUMENT,
+            "dropout_p is 1, which keeps nothing; a dropout_mask needs less");
+        return false;
+    }
+    return true;
+}
+
+/* Broadcasts t's leading dimensions into the call's. */
+static bool join_batch(adzi_attention *at, const adz_tensor *t)
+{
+    int lead = t->rank - 2, more = lead - at->batch_rank;
+    for (int i = at->batch_rank - 1; i >= 0 && more > 0; --i) {
+        at->batch[i + more] = at->batch[i];
+    }
+    for (int i = 0; i < more; ++i) {
+        at->batch[i] = 1;
+    }
+    at->batch_rank += more > 0 ? more : 0;
+    for (int i = 0; i < lead; ++i) {
+        int64_t *size = &at->batch[at->batch_rank - lead + i], other = t->sizes[i];
+        if (*size != other && *size != 1 && other != 1) {
+            return false;
+        }
+        *size = *size == 1 ? other : *size;
+    }
+    return true;
+}
+
+static bool check_shapes(
+    adzi_attention *at, const adz_tensor *q, const adz_tensor *k, const adz_tensor *v)
+{
+    bool fits = q->rank >= 2 && k->rank >= 2 && v->rank >= 2;
+    if (fits) {
+        at->l = q->sizes[q->rank - 2];
+        at->e = q->sizes[q->rank - 1];
+        at->s = k->sizes[k->rank - 2];
+        at->ev = v->sizes[v->rank - 1];
+        fits = k->sizes[k->rank - 1] == at->e && v->sizes[v->rank - 2] == at->s &&
+               join_batch(at, q) && join_batch(at, k) && join_batch(at, v);
+    }
+    if (!fits) {
+        adzi_error(name, ADZ_ERR_SHAPE,
+            "query%s, key%s and value%s do not fit [..., L, E], [..., S, E] and [..., S, Ev] whose "
+            "leading sizes broadcast",
+            adzi_text_shape(q), adzi_text_shape(k), adzi_text_shape(v));
+        return false;
+    }
+    if (q->dtype != k->dtype || q->dtype != v->dtype) {
+        adzi_error(name, ADZ_ERR_DTYPE, "query is %s, key %s, value %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)q->dtype), adz_dtype_name((adz_dtype)k->dtype),
+            adz_dtype_name((adz_dtype)v->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Whether a mask broadcasts to [..., L, S]. */
+static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const char *which)
+{
+    int64_t sizes[ADZ_MAX_RANK + 2];
+    int rank = at->batch_rank + 2;
+    for (int i = 0; i < at->batch_rank; ++i) {
+        sizes[i] = at->batch[i];
+    }
+    sizes[rank - 2] = at->l;
+    sizes[rank - 1] = at->s;
+    bool fits = adzi_is_none(mask) || mask->rank <= rank;
+    for (int i = 0; fits && !adzi_is_none(mask) && i < mask->rank; ++i) {
+        int64_t size = mask->sizes[i];
+        fits = size == 1 || size == sizes[rank - mask->rank + i];
+    }
+    if (!fits) {
+        adzi_error(name, ADZ_ERR_SHAPE, "%s%s does not broadcast to the scores' shape %s", which,
+            adzi_text_shape(mask), adzi_text_sizes(rank, sizes));
+    }
+    return fits;
+}
+
+static bool check_masks(
+    const adzi_attention *at, const adz_tensor *q, const adz_tensor *mask, const adz_tensor *kept)
+{
+    if (!check_mask(at, mask, "attn_mask") || !check_mask(at, kept, "dropout_mask")) {
+        return false;
+    }
+    if (!adzi_is_none(mask) && mask->dtype != ADZ_BOOL && mask->dtype != q->dtype) {
+        adzi_error(name, ADZ_ERR_DTYPE, "attn_mask is %s, but must be bool or %s as query is",
+            adz_dtype_name((adz_dtype)mask->dtype), adz_dtype_name((adz_dtype)q->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Broadcast sizes, and how many words dropout draws, stay countable. */
+static bool check_size(const adzi_attention *at)
+{
+    double count = (double)at->l * (double)(at->s + ADZI_GROUP_WORDS);
+    for (int i = 0; i < at->batch_rank; ++i) {
+        count *= (double)at->batch[i];
+    }
+    if (count > 0x1p60) {
+        adzi_error(name, ADZ_ERR_SHAPE, "%s probabilities are more than can be counted",
+            adzi_text_number(count));
+    }
+    return count <= 0x1p60;
+}
+
+bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
+    adz_tensor *const *in, const adz_tensor *kept)
+{
+    const adz_tensor *q = in[ADZI_QUERY];
+    if (!adzi_is_float((adz_dtype)q->dtype)) {
+        adzi_error(name, ADZ_ERR_DTYPE, "query%s is %s; float32 or float64 is needed",
+            adzi_text_shape(q), adz_dtype_name((adz_dtype)q->dtype));
+        return false;
+    }
+    *at = (adzi_attention){ .items = 1, .causal = options->is_causal };
+    if (!check_numbers(options, !adzi_is_none(kept)) ||
+        !check_shapes(at, q, in[ADZI_KEY], in[ADZI_VALUE]) || !check_size(at) ||
+        !check_masks(at, q, in[ADZI_MASK], kept)) {
+        return false;
+    }
+    for (int i = 0; i < at->batch_rank; ++i) {
+        at->items *= at->batch[i];
+    }
+    at->scale = options->scale != 0 ? options->scale : at->e > 0 ? 1 / sqrt((double)at->e) : 1;
+    at->keep = 1 - options->dropout_p;
+    at->drops = options->training && options->dropout_p > 0;
+    at->masked = !adzi_is_none(in[ADZI_MASK]);
+    at->replays = at->drops && !adzi_is_none(kept);
+    return true;
+}
+
+/* ---- the plain composition, which holds the whole matrix of probabilities ------------------- */
+
+int64_t adzi_attention_row_words(const adzi_attention *at)
+{
+    return (at->s + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS * ADZI_GROUP_WORDS;
+}
+
+/* Scores as they are before softmax: -inf where a query must not look. */
+static adz_tensor *masked_scores(
+    const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
+{
+    adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, -2, -1)), at->scale);
+    if (at->causal) {
+        adz_tensor *all = adz_ones(ADZ_SHAPE(at->l, at->s), ADZ_BOOL);
+        scores = adz_masked_fill(scores, adz_triu(all, at->s - at->l + 1), -INFINITY);
+    }
+    if (mask == NULL || adzi_is_none(mask)) {
+        return mask == NULL ? NULL : scores;
+    }
+    return mask->dtype == ADZ_BOOL ? adz_masked_fill(scores, adz_logical_not(mask), -INFINITY)
+                                   : adz_add(scores, mask);
+}
+
+adz_tensor *adzi_attention_probabilities(
+    const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
+{
+    adz_tensor *scores = masked_scores(at, q, k, mask);
+    bool may_be_blind = mask != ADZ_NONE || (at->causal && at->l > at->s);
+    if (scores == NULL || scores->numel == 0 || !may_be_blind) {
+        return scores == NULL ? NULL : adz_softmax(scores, -1);
+    }
+    /* Rows of -inf alone: any finite row in their place, and zeros in place of its softmax. */
+    adz_tensor *most = adz_amax(adz_detach(scores), ADZ_DIMS(-1), ADZ_KEEPDIM);
+    adz_tensor *blind = adz_eq_number(most, -INFINITY);
+    return adz_masked_fill(adz_softmax(adz_masked_fill(scores, blind, 0), -1), blind, 0);
+}
+
+/* The mask that `at` draws: bool [..., L, S]. */
+static adz_tensor *drawn_mask(const adzi_attention *at)
+{
+    adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
+    shape.sizes[shape.rank++] = at->l;
+    shape.sizes[shape.rank++] = adzi_attention_row_words(at);
+    adz_generator generator = { at->state };
+    adz_tensor *rows = adz_generator_bernoulli(&generator, at->keep, shape, ADZ_BOOL);
+    return adz_narrow(rows, -1, 0, at->s);
+}
+
+adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_tensor *kept)
+{
+    if (!at->drops || p == NULL || kept == NULL) {
+        return kept == NULL ? NULL : p;
+    }
+    if (at->keep == 0) {
+        return adz_mul_number(p, 0);
+    }
+    return adz_dropout_mask(p, at->replays ? kept : drawn_mask(at), at->keep);
+}

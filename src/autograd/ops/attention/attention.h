@@ -1,0 +1,46 @@
+/* Scaled dot-product attention: what its plain composition and its kernels share. */
+#ifndef ADZI_AUTOGRAD_OPS_ATTENTION_ATTENTION_H
+#define ADZI_AUTOGRAD_OPS_ATTENTION_ATTENTION_H
+
+#include "adze/ops/attention.h"
+#include "autograd/op.h"
+
+/* The inputs on the tape. */
+enum { ADZI_QUERY, ADZI_KEY, ADZI_VALUE, ADZI_MASK, ADZI_ATTENTION_INPUTS };
+
+/** One call, its options read and checked. */
+typedef struct adzi_attention {
+    int batch_rank; /* leading dimensions after broadcasting */
+    int64_t batch[ADZ_MAX_RANK];
+    int64_t items; /* their product */
+    int64_t l, s, e, ev;
+    double scale;
+    bool causal;
+    bool masked;  /* by attn_mask */
+    bool drops;   /* dropout acts, */
+    bool replays; /* with a given mask and not with one drawn from state */
+    double keep;  /* probability that it keeps an element */
+    adz_generator_state state;
+} adzi_attention;
+
+/**
+ * The keys of a row of probabilities as dropout counts them: rounded up to whole groups of Philox,
+ * so that every row of the mask begins with a group of its own.
+ */
+int64_t adzi_attention_row_words(const adzi_attention *at);
+
+/** softmax(scale q k^T + mask) in [..., L, S]: zeros where a row sees nothing. mask: bool, float or
+ * ADZ_NONE. An expression of operators. */
+adz_tensor *adzi_attention_probabilities(
+    const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask);
+
+/** Checks the options and what is attended to, and notes both. A mask that is left out is ADZ_NONE.
+ */
+bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
+    adz_tensor *const *in, const adz_tensor *kept);
+
+/** Dropout on [..., L, S] with the mask `kept`, or (ADZ_NONE) the one that `at` draws. An
+ * expression of operators, linear in p. */
+adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_tensor *kept);
+
+#endif

@@ -1,0 +1,354 @@
+#include "autograd/ops/attention/attention.h"
+#include "autograd/ops/attention/attention.kernel.h"
+#include "base/alloc.h"
+#include "base/options.h"
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
+
+KERNEL_TABLE_FLOAT(attention);
+KERNEL_TABLE_FLOAT(attention_backward);
+
+static const char name[] = "scaled_dot_product_attention";
+
+enum { STATS, Y, KEPT, EXTRAS };    /* what a call saves beside its inputs */
+enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds */
+
+void adz_attention_options_init(adz_attention_options *options, size_t size)
+{
+    adz_attention_options all = ADZ_ATTENTION_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+/* ---- what the kernels are told -------------------------------------------------------------- */
+
+/* With columns side by side, as the kernels want them; NULL after an error. */
+static adz_tensor *with_whole_rows(adz_tensor *t)
+{
+    return t == NULL || t->sizes[t->rank - 1] <= 1 || t->strides[t->rank - 1] == 1
+               ? t
+               : adzi_compact_copy(name, t);
+}
+
+/* t among matrices of the batch; a size of 1 repeats. */
+static adzi_attention_operand operand_of(const adzi_attention *at, const adz_tensor *t)
+{
+    adzi_attention_operand operand = { .data = NULL };
+    if (adzi_is_none(t)) {
+        return operand;
+    }
+    operand.data = t->data;
+    for (int i = 1; i <= t->rank; ++i) {
+        int64_t stride = t->sizes[t->rank - i] == 1 ? 0 : t->strides[t->rank - i];
+        *(i == 1     ? &operand.column
+            : i == 2 ? &operand.row
+                     : &operand.batch[at->batch_rank + 2 - i]) = stride;
+    }
+    return operand;
+}
+
+static adzi_attention_args arguments(
+    const adzi_attention *at, adz_tensor *const *in, const adz_tensor *kept)
+{
+    adzi_attention_args args = { .batch_rank = at->batch_rank,
+        .items = at->items,
+        .l = at->l,
+        .s = at->s,
+        .e = at->e,
+        .ev = at->ev,
+        .scale = at->scale,
+        .causal = at->causal,
+        .q = operand_of(at, in[ADZI_QUERY]),
+        .k = operand_of(at, in[ADZI_KEY]),
+        .v = operand_of(at, in[ADZI_VALUE]),
+        .mask = operand_of(at, in[ADZI_MASK]),
+        .mask_is_bool = !adzi_is_none(in[ADZI_MASK]) && in[ADZI_MASK]->dtype == ADZ_BOOL,
+        .drops = at->drops,
+        .kept = operand_of(at, kept),
+        .seed = at->state.seed,
+        .offset = at->state.offset,
+        .row_words = adzi_attention_row_words(at),
+        .keep = at->keep };
+    for (int i = 0; i < at->batch_rank; ++i) {
+        args.batch[i] = at->batch[i];
+    }
+    return args;
+}
+
+/* Elements of scratch memory that each worker has; see the kernels' K(forward) and K(backward). */
+static int64_t forward_scratch(const adzi_attention_args *g)
+{
+    enum { B = ADZI_ATTENTION_BLOCK, G = ADZI_ATTENTION_GROUP };
+    return G * g->e + (G + B) * adzi_attention_padded(g->ev) + B * B;
+}
+
+static int64_t backward_scratch(const adzi_attention_args *g)
+{
+    enum { B = ADZI_ATTENTION_BLOCK };
+    int64_t e = adzi_attention_padded(g->e), ev = adzi_attention_padded(g->ev);
+    return (2 * g->l + 3 * B) * e + (g->l + 2 * B) * ev + 2 * B * B + adzi_attention_padded(g->l);
+}
+
+/* As many as have something to do. */
+static int64_t workers_of(const adzi_attention_args *args)
+{
+    double work = (double)args->items * (double)args->l * (double)args->s *
+                  (double)(args->e + args->ev) / WORK_PER_THREAD;
+    int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    most = most < args->tasks ? most : args->tasks;
+    most = work < (double)most ? (int64_t)work : most;
+    return most < 1 ? 1 : most;
+}
+
+/* Every worker's memory; args->scratch is NULL when it was refused. Returns its size for run, which
+ * gives it back and cannot fail. */
+static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t elements)
+{
+    int64_t bytes = (elements * (dtype == ADZ_F32 ? 4 : 8) + 63) / 64 * 64 + 64;
+    args->scratch_size = bytes;
+    args->workers = workers_of(args);
+    size_t all = (size_t)(bytes * args->workers);
+    args->scratch = adzi_alloc(all);
+    if (args->scratch == NULL) {
+        adzi_fail_memory(name, all);
+    }
+    return all;
+}
+
+static void run(adzi_kernel kernel, adzi_attention_args *args, size_t scratch)
+{
+    _Atomic(int64_t) next = 0;
+    args->next_task = &next;
+    adzi_launch(kernel, args, args->workers, 1);
+    adzi_free(args->scratch, scratch);
+}
+
+/* ---- backward ------------------------------------------------------------------------------- */
+
+/* Whether what was saved is still there, and as it was. */
+static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept)
+{
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        in[i] = i < ADZI_MASK || at->masked ? adzi_saved_input(node, i) : ADZ_NONE;
+        if (in[i] == NULL) {
+            return false;
+        }
+    }
+    *kept = at->replays ? adzi_saved_extra(node, KEPT) : ADZ_NONE;
+    return *kept != NULL;
+}
+
+/* With d = dropout(p), y = d v:  dv = d^T dy,  dp = dropout(dy v^T),  ds = p (dp - sum of p dp),
+ * dq = scale ds k,  dk = scale ds^T q,  dmask = ds. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept;
+    if (!saved(node, in, &kept)) {
+        return adzi_status(NULL);
+    }
+    adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
+    if (adzi_needs(node, ADZI_VALUE)) {
+        adz_tensor *d = adzi_attention_dropout(at, p, kept);
+        dx[ADZI_VALUE] = adz_matmul(adz_transpose(d, -2, -1), dy[0]);
+    }
+    adz_tensor *dd = adz_matmul(dy[0], adz_transpose(in[ADZI_VALUE], -2, -1));
+    adz_tensor *pdp = adz_mul(p, adzi_attention_dropout(at, dd, kept));
+    adz_tensor *ds = adz_sub(pdp, adz_mul(p, adz_sum(pdp, ADZ_DIMS(-1), ADZ_KEEPDIM)));
+    if (adzi_needs(node, ADZI_QUERY)) {
+        dx[ADZI_QUERY] = adz_mul_number(adz_matmul(ds, in[ADZI_KEY]), at->scale);
+    }
+    if (adzi_needs(node, ADZI_KEY)) {
+        adz_tensor *turned = adz_transpose(ds, -2, -1);
+        dx[ADZI_KEY] = adz_mul_number(adz_matmul(turned, in[ADZI_QUERY]), at->scale);
+    }
+    if (adzi_needs(node, ADZI_MASK)) {
+        dx[ADZI_MASK] = ds;
+    }
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        if (adzi_needs(node, i) && dx[i] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    return ADZ_OK;
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+/* A tensor [..., rows, columns]. Its memory has the dimensions in the order of `like`'s, so that
+ * heads are joined as freely as they were split off. */
+static adz_tensor *new_like(
+    const adzi_attention *at, int64_t rows, int64_t columns, const adz_tensor *like, bool plain)
+{
+    int rank = at->batch_rank + 2, order[ADZ_MAX_RANK], place[ADZ_MAX_RANK];
+    int64_t sizes[ADZ_MAX_RANK], ordered[ADZ_MAX_RANK], numel;
+    bool same = true;
+    for (int i = 0; i < rank; ++i) {
+        sizes[i] = i < rank - 2 ? at->batch[i] : i < rank - 1 ? rows : columns;
+        order[i] = i;
+    }
+    for (int i = 1; !plain && like->rank == rank && i < rank - 1;
+         ++i) { /* by insertion; columns stay last */
+        for (int k = i; k > 0 && like->strides[order[k - 1]] < like->strides[order[k]]; --k) {
+            int other = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = other;
+        }
+    }
+    for (int i = 0; i < rank; ++i) {
+        ordered[i] = sizes[order[i]];
+        place[order[i]] = i;
+        same = same && order[i] == i;
+    }
+    adz_dtype dtype = (adz_dtype)like->dtype;
+    if (adzi_check_sizes(name, rank, ordered, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *t = adzi_scratch(name, dtype, rank, ordered);
+    return same || t == NULL ? t : adz_permute(t, adz_dims_of(rank, place));
+}
+
+/* The gradient of input i before the engine sums it over what broadcasting repeated. */
+static bool new_gradient(
+    adzi_node *node, int i, adz_tensor *const *in, adz_tensor **dx, adzi_attention_operand *operand)
+{
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    int64_t rows = i == ADZI_KEY || i == ADZI_VALUE ? at->s : at->l;
+    int64_t columns = i == ADZI_MASK ? at->s : i == ADZI_VALUE ? at->ev : at->e;
+    if (!adzi_needs(node, i)) {
+        return true;
+    }
+    dx[i] = new_like(at, rows, columns, in[i], i == ADZI_MASK);
+    if (dx[i] != NULL) {
+        *operand = operand_of(at, dx[i]);
+    }
+    return dx[i] != NULL;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_attention *at = adzi_attr(node, adzi_attention);
+    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *g = with_whole_rows(dy[0]);
+    adz_tensor *stats = adzi_saved_extra(node, STATS), *y = adzi_saved_extra(node, Y);
+    if (g == NULL || stats == NULL || y == NULL || !saved(node, in, &kept)) {
+        return adzi_status(NULL);
+    }
+    for (int i = 0; i < ADZI_MASK; ++i) {
+        if ((in[i] = with_whole_rows(in[i])) == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    adz_dtype dtype = (adz_dtype)y->dtype;
+    adzi_attention_args args = arguments(at, in, kept);
+    args.dy = operand_of(at, g);
+    args.y = operand_of(at, y);
+    args.stats = stats->data;
+    args.tasks = at->items;
+    adzi_attention_operand *dx_of[] = { &args.dq, &args.dk, &args.dv, &args.dmask };
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        if (!new_gradient(node, i, in, dx, dx_of[i])) {
+            return adzi_status(NULL);
+        }
+    }
+    size_t scratch = take_scratch(&args, dtype, backward_scratch(&args));
+    if (args.scratch == NULL) {
+        return adzi_status(NULL);
+    }
+    run(KERNEL_FOR(attention_backward, dtype), &args, scratch);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_scaled_dot_product_attention = {
+    .name = name, .backward = backward, .fused = fused
+};
+
+/* ---- the call ------------------------------------------------------------------------------- */
+
+/* An option that is NULL is left out, unless it is what an earlier failure left behind. */
+static adz_tensor *given(adz_tensor *t)
+{
+    return t == NULL && adzi_pending() == ADZ_OK ? ADZ_NONE : t;
+}
+
+/* The mask of dropout as bools. */
+static adz_tensor *as_bool(adz_tensor *kept)
+{
+    if (adzi_is_none(kept) || kept->dtype == ADZ_BOOL) {
+        return kept;
+    }
+    return adz_ne_number(adz_detach(kept), 0);
+}
+
+static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor *kept)
+{
+    adz_tensor *in[ADZI_ATTENTION_INPUTS];
+    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
+        in[i] = i < ADZI_MASK ? with_whole_rows(call->in[i]) : call->in[i];
+        if (in[i] == NULL) {
+            return NULL;
+        }
+    }
+    adz_dtype dtype = (adz_dtype)in[ADZI_QUERY]->dtype;
+    int64_t stats_sizes[] = { at->items, 2, at->l };
+    adz_tensor *y = new_like(at, at->l, at->ev, in[ADZI_QUERY], false), *stats = y, *result = y;
+    if (y != NULL && call->record) {
+        stats = adzi_scratch(name, dtype, 3, stats_sizes);
+        result = adz_detach(y); /* a header of its own: the node must not hold its result's */
+    }
+    if (stats == NULL || result == NULL) {
+        return NULL;
+    }
+    adzi_attention_args args = arguments(at, in, kept);
+    args.y = operand_of(at, y);
+    args.stats = call->record ? stats->data : NULL;
+    args.tasks = at->items * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
+    size_t scratch = take_scratch(&args, dtype, forward_scratch(&args));
+    if (args.scratch == NULL) {
+        return NULL;
+    }
+    if (call->record && !adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
+        adzi_free(args.scratch, scratch);
+        return NULL;
+    }
+    for (int i = 0; i < ADZI_MASK + at->masked; ++i) {
+        adzi_save_input(call, i);
+    }
+    adzi_save_extra(call, STATS, stats);
+    adzi_save_extra(call, Y, result);
+    if (at->replays) {
+        adzi_save_extra(call, KEPT, kept);
+    }
+    run(KERNEL_FOR(attention, dtype), &args, scratch);
+    return adzi_leave(call, y);
+}
+
+adz_tensor *adz_scaled_dot_product_attention(
+    adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options)
+{
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    if (!adzi_options_read(name, "ADZ_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);
+    adzi_call call;
+    adzi_attention at;
+    if (!ADZI_ENTER_OPTIONAL(
+            &call, scaled_dot_product_attention, 1u << ADZI_MASK, query, key, value, attn_mask) ||
+        (kept != ADZ_NONE && !adzi_check_tensor(name, "dropout_mask", kept)) ||
+        !adzi_attention_check(&at, &o, call.in, kept)) {
+        return NULL;
+    }
+    kept = at.replays ? as_bool(kept) : ADZ_NONE;
+    bool draws = at.drops && !at.replays && at.keep > 0;
+    adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
+    if (kept == NULL || (draws && generator == NULL)) {
+        return NULL;
+    }
+    at.state = draws ? generator->state : at.state;
+    adz_tensor *y = attend(&call, &at, kept);
+    if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
+        int64_t words = at.items * at.l * adzi_attention_row_words(&at);
+        adzi_generator_take(generator, adzi_philox_counters(words, ADZI_DRAW_WORD));
+    }
+    return y;
+}

@@ -1,0 +1,10 @@
+#include "autograd/ops/compare/compare.h"
+
+KERNEL_TABLE_ALL(isnan);
+
+const adzi_op adzi_op_isnan = { .name = "isnan" };
+
+adz_tensor *adz_isnan(adz_tensor *x)
+{
+    return adzi_test(&adzi_op_isnan, x, isnan_kernels);
+}

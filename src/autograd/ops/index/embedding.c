@@ -1,0 +1,118 @@
+#include "autograd/ops/index/indices.h"
+#include "autograd/ops/index/rows.h"
+#include "base/options.h"
+
+typedef struct {
+    int64_t padding; /* the row without a gradient, resolved; -1 for none */
+    bool scale;      /* gradients are divided by how often their row was looked up */
+} embedding_attr;
+
+/* The ids with the padding row's as -1, which drops what is summed there. */
+static adz_tensor *without_padding(adz_tensor *ids, int64_t padding)
+{
+    adz_tensor *kept = ids != NULL && padding >= 0 ? adzi_scratch_like("embedding", ids) : ids;
+    for (int64_t i = 0; kept != ids && kept != NULL && i < ids->numel; ++i) {
+        int64_t id = adzi_index_data(ids)[i];
+        adzi_index_data(kept)[i] = id == padding ? -1 : id;
+    }
+    return kept;
+}
+
+/* 1 / how often each id occurs, shaped like the ids with a dimension of size 1 behind. */
+static adz_tensor *frequencies(const adz_tensor *ids, int64_t rows, adz_dtype dtype)
+{
+    adz_shape shape = adz_shape_of(ids->rank, ids->sizes);
+    shape.sizes[shape.rank++] = 1;
+    adz_tensor *count = adzi_scratch("embedding", ADZ_I64, 1, &rows);
+    adz_tensor *share = adzi_scratch("embedding", ADZ_F64, shape.rank, shape.sizes);
+    if (count == NULL || share == NULL) {
+        return NULL;
+    }
+    adzi_fill(count, 0);
+    const int64_t *id = adzi_index_data(ids);
+    for (int64_t i = 0; i < ids->numel; ++i) {
+        ++adzi_index_data(count)[id[i]];
+    }
+    for (int64_t i = 0; i < ids->numel; ++i) {
+        ((double *)(void *)share->data)[i] = 1 / (double)adzi_index_data(count)[id[i]];
+    }
+    return adz_to(share, dtype);
+}
+
+/* dweight[v] = sum of dy over the places that name v; 0 for the padding row. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const embedding_attr *at = adzi_attr(node, embedding_attr);
+    if (!adzi_needs(node, 1)) {
+        return ADZ_OK;
+    }
+    int64_t rows = adzi_input_shape(node, 1).sizes[0];
+    adz_tensor *ids = adzi_saved_input(node, 0), *g = dy[0];
+    if (ids != NULL && at->scale) {
+        g = adz_mul(g, frequencies(ids, rows, (adz_dtype)g->dtype));
+    }
+    dx[1] = adzi_rows_sum(g, 0, without_padding(ids, at->padding), rows);
+    return adzi_status(dx[1]);
+}
+
+const adzi_op adzi_op_embedding = { .name = "embedding", .backward = backward };
+
+static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, embedding_attr *attr)
+{
+    if (weight->rank != 2) {
+        adzi_error("embedding", ADZ_ERR_SHAPE, "weight%s needs two dimensions, [rows, features]",
+            adzi_text_shape(weight));
+        return false;
+    }
+    if (o->sparse) {
+        adzi_error("embedding", ADZ_ERR_UNSUPPORTED,
+            "there are no sparse gradients; leave sparse false: the dense gradient has the same "
+            "values and every optimizer takes it");
+        return false;
+    }
+    int64_t rows = weight->sizes[0], padding = o->padding_idx;
+    attr->scale = o->scale_grad_by_freq;
+    attr->padding = -1;
+    if (padding != ADZ_NO_PADDING) {
+        if (padding < -rows || padding >= rows) {
+            adzi_error("embedding", ADZ_ERR_INDEX,
+                "padding_idx %lld is outside -%lld .. %lld of weight%s", (long long)padding,
+                (long long)rows, (long long)rows - 1, adzi_text_shape(weight));
+            return false;
+        }
+        attr->padding = padding < 0 ? padding + rows : padding;
+    }
+    return true;
+}
+
+void adz_embedding_options_init(adz_embedding_options *options, size_t size)
+{
+    adz_embedding_options all = ADZ_EMBEDDING_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
+{
+    adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
+    if (!adzi_options_read("embedding", "ADZ_EMBEDDING_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    adzi_call call;
+    embedding_attr attr;
+    adz_shape shape;
+    if (!ADZI_ENTER(&call, embedding, ids, weight) || !resolve(weight, &o, &attr) ||
+        !adzi_want_indices(&call, 0) ||
+        !adzi_indices_within("embedding", call.in[0], weight->sizes[0], "rows of weight", weight) ||
+        !adzi_rows_sizes("embedding", weight, 0, call.in[0], &shape)) {
+        return NULL;
+    }
+    adz_tensor *table = adzi_compact("embedding", weight);
+    adz_tensor *y =
+        table != NULL ? adzi_new(&call, (adz_dtype)weight->dtype, shape.rank, shape.sizes) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_rows_copy(y, table, 0, call.in[0]);
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,97 @@
+#include "autograd/ops/index/gather.h"
+
+#include "autograd/ops/index/gather.kernel.h"
+#include "autograd/ops/index/indices.h"
+
+typedef struct {
+    int dim;
+} gather_attr;
+
+/* dx = zeros with dy added at the places that were read. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *zeros = adz_zeros(adzi_input_shape(node, 0), (adz_dtype)dy[0]->dtype);
+    adz_tensor *index = adzi_saved_input(node, 1);
+    dx[0] = adz_scatter_add(zeros, adzi_attr(node, gather_attr)->dim, index, dy[0]);
+    return adzi_status(dx[0]);
+}
+
+/* The same without a copy of the zeros, and the index has been checked. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adz_shape shape = adzi_input_shape(node, 0);
+    const int dim = adzi_attr(node, gather_attr)->dim;
+    adz_tensor *index = adzi_saved_input(node, 1);
+    adz_tensor *sums =
+        index != NULL ? adzi_scratch("gather", (adz_dtype)dy[0]->dtype, shape.rank, shape.sizes)
+                      : NULL;
+    if (sums == NULL) {
+        return adzi_status(NULL);
+    }
+    if (index->numel > 0 && !adzi_scatter_fits(sums, index, dim)) {
+        return backward(node, dx, dy);
+    }
+    adzi_fill(sums, 0);
+    if (index->numel > 0) {
+        adzi_scatter_into(sums, dy[0], index, dim);
+    }
+    dx[0] = sums;
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_gather = { .name = "gather", .backward = backward, .fused = fused };
+
+KERNEL_TABLE_SIZES(gather);
+
+bool adzi_index_fits(
+    const char *op, const adz_tensor *index, const adz_tensor *t, const char *name, int except)
+{
+    bool fits = index->rank == t->rank;
+    for (int d = 0; d < t->rank && fits; ++d) {
+        fits = d == except || index->sizes[d] <= t->sizes[d];
+    }
+    if (!fits) {
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "index%s does not fit %s%s: it needs the same rank and no size above its own%s",
+            adzi_text_shape(index), name, adzi_text_shape(t),
+            except >= 0 ? ", the dimension it counts along excepted" : "");
+    }
+    return fits;
+}
+
+void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim)
+{
+    adzi_gather_args args = { .x = x->data,
+        .y = y->data,
+        .index = adzi_index_data(index),
+        .rank = y->rank,
+        .along = x->rank > 0 ? x->strides[dim] : 0 };
+    for (int d = 0; d < x->rank; ++d) {
+        args.sizes[d] = y->sizes[d];
+        args.strides[d] = d == dim ? 0 : x->strides[d];
+    }
+    adzi_launch(KERNEL_FOR_SIZE(gather, adzi_item_size(x)), &args, y->numel, ADZI_POINTWISE_GRAIN);
+}
+
+adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)
+{
+    adzi_call call;
+    gather_attr attr;
+    if (!ADZI_ENTER(&call, gather, x, index) || (attr.dim = adzi_dim("gather", x, dim)) < 0 ||
+        !adzi_want_index(&call, 1) ||
+        (index->numel > 0 && !adzi_index_fits("gather", index, x, "x", attr.dim)) ||
+        !adzi_want_indices(&call, 1) ||
+        !adzi_indices_within("gather", call.in[1], x->rank > 0 ? x->sizes[attr.dim] : 1,
+            "places of a dimension of x", x)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, index->rank, index->sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    if (y->numel > 0) {
+        adzi_gather_into(y, x, call.in[1], attr.dim);
+    }
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,24 @@
+/* What gather and scatter_add share. */
+#ifndef ADZI_AUTOGRAD_OPS_INDEX_GATHER_H
+#define ADZI_AUTOGRAD_OPS_INDEX_GATHER_H
+
+#include "autograd/op.h"
+
+/**
+ * Fails with ADZ_ERR_SHAPE unless the index has t's rank and no size above t's, dimension `except`
+ * aside (-1: none).
+ */
+bool adzi_index_fits(
+    const char *op, const adz_tensor *index, const adz_tensor *t, const char *name, int except);
+
+/** y = the elements of x at the index, which has been checked and has y's shape, not empty; y and
+ * index are contiguous. Cannot fail. */
+void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim);
+
+/** Whether adzi_scatter_into sums as it should: in f64, if many f32 are added along dim. */
+bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim);
+
+/** y += src at the index, which has been checked, all of one rank. Cannot fail. */
+void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim);
+
+#endif

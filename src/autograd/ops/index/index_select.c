@@ -1,0 +1,54 @@
+#include "autograd/ops/index/indices.h"
+#include "autograd/ops/index/rows.h"
+
+typedef struct {
+    int dim;
+    int64_t size;
+} index_select_attr;
+
+/* dx = the parts of dy, each added to the one it was taken from. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const index_select_attr *at = adzi_attr(node, index_select_attr);
+    dx[0] = adzi_rows_sum(dy[0], at->dim, adzi_saved_input(node, 1), at->size);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_index_select = { .name = "index_select", .backward = backward };
+
+adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, index_select, x, index)) {
+        return NULL;
+    }
+    if (x->rank == 0 || index->rank > 1) {
+        return adzi_fail("index_select", ADZ_ERR_SHAPE,
+            "x%s needs a dimension and index%s is a list of numbers along it; for an index of "
+            "x's rank use adz_gather",
+            adzi_text_shape(x), adzi_text_shape(index));
+    }
+    int d = adzi_dim("index_select", x, dim);
+    adz_shape shape = { 0 };
+    if (d < 0 || !adzi_want_indices(&call, 1) ||
+        !adzi_indices_within(
+            "index_select", call.in[1], x->sizes[d], "places of a dimension of x", x)) {
+        return NULL;
+    }
+    if (index->rank == 0) { /* one number counts as a list of one */
+        call.in[1] = adz_reshape(call.in[1], ADZ_SHAPE(1));
+    }
+    adz_tensor *from = adzi_compact("index_select", x);
+    if (call.in[1] == NULL || from == NULL ||
+        !adzi_rows_sizes("index_select", x, d, call.in[1], &shape)) {
+        return NULL;
+    }
+    index_select_attr attr = { d, x->sizes[d] };
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, shape.rank, shape.sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    adzi_rows_copy(y, from, d, call.in[1]);
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,48 @@
+#include "autograd/ops/index/indices.h"
+
+#include "autograd/ops/index/indices.kernel.h"
+
+ADZI_DECLARE_KERNEL(indices_within, i64);
+
+static const adzi_kernel indices_within_kernels[ADZI_CPU_LEVELS][1] = {
+    { ADZI_KERNEL_COLUMN(indices_within, i64, baseline) },
+    { ADZI_KERNEL_COLUMN(indices_within, i64, avx2) },
+    { ADZI_KERNEL_COLUMN(indices_within, i64, avx512) },
+};
+
+bool adzi_want_indices(adzi_call *call, int i)
+{
+    if (!adzi_want_index(call, i) || !adzi_convert(call, i, ADZ_I64)) {
+        return false;
+    }
+    call->in[i] = adzi_compact(call->op->name, call->in[i]);
+    return call->in[i] != NULL;
+}
+
+/* "[1, 2]": where element i of a contiguous tensor stands. */
+static const char *text_place(const adz_tensor *t, int64_t i)
+{
+    int64_t place[ADZ_MAX_RANK];
+    for (int d = t->rank - 1; d >= 0; --d) {
+        place[d] = i % t->sizes[d];
+        i /= t->sizes[d];
+    }
+    return adzi_text_sizes(t->rank, place);
+}
+
+bool adzi_indices_within(
+    const char *op, const adz_tensor *index, int64_t size, const char *of, const adz_tensor *t)
+{
+    const int64_t *at = adzi_index_data(index);
+    bool within = true;
+    const adzi_within_args args = { at, size, &within };
+    KERNEL_FOR(indices_within, 0)(&args, 0, index->numel);
+    for (int64_t i = 0; i < index->numel && !within; ++i) {
+        if (at[i] < 0 || at[i] >= size) {
+            adzi_error(op, ADZ_ERR_INDEX, "index %lld at place %s is none of the %lld %s%s",
+                (long long)at[i], text_place(index, i), (long long)size, of, adzi_text_shape(t));
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,49 @@
+#include "autograd/ops/index/indices.h"
+
+const adzi_op adzi_op_one_hot = { .name = "one_hot" };
+
+/* The number of classes, the largest id deciding where it is left open; -1 with the error. */
+static int64_t classes(const adz_tensor *ids, int64_t n)
+{
+    if (n == 0 || n < -1 || (n == -1 && ids->numel == 0)) {
+        adzi_error("one_hot", ADZ_ERR_ARGUMENT,
+            "%lld classes for ids%s: it takes 1 or more, or -1 for one above the largest id",
+            (long long)n, adzi_text_shape(ids));
+        return -1;
+    }
+    int64_t largest = n > 0 ? n - 1 : 0;
+    for (int64_t i = 0; n == -1 && i < ids->numel; ++i) {
+        int64_t id = adzi_index_data(ids)[i];
+        largest = id > largest && id < INT64_MAX ? id : largest;
+    }
+    return adzi_indices_within("one_hot", ids, largest + 1, "classes of ids", ids) ? largest + 1
+                                                                                   : -1;
+}
+
+adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, one_hot, ids) || !adzi_want_indices(&call, 0)) {
+        return NULL;
+    }
+    int64_t n = classes(call.in[0], num_classes), sizes[ADZ_MAX_RANK + 1], numel;
+    if (n < 0) {
+        return NULL;
+    }
+    for (int i = 0; i < ids->rank; ++i) {
+        sizes[i] = ids->sizes[i];
+    }
+    sizes[ids->rank] = n;
+    if (adzi_check_sizes("one_hot", ids->rank + 1, sizes, ADZ_I64, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, ADZ_I64, ids->rank + 1, sizes);
+    if (y == NULL) {
+        return NULL;
+    }
+    adzi_fill(y, 0);
+    for (int64_t i = 0; i < ids->numel; ++i) {
+        adzi_index_data(y)[i * n + adzi_index_data(call.in[0])[i]] = 1;
+    }
+    return adzi_leave(&call, y);
+}

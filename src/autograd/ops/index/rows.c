@@ -1,0 +1,200 @@
+#include <string.h>
+
+#include "autograd/ops/index/rows.h"
+
+#include "autograd/ops/index/indices.h"
+#include "autograd/ops/index/rows.kernel.h"
+
+KERNEL_TABLE_FLOAT(rows_sum);
+
+/* ---- taking -------------------------------------------------------------------------------- */
+
+bool adzi_rows_sizes(
+    const char *op, const adz_tensor *x, int dim, const adz_tensor *index, adz_shape *shape)
+{
+    shape->rank = x->rank - 1 + index->rank;
+    if (shape->rank > ADZ_MAX_RANK) {
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "rows of x%s at index%s have %d dimensions, more than the %d there can be",
+            adzi_text_shape(x), adzi_text_shape(index), shape->rank, ADZ_MAX_RANK);
+        return false;
+    }
+    int n = 0;
+    for (int i = 0; i < dim; ++i) {
+        shape->sizes[n++] = x->sizes[i];
+    }
+    for (int i = 0; i < index->rank; ++i) {
+        shape->sizes[n++] = index->sizes[i];
+    }
+    for (int i = dim + 1; i < x->rank; ++i) {
+        shape->sizes[n++] = x->sizes[i];
+    }
+    int64_t numel;
+    return adzi_check_sizes(op, shape->rank, shape->sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
+}
+
+typedef struct {
+    const char *x;
+    char *y;
+    const int64_t *index;
+    int64_t n, size, bytes; /* rows of an index, of x, and bytes of one row */
+} take_args;
+
+/* Units are rows of y. Only memory moves, so there is nothing to compile per instruction set. */
+static void take_rows(const void *block, int64_t begin, int64_t end)
+{
+    const take_args *args = block;
+    size_t bytes = (size_t)args->bytes;
+    for (int64_t r = begin; r < end; ++r) {
+        int64_t from = args->index[r % args->n];
+        char *y = args->y + r * args->bytes;
+        if (from < 0) {
+            memset(y, 0, bytes);
+        } else {
+            memcpy(y, args->x + (r / args->n * args->size + from) * args->bytes, bytes);
+        }
+    }
+}
+
+static int64_t grain_of(int64_t row)
+{
+    return ADZI_POINTWISE_GRAIN / (row > 0 ? row : 1) + 1;
+}
+
+void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tensor *index)
+{
+    if (y->numel == 0) {
+        return;
+    }
+    int64_t row = adzi_numel(x->rank - dim - 1, x->sizes + dim + 1);
+    take_args args = { .x = x->data,
+        .y = y->data,
+        .index = adzi_index_data(index),
+        .n = index->numel,
+        .size = x->sizes[dim],
+        .bytes = row * (int64_t)adzi_item_size(x) };
+    adzi_launch(take_rows, &args, y->numel / row, grain_of(row));
+}
+
+typedef struct {
+    int dim;
+    int64_t size; /* rows that x has */
+} rows_attr;
+
+static adz_status take_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const rows_attr *at = adzi_attr(node, rows_attr);
+    dx[0] = adzi_rows_sum(dy[0], at->dim, adzi_saved_input(node, 1), at->size);
+    return adzi_status(dx[0]);
+}
+
+static const adzi_op adzi_op_take = { .name = "rows", .backward = take_backward };
+
+adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
+{
+    adzi_call call;
+    adz_shape shape;
+    if (!ADZI_ENTER(&call, take, x, index) || !adzi_rows_sizes("rows", x, dim, index, &shape)) {
+        return NULL;
+    }
+    rows_attr attr = { dim, x->sizes[dim] };
+    adz_tensor *from = adzi_compact("rows", x);
+    adz_tensor *y =
+        from != NULL ? adzi_new(&call, (adz_dtype)x->dtype, shape.rank, shape.sizes) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    adzi_rows_copy(y, from, dim, index);
+    return adzi_leave(&call, y);
+}
+
+/* ---- summing ------------------------------------------------------------------------------- */
+
+static adz_status sum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adzi_rows_take(dy[0], adzi_attr(node, rows_attr)->dim, adzi_saved_input(node, 1));
+    return adzi_status(dx[0]);
+}
+
+static const adzi_op adzi_op_put = { .name = "rows_sum", .backward = sum_backward };
+
+/* Sorts the places of the index by what they name, keeping their order: starts[v] .. starts[v + 1]
+ * is the part of `order` that belongs to row v. */
+static bool sort_places(adz_tensor *starts, adz_tensor *order, const adz_tensor *index)
+{
+    int64_t *start = adzi_index_data(starts), *places = adzi_index_data(order);
+    const int64_t *at = adzi_index_data(index);
+    int64_t size = starts->numel - 2;
+    adzi_fill(starts, 0);
+    for (int64_t i = 0; i < index->numel; ++i) {
+        if (at[i] < -1 || at[i] >= size) {
+            adzi_error("rows_sum", ADZ_ERR_INDEX,
+                "index %lld is none of %lld rows; it has changed since the forward",
+                (long long)at[i], (long long)size);
+            return false;
+        }
+        if (at[i] >= 0) {
+            ++start[at[i] + 2];
+        }
+    }
+    for (int64_t v = 2; v < size + 2; ++v) {
+        start[v] += start[v - 1];
+    }
+    for (int64_t i = 0; i < index->numel; ++i) { /* moves starts[v + 1] from v's start to its end */
+        if (at[i] >= 0) {
+            places[start[at[i] + 1]++] = i;
+        }
+    }
+    return true;
+}
+
+static void sum_sizes(const adz_tensor *y, int dim, const adz_tensor *index, adz_shape *shape)
+{
+    int n = 0;
+    for (int i = 0; i < dim; ++i) {
+        shape->sizes[n++] = y->sizes[i];
+    }
+    shape->sizes[n++] = 0;
+    for (int i = dim + index->rank; i < y->rank; ++i) {
+        shape->sizes[n++] = y->sizes[i];
+    }
+    shape->rank = n;
+}
+
+adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t size)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, put, y, index) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    adz_shape shape;
+    sum_sizes(y, dim, index, &shape);
+    shape.sizes[dim] = size;
+    rows_attr attr = { dim, size };
+    adz_tensor *from = adzi_compact("rows_sum", y);
+    adz_tensor *starts = adzi_scratch("rows_sum", ADZ_I64, 1, &(int64_t){ size + 2 });
+    adz_tensor *order = adzi_scratch("rows_sum", ADZ_I64, 1, &index->numel);
+    if (from == NULL || starts == NULL || order == NULL || !sort_places(starts, order, index)) {
+        return NULL;
+    }
+    adz_tensor *x = adzi_new(&call, (adz_dtype)y->dtype, shape.rank, shape.sizes);
+    if (x == NULL || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    if (x->numel > 0) {
+        int64_t row = adzi_numel(shape.rank - dim - 1, shape.sizes + dim + 1);
+        adzi_rows_sum_args args = { .y = from->data,
+            .x = x->data,
+            .starts = adzi_index_data(starts),
+            .order = adzi_index_data(order),
+            .n = index->numel,
+            .size = size,
+            .row = row,
+            .blocks = (row + ADZI_ROWS_BLOCK - 1) / ADZI_ROWS_BLOCK };
+        adzi_launch(KERNEL_FOR(rows_sum, y->dtype), &args, x->numel / row * args.blocks,
+            grain_of(row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
+    }
+    return adzi_leave(&call, x);
+}

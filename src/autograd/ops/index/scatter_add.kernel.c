@@ -1,0 +1,87 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/index/scatter_add.kernel.c"
+#include "autograd/ops/index/scatter_add.kernel.h"
+#include "tensor/kernel/each_type.h"
+#else
+
+/* Where a lane of y, of what is added and of the index begins. */
+static inline void K(scatter_lane)(
+    const adzi_scatter_args *args, int64_t lane, int64_t *y, int64_t *from, int64_t *index)
+{
+    *y = *from = *index = 0;
+    for (int d = args->rank - 1; d >= 0; --d) {
+        const int64_t place = d > 0 ? lane % args->sizes[d] : lane;
+        lane = d > 0 ? lane / args->sizes[d] : 0;
+        *y += place * args->y_strides[d];
+        *from += place * args->from_strides[d];
+        *index += place * args->index_strides[d];
+    }
+}
+
+/* A lane's sums all lie in one lane of y, so that lanes may run side by side, and each is summed in
+ * the order of its index. */
+#define SCATTER(name, TY, SUM)                                             \
+    void K(name)(const void *block, int64_t begin, int64_t end)            \
+    {                                                                      \
+        const adzi_scatter_args *args = block;                             \
+        for (int64_t lane = begin; lane < end; ++lane) {                   \
+            int64_t at_y, at_from, at_index;                               \
+            K(scatter_lane)(args, lane, &at_y, &at_from, &at_index);       \
+            TY *y = (TY *)args->y + at_y;                                  \
+            const T *from = (const T *)args->from + at_from;               \
+            const int64_t *index = args->index + at_index;                 \
+            for (int64_t i = 0; i < args->n; ++i) {                        \
+                TY *to = y + index[i * args->index_along] * args->y_along; \
+                const TY a = *to, b = (TY)from[i * args->from_along];      \
+                *to = (TY)(SUM);                                           \
+            }                                                              \
+        }                                                                  \
+    }
+
+#if T_IS_BOOL
+SCATTER(scatter_add, T, a | b)
+#elif T_IS_FLOAT
+SCATTER(scatter_add, T, a + b)
+SCATTER(scatter_add_wide, double, a + b)
+
+/* Adds one lane; f, i and s are the strides of what is added, of the index and of y. */
+static inline __attribute__((always_inline)) void K(add_lane)(const adzi_scatter_args *args, T *y,
+    const T *from, const int64_t *index, const int64_t f, const int64_t i, const int64_t s)
+{
+    const int64_t n = args->n, length = args->length;
+    double sums[ADZI_SCATTER_LANE];
+    for (int64_t k = 0; k < length; ++k) {
+        sums[k] = (double)y[k * s];
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        sums[index[k * i]] += (double)from[k * f];
+    }
+    for (int64_t k = 0; k < length; ++k) {
+        y[k * s] = (T)sums[k];
+    }
+}
+
+/* scatter_add, each lane summed in f64. */
+void K(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_scatter_args *args = block;
+    const int64_t f = args->from_along, i = args->index_along, s = args->y_along;
+    for (int64_t lane = begin; lane < end; ++lane) {
+        int64_t at_y, at_from, at_index;
+        K(scatter_lane)(args, lane, &at_y, &at_from, &at_index);
+        T *y = (T *)args->y + at_y;
+        const T *from = (const T *)args->from + at_from;
+        const int64_t *index = args->index + at_index;
+        if (f == 1 && i == 1 && s == 1) {
+            K(add_lane)(args, y, from, index, 1, 1, 1);
+        } else {
+            K(add_lane)(args, y, from, index, f, i, s);
+        }
+    }
+}
+#else
+SCATTER(scatter_add, T, (uint64_t)a + (uint64_t)b)
+#endif
+#undef SCATTER
+
+#endif

@@ -1,0 +1,71 @@
+#include "autograd/ops/index/topk.kernel.h"
+
+#include "autograd/op.h"
+
+KERNEL_TABLE_ALL(topk);
+
+typedef struct {
+    int dim;
+} topk_attr;
+
+/* dx = zeros with dy at the places of the values. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *zeros = adz_zeros(adzi_input_shape(node, 0), (adz_dtype)dy[0]->dtype);
+    adz_tensor *places = adzi_saved_extra(node, 0);
+    dx[0] = adz_scatter_add(zeros, adzi_attr(node, topk_attr)->dim, places, dy[0]);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_topk = { .name = "topk", .backward = backward };
+
+static void run(adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim, bool largest)
+{
+    adzi_topk_args args = { .x = x->data,
+        .values = y->data,
+        .places = (int64_t *)(void *)places->data,
+        .n = x->rank > 0 ? x->sizes[dim] : 1,
+        .k = x->rank > 0 ? y->sizes[dim] : 1,
+        .inner = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1,
+        .largest = largest };
+    if (y->numel > 0) {
+        adzi_launch(KERNEL_FOR(topk, x->dtype), &args, y->numel / args.k,
+            ADZI_POINTWISE_GRAIN / 4 / args.n + 1);
+    }
+}
+
+adz_tensor *adz_topk(
+    adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices)
+{
+    adzi_call call;
+    topk_attr attr;
+    (void)sorted; /* they come sorted either way */
+    if (indices != NULL) {
+        *indices = NULL;
+    }
+    if (!ADZI_ENTER(&call, topk, x) || !adzi_want_computable(&call, 0) ||
+        (attr.dim = adzi_dim("topk", x, dim)) < 0) {
+        return NULL;
+    }
+    int64_t size = x->rank > 0 ? x->sizes[attr.dim] : 1, sizes[ADZ_MAX_RANK] = { 0 };
+    if (k < 0 || k > size) {
+        return adzi_fail("topk", ADZ_ERR_ARGUMENT,
+            "k is %lld, but dimension %d of x%s has %lld places", (long long)k, attr.dim,
+            adzi_text_shape(x), (long long)size);
+    }
+    for (int i = 0; i < x->rank; ++i) {
+        sizes[i] = i == attr.dim ? k : x->sizes[i];
+    }
+    adz_tensor *from = adzi_compact("topk", x);
+    adz_tensor *places = from != NULL ? adzi_new(&call, ADZ_I64, x->rank, sizes) : NULL;
+    adz_tensor *y = places != NULL ? adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes) : NULL;
+    if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_extra(&call, 0, places);
+    run(y, places, from, attr.dim, largest);
+    if (indices != NULL) {
+        *indices = places;
+    }
+    return adzi_leave(&call, y);
+}

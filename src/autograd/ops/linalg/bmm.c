@@ -1,0 +1,16 @@
+#include "autograd/op.h"
+#include "autograd/ops/linalg/matmul.h"
+
+/* One product per item of the batch, nothing broadcast. */
+adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b)
+{
+    if (!adzi_check_tensor("bmm", "a", a) || !adzi_check_tensor("bmm", "b", b)) {
+        return NULL;
+    }
+    if (a->rank != 3 || b->rank != 3 || a->sizes[0] != b->sizes[0] || a->sizes[2] != b->sizes[1]) {
+        return adzi_fail("bmm", ADZ_ERR_SHAPE,
+            "a%s and b%s are not batches a[B, m, k] and b[B, k, n]; adz_matmul broadcasts",
+            adzi_text_shape(a), adzi_text_shape(b));
+    }
+    return adzi_matmul(a, false, b, false);
+}

@@ -1,0 +1,223 @@
+#include "autograd/ops/linalg/einsum.h"
+
+#include <string.h>
+
+#include "autograd/ops/linalg/matmul.h"
+
+/* ---- one operand --------------------------------------------------------------------------- */
+
+/* A tensor and what its dimensions are called. */
+typedef struct {
+    adz_tensor *t;
+    int labels[ADZ_MAX_RANK];
+} named;
+
+static int find(const int *labels, int n, int label)
+{
+    for (int i = 0; i < n; ++i) {
+        if (labels[i] == label) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Dimensions in the order of these labels, all of which it has. */
+static void reorder(named *a, const int *labels)
+{
+    if (a->t == NULL) {
+        return;
+    }
+    int dims[ADZ_MAX_RANK] = { 0 }, rank = a->t->rank;
+    bool same = true;
+    for (int i = 0; i < rank; ++i) {
+        dims[i] = find(a->labels, rank, labels[i]);
+        same = same && dims[i] == i;
+    }
+    if (!same) {
+        a->t = adz_permute(a->t, adz_dims_of(rank, dims));
+        memcpy(a->labels, labels, (size_t)rank * sizeof *labels);
+    }
+}
+
+/* Two dimensions of one name become their diagonal: every n+1st of n*n elements. */
+static void diagonal(named *a, int i, int j)
+{
+    int dims[ADZ_MAX_RANK] = { i, j }, rank = a->t->rank, n = 2;
+    int64_t size = a->t->sizes[i];
+    adz_shape shape = { rank - 1, { size * size } };
+    int labels[ADZ_MAX_RANK] = { a->labels[i] };
+    for (int d = 0; d < rank; ++d) {
+        if (d != i && d != j) {
+            labels[n - 1] = a->labels[d];
+            shape.sizes[n - 1] = a->t->sizes[d];
+            dims[n++] = d;
+        }
+    }
+    adz_tensor *flat = adz_reshape(adz_permute(a->t, adz_dims_of(rank, dims)), shape);
+    a->t = adz_slice(flat, 0, 0, size * size, size + 1);
+    memcpy(a->labels, labels, sizeof labels);
+}
+
+/* Takes diagonals, and sums over what neither the result nor the other operand names. */
+static void simplify(named *a, const adzi_einsum *plan, int which)
+{
+    for (int j = 1; a->t != NULL && j < a->t->rank; ++j) {
+        int i = find(a->labels, j, a->labels[j]);
+        if (i >= 0) {
+            diagonal(a, i, j);
+            j = 0;
+        }
+    }
+    int dims[ADZ_MAX_RANK], n = 0, kept = 0;
+    for (int d = 0; a->t != NULL && d < a->t->rank; ++d) {
+        int label = a->labels[d];
+        bool other = find(plan->labels[!which], plan->rank[!which], label) >= 0;
+        if (!other && find(plan->out, plan->n_out, label) < 0) {
+            dims[n++] = d;
+        } else {
+            a->labels[kept++] = label;
+        }
+    }
+    if (n > 0) {
+        a->t = adz_sum(a->t, adz_dims_of(n, dims), ADZ_DROPDIM);
+    }
+}
+
+/* ---- two operands -------------------------------------------------------------------------- */
+
+/* With nothing to sum over, a product of the operands spread over the result's dimensions. */
+static adz_tensor *spread(named *a, const adzi_einsum *plan)
+{
+    if (a->t == NULL) {
+        return NULL;
+    }
+    int labels[ADZ_MAX_RANK], n = 0;
+    int64_t sizes[ADZ_MAX_RANK];
+    for (int i = 0; i < plan->n_out; ++i) {
+        int d = find(a->labels, a->t->rank, plan->out[i]);
+        sizes[i] = d < 0 ? 1 : a->t->sizes[d];
+        if (d >= 0) {
+            labels[n++] = plan->out[i];
+        }
+    }
+    reorder(a, labels);
+    return adz_reshape(a->t, adz_shape_of(plan->n_out, sizes));
+}
+
+/* The labels of both operands by what becomes of them. */
+typedef struct {
+    int batch[ADZ_MAX_RANK], rows[ADZ_MAX_RANK], columns[ADZ_MAX_RANK], inner[ADZ_MAX_RANK];
+    int n_batch, n_rows, n_columns, n_inner;
+} groups;
+
+static void classify(const named *a, const named *b, const adzi_einsum *plan, groups *g)
+{
+    memset(g, 0, sizeof *g);
+    for (int i = 0; i < plan->n_out; ++i) {
+        int label = plan->out[i];
+        bool in_a = find(a->labels, a->t->rank, label) >= 0;
+        bool in_b = find(b->labels, b->t->rank, label) >= 0;
+        if (in_a && in_b) {
+            g->batch[g->n_batch++] = label;
+        } else if (in_a) {
+            g->rows[g->n_rows++] = label;
+        } else {
+            g->columns[g->n_columns++] = label;
+        }
+    }
+    for (int i = 0; i < a->t->rank; ++i) {
+        if (find(plan->out, plan->n_out, a->labels[i]) < 0) {
+            g->inner[g->n_inner++] = a->labels[i];
+        }
+    }
+}
+
+static int append(int *labels, int n, const int *more, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        labels[n++] = more[i];
+    }
+    return n;
+}
+
+/* The operand as [batch..., first group, second group]: a view wherever its strides allow. Sizes of
+ * 1 that stand for more are repeated, but those of the batch, which the product repeats. */
+static adz_tensor *as_matrices(named *a, const groups *g, const adzi_einsum *plan, const int *first,
+    int n_first, const int *second, int n_second)
+{
+    int labels[ADZ_MAX_RANK], n = append(labels, 0, g->batch, g->n_batch);
+    n = append(labels, n, first, n_first);
+    n = append(labels, n, second, n_second);
+    reorder(a, labels);
+    if (a->t == NULL) {
+        return NULL;
+    }
+    bool one_batch = g->n_batch > ADZ_MAX_RANK - 2, grows = false;
+    adz_shape full = adz_shape_of(n, a->t->sizes), shape = { 0 };
+    for (int i = one_batch ? 0 : g->n_batch; i < n; ++i) {
+        grows = grows || full.sizes[i] != plan->sizes[labels[i]];
+        full.sizes[i] = plan->sizes[labels[i]];
+    }
+    if (one_batch) {
+        shape.sizes[shape.rank++] = adzi_numel(g->n_batch, full.sizes);
+    }
+    for (int i = 0; i < g->n_batch && !one_batch; ++i) {
+        shape.sizes[shape.rank++] = full.sizes[i];
+    }
+    shape.sizes[shape.rank++] = adzi_numel(n_first, full.sizes + g->n_batch);
+    shape.sizes[shape.rank++] = adzi_numel(n_second, full.sizes + g->n_batch + n_first);
+    return adz_reshape(grows ? adz_expand(a->t, full) : a->t, shape);
+}
+
+static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
+{
+    groups g;
+    if (a->t == NULL || b->t == NULL) {
+        return NULL;
+    }
+    classify(a, b, plan, &g);
+    if (g.n_inner == 0) {
+        return adz_mul(spread(a, plan), spread(b, plan));
+    }
+    adz_tensor *ma = as_matrices(a, &g, plan, g.rows, g.n_rows, g.inner, g.n_inner);
+    adz_tensor *mb = as_matrices(b, &g, plan, g.inner, g.n_inner, g.columns, g.n_columns);
+    adz_tensor *product = ma != NULL && mb != NULL ? adzi_matmul(ma, false, mb, false) : NULL;
+    named y = { product, { 0 } };
+    int n = append(y.labels, 0, g.batch, g.n_batch);
+    n = append(y.labels, n, g.rows, g.n_rows);
+    n = append(y.labels, n, g.columns, g.n_columns);
+    int64_t sizes[ADZ_MAX_RANK];
+    for (int i = 0; i < n; ++i) {
+        sizes[i] = plan->sizes[y.labels[i]];
+    }
+    y.t = adz_reshape(y.t, adz_shape_of(n, sizes));
+    reorder(&y, plan->out);
+    return y.t;
+}
+
+adz_tensor *adz_einsum(const char *equation, adz_tensor *a, adz_tensor *b)
+{
+    adzi_einsum plan;
+    if (equation == NULL) {
+        return adzi_fail_null("einsum", "equation");
+    }
+    if (!adzi_check_tensor("einsum", "a", a)) {
+        return NULL;
+    }
+    bool two = b == NULL || !adzi_is_none(b);
+    if ((two && !adzi_check_tensor("einsum", "b", b)) ||
+        !adzi_einsum_plan(&plan, equation, a, two ? b : NULL)) {
+        return NULL;
+    }
+    named left = { a, { 0 } }, right = { b, { 0 } };
+    memcpy(left.labels, plan.labels[0], sizeof left.labels);
+    memcpy(right.labels, plan.labels[1], sizeof right.labels);
+    simplify(&left, &plan, 0);
+    if (!two) {
+        reorder(&left, plan.out);
+        return left.t;
+    }
+    simplify(&right, &plan, 1);
+    return contract(&left, &right, &plan);
+}

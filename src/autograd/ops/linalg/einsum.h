@@ -1,0 +1,22 @@
+/* An einsum's equation, read. */
+#ifndef ADZI_AUTOGRAD_OPS_LINALG_EINSUM_H
+#define ADZI_AUTOGRAD_OPS_LINALG_EINSUM_H
+
+#include "autograd/op.h"
+
+/* Labels: a .. z, A .. Z, then the dimensions of an ellipsis, counted from its last. */
+enum { ADZI_EINSUM_LETTERS = 52, ADZI_EINSUM_LABELS = ADZI_EINSUM_LETTERS + ADZ_MAX_RANK };
+
+typedef struct adzi_einsum {
+    const char *equation;
+    int n_operands;
+    int rank[2], labels[2][ADZ_MAX_RANK]; /* of each operand's dimensions */
+    int n_out, out[ADZ_MAX_RANK];         /* of the result's */
+    int64_t sizes[ADZI_EINSUM_LABELS];    /* -1 where no operand has the label */
+} adzi_einsum;
+
+/** Reads the equation for these operands (b NULL: one); fails with an error that names it. */
+bool adzi_einsum_plan(
+    adzi_einsum *plan, const char *equation, const adz_tensor *a, const adz_tensor *b);
+
+#endif

@@ -1,0 +1,312 @@
+#include "autograd/ops/linalg/linear.h"
+
+#include "autograd/ops/linalg/matmul.h"
+#include "autograd/ops/reduction/sum.h"
+#include "base/context.h"
+
+KERNEL_TABLE_FLOAT(linear_narrow);
+
+enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS };
+
+/* Beyond this products of their own, which go through the cache in blocks, take less time. */
+enum {
+    FEW_INPUTS_WORK = 1 << 16, /* multiply-adds where there are few inputs */
+    FEW_OUTPUTS_X = 1 << 12 /* elements of x, for each output and once more, where those are few */
+};
+
+adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g)
+{
+    int last = g->rank - 1;
+    int64_t h = g->sizes[last];
+    int64_t n = 1;
+    for (int i = 0; i < last; ++i) {
+        n *= g->sizes[i];
+    }
+    adz_tensor *rows = adz_reshape(g, ADZ_SHAPE(n, h));
+    if (rows == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_needs(node, X)) {
+        adz_tensor *weight = adzi_saved_input(node, WEIGHT);
+        dx[X] = adz_reshape(adzi_matmul(rows, false, weight, false), adzi_input_shape(node, X));
+        if (dx[X] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, WEIGHT)) {
+        adz_tensor *x = adzi_saved_input(node, X);
+        adz_tensor *xs = x != NULL ? adz_reshape(x, ADZ_SHAPE(n, x->sizes[x->rank - 1])) : NULL;
+        dx[WEIGHT] = adzi_matmul(rows, true, xs, false);
+        if (dx[WEIGHT] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, BIAS)) {
+        dx[BIAS] = adz_sum(rows, ADZ_DIMS(0), ADZ_DROPDIM);
+        return adzi_status(dx[BIAS]);
+    }
+    return ADZ_OK;
+}
+
+/* g w, where w[H, D] may be the transpose of a matrix that lies by rows, as GPT-2's weights do. */
+static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
+{
+    adzi_matrix m;
+    adz_tensor *w = adzi_lie_as_matrix(node->op->name, adzi_saved_input(node, WEIGHT), &m);
+    if (w == NULL) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)g->dtype;
+    int64_t sizes[ADZ_MAX_RANK], d = w->sizes[1];
+    for (int i = 0; i < g->rank - 1; ++i) {
+        sizes[i] = g->sizes[i];
+    }
+    sizes[g->rank - 1] = d;
+    adz_tensor *dx = adzi_scratch(node->op->name, dtype, g->rank, sizes);
+    if (dx != NULL) {
+        adzi_gemm(dtype, false, m.transposed, n, d, h, 1, g->data, h, m.data, m.ld, 0, dx->data, d);
+    }
+    return dx;
+}
+
+/* g^T x, lying as the weight does where that is known. */
+static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
+{
+    adz_tensor *x = adzi_compact(node->op->name, adzi_saved_input(node, X));
+    const adz_tensor *w = node->inputs[WEIGHT].saved;
+    if (x == NULL) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)g->dtype;
+    int64_t d = x->sizes[x->rank - 1];
+    adzi_matrix m;
+    if (w != NULL && !adzi_is_usual_matrix(w) && adzi_as_matrix(w, &m) && m.transposed) {
+        adz_tensor *turned = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
+        if (turned != NULL) {
+            adzi_gemm(dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, turned->data, h);
+        }
+        return adz_transpose(turned, 0, 1);
+    }
+    adz_tensor *dw = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ h, d });
+    if (dw != NULL) {
+        adzi_gemm(dtype, true, false, h, d, n, 1, g->data, h, x->data, d, 0, dw->data, d);
+    }
+    return dw;
+}
+
+ADZI_HOT bool adzi_linear_is_narrow(
+    const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer)
+{
+    const adz_tensor *x = node->inputs[X].saved, *w = node->inputs[WEIGHT].saved;
+    if (x == NULL || ADZI_UNLIKELY(!adzi_needs(node, WEIGHT))) {
+        return false;
+    }
+    const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
+    int64_t n = 1;
+    for (int i = 0; i < g->rank - 1; ++i) {
+        n *= g->sizes[i];
+    }
+    if ((h > ADZI_LINEAR_FEW && d > ADZI_LINEAR_FEW) || n > ADZI_LINEAR_ROWS || n * h * d == 0) {
+        return false;
+    }
+    layer->n = n;
+    layer->d = d;
+    layer->h = h;
+    layer->y = NULL;
+    layer->factor = 1;
+    const bool small =
+        h <= ADZI_LINEAR_FEW ? n * d <= (h + 1) * FEW_OUTPUTS_X : n * h * d <= FEW_INPUTS_WORK;
+    return small && adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
+           (g->dtype != ADZ_F32 || ADZI_LIKELY(!adzi_is_medium(adzi_self()->context)));
+}
+
+ADZI_HOT adz_status adzi_linear_gradients_narrow(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer)
+{
+    const char *op = node->op->name;
+    const adz_dtype dtype = (adz_dtype)g->dtype;
+    const adz_tensor *x = adzi_saved_input(node, X);
+    if (ADZI_UNLIKELY(x == NULL)) {
+        return adzi_status(NULL);
+    }
+    const int64_t n = layer->n, d = layer->d, h = layer->h;
+    layer->dy = g->data;
+    layer->x = x->data;
+    layer->w = layer->dx = layer->db = NULL;
+    if (adzi_needs(node, BIAS)) {
+        if (ADZI_UNLIKELY((dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL)) {
+            return adzi_status(NULL);
+        }
+        layer->db = dx[BIAS]->data;
+    }
+    dx[WEIGHT] = adzi_scratch(op, dtype, 2, (int64_t[]){ h, d });
+    if (ADZI_UNLIKELY(dx[WEIGHT] == NULL)) {
+        return adzi_status(NULL);
+    }
+    layer->dw = dx[WEIGHT]->data;
+    if (adzi_needs(node, X) && h > ADZI_LINEAR_FEW) {
+        dx[X] = gradient_of_x(node, g, n, h);
+        if (dx[X] == NULL) {
+            return adzi_status(NULL);
+        }
+    } else if (adzi_needs(node, X)) {
+        const adz_tensor *w = adzi_saved_input(node, WEIGHT);
+        if (ADZI_UNLIKELY(w == NULL) || ADZI_UNLIKELY((dx[X] = adzi_scratch_like(op, x)) == NULL)) {
+            return adzi_status(NULL);
+        }
+        layer->w = w->data;
+        layer->dx = dx[X]->data;
+    }
+    adzi_launch(KERNEL_FOR(linear_narrow, dtype), layer, 1, 1);
+    return ADZ_OK;
+}
+
+ADZI_HOT adz_status adzi_linear_gradients_fused(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g)
+{
+    adzi_linear_narrow_args layer;
+    if (adzi_linear_is_narrow(node, g, &layer)) {
+        return adzi_linear_gradients_narrow(node, dx, g, &layer);
+    }
+    int64_t h = g->sizes[g->rank - 1], n = 1;
+    for (int i = 0; i < g->rank - 1; ++i) {
+        n *= g->sizes[i];
+    }
+    if (adzi_needs(node, WEIGHT)) {
+        if ((dx[WEIGHT] = gradient_of_weight(node, g, n, h)) == NULL) {
+            return adzi_status(NULL);
+        }
+        adzi_spend_input(node, X); /* x's gradient may lie where x did */
+    }
+    if (adzi_needs(node, X) && (dx[X] = gradient_of_x(node, g, n, h)) == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_needs(node, BIAS)) {
+        dx[BIAS] = adzi_scratch(node->op->name, (adz_dtype)g->dtype, 1, &h);
+        if (dx[BIAS] == NULL) {
+            return adzi_status(NULL);
+        }
+        adzi_sum_rows(dx[BIAS], g, n);
+    }
+    return ADZ_OK;
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_linear_gradients(node, dx, dy[0]);
+}
+
+static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adz_tensor *g = adzi_compact(node->op->name, dy[0]);
+    return g != NULL ? adzi_linear_gradients_fused(node, dx, g) : adzi_status(NULL);
+}
+
+const adzi_op adzi_op_linear = { .name = "linear", .backward = backward, .fused = fused };
+
+static bool check(
+    const char *op, const adz_tensor *x, const adz_tensor *weight, const adz_tensor *bias)
+{
+    if (weight->rank != 2 || x->rank < 1 || x->sizes[x->rank - 1] != weight->sizes[1]) {
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "x%s and weight%s do not fit: weight is [out, in] and x's last size is in",
+            adzi_text_shape(x), adzi_text_shape(weight));
+        return false;
+    }
+    if (ADZI_LIKELY(!adzi_is_none(bias)) &&
+        (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {
+        adzi_error(op, ADZ_ERR_SHAPE, "bias%s does not fit weight%s: it has one element per row",
+            adzi_text_shape(bias), adzi_text_shape(weight));
+        return false;
+    }
+    if (ADZI_UNLIKELY(
+            x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype))) {
+        adzi_error(op, ADZ_ERR_DTYPE, "x is %s, weight %s%s%s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)weight->dtype),
+            adzi_is_none(bias) ? "" : ", bias ",
+            adzi_is_none(bias) ? "" : adz_dtype_name((adz_dtype)bias->dtype));
+        return false;
+    }
+    return true;
+}
+
+ADZI_HOT adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
+{
+    const char *op = call->op->name;
+    const adz_tensor *x = call->in[X], *weight = call->in[WEIGHT];
+    if (!adzi_want_float(call, X) || !check(op, x, weight, call->in[BIAS])) {
+        return NULL;
+    }
+    const adz_tensor *xs = adzi_compact(op, call->in[X]), *bs = adzi_compact(op, call->in[BIAS]);
+    adzi_matrix w;
+    if (ADZI_UNLIKELY(xs == NULL) || ADZI_UNLIKELY(bs == NULL) ||
+        ADZI_UNLIKELY(adzi_lie_as_matrix(op, call->in[WEIGHT], &w) == NULL)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
+    const int64_t surely = 1 << 30; /* two sizes whose matrix fits the address space; x has no 0 */
+    for (int i = 0; i < x->rank - 1; ++i) {
+        sizes[i] = x->sizes[i];
+        n *= sizes[i];
+    }
+    sizes[x->rank - 1] = h;
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    if (ADZI_UNLIKELY(x->numel == 0 || n >= surely || h >= surely) &&
+        adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(call, dtype, x->rank, sizes);
+    if (ADZI_UNLIKELY(y == NULL)) {
+        return NULL;
+    }
+    *product = (adzi_gemm_args){ .dtype = dtype,
+        .ta = false,
+        .tb = !w.transposed,
+        .m = n,
+        .n = h,
+        .k = d,
+        .alpha = 1,
+        .a = xs->data,
+        .lda = d > 0 ? d : 1,
+        .b = w.data,
+        .ldb = w.ld,
+        .beta = 0,
+        .c = y->data,
+        .ldc = h > 0 ? h : 1,
+        .bias = adzi_is_none(bs) ? NULL : bs->data,
+        .relu = false,
+        .batch = 1,
+        .stride_a = 0,
+        .stride_b = 0,
+        .stride_c = 0 };
+    return y;
+}
+
+ADZI_HOT void adzi_linear_save(adzi_call *call)
+{
+    if (!call->record) {
+        return;
+    }
+    if (adzi_requires_grad(call->in[X])) {
+        adzi_node_save_input(call->node, WEIGHT, call->in[WEIGHT]);
+    }
+    if (ADZI_LIKELY(adzi_requires_grad(call->in[WEIGHT]))) {
+        adzi_node_save_input(call->node, X, call->in[X]);
+    }
+}
+
+ADZI_HOT adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+{
+    adzi_call call;
+    adzi_gemm_args product;
+    if (!ADZI_ENTER_OPTIONAL(&call, linear, 1u << BIAS, x, weight, bias)) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_linear_begin(&call, &product);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_linear_save(&call);
+    adzi_gemm_run(&product);
+    return adzi_leave(&call, y);
+}

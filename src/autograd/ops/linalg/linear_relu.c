@@ -1,0 +1,114 @@
+#include "autograd/ops/linalg/linear.h"
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
+
+KERNEL_TABLE_FLOAT(linear_relu_backward);
+KERNEL_TABLE_FLOAT(dropout);
+
+/* What dropout multiplies by what it keeps: 1 without it, 0 where it keeps nothing. */
+typedef struct {
+    double factor;
+} linear_relu_attr;
+
+static void through(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double factor)
+{
+    adzi_pointwise(KERNEL_FOR(linear_relu_backward, y->dtype), dz, 2, (adz_tensor *[]){ dy, y },
+        (double[ADZI_POINTWISE_PARAMS]){ factor });
+}
+
+/* dz = dy times the factor where y is not 0 or less: what was dropped and what the rectifier cut
+ * are both 0, so the mask need not be kept. The slope is piecewise constant: only dy and the
+ * product's operands carry a graph. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = node->op->name;
+    adz_tensor *y = adzi_saved_result(node, 0);
+    adz_tensor *slope = y != NULL ? adzi_scratch_like(op, y) : NULL;
+    adz_tensor *one = slope != NULL ? adzi_scratch(op, (adz_dtype)y->dtype, 0, NULL) : NULL;
+    if (one == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_fill(one, 1);
+    through(slope, one, y, adzi_attr(node, linear_relu_attr)->factor);
+    adz_tensor *dz = adz_mul(dy[0], slope);
+    return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
+}
+
+static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor y;
+    if (!adzi_saved_result_in(node, 0, &y)) {
+        return adzi_status(NULL);
+    }
+    const double factor = adzi_attr(node, linear_relu_attr)->factor;
+    const bool few_outputs = y.sizes[y.rank - 1] <= ADZI_LINEAR_FEW;
+    adzi_linear_narrow_args layer;
+    if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0], &layer) &&
+        (few_outputs || !adzi_needs(node, ADZI_LINEAR_X))) {
+        layer.y = y.data;
+        layer.factor = factor;
+        return adzi_linear_gradients_narrow(node, dx, dy[0], &layer);
+    }
+    adz_tensor *dz = adzi_scratch_over(node->op->name, dy[0], &y);
+    if (dz == NULL) {
+        return adzi_status(NULL);
+    }
+    through(dz, dy[0], &y, factor);
+    return adzi_linear_gradients_fused(node, dx, dz);
+}
+
+const adzi_op adzi_op_linear_relu = { .name = "linear_relu", .backward = backward, .fused = fused };
+
+ADZI_HOT adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+{
+    return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
+}
+
+static void drop(adz_tensor *y, double keep, const adz_generator_state *state)
+{
+    adzi_dropout_args args = { .seed = state->seed,
+        .offset = state->offset,
+        .x = y->data,
+        .y = y->data,
+        .n = y->numel,
+        .keep = keep,
+        .scale = keep > 0 ? 1 / keep : 0 };
+    adzi_launch(KERNEL_FOR(dropout, y->dtype), &args,
+        (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS,
+        ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS);
+}
+
+ADZI_HOT adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
+    double p, bool training, adz_generator *generator)
+{
+    adzi_call call;
+    adzi_gemm_args product;
+    if (!ADZI_ENTER_OPTIONAL(&call, linear_relu, 1u << ADZI_LINEAR_BIAS, x, weight, bias)) {
+        return NULL;
+    }
+    if (ADZI_UNLIKELY(!(p >= 0 && p <= 1))) {
+        return adzi_fail(call.op->name, ADZ_ERR_ARGUMENT,
+            "p is %s, but a probability lies in [0, 1]", adzi_text_number(p));
+    }
+    const bool drops = training && p > 0, draws = drops && p < 1;
+    if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
+        return NULL;
+    }
+    const linear_relu_attr attr = { !drops ? 1 : p < 1 ? 1 / (1 - p) : 0 };
+    adz_tensor *y = adzi_linear_begin(&call, &product);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_linear_save(&call);
+    adzi_save_result(&call, 0, y);
+    product.relu = true;
+    adzi_gemm_run(&product);
+    if (ADZI_UNLIKELY(drops)) {
+        drop(y, 1 - p, draws ? &generator->state : &(adz_generator_state){ 0, 0 });
+    }
+    y = adzi_leave(&call, y);
+    if (ADZI_UNLIKELY(draws) && y != NULL) { /* only now: a call that failed has drawn nothing */
+        adzi_generator_take(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
+    }
+    return y;
+}

@@ -1,0 +1,284 @@
+#include "autograd/ops/linalg/matmul.h"
+
+#include "autograd/op.h"
+
+typedef struct {
+    bool ta, tb;
+} matmul_attr;
+
+/* With y = op(a) op(b):  d op(a) = dy op(b)^T  and  d op(b) = op(a)^T dy; where an operand is
+ * stored transposed, so is its gradient. The engine sums each back over broadcast leading
+ * dimensions. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const matmul_attr *at = adzi_attr(node, matmul_attr);
+    if (adzi_needs(node, 0)) {
+        adz_tensor *b = adzi_saved_input(node, 1);
+        dx[0] =
+            at->ta ? adzi_matmul(b, at->tb, dy[0], true) : adzi_matmul(dy[0], false, b, !at->tb);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        adz_tensor *a = adzi_saved_input(node, 0);
+        dx[1] =
+            at->tb ? adzi_matmul(dy[0], true, a, at->ta) : adzi_matmul(a, !at->ta, dy[0], false);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward };
+
+bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
+{
+    int64_t rows = t->sizes[t->rank - 2], columns = t->sizes[t->rank - 1];
+    int64_t down = t->strides[t->rank - 2], right = t->strides[t->rank - 1];
+    matrix->data = t->data;
+    if ((right == 1 || columns <= 1) && (down >= columns || rows <= 1)) {
+        matrix->transposed = false;
+        matrix->ld = rows <= 1 || down < columns ? (columns > 0 ? columns : 1) : down;
+        return true;
+    }
+    if ((down == 1 || rows <= 1) && (right >= rows || columns <= 1)) {
+        matrix->transposed = true;
+        matrix->ld = columns <= 1 || right < rows ? (rows > 0 ? rows : 1) : right;
+        return true;
+    }
+    return false;
+}
+
+adz_tensor *adzi_lie_as_matrix_slow(const char *op, adz_tensor *t, adzi_matrix *matrix)
+{
+    if (t == NULL || adzi_as_matrix(t, matrix)) {
+        return t;
+    }
+    adz_tensor *copy = adzi_compact(op, t);
+    if (copy != NULL) {
+        adzi_as_matrix(copy, matrix);
+    }
+    return copy;
+}
+
+/* Leading dimensions: one stride per operand when they coalesce, else an odometer. */
+typedef struct {
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK], a[ADZ_MAX_RANK], b[ADZ_MAX_RANK];
+} batch;
+
+static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides)
+{
+    int lead = of->rank - (t->rank - 2);
+    for (int i = 0; i < of->rank; ++i) {
+        bool repeated = i < lead || t->sizes[i - lead] == 1;
+        strides[i] = repeated ? 0 : t->strides[i - lead];
+    }
+}
+
+static void coalesce(batch *of)
+{
+    int last = -1;
+    for (int i = 0; i < of->rank; ++i) {
+        if (of->sizes[i] == 1) {
+            continue;
+        }
+        bool merge = last >= 0 && of->a[last] == of->a[i] * of->sizes[i] &&
+                     of->b[last] == of->b[i] * of->sizes[i];
+        int64_t size = merge ? of->sizes[last] * of->sizes[i] : of->sizes[i];
+        last += merge ? 0 : 1;
+        of->sizes[last] = size;
+        of->a[last] = of->a[i];
+        of->b[last] = of->b[i];
+    }
+    of->rank = last + 1;
+}
+
+/* The innermost batch dimension goes to BLAS as one batched product, the outer ones are walked. */
+static void run(adz_tensor *y, adzi_matrix a, bool ta, adzi_matrix b, bool tb, batch *of, int64_t k)
+{
+    int64_t m = y->sizes[y->rank - 2], n = y->sizes[y->rank - 1], item = (int64_t)adzi_item_size(y);
+    if (y->numel == 0) {
+        return;
+    }
+    adzi_gemm_args args = { .dtype = (adz_dtype)y->dtype,
+        .ta = ta != a.transposed,
+        .tb = tb != b.transposed,
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = 1,
+        .lda = a.ld,
+        .ldb = b.ld,
+        .c = y->data,
+        .ldc = n,
+        .batch = 1,
+        .stride_c = m * n };
+    coalesce(of);
+    int inner = of->rank - 1;
+    if (inner >= 0) {
+        args.batch = of->sizes[inner];
+        args.stride_a = of->a[inner];
+        args.stride_b = of->b[inner];
+    }
+    int64_t index[ADZ_MAX_RANK] = { 0 };
+    const char *pa = a.data, *pb = b.data;
+    for (;;) {
+        args.a = pa;
+        args.b = pb;
+        adzi_gemm_run(&args);
+        args.c = (char *)args.c + args.batch * m * n * item;
+        int d = inner - 1;
+        for (; d >= 0; --d) {
+            pa += of->a[d] * item;
+            pb += of->b[d] * item;
+            if (++index[d] < of->sizes[d]) {
+                break;
+            }
+            index[d] = 0;
+            pa -= of->a[d] * of->sizes[d] * item;
+            pb -= of->b[d] * of->sizes[d] * item;
+        }
+        if (d < 0) {
+            return;
+        }
+    }
+}
+
+static bool shape_of_product(
+    const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, batch *of, int64_t *k)
+{
+    int64_t inner_a = a->sizes[a->rank - (ta ? 2 : 1)], inner_b = b->sizes[b->rank - (tb ? 1 : 2)];
+    if (inner_a != inner_b) {
+        adzi_error("matmul", ADZ_ERR_SHAPE, "inner sizes differ: a%s%s and b%s%s (%lld and %lld)",
+            adzi_text_shape(a), ta ? "^T" : "", adzi_text_shape(b), tb ? "^T" : "",
+            (long long)inner_a, (long long)inner_b);
+        return false;
+    }
+    *k = inner_a;
+    int ra = a->rank - 2, rb = b->rank - 2;
+    of->rank = ra > rb ? ra : rb;
+    for (int i = 0; i < of->rank; ++i) {
+        int ia = i - (of->rank - ra), ib = i - (of->rank - rb);
+        int64_t na = ia < 0 ? 1 : a->sizes[ia], nb = ib < 0 ? 1 : b->sizes[ib];
+        if (na != nb && na != 1 && nb != 1) {
+            adzi_error("matmul", ADZ_ERR_SHAPE, "leading sizes do not broadcast: a%s and b%s",
+                adzi_text_shape(a), adzi_text_shape(b));
+            return false;
+        }
+        of->sizes[i] = na == 1 ? nb : na;
+    }
+    return true;
+}
+
+adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, matmul, a, b) || !adzi_promote(&call, 0, 1)) {
+        return NULL;
+    }
+    if (call.in[0]->dtype == ADZ_BOOL) {
+        return adzi_fail(
+            "matmul", ADZ_ERR_DTYPE, "bool has no matrix product; convert with adz_to");
+    }
+    batch of;
+    int64_t k, sizes[ADZ_MAX_RANK], numel;
+    if (!shape_of_product(call.in[0], ta, call.in[1], tb, &of, &k)) {
+        return NULL;
+    }
+    int rank = of.rank + 2;
+    for (int i = 0; i < of.rank; ++i) {
+        sizes[i] = of.sizes[i];
+    }
+    sizes[rank - 2] = call.in[0]->sizes[call.in[0]->rank - (ta ? 1 : 2)];
+    sizes[rank - 1] = call.in[1]->sizes[call.in[1]->rank - (tb ? 2 : 1)];
+    adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
+    adzi_matrix ma, mb;
+    if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
+        return NULL;
+    }
+    adz_tensor *ra = adzi_lie_as_matrix("matmul", call.in[0], &ma);
+    adz_tensor *rb = ra != NULL ? adzi_lie_as_matrix("matmul", call.in[1], &mb) : NULL;
+    if (rb == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
+    matmul_attr attr = { ta, tb };
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_wants(&call, i)) {
+            adzi_save_input(&call, 1 - i);
+        }
+    }
+    batch_strides(ra, &of, of.a);
+    batch_strides(rb, &of, of.b);
+    run(y, ma, ta, mb, tb, &of, k);
+    return adzi_leave(&call, y);
+}
+
+/* ---- PyTorch's rules on ranks ------------------------------------------------------------------
+ */
+
+/* x[..., m, k] times a matrix is one product of x[N, k]. */
+static adz_tensor *rows_times_matrix(adz_tensor *a, adz_tensor *b)
+{
+    int64_t sizes[ADZ_MAX_RANK];
+    for (int i = 0; i < a->rank - 1; ++i) {
+        sizes[i] = a->sizes[i];
+    }
+    int64_t k = a->sizes[a->rank - 1];
+    if (k != b->sizes[0] || a->numel == 0) {
+        return adzi_matmul(a, false, b, false);
+    }
+    sizes[a->rank - 1] = b->sizes[1];
+    adz_tensor *rows = adz_reshape(a, ADZ_SHAPE(a->numel / k, k));
+    return adz_reshape(adzi_matmul(rows, false, b, false), adz_shape_of(a->rank, sizes));
+}
+
+static adz_tensor *without_dim(adz_tensor *t, int dim)
+{
+    if (t == NULL) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < t->rank; ++i) {
+        if (i != dim) {
+            sizes[rank++] = t->sizes[i];
+        }
+    }
+    return adz_reshape(t, adz_shape_of(rank, sizes));
+}
+
+adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b)
+{
+    if (!adzi_check_tensor("matmul", "a", a) || !adzi_check_tensor("matmul", "b", b)) {
+        return NULL;
+    }
+    if (a->rank == 0 || b->rank == 0) {
+        return adzi_fail("matmul", ADZ_ERR_SHAPE,
+            "both operands need a dimension: a%s and b%s; multiply by a scalar with adz_mul",
+            adzi_text_shape(a), adzi_text_shape(b));
+    }
+    bool row = a->rank == 1, column = b->rank == 1;
+    if (row && a->sizes[0] != b->sizes[column ? 0 : b->rank - 2]) {
+        return adzi_fail("matmul", ADZ_ERR_SHAPE, "inner sizes differ: a%s and b%s",
+            adzi_text_shape(a), adzi_text_shape(b));
+    }
+    adz_tensor *am = row ? adz_reshape(a, ADZ_SHAPE(1, a->sizes[0])) : a;
+    adz_tensor *bm = column ? adz_reshape(b, ADZ_SHAPE(b->sizes[0], 1)) : b;
+    if (am == NULL || bm == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = am->rank > 2 && bm->rank == 2 ? rows_times_matrix(am, bm)
+                                                  : adzi_matmul(am, false, bm, false);
+    if (column) {
+        y = without_dim(y, y != NULL ? y->rank - 1 : 0);
+    }
+    if (row) {
+        y = without_dim(y, y != NULL ? y->rank - (column ? 1 : 2) : 0);
+    }
+    return y;
+}

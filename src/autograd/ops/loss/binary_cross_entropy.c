@@ -1,0 +1,80 @@
+#include "autograd/ops/loss/binary_cross_entropy.h"
+
+#include <math.h>
+
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(binary_cross_entropy);
+KERNEL_TABLE_FLOAT(probability_check);
+
+/* log(x), held at -100. Where it is held, a 1 stands in for x, so that no infinite derivative meets
+ * the 0 of the constant. */
+static adz_tensor *held_log(adz_tensor *x)
+{
+    adz_tensor *low = adz_lt_number(adz_log(adz_detach(x)), -100);
+    return adz_masked_fill(adz_log(adz_masked_fill(x, low, 1)), low, -100);
+}
+
+/* dx = dy (x - t) / (x (1 - x)),  dt = dy (log(1 - x) - log x); see the kernel for the bounds. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *g = adzi_pair_loss_upstream(node, dy[0]);
+    if (adzi_needs(node, 0)) {
+        adz_tensor *variance = adz_mul(x, adz_number_sub(1, x));
+        adz_tensor *slope = adz_div(adz_sub(x, t), adz_clamp(variance, 1e-12, INFINITY));
+        dx[0] = adz_mul(g, slope);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = adz_mul(g, adz_sub(held_log(adz_number_sub(1, x)), held_log(x)));
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+static bool check(const adzi_call *call)
+{
+    adz_tensor *x = adzi_compact("binary_cross_entropy", call->in[0]);
+    if (x == NULL) {
+        return false;
+    }
+    atomic_bool outside = false;
+    adzi_probability_check args = { x->data, &outside };
+    adzi_launch(KERNEL_FOR(probability_check, x->dtype), &args, x->numel, ADZI_POINTWISE_GRAIN);
+    if (outside) {
+        adzi_error("binary_cross_entropy", ADZ_ERR_ARGUMENT,
+            "x%s has elements that are no probabilities in [0, 1]; for unbounded scores use "
+            "adz_binary_cross_entropy_with_logits",
+            adzi_text_shape(x));
+    }
+    return !outside;
+}
+
+extern const adzi_op adzi_op_binary_cross_entropy;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_binary_cross_entropy,
+    ADZI_PAIR_KERNELS(binary_cross_entropy),
+    .same_shape = true,
+    .check = check };
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_binary_cross_entropy = {
+    .name = "binary_cross_entropy", .backward = backward, .fused = fused
+};
+
+adz_tensor *adz_binary_cross_entropy(
+    adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction)
+{
+    if (weight == ADZ_NONE) {
+        return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+    }
+    adz_tensor *losses = adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL);
+    return adzi_weigh_losses("binary_cross_entropy", losses, weight, reduction);
+}

@@ -1,0 +1,70 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(binary_cross_entropy_with_logits);
+
+static const char name[] = "binary_cross_entropy_with_logits";
+
+/* dx = dy (sigmoid(x) - t),  dt = -dy x. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *g = adzi_pair_loss_upstream(node, dy[0]);
+    if (adzi_needs(node, 0)) {
+        dx[0] = adz_mul(g, adz_sub(adz_sigmoid(x), t));
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = adz_mul_number(adz_mul(g, x), -1);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+extern const adzi_op adzi_op_binary_cross_entropy_with_logits;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_binary_cross_entropy_with_logits,
+    ADZI_PAIR_KERNELS(binary_cross_entropy_with_logits),
+    .same_shape = true };
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_binary_cross_entropy_with_logits = {
+    .name = name, .backward = backward, .fused = fused
+};
+
+/* -(pos_weight t log sigmoid(x) + (1 - t) log sigmoid(-x)). The two logarithms stay apart: the
+ * target's gradient is their difference, of which at most one is infinite. */
+static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
+{
+    adzi_call call; /* checks the inputs; nothing is computed with it */
+    if (!ADZI_ENTER(&call, binary_cross_entropy_with_logits, x, target, pos_weight) ||
+        !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1) ||
+        !adzi_pair_loss_same_shape(name, x, target)) {
+        return NULL;
+    }
+    adz_tensor *yes = adz_mul(adz_mul(target, pos_weight), adz_logsigmoid(x));
+    adz_tensor *no = adz_mul(adz_number_sub(1, target), adz_logsigmoid(adz_neg(x)));
+    adz_tensor *losses = adz_neg(adz_add(yes, no));
+    if (losses != NULL && !adzi_same_sizes(losses, x)) {
+        return adzi_fail(name, ADZ_ERR_SHAPE, "pos_weight%s does not broadcast to target%s",
+            adzi_text_shape(pos_weight), adzi_text_shape(target));
+    }
+    return losses;
+}
+
+adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
+    adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight)
+{
+    if (weight == ADZ_NONE && pos_weight == ADZ_NONE) {
+        return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+    }
+    adz_tensor *losses = pos_weight == ADZ_NONE
+                             ? adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL)
+                             : weighed_losses(x, target, pos_weight);
+    return adzi_weigh_losses(name, losses, weight, reduction);
+}

@@ -1,0 +1,69 @@
+/* Targets that name a class per row: what nll_loss and cross_entropy share. The classes of x stand
+ * on axis 1, those of a vector on its only axis. */
+#ifndef ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
+#define ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
+
+#include "autograd/op.h"
+
+/** How losses over classes are weighed and reduced; a node's attributes. */
+typedef struct adzi_class_attr {
+    adz_reduction reduction;
+    int64_t ignore_index;
+    double smoothing;
+    double scale;       /* of the sum: 1 or, for the mean, one over the weight of all rows */
+    double total;       /* of all classes' weights */
+    bool weighted;      /* there are class weights */
+    bool probabilities; /* the target gives a probability for every class */
+    bool all_ignored;   /* no row counts: the mean is NaN, but its gradient 0 */
+} adzi_class_attr;
+
+/** The axis of x's classes. */
+static inline int adzi_class_axis(const adz_tensor *x)
+{
+    return x->rank == 1 ? 0 : 1;
+}
+
+/** Arguments of the kernels nll_loss and cross_entropy; units are rows. */
+typedef struct adzi_class_args {
+    const void *x;             /* [R, C]; for nll_loss [N, C, L] */
+    const int64_t *target;     /* [R], or NULL */
+    const void *probabilities; /* [R, C], where there is no target */
+    const void *weight;        /* [C], or NULL */
+    void *losses;              /* [R] */
+    double *lse;               /* [R, 2]: log of the sum of e^x, in two parts */
+    const void *dy;            /* [R], or one number with dy_stride 0 */
+    void *dx, *dt;             /* [R, C] */
+    int64_t dy_stride, c, l, ignore_index;
+    double smoothing, scale, total;
+} adzi_class_args;
+
+/** Checks x, the class weights and the reduction; fills total, weighted and probabilities. */
+bool adzi_class_check(adzi_call *call, adzi_class_attr *attr);
+
+/**
+ * Checks that in[1] names a class of x in every row and makes it contiguous i64. Fills attr->scale
+ * and all_ignored. NULL with the error recorded.
+ */
+adz_tensor *adzi_class_rows(adzi_call *call, adzi_class_attr *attr);
+
+/** Sizes of the losses: x's without the classes. Returns the rank. */
+int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes);
+
+/** The result of the operator, recorded: `losses` itself, or a scalar. NULL on failure. */
+adz_tensor *adzi_class_result(
+    adzi_call *call, adz_tensor *losses, int n_extras, const adzi_class_attr *attr);
+
+/** Reduces losses into the result of adzi_class_result. Cannot fail. */
+void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adzi_class_attr *attr);
+
+/** For a backward as an expression: dy with the axis of the classes, times the mean's factor. */
+adz_tensor *adzi_class_upstream(adzi_node *node, adz_tensor *dy, const adz_tensor *x);
+
+/**
+ * What multiplies -log p of each class in a row's loss, shaped like x: (1 - e) w_y at the row's
+ * class y, and e w_c / C everywhere; 0 in ignored rows. Constant.
+ */
+adz_tensor *adzi_class_shares(const char *op, const adz_tensor *x, adz_tensor *target,
+    const adz_tensor *weight, const adzi_class_attr *attr);
+
+#endif

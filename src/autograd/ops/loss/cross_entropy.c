@@ -1,0 +1,245 @@
+#include <string.h>
+
+#include "autograd/ops/loss/class_target.h"
+#include "base/options.h"
+
+KERNEL_TABLE_FLOAT(cross_entropy);
+KERNEL_TABLE_FLOAT(cross_entropy_dx);
+KERNEL_TABLE_FLOAT(cross_entropy_dt);
+
+static const char name[] = "cross_entropy";
+
+enum { GRAIN = 4096 }; /* exponentials worth a thread */
+
+static int64_t grain_of(int64_t c)
+{
+    return c < GRAIN ? GRAIN / (c > 0 ? c : 1) : 1;
+}
+
+/* ---- backward ------------------------------------------------------------------------------ */
+
+/* weight[C] so that it broadcasts to x; ADZ_NONE stays. */
+static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
+{
+    adz_shape shape = { .rank = x->rank - adzi_class_axis(x) };
+    if (adzi_is_none(weight)) {
+        return weight;
+    }
+    for (int i = 0; i < shape.rank; ++i) {
+        shape.sizes[i] = i == 0 ? weight->sizes[0] : 1;
+    }
+    return adz_reshape(weight, shape);
+}
+
+/* With p = softmax(x), e = smoothing, and q_c what multiplies -log p_c in a row's loss:
+ * dx = g (sum(q) p - q). For probabilities t, q = w (t (1 - e) + e / C) and
+ * dt = -g (1 - e) w log p. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *target = adzi_saved_input(node, 1);
+    adz_tensor *weight = attr->weighted ? adzi_saved_input(node, 2) : ADZ_NONE;
+    if (x == NULL || target == NULL || weight == NULL) {
+        return adzi_status(NULL);
+    }
+    int axis = adzi_class_axis(x);
+    adz_tensor *g = adzi_class_upstream(node, dy[0], x);
+    adz_tensor *w = attr->probabilities ? along_classes(weight, x) : weight;
+    if (g == NULL || w == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_needs(node, 0)) {
+        adz_tensor *q = NULL;
+        if (attr->probabilities) {
+            q = adz_add_number(adz_mul_number(target, 1 - attr->smoothing),
+                attr->smoothing / (double)x->sizes[axis]);
+            q = attr->weighted ? adz_mul(q, w) : q;
+        } else {
+            q = adzi_class_shares(name, x, target, weight, attr);
+        }
+        adz_tensor *pull = adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
+        dx[0] = adz_mul(g, adz_sub(pull, q));
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        adz_tensor *surprise = adz_mul_number(adz_log_softmax(x, axis), attr->smoothing - 1);
+        dx[1] = adz_mul(g, attr->weighted ? adz_mul(surprise, w) : surprise);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+/* `t` as rows of classes, contiguous: t itself, or a copy with the axis of the classes last. */
+static adz_tensor *class_rows(adz_tensor *t)
+{
+    adz_tensor moved = *t;
+    int axis = adzi_class_axis(t);
+    for (int i = axis; i + 1 < t->rank; ++i) {
+        moved.sizes[i] = t->sizes[i + 1];
+        moved.strides[i] = t->strides[i + 1];
+    }
+    moved.sizes[t->rank - 1] = t->sizes[axis];
+    moved.strides[t->rank - 1] = t->strides[axis];
+    if (adzi_is_contiguous(&moved)) {
+        return t;
+    }
+    adz_tensor *copy = adzi_scratch_like(name, &moved);
+    if (copy != NULL) {
+        adzi_copy(copy, &moved);
+    }
+    return copy;
+}
+
+/* Room for a gradient as rows of classes, and the same memory in x's shape. */
+static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
+{
+    int axis = adzi_class_axis(x), order[ADZ_MAX_RANK];
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_class_loss_sizes(x, sizes);
+    sizes[rank] = x->sizes[axis];
+    *rows = adzi_scratch(name, (adz_dtype)x->dtype, x->rank, sizes);
+    for (int i = 0; i < x->rank; ++i) {
+        order[i] = i < axis ? i : i == axis ? rank : i - 1;
+    }
+    return adz_permute(*rows, adz_dims_of(x->rank, order));
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *target = adzi_saved_input(node, 1);
+    adz_tensor *weight = attr->weighted ? adzi_saved_input(node, 2) : ADZ_NONE;
+    adz_tensor *lse = adzi_saved_extra(node, 0), *g = adzi_compact(name, dy[0]);
+    if (x == NULL || target == NULL || weight == NULL || lse == NULL || g == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, weight), *dx_rows, *dt_rows;
+    adz_tensor *ts = attr->probabilities ? class_rows(target) : adzi_compact(name, target);
+    if (xs == NULL || ws == NULL || ts == NULL) {
+        return adzi_status(NULL);
+    }
+    int64_t c = x->sizes[adzi_class_axis(x)];
+    adzi_class_args args = { .x = xs->data,
+        .target = attr->probabilities ? NULL : (const int64_t *)(const void *)ts->data,
+        .probabilities = attr->probabilities ? ts->data : NULL,
+        .weight = attr->weighted ? ws->data : NULL,
+        .lse = (double *)(void *)lse->data,
+        .dy = g->data,
+        .dy_stride = attr->reduction == ADZ_REDUCE_NONE,
+        .c = c,
+        .ignore_index = attr->ignore_index,
+        .smoothing = attr->smoothing,
+        .scale = attr->scale,
+        .total = attr->total };
+    if (adzi_needs(node, 0)) {
+        dx[0] = gradient_rows(x, &dx_rows);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+        args.dx = dx_rows->data;
+        adzi_launch(KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, grain_of(c));
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = gradient_rows(x, &dt_rows);
+        if (dx[1] == NULL) {
+            return adzi_status(NULL);
+        }
+        args.dt = dt_rows->data;
+        adzi_launch(KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, grain_of(c));
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_cross_entropy = { .name = name, .backward = backward, .fused = fused };
+
+/* ---- forward ------------------------------------------------------------------------------- */
+
+void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size)
+{
+    adz_cross_entropy_options all = ADZ_CROSS_ENTROPY_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+/* A target of probabilities, contiguous as rows of classes. */
+static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
+{
+    const adz_tensor *x = call->in[0], *t = call->in[1];
+    if (!adzi_same_sizes(x, t)) {
+        return adzi_fail(name, ADZ_ERR_SHAPE,
+            "target%s holds probabilities and must have the shape of x%s; class indices are int64",
+            adzi_text_shape(t), adzi_text_shape(x));
+    }
+    if (t->dtype != x->dtype) {
+        return adzi_fail(name, ADZ_ERR_DTYPE, "x is %s, target %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)t->dtype));
+    }
+    if (attr->ignore_index >= 0) {
+        return adzi_fail(name, ADZ_ERR_ARGUMENT,
+            "ignore_index %lld needs a target of class indices, not of probabilities",
+            (long long)attr->ignore_index);
+    }
+    attr->probabilities = true;
+    int64_t rows = 1, sizes[ADZ_MAX_RANK];
+    rows = adzi_numel(adzi_class_loss_sizes(x, sizes), sizes);
+    attr->scale = attr->reduction == ADZ_REDUCE_MEAN ? 1 / (double)rows : 1;
+    return class_rows(call->in[1]);
+}
+
+static adz_tensor *compute(adzi_call *call, adz_tensor *target, const adzi_class_attr *attr)
+{
+    adz_tensor *x = call->in[0];
+    int64_t sizes[ADZ_MAX_RANK], c = x->sizes[adzi_class_axis(x)];
+    int rank = adzi_class_loss_sizes(x, sizes);
+    adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, call->in[2]);
+    adz_tensor *lse = adzi_scratch(name, ADZ_F64, 2, (int64_t[]){ adzi_numel(rank, sizes), 2 });
+    if (xs == NULL || ws == NULL || lse == NULL) {
+        return NULL;
+    }
+    adz_tensor *losses = adzi_new(call, (adz_dtype)x->dtype, rank, sizes);
+    adz_tensor *y = adzi_class_result(call, losses, 1, attr);
+    if (y == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < 3; ++i) {
+        adzi_save_input(call, i);
+    }
+    adzi_save_extra(call, 0, lse);
+    adzi_class_args args = { .x = xs->data,
+        .target = attr->probabilities ? NULL : (const int64_t *)(const void *)target->data,
+        .probabilities = attr->probabilities ? target->data : NULL,
+        .weight = attr->weighted ? ws->data : NULL,
+        .losses = losses->data,
+        .lse = (double *)(void *)lse->data,
+        .c = c,
+        .ignore_index = attr->ignore_index,
+        .smoothing = attr->smoothing };
+    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, grain_of(c));
+    adzi_class_reduce(y, losses, attr);
+    return adzi_leave(call, y);
+}
+
+adz_tensor *adz_cross_entropy(
+    adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
+{
+    adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
+    if (!adzi_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    adzi_call call;
+    adzi_class_attr attr = {
+        .reduction = o.reduction, .ignore_index = o.ignore_index, .smoothing = o.label_smoothing
+    };
+    if (!ADZI_ENTER_OPTIONAL(&call, cross_entropy, 1u << 2, x, target, weight) ||
+        !adzi_class_check(&call, &attr)) {
+        return NULL;
+    }
+    if (!(attr.smoothing >= 0 && attr.smoothing <= 1)) {
+        return adzi_fail(name, ADZ_ERR_ARGUMENT, "label_smoothing is %s, but must lie in [0, 1]",
+            adzi_text_number(attr.smoothing));
+    }
+    adz_tensor *rows = adzi_is_float((adz_dtype)target->dtype) ? probability_rows(&call, &attr)
+                                                               : adzi_class_rows(&call, &attr);
+    return rows != NULL ? compute(&call, rows, &attr) : NULL;
+}

@@ -1,0 +1,36 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(huber_loss);
+
+/* dx = dy max(-delta, min(delta, x - t)) (/ N for the mean), dt = -dx. Where |x - t| is delta or
+ * more the slope is a constant, so that the second derivative is 0 there. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    double delta = adzi_attr(node, adzi_pair_attr)->p[0];
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *slope = adzi_pair_loss_held(adz_sub(x, t), delta);
+    adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), slope);
+    dx[0] = adzi_needs(node, 0) ? g : NULL;
+    dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;
+    return adzi_needs(node, 1) ? adzi_status(dx[1]) : adzi_status(g);
+}
+
+extern const adzi_op adzi_op_huber_loss;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_huber_loss, ADZI_PAIR_KERNELS(huber_loss) };
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_huber_loss = { .name = "huber_loss", .backward = backward, .fused = fused };
+
+adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction, double delta)
+{
+    if (x != NULL && target != NULL && !(delta > 0)) {
+        return adzi_fail("huber_loss", ADZ_ERR_ARGUMENT, "delta is %s, but must be above 0",
+            adzi_text_number(delta));
+    }
+    return adzi_pair_loss_call(&loss, x, target, reduction, (double[]){ delta, 0 });
+}

@@ -1,0 +1,53 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(kl_div);
+ADZI_PAIR_TABLES(kl_div_log);
+
+extern const adzi_op adzi_op_kl_div;
+
+/* [log_target]; p[0] of a node says which. */
+static const adzi_pair_loss losses[2] = {
+    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div), .batchmean = true, .yields = true },
+    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div_log), .batchmean = true, .yields = true },
+};
+
+/* dx = -dy t,  dt = dy (log t + 1 - x); under log_target t is e^t, and dt its multiple. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    bool log_target = adzi_attr(node, adzi_pair_attr)->p[0] != 0;
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    int rank;
+    int64_t
+        sizes[ADZ_MAX_RANK]; /* dx depends on t alone, which may be smaller than both together */
+    if (x == NULL || t == NULL || !adzi_broadcast("kl_div", &rank, sizes, x, t)) {
+        return adzi_status(NULL);
+    }
+    adz_tensor *g = adz_expand(adzi_pair_loss_upstream(node, dy[0]), adz_shape_of(rank, sizes));
+    adz_tensor *scaled = log_target ? adz_mul(g, adz_exp(t)) : g;
+    if (adzi_needs(node, 0)) {
+        dx[0] = adz_mul_number(log_target ? scaled : adz_mul(g, t), -1);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        adz_tensor *ratio = adz_sub(log_target ? t : adz_log(t), x);
+        dx[1] = adz_mul(scaled, adz_add_number(ratio, 1));
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_pair_loss *loss = &losses[adzi_attr(node, adzi_pair_attr)->p[0] != 0];
+    return adzi_pair_loss_fused(loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_kl_div = { .name = "kl_div", .backward = backward, .fused = fused };
+
+adz_tensor *adz_kl_div(adz_tensor *x, adz_tensor *target, adz_reduction reduction, bool log_target)
+{
+    return adzi_pair_loss_call(
+        &losses[log_target], x, target, reduction, (double[]){ log_target ? 1 : 0, 0 });
+}

@@ -1,0 +1,48 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(l1_loss);
+
+extern const adzi_op adzi_op_l1_loss;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_l1_loss, ADZI_PAIR_KERNELS(l1_loss) };
+
+/* sign(x - t), constant almost everywhere, so without a graph. */
+static adz_tensor *sign(adz_tensor *x, adz_tensor *t)
+{
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (x == NULL || t == NULL || !adzi_broadcast("l1_loss", &rank, sizes, x, t)) {
+        return NULL;
+    }
+    adz_tensor *s = adzi_scratch("l1_loss", (adz_dtype)x->dtype, rank, sizes);
+    adz_tensor *one = s != NULL ? adzi_scratch("l1_loss", (adz_dtype)x->dtype, 0, NULL) : NULL;
+    if (one == NULL) {
+        return NULL;
+    }
+    adzi_fill(one, 1);
+    adzi_pointwise(KERNEL_FOR(l1_loss_dx, x->dtype), s, 3, (adz_tensor *[]){ x, t, one },
+        (double[ADZI_POINTWISE_PARAMS]){ 0, 0, 1 });
+    return s;
+}
+
+/* dx = dy sign(x - t) (/ N for the mean), dt = -dx. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *s = sign(adzi_saved_input(node, 0), adzi_saved_input(node, 1));
+    adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), s);
+    dx[0] = adzi_needs(node, 0) ? g : NULL;
+    dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;
+    return adzi_needs(node, 1) ? adzi_status(dx[1]) : adzi_status(g);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_l1_loss = { .name = "l1_loss", .backward = backward, .fused = fused };
+
+adz_tensor *adz_l1_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
+{
+    return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+}

@@ -1,0 +1,30 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(mse_loss);
+
+/* dx = 2 dy (x - t) (/ N for the mean), dt = -dx; the engine sums over what was broadcast. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *d = adz_sub(x, t);
+    adz_tensor *g = adz_mul_number(adz_mul(d, adzi_pair_loss_upstream(node, dy[0])), 2);
+    dx[0] = adzi_needs(node, 0) ? g : NULL;
+    dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;
+    return adzi_needs(node, 1) ? adzi_status(dx[1]) : adzi_status(g);
+}
+
+extern const adzi_op adzi_op_mse_loss;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_mse_loss, ADZI_PAIR_KERNELS(mse_loss) };
+
+static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_mse_loss = { .name = "mse_loss", .backward = backward, .fused = fused };
+
+ADZI_HOT adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
+{
+    return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+}

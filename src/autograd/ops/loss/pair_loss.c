@@ -1,0 +1,263 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+enum { FEW = 16 }; /* blocks whose sums fit the stack */
+
+bool adzi_check_reduction(const char *op, adz_reduction reduction)
+{
+    if (reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
+        reduction == ADZ_REDUCE_SUM) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_ARGUMENT, "reduction %d is none of none, mean and sum", (int)reduction);
+    return false;
+}
+
+adz_tensor *adzi_weigh_losses(
+    const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction)
+{
+    if (losses == NULL || !adzi_check_reduction(op, reduction)) {
+        return NULL;
+    }
+    adz_tensor *y = weight == ADZ_NONE ? losses : adz_mul(losses, weight);
+    if (y != NULL && !adzi_same_sizes(y, losses)) {
+        return adzi_fail(op, ADZ_ERR_SHAPE, "weight%s does not broadcast to target%s",
+            adzi_text_shape(weight), adzi_text_shape(losses));
+    }
+    return reduction == ADZ_REDUCE_NONE   ? y
+           : reduction == ADZ_REDUCE_MEAN ? adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM)
+                                          : adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+/* The shape to which both broadcast: mostly the one that both have, and then x's own. */
+typedef struct {
+    int rank;
+    const int64_t *sizes;
+    int64_t numel;
+    int64_t broadcast[ADZ_MAX_RANK];
+} common;
+
+static bool common_shape(const char *op, common *c, const adz_tensor *x, const adz_tensor *t)
+{
+    c->rank = x->rank;
+    c->sizes = x->sizes;
+    c->numel = x->numel;
+    if (ADZI_LIKELY(adzi_same_sizes(x, t))) {
+        return true;
+    }
+    if (!adzi_broadcast(op, &c->rank, c->broadcast, x, t)) {
+        return false;
+    }
+    c->sizes = c->broadcast;
+    c->numel = adzi_numel(c->rank, c->sizes);
+    return true;
+}
+
+/* ---- forward ------------------------------------------------------------------------------- */
+
+static ADZI_APART adz_tensor *broadcast(const char *op, adz_tensor *t, const common *c)
+{
+    adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, c->rank, c->sizes);
+    if (copy != NULL) {
+        adzi_copy(copy, t);
+    }
+    return copy;
+}
+
+/* `t` in the common shape, contiguous. */
+static inline adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
+{
+    return ADZI_LIKELY(c->sizes != c->broadcast) ? adzi_compact(op, t) : broadcast(op, t, c);
+}
+
+static inline void save_both(adzi_call *call)
+{
+    if (call->record) {
+        adzi_node_save_input(call->node, 0, call->in[0]);
+        adzi_node_save_input(call->node, 1, call->in[1]);
+    }
+}
+
+static adz_tensor *elementwise(
+    const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
+{
+    adz_tensor *y = adzi_new(call, (adz_dtype)call->in[0]->dtype, c->rank, c->sizes);
+    if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
+        return NULL;
+    }
+    save_both(call);
+    adzi_pointwise(loss->value[adzi_cpu_level][y->dtype], y, 2, call->in,
+        (double[ADZI_POINTWISE_PARAMS]){ attr->p[0], attr->p[1] });
+    return adzi_leave(call, y);
+}
+
+static adz_tensor *reduced(
+    const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
+{
+    const char *op = loss->op->name;
+    adz_tensor *x = expanded(op, call->in[0], c);
+    adz_tensor *t = x != NULL ? expanded(op, call->in[1], c) : NULL;
+    if (ADZI_UNLIKELY(t == NULL)) {
+        return NULL;
+    }
+    int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
+    double few[FEW], total = 0;
+    adz_tensor *many = NULL;
+    if (ADZI_UNLIKELY(blocks > FEW) && (many = adzi_scratch(op, ADZ_F64, 1, &blocks)) == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(call, (adz_dtype)x->dtype, 0, NULL);
+    if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
+        return NULL;
+    }
+    save_both(call);
+    if (call->node != NULL) {
+        call->node->takes_number = true;
+    }
+    adzi_pair_sum_args args = { .x = x->data,
+        .t = t->data,
+        .sums = many != NULL ? (double *)(void *)many->data : few,
+        .count = x->numel,
+        .p = { attr->p[0], attr->p[1] } };
+    adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
+    for (int64_t i = 0; i < blocks; ++i) {
+        total += args.sums[i];
+    }
+    adzi_fill(y, total * attr->scale); /* the mean of nothing: 0 times infinity is NaN */
+    return adzi_leave(call, y);
+}
+
+bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target)
+{
+    if (ADZI_LIKELY(adzi_same_sizes(x, target))) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_SHAPE, "x%s and target%s differ in shape; this loss does not broadcast",
+        adzi_text_shape(x), adzi_text_shape(target));
+    return false;
+}
+
+/* Slow path of the promotion: the dtypes differ. PyTorch expands x and target to their common shape
+ * first, so that the dtype of a scalar counts as that of any other tensor. */
+static ADZI_APART bool promote(const adzi_pair_loss *loss, adzi_call *call)
+{
+    if (loss->yields) {
+        return adzi_promote(call, 0, 1);
+    }
+    adz_dtype dtype =
+        adz_promote_types((adz_dtype)call->in[0]->dtype, (adz_dtype)call->in[1]->dtype);
+    return adzi_convert(call, 0, dtype) && adzi_convert(call, 1, dtype);
+}
+
+ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x,
+    adz_tensor *target, adz_reduction reduction, const double *p)
+{
+    adzi_call call;
+    common c;
+    const char *op = loss->op->name;
+    if (!adzi_enter(&call, loss->op, "x, target", (adz_tensor *[]){ x, target }, 2, 0) ||
+        !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1)) {
+        return NULL;
+    }
+    if (ADZI_UNLIKELY(call.in[0]->dtype != call.in[1]->dtype) && !promote(loss, &call)) {
+        return NULL;
+    }
+    if (ADZI_UNLIKELY(reduction != ADZ_REDUCE_MEAN) &&
+        !(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
+        !adzi_check_reduction(op, reduction)) {
+        return NULL;
+    }
+    if (loss->same_shape && !adzi_pair_loss_same_shape(op, x, target)) {
+        return NULL;
+    }
+    if (!common_shape(op, &c, call.in[0], call.in[1]) ||
+        (loss->check != NULL && !loss->check(&call))) {
+        return NULL;
+    }
+    if (ADZI_UNLIKELY(c.sizes == c.broadcast)) {
+        adzi_warn(op,
+            "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
+            "adz_reshape one of them",
+            adzi_text_shape(x), adzi_text_shape(target));
+    }
+    adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
+    if (ADZI_UNLIKELY(reduction == ADZ_REDUCE_NONE)) {
+        return elementwise(loss, &call, &c, &attr);
+    }
+    if (reduction == ADZ_REDUCE_MEAN) {
+        attr.scale = 1 / (double)c.numel;
+    } else if (reduction == ADZ_REDUCE_BATCHMEAN) {
+        if (x->rank == 0) {
+            return adzi_fail(op, ADZ_ERR_SHAPE, "x is a scalar and has no batch to average over");
+        }
+        attr.scale = 1 / (double)x->sizes[0];
+    }
+    return reduced(loss, &call, &c, &attr);
+}
+
+/* ---- backward ------------------------------------------------------------------------------ */
+
+/* What a number's tensor holds. */
+static double number_in(const adz_tensor *t)
+{
+    return t->dtype == ADZ_F32 ? (double)*(const float *)(const void *)t->data
+                               : *(const double *)(const void *)t->data;
+}
+
+/* A gradient of the losses' sum times p[2], in their common shape. */
+static adz_tensor *slopes(
+    const char *op, adzi_kernel kernel, const common *c, adz_tensor *const *in, const double *p)
+{
+    const adz_tensor *x = in[0], *t = in[1];
+    adz_tensor *d = adzi_scratch(op, (adz_dtype)x->dtype, c->rank, c->sizes);
+    if (ADZI_UNLIKELY(d == NULL)) {
+        return NULL;
+    }
+    if (ADZI_LIKELY(c->sizes != c->broadcast && adzi_is_contiguous(x) && adzi_is_contiguous(t))) {
+        adzi_pointwise_flat(kernel, d, 2, in, p);
+    } else {
+        adzi_pointwise(kernel, d, 2, in, p);
+    }
+    return d;
+}
+
+ADZI_HOT adz_status adzi_pair_loss_fused(
+    const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = loss->op->name;
+    const adzi_pair_attr *attr = adzi_attr(node, adzi_pair_attr);
+    adz_tensor *in[] = { adzi_saved_input(node, 0), adzi_saved_input(node, 1) };
+    common c;
+    if (ADZI_UNLIKELY(in[0] == NULL) || ADZI_UNLIKELY(in[1] == NULL) ||
+        ADZI_UNLIKELY(!common_shape(op, &c, in[0], in[1]))) {
+        return adzi_status(NULL);
+    }
+    const bool each = attr->reduction == ADZ_REDUCE_NONE; /* has an upstream gradient of its own */
+    const double p[ADZI_POINTWISE_PARAMS] = { attr->p[0], attr->p[1],
+        each ? 1 : attr->scale * number_in(dy[0]) };
+    for (int i = 0; i < 2; ++i) {
+        if (!adzi_needs(node, i)) {
+            continue;
+        }
+        const adzi_float_kernels kernels = i == 0 ? loss->dx : loss->dt;
+        dx[i] = slopes(op, kernels[adzi_cpu_level][in[0]->dtype], &c, in, p);
+        if (ADZI_UNLIKELY(each) && dx[i] != NULL) {
+            dx[i] = adz_mul_(dx[i], dy[0]);
+        }
+        if (ADZI_UNLIKELY(dx[i] == NULL)) {
+            return adzi_status(NULL);
+        }
+    }
+    return ADZ_OK;
+}
+
+adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound)
+{
+    adz_tensor *above = adz_ge_number(d, bound), *below = adz_le_number(d, -bound);
+    return adz_masked_fill(adz_masked_fill(d, above, bound), below, -bound);
+}
+
+adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)
+{
+    double scale = adzi_attr(node, adzi_pair_attr)->scale;
+    return scale == 1 ? dy : adz_mul_number(dy, scale);
+}

@@ -1,0 +1,70 @@
+/* Losses that compare x with a target element by element: l = f(x, t), then none, mean or sum. */
+#ifndef ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_H
+#define ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_H
+
+#include "autograd/ops/elementwise.h"
+
+enum { ADZI_PAIR_PARAMS = 2 };
+
+/** What the shared part needs to know of one such loss; pair_loss.kernel.h makes the kernels. */
+typedef struct adzi_pair_loss {
+    const adzi_op *op;
+    adzi_float_kernels value, sum, dx, dt;
+    bool same_shape;                      /* x and target do not broadcast */
+    bool batchmean;                       /* takes this reduction too */
+    bool yields;                          /* a scalar takes the other's dtype, as in arithmetic */
+    bool (*check)(const adzi_call *call); /* refuses values of in[0]; or NULL */
+} adzi_pair_loss;
+
+/** The designated initialisers of a loss's kernel tables. */
+#define ADZI_PAIR_KERNELS(name)                                                  \
+    .value = name##_kernels, .sum = name##_sum_kernels, .dx = name##_dx_kernels, \
+    .dt = name##_dt_kernels
+#define ADZI_PAIR_TABLES(name)      \
+    KERNEL_TABLE_FLOAT(name);       \
+    KERNEL_TABLE_FLOAT(name##_sum); \
+    KERNEL_TABLE_FLOAT(name##_dx);  \
+    KERNEL_TABLE_FLOAT(name##_dt)
+
+/** What every node of such a loss remembers. */
+typedef struct adzi_pair_attr {
+    adz_reduction reduction;
+    double scale; /* of the sum: 1, 1/N or 1/batch */
+    double p[ADZI_PAIR_PARAMS];
+} adzi_pair_attr;
+
+/** Arguments of a name_sum kernel; unit k is the k-th block of elements. */
+typedef struct adzi_pair_sum_args {
+    const void *x, *t;
+    double *sums;
+    int64_t count;
+    double p[ADZI_PAIR_PARAMS];
+} adzi_pair_sum_args;
+
+enum { ADZI_PAIR_BLOCK = 4096 };
+
+/** Whether `reduction` is none, mean or sum; else false with ADZ_ERR_ARGUMENT. */
+bool adzi_check_reduction(const char *op, adz_reduction reduction);
+
+/** Losses of elements times a weight that broadcasts to them (or ADZ_NONE), reduced. */
+adz_tensor *adzi_weigh_losses(
+    const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction);
+
+/** Whether x and target have the same shape; else false with ADZ_ERR_SHAPE. */
+bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target);
+
+/** The whole forward. Saves both inputs. `p` are the loss's numbers, or NULL. */
+adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
+    adz_reduction reduction, const double *p);
+
+/** The whole fused backward. */
+adz_status adzi_pair_loss_fused(
+    const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/** d where |d| < bound, else the constant -bound or bound; NaN stays NaN. */
+adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound);
+
+/** For the backward as an expression: dy times the factor of the mean. */
+adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy);
+
+#endif

@@ -1,0 +1,53 @@
+/* Kernels of a loss that compares element by element, for *.kernel.c files under each_float.h.
+ *
+ *     PAIR_LOSS(l1_loss, VALUE, DX, DT)
+ *
+ * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0], p[1] are the
+ * loss's numbers. Makes name (the elements' losses), name_sum (their sums in f64, block by block)
+ * and name_dx, name_dt (the derivatives times the factor p[2]).
+ */
+#ifndef ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
+
+#include "autograd/ops/loss/pair_loss.h"
+#include "tensor/kernel/pointwise.kernel.h"
+#include "tensor/kernel/wide.kernel.h"
+
+#define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE))
+
+#define PAIR_LOSS(name, VALUE, DX, DT)                  \
+    POINTWISE2(name, T, T, T, VALUE)                    \
+    POINTWISE2(name##_dx, T, T, T, PAIR_LOSS_TIMES(DX)) \
+    POINTWISE2(name##_dt, T, T, T, PAIR_LOSS_TIMES(DT)) \
+    PAIR_LOSS_SUM(name##_sum, VALUE)
+
+enum { PAIR_LOSS_CHUNK = 256 };
+
+/* Values first, which vectorises, then their sum in eight lanes within a chunk: the order depends
+ * on the count alone. */
+#define PAIR_LOSS_SUM(name, VALUE)                                                   \
+    void K(name)(const void *block, int64_t begin, int64_t end);                     \
+    void K(name)(const void *block, int64_t begin, int64_t end)                      \
+    {                                                                                \
+        const adzi_pair_sum_args *args = block;                                      \
+        const double p[] = { args->p[0], args->p[1] };                               \
+        (void)p;                                                                     \
+        for (int64_t k = begin; k < end; ++k) {                                      \
+            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;             \
+            stop = stop < args->count ? stop : args->count;                          \
+            double sum = 0;                                                          \
+            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                 \
+                const T *x = (const T *)args->x + i, *t = (const T *)args->t + i;    \
+                int64_t n = stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK; \
+                T values[PAIR_LOSS_CHUNK];                                           \
+                for (int64_t m = 0; m < n; ++m) {                                    \
+                    const T a = x[m], b = t[m];                                      \
+                    values[m] = (VALUE);                                             \
+                }                                                                    \
+                sum += EIGHT(sum)(values, n, 0);                                     \
+            }                                                                        \
+            args->sums[k] = sum;                                                     \
+        }                                                                            \
+    }
+
+#endif

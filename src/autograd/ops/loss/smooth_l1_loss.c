@@ -1,0 +1,41 @@
+#include "autograd/ops/loss/pair_loss.h"
+
+ADZI_PAIR_TABLES(smooth_l1_loss);
+
+/* dx = dy max(-1, min(1, (x - t) / beta)) (/ N for the mean), dt = -dx. Where |x - t| is beta or
+ * more the slope is a constant, so that the second derivative is 0 there. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    double beta = adzi_attr(node, adzi_pair_attr)->p[0];
+    adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
+    adz_tensor *slope = adz_div_number(adzi_pair_loss_held(adz_sub(x, t), beta), beta);
+    adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), slope);
+    dx[0] = adzi_needs(node, 0) ? g : NULL;
+    dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;
+    return adzi_needs(node, 1) ? adzi_status(dx[1]) : adzi_status(g);
+}
+
+extern const adzi_op adzi_op_smooth_l1_loss;
+
+static const adzi_pair_loss loss = { .op = &adzi_op_smooth_l1_loss,
+    ADZI_PAIR_KERNELS(smooth_l1_loss) };
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_pair_loss_fused(&loss, node, dx, dy);
+}
+
+const adzi_op adzi_op_smooth_l1_loss = {
+    .name = "smooth_l1_loss", .backward = backward, .fused = fused
+};
+
+adz_tensor *adz_smooth_l1_loss(
+    adz_tensor *x, adz_tensor *target, adz_reduction reduction, double beta)
+{
+    if (x != NULL && target != NULL && !(beta >= 0)) {
+        return adzi_fail("smooth_l1_loss", ADZ_ERR_ARGUMENT, "beta is %s, but must be 0 or more",
+            adzi_text_number(beta));
+    }
+    return beta == 0 ? adz_l1_loss(x, target, reduction)
+                     : adzi_pair_loss_call(&loss, x, target, reduction, (double[]){ beta, 0 });
+}

@@ -1,0 +1,23 @@
+/* Powers of integers, for kernels. */
+#ifndef ADZI_AUTOGRAD_OPS_MATH_INTEGER_POWER_H
+#define ADZI_AUTOGRAD_OPS_MATH_INTEGER_POWER_H
+
+#include <stdint.h>
+
+/**
+ * base^exponent, wrapping as products do. A negative exponent leaves 1 and -1 what they are, by
+ * parity, and everything else is 0, as in PyTorch.
+ */
+static inline uint64_t adzi_integer_power(int64_t base, int64_t exponent)
+{
+    if (exponent < 0) {
+        return base == 1 ? 1 : base != -1 ? 0 : exponent % 2 == 0 ? 1 : (uint64_t)-1;
+    }
+    uint64_t power = 1, square = (uint64_t)base;
+    for (uint64_t e = (uint64_t)exponent; e > 0; e >>= 1, square *= square) {
+        power *= e & 1 ? square : 1;
+    }
+    return power;
+}
+
+#endif

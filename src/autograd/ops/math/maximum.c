@@ -1,0 +1,76 @@
+#include "autograd/ops/math/maximum.h"
+
+KERNEL_TABLE_ALL(maximum);
+KERNEL_TABLE_FLOAT(maximum_backward);
+
+adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!adzi_enter(&call, op, "a, b", (adz_tensor *[]){ a, b }, 2, 0) ||
+        !adzi_promote(&call, 0, 1) ||
+        !adzi_broadcast(op->name, &rank, sizes, call.in[0], call.in[1])) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_save_input(&call, 1);
+    adzi_pointwise(kernels[adzi_cpu_level][y->dtype], y, 2, call.in, NULL);
+    return adzi_leave(&call, y);
+}
+
+/* Where one is NaN neither lost, and both get all of it, as in PyTorch. */
+adz_tensor *adzi_extremum_gradient(
+    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *lost)
+{
+    adz_tensor *share = adz_where(adz_eq(x, other), adz_mul_number(dy, 0.5), dy);
+    return adz_masked_fill(share, lost, 0);
+}
+
+adz_status adzi_extremum_fused(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, adzi_float_kernels kernels)
+{
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_needs(node, i)) {
+            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
+            bool known = x != NULL && other != NULL;
+            dx[i] = known ? adzi_scratch_like(node->op->name, dy[0]) : NULL;
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+            adzi_pointwise(kernels[adzi_cpu_level][dy[0]->dtype], dx[i], 3,
+                (adz_tensor *[]){ x, other, dy[0] }, NULL);
+        }
+    }
+    return ADZ_OK;
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_needs(node, i)) {
+            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
+            dx[i] = adzi_extremum_gradient(dy[0], x, other, adz_lt(x, other));
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    return ADZ_OK;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return adzi_extremum_fused(node, dx, dy, maximum_backward_kernels);
+}
+
+const adzi_op adzi_op_maximum = { .name = "maximum", .backward = backward, .fused = fused };
+
+adz_tensor *adz_maximum(adz_tensor *a, adz_tensor *b)
+{
+    return adzi_extremum(&adzi_op_maximum, a, b, maximum_kernels);
+}

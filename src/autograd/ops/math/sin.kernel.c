@@ -1,0 +1,11 @@
+#ifndef T
+#define THIS_FILE "autograd/ops/math/sin.kernel.c"
+#include "tensor/kernel/pointwise.kernel.h"
+#include "tensor/kernel/vmath.h"
+#include "tensor/kernel/each_float.h"
+#else
+#include "autograd/ops/math/sin.kernel.h"
+
+TRIGONOMETRIC(sin, 0)
+
+#endif

@@ -1,0 +1,344 @@
+#include "autograd/ops/norm/batch_norm.h"
+
+#include <math.h>
+
+#include "autograd/op.h"
+#include "autograd/ops/norm/normalise.h"
+
+KERNEL_TABLE_FLOAT(batch_norm);
+KERNEL_TABLE_FLOAT(batch_norm_dx);
+KERNEL_TABLE_FLOAT(batch_norm_moments);
+KERNEL_TABLE_FLOAT(batch_norm_sums);
+
+enum { GRAIN = 8192 }; /* elements worth a thread */
+enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS, INPUTS };
+
+typedef struct {
+    bool training, weighted;
+    double eps;
+} batch_norm_attr;
+
+static int64_t grain_of(int64_t each)
+{
+    return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
+}
+
+/* x[N, C, L]; statistics lie behind one another in one f64 tensor. */
+static adzi_batch_norm_args args_of(const adz_tensor *x, const adz_tensor *stats)
+{
+    double *numbers = (double *)(void *)stats->data;
+    return (adzi_batch_norm_args){ .x = x->data,
+        .mean = numbers,
+        .rstd = numbers + x->sizes[1],
+        .n = x->sizes[0],
+        .c = x->sizes[1],
+        .l = adzi_numel(x->rank - 2, x->sizes + 2) };
+}
+
+static int64_t rows_of(const adzi_batch_norm_args *args)
+{
+    return args->l == 1 ? args->n : args->n * args->c;
+}
+
+static int64_t row_grain(const adzi_batch_norm_args *args)
+{
+    return grain_of(args->l == 1 ? args->c : args->l);
+}
+
+/* ---- backward ------------------------------------------------------------------------------ */
+
+static adz_tensor *saved_weight(adzi_node *node)
+{
+    return adzi_attr(node, batch_norm_attr)->weighted ? adzi_saved_input(node, WEIGHT) : ADZ_NONE;
+}
+
+/* Numbers k of each channel out of f64 [K, C], in a dtype. */
+static adz_tensor *channel_numbers(const adz_tensor *numbers, int k, adz_dtype dtype)
+{
+    int64_t c = numbers->sizes[1];
+    adz_tensor row = *numbers, *y = adzi_scratch("batch_norm", dtype, 1, &c);
+    row.rank = 1;
+    row.sizes[0] = c;
+    row.strides[0] = 1;
+    row.data += (size_t)k * (size_t)c * sizeof(double);
+    if (y != NULL) {
+        adzi_copy(y, &row);
+    }
+    return y;
+}
+
+/* t[C] so that it broadcasts to x. */
+static adz_tensor *along_channels(adz_tensor *t, const adz_tensor *x)
+{
+    adz_shape shape = { .rank = x->rank - 1 };
+    for (int i = 0; i < shape.rank; ++i) {
+        shape.sizes[i] = i == 0 ? x->sizes[1] : 1;
+    }
+    return adz_reshape(t, shape);
+}
+
+/* x normalised: by its own statistics, computed again so that the gradient can be differentiated
+ * through them; or by constant ones. */
+static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
+{
+    const batch_norm_attr *at = adzi_attr(node, batch_norm_attr);
+    if (at->training) {
+        return adzi_normalise(x, dims, at->eps);
+    }
+    adz_tensor *stats = adzi_saved_extra(node, 0);
+    if (stats == NULL) {
+        return (adzi_normalised){ NULL, NULL };
+    }
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    adz_tensor *mean = along_channels(channel_numbers(stats, 0, dtype), x);
+    adz_tensor *rstd = along_channels(channel_numbers(stats, 1, dtype), x);
+    return (adzi_normalised){ adz_mul(adz_sub(x, mean), rstd), rstd };
+}
+
+/* With g = dy w and unit the normalised x: in training dx as adzi_normalise_gradient has it, in
+ * evaluation g rstd; dw = sum of dy unit and db = sum of dy over everything but the channels. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
+    if (x == NULL || w == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_dims dims = { .count = 0 };
+    for (int i = 0; i < x->rank; ++i) {
+        if (i != 1) {
+            dims.dims[dims.count++] = i;
+        }
+    }
+    adzi_normalised n = normalised(node, x, dims);
+    if (n.unit == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_needs(node, X)) {
+        adz_tensor *g = w == ADZ_NONE ? dy[0] : adz_mul(dy[0], along_channels(w, x));
+        dx[X] = adzi_attr(node, batch_norm_attr)->training ? adzi_normalise_gradient(n, g, dims)
+                                                           : adz_mul(g, n.rstd);
+        if (dx[X] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, WEIGHT)) {
+        dx[WEIGHT] = adz_sum(adz_mul(dy[0], n.unit), dims, ADZ_DROPDIM);
+        if (dx[WEIGHT] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, BIAS)) {
+        dx[BIAS] = adz_sum(dy[0], dims, ADZ_DROPDIM);
+        return adzi_status(dx[BIAS]);
+    }
+    return ADZ_OK;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
+    adz_tensor *stats = adzi_saved_extra(node, 0), *g = adzi_compact("batch_norm", dy[0]);
+    if (x == NULL || w == NULL || stats == NULL || g == NULL) {
+        return adzi_status(NULL);
+    }
+    x = adzi_compact("batch_norm", x);
+    w = adzi_compact("batch_norm", w);
+    adz_tensor *sums = adzi_scratch_like("batch_norm", stats);
+    if (x == NULL || w == NULL || sums == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    adzi_batch_norm_args args = args_of(x, stats);
+    args.dy = g->data;
+    args.weight = adzi_is_none(w) ? NULL : w->data;
+    args.sum = (double *)(void *)sums->data;
+    args.along = args.sum + args.c;
+    args.constant = !adzi_attr(node, batch_norm_attr)->training;
+    adzi_launch(KERNEL_FOR(batch_norm_sums, dtype), &args, args.c, grain_of(args.n * args.l));
+    if (adzi_needs(node, X)) {
+        dx[X] = adzi_scratch_like("batch_norm", x);
+        if (dx[X] == NULL) {
+            return adzi_status(NULL);
+        }
+        args.out = dx[X]->data;
+        adzi_launch(KERNEL_FOR(batch_norm_dx, dtype), &args, rows_of(&args), row_grain(&args));
+    }
+    if (adzi_needs(node, WEIGHT)) {
+        dx[WEIGHT] = channel_numbers(sums, 1, dtype);
+        if (dx[WEIGHT] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, BIAS)) {
+        dx[BIAS] = channel_numbers(sums, 0, dtype);
+        return adzi_status(dx[BIAS]);
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_batch_norm = { .name = "batch_norm", .backward = backward, .fused = fused };
+
+/* ---- forward ------------------------------------------------------------------------------- */
+
+static bool check_channels(const adz_tensor *x, const adz_tensor *t, const char *name)
+{
+    if (adzi_is_none(t)) {
+        return true;
+    }
+    if (t->rank != 1 || t->sizes[0] != x->sizes[1]) {
+        adzi_error("batch_norm", ADZ_ERR_SHAPE,
+            "%s%s does not fit x%s: it has one element per "
+            "channel, and axis 1 of x holds the channels",
+            name, adzi_text_shape(t), adzi_text_shape(x));
+        return false;
+    }
+    if (t->dtype != x->dtype) {
+        adzi_error("batch_norm", ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
+        return false;
+    }
+    return true;
+}
+
+static bool check_running(const adz_tensor *mean, const adz_tensor *var, bool training)
+{
+    if (adzi_is_none(mean) != adzi_is_none(var) || (!training && adzi_is_none(mean))) {
+        adzi_error("batch_norm", ADZ_ERR_ARGUMENT,
+            "running_mean and running_var come together, and evaluation needs them");
+        return false;
+    }
+    if (adzi_is_none(mean)) {
+        return true;
+    }
+    if (adzi_requires_grad(mean) || adzi_requires_grad(var)) {
+        adzi_error("batch_norm", ADZ_ERR_UNSUPPORTED,
+            "running_mean and running_var have no gradient; use adz_detach");
+        return false;
+    }
+    if (training && !(adzi_is_dense(mean) && adzi_is_dense(var))) {
+        adzi_error("batch_norm", ADZ_ERR_INPLACE,
+            "running_mean or running_var was expanded and cannot be updated in place; use "
+            "adz_contiguous");
+        return false;
+    }
+    return true;
+}
+
+static bool check(const adzi_call *call, bool training, double momentum, double eps)
+{
+    static const char *const names[] = { "x", "running_mean", "running_var", "weight", "bias" };
+    const adz_tensor *x = call->in[X];
+    if (x->rank < 2) {
+        adzi_error("batch_norm", ADZ_ERR_SHAPE, "x%s needs two dimensions or more: [N, C, ...]",
+            adzi_text_shape(x));
+        return false;
+    }
+    for (int i = RUNNING_MEAN; i < INPUTS; ++i) {
+        if (!check_channels(x, call->in[i], names[i])) {
+            return false;
+        }
+    }
+    if (!check_running(call->in[RUNNING_MEAN], call->in[RUNNING_VAR], training)) {
+        return false;
+    }
+    if (!(momentum >= 0 && momentum <= 1) || !(eps >= 0)) {
+        adzi_error("batch_norm", ADZ_ERR_ARGUMENT,
+            "momentum is %s and must lie in [0, 1]; eps is %s and must be 0 or more",
+            adzi_text_number(momentum), adzi_text_number(eps));
+        return false;
+    }
+    if (training && x->numel > 0 && x->numel == x->sizes[1]) {
+        adzi_error("batch_norm", ADZ_ERR_SHAPE,
+            "x%s has a single value per channel, of which training cannot take a variance",
+            adzi_text_shape(x));
+        return false;
+    }
+    return true;
+}
+
+static double get(const adz_tensor *t, int64_t i)
+{
+    return adz_tensor_at(t, &i);
+}
+
+/* running = (1 - momentum) running + momentum batch, as a change in place */
+static void move(adz_tensor *running, int64_t i, double batch, double momentum)
+{
+    double value = (1 - momentum) * get(running, i) + momentum * batch;
+    char *at = running->data + i * running->strides[0] * (int64_t)adzi_item_size(running);
+    if (running->dtype == ADZ_F32) {
+        *(float *)(void *)at = (float)value;
+    } else {
+        *(double *)(void *)at = value;
+    }
+}
+
+static void touch(adz_tensor *running)
+{
+    ++running->storage->version;
+    running->storage->writer = "batch_norm";
+}
+
+/* Mean and rstd of every channel; in training from x, which also moves the running ones. */
+static void take_statistics(
+    const adzi_call *call, adzi_batch_norm_args *args, bool training, double momentum, double eps)
+{
+    adz_tensor *mean = call->in[RUNNING_MEAN], *var = call->in[RUNNING_VAR];
+    double count = (double)args->n * (double)args->l;
+    if (training) {
+        adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
+            grain_of(args->n * args->l));
+    }
+    bool moves = training && !adzi_is_none(mean) && count > 0;
+    for (int64_t i = 0; i < args->c; ++i) {
+        double m = training ? args->mean[i] : get(mean, i);
+        double v = training ? args->rstd[i] : get(var, i);
+        if (training && count == 0) {
+            m = 0; /* an empty batch has no moments; any will do, as long as they are finite */
+            v = 1;
+        }
+        if (moves) {
+            move(mean, i, m, momentum);
+            move(var, i, v * count / (count - 1), momentum);
+        }
+        args->mean[i] = m;
+        /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
+        args->rstd[i] = training && isinf(v) ? (double)NAN : 1 / sqrt(v + eps);
+    }
+    if (moves) {
+        touch(mean);
+        touch(var);
+    }
+}
+
+adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
+    adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
+{
+    adzi_call call;
+    if (!ADZI_ENTER_OPTIONAL(
+            &call, batch_norm, 15u << 1, x, running_mean, running_var, weight, bias) ||
+        !adzi_want_float(&call, X) || !check(&call, training, momentum, eps)) {
+        return NULL;
+    }
+    adz_tensor *xs = adzi_compact("batch_norm", x), *w = adzi_compact("batch_norm", weight);
+    adz_tensor *b = adzi_compact("batch_norm", bias);
+    adz_tensor *stats = adzi_scratch("batch_norm", ADZ_F64, 2, (int64_t[]){ 2, x->sizes[1] });
+    if (xs == NULL || w == NULL || b == NULL || stats == NULL) {
+        return NULL;
+    }
+    batch_norm_attr attr = { training, !adzi_is_none(weight), eps };
+    adz_tensor *y = adzi_new_like(&call, xs);
+    if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, X);
+    adzi_save_input(&call, WEIGHT);
+    adzi_save_extra(&call, 0, stats);
+    adzi_batch_norm_args args = args_of(xs, stats);
+    args.weight = adzi_is_none(w) ? NULL : w->data;
+    args.bias = adzi_is_none(b) ? NULL : b->data;
+    args.out = y->data;
+    take_statistics(&call, &args, training, momentum, eps);
+    adzi_launch(KERNEL_FOR(batch_norm, x->dtype), &args, rows_of(&args), row_grain(&args));
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,21 @@
+/* Arguments of batch_norm's kernels. x[N, C, L] contiguous; everything per channel is [C]. */
+#ifndef ADZI_AUTOGRAD_OPS_NORM_BATCH_NORM_H
+#define ADZI_AUTOGRAD_OPS_NORM_BATCH_NORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** batch_norm_moments and batch_norm_sums: units are channels. batch_norm and batch_norm_dx: units
+ * are rows of L elements, or, where L is 1, of C. */
+typedef struct adzi_batch_norm_args {
+    const void *x, *dy;
+    const void *weight, *bias; /* or NULL */
+    void *out;                 /* y or dx */
+    double *mean, *rstd;       /* batch_norm_moments leaves the biased variance in rstd */
+    double *sum, *along;       /* sums of dy and of dy (x - mean) rstd */
+    int64_t n, c, l;
+    bool constant; /* the statistics are no function of x */
+} adzi_batch_norm_args;
+
+#endif

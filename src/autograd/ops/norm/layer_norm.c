@@ -1,0 +1,197 @@
+#include "autograd/ops/norm/layer_norm.h"
+
+#include "autograd/op.h"
+#include "autograd/ops/norm/normalise.h"
+
+KERNEL_TABLE_FLOAT(layer_norm);
+KERNEL_TABLE_FLOAT(layer_norm_dx);
+KERNEL_TABLE_FLOAT(layer_norm_params);
+
+enum { GRAIN = 8192 }; /* elements worth a thread */
+
+typedef struct {
+    int64_t n, d; /* rows, and what is normalised together */
+    double eps;
+    bool weighted;
+    adz_shape normalized;
+} layer_norm_attr;
+
+/* The weight, or ADZ_NONE; NULL when it was changed since. */
+static adz_tensor *saved_weight(adzi_node *node)
+{
+    return adzi_attr(node, layer_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
+}
+
+static int64_t grain_of(int64_t each)
+{
+    return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
+}
+
+/* With g = dy w and unit the normalised x: dx as adzi_normalise_gradient has it,
+ * dw = sum of dy unit and db = sum of dy over the rows. Statistics are computed again, so that the
+ * gradient can be differentiated through them. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    adz_shape rows = ADZ_SHAPE(at->n, at->d);
+    adz_dims last = ADZ_DIMS(-1), first = ADZ_DIMS(0);
+    adz_tensor *g = adz_reshape(dy[0], rows);
+    adzi_normalised x = { NULL, NULL };
+    if (adzi_needs(node, 0) || adzi_needs(node, 1)) {
+        x = adzi_normalise(adz_reshape(adzi_saved_input(node, 0), rows), last, at->eps);
+        if (x.unit == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 0)) {
+        adz_tensor *w = saved_weight(node);
+        adz_tensor *gw = w == ADZ_NONE ? g : adz_mul(g, adz_reshape(w, ADZ_SHAPE(at->d)));
+        dx[0] = adz_reshape(adzi_normalise_gradient(x, gw, last), adzi_input_shape(node, 0));
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = adz_reshape(adz_sum(adz_mul(g, x.unit), first, ADZ_DROPDIM), at->normalized);
+        if (dx[1] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    if (adzi_needs(node, 2)) {
+        dx[2] = adz_reshape(adz_sum(g, first, ADZ_DROPDIM), at->normalized);
+        return adzi_status(dx[2]);
+    }
+    return ADZ_OK;
+}
+
+static adz_status fused_params(
+    adzi_node *node, adz_tensor **dx, adzi_layer_norm_args *args, adz_dtype dtype)
+{
+    const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    for (int i = 1; i < 3; ++i) {
+        if (adzi_needs(node, i)) {
+            dx[i] = adzi_scratch("layer_norm", dtype, at->normalized.rank, at->normalized.sizes);
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    args->dw = dx[1] != NULL ? dx[1]->data : NULL;
+    args->db = dx[2] != NULL ? dx[2]->data : NULL;
+    if (args->dw != NULL || args->db != NULL) {
+        adzi_launch(KERNEL_FOR(layer_norm_params, dtype), args, at->d, grain_of(at->n));
+    }
+    return ADZ_OK;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *w = saved_weight(node);
+    adz_tensor *stats = adzi_saved_extra(node, 0), *g = adzi_compact("layer_norm", dy[0]);
+    if (x == NULL || w == NULL || stats == NULL || g == NULL) {
+        return adzi_status(NULL);
+    }
+    x = adzi_compact("layer_norm", x);
+    w = adzi_compact("layer_norm", w);
+    if (x == NULL || w == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    adzi_layer_norm_args args = { .x = x->data,
+        .dy = g->data,
+        .weight = adzi_is_none(w) ? NULL : w->data,
+        .stats = (double *)(void *)stats->data,
+        .n = at->n,
+        .d = at->d };
+    if (adzi_needs(node, 0)) {
+        dx[0] = adzi_scratch_like("layer_norm", x);
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+        args.out = dx[0]->data;
+        adzi_launch(KERNEL_FOR(layer_norm_dx, dtype), &args, at->n, grain_of(at->d));
+    }
+    return fused_params(node, dx, &args, dtype);
+}
+
+const adzi_op adzi_op_layer_norm = { .name = "layer_norm", .backward = backward, .fused = fused };
+
+static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized, const char *name)
+{
+    bool same = adzi_is_none(t) || t->rank == normalized.rank;
+    for (int i = 0; i < normalized.rank && same && !adzi_is_none(t); ++i) {
+        same = t->sizes[i] == normalized.sizes[i];
+    }
+    if (!same) {
+        adzi_error("layer_norm", ADZ_ERR_SHAPE, "%s%s must have the normalized shape %s", name,
+            adzi_text_shape(t), adzi_text_sizes(normalized.rank, normalized.sizes));
+    } else if (!adzi_is_none(t) && t->dtype != x->dtype) {
+        adzi_error("layer_norm", ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
+        same = false;
+    }
+    return same;
+}
+
+static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *weight,
+    const adz_tensor *bias, double eps)
+{
+    bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
+    int lead = ends ? x->rank - normalized.rank : 0;
+    for (int i = 0; i < normalized.rank && ends; ++i) {
+        ends = x->sizes[lead + i] == normalized.sizes[i];
+    }
+    if (!ends) {
+        adzi_error("layer_norm", ADZ_ERR_SHAPE,
+            "x%s does not end in the normalized shape %s, which has one dimension or more",
+            adzi_text_shape(x), adzi_text_sizes(normalized.rank, normalized.sizes));
+        return false;
+    }
+    if (!(eps >= 0)) {
+        adzi_error("layer_norm", ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more",
+            adzi_text_number(eps));
+        return false;
+    }
+    return fits(x, weight, normalized, "weight") && fits(x, bias, normalized, "bias");
+}
+
+adz_tensor *adz_layer_norm(
+    adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps)
+{
+    adzi_call call;
+    if (!ADZI_ENTER_OPTIONAL(&call, layer_norm, 3u << 1, x, weight, bias) ||
+        !adzi_want_float(&call, 0) || !check(x, normalized, weight, bias, eps)) {
+        return NULL;
+    }
+    layer_norm_attr attr = { 1, 1, eps, weight != ADZ_NONE, normalized };
+    for (int i = 0; i < x->rank; ++i) {
+        *(i < x->rank - normalized.rank ? &attr.n : &attr.d) *= x->sizes[i];
+    }
+    adz_tensor *xs = adzi_compact("layer_norm", x), *w = adzi_compact("layer_norm", weight);
+    adz_tensor *b = adzi_compact("layer_norm", bias);
+    adz_tensor *y = xs != NULL && w != NULL && b != NULL ? adzi_new_like(&call, xs) : NULL;
+    if (y == NULL) {
+        return NULL;
+    }
+    adz_tensor *stats =
+        call.record ? adzi_scratch("layer_norm", ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
+    if (call.record && (stats == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr))) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_save_input(&call, 1);
+    if (stats != NULL) {
+        adzi_save_extra(&call, 0, stats);
+    }
+    adzi_layer_norm_args args = { .x = xs->data,
+        .weight = adzi_is_none(w) ? NULL : w->data,
+        .bias = adzi_is_none(b) ? NULL : b->data,
+        .out = y->data,
+        .stats = stats != NULL ? (double *)(void *)stats->data : NULL,
+        .n = attr.n,
+        .d = attr.d,
+        .eps = eps };
+    adzi_launch(KERNEL_FOR(layer_norm, x->dtype), &args, attr.n, grain_of(attr.d));
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,125 @@
+#include "autograd/ops/recurrent/forget_mult.h"
+
+#include "autograd/ops/recurrent/linear_recurrence.h"
+
+KERNEL_TABLE_FLOAT(forget_mult);
+KERNEL_TABLE_FLOAT(forget_mult_backward);
+
+static const char name[] = "forget_mult";
+
+enum { Z, F, H0, INPUTS };
+
+typedef struct {
+    int dim;
+    bool reverse, started; /* started: from a given h0 */
+} forget_attr;
+
+static adz_tensor *saved_input(adzi_node *node, int i)
+{
+    return i == H0 && !adzi_attr(node, forget_attr)->started ? ADZ_NONE : adzi_saved_input(node, i);
+}
+
+/* The gradient g_t of h_t is dy_t + (1 - f_(t+1)) g_(t+1), the recurrence from the other end.
+ * dz = f g, df = g (z - h_(t-1)), dh0 = (1 - f_1) g_1. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const forget_attr *at = adzi_attr(node, forget_attr);
+    adz_tensor *f = adzi_saved_input(node, F), *z = adzi_saved_input(node, Z);
+    adz_tensor *kept = adz_add_number(adz_neg(f), 1);
+    adz_tensor *later = adzi_step_after(kept, at->dim, at->reverse);
+    adz_tensor *g = adzi_linear_recurrence(later, dy[0], ADZ_NONE, at->dim, !at->reverse);
+    adz_status status = adzi_status(g);
+    if (adzi_needs(node, F) && status == ADZ_OK) {
+        adz_tensor *h = adzi_saved_result(node, 0);
+        adz_tensor *before = adzi_step_before(h, saved_input(node, H0), at->dim, at->reverse);
+        dx[F] = adz_mul(g, adz_sub(z, before));
+        status = adzi_status(dx[F]);
+    }
+    if (adzi_needs(node, Z) && status == ADZ_OK) {
+        dx[Z] = adz_mul(f, g);
+        status = adzi_status(dx[Z]);
+    }
+    if (adzi_needs(node, H0) && status == ADZ_OK) {
+        dx[H0] = adz_mul(
+            adzi_first_step(kept, at->dim, at->reverse), adzi_first_step(g, at->dim, at->reverse));
+        status = adzi_status(dx[H0]);
+    }
+    return status;
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const forget_attr *at = adzi_attr(node, forget_attr);
+    adzi_forget_mult_args args = { .lanes = { .reverse = at->reverse } };
+    adz_tensor *in[INPUTS], *grad[INPUTS];
+    for (int i = 0; i < INPUTS; ++i) {
+        adz_tensor *saved = saved_input(node, i);
+        in[i] = saved != NULL ? adzi_compact(name, saved) : NULL;
+        if (in[i] == NULL) {
+            return adzi_status(NULL);
+        }
+        bool none = adzi_is_none(in[i]);
+        grad[i] = none ? ADZ_NONE : adzi_scratch_like(name, in[i]);
+        if (grad[i] == NULL) {
+            return adzi_status(NULL);
+        }
+        args.lanes.in[i] = none ? NULL : in[i]->data;
+    }
+    adz_tensor *h = adzi_saved_result(node, 0), *g = adzi_compact(name, dy[0]);
+    if (h == NULL || g == NULL) {
+        return adzi_status(NULL);
+    }
+    args.lanes.out = h->data;
+    args.dy = g->data;
+    args.df = grad[F]->data;
+    args.dz = grad[Z]->data;
+    args.dh0 = adzi_is_none(grad[H0]) ? NULL : grad[H0]->data;
+    int64_t lanes = adzi_lanes(&args.lanes, h, at->dim);
+    adzi_lanes_launch(KERNEL_FOR(forget_mult_backward, h->dtype), &args.lanes, lanes);
+    for (int i = 0; i < INPUTS; ++i) {
+        dx[i] = adzi_needs(node, i) ? grad[i] : NULL;
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_forget_mult = { .name = name, .backward = backward, .fused = fused };
+
+adz_tensor *adz_forget_mult(
+    adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward_in_time)
+{
+    static const char *const names[] = { "x", "f", "h0" };
+    adzi_call call;
+    if (!ADZI_ENTER_OPTIONAL(&call, forget_mult, 1u << H0, x, f, h0) ||
+        !adzi_want_float(&call, Z)) {
+        return NULL;
+    }
+    forget_attr attr = { batch_first ? 1 : 0, backward_in_time, h0 != ADZ_NONE };
+    if (x->rank != 3) {
+        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape %s", adzi_text_shape(x),
+            batch_first ? "[batch, time, features]" : "[time, batch, features]");
+    }
+    if (!adzi_check_recurrence(&call, names, attr.dim)) {
+        return NULL;
+    }
+    adzi_forget_mult_args args = { .lanes = { .reverse = backward_in_time } };
+    adz_tensor *in[INPUTS];
+    for (int i = 0; i < INPUTS; ++i) {
+        in[i] = adzi_compact(name, call.in[i]);
+        if (in[i] == NULL) {
+            return NULL;
+        }
+        args.lanes.in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
+    }
+    adz_tensor *h = adzi_new_like(&call, in[Z]);
+    if (h == NULL || !adzi_record(&call, 1, &h, &attr, sizeof attr)) {
+        return NULL;
+    }
+    for (int i = 0; i < INPUTS; ++i) {
+        adzi_save_input(&call, i);
+    }
+    adzi_save_result(&call, 0, h);
+    args.lanes.out = h->data;
+    int64_t lanes = adzi_lanes(&args.lanes, h, attr.dim);
+    adzi_lanes_launch(KERNEL_FOR(forget_mult, h->dtype), &args.lanes, lanes);
+    return adzi_leave(&call, h);
+}

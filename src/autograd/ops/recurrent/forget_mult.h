@@ -1,0 +1,15 @@
+/* What forget_mult and its kernels share. */
+#ifndef ADZI_AUTOGRAD_OPS_RECURRENT_FORGET_MULT_H
+#define ADZI_AUTOGRAD_OPS_RECURRENT_FORGET_MULT_H
+
+#include "autograd/ops/lanes.h"
+
+/** Arguments of both kernels; lanes.in holds z, f and h0 (or NULL), lanes.out h. */
+typedef struct adzi_forget_mult_args {
+    adzi_lanes_args lanes;
+    const void *dy;
+    void *df, *dz; /* shaped like h */
+    void *dh0;     /* one element a lane */
+} adzi_forget_mult_args;
+
+#endif

@@ -1,0 +1,151 @@
+#include "autograd/ops/recurrent/linear_recurrence.h"
+
+#include "autograd/ops/lanes.h"
+
+KERNEL_TABLE_FLOAT(linear_recurrence);
+
+static const char name[] = "linear_recurrence";
+
+enum { A, B, S0 };
+
+typedef struct {
+    int dim;
+    bool reverse, started; /* started: from a given s0 */
+} recurrence_attr;
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* All steps but one at an end, with `edge` at the other. */
+static adz_tensor *shifted(adz_tensor *s, adz_tensor *edge, int dim, bool later)
+{
+    if (s == NULL || edge == NULL) {
+        return NULL;
+    }
+    adz_tensor *rest = adz_narrow(s, dim, later ? 0 : 1, s->sizes[dim] - 1);
+    adz_tensor *parts[] = { later ? edge : rest, later ? rest : edge };
+    return adz_cat(parts, 2, dim);
+}
+
+static adz_tensor *no_step(adz_tensor *s, int dim)
+{
+    adz_tensor *one = adz_narrow(s, dim, 0, 1);
+    return one != NULL ? adz_zeros(adz_shape_of(one->rank, one->sizes), (adz_dtype)one->dtype)
+                       : NULL;
+}
+
+adz_tensor *adzi_step_before(adz_tensor *s, adz_tensor *s0, int dim, bool reverse)
+{
+    adz_tensor *edge = s0 == ADZ_NONE ? no_step(s, dim) : adz_unsqueeze(s0, dim);
+    return shifted(s, edge, dim, !reverse);
+}
+
+adz_tensor *adzi_step_after(adz_tensor *s, int dim, bool reverse)
+{
+    return shifted(s, no_step(s, dim), dim, reverse);
+}
+
+adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
+{
+    return adz_select(s, dim, reverse ? -1 : 0);
+}
+
+/* ---- backward ------------------------------------------------------------------------------- */
+
+/* The gradient g_t of s_t is dy_t + a_(t+1) g_(t+1): the same recurrence from the other end.
+ * db = g, da_t = g_t s_(t-1), ds0 = a_1 g_1. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const recurrence_attr *at = adzi_attr(node, recurrence_attr);
+    adz_tensor *a = adzi_saved_input(node, A);
+    adz_tensor *later = adzi_step_after(a, at->dim, at->reverse);
+    adz_tensor *g = adzi_linear_recurrence(later, dy[0], ADZ_NONE, at->dim, !at->reverse);
+    adz_status status = adzi_status(g);
+    dx[B] = g;
+    if (adzi_needs(node, A) && status == ADZ_OK) {
+        adz_tensor *s = adzi_saved_result(node, 0);
+        adz_tensor *s0 = at->started ? adzi_saved_input(node, S0) : ADZ_NONE;
+        dx[A] = adz_mul(g, adzi_step_before(s, s0, at->dim, at->reverse));
+        status = adzi_status(dx[A]);
+    }
+    if (adzi_needs(node, S0) && status == ADZ_OK) {
+        dx[S0] = adz_mul(
+            adzi_first_step(a, at->dim, at->reverse), adzi_first_step(g, at->dim, at->reverse));
+        status = adzi_status(dx[S0]);
+    }
+    return status;
+}
+
+const adzi_op adzi_op_linear_recurrence = { .name = name, .backward = backward };
+
+/* ---- forward -------------------------------------------------------------------------------- */
+
+static bool check_state(const adzi_call *call, const char *const *names, int dim)
+{
+    const adz_tensor *b = call->in[B], *s0 = call->in[S0];
+    bool fits = s0->rank == b->rank - 1;
+    for (int i = 0; i < s0->rank && fits; ++i) {
+        fits = s0->sizes[i] == b->sizes[i < dim ? i : i + 1];
+    }
+    if (!fits) {
+        adzi_error(call->op->name, ADZ_ERR_SHAPE, "%s%s must be %s%s without dimension %d",
+            names[S0], adzi_text_shape(s0), names[B], adzi_text_shape(b), dim);
+    }
+    return fits;
+}
+
+bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int dim)
+{
+    const adz_tensor *a = call->in[A], *b = call->in[B];
+    const char *op = call->op->name;
+    if (!adzi_same_sizes(a, b)) {
+        adzi_error(op, ADZ_ERR_SHAPE, "%s%s and %s%s must have the same shape", names[A],
+            adzi_text_shape(a), names[B], adzi_text_shape(b));
+        return false;
+    }
+    if (b->sizes[dim] == 0) {
+        adzi_error(op, ADZ_ERR_SHAPE, "%s%s has no time steps", names[B], adzi_text_shape(b));
+        return false;
+    }
+    for (int i = B; i <= S0; ++i) {
+        if (!adzi_is_none(call->in[i]) && call->in[i]->dtype != a->dtype) {
+            adzi_error(op, ADZ_ERR_DTYPE, "%s is %s, but %s is %s; convert one with adz_to",
+                names[i], adz_dtype_name((adz_dtype)call->in[i]->dtype), names[A],
+                adz_dtype_name((adz_dtype)a->dtype));
+            return false;
+        }
+    }
+    return adzi_is_none(call->in[S0]) || check_state(call, names, dim);
+}
+
+adz_tensor *adzi_linear_recurrence(
+    adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse)
+{
+    static const char *const names[] = { "a", "b", "s0" };
+    adzi_call call;
+    recurrence_attr attr = { dim, reverse, s0 != ADZ_NONE };
+    if (!ADZI_ENTER_OPTIONAL(&call, linear_recurrence, 1u << S0, a, b, s0) ||
+        !adzi_want_float(&call, A) || (attr.dim = adzi_dim(name, b, dim)) < 0 ||
+        !adzi_check_recurrence(&call, names, attr.dim)) {
+        return NULL;
+    }
+    adzi_lanes_args args = { .reverse = reverse };
+    adz_tensor *in[3];
+    for (int i = A; i <= S0; ++i) {
+        in[i] = adzi_compact(name, call.in[i]);
+        if (in[i] == NULL) {
+            return NULL;
+        }
+        args.in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
+    }
+    adz_tensor *s = adzi_new_like(&call, in[B]);
+    if (s == NULL || !adzi_record(&call, 1, &s, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, A);
+    adzi_save_input(&call, S0);
+    adzi_save_result(&call, 0, s);
+    args.out = s->data;
+    int64_t lanes = adzi_lanes(&args, s, attr.dim);
+    adzi_lanes_launch(KERNEL_FOR(linear_recurrence, s->dtype), &args, lanes);
+    return adzi_leave(&call, s);
+}

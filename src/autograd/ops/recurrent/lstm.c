@@ -1,0 +1,256 @@
+#include <string.h>
+
+#include "autograd/op.h"
+#include "autograd/ops/recurrent/lstm_layer.h"
+#include "base/alloc.h"
+#include "base/options.h"
+
+static const char name[] = "lstm";
+
+void adz_lstm_options_init(adz_lstm_options *options, size_t size)
+{
+    adz_lstm_options all = ADZ_LSTM_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+/* What a call works on: the sequence first in time, states and weights by layer and direction. */
+typedef struct {
+    adz_lstm_options o;
+    adz_tensor *x, *h0, *c0;
+    adz_tensor *const *weights;
+    int64_t directions, hidden;
+    adz_tensor **h, **c; /* [layers * directions]: last states, each [1, B, H] */
+} network;
+
+static size_t cells_of(const network *net)
+{
+    return (size_t)(net->o.layers * net->directions);
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+static bool check_options(const adz_lstm_options *o, size_t n_weights)
+{
+    if (o->layers < 1 || o->layers > 65535 || !(o->dropout >= 0 && o->dropout <= 1)) {
+        adzi_error(name, ADZ_ERR_ARGUMENT,
+            "layers is %lld and must be 1 or more; dropout is %s and must lie in [0, 1]",
+            (long long)o->layers, adzi_text_number(o->dropout));
+        return false;
+    }
+    size_t wanted = (size_t)o->layers * (o->bidirectional ? 2 : 1) * (o->bias ? 4 : 2);
+    if (n_weights != wanted) {
+        adzi_error(name, ADZ_ERR_ARGUMENT,
+            "%zu weights are given, but %lld layers%s%s take %zu: weight_ih, weight_hh%s of each",
+            n_weights, (long long)o->layers, o->bidirectional ? " of two directions" : "",
+            o->bias ? " with biases" : " without biases", wanted,
+            o->bias ? ", bias_ih, bias_hh" : "");
+        return false;
+    }
+    return true;
+}
+
+static bool check_weight(const network *net, size_t i, const char *kind, int rank, int64_t columns)
+{
+    const adz_tensor *w = net->weights[i];
+    if (!adzi_check_tensor(name, kind, w)) {
+        return false;
+    }
+    int64_t sizes[2] = { 4 * net->hidden, columns };
+    bool fits = w->rank == rank && w->sizes[0] == sizes[0] && (rank == 1 || w->sizes[1] == columns);
+    if (!fits) {
+        adzi_error(name, ADZ_ERR_SHAPE, "weight %zu, %s%s, must have shape %s", i, kind,
+            adzi_text_shape(w), adzi_text_sizes(rank, sizes));
+        return false;
+    }
+    if (w->dtype != net->x->dtype) {
+        adzi_error(name, ADZ_ERR_DTYPE, "x is %s, weight %zu %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)net->x->dtype), i, adz_dtype_name((adz_dtype)w->dtype));
+        return false;
+    }
+    return true;
+}
+
+static bool check_weights(const network *net)
+{
+    size_t each = net->o.bias ? 4 : 2;
+    for (size_t i = 0; i < cells_of(net) * each; i += each) {
+        bool first = i < (size_t)net->directions * each;
+        int64_t in = first ? net->x->sizes[2] : net->directions * net->hidden;
+        if (!check_weight(net, i, "weight_ih", 2, in) ||
+            !check_weight(net, i + 1, "weight_hh", 2, net->hidden) ||
+            (each == 4 && (!check_weight(net, i + 2, "bias_ih", 1, 0) ||
+                              !check_weight(net, i + 3, "bias_hh", 1, 0)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_state(const network *net, const adz_tensor *state, const char *which)
+{
+    int64_t sizes[3] = { (int64_t)cells_of(net), net->x->sizes[1], net->hidden };
+    bool fits = state->rank == 3;
+    for (int i = 0; i < 3 && fits; ++i) {
+        fits = state->sizes[i] == sizes[i];
+    }
+    if (!fits) {
+        adzi_error(name, ADZ_ERR_SHAPE,
+            "%s%s must have shape %s: layers and directions, batch, "
+            "hidden",
+            which, adzi_text_shape(state), adzi_text_sizes(3, sizes));
+    } else if (state->dtype != net->x->dtype) {
+        adzi_error(name, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)net->x->dtype), which,
+            adz_dtype_name((adz_dtype)state->dtype));
+        fits = false;
+    }
+    return fits;
+}
+
+static bool check(network *net)
+{
+    if (net->x->sizes[0] == 0) {
+        adzi_error(name, ADZ_ERR_SHAPE, "x%s has no time steps", adzi_text_shape(net->x));
+        return false;
+    }
+    if (!adzi_is_float((adz_dtype)net->x->dtype)) {
+        adzi_error(name, ADZ_ERR_DTYPE, "x%s is %s; float32 or float64 is needed",
+            adzi_text_shape(net->x), adz_dtype_name((adz_dtype)net->x->dtype));
+        return false;
+    }
+    return check_weights(net) && check_state(net, net->h0, "h0") && check_state(net, net->c0, "c0");
+}
+
+/* ---- computing ----------------------------------------------------------------------------- */
+
+/* One layer over x[T, B, I]: y[T, B, directions * H]. */
+static adz_tensor *layer(const network *net, int64_t index, adz_tensor *x)
+{
+    adz_tensor *ys[2] = { NULL, NULL };
+    size_t each = net->o.bias ? 4 : 2;
+    for (int64_t d = 0; d < net->directions; ++d) {
+        size_t cell = (size_t)(index * net->directions + d);
+        adz_tensor *const *w = net->weights + cell * each;
+        adzi_lstm_weights weights = { w[0], w[1], net->o.bias ? w[2] : ADZ_NONE,
+            net->o.bias ? w[3] : ADZ_NONE };
+        adzi_lstm_states out = adzi_lstm_layer(x, adz_select(net->h0, 0, (int64_t)cell),
+            adz_select(net->c0, 0, (int64_t)cell), &weights, d == 1);
+        ys[d] = out.y;
+        net->h[cell] = adz_unsqueeze(out.h, 0);
+        net->c[cell] = adz_unsqueeze(out.c, 0);
+        if (net->c[cell] == NULL) {
+            return NULL;
+        }
+    }
+    return net->directions == 1 ? ys[0] : adz_cat(ys, 2, 2);
+}
+
+static adz_tensor *compute(const network *net, adz_tensor **h, adz_tensor **c)
+{
+    adz_tensor *y = net->x;
+    for (int64_t i = 0; i < net->o.layers; ++i) {
+        if (i > 0 && net->o.dropout > 0) {
+            y = adz_dropout(y, net->o.dropout, net->o.training, net->o.generator);
+        }
+        y = layer(net, i, y);
+        if (y == NULL) {
+            return NULL;
+        }
+    }
+    size_t n = cells_of(net);
+    *h = n == 1 ? net->h[0] : adz_cat(net->h, n, 0);
+    *c = n == 1 ? net->c[0] : adz_cat(net->c, n, 0);
+    return *h != NULL && *c != NULL ? y : NULL;
+}
+
+static adz_tensor *sequence(network *net, adz_tensor **h, adz_tensor **c)
+{
+    if (net->h0 == ADZ_NONE || net->c0 == ADZ_NONE) {
+        adz_tensor *zeros =
+            adz_zeros(ADZ_SHAPE((int64_t)cells_of(net), net->x->sizes[1], net->hidden),
+                (adz_dtype)net->x->dtype);
+        net->h0 = net->h0 == ADZ_NONE ? zeros : net->h0;
+        net->c0 = net->c0 == ADZ_NONE ? zeros : net->c0;
+        if (zeros == NULL) {
+            return NULL;
+        }
+    }
+    if (!check(net)) {
+        return NULL;
+    }
+    size_t bytes = 2 * cells_of(net) * sizeof(adz_tensor *);
+    net->h = adzi_alloc(bytes);
+    if (net->h == NULL) {
+        return adzi_fail_memory(name, bytes);
+    }
+    net->c = net->h + cells_of(net);
+    adz_tensor *y = compute(net, h, c);
+    adzi_free(net->h, bytes);
+    return y;
+}
+
+/* Without a batch, [T, I] and states [cells, H]: a batch of one. */
+static adz_tensor *unbatched(network *net, adz_tensor **h, adz_tensor **c)
+{
+    net->x = adz_unsqueeze(net->x, 1);
+    net->h0 = net->h0 == ADZ_NONE ? net->h0 : adz_unsqueeze(net->h0, 1);
+    net->c0 = net->c0 == ADZ_NONE ? net->c0 : adz_unsqueeze(net->c0, 1);
+    if (net->x == NULL || net->h0 == NULL || net->c0 == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adz_squeeze(sequence(net, h, c), 1);
+    *h = adz_squeeze(*h, 1);
+    *c = adz_squeeze(*c, 1);
+    return y != NULL && *h != NULL && *c != NULL ? y : NULL;
+}
+
+static adz_tensor *dispatch(network *net, adz_tensor **h, adz_tensor **c)
+{
+    if (net->x->rank == 2) {
+        return unbatched(net, h, c);
+    }
+    if (net->x->rank != 3) {
+        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape [time, batch, features]%s",
+            adzi_text_shape(net->x), net->o.batch_first ? " with time and batch swapped" : "");
+    }
+    if (!net->o.batch_first) {
+        return sequence(net, h, c);
+    }
+    net->x = adz_transpose(net->x, 0, 1);
+    return net->x != NULL ? adz_transpose(sequence(net, h, c), 0, 1) : NULL;
+}
+
+adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *const *weights,
+    size_t n_weights, const adz_lstm_options *options, adz_tensor **h, adz_tensor **c)
+{
+    network net = { .o = ADZ_LSTM_OPTIONS, .x = x, .h0 = h0, .c0 = c0, .weights = weights };
+    adz_tensor *last[2] = { NULL, NULL }, *y = NULL;
+    if (h != NULL) {
+        *h = NULL;
+    }
+    if (c != NULL) {
+        *c = NULL;
+    }
+    if (!adzi_options_read(name, "ADZ_LSTM_OPTIONS", &net.o, sizeof net.o, options) ||
+        !adzi_check_tensor(name, "x", x) ||
+        (h0 != ADZ_NONE && !adzi_check_tensor(name, "h0", h0)) ||
+        (c0 != ADZ_NONE && !adzi_check_tensor(name, "c0", c0))) {
+        return NULL;
+    }
+    if (weights == NULL) {
+        return adzi_fail_null(name, "weights");
+    }
+    if (!check_options(&net.o, n_weights) || !adzi_check_tensor(name, "weight_hh", weights[1])) {
+        return NULL;
+    }
+    net.directions = net.o.bidirectional ? 2 : 1;
+    net.hidden = weights[1]->rank == 2 ? weights[1]->sizes[1] : 0;
+    y = dispatch(&net, &last[0], &last[1]);
+    if (y != NULL && h != NULL) {
+        *h = last[0];
+    }
+    if (y != NULL && c != NULL) {
+        *c = last[1];
+    }
+    return y;
+}

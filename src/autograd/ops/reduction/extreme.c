@@ -1,0 +1,174 @@
+#include "autograd/ops/reduction/extreme.h"
+
+#include "autograd/ops/lanes.h"
+#include "autograd/ops/reduction/sum.h"
+
+KERNEL_TABLE_ALL(largest_reduce);
+KERNEL_TABLE_ALL(largest_combine);
+KERNEL_TABLE_ALL(smallest_reduce);
+KERNEL_TABLE_ALL(smallest_combine);
+KERNEL_TABLE_FLOAT(extreme_tie);
+KERNEL_TABLE_FLOAT(extreme_share);
+KERNEL_TABLE_FLOAT(extreme_put);
+
+static void run(
+    adzi_extreme_kind kind, adz_tensor *y, adz_tensor *places, const adz_tensor *x, unsigned mask)
+{
+    adzi_reducer reducer = { .state = 16 };
+    if (kind == ADZI_LARGEST) {
+        reducer.run = KERNEL_FOR(largest_reduce, x->dtype);
+        reducer.join = KERNEL_FOR(largest_combine, x->dtype);
+    } else {
+        reducer.run = KERNEL_FOR(smallest_reduce, x->dtype);
+        reducer.join = KERNEL_FOR(smallest_combine, x->dtype);
+    }
+    adzi_reduce(reducer, y, places, x, mask, NULL);
+}
+
+/* ---- forward ----------------------------------------------------------------------------------
+ */
+
+adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims,
+    bool keepdim, bool nan_is_it)
+{
+    adzi_call call;
+    adzi_extreme_attr attr = { .dim = -1, .nan_is_it = nan_is_it };
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
+        !adzi_dims_mask(op->name, x, dims, &attr.mask) ||
+        !adzi_want_elements(op->name, x, attr.mask)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_save_result(&call, 0, y);
+    run(kind, y, NULL, x, attr.mask);
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, int dim,
+    bool keepdim, adz_tensor **indices)
+{
+    adzi_call call;
+    adzi_extreme_attr attr = { .dim = -1 };
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
+        (attr.dim = adzi_dim(op->name, x, dim)) < 0) {
+        return NULL;
+    }
+    attr.mask = x->rank > 0 ? 1u << attr.dim : 0;
+    if (!adzi_want_elements(op->name, x, attr.mask)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
+    adz_tensor *places = adzi_new(&call, ADZ_I64, rank, sizes);
+    if (y == NULL || places == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_extra(&call, 0, places);
+    run(kind, y, places, x, attr.mask);
+    y = adzi_leave(&call, y);
+    if (indices != NULL) {
+        *indices = y != NULL ? places : NULL;
+    }
+    return y;
+}
+
+adz_tensor *adzi_extreme_place(
+    const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims, bool keepdim)
+{
+    adzi_call call;
+    unsigned mask;
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
+        !adzi_dims_mask(op->name, x, dims, &mask) || !adzi_want_elements(op->name, x, mask)) {
+        return NULL;
+    }
+    if (x->dtype == ADZ_BOOL) {
+        return adzi_fail(op->name, ADZ_ERR_DTYPE, "x%s is bool, which has no %s; use adz_to",
+            adzi_text_shape(x), op->name);
+    }
+    if (dims.count > 1) {
+        return adzi_fail(op->name, ADZ_ERR_DIM,
+            "%d dimensions were given; an index counts along one, or with ADZ_ALL_DIMS through all",
+            dims.count);
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, mask, keepdim, sizes);
+    adz_tensor *places = adzi_new(&call, ADZ_I64, rank, sizes);
+    if (places != NULL) {
+        run(kind, NULL, places, x, mask);
+    }
+    return places;
+}
+
+/* ---- backward ---------------------------------------------------------------------------------
+ */
+
+/* Lays each lane's dy, or 1, at its place among zeros. */
+static adz_tensor *put(adzi_node *node, adz_tensor *dy)
+{
+    const char *op = node->op->name;
+    const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
+    adz_tensor *places = adzi_saved_extra(node, 0);
+    adz_shape shape = adzi_input_shape(node, 0);
+    adz_tensor *values = places != NULL && dy != NULL ? adzi_compact(op, dy) : NULL;
+    adz_tensor *dx =
+        values != NULL ? adzi_scratch(op, (adz_dtype)dy->dtype, shape.rank, shape.sizes) : NULL;
+    if (dx != NULL && dx->numel > 0) {
+        adzi_lanes_args args = { .in = { places->data, values->data }, .out = dx->data };
+        int64_t lanes = adzi_lanes(&args, dx, at->dim);
+        adzi_fill(dx, 0);
+        adzi_lanes_launch(KERNEL_FOR(extreme_put, dx->dtype), &args, lanes);
+    }
+    return dx;
+}
+
+/* What part of its result's gradient each element gets, when ties share. */
+static adz_tensor *shares(adzi_node *node)
+{
+    const char *op = node->op->name;
+    const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *y = adzi_saved_result(node, 0);
+    adz_tensor *share = x != NULL && y != NULL ? adzi_scratch_like(op, x) : NULL;
+    if (share == NULL) {
+        return NULL;
+    }
+    adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), at->mask);
+    adz_tensor *count = adzi_scratch(op, (adz_dtype)x->dtype, kept.rank, kept.sizes);
+    if (count == NULL) {
+        return NULL;
+    }
+    adz_tensor extreme = *count; /* y in the shape that broadcasts to x */
+    extreme.data = y->data;
+    adzi_pointwise(KERNEL_FOR(extreme_tie, x->dtype), share, 2, (adz_tensor *[]){ x, &extreme },
+        (double[ADZI_POINTWISE_PARAMS]){ at->nan_is_it });
+    adzi_sum_into(count, share, at->mask, 1);
+    adzi_pointwise(
+        KERNEL_FOR(extreme_share, x->dtype), share, 2, (adz_tensor *[]){ share, count }, NULL);
+    return share;
+}
+
+/* dx = dy times a share, which is piecewise constant: only dy carries a graph. */
+adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
+    adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), at->mask);
+    adz_tensor *g = adz_reshape(dy[0], kept);
+    adz_tensor *share = at->dim >= 0 ? put(node, adz_ones_like(dy[0])) : shares(node);
+    dx[0] = adz_mul(g, share);
+    return adzi_status(dx[0]);
+}
+
+adz_status adzi_extreme_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    if (adzi_attr(node, adzi_extreme_attr)->dim < 0) {
+        return adzi_extreme_backward(node, dx, dy);
+    }
+    dx[0] = put(node, dy[0]);
+    return adzi_status(dx[0]);
+}

@@ -1,0 +1,63 @@
+#include "autograd/op.h"
+#include "autograd/ops/reduction/reduce.h"
+
+KERNEL_TABLE_FLOAT(logsumexp_reduce);
+KERNEL_TABLE_FLOAT(logsumexp_combine);
+KERNEL_TABLE_FLOAT(logsumexp_backward);
+
+typedef struct {
+    unsigned mask;
+} logsumexp_attr;
+
+/* dx = dy e^(x - y) */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    unsigned mask = adzi_attr(node, logsumexp_attr)->mask;
+    adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), mask);
+    adz_tensor *x = adzi_saved_input(node, 0), *y = adz_reshape(adzi_saved_result(node, 0), kept);
+    dx[0] = adz_mul(adz_reshape(dy[0], kept), adz_exp(adz_sub(x, y)));
+    return adzi_status(dx[0]);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    unsigned mask = adzi_attr(node, logsumexp_attr)->mask;
+    adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), mask);
+    adz_tensor *x = adzi_saved_input(node, 0), *y = adz_reshape(adzi_saved_result(node, 0), kept);
+    adz_tensor *g = adz_reshape(dy[0], kept);
+    dx[0] = x != NULL && y != NULL && g != NULL ? adzi_scratch_like("logsumexp", x) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_pointwise(
+        KERNEL_FOR(logsumexp_backward, x->dtype), dx[0], 3, (adz_tensor *[]){ g, x, y }, NULL);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_logsumexp = { .name = "logsumexp", .backward = backward, .fused = fused };
+
+adz_tensor *adz_logsumexp(adz_tensor *x, adz_dims dims, bool keepdim)
+{
+    adzi_call call;
+    logsumexp_attr attr;
+    if (!ADZI_ENTER(&call, logsumexp, x) || !adzi_want_computable(&call, 0) ||
+        !adzi_dims_mask("logsumexp", x, dims, &attr.mask)) {
+        return NULL;
+    }
+    if (!adzi_is_float((adz_dtype)x->dtype) && !adzi_convert(&call, 0, ADZ_F32)) {
+        return NULL;
+    }
+    x = call.in[0];
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_save_result(&call, 0, y);
+    adzi_reducer reducer = { KERNEL_FOR(logsumexp_reduce, x->dtype),
+        KERNEL_FOR(logsumexp_combine, x->dtype), 2 * sizeof(double) };
+    adzi_reduce(reducer, y, NULL, x, attr.mask, NULL);
+    return adzi_leave(&call, y);
+}

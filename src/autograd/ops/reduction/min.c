@@ -1,0 +1,15 @@
+#include "autograd/ops/reduction/extreme.h"
+
+const adzi_op adzi_op_min = {
+    .name = "min", .backward = adzi_extreme_backward, .fused = adzi_extreme_fused
+};
+
+adz_tensor *adz_min(adz_tensor *x)
+{
+    return adzi_extreme(&adzi_op_min, ADZI_SMALLEST, x, ADZ_ALL_DIMS, ADZ_DROPDIM, true);
+}
+
+adz_tensor *adz_min_dim(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
+{
+    return adzi_extreme_dim(&adzi_op_min, ADZI_SMALLEST, x, dim, keepdim, indices);
+}

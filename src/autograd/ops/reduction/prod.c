@@ -1,0 +1,171 @@
+#include "autograd/op.h"
+#include "autograd/ops/lanes.h"
+#include "autograd/ops/reduction/prod.kernel.h"
+#include "autograd/ops/reduction/reduce.h"
+
+KERNEL_TABLE_ALL(prod_reduce);
+KERNEL_TABLE_ALL(prod_combine);
+KERNEL_TABLE_FLOAT(prod_backward);
+
+typedef struct {
+    unsigned mask;
+} prod_attr;
+
+/* ---- the dimensions multiplied over, brought together ------------------------------------------
+ */
+
+typedef struct {
+    int dim; /* the one dimension that they become */
+    int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];
+    adz_shape permuted, merged;
+} merge;
+
+/* Dimensions in `mask` become one: where they are if they are neighbours, else behind the others.
+ */
+static merge merge_of(adz_shape shape, unsigned mask)
+{
+    merge m = { .permuted = shape };
+    const unsigned lowest = mask & (0u - mask);
+    const bool neighbours = ((mask + lowest) & mask) == 0;
+    int n = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int d = 0; d < shape.rank; ++d) {
+            if (neighbours ? pass == 0 : (mask >> d & 1) == (unsigned)pass) {
+                m.back[d] = n;
+                m.order[n++] = d;
+            }
+        }
+    }
+    m.dim = -1;
+    for (int i = 0; i < shape.rank; ++i) {
+        const int d = m.order[i];
+        m.permuted.sizes[i] = shape.sizes[d];
+        if ((mask >> d & 1) == 0 || m.dim < 0) {
+            m.dim = mask >> d & 1 ? m.merged.rank : m.dim;
+            m.merged.sizes[m.merged.rank++] = shape.sizes[d];
+        } else {
+            m.merged.sizes[m.dim] *= shape.sizes[d];
+        }
+    }
+    return m;
+}
+
+static adz_tensor *bring_together(adz_tensor *x, const merge *m)
+{
+    return adz_reshape(adz_permute(x, adz_dims_of(m->permuted.rank, m->order)), m->merged);
+}
+
+static adz_tensor *take_apart(adz_tensor *dx, const merge *m)
+{
+    return adz_permute(adz_reshape(dx, m->permuted), adz_dims_of(m->permuted.rank, m->back));
+}
+
+/* ---- backward ----------------------------------------------------------------------------------
+ */
+
+/* dx_i = dy times the product of the others. The elements are multiplied in pairs, lower half by
+ * upper half, until one is left; on the way back each of a pair gets what came to both times the
+ * other. So gradients are right where elements are 0, to any order. */
+static adz_tensor *by_halves(adz_tensor *x, adz_tensor *dy, int dim)
+{
+    adz_tensor *low[64], *high[64], *parts[3];
+    int64_t size[64];
+    int levels = 0;
+    for (; x != NULL && x->sizes[dim] > 1; ++levels) {
+        const int64_t n = x->sizes[dim], half = n / 2;
+        size[levels] = n;
+        low[levels] = adz_slice(x, dim, 0, half, 1);
+        high[levels] = adz_slice(x, dim, half, 2 * half, 1);
+        parts[0] = adz_mul(low[levels], high[levels]);
+        parts[1] = n % 2 != 0 ? adz_slice(x, dim, n - 1, n, 1) : NULL;
+        x = n % 2 != 0 ? adz_cat(parts, 2, dim) : parts[0];
+    }
+    adz_tensor *dx = x != NULL ? dy : NULL;
+    while (dx != NULL && levels-- > 0) {
+        const int64_t half = size[levels] / 2;
+        const bool odd = size[levels] % 2 != 0;
+        adz_tensor *pairs = odd ? adz_slice(dx, dim, 0, half, 1) : dx;
+        parts[0] = adz_mul(pairs, high[levels]);
+        parts[1] = adz_mul(pairs, low[levels]);
+        parts[2] = odd ? adz_slice(dx, dim, half, half + 1, 1) : NULL;
+        dx = adz_cat(parts, odd ? 3 : 2, dim);
+    }
+    return dx;
+}
+
+/* dx along one dimension, at once where that is made for. */
+static adz_tensor *along(adz_tensor *x, adz_tensor *dy, int dim, bool fused)
+{
+    const int64_t n = x != NULL ? x->sizes[dim] : 0;
+    if (!fused || x == NULL || dim != x->rank - 1 || n > ADZI_PROD_BACKWARD_MOST) {
+        return by_halves(x, dy, dim);
+    }
+    adz_tensor *from = adzi_compact("prod", x), *g = adzi_compact("prod", dy);
+    adz_tensor *dx = from != NULL && g != NULL ? adzi_scratch_like("prod", from) : NULL;
+    if (dx != NULL) {
+        adzi_lanes_run(
+            KERNEL_FOR(prod_backward, x->dtype), dx, 2, (adz_tensor *[]){ from, g }, dim);
+    }
+    return dx;
+}
+
+static adz_status pull(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool fused)
+{
+    const adz_shape shape = adzi_input_shape(node, 0);
+    adz_tensor *x = adzi_saved_input(node, 0);
+    if (x == NULL) {
+        return adzi_status(NULL);
+    }
+    if (x->numel == 0) {
+        dx[0] = adz_zeros(shape, (adz_dtype)dy->dtype);
+        return adzi_status(dx[0]);
+    }
+    const unsigned mask = adzi_attr(node, prod_attr)->mask;
+    if (mask == 0) {
+        dx[0] = adz_reshape(dy, shape);
+        return adzi_status(dx[0]);
+    }
+    const merge m = merge_of(shape, mask);
+    adz_shape kept = m.merged;
+    kept.sizes[m.dim] = 1;
+    adz_tensor *g = adz_reshape(dy, kept);
+    dx[0] = g != NULL ? take_apart(along(bring_together(x, &m), g, m.dim, fused), &m) : NULL;
+    return adzi_status(dx[0]);
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return pull(node, dx, dy[0], false);
+}
+
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return pull(node, dx, dy[0], true);
+}
+
+const adzi_op adzi_op_prod = { .name = "prod", .backward = backward, .fused = fused };
+
+/* ---- forward -----------------------------------------------------------------------------------
+ */
+
+adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
+{
+    adzi_call call;
+    prod_attr attr;
+    if (!ADZI_ENTER(&call, prod, x) || !adzi_want_computable(&call, 0) ||
+        !adzi_dims_mask("prod", x, dims, &attr.mask)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    const int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    const adz_dtype dtype = (adz_dtype)x->dtype;
+    adz_tensor *y = adzi_new(&call, adzi_is_float(dtype) ? dtype : ADZ_I64, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    const adzi_reducer reducer = { KERNEL_FOR(prod_reduce, dtype), KERNEL_FOR(prod_combine, dtype),
+        8 };
+    adzi_reduce(reducer, y, NULL, x, attr.mask, NULL);
+    return adzi_leave(&call, y);
+}

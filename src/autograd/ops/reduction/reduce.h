@@ -1,0 +1,62 @@
+/* Reductions: how a kernel sees the elements of each result, and how they are launched. */
+#ifndef ADZI_AUTOGRAD_OPS_REDUCTION_REDUCE_H
+#define ADZI_AUTOGRAD_OPS_REDUCTION_REDUCE_H
+
+#include "base/isa.h"
+#include "tensor/tensor.h"
+
+/**
+ * A reduction as kernels see it: the kept dimensions and the reduced ones, coalesced. A result's
+ * elements are numbered 0 .. n-1 in the order of the reduced dimensions.
+ */
+typedef struct adzi_reduce_args {
+    const char *in;
+    char *out;    /* contiguous */
+    char *places; /* i64, where in 0 .. n-1 a result was found; or NULL */
+    double scale; /* sums: of each result; 1/n for a mean */
+    double p[2];  /* the operator's numbers */
+    int n_kept, n_reduced;
+    int64_t kept[ADZ_MAX_RANK], kept_strides[ADZ_MAX_RANK];
+    int64_t reduced[ADZ_MAX_RANK], reduced_strides[ADZ_MAX_RANK];
+    int64_t n; /* elements per result */
+
+    /* Note [Few results of many elements]
+     * So that threads share the work, the elements of a result are cut into blocks, whose bounds
+     * depend on the shape only. A first pass leaves the state of every block in `partial`, a second
+     * one joins them in order. */
+    char *partial;         /* NULL where results are finished in one pass */
+    int64_t blocks, block; /* per result; elements of each but the last, a multiple of the chunk */
+} adzi_reduce_args;
+
+enum {
+    ADZI_REDUCE_GRAIN = 32768,  /* elements worth a thread, and the least in a block */
+    ADZI_REDUCE_PARTIAL = 8192, /* bytes of states, on the stack */
+    ADZI_REDUCE_CHUNK = 512     /* elements that a kernel sees side by side */
+};
+
+/** Fills what describes x's dimensions; returns the number of results. */
+int64_t adzi_reduce_args_of(adzi_reduce_args *args, const adz_tensor *x, unsigned mask);
+
+/** The two passes of a reduction made by REDUCTION in reduce.kernel.h. */
+typedef struct adzi_reducer {
+    adzi_kernel run, join;
+    size_t state; /* bytes, 32 at most */
+} adzi_reducer;
+
+/**
+ * y and places (either may be NULL) from x over the dimensions in `mask`, off the tape. `p` are two
+ * numbers, or NULL. Cannot fail.
+ */
+void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const adz_tensor *x,
+    unsigned mask, const double *p);
+
+/** Elements per result. */
+int64_t adzi_reduced_count(adz_shape shape, unsigned mask);
+
+/** `shape` with size 1 for the dimensions in `mask`. */
+adz_shape adzi_kept_shape(adz_shape shape, unsigned mask);
+
+/** Fails when a reduction that has no value for no elements would meet that. */
+bool adzi_want_elements(const char *op, const adz_tensor *x, unsigned mask);
+
+#endif

@@ -1,0 +1,164 @@
+#include "autograd/ops/reduction/sum.h"
+
+#include "autograd/op.h"
+
+KERNEL_TABLE_ALL(sum);
+KERNEL_TABLE_ALL(sum_join);
+KERNEL_TABLE_FLOAT(sum_rows);
+
+enum { FEW = 256 };
+enum { PARTIAL = ADZI_REDUCE_PARTIAL / sizeof(double) };
+
+/* Partial sums, as the kernels of either kind of dtype keep them. */
+typedef union {
+    double reals[PARTIAL];
+    uint64_t integers[PARTIAL];
+} partial_sums;
+
+typedef struct {
+    unsigned mask;
+} sum_attr;
+
+/* dx = dy, repeated over what was summed. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    unsigned mask = adzi_attr(node, sum_attr)->mask;
+    adz_shape shape = adzi_input_shape(node, 0);
+    dx[0] = adz_expand(adz_reshape(dy[0], adzi_kept_shape(shape, mask)), shape);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_sum = { .name = "sum", .backward = backward };
+
+static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t results)
+{
+    bool little = results <= FEW && args->n <= ADZI_REDUCE_GRAIN / FEW; /* not worth a division */
+    int64_t grain = little || args->n == 0 ? results : ADZI_REDUCE_GRAIN / args->n;
+    adzi_launch(KERNEL_FOR(sum, dtype), args, results, grain > 1 ? grain : 1);
+}
+
+/* Cuts the longest reduced dimension into blocks, which become results of their own: the block's
+ * number is a kept dimension in front. Returns how many partial sums there are to add, 0 when
+ * there is nothing to gain. See Note [Few results of many elements]. */
+static int64_t sum_blocks(
+    adz_dtype dtype, const adzi_reduce_args *whole, int64_t results, partial_sums *partial)
+{
+    if (whole->n < 2 * ADZI_REDUCE_GRAIN || PARTIAL / results < 3) {
+        return 0;
+    }
+    int64_t most = PARTIAL / results - 1;
+    adzi_reduce_args args = *whole;
+    int longest = 0;
+    for (int d = 1; d < args.n_reduced; ++d) {
+        longest = args.reduced[d] > args.reduced[longest] ? d : longest;
+    }
+    int64_t length = args.reduced[longest], each = args.n / length;
+    int64_t wanted = args.n / most > ADZI_REDUCE_GRAIN ? args.n / most : ADZI_REDUCE_GRAIN;
+    int64_t block = (wanted + each - 1) / each, blocks = length / block, rest = length % block;
+    if (blocks < 2) {
+        return 0;
+    }
+    adzi_reduce_args tail = args;
+    int64_t stride = args.reduced_strides[longest] * block;
+    for (int d = args.n_kept; d > 0; --d) {
+        args.kept[d] = args.kept[d - 1];
+        args.kept_strides[d] = args.kept_strides[d - 1];
+    }
+    ++args.n_kept;
+    args.kept[0] = blocks;
+    args.kept_strides[0] = stride;
+    args.reduced[longest] = block;
+    args.n = each * block;
+    args.partial = (char *)partial;
+    launch(dtype, &args, results * blocks);
+    if (rest > 0) {
+        tail.in += stride * blocks * (int64_t)adz_dtype_size(dtype);
+        tail.reduced[longest] = rest;
+        tail.n = each * rest;
+        tail.partial = (char *)&partial->reals[results * blocks];
+        launch(dtype, &tail, results);
+    }
+    return blocks + (rest > 0);
+}
+
+static void sum_all(adz_dtype dtype, adzi_reduce_args *args, int64_t results)
+{
+    partial_sums partial;
+    args->blocks = sum_blocks(dtype, args, results, &partial);
+    if (args->blocks == 0) {
+        launch(dtype, args, results);
+        return;
+    }
+    args->partial = (char *)&partial;
+    adzi_launch(KERNEL_FOR(sum_join, dtype), args, results, results);
+}
+
+void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
+{
+    adzi_reduce_args args;
+    int64_t results = adzi_reduce_args_of(&args, x, mask);
+    args.out = y->data;
+    args.scale = scale;
+    if (results > 0) {
+        sum_all((adz_dtype)x->dtype, &args, results);
+    }
+}
+
+/* Sums over the n rows of g[n, h]. Dimensions that are not there are left as they were. */
+static void rows_args(adzi_reduce_args *args, const char *g, int64_t n, int64_t h)
+{
+    args->in = g;
+    args->partial = NULL;
+    args->scale = 1;
+    args->n = n;
+    args->n_kept = h > 1;
+    args->kept[0] = h;
+    args->kept_strides[0] = 1;
+    args->n_reduced = n > 1;
+    args->reduced[0] = n;
+    args->reduced_strides[0] = h;
+}
+
+void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
+{
+    const int64_t h = y->numel;
+    if (n > 0 && n <= ADZI_SUM_ROWS_MOST && h > 0 && n * h <= ADZI_REDUCE_GRAIN) {
+        adzi_sum_rows_args few = { .in = g->data, .out = y->data, .n = n, .h = h };
+        adzi_launch(KERNEL_FOR(sum_rows, g->dtype), &few, h, h);
+        return;
+    }
+    adzi_reduce_args args;
+    rows_args(&args, g->data, n, h);
+    args.out = y->data;
+    if (h > 0) {
+        sum_all((adz_dtype)g->dtype, &args, h);
+    }
+}
+
+void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h)
+{
+    adzi_reduce_args args;
+    rows_args(&args, g, n, h);
+    args.partial = (char *)sums;
+    args.n_kept = args.n_reduced = 1; /* by columns, however few */
+    KERNEL_FOR(sum, dtype)(&args, 0, h);
+}
+
+adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)
+{
+    adzi_call call;
+    sum_attr attr;
+    if (!ADZI_ENTER(&call, sum, x) || !adzi_want_computable(&call, 0) ||
+        !adzi_dims_mask("sum", x, dims, &attr.mask)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    adz_tensor *y = adzi_new(&call, adzi_is_float(dtype) ? dtype : ADZ_I64, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_sum_into(y, x, attr.mask, 1);
+    return adzi_leave(&call, y);
+}

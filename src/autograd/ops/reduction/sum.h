@@ -1,0 +1,26 @@
+/* Sums that other operators share. */
+#ifndef ADZI_AUTOGRAD_OPS_REDUCTION_SUM_H
+#define ADZI_AUTOGRAD_OPS_REDUCTION_SUM_H
+
+#include "autograd/ops/reduction/reduce.h"
+
+enum { ADZI_SUM_ROWS_MOST = 512 }; /* rows that are one block to the sum's kernels */
+
+/** What sum_rows adds up: out[h], the sums of the rows of in[n, h]; units are columns. */
+typedef struct adzi_sum_rows_args {
+    const char *in;
+    char *out;
+    int64_t n, h; /* 1 or more; n at most ADZI_SUM_ROWS_MOST */
+} adzi_sum_rows_args;
+
+/** y = scale * sum of x over the dimensions in `mask`, without the tape. Cannot fail. */
+void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale);
+
+/** y[h] = the sum of the n rows of contiguous g[n, h]. Cannot fail. */
+void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n);
+
+/** sums[h] = likewise of the rows at `g`, f32 or f64, 1 or more of each: for use within a kernel.
+ */
+void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h);
+
+#endif

@@ -1,0 +1,326 @@
+#ifndef T
+#include "tensor/kernel/wide.kernel.h"
+
+#define THIS_FILE "autograd/ops/reduction/sum.kernel.c"
+#include "autograd/ops/reduction/sum.h"
+#include "tensor/kernel/each_type.h"
+#else
+
+/* f32 is summed in f64, integers in 64 bits (unsigned: overflow wraps). */
+#undef SUM
+#undef OUT
+#if T_IS_FLOAT
+#define SUM double
+#define OUT T
+#else
+#define SUM uint64_t
+#define OUT int64_t
+#endif
+
+enum { K(lanes) = 8, K(block) = ADZI_SUM_ROWS_MOST, K(columns) = 64 };
+
+/* The sum of up to a block of elements at a stride, in eight lanes. */
+static inline SUM K(run_of_block)(const T *x, int64_t n, int64_t stride)
+{
+#if T_IS_FLOAT
+    if (stride == 1) {
+        return EIGHT(sum)(x, n, 0);
+    }
+#endif
+    SUM lane[K(lanes)] = { 0 };
+    int64_t i = 0;
+    if (stride == 1) { /* integers */
+        for (; i + K(lanes) <= n; i += K(lanes)) {
+            for (int j = 0; j < K(lanes); ++j) {
+                lane[j] += (SUM)x[i + j];
+            }
+        }
+    }
+    for (; i + K(lanes) <= n; i += K(lanes)) {
+        for (int j = 0; j < K(lanes); ++j) {
+            lane[j] += (SUM)x[(i + j) * stride];
+        }
+    }
+    for (int j = 0; i < n; ++i, ++j) {
+        lane[j] += (SUM)x[i * stride];
+    }
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/* The sum of n elements at a stride. The order depends on n alone: blocks added one after the
+ * other, which bounds the f64 error by n / 512 + 64 roundings. */
+static inline SUM K(run)(const T *x, int64_t n, int64_t stride)
+{
+    SUM total = 0;
+    for (int64_t start = 0; start < n; start += K(block)) {
+        int64_t length = n - start < K(block) ? n - start : K(block);
+        total += K(run_of_block)(x + start * stride, length, stride);
+    }
+    return total;
+}
+
+/* Writes result r, or the partial sum that it is. */
+static inline void K(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
+{
+    if (a->partial != NULL) {
+        ((SUM *)(void *)a->partial)[r] = sum;
+        return;
+    }
+#if T_IS_FLOAT
+    sum *= a->scale;
+#endif
+    ((OUT *)(void *)a->out)[r] = (OUT)sum;
+}
+
+/* Steps an odometer over the outer `n` dimensions; returns false after the last place. */
+static inline int K(step)(
+    int n, const int64_t *sizes, const int64_t *strides, int64_t *index, int64_t *offset)
+{
+    for (int d = n - 1; d >= 0; --d) {
+        *offset += strides[d];
+        if (++index[d] < sizes[d]) {
+            return 1;
+        }
+        *offset -= strides[d] * sizes[d];
+        index[d] = 0;
+    }
+    return 0;
+}
+
+static inline int64_t K(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
+{
+    int64_t offset = 0;
+    for (int d = n - 1; d >= 0 && at != 0; --d) {
+        offset += at % a->kept[d] * a->kept_strides[d];
+        at /= a->kept[d];
+    }
+    return offset;
+}
+
+/* One result after the other. */
+static void K(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+{
+    int inner = a->n_reduced - 1;
+    for (int64_t r = begin; r < end; ++r) {
+        const T *x = (const T *)(const void *)a->in + K(offset_of)(a, r, a->n_kept);
+        SUM total = 0;
+        if (a->n > 0) {
+            int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
+            int64_t length = inner >= 0 ? a->reduced[inner] : 1;
+            int64_t stride = inner >= 0 ? a->reduced_strides[inner] : 1;
+            do {
+                total += K(run)(x + offset, length, stride);
+            } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
+        }
+        K(finish)(a, r, total);
+    }
+}
+
+#if T_IS_FLOAT
+/* The same of rows that are one block each, whose elements lie side by side. */
+static void K(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+{
+    const int64_t n = a->n, stride = a->kept_strides[0];
+    const T *x = (const T *)(const void *)a->in + begin * stride;
+    T *out = (T *)(void *)a->out;
+    for (int64_t r = begin; r < end; ++r, x += stride) {
+        out[r] = (T)(EIGHT(sum)(x, n, 0) * a->scale);
+    }
+}
+
+#if T_IS_F32
+#define WIDEN      WIDEN_f32
+#define WIDEN_PART WIDEN_PART_f32
+#else
+#define WIDEN      WIDEN_f64
+#define WIDEN_PART WIDEN_PART_f64
+#endif
+/* sums[j] of four registers' columns. */
+static void K(four_vectors)(double *sums, const T *x, int64_t rows, int64_t stride)
+{
+    wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
+    for (int64_t i = 0; i < rows; ++i, x += stride) {
+        s0 += WIDEN(x);
+        s1 += WIDEN(x + LANES);
+        s2 += WIDEN(x + 2 * LANES);
+        s3 += WIDEN(x + 3 * LANES);
+    }
+    wide s[4] = { s0, s1, s2, s3 };
+    memcpy(sums, s, sizeof s);
+}
+
+#ifdef WIDEN_PART_f32
+/* The same of n columns, which need `vectors` registers, the last perhaps not whole. What it writes
+ * there beyond the columns means nothing. */
+static inline __attribute__((always_inline)) void K(some_vectors)(
+    double *sums, const T *x, int64_t n, int64_t rows, int64_t stride, const int vectors)
+{
+    wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, last = { 0 };
+    const int before = (vectors - 1) * LANES;
+    const some_lanes lanes = LANES_BELOW((int)n - before);
+    for (int64_t i = 0; i < rows; ++i, x += stride) {
+        if (vectors > 1) {
+            s0 += WIDEN(x);
+        }
+        if (vectors > 2) {
+            s1 += WIDEN(x + LANES);
+        }
+        if (vectors > 3) {
+            s2 += WIDEN(x + 2 * LANES);
+        }
+        last += WIDEN_PART(lanes, x + before);
+    }
+    wide s[3] = { s0, s1, s2 };
+    memcpy(sums, s, (size_t)before * sizeof *sums);
+    memcpy(sums + before, &last, sizeof last);
+}
+#endif
+#endif
+
+/* sums[j] of n columns, row by row; the sums have room for the last register. */
+static inline void K(add_rows)(SUM *sums, const T *x, int64_t n, int64_t rows, int64_t stride)
+{
+#if T_IS_FLOAT
+    for (; n >= FOUR_VECTORS; n -= FOUR_VECTORS, x += FOUR_VECTORS, sums += FOUR_VECTORS) {
+        K(four_vectors)(sums, x, rows, stride);
+    }
+#endif
+    if (n == 0) {
+        return;
+    }
+#if T_IS_FLOAT && defined(WIDEN_PART_f32)
+    if (n > 3 * LANES) {
+        K(some_vectors)(sums, x, n, rows, stride, 4);
+    } else if (n > 2 * LANES) {
+        K(some_vectors)(sums, x, n, rows, stride, 3);
+    } else if (n > LANES) {
+        K(some_vectors)(sums, x, n, rows, stride, 2);
+    } else {
+        K(some_vectors)(sums, x, n, rows, stride, 1);
+    }
+#else
+    for (int64_t j = 0; j < n; ++j) {
+        sums[j] = 0;
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            sums[j] += (SUM)x[i * stride + j];
+        }
+    }
+#endif
+}
+#undef WIDEN
+#undef WIDEN_PART
+
+/* Writes n results that lie side by side. */
+static inline void K(finish_row)(const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
+{
+    if (a->partial != NULL) {
+        memcpy((SUM *)(void *)a->partial + r, sums, (size_t)n * sizeof *sums);
+        return;
+    }
+    OUT *out = (OUT *)(void *)a->out + r;
+#if T_IS_FLOAT
+    const double scale = a->scale;
+    for (int64_t j = 0; j < n; ++j) {
+        out[j] = (OUT)(sums[j] * scale);
+    }
+#else
+    for (int64_t j = 0; j < n; ++j) {
+        out[j] = (OUT)sums[j];
+    }
+#endif
+}
+
+/* Results that lie side by side are summed together, row by row, in blocks of rows. */
+static void K(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+{
+    int last = a->n_kept - 1, inner = a->n_reduced - 1;
+    int64_t width = a->kept[last];
+    int64_t length = a->reduced[inner], stride = a->reduced_strides[inner];
+    while (begin < end) {
+        int64_t column = begin < width ? begin : begin % width;
+        int64_t n = width - column < end - begin ? width - column : end - begin;
+        n = n < K(columns) ? n : K(columns);
+        const T *x = (const T *)(const void *)a->in + K(offset_of)(a, begin, a->n_kept);
+        SUM total[K(columns)], part[K(columns)];
+        K(add_rows)(total, x, n, length < K(block) ? length : K(block), stride);
+        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0, start = K(block);
+        do {
+            for (; start < length; start += K(block)) {
+                int64_t stop = start + K(block) < length ? start + K(block) : length;
+                K(add_rows)(part, x + offset + start * stride, n, stop - start, stride);
+                for (int64_t j = 0; j < n; ++j) {
+                    total[j] += part[j];
+                }
+            }
+            start = 0;
+        } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
+        K(finish_row)(a, begin, total, n);
+        begin += n;
+    }
+}
+
+void K(sum)(const void *block, int64_t begin, int64_t end);
+void K(sum)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_reduce_args *a = block;
+    if (a->n > 0 && a->n_kept > 0 && a->n_reduced > 0 && a->kept_strides[a->n_kept - 1] == 1) {
+        K(by_column)(a, begin, end);
+#if T_IS_FLOAT
+    } else if (a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 &&
+               a->reduced_strides[0] == 1 && a->n <= K(block)) {
+        K(by_row)(a, begin, end);
+#endif
+    } else {
+        K(by_result)(a, begin, end);
+    }
+}
+
+#if T_IS_FLOAT
+/* The rows of one matrix, no more than a block of them: what the above comes to, without the
+ * generality. The order is the same. */
+void K(sum_rows)(const void *block, int64_t begin, int64_t end);
+void K(sum_rows)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_sum_rows_args *a = block;
+    const T *x = (const T *)(const void *)a->in;
+    T *out = (T *)(void *)a->out;
+    if (a->h == 1) {
+        out[0] = (T)EIGHT(sum)(x, a->n, 0);
+        return;
+    }
+    while (begin < end) {
+        const int64_t n = end - begin < K(columns) ? end - begin : K(columns);
+        double sums[K(columns)];
+        K(add_rows)(sums, x + begin, n, a->n, a->h);
+        for (int64_t j = 0; j < n; ++j) {
+            out[begin + j] = (T)sums[j];
+        }
+        begin += n;
+    }
+}
+#endif
+
+/* Adds up the blocks of each result, in order. */
+void K(sum_join)(const void *block, int64_t begin, int64_t end);
+void K(sum_join)(const void *block, int64_t begin, int64_t end)
+{
+    adzi_reduce_args a = *(const adzi_reduce_args *)block;
+    const SUM *partial = (const SUM *)(const void *)a.partial;
+    int64_t results = 1;
+    for (int d = 0; d < a.n_kept; ++d) {
+        results *= a.kept[d];
+    }
+    a.partial = NULL;
+    for (int64_t r = begin; r < end; ++r) {
+        SUM total = 0;
+        for (int64_t b = 0; b < a.blocks; ++b) {
+            total += partial[b * results + r];
+        }
+        K(finish)(&a, r, total);
+    }
+}
+
+#endif

@@ -1,0 +1,19 @@
+#include "autograd/ops/reduction/truth.h"
+
+adz_tensor *adzi_truth(const adzi_op *op, adz_tensor *x, adz_dims dims, bool keepdim,
+    const adzi_kernel *run, const adzi_kernel *join)
+{
+    adzi_call call;
+    unsigned mask;
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
+        !adzi_dims_mask(op->name, x, dims, &mask)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, mask, keepdim, sizes);
+    adz_tensor *y = adzi_new(&call, x->dtype == ADZ_U8 ? ADZ_U8 : ADZ_BOOL, rank, sizes);
+    if (y != NULL) {
+        adzi_reduce((adzi_reducer){ run[x->dtype], join[x->dtype], 1 }, y, NULL, x, mask, NULL);
+    }
+    return y;
+}

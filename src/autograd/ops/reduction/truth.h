@@ -1,0 +1,13 @@
+/* any and all: one forward between them. */
+#ifndef ADZI_AUTOGRAD_OPS_REDUCTION_TRUTH_H
+#define ADZI_AUTOGRAD_OPS_REDUCTION_TRUTH_H
+
+#include "autograd/op.h"
+#include "autograd/ops/reduction/reduce.h"
+
+/** A truth value over dimensions by a reducer that gives 0 or 1 (rows of its tables): bool, and u8
+ * for u8. */
+adz_tensor *adzi_truth(const adzi_op *op, adz_tensor *x, adz_dims dims, bool keepdim,
+    const adzi_kernel *run, const adzi_kernel *join);
+
+#endif

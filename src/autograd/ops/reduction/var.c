@@ -1,0 +1,75 @@
+#include "autograd/ops/reduction/reduce.h"
+#include "autograd/ops/reduction/variance.h"
+
+KERNEL_TABLE_FLOAT(var_reduce);
+KERNEL_TABLE_FLOAT(var_combine);
+
+adz_tensor *adzi_variance_kept(const adzi_node *node, adz_tensor *t)
+{
+    unsigned mask = adzi_attr(node, adzi_variance_attr)->mask;
+    return adz_reshape(t, adzi_kept_shape(adzi_input_shape(node, 0), mask));
+}
+
+adz_tensor *adzi_variance_slope(adzi_node *node)
+{
+    const adzi_variance_attr *at = adzi_attr(node, adzi_variance_attr);
+    adz_tensor *x = adzi_saved_input(node, 0);
+    int dims[ADZ_MAX_RANK], n = 0;
+    for (int i = 0; i < ADZ_MAX_RANK; ++i) {
+        if (at->mask & (1u << i)) {
+            dims[n++] = i;
+        }
+    }
+    double count = (double)adzi_reduced_count(adzi_input_shape(node, 0), at->mask);
+    double divisor = count - at->correction;
+    if (n == 0) {
+        return adz_mul_number(adz_add_scaled(x, x, -1), 2 / (divisor > 0 ? divisor : 0));
+    }
+    /* Far from 0 the mean is rounded by more than the deviations bear; the mean of what is left
+     * takes that rounding out again. */
+    adz_tensor *d = adz_add_scaled(x, adz_mean(x, adz_dims_of(n, dims), ADZ_KEEPDIM), -1);
+    d = d != NULL ? adz_add_scaled(d, adz_mean(d, adz_dims_of(n, dims), ADZ_KEEPDIM), -1) : NULL;
+    return adz_mul_number(d, 2 / (divisor > 0 ? divisor : 0));
+}
+
+/* dx = dy 2 (x - mean) / (n - correction) */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adz_mul(adzi_variance_kept(node, dy[0]), adzi_variance_slope(node));
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_var = { .name = "var", .backward = backward };
+
+adz_tensor *adzi_variance(
+    const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root)
+{
+    adzi_call call;
+    adzi_variance_attr attr = { .correction = correction };
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
+        !adzi_dims_mask(op->name, x, dims, &attr.mask)) {
+        return NULL;
+    }
+    if (!(correction == correction)) {
+        return adzi_fail(op->name, ADZ_ERR_ARGUMENT, "correction is NaN; 1 and 0 are usual");
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    if (root) {
+        adzi_save_result(&call, 0, y);
+    }
+    adzi_reducer reducer = { KERNEL_FOR(var_reduce, x->dtype), KERNEL_FOR(var_combine, x->dtype),
+        4 * sizeof(double) };
+    adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ correction, root });
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_var(adz_tensor *x, adz_dims dims, double correction, bool keepdim)
+{
+    return adzi_variance(&adzi_op_var, x, dims, correction, keepdim, false);
+}

@@ -1,0 +1,22 @@
+/* What var and std share. */
+#ifndef ADZI_AUTOGRAD_OPS_REDUCTION_VARIANCE_H
+#define ADZI_AUTOGRAD_OPS_REDUCTION_VARIANCE_H
+
+#include "autograd/op.h"
+
+typedef struct adzi_variance_attr {
+    unsigned mask;
+    double correction;
+} adzi_variance_attr;
+
+/** Variance, or its root, over dimensions; saves x and, for the root, the result. */
+adz_tensor *adzi_variance(
+    const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root);
+
+/** d var / d x = 2 (x - mean) / (n - correction), as an expression. */
+adz_tensor *adzi_variance_slope(adzi_node *node);
+
+/** A gradient or result of the node in the shape that broadcasts to its input. */
+adz_tensor *adzi_variance_kept(const adzi_node *node, adz_tensor *t);
+
+#endif

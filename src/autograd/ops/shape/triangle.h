@@ -1,0 +1,17 @@
+/* The two triangles of matrices. */
+#ifndef ADZI_AUTOGRAD_OPS_SHAPE_TRIANGLE_H
+#define ADZI_AUTOGRAD_OPS_SHAPE_TRIANGLE_H
+
+#include "autograd/op.h"
+
+typedef struct adzi_triangle_attr {
+    int64_t diagonal;
+} adzi_triangle_attr;
+
+/**
+ * A copy of x[..., rows, columns] with zeros above the diagonal (lower), or below it. Diagonal k
+ * has the elements of row r at column r + k. `op` records an adzi_triangle_attr.
+ */
+adz_tensor *adzi_triangle(const adzi_op *op, adz_tensor *x, int64_t diagonal, bool lower);
+
+#endif

@@ -1,0 +1,72 @@
+#include "autograd/ops/shape/list.h"
+
+typedef struct {
+    int dim;
+} unbind_attr;
+
+/* dx = the layers' gradients, stacked again. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adzi_join_gradients(node, dy, adzi_attr(node, unbind_attr)->dim, adz_stack);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_unbind = { .name = "unbind", .backward = backward };
+
+/* How many layers there are; -1 with the error recorded. */
+static int64_t begin(adzi_call *call, adz_tensor *x, int dim, size_t room, unbind_attr *attr)
+{
+    if (!ADZI_ENTER(call, unbind, x)) {
+        return -1;
+    }
+    if (x->rank == 0) {
+        adzi_error("unbind", ADZ_ERR_DIM, "a scalar has no dimension to remove");
+        return -1;
+    }
+    attr->dim = adzi_dim("unbind", x, dim);
+    if (attr->dim < 0) {
+        return -1;
+    }
+    int64_t n = x->sizes[attr->dim];
+    if (n > (int64_t)(room < ADZI_LIST_MOST ? room : ADZI_LIST_MOST)) {
+        adzi_error("unbind", ADZ_ERR_ARGUMENT,
+            "dimension %d of x%s gives %lld tensors, but there is room for %zu (at most %d)",
+            attr->dim, adzi_text_shape(x), (long long)n, room, (int)ADZI_LIST_MOST);
+        return -1;
+    }
+    return n;
+}
+
+adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, size_t *count)
+{
+    adzi_call call;
+    unbind_attr attr;
+    if (out == NULL) {
+        return adzi_error_null("unbind", "out");
+    }
+    int64_t n = begin(&call, x, dim, room, &attr);
+    if (n < 0) {
+        return adzi_no_results(out, room);
+    }
+    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+    for (int i = 0, k = 0; i < x->rank; ++i) {
+        if (i != attr.dim) {
+            sizes[k] = x->sizes[i];
+            strides[k++] = x->strides[i];
+        }
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        int64_t offset = x->numel > 0 ? k * x->strides[attr.dim] : 0;
+        out[k] = adzi_new_view(&call, x, x->rank - 1, sizes, strides, offset);
+        if (out[k] == NULL) {
+            return adzi_no_results(out, room);
+        }
+    }
+    if (n > 0 && !adzi_record(&call, (int)n, out, &attr, sizeof attr)) {
+        return adzi_no_results(out, room);
+    }
+    if (count != NULL) {
+        *count = (size_t)n;
+    }
+    return ADZ_OK;
+}

@@ -1,0 +1,215 @@
+/* Memory: one hook below, free lists above (docs/design.md, "Memory"). */
+#ifndef ADZI_BASE_ALLOC_H
+#define ADZI_BASE_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hint.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ADZI_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADZI_ASAN 1
+#endif
+#endif
+#ifdef ADZI_ASAN
+#include <sanitizer/asan_interface.h>
+#define ADZI_POISON(p, n)   __asan_poison_memory_region((p), (n))
+#define ADZI_UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
+#else
+#define ADZI_POISON(p, n)   ((void)(p), (void)(n))
+#define ADZI_UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+/** Every block starts on such a boundary. */
+#define ADZI_ALIGNMENT 64
+
+/**
+ * A block of at least `bytes`, 64-byte aligned, from the thread's free list, the shared pool or
+ * the hook. Contents are undefined. NULL when memory was refused; the caller records the error.
+ */
+void *adzi_alloc(size_t bytes);
+
+/** What adz_memory_info_get counts, and the limit: for messages. 0 is no limit. */
+typedef struct adzi_memory_counts {
+    size_t live, cached, limit;
+} adzi_memory_counts;
+
+adzi_memory_counts adzi_count_memory(void);
+
+/** Returns a block; `bytes` is what adzi_alloc was asked for. NULL is left alone. */
+void adzi_free(void *block, size_t bytes);
+
+/** adzi_alloc of a zeroed block. */
+void *adzi_alloc_zero(size_t bytes);
+
+/**
+ * Grows an array to hold `needed` elements. `*array` and `*capacity` stay as they are on failure.
+ */
+bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element);
+
+/** A copy of a string, ended with adzi_string_free; NULL when memory was refused. */
+char *adzi_string_copy(const char *text);
+void adzi_string_free(char *text);
+
+/** Makes the calling thread's Nth request from now fail (1 = the next); 0 turns it off. For tests.
+ */
+void adzi_alloc_fail_at(int64_t n);
+
+/** Whether the request chosen with adzi_alloc_fail_at has been reached. */
+bool adzi_alloc_failed(void);
+
+/** Requests that this thread has made, cache hits included. */
+uint64_t adzi_alloc_requests(void);
+
+/** Tensor headers alive in the process, exactly. */
+int64_t adzi_live_tensors(void);
+
+/** Bytes alive in the process, exactly (threads that are allocating right now aside). */
+int64_t adzi_live_bytes(void);
+
+/* Per-thread part, embedded in the thread's state. */
+enum {
+    ADZI_SMALL_CLASSES = 144, /* blocks of up to 144 * 64 bytes */
+    ADZI_SMALL_STEP = 64,
+    ADZI_FLUSH_BYTES = 65536, /* what a thread counts for itself before the process hears of it */
+    ADZI_CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
+    ADZI_CHAIN_LEAST = 8,     /* blocks, however large */
+    ADZI_CACHE_BYTES = 262144 /* what a thread keeps of small blocks; see Note [Where memory comes
+                                 from] */
+};
+
+typedef struct adzi_block {
+    struct adzi_block *next;
+} adzi_block;
+
+typedef struct adzi_cache {
+    adzi_block *free[ADZI_SMALL_CLASSES + 1];
+    uint32_t count[ADZI_SMALL_CLASSES + 1];   /* of free's blocks */
+    adzi_block *full[ADZI_SMALL_CLASSES + 1]; /* a chain put aside, or NULL */
+    char *fresh[ADZI_SMALL_CLASSES + 1];      /* rest of the span that is being cut up */
+    uint32_t fresh_left[ADZI_SMALL_CLASSES + 1];
+    uint32_t full_count[ADZI_SMALL_CLASSES + 1]; /* of full's blocks */
+    uint8_t spans[ADZI_SMALL_CLASSES + 1];       /* taken so far; each is twice the one before */
+    int64_t ahead;        /* how far live_bytes may go before the limit is asked */
+    int64_t live_bytes;   /* not yet flushed to the process's counter */
+    int64_t live_tensors; /* likewise */
+    int64_t fail_in;
+    bool failed;
+    uint64_t requests;
+} adzi_cache;
+
+/* ---- between alloc.c and memory.c ----------------------------------------------------------- */
+
+/** What adz_set_memory_limit set; 0 for no limit. */
+size_t adzi_memory_limit(void);
+
+/** Whether the limit leaves room for so many bytes; lets the thread go ahead for a while. */
+bool adzi_has_room(adzi_cache *cache, size_t bytes);
+
+/** Adds to what a thread has alive. Returns whether its counts were flushed to the process's. */
+bool adzi_count_bytes(adzi_cache *cache, int64_t change);
+
+/** Adds what a thread has counted for itself to the process's counts. */
+void adzi_cache_flush(adzi_cache *cache);
+
+/** Bytes that the library has from the system or the user's allocator: live and cached ones. */
+size_t adzi_held_bytes(void);
+
+/** Hands everything a finishing thread's cache holds to the shared pool. */
+void adzi_cache_close(adzi_cache *cache);
+
+/* The slow ways of the two calls below: whatever else has to be done. */
+ADZI_COLD void *adzi_alloc_slow(adzi_cache *cache, size_t bytes);
+ADZI_COLD void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes);
+
+/** Whether the free lists serve blocks of this size; 0 bytes take the slow ways, as 1. */
+static inline bool adzi_is_small_block(size_t bytes)
+{
+    return bytes - 1 < (size_t)ADZI_SMALL_CLASSES * ADZI_SMALL_STEP;
+}
+
+static inline uint32_t adzi_small_class(size_t bytes)
+{
+    return (uint32_t)((bytes + ADZI_SMALL_STEP - 1) / ADZI_SMALL_STEP);
+}
+
+/** The first block of a list that is not empty. */
+static inline void *adzi_small_pop(adzi_cache *cache, uint32_t cls)
+{
+    adzi_block *block = cache->free[cls];
+    ADZI_UNPOISON(block, (size_t)cls * ADZI_SMALL_STEP);
+    adzi_block *next = block->next;
+    cache->free[cls] = next;
+    __builtin_prefetch(
+        next != NULL ? next : block, 1); /* NULL's would be a walk through the tables */
+    --cache->count[cls];
+    return block;
+}
+
+/** Returns how many blocks the list has now. */
+static inline uint32_t adzi_small_push(adzi_cache *cache, void *gone, uint32_t cls)
+{
+    adzi_block *block = (adzi_block *)gone;
+    block->next = cache->free[cls];
+    cache->free[cls] = block;
+    ADZI_POISON(block, (size_t)cls * ADZI_SMALL_STEP);
+    return ++cache->count[cls];
+}
+
+/** Whether a list of so many blocks is as long as one becomes. */
+static inline bool adzi_is_chain(uint32_t count, uint32_t cls)
+{
+    return ADZI_UNLIKELY(count >= ADZI_CHAIN_LEAST) &&
+           (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES;
+}
+
+/** Whether adzi_take_block serves a request of this size: the usual case. */
+static inline bool adzi_has_block(const adzi_cache *cache, size_t bytes)
+{
+    return ADZI_LIKELY(adzi_is_small_block(bytes)) && ADZI_LIKELY(cache->fail_in == 0) &&
+           ADZI_LIKELY(cache->live_bytes + (int64_t)bytes <=
+                       __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED)) &&
+           ADZI_LIKELY(cache->free[adzi_small_class(bytes)] != NULL);
+}
+
+static inline void *adzi_take_block(adzi_cache *cache, size_t bytes)
+{
+    const int64_t live = cache->live_bytes + (int64_t)bytes;
+    __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache->live_bytes, live, __ATOMIC_RELAXED); /* other threads add it up */
+    return adzi_small_pop(cache, adzi_small_class(bytes));
+}
+
+/** adzi_alloc for somebody who has the thread's cache at hand; the usual case in line, without a
+ * call. */
+static inline void *adzi_alloc_in(adzi_cache *cache, size_t bytes)
+{
+    return ADZI_LIKELY(adzi_has_block(cache, bytes)) ? adzi_take_block(cache, bytes)
+                                                     : adzi_alloc_slow(cache, bytes);
+}
+
+/** adzi_free likewise; the block is not NULL. */
+static inline void adzi_free_in(adzi_cache *cache, void *block, size_t bytes)
+{
+    const uint32_t cls = adzi_small_class(bytes);
+    const int64_t live = cache->live_bytes - (int64_t)bytes;
+    if (ADZI_UNLIKELY(!adzi_is_small_block(bytes)) || ADZI_UNLIKELY(live < -ADZI_FLUSH_BYTES) ||
+        ADZI_UNLIKELY(adzi_is_chain(cache->count[cls] + 1, cls))) {
+        adzi_free_slow(cache, block, bytes);
+        return;
+    }
+    __atomic_store_n(&cache->live_bytes, live, __ATOMIC_RELAXED);
+    adzi_small_push(cache, block, cls);
+}
+
+/** Counts a tensor header made (+1) or freed (-1) by this thread; other threads add it up. */
+static inline void adzi_count_tensor(adzi_cache *cache, int change)
+{
+    __atomic_store_n(&cache->live_tensors, cache->live_tensors + change, __ATOMIC_RELAXED);
+}
+
+#endif

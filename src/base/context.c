@@ -1,0 +1,52 @@
+#include "base/context.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/thread.h"
+
+adz_context adzi_context_default;
+
+adz_context *adz_context_new(void)
+{
+    adz_context *context = adzi_alloc_zero(sizeof *context);
+    return context != NULL ? context : adzi_fail_memory("adz_context_new", sizeof *context);
+}
+
+void adz_context_free(adz_context **context)
+{
+    if (context == NULL || *context == NULL) {
+        return;
+    }
+    adzi_thread *thread = adzi_self();
+    if (thread->context == *context) {
+        thread->context = &adzi_context_default;
+    }
+    adzi_free(*context, sizeof **context);
+    *context = NULL;
+}
+
+adz_context *adz_context_use(adz_context *context)
+{
+    adzi_thread *thread = adzi_self();
+    adz_context *before = thread->context;
+    thread->context = context != NULL ? context : &adzi_context_default;
+    return before == &adzi_context_default ? NULL : before;
+}
+
+void adz_on_error(adz_message_callback callback, void *user)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    adz_context *context = thread->context;
+    context->on_error_user = user;
+    context->on_error = callback;
+}
+
+void adz_on_warning(adz_message_callback callback, void *user)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    adz_context *context = thread->context;
+    context->on_warning_user = user;
+    context->on_warning = callback;
+}

@@ -1,0 +1,30 @@
+/* Settings of one user of the library. */
+#ifndef ADZI_BASE_CONTEXT_H
+#define ADZI_BASE_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "adze/base.h"
+#include "adze/precision.h"
+#include "base/random_generator.h"
+
+struct adz_context {
+    atomic_int threads; /* 0: as many as there are processors */
+    atomic_bool deterministic;
+    atomic_int matmul_precision; /* an adz_matmul_precision */
+    adz_generator generator;     /* the default one, once it is seeded */
+    bool seeded;
+    adz_message_callback on_error, on_warning;
+    void *on_error_user, *on_warning_user;
+};
+
+extern adz_context adzi_context_default;
+
+/** Whether f32 products of this context's threads may be computed in bf16. */
+static inline bool adzi_is_medium(const adz_context *context)
+{
+    return atomic_load_explicit(&context->matmul_precision, memory_order_relaxed) ==
+           ADZ_MATMUL_MEDIUM;
+}
+
+#endif

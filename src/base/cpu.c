@@ -1,0 +1,141 @@
+#include "base/cpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef ADZI_X86
+#include <cpuid.h>
+#endif
+
+#include "adze/base.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/gemm/gemm_backend.h"
+#include "base/parallel.h"
+
+static const char *const level_names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
+
+/* Written once, by the constructor below, before any user's code runs. */
+int adzi_cpu_level = ADZI_CPU_BASELINE;
+
+/* What came of ADZE_CPU: NULL, or why it changed nothing. */
+static const char *request_ignored;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+int adzi_cpu_best(void)
+{
+#ifdef ADZI_X86
+    /* These ask the operating system (XGETBV) too, whether it saves the wide registers. */
+    __builtin_cpu_init();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("bmi2");
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    /* Older compilers do not know the name f16c; the bit is in leaf 1. */
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+    if (avx2 && f16c) {
+        return avx512 ? ADZI_CPU_AVX512 : ADZI_CPU_AVX2;
+    }
+#endif
+    return ADZI_CPU_BASELINE;
+}
+
+bool adzi_cpu_has_bf16(void)
+{
+#ifdef ADZI_KNOWS_BF16
+    __builtin_cpu_init();
+    return adzi_cpu_level == ADZI_CPU_AVX512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
+bool adzi_cpu_has_fast_bf16(void)
+{
+#ifdef ADZI_KNOWS_BF16
+    return adzi_cpu_has_bf16() && __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}
+
+static void choose_level(void)
+{
+    int best = adzi_cpu_best();
+    const char *wanted = getenv("ADZE_CPU");
+    adzi_cpu_level = best;
+    if (wanted == NULL || wanted[0] == '\0') {
+        return;
+    }
+    request_ignored = "is not one of baseline, avx2, avx512";
+    for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
+        if (strcmp(wanted, level_names[level]) != 0) {
+            continue;
+        }
+        request_ignored = level > best ? "is more than this processor has" : NULL;
+        adzi_cpu_level = level > best ? best : level;
+    }
+}
+
+void adzi_cpu_init(void)
+{
+    pthread_once(&once, choose_level);
+}
+
+__attribute__((constructor)) static void init_at_load(void)
+{
+    adzi_cpu_init();
+}
+
+const char *adz_cpu_name(void)
+{
+    return level_names[adzi_cpu_level];
+}
+
+/* The processor's own name without the padding that it comes with. */
+static void processor_model(char *out, size_t size)
+{
+    snprintf(out, size, "unknown processor");
+#ifdef ADZI_X86
+    unsigned words[13] = { 0 }; /* three leaves of four registers, and a terminator */
+    unsigned max = __get_cpuid_max(0x80000000u, NULL);
+    if (max < 0x80000004u) {
+        return;
+    }
+    for (unsigned leaf = 0; leaf < 3; ++leaf) {
+        unsigned *w = words + 4 * leaf;
+        __get_cpuid(0x80000002u + leaf, &w[0], &w[1], &w[2], &w[3]);
+    }
+    char raw[sizeof words];
+    memcpy(raw, words, sizeof raw);
+    size_t used = 0;
+    for (size_t i = 0; raw[i] != '\0' && used + 1 < size; ++i) {
+        if (raw[i] != ' ' || (used > 0 && out[used - 1] != ' ')) {
+            out[used++] = raw[i];
+        }
+    }
+    while (used > 0 && out[used - 1] == ' ') {
+        --used;
+    }
+    out[used] = '\0';
+#endif
+}
+
+const char *adz_build_info(void)
+{
+    static _Thread_local char text[640];
+    char model[64];
+    processor_model(model, sizeof model);
+    int threads = adzi_num_threads();
+    int used = snprintf(text, sizeof text, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s; %s",
+        ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
+        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info(), adzi_gemm_backend_info());
+    if (request_ignored != NULL && used > 0 && (size_t)used < sizeof text) {
+        const char *wanted = getenv("ADZE_CPU");
+        snprintf(text + used, sizeof text - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",
+            wanted != NULL ? wanted : "", request_ignored);
+    }
+    return text;
+}

@@ -1,0 +1,245 @@
+#include "base/error.h"
+
+#include <locale.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/context.h"
+#include "tensor/tensor.h"
+#include "base/thread.h"
+
+static const char *const status_names[] = { "ADZ_OK", "ADZ_ERR_NULL", "ADZ_ERR_ARGUMENT",
+    "ADZ_ERR_SHAPE", "ADZ_ERR_DIM", "ADZ_ERR_DTYPE", "ADZ_ERR_INDEX", "ADZ_ERR_MEMORY",
+    "ADZ_ERR_GRAPH", "ADZ_ERR_VERSION", "ADZ_ERR_INPLACE", "ADZ_ERR_OWNERSHIP", "ADZ_ERR_STATE",
+    "ADZ_ERR_IO", "ADZ_ERR_FORMAT", "ADZ_ERR_NUMERIC", "ADZ_ERR_CANCELLED", "ADZ_ERR_UNSUPPORTED" };
+
+const char *adz_status_name(adz_status status)
+{
+    const int n = sizeof status_names / sizeof *status_names;
+    return (int)status <= 0 && (int)status > -n ? status_names[-(int)status] : "unknown status";
+}
+
+/* ---- recording ---------------------------------------------------------------------------------
+ */
+
+/* The module path reads outermost first: "encoder.2.ffn". */
+static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
+{
+    const void *caller = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < thread->n_frames; ++i) {
+        const adzi_frame *f = &thread->frames[i];
+        const char *names[2] = { f->text };
+        int count = f->text != NULL;
+        if (f->owner != NULL) {
+            count = adzi_path_names(caller, f->owner, names);
+        }
+        caller = count > 0 ? f->owner : caller;
+        for (int k = 0; k < count; ++k) {
+            int n = names[k][0] == '\0' ? 0
+                                        : snprintf(buffer + length, size - length, "%s%s",
+                                              length > 0 ? "." : "", names[k]);
+            length += n > 0 ? (size_t)n : 0;
+            length = length < size ? length : size - 1;
+        }
+    }
+    return length;
+}
+
+/* Apart from its callers, which look for calls that were left before its text lies on the stack. */
+static ADZI_APART void record(
+    const char *op, adz_status code, const char *format, va_list arguments)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_error_record *error = &thread->error;
+    char text[ADZI_MESSAGE_SIZE];
+    size_t length = write_path(text, sizeof text / 2, thread);
+    int n = snprintf(text + length, sizeof text - length, "%s%s: ", length > 0 ? ": " : "", op);
+    length += (size_t)n;
+    if (length < sizeof text) {
+        vsnprintf(text + length, sizeof text - length, format, arguments);
+    }
+    memcpy(error->text, text, sizeof text);
+    error->code = code;
+    error->op = op;
+    error->sited = false;
+    if (thread->context->on_error != NULL) {
+        thread->context->on_error(code, error->text, thread->context->on_error_user);
+    }
+}
+
+adz_status adzi_error(const char *op, adz_status code, const char *format, ...)
+{
+    va_list arguments;
+    adzi_settle(adzi_self());
+    va_start(arguments, format);
+    record(op, code, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+void *adzi_fail(const char *op, adz_status code, const char *format, ...)
+{
+    va_list arguments;
+    adzi_settle(adzi_self());
+    va_start(arguments, format);
+    record(op, code, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+void *adzi_fail_memory(const char *op, size_t bytes)
+{
+    enum { MANY = 1000 }; /* tensors that no scope but the root has */
+    const adzi_memory_counts memory = adzi_count_memory();
+    const size_t in_root = adzi_scope_root_count(adzi_self());
+    char limit[80] = "no limit is set", advice[200] = "";
+    if (memory.limit != 0) {
+        snprintf(limit, sizeof limit, "adz_set_memory_limit allows %zu bytes live", memory.limit);
+    }
+    if (in_root >= MANY) {
+        snprintf(advice, sizeof advice, "; " ADZI_ROOT_ADVICE, in_root);
+    }
+    return adzi_fail(op, ADZ_ERR_MEMORY,
+        "memory was refused: %zu bytes were asked for; %zu bytes are live, %zu bytes cached; %s%s",
+        bytes, memory.live, memory.cached, limit, advice);
+}
+
+adz_status adzi_error_null(const char *op, const char *argument)
+{
+    adz_status pending = adz_error_code();
+    if (pending != ADZ_OK) {
+        return pending;
+    }
+    return adzi_error(op, ADZ_ERR_NULL,
+        "%s is NULL though no call has failed; leave optional tensors out with ADZ_NONE", argument);
+}
+
+void *adzi_fail_null(const char *op, const char *argument)
+{
+    adzi_error_null(op, argument);
+    return NULL;
+}
+
+ADZI_HOT adz_status adzi_pending(void)
+{
+    return adzi_self()->error.code;
+}
+
+adz_status adzi_status(const void *result)
+{
+    if (result != NULL) {
+        return ADZ_OK;
+    }
+    adz_status code = adz_error_code();
+    return code != ADZ_OK ? code
+                          : adzi_error("adze", ADZ_ERR_NULL, "a call gave NULL without an error");
+}
+
+static ADZI_APART void send_warning(const char *op, const char *format, va_list arguments)
+{
+    const adz_context *context = adzi_self()->context;
+    char text[ADZI_MESSAGE_SIZE];
+    int n = snprintf(text, sizeof text, "%s: ", op);
+    vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
+    context->on_warning(ADZ_OK, text, context->on_warning_user);
+}
+
+void adzi_warn(const char *op, const char *format, ...)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    if (thread->context->on_warning == NULL) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    send_warning(op, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+adz_status adz_error_code(void)
+{
+    return adzi_self()->error.code;
+}
+
+const char *adz_error_message(void)
+{
+    const adzi_error_record *error = &adzi_self()->error;
+    return error->code == ADZ_OK ? "" : error->text;
+}
+
+const char *adz_error_operator(void)
+{
+    const adzi_error_record *error = &adzi_self()->error;
+    return error->code == ADZ_OK ? "" : error->op;
+}
+
+void adz_error_clear(void)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    thread->error.code = ADZ_OK;
+}
+
+adz_status adz_error_take(char *buffer, size_t size)
+{
+    adz_status code = adz_error_code();
+    if (buffer != NULL && size > 0) {
+        const char *text = adz_error_message();
+        size_t length = strlen(text);
+        length = length < size ? length : size - 1;
+        memcpy(buffer, text, length);
+        buffer[length] = '\0';
+    }
+    adz_error_clear();
+    return code;
+}
+
+/* ---- texts for messages ------------------------------------------------------------------------
+ */
+
+static char *next_text(void)
+{
+    adzi_thread *thread = adzi_self();
+    return thread->texts[thread->next_text++ % ADZI_TEXTS];
+}
+
+const char *adzi_text_sizes(int rank, const int64_t *sizes)
+{
+    char *text = next_text();
+    if (rank < 0 || rank > ADZ_MAX_RANK) { /* a caller's shape: it has no such sizes to read */
+        snprintf(text, ADZI_TEXT_SIZE, rank == -1 ? "(more than 8 sizes)" : "(rank %d)", rank);
+        return text;
+    }
+    int length = snprintf(text, ADZI_TEXT_SIZE, "[");
+    for (int i = 0; i < rank && length < ADZI_TEXT_SIZE - 24; ++i) {
+        length += snprintf(text + length, (size_t)(ADZI_TEXT_SIZE - length), "%s%lld",
+            i > 0 ? ", " : "", (long long)sizes[i]);
+    }
+    snprintf(text + length, (size_t)(ADZI_TEXT_SIZE - length), "]");
+    return text;
+}
+
+const char *adzi_text_shape(const adz_tensor *t)
+{
+    return adzi_is_none(t) ? "(none)" : adzi_text_sizes(t->rank, t->sizes);
+}
+
+const char *adzi_text_number(double x)
+{
+    char *text = next_text();
+    snprintf(text, ADZI_TEXT_SIZE, "%.10g", x);
+    const char *point = localeconv()->decimal_point;
+    char *found = point[0] != '.' || point[1] != '\0' ? strstr(text, point) : NULL;
+    if (found != NULL) {
+        size_t n = strlen(point);
+        *found = '.';
+        memmove(found + 1, found + n, strlen(found + n) + 1);
+    }
+    return text;
+}

@@ -1,0 +1,76 @@
+/* The calls of a thread that run code of the user's, and what becomes of those that are left. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+
+bool adzi_frames_grow(adzi_thread *thread)
+{
+    const size_t capacity = thread->frames_capacity * 2;
+    adzi_frame *frames = capacity > 0 ? adzi_alloc(capacity * sizeof *frames) : NULL;
+    if (frames == NULL) {
+        return false;
+    }
+    memcpy(frames, thread->frames, thread->n_frames * sizeof *frames);
+    if (thread->frames != thread->first_frames) {
+        adzi_free(thread->frames, thread->frames_capacity * sizeof *frames);
+    }
+    thread->frames = frames;
+    thread->frames_capacity = capacity;
+    return true;
+}
+
+void adzi_frames_leave(adzi_thread *thread, size_t first)
+{
+    while (thread->n_frames > first) {
+        const adzi_frame f = thread->frames[--thread->n_frames];
+        thread->grad_enabled = f.grad_enabled;
+        thread->anomaly = f.anomaly;
+        thread->draws = f.draws;
+        adzi_string_free(f.text);
+        if (f.run != NULL) {
+            adzi_run_abandon(f.run);
+        }
+    }
+}
+
+/* Its own stack frame lies below that of whoever called the library, by less than the two kilobytes
+ * of ADZI_STEP_DOWN, and below the floor of every call that still runs. */
+void adzi_settle_slow(adzi_thread *thread)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    size_t running = thread->n_frames;
+    while (running > 0 && here > thread->frames[running - 1].floor) {
+        --running;
+    }
+    adzi_frames_leave(thread, running);
+}
+
+size_t adzi_frame_begin_text(adzi_thread *thread, uintptr_t floor, const char *op, const char *text)
+{
+    char *copy = adzi_string_copy(text);
+    const size_t index = copy != NULL ? adzi_frame_begin(thread, floor, NULL) : SIZE_MAX;
+    if (index == SIZE_MAX) {
+        adzi_string_free(copy);
+        adzi_fail_memory(op, strlen(text) + 1);
+        return SIZE_MAX;
+    }
+    thread->frames[index].text = copy;
+    return index;
+}
+
+void adzi_frame_end_text(adzi_thread *thread, size_t index)
+{
+    char *text = thread->n_frames > index ? thread->frames[index].text : NULL;
+    adzi_frame_end(thread, index);
+    adzi_string_free(text);
+}
+
+void adzi_frames_forget(adzi_thread *thread, const void *owner)
+{
+    for (size_t i = 0; i < thread->n_frames; ++i) {
+        if (thread->frames[i].owner == owner) {
+            thread->frames[i].owner = NULL;
+        }
+    }
+}

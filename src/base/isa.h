@@ -1,0 +1,100 @@
+/* One kernel source, several instruction sets (docs/design.md, "Kernels").
+ *
+ * A file named *.kernel.c is compiled once per instruction set; meson.build
+ * defines ADZI_ISA as baseline, avx2 or avx512 for it. Inside such a file
+ * KERNEL(name) spells the variant's own symbol. Everyone else reaches kernels
+ * through a table that KERNEL_TABLE declares, indexed by the level that
+ * adzi_cpu_level() chose once.
+ */
+#ifndef ADZI_BASE_ISA_H
+#define ADZI_BASE_ISA_H
+
+#include <stdint.h>
+
+/** What every kernel looks like: the caller's argument block and the part
+ * [begin, end) of its units (elements, rows or blocks) that this call computes. */
+typedef void (*adzi_kernel)(const void *args, int64_t begin, int64_t end);
+
+enum { ADZI_CPU_BASELINE = 0, ADZI_CPU_AVX2 = 1, ADZI_CPU_AVX512 = 2, ADZI_CPU_LEVELS = 3 };
+
+/** The level in use: the best of the processor, or what ADZE_CPU names. */
+extern int adzi_cpu_level;
+
+#define ADZI_PASTE3_(a, b, c)    a##_##b##_##c
+#define ADZI_PASTE3(a, b, c)     ADZI_PASTE3_(a, b, c)
+#define ADZI_PASTE4_(a, b, c, d) a##_##b##_##c##_##d
+#define ADZI_PASTE4(a, b, c, d)  ADZI_PASTE4_(a, b, c, d)
+
+/* Inside a kernel file: the symbol of this variant, e.g. adzi_relu_f32_avx2. */
+#define KERNEL(name, type) ADZI_PASTE4(adzi, name, type, ADZI_ISA)
+
+#define ADZI_DECLARE_KERNEL(name, type)                                   \
+    void adzi_##name##_##type##_baseline(const void *, int64_t, int64_t); \
+    void adzi_##name##_##type##_avx2(const void *, int64_t, int64_t);     \
+    void adzi_##name##_##type##_avx512(const void *, int64_t, int64_t)
+
+#ifdef ADZI_X86
+#define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_##level
+#else
+#define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_baseline
+#endif
+
+#define ADZI_KERNEL_ROW_FLOAT(name, level)                                         \
+    {                                                                              \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level) \
+    }
+#define ADZI_KERNEL_ROW_ALL(name, level)                                                \
+    {                                                                                   \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level),     \
+            ADZI_KERNEL_COLUMN(name, i32, level), ADZI_KERNEL_COLUMN(name, i64, level), \
+            ADZI_KERNEL_COLUMN(name, u8, level), ADZI_KERNEL_COLUMN(name, b8, level)    \
+    }
+
+/* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the variants and the table
+ * relu_kernels[level][dtype] for f32 and f64; KERNEL_TABLE_ALL for the six
+ * dtypes that arithmetic knows. The column is the adz_dtype. */
+#define KERNEL_TABLE_FLOAT(name)                                    \
+    ADZI_DECLARE_KERNEL(name, f32);                                 \
+    ADZI_DECLARE_KERNEL(name, f64);                                 \
+    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][2] = { \
+        ADZI_KERNEL_ROW_FLOAT(name, baseline),                      \
+        ADZI_KERNEL_ROW_FLOAT(name, avx2),                          \
+        ADZI_KERNEL_ROW_FLOAT(name, avx512),                        \
+    }
+#define KERNEL_TABLE_ALL(name)                                      \
+    ADZI_DECLARE_KERNEL(name, f32);                                 \
+    ADZI_DECLARE_KERNEL(name, f64);                                 \
+    ADZI_DECLARE_KERNEL(name, i32);                                 \
+    ADZI_DECLARE_KERNEL(name, i64);                                 \
+    ADZI_DECLARE_KERNEL(name, u8);                                  \
+    ADZI_DECLARE_KERNEL(name, b8);                                  \
+    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][6] = { \
+        ADZI_KERNEL_ROW_ALL(name, baseline),                        \
+        ADZI_KERNEL_ROW_ALL(name, avx2),                            \
+        ADZI_KERNEL_ROW_ALL(name, avx512),                          \
+    }
+/* For kernels that move elements and ask only for their size: b1, b2, b4 and b8, in bytes. */
+#define ADZI_KERNEL_ROW_SIZES(name, level)                                           \
+    {                                                                                \
+        ADZI_KERNEL_COLUMN(name, b1, level), ADZI_KERNEL_COLUMN(name, b2, level),    \
+            ADZI_KERNEL_COLUMN(name, b4, level), ADZI_KERNEL_COLUMN(name, b8, level) \
+    }
+#define KERNEL_TABLE_SIZES(name)                                    \
+    ADZI_DECLARE_KERNEL(name, b1);                                  \
+    ADZI_DECLARE_KERNEL(name, b2);                                  \
+    ADZI_DECLARE_KERNEL(name, b4);                                  \
+    ADZI_DECLARE_KERNEL(name, b8);                                  \
+    static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][4] = { \
+        ADZI_KERNEL_ROW_SIZES(name, baseline),                      \
+        ADZI_KERNEL_ROW_SIZES(name, avx2),                          \
+        ADZI_KERNEL_ROW_SIZES(name, avx512),                        \
+    }
+
+/** The kernel of such a table for elements of so many bytes. */
+#define KERNEL_FOR_SIZE(name, bytes) \
+    (name##_kernels[adzi_cpu_level][(bytes) == 1 ? 0 : (bytes) == 2 ? 1 : (bytes) == 4 ? 2 : 3])
+
+/** The kernel of this table for a dtype on this processor. */
+#define KERNEL_FOR(name, dtype) (name##_kernels[adzi_cpu_level][dtype])
+
+#endif

@@ -1,0 +1,164 @@
+/* What is counted about memory, and the limit on it.
+ *
+ * Note [What the limit counts]
+ *
+ * The limit is on live bytes. What is cached does not count, because a thread could not get at what
+ * lies in the caches of others: instead, the shared lists are emptied whenever more memory would be
+ * held than the limit allows, and so only slabs in use, rounding and 256 kB per thread come on top.
+ * The sum over all threads is made in the slow path only. It leaves the thread a sixteenth of what
+ * is left up to the limit, which the thread may then allocate without asking again.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "adze/base.h"
+#include "base/alloc.h"
+#include "base/thread.h"
+
+enum { SHARE_OF_ROOM = 16 };
+
+static atomic_size_t limit; /* on live bytes; 0: none */
+static atomic_llong total_live, total_peak, total_tensors;
+
+/* ---- a thread's counts -------------------------------------------------------------------------
+ */
+
+static void set_ahead(adzi_cache *cache, int64_t ahead)
+{
+    __atomic_store_n(&cache->ahead, ahead, __ATOMIC_RELAXED);
+}
+
+void adzi_cache_flush(adzi_cache *cache)
+{
+    long long live = atomic_fetch_add(&total_live, cache->live_bytes) + cache->live_bytes;
+    atomic_fetch_add(&total_tensors, cache->live_tensors);
+    __atomic_store_n(&cache->live_bytes, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache->live_tensors, 0, __ATOMIC_RELAXED);
+    set_ahead(cache, adzi_memory_limit() == 0 ? ADZI_FLUSH_BYTES : 0);
+    long long peak = atomic_load(&total_peak);
+    while (live > peak && !atomic_compare_exchange_weak(&total_peak, &peak, live)) {
+    }
+}
+
+bool adzi_count_bytes(adzi_cache *cache, int64_t change)
+{
+    int64_t now = cache->live_bytes + change;
+    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
+    if (now <= ADZI_FLUSH_BYTES && now >= -ADZI_FLUSH_BYTES) {
+        return false;
+    }
+    adzi_cache_flush(cache);
+    return true;
+}
+
+/* ---- the limit ---------------------------------------------------------------------------------
+ */
+
+size_t adzi_memory_limit(void)
+{
+    return atomic_load_explicit(&limit, memory_order_relaxed);
+}
+
+bool adzi_has_room(adzi_cache *cache, size_t bytes)
+{
+    const size_t most = adzi_memory_limit();
+    if (ADZI_LIKELY(most == 0)) {
+        set_ahead(cache, ADZI_FLUSH_BYTES);
+        return true;
+    }
+    adzi_cache_flush(cache);
+    const int64_t live = adzi_live_bytes();
+    const size_t used = live > 0 ? (size_t)live : 0;
+    if (bytes > most || used > most - bytes) {
+        adz_empty_cache(); /* who is told that there is no memory holds none in reserve */
+        return false;
+    }
+    const size_t room = (most - bytes - used) / SHARE_OF_ROOM;
+    const size_t share = room < ADZI_FLUSH_BYTES ? room : ADZI_FLUSH_BYTES;
+    set_ahead(cache, (int64_t)(bytes + share));
+    return true;
+}
+
+static void ask_again(adzi_thread *thread, void *user)
+{
+    (void)user;
+    set_ahead(&thread->cache, 0);
+}
+
+void adz_set_memory_limit(size_t bytes)
+{
+    atomic_store(&limit, bytes);
+    adzi_threads_each(ask_again, NULL);
+    if (bytes != 0 && adzi_held_bytes() > bytes) {
+        adz_empty_cache();
+    }
+}
+
+/* ---- sums over all threads ---------------------------------------------------------------------
+ */
+
+typedef struct {
+    int64_t bytes, tensors;
+    uint64_t requests;
+} unflushed;
+
+static void add_unflushed(adzi_thread *thread, void *user)
+{
+    unflushed *sum = user;
+    sum->bytes += __atomic_load_n(&thread->cache.live_bytes, __ATOMIC_RELAXED);
+    sum->tensors += __atomic_load_n(&thread->cache.live_tensors, __ATOMIC_RELAXED);
+    sum->requests += __atomic_load_n(&thread->cache.requests, __ATOMIC_RELAXED);
+}
+
+int64_t adzi_live_bytes(void)
+{
+    unflushed sum = { 0, 0, 0 };
+    adzi_threads_each(add_unflushed, &sum);
+    return atomic_load(&total_live) + sum.bytes;
+}
+
+int64_t adzi_live_tensors(void)
+{
+    unflushed sum = { 0, 0, 0 };
+    adzi_threads_each(add_unflushed, &sum);
+    return atomic_load(&total_tensors) + sum.tensors;
+}
+
+static size_t beyond(size_t held, size_t live)
+{
+    return held > live ? held - live : 0;
+}
+
+adzi_memory_counts adzi_count_memory(void)
+{
+    const int64_t live = adzi_live_bytes();
+    adzi_memory_counts counts = { live > 0 ? (size_t)live : 0, 0, adzi_memory_limit() };
+    counts.cached = beyond(adzi_held_bytes(), counts.live);
+    return counts;
+}
+
+void adz_memory_info_get(adz_memory_info *info, size_t size)
+{
+    if (info == NULL) {
+        adzi_error_null("memory_info_get", "info");
+        return;
+    }
+    adzi_cache_flush(&adzi_self()->cache);
+    unflushed sum = { 0, 0, 0 };
+    adzi_threads_each(add_unflushed, &sum);
+    long long live = atomic_load(&total_live) + sum.bytes;
+    long long peak = atomic_load(&total_peak);
+    adz_memory_info all = { 0 };
+    all.live_bytes = live > 0 ? (size_t)live : 0;
+    all.peak_bytes = peak > live ? (size_t)peak : all.live_bytes;
+    all.cached_bytes = beyond(adzi_held_bytes(), all.live_bytes);
+    all.live_tensors = (size_t)adzi_live_tensors();
+    all.requests = sum.requests;
+    memcpy(info, &all, size < sizeof all ? size : sizeof all);
+}
+
+void adz_memory_reset_peak(void)
+{
+    adzi_cache_flush(&adzi_self()->cache);
+    atomic_store(&total_peak, atomic_load(&total_live));
+}

@@ -1,0 +1,66 @@
+/* Options structs: the caller's may be shorter or longer than ours. */
+#ifndef ADZI_BASE_OPTIONS_H
+#define ADZI_BASE_OPTIONS_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/** Records that a struct of the caller's begins with a size that no struct has. Returns false. */
+static inline bool adzi_options_unsized(const char *op, const char *start, size_t size)
+{
+    adzi_error(op, ADZ_ERR_ARGUMENT,
+        "the struct's size is %zu, so none of its fields would be read; begin with %s, which sets "
+        "the size and the defaults, and change fields after that",
+        size, start);
+    return false;
+}
+
+/**
+ * Overwrites the defaults in `all` with as much as the caller's struct has; NULL changes nothing.
+ *
+ * @param op       for the message
+ * @param start    what fills such a struct, "ADZ_SGD_OPTIONS"; for the message
+ * @param all      the defaults
+ * @param size     sizeof *all
+ * @param options  the caller's: begins with its own size, smaller or larger than ours
+ * @return         false with ADZ_ERR_ARGUMENT recorded if that size is smaller than the field that
+ *                 holds it, as it is in a struct that was not filled; `all` is unchanged then
+ */
+static inline bool adzi_options_read(
+    const char *op, const char *start, void *all, size_t size, const void *options)
+{
+    if (options == NULL) {
+        return true;
+    }
+    size_t given;
+    memcpy(&given, options, sizeof given);
+    if (given < sizeof given) {
+        return adzi_options_unsized(op, start, given);
+    }
+    memcpy(all, options, given < size ? given : size);
+    return true;
+}
+
+/**
+ * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first.
+ * ADZ_ERR_NULL if there is no struct, ADZ_ERR_ARGUMENT if it has no room for its size.
+ */
+static inline adz_status adzi_options_fill(
+    const char *op, void *options, size_t size, const void *all, size_t all_size)
+{
+    if (options == NULL) {
+        return adzi_error_null(op, "the struct to fill");
+    }
+    if (size < sizeof size) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "size is %zu; hand over sizeof of the struct that is to be filled", size);
+    }
+    memset(options, 0, size);
+    memcpy(options, all, size < all_size ? size : all_size);
+    memcpy(options, &size, sizeof size);
+    return ADZ_OK;
+}
+
+#endif

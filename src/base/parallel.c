@@ -1,0 +1,173 @@
+#include "base/parallel.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef ADZI_OPENMP
+#include <omp.h>
+#endif
+
+#include "adze/base.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/thread.h"
+
+_Atomic(adzi_observer) adzi_launch_observer;
+
+/* A part boundary at a multiple of this keeps vectors of neighbouring threads in lines of their
+ * own; only ranges of many units are rounded, since rows and blocks are few and large. */
+enum { ROUND_TO = 64, ROUND_FROM = 16 * ROUND_TO };
+
+static atomic_bool forked;      /* this process is a child that did not start the threads */
+static int threads_default = 1; /* where the context says 0 */
+
+/* Not part of adzi_thread: the pool's threads and OpenMP's have none of those, nor need one. */
+static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
+
+/* ---- how many threads ----------------------------------------------------------------------- */
+
+static int available_processors(void)
+{
+    long count = 0;
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        count = CPU_COUNT(&set);
+    }
+#endif
+    if (count < 1) {
+        count = sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return count < 1 ? 1 : (int)count;
+}
+
+/* ADZE_NUM_THREADS when it is a positive number, else the processors we may use. */
+static int find_default(void)
+{
+    const char *text = getenv("ADZE_NUM_THREADS");
+    if (text != NULL && text[0] >= '0' && text[0] <= '9') {
+        char *end = NULL;
+        errno = 0;
+        long value = strtol(text, &end, 10);
+        if (errno == 0 && *end == '\0' && value >= 1 && value <= INT16_MAX) {
+            return (int)value;
+        }
+    }
+    return available_processors();
+}
+
+static void mark_forked(void)
+{
+    atomic_store_explicit(&forked, true, memory_order_relaxed);
+    inside = false;
+}
+
+/* The threads of a pool, ours or OpenMP's, do not survive a fork, and OpenMP's would be waited
+ * for; hence children compute serially. */
+__attribute__((constructor)) static void init_at_load(void)
+{
+    threads_default = find_default();
+    pthread_atfork(NULL, NULL, mark_forked);
+}
+
+adz_status adz_set_num_threads(int threads)
+{
+    if (threads < 0) {
+        return adzi_error("adz_set_num_threads", ADZ_ERR_ARGUMENT,
+            "%d threads: give 1 or more, or 0 for one per processor", threads);
+    }
+    atomic_store_explicit(&adzi_self()->context->threads, threads, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+int adz_get_num_threads(void)
+{
+    return adzi_num_threads();
+}
+
+int adzi_num_threads(void)
+{
+    int wanted = atomic_load_explicit(&adzi_self()->context->threads, memory_order_relaxed);
+    return wanted > 0 ? wanted : threads_default;
+}
+
+/* ---- launching ------------------------------------------------------------------------------ */
+
+bool adzi_inside_launch(void)
+{
+    return inside;
+}
+
+const char *adzi_threads_kind(void)
+{
+#ifdef ADZI_OPENMP
+    return "openmp";
+#else
+    return "pool";
+#endif
+}
+
+void adzi_run_part(const adzi_cut *cut, int part)
+{
+    int64_t begin = part * cut->length;
+    int64_t end = cut->units - begin < cut->length ? cut->units : begin + cut->length;
+    inside = true;
+    cut->kernel(cut->args, begin, end);
+    inside = false;
+}
+
+#ifdef ADZI_OPENMP
+static bool run_parts(const adzi_cut *cut)
+{
+    if (omp_in_parallel()) {
+        return false; /* the user's own region: its threads are busy with it */
+    }
+#pragma omp parallel num_threads(cut->parts)
+    {
+        int team = omp_get_num_threads(); /* may be fewer than asked for */
+        for (int part = omp_get_thread_num(); part < cut->parts; part += team) {
+            adzi_run_part(cut, part);
+        }
+    }
+    return true;
+}
+#else
+static bool run_parts(const adzi_cut *cut)
+{
+    return adzi_pool_run(cut);
+}
+#endif
+
+void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+{
+    int64_t parts = units / (grain < 1 ? 1 : grain);
+    if (parts > 1 && !inside && !atomic_load_explicit(&forked, memory_order_relaxed)) {
+        int64_t threads = adzi_num_threads();
+        threads = threads > ADZI_MAX_THREADS ? ADZI_MAX_THREADS : threads;
+        parts = parts > threads ? threads : parts;
+        if (parts > 1) {
+            int64_t length = units / parts + (units % parts != 0);
+            if (length >= ROUND_FROM) {
+                length += (ROUND_TO - length % ROUND_TO) % ROUND_TO;
+            }
+            parts = units / length + (units % length != 0);
+            adzi_cut cut = { kernel, args, units, length, (int)parts };
+            if (run_parts(&cut)) {
+                return;
+            }
+        }
+    }
+    kernel(args, 0, units);
+}
+
+void adzi_launch_slow(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+{
+    adzi_observer observer = atomic_load_explicit(&adzi_launch_observer, memory_order_acquire);
+    if (observer != NULL) {
+        observer(kernel, args, units, grain);
+    } else {
+        adzi_launch_unobserved(kernel, args, units, grain);
+    }
+}

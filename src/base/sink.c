@@ -1,0 +1,218 @@
+#include "base/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/source.h"
+#include "base/temporary.h"
+#include "tensor/copy.h"
+#include "tensor/tensor.h"
+
+/* ---- the beginning -------------------------------------------------------------------------- */
+
+static adz_status create_temporary(adzi_sink *sink)
+{
+    adzi_temporary_clear(sink->target);
+    sink->fd = adzi_temporary_create(sink->target, sink->temporary);
+    return sink->fd >= 0 ? ADZ_OK
+                         : adzi_os_error(sink->op, sink->path,
+                               "cannot create a temporary file beside it", errno);
+}
+
+static adz_status open_device(adzi_sink *sink, const struct stat *about)
+{
+    if (S_ISDIR(about->st_mode)) {
+        return adzi_os_error(sink->op, sink->path, "cannot be written", EISDIR);
+    }
+    sink->replaces = false;
+    sink->fd = open(sink->target, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return sink->fd >= 0 ? ADZ_OK : adzi_os_error(sink->op, sink->path, "cannot be opened", errno);
+}
+
+adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
+{
+    sink->op = op;
+    sink->path = path;
+    sink->replaces = true;
+    sink->used = 0;
+    if (path == NULL) {
+        return adzi_error_null(op, "path");
+    }
+    if (strlen(path) >= sizeof sink->target) {
+        return adzi_os_error(op, path, "cannot be written", ENAMETOOLONG);
+    }
+    struct stat about;
+    bool exists = stat(path, &about) == 0;
+    if (!exists && errno != ENOENT) {
+        return adzi_os_error(op, path, "cannot be written", errno);
+    }
+    /* A link that leads to a file keeps leading to it. */
+    if (!exists || realpath(path, sink->target) == NULL) {
+        memcpy(sink->target, path, strlen(path) + 1);
+    }
+    if (exists && !S_ISREG(about.st_mode)) {
+        return open_device(sink, &about);
+    }
+    adz_status status = create_temporary(sink);
+    if (status == ADZ_OK && exists) {
+        (void)fchmod(sink->fd, about.st_mode & 07777); /* a failure only leaves the default */
+    }
+    return status;
+}
+
+void adzi_sink_memory(adzi_sink *sink, const char *op, void *memory, size_t size)
+{
+    sink->op = op;
+    sink->fd = -1;
+    sink->memory = memory;
+    sink->left = size;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static adz_status write_fully(adzi_sink *sink, const unsigned char *bytes, size_t n)
+{
+    const size_t most = (size_t)1 << 30;
+    while (n > 0) {
+        ssize_t written = write(sink->fd, bytes, n < most ? n : most);
+        if (written < 0 && errno != EINTR) {
+            int error = errno;
+            return adzi_os_error(sink->op, sink->path,
+                sink->replaces ? "cannot be written, what was there is unchanged"
+                               : "cannot be written",
+                error);
+        }
+        bytes += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    return ADZ_OK;
+}
+
+static adz_status flush(adzi_sink *sink)
+{
+    size_t n = sink->used;
+    sink->used = 0;
+    return write_fully(sink, sink->buffer, n);
+}
+
+adz_status adzi_sink_write(adzi_sink *sink, const void *bytes, size_t n)
+{
+    if (n == 0) {
+        return ADZ_OK;
+    }
+    if (sink->fd < 0) {
+        if (n > sink->left) {
+            return adzi_error(sink->op, ADZ_ERR_STATE, "more bytes than were announced");
+        }
+        memcpy(sink->memory, bytes, n);
+        sink->memory += n;
+        sink->left -= n;
+        return ADZ_OK;
+    }
+    adz_status status = ADZ_OK;
+    if (sink->used + n > sizeof sink->buffer) {
+        status = flush(sink);
+    }
+    if (status == ADZ_OK && n > sizeof sink->buffer) {
+        return write_fully(sink, bytes, n);
+    }
+    if (status == ADZ_OK) {
+        memcpy(sink->buffer + sink->used, bytes, n);
+        sink->used += n;
+    }
+    return status;
+}
+
+static adz_status write_items(
+    adzi_sink *sink, const char *items, size_t bytes, size_t item, bool big)
+{
+    if (big == adzi_host_is_big_endian() || item == 1) {
+        return adzi_sink_write(sink, items, bytes);
+    }
+    unsigned char part[1024];
+    adz_status status = ADZ_OK;
+    while (bytes > 0 && status == ADZ_OK) {
+        size_t n = bytes < sizeof part ? bytes : sizeof part;
+        memcpy(part, items, n);
+        adzi_swap_bytes(part, n / item, item);
+        status = adzi_sink_write(sink, part, n);
+        items += n;
+        bytes -= n;
+    }
+    return status;
+}
+
+adz_status adzi_sink_tensor(adzi_sink *sink, const adz_tensor *t, bool big)
+{
+    size_t item = adzi_item_size(t), bytes = (size_t)t->numel * item;
+    if (adzi_is_contiguous(t)) {
+        return write_items(sink, t->data, bytes, item, big);
+    }
+    adz_tensor *copy =
+        adzi_tensor_new(adzi_self(), sink->op, (adz_dtype)t->dtype, t->rank, t->sizes);
+    if (copy == NULL) {
+        return adz_error_code();
+    }
+    adzi_copy(copy, t);
+    adz_status status = write_items(sink, copy->data, bytes, item, big);
+    adzi_drop(copy);
+    return status;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* The new name is safe once the folder that holds it is. */
+static adz_status sync_folder(adzi_sink *sink)
+{
+    char folder[PATH_MAX];
+    adzi_folder_of(sink->target, folder);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == EACCES ? ADZ_OK /* a folder that may be written to but not listed */
+                               : adzi_os_error(sink->op, folder, "cannot be synchronised", errno);
+    }
+    int error = fsync(fd) == 0 ? 0 : errno;
+    close(fd);
+    return error == 0 || error == EINVAL /* this file system knows no such thing */
+               ? ADZ_OK
+               : adzi_os_error(sink->op, folder, "cannot be synchronised", error);
+}
+
+/* Brings the bytes to disk and only then gives them the name. The file stays open until it has the
+ * name: so long nobody takes it for dead. */
+static adz_status replace_target(adzi_sink *sink)
+{
+    if (fsync(sink->fd) != 0) {
+        return adzi_os_error(
+            sink->op, sink->path, "cannot be written, what was there is unchanged", errno);
+    }
+    if (rename(sink->temporary, sink->target) != 0) {
+        return adzi_os_error(
+            sink->op, sink->path, "cannot be replaced, what was there is unchanged", errno);
+    }
+    return ADZ_OK;
+}
+
+adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
+{
+    if (status == ADZ_OK) {
+        status = flush(sink);
+    }
+    if (sink->replaces) {
+        status = status == ADZ_OK ? replace_target(sink) : status;
+        if (status != ADZ_OK) {
+            unlink(sink->temporary);
+        }
+    }
+    /* After fsync there is nothing left that closing could fail to write. */
+    if (close(sink->fd) != 0 && status == ADZ_OK && !sink->replaces) {
+        status = adzi_os_error(sink->op, sink->path, "cannot be written", errno);
+    }
+    return status == ADZ_OK && sink->replaces ? sync_folder(sink) : status;
+}

@@ -1,0 +1,139 @@
+#include "base/temporary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+size_t adzi_folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+void adzi_folder_of(const char *path, char folder[PATH_MAX])
+{
+    size_t n = adzi_folder_length(path);
+    memcpy(folder, n > 0 ? path : ".", n > 0 ? n : 1);
+    folder[n > 0 ? n : 1] = '\0';
+}
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+/* Whether the name in the folder still stands for the open file. */
+static bool is_named(int folder, const char *name, const struct stat *about)
+{
+    struct stat there;
+    return fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           there.st_dev == about->st_dev && there.st_ino == about->st_ino;
+}
+
+/* Locks the file that was just made. False when another process came between the making and the
+ * lock, and took the file for dead. A file system without locks has no such processes. */
+static bool claim(int fd, const char *path)
+{
+    struct stat about;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        return errno != EWOULDBLOCK;
+    }
+    return fstat(fd, &about) == 0 && is_named(AT_FDCWD, path, &about);
+}
+
+/* Numbers until a name is free: threads save at the same time, and not all that was left behind can
+ * be deleted. */
+int adzi_temporary_create(const char *target, char path[PATH_MAX])
+{
+    int folder = (int)adzi_folder_length(target);
+    for (unsigned number = 0; number < 10000; ++number) {
+        int n = snprintf(
+            path, PATH_MAX, "%.*s.adze-%ld-%u.tmp", folder, target, (long)getpid(), number);
+        if (n < 0 || n >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 && claim(fd, path)) {
+            return fd;
+        }
+        if (fd >= 0) {
+            close(fd); /* whoever took it for dead deletes it */
+        } else if (errno != EEXIST && errno != EINTR) {
+            return -1;
+        }
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+/* ---- dead ones ------------------------------------------------------------------------------ */
+
+static size_t count_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* ".adze-<process>-<number>.tmp" */
+static bool is_ours(const char *name)
+{
+    static const char begin[] = ".adze-";
+    if (strncmp(name, begin, sizeof begin - 1) != 0) {
+        return false;
+    }
+    name += sizeof begin - 1;
+    size_t process = count_digits(name);
+    if (process == 0 || name[process] != '-') {
+        return false;
+    }
+    name += process + 1;
+    size_t number = count_digits(name);
+    return number > 0 && strcmp(name + number, ".tmp") == 0;
+}
+
+/* A regular file of this user under this name alone. */
+static bool may_be_dead(const struct stat *about)
+{
+    return S_ISREG(about->st_mode) && about->st_uid == geteuid() && about->st_nlink == 1;
+}
+
+static void clear_one(int folder, const char *name)
+{
+    struct stat about;
+    if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !may_be_dead(&about)) {
+        return;
+    }
+    const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    int fd = openat(folder, name, O_WRONLY | flags); /* NFS locks only what can be written to */
+    if (fd < 0) {
+        fd = openat(folder, name, O_RDONLY | flags); /* it has the permissions of its target */
+    }
+    if (fd < 0) {
+        return;
+    }
+    /* While this lock is held, nobody who makes a file under the name can think that it is his. */
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &about) == 0 && may_be_dead(&about) &&
+        is_named(folder, name, &about)) {
+        (void)unlinkat(folder, name, 0);
+    }
+    close(fd);
+}
+
+void adzi_temporary_clear(const char *target)
+{
+    char path[PATH_MAX];
+    adzi_folder_of(target, path);
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return; /* one that may be written to but not listed */
+    }
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (is_ours(entry->d_name)) {
+            clear_one(dirfd(folder), entry->d_name);
+        }
+    }
+    closedir(folder);
+}

@@ -1,0 +1,123 @@
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+__thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static adzi_thread *list;
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+/* What a thread gets when even its own state was refused: it can report the error and nothing
+ * else, because every request of it fails too. */
+static adzi_thread last_resort;
+
+void adzi_thread_trim(adzi_thread *thread)
+{
+    if (thread->scope != &thread->root || thread->n_temporaries > 0) {
+        return;
+    }
+    if (thread->n_frames == 0 && thread->frames != thread->first_frames) {
+        adzi_free(thread->frames, thread->frames_capacity * sizeof *thread->frames);
+        thread->frames = thread->first_frames;
+        thread->frames_capacity = ADZI_FIRST_FRAMES;
+    }
+    adzi_free(thread->temporaries, thread->temporaries_capacity * sizeof *thread->temporaries);
+    thread->temporaries = NULL;
+    thread->temporaries_capacity = 0;
+    for (adz_scope *s = thread->root.inner; s != NULL;) {
+        adz_scope *inner = s->inner;
+        adzi_free(s, sizeof *s);
+        s = inner;
+    }
+    thread->root.inner = NULL;
+}
+
+static void thread_end(void *pointer)
+{
+    adzi_thread *thread = pointer;
+    adzi_thread_current = thread;
+    adzi_frames_leave(thread, 0);
+    adzi_scope_unwind(thread, 0);
+    thread->scope = &thread->root;
+    adzi_thread_trim(thread);
+    adzi_cache_close(&thread->cache);
+    pthread_mutex_lock(&list_lock);
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        list = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->previous = thread->previous;
+    }
+    pthread_mutex_unlock(&list_lock);
+    adzi_thread_current = NULL;
+    free(thread);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, thread_end);
+}
+
+/* The main thread's state is not reached by pthread_key destructors when main returns. */
+__attribute__((destructor)) static void library_end(void)
+{
+    adzi_thread *thread = adzi_thread_current;
+    if (thread != NULL && thread != &last_resort) {
+        pthread_setspecific(key, NULL);
+        thread_end(thread);
+    }
+    adz_empty_cache();
+    thread = adzi_thread_current;
+    if (thread != NULL && thread != &last_resort) {
+        pthread_setspecific(key, NULL);
+        thread_end(thread);
+    }
+}
+
+adzi_thread *adzi_thread_begin(void)
+{
+    pthread_once(&key_once, make_key);
+    adzi_thread *thread = calloc(1, sizeof *thread);
+    if (thread == NULL) {
+        last_resort.context = &adzi_context_default;
+        last_resort.cache.fail_in = INT64_MAX; /* and no frames: modules and backward fail */
+        adzi_thread_current = &last_resort;
+        return &last_resort;
+    }
+    thread->context = &adzi_context_default;
+    thread->frames = thread->first_frames;
+    thread->frames_capacity = ADZI_FIRST_FRAMES;
+    thread->grad_enabled = true;
+    thread->root.thread = thread;
+    thread->root.open = true;
+    thread->scope = &thread->root;
+    adzi_thread_current = thread;
+    pthread_setspecific(key, thread);
+    pthread_mutex_lock(&list_lock);
+    thread->next = list;
+    if (list != NULL) {
+        list->previous = thread;
+    }
+    list = thread;
+    pthread_mutex_unlock(&list_lock);
+    return thread;
+}
+
+void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *user)
+{
+    pthread_mutex_lock(&list_lock);
+    for (adzi_thread *thread = list; thread != NULL; thread = thread->next) {
+        visit(thread, user);
+    }
+    pthread_mutex_unlock(&list_lock);
+}

@@ -1,0 +1,150 @@
+#include "adze/nn/batch_norm.h"
+
+#include "adze/nn/init.h"
+#include "adze/ops/norm.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+enum { WEIGHT, BIAS };
+enum { MEAN, VAR, COUNT };
+
+typedef struct {
+    int64_t features;
+    double eps, momentum;
+    bool affine, track;
+} batch_norm_state;
+
+static adz_tensor *buffer(const adz_module *self, size_t i)
+{
+    return self->buffers[i].tensor;
+}
+
+static int64_t *count_of(const adz_module *self)
+{
+    return (int64_t *)(void *)buffer(self, COUNT)->data;
+}
+
+static adz_tensor *forward(adz_module *self, adz_tensor *x)
+{
+    const batch_norm_state *state = self->state;
+    const char *name = self->type.name;
+    if (!adzi_check_tensor(name, "x", x)) {
+        return NULL;
+    }
+    if (x->rank < 2 || x->rank > 3 || x->sizes[1] != state->features) {
+        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld] or [N, %lld, L]",
+            adzi_text_shape(x), (long long)state->features, (long long)state->features);
+    }
+    bool update = self->training && state->track;
+    double momentum = state->momentum;
+    if (momentum == ADZ_CUMULATIVE_MOMENTUM) {
+        momentum = update ? 1 / (double)(*count_of(self) + 1) : 0;
+    }
+    adz_tensor *y =
+        adz_batch_norm(x, buffer(self, MEAN), buffer(self, VAR), adzi_parameter(self, WEIGHT),
+            adzi_parameter(self, BIAS), self->training || !state->track, momentum, state->eps);
+    if (y != NULL && update) {
+        ++*count_of(self);
+        adz_tensor_touch(buffer(self, COUNT));
+    }
+    return y;
+}
+
+/* Draws nothing: what batch normalisation starts from. */
+static adz_status reset_parameters(adz_module *self)
+{
+    const batch_norm_state *state = self->state;
+    adz_tensor *ones[] = { adzi_parameter(self, WEIGHT), buffer(self, VAR) };
+    adz_tensor *zeros[] = { adzi_parameter(self, BIAS), buffer(self, MEAN) };
+    for (int i = state->affine ? 0 : 1; i < (state->track ? 2 : 1); ++i) {
+        if (adz_init_ones_(ones[i]) == NULL || adz_init_zeros_(zeros[i]) == NULL) {
+            return adz_error_code();
+        }
+    }
+    if (state->track) {
+        *count_of(self) = 0;
+        adz_tensor_touch(buffer(self, COUNT));
+    }
+    return ADZ_OK;
+}
+
+static size_t extra_repr(adz_module *self, char *text, size_t size)
+{
+    const batch_norm_state *state = self->state;
+    return (size_t)snprintf(text, size,
+        "%lld, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", (long long)state->features,
+        adzi_text_float(state->eps),
+        state->momentum == ADZ_CUMULATIVE_MOMENTUM ? "None" : adzi_text_float(state->momentum),
+        adzi_text_bool(state->affine), adzi_text_bool(state->track));
+}
+
+static const adz_module_type batch_norm_type = {
+    .size = sizeof(adz_module_type),
+    .name = "BatchNorm1d",
+    .forward = forward,
+    .reset_parameters = reset_parameters,
+    .extra_repr = extra_repr,
+};
+
+void adz_batch_norm1d_options_init(adz_batch_norm1d_options *options, size_t size)
+{
+    adz_batch_norm1d_options all = ADZ_BATCH_NORM1D_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+static bool check(int64_t features, const adz_batch_norm1d_options *o)
+{
+    static const char op[] = "adz_batch_norm1d_new";
+    bool share = (o->momentum >= 0 && o->momentum <= 1) || o->momentum == ADZ_CUMULATIVE_MOMENTUM;
+    if (features < 0) {
+        adzi_error(
+            op, ADZ_ERR_ARGUMENT, "num_features %lld must not be negative", (long long)features);
+        return false;
+    }
+    if (!share || !(o->eps >= 0)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "momentum is %s, but must be in [0, 1] or ADZ_CUMULATIVE_MOMENTUM; eps is %s, but must "
+            "be 0 or more",
+            adzi_text_number(o->momentum), adzi_text_number(o->eps));
+        return false;
+    }
+    return adzi_check_module_dtype(op, o->dtype);
+}
+
+static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dtype)
+{
+    return present ? adz_zeros(ADZ_SHAPE(features), dtype) : ADZ_NONE;
+}
+
+adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_options *options)
+{
+    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
+    if (!adzi_options_read(
+            "adz_batch_norm1d_new", "ADZ_BATCH_NORM1D_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!check(num_features, &o)) {
+        return NULL;
+    }
+    adzi_build build = adzi_build_begin();
+    adz_module *self = adz_module_new(&batch_norm_type, sizeof(batch_norm_state));
+    if (self == NULL) {
+        return NULL;
+    }
+    bool track = o.track_running_stats;
+    *(batch_norm_state *)self->state =
+        (batch_norm_state){ num_features, o.eps, o.momentum, o.affine, track };
+    bool good = adz_module_add_parameter(
+                    self, "weight", features_or_none(o.affine, num_features, o.dtype)) != NULL &&
+                adz_module_add_parameter(
+                    self, "bias", features_or_none(o.affine, num_features, o.dtype)) != NULL &&
+                adz_module_add_buffer(self, "running_mean",
+                    features_or_none(track, num_features, o.dtype), true) != NULL &&
+                adz_module_add_buffer(self, "running_var",
+                    features_or_none(track, num_features, o.dtype), true) != NULL &&
+                adz_module_add_buffer(self, "num_batches_tracked",
+                    track ? adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64) : ADZ_NONE, true) != NULL &&
+                reset_parameters(self) == ADZ_OK;
+    return adzi_build_end(build, self, good);
+}

@@ -1,0 +1,181 @@
+#include "adze/nn/containers.h"
+
+#include <stdio.h>
+
+#include "nn/layers/containers.h"
+#include "nn/layers/dropout.h"
+#include "nn/layers/linear.h"
+#include "nn/module.h"
+#include "base/error.h"
+
+/* ---- Sequential ----------------------------------------------------------------------------- */
+
+/* The child at *i, or it and what follows as far as one operator computes them all; moves *i on. */
+static adz_tensor *several(const adz_module *self, size_t *i, adz_tensor *x)
+{
+    adz_module *first = adzi_child_at(self, *i);
+    if (*i + 1 < self->n_children &&
+        adzi_linear_takes_relu(first, adzi_child_at(self, *i + 1), x)) {
+        const adz_module *dropout = *i + 2 < self->n_children ? adzi_child_at(self, *i + 2) : NULL;
+        if (dropout != NULL && !adzi_draws_dropout(dropout)) {
+            dropout = NULL;
+        }
+        *i += dropout != NULL ? 3 : 2;
+        return adzi_linear_relu(first, dropout, x);
+    }
+    ++*i;
+    return adz_module_forward(first, x);
+}
+
+static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
+{
+    for (size_t i = 0; i < self->n_children && x != NULL;) {
+        x = several(self, &i, x);
+    }
+    return x;
+}
+
+static adz_status append_all(adz_values *to, const adz_values *from)
+{
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < from->count && status == ADZ_OK; ++i) {
+        status = adz_values_add(to, from->items[i].name, from->items[i].tensor);
+    }
+    return status;
+}
+
+adz_status adzi_sequential_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_values lists[2];
+    adzi_values_begin(&lists[0]);
+    adzi_values_begin(&lists[1]);
+    adz_status status = ADZ_OK;
+    const adz_values *current = in;
+    for (size_t i = 0; i < self->n_children && status == ADZ_OK; ++i) {
+        adz_values *next = &lists[i % 2];
+        adz_values_clear(next);
+        status = adz_module_call(adzi_child_at(self, i), current, next);
+        current = next;
+    }
+    if (status == ADZ_OK) {
+        status = append_all(out, current);
+    }
+    adzi_values_end(&lists[0]);
+    adzi_values_end(&lists[1]);
+    return status;
+}
+
+const adz_module_type adzi_sequential_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Sequential",
+    .forward = sequential_forward,
+    .call = adzi_sequential_call,
+};
+
+/* ---- ModuleList ----------------------------------------------------------------------------- */
+
+static adz_tensor *list_forward(adz_module *self, adz_tensor *x)
+{
+    (void)x;
+    return adzi_fail(self->type.name, ADZ_ERR_UNSUPPORTED,
+        "a list cannot be called; call its children, or use a Sequential");
+}
+
+const adz_module_type adzi_module_list_type = {
+    .size = sizeof(adz_module_type),
+    .name = "ModuleList",
+    .forward = list_forward,
+};
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+static adz_module *append(
+    const char *op, const adz_module_type *type, adz_module *container, adz_module *module)
+{
+    if (container == NULL || container->identity != type) {
+        if (container == NULL) {
+            adzi_error_null(op, "container");
+        } else {
+            adzi_error(
+                op, ADZ_ERR_ARGUMENT, "this is a %s, not a %s", container->type.name, type->name);
+        }
+        adz_module_free(&module);
+        return NULL;
+    }
+    char name[24];
+    snprintf(name, sizeof name, "%zu", container->n_children);
+    return adz_module_add_child(container, name, module);
+}
+
+adz_module *adzi_container_new(
+    const char *op, const adz_module_type *type, adz_module *const *modules, size_t count)
+{
+    if (modules == NULL && count > 0) {
+        return adzi_fail_null(op, "modules");
+    }
+    adz_module *container = adz_module_new(type, 0);
+    bool good = container != NULL;
+    for (size_t i = 0; i < count; ++i) {
+        adz_module *module = modules[i];
+        if (good) {
+            good = append(op, type, container, module) != NULL;
+        } else {
+            adz_module_free(&module);
+        }
+    }
+    if (!good) {
+        adz_module_free(&container);
+    }
+    return container;
+}
+
+adz_module *adz_sequential_new(adz_module *const *modules, size_t count)
+{
+    return adzi_container_new("adz_sequential_new", &adzi_sequential_type, modules, count);
+}
+
+adz_module *adz_sequential_append(adz_module *sequential, adz_module *module)
+{
+    return append("adz_sequential_append", &adzi_sequential_type, sequential, module);
+}
+
+adz_module *adz_module_list_new(adz_module *const *modules, size_t count)
+{
+    return adzi_container_new("adz_module_list_new", &adzi_module_list_type, modules, count);
+}
+
+adz_module *adz_module_list_append(adz_module *list, adz_module *module)
+{
+    return append("adz_module_list_append", &adzi_module_list_type, list, module);
+}
+
+/* ---- Identity ------------------------------------------------------------------------------- */
+
+static adz_tensor *identity_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return x;
+}
+
+static adz_status identity_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    return append_all(out, in);
+}
+
+static const adz_module_type identity_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Identity",
+    .forward = identity_forward,
+    .call = identity_call,
+};
+
+bool adzi_is_identity(const adz_module *module)
+{
+    return module->type.forward == identity_forward;
+}
+
+adz_module *adz_identity_new(void)
+{
+    return adz_module_new(&identity_type, 0);
+}

@@ -1,0 +1,288 @@
+#include "adze/nn/fastai_groups.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/module.h"
+#include "base/error.h"
+
+typedef struct {
+    adz_tensor **items;
+    size_t count, capacity;
+} group;
+
+struct adz_fastai_groups {
+    size_t count;
+    group items[]; /* their tensors are kept */
+};
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+static adz_fastai_groups *groups_new(const char *op, size_t count)
+{
+    size_t bytes = sizeof(adz_fastai_groups) + count * sizeof(group);
+    adz_fastai_groups *groups = adzi_alloc_zero(bytes);
+    if (groups == NULL) {
+        return adzi_fail_memory(op, bytes);
+    }
+    groups->count = count;
+    return groups;
+}
+
+void adz_fastai_groups_free(adz_fastai_groups **groups)
+{
+    if (groups == NULL || *groups == NULL) {
+        return;
+    }
+    size_t count = (*groups)->count;
+    for (size_t i = 0; i < count; ++i) {
+        group *g = &(*groups)->items[i];
+        for (size_t k = 0; k < g->count; ++k) {
+            adzi_drop(g->items[k]);
+        }
+        adzi_free(g->items, g->capacity * sizeof *g->items);
+    }
+    adzi_free(*groups, sizeof **groups + count * sizeof(group));
+    *groups = NULL;
+}
+
+static bool is_in(const adz_fastai_groups *groups, const adz_tensor *t)
+{
+    for (size_t i = 0; i < groups->count; ++i) {
+        for (size_t k = 0; k < groups->items[i].count; ++k) {
+            if (groups->items[i].items[k] == t) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Adds a parameter that is in no group yet. */
+static bool add(const char *op, adz_fastai_groups *groups, size_t index, adz_tensor *t)
+{
+    group *g = &groups->items[index];
+    if (t == NULL || adzi_is_none(t) || is_in(groups, t)) {
+        return t != NULL;
+    }
+    if (!adzi_grow(&g->items, &g->capacity, g->count + 1, sizeof *g->items)) {
+        adzi_fail_memory(op, sizeof *g->items);
+        return false;
+    }
+    g->items[g->count++] = adzi_retain(t);
+    return true;
+}
+
+/* All parameters of a tree; a NULL tree fails. */
+static bool add_module(const char *op, adz_fastai_groups *groups, size_t index, adz_module *module)
+{
+    const adzi_listing *listing = module != NULL ? adzi_module_listing(op, module) : NULL;
+    bool good = listing != NULL;
+    for (size_t i = 0; good && i < listing->n_parameters; ++i) {
+        good = add(op, groups, index, listing->parameters[i]);
+    }
+    return good;
+}
+
+/* ---- splitting ------------------------------------------------------------------------------ */
+
+/* What a split finds in a model; all borrowed. */
+typedef struct {
+    const char *op;
+    adz_module *encoder, *head;
+    adz_module *layers; /* the list in the encoder */
+} parts;
+
+/* The child of that name, or NULL with an error that says what was looked for. */
+static adz_module *part(const char *op, adz_module *of, const char *name, const char *what)
+{
+    for (size_t i = 0; of != NULL && i < of->n_children; ++i) {
+        if (strcmp(of->children[i].name, name) == 0) {
+            return adzi_child_at(of, i);
+        }
+    }
+    return of == NULL ? NULL
+                      : adzi_fail(op, ADZ_ERR_ARGUMENT,
+                            "the model is no %s: its %s has no child called %s", what,
+                            of->type.name, name);
+}
+
+static bool find_parts(
+    parts *p, const char *op, adz_module *model, bool classifier, const char *layers)
+{
+    const char *what = classifier ? "text classifier of this kind" : "language model of this kind";
+    if (model == NULL) {
+        adzi_error_null(op, "model");
+        return false;
+    }
+    p->op = op;
+    p->encoder = part(op, model, "0", what);
+    if (classifier) {
+        p->encoder = part(op, p->encoder, "module", what);
+    }
+    p->head = p->encoder != NULL ? part(op, model, "1", what) : NULL;
+    p->layers = p->head != NULL ? part(op, p->encoder, layers, what) : NULL;
+    return p->layers != NULL && part(op, p->encoder, "encoder", what) != NULL;
+}
+
+static adz_fastai_groups *finish(adz_fastai_groups *groups, bool good)
+{
+    if (!good) {
+        adz_fastai_groups_free(&groups);
+    }
+    return groups;
+}
+
+/* The embedding and, in an AWD-LSTM, what drops rows of it. */
+static bool add_embedding(const parts *p, adz_fastai_groups *groups, size_t index)
+{
+    bool good = true;
+    for (size_t i = 0; i < p->encoder->n_children && good; ++i) {
+        const char *name = p->encoder->children[i].name;
+        if (strcmp(name, "encoder") == 0 || strcmp(name, "encoder_dp") == 0) {
+            good = add_module(p->op, groups, index, adzi_child_at(p->encoder, i));
+        }
+    }
+    return good;
+}
+
+static adz_fastai_groups *split_awd_lstm(const char *op, adz_module *model, bool classifier)
+{
+    parts p;
+    if (!find_parts(&p, op, model, classifier, "rnns")) {
+        return NULL;
+    }
+    size_t layers = p.layers->n_children, last = layers + (classifier ? 1 : 0);
+    adz_fastai_groups *groups = groups_new(op, last + 1);
+    bool good = groups != NULL && add_embedding(&p, groups, classifier ? 0 : last);
+    for (size_t i = 0; i < layers && good; ++i) {
+        good = add_module(op, groups, classifier ? i + 1 : i, adzi_child_at(p.layers, i));
+    }
+    return finish(groups, good && add_module(op, groups, last, p.head));
+}
+
+/* u and v, which only a Transformer-XL has. */
+static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
+{
+    static const char *const names[] = { "u", "v" };
+    for (int i = 0; i < 2; ++i) {
+        size_t k = 0;
+        while (
+            k < p->encoder->n_parameters && strcmp(p->encoder->parameters[k].name, names[i]) != 0) {
+            ++k;
+        }
+        if (k == p->encoder->n_parameters) {
+            adzi_error(p->op, ADZ_ERR_ARGUMENT,
+                "the model is on no Transformer-XL: its %s has no parameter called %s",
+                p->encoder->type.name, names[i]);
+            return false;
+        }
+        if (!add(p->op, groups, index, adzi_parameter(p->encoder, k))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static adz_fastai_groups *split_transformer(
+    const char *op, adz_module *model, bool classifier, bool xl)
+{
+    parts p;
+    if (!find_parts(&p, op, model, classifier, "layers")) {
+        return NULL;
+    }
+    size_t layers = p.layers->n_children, third = layers / 3;
+    size_t first = classifier ? 1 : 0, last = first + 3;
+    adz_fastai_groups *groups = groups_new(op, last + 1);
+    bool good = groups != NULL && add_embedding(&p, groups, classifier ? 0 : last);
+    for (size_t i = 0; i < layers && good; ++i) {
+        size_t index = i < third ? 0 : i < 2 * third ? 1 : 2;
+        good = add_module(op, groups, first + index, adzi_child_at(p.layers, i));
+    }
+    good = good && (!xl || add_own(&p, groups, first));
+    return finish(groups, good && add_module(op, groups, last, p.head));
+}
+
+adz_fastai_groups *adz_fastai_awd_lstm_lm_split(adz_module *model)
+{
+    return split_awd_lstm("adz_fastai_awd_lstm_lm_split", model, false);
+}
+
+adz_fastai_groups *adz_fastai_awd_lstm_clas_split(adz_module *model)
+{
+    return split_awd_lstm("adz_fastai_awd_lstm_clas_split", model, true);
+}
+
+adz_fastai_groups *adz_fastai_tfmer_lm_split(adz_module *model)
+{
+    return split_transformer("adz_fastai_tfmer_lm_split", model, false, false);
+}
+
+adz_fastai_groups *adz_fastai_tfmer_clas_split(adz_module *model)
+{
+    return split_transformer("adz_fastai_tfmer_clas_split", model, true, false);
+}
+
+adz_fastai_groups *adz_fastai_tfmer_xl_lm_split(adz_module *model)
+{
+    return split_transformer("adz_fastai_tfmer_xl_lm_split", model, false, true);
+}
+
+adz_fastai_groups *adz_fastai_tfmer_xl_clas_split(adz_module *model)
+{
+    return split_transformer("adz_fastai_tfmer_xl_clas_split", model, true, true);
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
+
+size_t adz_fastai_groups_count(const adz_fastai_groups *groups)
+{
+    return groups != NULL ? groups->count : 0;
+}
+
+adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t index)
+{
+    static const char op[] = "adz_fastai_groups_at";
+    if (groups == NULL) {
+        adzi_error_null(op, "groups");
+        return (adz_tensor_list){ NULL, 0 };
+    }
+    if (index >= groups->count) {
+        adzi_error(op, ADZ_ERR_INDEX, "there is no group %zu, only %zu", index, groups->count);
+        return (adz_tensor_list){ NULL, 0 };
+    }
+    return (adz_tensor_list){ groups->items[index].items, groups->items[index].count };
+}
+
+adz_status adz_fastai_freeze_to(const adz_fastai_groups *groups, int64_t n)
+{
+    if (groups == NULL) {
+        return adzi_error_null("adz_fastai_freeze_to", "groups");
+    }
+    int64_t count = (int64_t)groups->count, first = n < 0 ? count + n : n;
+    for (int64_t i = 0; i < count; ++i) {
+        const group *g = &groups->items[i];
+        for (size_t k = 0; k < g->count; ++k) {
+            g->items[k]->requires_grad = i >= first; /* its gradient part is there: a parameter */
+        }
+    }
+    return ADZ_OK;
+}
+
+adz_status adz_fastai_lr_range(double start, double stop, size_t n, double *rates)
+{
+    static const char op[] = "adz_fastai_lr_range";
+    if (rates == NULL) {
+        return adzi_error_null(op, "rates");
+    }
+    if (!(start >= 0 && start < INFINITY) || !(stop > 0 && stop < INFINITY) || n < 1) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "from %s to %s in %zu steps: rates must be above 0, for a group or more",
+            adzi_text_number(start), adzi_text_number(stop), n);
+    }
+    for (size_t i = 0; i + 1 < n; ++i) {
+        rates[i] = start > 0 ? start * pow(stop / start, (double)i / (double)(n - 1)) : stop / 10;
+    }
+    rates[n - 1] = stop;
+    return ADZ_OK;
+}

@@ -1,0 +1,111 @@
+/* fastai's decoder layer, and how its transformers are drawn. */
+#include <string.h>
+
+#include "adze/nn/fastai_transformer.h"
+#include "adze/nn/init.h"
+#include "nn/zoo/fastai/text.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+enum { MHRA, FF };
+
+static adz_status layer_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_tensor *x = adz_values_argument(in, 0, "x"), *mask = adz_values_argument(in, 1, "mask");
+    for (size_t i = 2; i < in->count; ++i) {
+        if (in->items[i].name[0] == '\0' && !adzi_is_none(in->items[i].tensor)) {
+            return adzi_error(self->type.name, ADZ_ERR_ARGUMENT,
+                "value %zu has no name, but only x and mask are taken by place", i);
+        }
+    }
+    adz_tensor *h = adzi_fastai_call(adzi_child_at(self, MHRA), x, mask, in);
+    return adz_values_add(out, "", adz_module_forward(adzi_child_at(self, FF), h));
+}
+
+static const adz_module_type layer_type = {
+    .size = sizeof(adz_module_type),
+    .name = "DecoderLayer",
+    .call = layer_call,
+};
+
+void adz_fastai_decoder_layer_options_init(adz_fastai_decoder_layer_options *options, size_t size)
+{
+    adz_fastai_decoder_layer_options all = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
+    int64_t d_inner, const adz_fastai_decoder_layer_options *options)
+{
+    adz_fastai_decoder_layer_options o = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
+    if (!adzi_options_read("adz_fastai_decoder_layer_new", "ADZ_FASTAI_DECODER_LAYER_OPTIONS", &o,
+            sizeof o, options)) {
+        return NULL;
+    }
+    adz_fastai_attention_options attention = ADZ_FASTAI_ATTENTION_OPTIONS;
+    attention.d_head = d_head;
+    attention.resid_p = o.resid_p;
+    attention.attn_p = o.attn_p;
+    attention.bias = o.bias;
+    attention.scale = o.scale;
+    attention.dtype = o.dtype;
+    attention.generator = o.generator;
+    adz_fastai_feed_forward_options ff = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
+    ff.ff_p = o.ff_p;
+    ff.act = o.act;
+    ff.double_drop = o.double_drop;
+    ff.dtype = o.dtype;
+    ff.generator = o.generator;
+    adz_fastai_attention_class attn_cls =
+        o.attn_cls != NULL ? o.attn_cls : adz_fastai_multi_head_attention_new;
+    adz_module *self = adz_module_new(&layer_type, 0);
+    bool good =
+        self != NULL &&
+        adz_module_add_child(self, "mhra", attn_cls(n_heads, d_model, &attention)) != NULL &&
+        adz_module_add_child(self, "ff", adz_fastai_feed_forward_new(d_model, d_inner, &ff)) !=
+            NULL;
+    if (!good) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+/* ---- the initialiser ------------------------------------------------------------------------ */
+
+/* The module's own parameter of that name, if it has one. */
+static adz_tensor *own(const adz_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->n_parameters; ++i) {
+        if (strcmp(module->parameters[i].name, name) == 0) {
+            return module->parameters[i].tensor;
+        }
+    }
+    return ADZ_NONE;
+}
+
+static bool draw(adz_tensor *t, double mean)
+{
+    return adzi_is_none(t) || adz_init_normal_(t, mean, 0.02, NULL) != NULL;
+}
+
+static adz_status init_one(adz_module *module, void *user)
+{
+    (void)user;
+    const char *kind = module->type.name;
+    bool linear = strstr(kind, "Linear") != NULL, good = true;
+    if (linear || strstr(kind, "LayerNorm") != NULL) {
+        adz_tensor *bias = own(module, "bias");
+        good = draw(own(module, "weight"), linear ? 0 : 1) &&
+               (adzi_is_none(bias) || adz_init_zeros_(bias) != NULL);
+    } else if (strstr(kind, "TransformerXL") != NULL) {
+        good = draw(own(module, "u"), 0) && draw(own(module, "v"), 0);
+    }
+    return good ? ADZ_OK : adz_error_code();
+}
+
+adz_status adz_fastai_init_transformer(adz_module *module)
+{
+    return module != NULL ? adz_module_apply(module, init_one, NULL)
+                          : adzi_error_null("adz_fastai_init_transformer", "module");
+}

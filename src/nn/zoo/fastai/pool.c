@@ -1,0 +1,232 @@
+/* The head of fastai's text classifiers. */
+#include <math.h>
+
+#include "adze/nn/activations.h"
+#include "adze/nn/batch_norm.h"
+#include "adze/nn/containers.h"
+#include "adze/nn/dropout.h"
+#include "adze/nn/fastai_classifier.h"
+#include "adze/nn/linear.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
+#include "adze/ops/convert.h"
+#include "adze/ops/reduction.h"
+#include "adze/ops/shape.h"
+#include "nn/zoo/fastai/outputs.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+/* ---- pooling -------------------------------------------------------------------------------- */
+
+static bool check_steps(const char *op, const adz_tensor *x)
+{
+    if (!adzi_check_tensor(op, "x", x)) {
+        return false;
+    }
+    if (x->rank != 3 || x->sizes[1] < 1) {
+        adzi_error(
+            op, ADZ_ERR_SHAPE, "x%s must be [B, T, D] with at least one step", adzi_text_shape(x));
+        return false;
+    }
+    return true;
+}
+
+adz_tensor *adz_fastai_pool(adz_tensor *x, bool is_max)
+{
+    if (!check_steps("adz_fastai_pool", x)) {
+        return NULL;
+    }
+    return is_max ? adz_max_dim(x, 1, ADZ_DROPDIM, NULL) : adz_mean(x, ADZ_DIMS(1), ADZ_DROPDIM);
+}
+
+/* Whether no text is all padding; `steps` receives how many are none, [B, 1] in x's dtype. */
+static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_tensor **steps)
+{
+    if (!adzi_check_tensor(op, "mask", mask)) {
+        return false;
+    }
+    if (mask->dtype != ADZ_BOOL) {
+        adzi_error(op, ADZ_ERR_DTYPE, "mask is %s, but must be bool",
+            adz_dtype_name((adz_dtype)mask->dtype));
+        return false;
+    }
+    if (mask->rank != 2 || mask->sizes[0] != x->sizes[0] || mask->sizes[1] != x->sizes[1]) {
+        adzi_error(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] beside x%s",
+            adzi_text_shape(mask), (long long)x->sizes[0], (long long)x->sizes[1],
+            adzi_text_shape(x));
+        return false;
+    }
+    adz_tensor *some = adz_sum(adz_logical_not(mask), ADZ_DIMS(1), ADZ_KEEPDIM);
+    *steps = adz_to(some, (adz_dtype)x->dtype);
+    for (int64_t i = 0; *steps != NULL && i < x->sizes[0]; ++i) {
+        if (adz_tensor_at(some, (int64_t[]){ i, 0 }) == 0) {
+            adzi_error(op, ADZ_ERR_ARGUMENT, "text %lld is nothing but padding", (long long)i);
+            return false;
+        }
+    }
+    return *steps != NULL;
+}
+
+adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
+{
+    static const char op[] = "adz_fastai_masked_concat_pool";
+    if (!check_steps(op, x)) {
+        return NULL;
+    }
+    adz_tensor *last = adz_select(x, 1, -1), *most, *average, *steps;
+    if (adzi_is_none(mask)) {
+        most = adz_fastai_pool(x, true);
+        average = adz_fastai_pool(x, false);
+    } else {
+        if (!count_steps(op, x, mask, &steps)) {
+            return NULL;
+        }
+        adz_tensor *padding = adz_unsqueeze(mask, 2);
+        most = adz_fastai_pool(adz_masked_fill(x, padding, -INFINITY), true);
+        average = adz_sum(adz_masked_fill(x, padding, 0), ADZ_DIMS(1), ADZ_DROPDIM);
+        average = adz_div(average, steps);
+    }
+    adz_tensor *all[] = { last, most, average };
+    return adz_cat(all, 3, 1);
+}
+
+/* ---- bn_drop_lin ---------------------------------------------------------------------------- */
+
+void adz_fastai_bn_drop_lin_options_init(adz_fastai_bn_drop_lin_options *options, size_t size)
+{
+    adz_fastai_bn_drop_lin_options all = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+/* Appends a block's layers. The activation's reference is taken over in every case. */
+static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n_out,
+    const adz_fastai_bn_drop_lin_options *o)
+{
+    adz_module *actn = o->actn;
+    adz_batch_norm1d_options norm = ADZ_BATCH_NORM1D_OPTIONS;
+    adz_linear_options linear = ADZ_LINEAR_OPTIONS;
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    norm.dtype = linear.dtype = o->dtype;
+    dropout.generator = o->generator;
+    bool good = to != NULL;
+    if (good && (n_in < 1 || n_out < 1)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "n_in %lld and n_out %lld must be 1 or more",
+            (long long)n_in, (long long)n_out);
+        good = false;
+    }
+    if (good && o->bn) {
+        good = adz_sequential_append(to, adz_batch_norm1d_new(n_in, &norm)) != NULL;
+    }
+    if (good && o->p != 0) {
+        good = adz_sequential_append(to, adz_dropout_new(o->p, &dropout)) != NULL;
+    }
+    good = good && adz_sequential_append(to, adz_linear_new(n_in, n_out, &linear)) != NULL;
+    if (good && actn != NULL) {
+        return adz_sequential_append(to, actn) != NULL;
+    }
+    adz_module_free(&actn);
+    return good;
+}
+
+adz_module *adz_fastai_bn_drop_lin_new(
+    int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options)
+{
+    adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
+    if (!adzi_options_read("adz_fastai_bn_drop_lin_new", "ADZ_FASTAI_BN_DROP_LIN_OPTIONS", &o,
+            sizeof o, options)) {
+        return NULL;
+    }
+    adz_module *self = adz_sequential_new(NULL, 0);
+    if (!append_block("adz_fastai_bn_drop_lin_new", self, n_in, n_out, &o)) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+/* ---- PoolingLinearClassifier ---------------------------------------------------------------- */
+
+typedef struct {
+    int64_t width; /* of what is pooled */
+} classifier_state;
+
+static adz_status classifier_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    const char *name = self->type.name;
+    int64_t width = ((const classifier_state *)self->state)->width;
+    adz_tensor *x = adzi_last_output(name, in), *mask = adz_values_argument(in, 1, "mask");
+    if (x == NULL) {
+        return adz_error_code();
+    }
+    if (3 * x->sizes[2] != width) {
+        return adzi_error(name, ADZ_ERR_SHAPE,
+            "x%s is pooled to 3 x %lld features, but layers[0] is %lld", adzi_text_shape(x),
+            (long long)x->sizes[2], (long long)width);
+    }
+    adz_tensor *pooled = adz_fastai_masked_concat_pool(x, mask);
+    adz_tensor *y = adz_module_forward(adzi_child_at(self, 0), pooled);
+    adz_status status = adz_values_add(out, "", y);
+    return status == ADZ_OK ? adzi_hand_on_outputs(out, in) : status;
+}
+
+static const adz_module_type classifier_type = {
+    .size = sizeof(adz_module_type),
+    .name = "PoolingLinearClassifier",
+    .call = classifier_call,
+};
+
+void adz_fastai_pooling_classifier_options_init(
+    adz_fastai_pooling_classifier_options *options, size_t size)
+{
+    adz_fastai_pooling_classifier_options all = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
+    size_t count, const adz_fastai_pooling_classifier_options *o)
+{
+    adz_relu_options inplace = ADZ_RELU_OPTIONS;
+    inplace.inplace = true;
+    adz_fastai_bn_drop_lin_options block = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
+    block.dtype = o->dtype;
+    block.generator = o->generator;
+    adz_module *self = adz_sequential_new(NULL, 0);
+    for (size_t i = 0; i + 1 < count && self != NULL; ++i) {
+        bool last = i + 2 == count;
+        block.p = drops[i];
+        block.actn = last ? NULL : adz_relu_new(&inplace);
+        if ((!last && block.actn == NULL) ||
+            !append_block(op, self, layers[i], layers[i + 1], &block)) {
+            adz_module_free(&self);
+        }
+    }
+    return self;
+}
+
+adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const double *drops,
+    size_t count, const adz_fastai_pooling_classifier_options *options)
+{
+    static const char op[] = "adz_fastai_pooling_classifier_new";
+    adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (layers == NULL || drops == NULL) {
+        return adzi_fail_null(op, layers == NULL ? "layers" : "drops");
+    }
+    if (count < 2 || layers[0] % 3 != 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            count < 2 ? "%zu widths make no layer; give 2 or more"
+                      : "%zu widths, but the first must be 3 times that of what is pooled",
+            count);
+    }
+    adz_module *self = adz_module_new(&classifier_type, sizeof(classifier_state));
+    if (self != NULL) {
+        ((classifier_state *)self->state)->width = layers[0];
+        if (adz_module_add_child(self, "layers", blocks_new(op, layers, drops, count, &o)) ==
+            NULL) {
+            adz_module_free(&self);
+        }
+    }
+    return self;
+}

@@ -1,0 +1,65 @@
+#include <math.h>
+
+#include "adze/nn/fastai_attention.h"
+#include "adze/ops/convert.h"
+#include "adze/ops/linalg.h"
+#include "adze/ops/math.h"
+#include "adze/ops/shape.h"
+#include "nn/zoo/fastai/text.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+static adz_tensor *forward(adz_module *self, adz_tensor *pos)
+{
+    adz_tensor *freq = adz_module_buffer_at(self, 0);
+    if (!adzi_check_tensor(self->type.name, "pos", pos)) {
+        return NULL;
+    }
+    if (pos->rank != 1) {
+        return adzi_fail(self->type.name, ADZ_ERR_SHAPE, "pos%s must be [T]", adzi_text_shape(pos));
+    }
+    adz_tensor *angles = adz_outer(adz_to(pos, (adz_dtype)freq->dtype), freq);
+    adz_tensor *parts[] = { adz_sin(angles), adz_cos(angles) };
+    return adz_cat(parts, 2, 1);
+}
+
+static const adz_module_type positional_encoding_type = {
+    .size = sizeof(adz_module_type),
+    .name = "PositionalEncoding",
+    .forward = forward,
+};
+
+void adz_fastai_positional_encoding_options_init(
+    adz_fastai_positional_encoding_options *options, size_t size)
+{
+    adz_fastai_positional_encoding_options all = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
+{
+    adz_tensor *freq = adz_empty(ADZ_SHAPE(d / 2 + d % 2), ADZ_F64);
+    for (int64_t i = 0; freq != NULL && i < freq->numel; ++i) {
+        ((double *)(void *)freq->data)[i] = 1 / pow(10000, (double)(2 * i) / (double)d);
+    }
+    return adz_to(freq, dtype);
+}
+
+adz_module *adz_fastai_positional_encoding_new(
+    int64_t d, const adz_fastai_positional_encoding_options *options)
+{
+    static const char op[] = "adz_fastai_positional_encoding_new";
+    adz_fastai_positional_encoding_options o = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!adzi_check_module_dtype(op, o.dtype) || !adzi_fastai_check_size(op, "d", d, 1)) {
+        return NULL;
+    }
+    adzi_build build = adzi_build_begin();
+    adz_module *self = adz_module_new(&positional_encoding_type, 0);
+    bool good =
+        self != NULL && adz_module_add_buffer(self, "freq", frequencies(d, o.dtype), true) != NULL;
+    return adzi_build_end(build, self, good);
+}

@@ -1,0 +1,468 @@
+/* fastai's Transformer and Transformer-XL. */
+#include "adze/nn/fastai_transformer.h"
+
+#include "adze/nn/containers.h"
+#include "adze/nn/dropout.h"
+#include "adze/nn/embedding.h"
+#include "adze/nn/init.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/compare.h"
+#include "adze/ops/convert.h"
+#include "adze/ops/index.h"
+#include "adze/ops/shape.h"
+#include "nn/zoo/fastai/text.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+enum { ENCODER, POS_ENC, DROP_EMB, LAYERS };
+enum { U, V }; /* a Transformer-XL's parameters */
+
+typedef struct {
+    int64_t ctx_len, mem_len;
+    bool learned, mask;
+    bool own_attention; /* which understands is_causal and needs no mask */
+} encoder_state;
+
+/* ---- what both do --------------------------------------------------------------------------- */
+
+static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
+{
+    const char *op = self->type.name;
+    *ids = adz_values_argument(in, 0, "ids");
+    if (!adzi_check_tensor(op, "ids", *ids)) {
+        return false;
+    }
+    if ((*ids)->rank != 2) {
+        adzi_error(op, ADZ_ERR_SHAPE, "ids%s must be [B, T]", adzi_text_shape(*ids));
+        return false;
+    }
+    return true;
+}
+
+/* What tells a layer to hide the later ones of `queries` tokens at the end of `keys`. */
+static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries, int64_t keys)
+{
+    const encoder_state *state = self->state;
+    if (!state->mask) {
+        return ADZ_OK;
+    }
+    if (state->own_attention) {
+        return adz_values_add(rest, "is_causal", adz_scalar(1, ADZ_BOOL));
+    }
+    adz_tensor *ones = adz_ones(ADZ_SHAPE(1, 1, queries, keys), ADZ_F32);
+    adz_tensor *later = adz_triu(ones, 1 + keys - queries);
+    return adz_values_add(rest, "mask", adz_ne_number(later, 0));
+}
+
+static adz_tensor *run_layer(adz_module *self, size_t i, adz_tensor *h, const adz_values *rest)
+{
+    adz_module *layer = adzi_child_at(adzi_child_at(self, LAYERS), i);
+    return adzi_fastai_call(layer, h, adz_values_find(rest, "mask"), rest);
+}
+
+static size_t n_layers(const adz_module *self)
+{
+    return adzi_child_at(self, LAYERS)->n_children;
+}
+
+/* ---- Transformer ---------------------------------------------------------------------------- */
+
+/* Embeddings of tokens and of their places. */
+static adz_tensor *embed(adz_module *self, adz_tensor *ids)
+{
+    const encoder_state *state = self->state;
+    int64_t length = ids->sizes[1];
+    if (state->learned && length > state->ctx_len) {
+        return adzi_fail(self->type.name, ADZ_ERR_SHAPE,
+            "ids%s are %lld in a row, but ctx_len is %lld", adzi_text_shape(ids), (long long)length,
+            (long long)state->ctx_len);
+    }
+    adz_tensor *places = adz_arange(0, (double)length, 1, ADZ_I64);
+    adz_tensor *h = adz_module_forward(adzi_child_at(self, ENCODER), ids);
+    h = adz_add(h, adz_module_forward(adzi_child_at(self, POS_ENC), places));
+    return adz_module_forward(adzi_child_at(self, DROP_EMB), h);
+}
+
+static adz_status transformer_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_tensor *ids;
+    adz_tensor *h = check_ids(self, in, &ids) ? embed(self, ids) : NULL;
+    if (h == NULL) {
+        return adz_error_code();
+    }
+    adz_values rest;
+    adzi_values_begin(&rest);
+    adz_status status = hide_later(self, &rest, ids->sizes[1], ids->sizes[1]);
+    for (size_t i = 0; i < n_layers(self) && status == ADZ_OK; ++i) {
+        h = run_layer(self, i, h, &rest);
+        status = h != NULL ? ADZ_OK : adz_error_code();
+    }
+    adzi_values_end(&rest);
+    status = status == ADZ_OK ? adz_values_add(out, "out.0", h) : status;
+    return status == ADZ_OK ? adz_values_add(out, "raw.0", h) : status;
+}
+
+static size_t transformer_repr(adz_module *self, char *buffer, size_t size)
+{
+    const encoder_state *state = self->state;
+    return (size_t)snprintf(buffer, size, "mask=%s", adzi_text_bool(state->mask));
+}
+
+static const adz_module_type transformer_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Transformer",
+    .call = transformer_call,
+    .extra_repr = transformer_repr,
+};
+
+/* ---- Transformer-XL ------------------------------------------------------------------------- */
+
+/* How much is remembered; -1 with an error recorded if it is of another batch. */
+static int64_t memory_length(adz_module *self, const adz_tensor *ids)
+{
+    const adz_tensor *mem = self->n_buffers > 0 ? adz_module_buffer_at(self, 0) : ADZ_NONE;
+    if (adzi_is_none(mem)) {
+        return 0;
+    }
+    if (mem->sizes[0] != ids->sizes[0]) {
+        adzi_error(self->type.name, ADZ_ERR_SHAPE,
+            "ids%s beside a memory of a batch of %lld: reset it with adz_module_reset, or pick its "
+            "rows with adz_module_select_hidden",
+            adzi_text_shape(ids), (long long)mem->sizes[0]);
+        return -1;
+    }
+    return mem->sizes[1];
+}
+
+/* The last mem_len steps of a memory and what followed it. */
+static adz_tensor *remember(const encoder_state *state, adz_tensor *mem, adz_tensor *h)
+{
+    h = adz_detach(h);
+    if (h == NULL || mem == NULL) {
+        return NULL;
+    }
+    int64_t old = adzi_is_none(mem) ? 0 : mem->sizes[1], new = h->sizes[1];
+    new = new < state->mem_len ? new : state->mem_len;
+    int64_t kept = old < state->mem_len - new ? old : state->mem_len - new;
+    adz_tensor *parts[2];
+    size_t n = 0;
+    if (kept > 0) {
+        parts[n++] = adz_narrow(mem, 1, old - kept, kept);
+    }
+    parts[n++] = adz_narrow(h, 1, h->sizes[1] - new, new);
+    return adz_cat(parts, n, 1);
+}
+
+/* Puts new memories in the place of the old ones; cannot fail. */
+static void put_memories(adz_module *self, adz_tensor *const *mems)
+{
+    for (size_t i = 0; i < self->n_buffers; ++i) {
+        adz_tensor *old = self->buffers[i].tensor;
+        self->buffers[i].tensor = adzi_is_none(mems[i]) ? mems[i] : adzi_retain(mems[i]);
+        adzi_drop(old);
+    }
+    adzi_module_buffer_replaced(self);
+}
+
+/* "r", "u", "v" and what hides later tokens: the same for every layer. */
+static adz_status shared_arguments(
+    adz_module *self, adz_values *rest, const adz_tensor *ids, int64_t remembered)
+{
+    int64_t queries = ids->sizes[1], keys = remembered + queries;
+    adz_tensor *distances = adz_arange((double)(keys - 1), -1, -1, ADZ_I64);
+    adz_tensor *r = adz_module_forward(adzi_child_at(self, POS_ENC), distances);
+    adz_status status = adz_values_add(rest, "r", r);
+    if (status == ADZ_OK) {
+        status = adz_values_add(rest, "u", adzi_parameter(self, U));
+    }
+    if (status == ADZ_OK) {
+        status = adz_values_add(rest, "v", adzi_parameter(self, V));
+    }
+    return status == ADZ_OK ? hide_later(self, rest, queries, keys) : status;
+}
+
+/* A list of what all layers get and the memory of one. */
+static adz_tensor *run_with_memory(
+    adz_module *self, size_t i, adz_tensor *h, const adz_values *shared)
+{
+    adz_values rest;
+    adzi_values_begin(&rest);
+    adz_status status = ADZ_OK;
+    for (size_t k = 0; k < shared->count && status == ADZ_OK; ++k) {
+        status = adz_values_add(&rest, shared->items[k].name, shared->items[k].tensor);
+    }
+    if (status == ADZ_OK && self->n_buffers > 0) {
+        status = adz_values_add(&rest, "mem", adz_module_buffer_at(self, i));
+    }
+    h = status == ADZ_OK ? run_layer(self, i, h, &rest) : NULL;
+    adzi_values_end(&rest);
+    return h;
+}
+
+/* All layers; mems[i] becomes what is to be remembered of the input of layer i. */
+static adz_tensor *run_all(
+    adz_module *self, adz_tensor *h, const adz_values *shared, adz_tensor **mems)
+{
+    const encoder_state *state = self->state;
+    size_t layers = n_layers(self);
+    for (size_t i = 0; i <= layers && h != NULL; ++i) {
+        if (self->n_buffers > 0) {
+            mems[i] = remember(state, adz_module_buffer_at(self, i), h);
+            if (mems[i] == NULL) {
+                return NULL;
+            }
+        }
+        h = i < layers ? run_with_memory(self, i, h, shared) : h;
+    }
+    return h;
+}
+
+static adz_status add_results(
+    adz_module *self, adz_values *out, adz_tensor *h, adz_tensor *const *mems)
+{
+    adz_status status = adz_values_add(out, "out.0", h);
+    for (size_t i = 0; i < self->n_buffers && status == ADZ_OK; ++i) {
+        char name[ADZ_VALUE_NAME + 1];
+        snprintf(name, sizeof name, "raw.%zu", i);
+        status = adz_values_add(out, name, mems[i]);
+    }
+    return status == ADZ_OK && self->n_buffers == 0 ? adz_values_add(out, "raw.0", h) : status;
+}
+
+static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_tensor *ids;
+    int64_t remembered = check_ids(self, in, &ids) ? memory_length(self, ids) : -1;
+    if (remembered < 0) {
+        return adz_error_code();
+    }
+    size_t bytes = (n_layers(self) + 1) * sizeof(adz_tensor *);
+    adz_tensor **mems = adzi_alloc(bytes);
+    if (mems == NULL) {
+        adzi_fail_memory(self->type.name, bytes);
+        return ADZ_ERR_MEMORY;
+    }
+    adz_values shared;
+    adzi_values_begin(&shared);
+    adz_tensor *h = adz_module_forward(adzi_child_at(self, ENCODER), ids);
+    h = adz_module_forward(adzi_child_at(self, DROP_EMB), h);
+    adz_status status = h != NULL ? ADZ_OK : adz_error_code();
+    status = status == ADZ_OK ? shared_arguments(self, &shared, ids, remembered) : status;
+    h = status == ADZ_OK ? run_all(self, h, &shared, mems) : NULL;
+    status = h != NULL ? add_results(self, out, h, mems) : adz_error_code();
+    if (status == ADZ_OK) {
+        put_memories(self, mems);
+    }
+    adzi_values_end(&shared);
+    adzi_free(mems, bytes);
+    return status;
+}
+
+static adz_status xl_reset_parameters(adz_module *self)
+{
+    if (adz_init_normal_(adzi_parameter(self, U), 0, 0.02, NULL) == NULL ||
+        adz_init_normal_(adzi_parameter(self, V), 0, 0.02, NULL) == NULL) {
+        return adz_error_code();
+    }
+    return ADZ_OK;
+}
+
+static adz_status xl_reset(adz_module *self)
+{
+    for (size_t i = 0; i < self->n_buffers; ++i) {
+        adz_tensor *old = self->buffers[i].tensor;
+        self->buffers[i].tensor = ADZ_NONE;
+        adzi_drop(old);
+    }
+    adzi_module_buffer_replaced(self);
+    return ADZ_OK;
+}
+
+static adz_status xl_select_hidden(adz_module *self, adz_tensor *rows)
+{
+    for (size_t i = 0; i < self->n_buffers; ++i) {
+        adz_tensor *old = adz_module_buffer_at(self, i);
+        adz_tensor *mem = adzi_is_none(old) ? old : adz_index_select(old, 0, rows);
+        if (mem == NULL) {
+            return adz_error_code();
+        }
+        if (!adzi_is_none(mem)) {
+            self->buffers[i].tensor = adzi_retain(mem);
+            adzi_drop(old);
+        }
+    }
+    adzi_module_buffer_replaced(self);
+    return ADZ_OK;
+}
+
+static size_t xl_repr(adz_module *self, char *buffer, size_t size)
+{
+    const encoder_state *state = self->state;
+    return (size_t)snprintf(buffer, size, "mem_len=%lld, mask=%s", (long long)state->mem_len,
+        adzi_text_bool(state->mask));
+}
+
+static const adz_module_type xl_type = {
+    .size = sizeof(adz_module_type),
+    .name = "TransformerXL",
+    .call = xl_call,
+    .reset_parameters = xl_reset_parameters,
+    .extra_repr = xl_repr,
+    .reset = xl_reset,
+    .select_hidden = xl_select_hidden,
+};
+
+/* ---- constructors --------------------------------------------------------------------------- */
+
+void adz_fastai_transformer_options_init(adz_fastai_transformer_options *options, size_t size)
+{
+    adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+void adz_fastai_transformer_xl_options_init(adz_fastai_transformer_options *options, size_t size)
+{
+    adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer_options *o)
+{
+    if (!adzi_check_module_dtype(op, o->dtype) ||
+        !adzi_fastai_check_size(op, "vocab_sz", vocab_sz, 1) ||
+        !adzi_fastai_check_size(op, "ctx_len", o->ctx_len, 1) ||
+        !adzi_check_layers(op, "n_layers", o->n_layers, 0) ||
+        !adzi_fastai_check_size(op, "n_heads", o->n_heads, 1) ||
+        !adzi_fastai_check_size(op, "d_model", o->d_model, 1) ||
+        !adzi_fastai_check_size(op, "d_head", o->d_head, 0) ||
+        !adzi_fastai_check_size(op, "d_inner", o->d_inner, 1) ||
+        !adzi_fastai_check_size(op, "mem_len", o->mem_len, 0)) {
+        return false;
+    }
+    if (!o->learned_pos_enc && o->d_model % 2 != 0) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "d_model is %lld, but sinusoidal positions have an even width", (long long)o->d_model);
+        return false;
+    }
+    return true;
+}
+
+static adz_module *layers_new(const adz_fastai_transformer_options *o)
+{
+    adz_fastai_decoder_layer_options layer = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
+    layer.resid_p = o->resid_p;
+    layer.attn_p = o->attn_p;
+    layer.ff_p = o->ff_p;
+    layer.bias = o->bias;
+    layer.scale = o->scale;
+    layer.act = o->act;
+    layer.double_drop = o->double_drop;
+    layer.attn_cls = o->attn_cls;
+    layer.dtype = o->dtype;
+    layer.generator = o->generator;
+    adz_module *list = adz_module_list_new(NULL, 0);
+    for (int64_t i = 0; i < o->n_layers && list != NULL; ++i) {
+        if (adz_module_list_append(list, adz_fastai_decoder_layer_new(o->n_heads, o->d_model,
+                                             o->d_head, o->d_inner, &layer)) == NULL) {
+            adz_module_free(&list);
+        }
+    }
+    return list;
+}
+
+static adz_module *positions_new(const adz_fastai_transformer_options *o)
+{
+    if (o->learned_pos_enc) {
+        adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+        table.dtype = o->dtype;
+        return adz_embedding_new(o->ctx_len, o->d_model, &table);
+    }
+    adz_fastai_positional_encoding_options sines = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
+    sines.dtype = o->dtype;
+    return adz_fastai_positional_encoding_new(o->d_model, &sines);
+}
+
+/* `o` has an attention. */
+static adz_module *encoder_new(
+    const adz_module_type *type, int64_t vocab_sz, const adz_fastai_transformer_options *o)
+{
+    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    table.dtype = o->dtype;
+    dropout.generator = o->generator;
+    adz_module *self = adz_module_new(type, sizeof(encoder_state));
+    bool good =
+        self != NULL &&
+        adz_module_add_child(self, "encoder", adz_embedding_new(vocab_sz, o->d_model, &table)) !=
+            NULL &&
+        adz_module_add_child(self, "pos_enc", positions_new(o)) != NULL &&
+        adz_module_add_child(self, "drop_emb", adz_dropout_new(o->embed_p, &dropout)) != NULL &&
+        adz_module_add_child(self, "layers", layers_new(o)) != NULL;
+    if (!good) {
+        adz_module_free(&self);
+        return NULL;
+    }
+    *(encoder_state *)self->state =
+        (encoder_state){ o->ctx_len, o->mem_len, o->learned_pos_enc, o->mask,
+            o->attn_cls == adz_fastai_multi_head_attention_new ||
+                o->attn_cls == adz_fastai_multi_head_relative_attention_new };
+    return self;
+}
+
+adz_module *adz_fastai_transformer_new(
+    int64_t vocab_sz, const adz_fastai_transformer_options *options)
+{
+    static const char op[] = "adz_fastai_transformer_new";
+    adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_FASTAI_TRANSFORMER_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!check(op, vocab_sz, &o)) {
+        return NULL;
+    }
+    if (o.mem_len != 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "mem_len is %lld, but only adz_fastai_transformer_xl_new makes what remembers",
+            (long long)o.mem_len);
+    }
+    o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_multi_head_attention_new;
+    return encoder_new(&transformer_type, vocab_sz, &o);
+}
+
+/* u, v and the places of the memories. */
+static bool add_own(adz_module *self, const adz_fastai_transformer_options *o)
+{
+    int64_t d_head = o->d_head > 0 ? o->d_head : o->d_model / o->n_heads;
+    adz_shape shape = ADZ_SHAPE(o->n_heads, 1, d_head);
+    bool good = adz_module_add_parameter(self, "u", adz_empty(shape, o->dtype)) != NULL &&
+                adz_module_add_parameter(self, "v", adz_empty(shape, o->dtype)) != NULL &&
+                xl_reset_parameters(self) == ADZ_OK;
+    for (int64_t i = 0; i <= o->n_layers && o->mem_len > 0 && good; ++i) {
+        char name[32];
+        snprintf(name, sizeof name, "mem_%lld", (long long)i);
+        good = adz_module_add_buffer(self, name, ADZ_NONE, false) != NULL;
+    }
+    return good;
+}
+
+adz_module *adz_fastai_transformer_xl_new(
+    int64_t vocab_sz, const adz_fastai_transformer_options *options)
+{
+    static const char op[] = "adz_fastai_transformer_xl_new";
+    adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_FASTAI_TRANSFORMER_XL_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (o.learned_pos_enc) {
+        return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
+            "a table of positions cannot be asked for distances: leave learned_pos_enc off");
+    }
+    if (!check(op, vocab_sz, &o)) {
+        return NULL;
+    }
+    o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_multi_head_relative_attention_new;
+    adzi_build build = adzi_build_begin();
+    adz_module *self = encoder_new(&xl_type, vocab_sz, &o);
+    return adzi_build_end(build, self, self != NULL && add_own(self, &o));
+}

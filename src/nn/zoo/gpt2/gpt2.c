@@ -1,0 +1,191 @@
+/* GPT-2's parts: Conv1D, LayerNorm and the feed-forward networks. */
+#include "nn/zoo/gpt2/gpt2.h"
+
+#include "adze/nn/activations.h"
+#include "adze/nn/dropout.h"
+#include "adze/nn/init.h"
+#include "adze/nn/layer_norm.h"
+#include "nn/layers/linear.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+bool adzi_gpt2_check_size(const char *op, const char *name, int64_t size)
+{
+    return adzi_check_features(op, name, size, 1);
+}
+
+/* ---- Conv1D --------------------------------------------------------------------------------- */
+
+enum { WEIGHT, BIAS };
+
+static adz_tensor *conv1d_forward(adz_module *self, adz_tensor *x)
+{
+    return adzi_linear_in_out(
+        self, "nx", x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
+}
+
+static adz_status conv1d_reset(adz_module *self)
+{
+    if (adz_init_normal_(adzi_parameter(self, WEIGHT), 0, 0.02, NULL) == NULL ||
+        adz_init_zeros_(adzi_parameter(self, BIAS)) == NULL) {
+        return adz_error_code();
+    }
+    return ADZ_OK;
+}
+
+static size_t conv1d_repr(adz_module *self, char *buffer, size_t size)
+{
+    const adz_tensor *weight = adzi_parameter(self, WEIGHT);
+    return (size_t)snprintf(
+        buffer, size, "nf=%lld, nx=%lld", (long long)weight->sizes[1], (long long)weight->sizes[0]);
+}
+
+static const adz_module_type conv1d_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Conv1D",
+    .forward = conv1d_forward,
+    .reset_parameters = conv1d_reset,
+    .extra_repr = conv1d_repr,
+};
+
+void adz_gpt2_conv1d_options_init(adz_gpt2_conv1d_options *options, size_t size)
+{
+    adz_gpt2_conv1d_options all = ADZ_GPT2_CONV1D_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
+{
+    static const char op[] = "adz_gpt2_conv1d_new";
+    adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_GPT2_CONV1D_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!adzi_check_module_dtype(op, o.dtype) || !adzi_gpt2_check_size(op, "nf", nf) ||
+        !adzi_gpt2_check_size(op, "nx", nx)) {
+        return NULL;
+    }
+    adzi_build build = adzi_build_begin();
+    adz_module *self = adz_module_new(&conv1d_type, 0);
+    bool good =
+        self != NULL &&
+        adz_module_add_parameter(self, "weight", adz_empty(ADZ_SHAPE(nx, nf), o.dtype)) != NULL &&
+        adz_module_add_parameter(self, "bias", adz_empty(ADZ_SHAPE(nf), o.dtype)) != NULL &&
+        conv1d_reset(self) == ADZ_OK;
+    return adzi_build_end(build, self, good);
+}
+
+bool adzi_gpt2_add_conv1d(
+    adz_module *self, const char *name, int64_t nf, int64_t nx, adz_dtype dtype)
+{
+    adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
+    o.dtype = dtype;
+    return adz_module_add_child(self, name, adz_gpt2_conv1d_new(nf, nx, &o)) != NULL;
+}
+
+/* ---- LayerNorm ------------------------------------------------------------------------------ */
+
+void adz_gpt2_layer_norm_options_init(adz_gpt2_layer_norm_options *options, size_t size)
+{
+    adz_gpt2_layer_norm_options all = ADZ_GPT2_LAYER_NORM_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
+{
+    adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
+    if (!adzi_options_read(
+            "adz_gpt2_layer_norm_new", "ADZ_GPT2_LAYER_NORM_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
+    all.eps = o.eps;
+    all.dtype = o.dtype;
+    return adz_layer_norm_new(ADZ_SHAPE(hidden_size), &all);
+}
+
+bool adzi_gpt2_add_norm(adz_module *self, const char *name, const adz_gpt2_options *o)
+{
+    adz_gpt2_layer_norm_options norm = ADZ_GPT2_LAYER_NORM_OPTIONS;
+    norm.eps = o->layer_norm_epsilon;
+    norm.dtype = o->dtype;
+    return adz_module_add_child(self, name, adz_gpt2_layer_norm_new(o->n_embd, &norm)) != NULL;
+}
+
+/* ---- feed-forward networks ------------------------------------------------------------------ */
+
+enum { C_FC, C_PROJ, ACT, DROPOUT };
+
+static adz_tensor *mlp_forward(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *h = adz_module_forward(adzi_child_at(self, C_FC), x);
+    h = adz_module_forward(adzi_child_at(self, ACT), h);
+    h = adz_module_forward(adzi_child_at(self, C_PROJ), h);
+    return self->n_children > DROPOUT ? adz_module_forward(adzi_child_at(self, DROPOUT), h) : h;
+}
+
+static const adz_module_type mlp_type = {
+    .size = sizeof(adz_module_type),
+    .name = "MLP",
+    .forward = mlp_forward,
+};
+
+static const adz_module_type notes_type = {
+    .size = sizeof(adz_module_type),
+    .name = "FeedForward",
+    .forward = mlp_forward,
+};
+
+/* From `width` to `hidden` features and back. */
+static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t hidden,
+    adz_gelu_approximate gelu, adz_dtype dtype)
+{
+    adz_module *self = adz_module_new(type, 0);
+    bool good = self != NULL && adzi_gpt2_add_conv1d(self, "c_fc", hidden, width, dtype) &&
+                adzi_gpt2_add_conv1d(self, "c_proj", width, hidden, dtype) &&
+                adz_module_add_child(self, "act", adz_gelu_new(gelu)) != NULL;
+    if (!good) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
+{
+    static const char op[] = "adz_gpt2_mlp_new";
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !adzi_gpt2_check_size(op, "n_state", n_state) ||
+        !adzi_gpt2_check_size(op, "n_embd", o.n_embd)) {
+        return NULL;
+    }
+    return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
+}
+
+void adz_gpt2_notes_feed_forward_options_init(
+    adz_gpt2_notes_feed_forward_options *options, size_t size)
+{
+    adz_gpt2_notes_feed_forward_options all = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+adz_module *adz_gpt2_notes_feed_forward_new(
+    int64_t d_model, int64_t nx, const adz_gpt2_notes_feed_forward_options *options)
+{
+    static const char op[] = "adz_gpt2_notes_feed_forward_new";
+    adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!adzi_gpt2_check_size(op, "d_model", d_model) || !adzi_gpt2_check_size(op, "nx", nx)) {
+        return NULL;
+    }
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    dropout.generator = o.generator;
+    adz_module *self = mlp_new(&notes_type, nx, d_model, ADZ_GELU_NONE, o.dtype);
+    if (self != NULL &&
+        adz_module_add_child(self, "dropout", adz_dropout_new(o.dropout, &dropout)) == NULL) {
+        adz_module_free(&self);
+    }
+    return self;
+}

@@ -1,0 +1,344 @@
+/* GPT-2's stack and the language model on it. */
+#include <string.h>
+
+#include "adze/nn/containers.h"
+#include "adze/nn/dropout.h"
+#include "adze/nn/embedding.h"
+#include "adze/nn/linear.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/loss.h"
+#include "adze/ops/shape.h"
+#include "nn/zoo/gpt2/gpt2.h"
+#include "nn/module.h"
+#include "base/error.h"
+#include "base/options.h"
+
+void adz_gpt2_options_init(adz_gpt2_options *options, size_t size)
+{
+    adz_gpt2_options all = ADZ_GPT2_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
+{
+    *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_GPT2_OPTIONS", o, sizeof *o, options)) {
+        return false;
+    }
+    o->size = sizeof *o;
+    return true;
+}
+
+/* ---- the stack ------------------------------------------------------------------------------ */
+
+enum { WTE, WPE, H, LN_F, DROP };
+
+/* ids[..., T] as [B, T] */
+static adz_tensor *flat(adz_tensor *ids)
+{
+    return ids == NULL ? NULL : adz_reshape(ids, ADZ_SHAPE(-1, ids->sizes[ids->rank - 1]));
+}
+
+/* The past of block i among the arguments, which begin at place `first`. */
+static adz_tensor *past_of(const adz_values *in, size_t first, size_t i)
+{
+    char name[32];
+    snprintf(name, sizeof name, "past.%zu", i);
+    return adz_values_argument(in, first + i, name);
+}
+
+/* How many positions went before; -1 with an error recorded. */
+static int64_t past_length(adz_module *self, const adz_values *in, size_t layers)
+{
+    const char *op = self->type.name;
+    adz_tensor *first = past_of(in, 3, 0);
+    for (size_t i = 0; i < layers; ++i) {
+        adz_tensor *past = past_of(in, 3, i);
+        if (past == NULL || adzi_is_none(past) != adzi_is_none(first)) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "past.%zu is %s: give the past of all %zu blocks or none", i,
+                adzi_is_none(past) ? "left out" : "given, unlike past.0", layers);
+            return -1;
+        }
+        if (!adzi_is_none(past) && past->rank != 5) {
+            adzi_error(op, ADZ_ERR_SHAPE, "past.%zu%s must be [2, B, H, P, D/H]", i,
+                adzi_text_shape(past));
+            return -1;
+        }
+    }
+    return layers > 0 && !adzi_is_none(first) ? first->sizes[3] : 0;
+}
+
+static bool check_ids(adz_module *self, const char *name, const adz_tensor *ids)
+{
+    if (!adzi_check_tensor(self->type.name, name, ids)) {
+        return false;
+    }
+    if (ids->rank < 1) {
+        adzi_error(
+            self->type.name, ADZ_ERR_SHAPE, "%s%s must be [..., T]", name, adzi_text_shape(ids));
+        return false;
+    }
+    return true;
+}
+
+/* Positions past .. past + T - 1. */
+static adz_tensor *count_positions(adz_module *self, const adz_tensor *ids, int64_t past)
+{
+    int64_t n = ids->sizes[ids->rank - 1];
+    int64_t most = adzi_parameter(adzi_child_at(self, WPE), 0)->sizes[0];
+    if (past + n > most) {
+        return adzi_fail(self->type.name, ADZ_ERR_SHAPE,
+            "input_ids%s after a past of %lld makes %lld positions, but n_positions is %lld",
+            adzi_text_shape(ids), (long long)past, (long long)(past + n), (long long)most);
+    }
+    return adz_arange((double)past, (double)(past + n), 1, ADZ_I64);
+}
+
+/* The sum of the embeddings, [B, T, D]. */
+static adz_tensor *embed(adz_module *self, const adz_values *in, adz_tensor *ids, int64_t past)
+{
+    adz_module *wte = adzi_child_at(self, WTE), *wpe = adzi_child_at(self, WPE);
+    adz_tensor *positions = adz_values_argument(in, 1, "position_ids");
+    adz_tensor *types = adz_values_argument(in, 2, "token_type_ids");
+    adz_tensor *h = adz_module_forward(wte, flat(ids));
+    if (adzi_is_none(positions)) {
+        h = adz_add(h, adz_module_forward(wpe, count_positions(self, ids, past)));
+    } else if (check_ids(self, "position_ids", positions)) {
+        h = adz_add(h, adz_module_forward(wpe, flat(positions)));
+    } else {
+        return NULL;
+    }
+    if (adzi_is_none(types)) {
+        return h;
+    }
+    return check_ids(self, "token_type_ids", types)
+               ? adz_add(h, adz_module_forward(wte, flat(types)))
+               : NULL;
+}
+
+/* One block: h and its past in, h out, the present appended to `out`. NULL when it failed. */
+static adz_tensor *run_block(
+    adz_module *block, adz_tensor *h, adz_tensor *past, size_t i, adz_values *out)
+{
+    adz_values to, from;
+    adzi_values_begin(&to);
+    adzi_values_begin(&from);
+    char name[32];
+    snprintf(name, sizeof name, "present.%zu", i);
+    bool good = adz_values_add(&to, "", h) == ADZ_OK &&
+                adz_values_add(&to, "past", past) == ADZ_OK &&
+                adz_module_call(block, &to, &from) == ADZ_OK &&
+                adz_values_add(out, name, adz_values_at(&from, 1)) == ADZ_OK;
+    h = good ? adz_values_at(&from, 0) : NULL;
+    adzi_values_end(&to);
+    adzi_values_end(&from);
+    return h;
+}
+
+/* h[B, T, D] shaped like the ids, with D behind. */
+static adz_tensor *unflatten(adz_tensor *h, const adz_tensor *ids)
+{
+    if (h == NULL) {
+        return NULL;
+    }
+    adz_shape shape = adz_shape_of(ids->rank, ids->sizes);
+    if (shape.rank == ADZ_MAX_RANK) {
+        return adzi_fail("GPT2Model", ADZ_ERR_SHAPE, "input_ids%s leaves no dimension for features",
+            adzi_text_shape(ids));
+    }
+    shape.sizes[shape.rank++] = h->sizes[2];
+    return adz_reshape(h, shape);
+}
+
+static adz_status model_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_module *blocks = adzi_child_at(self, H);
+    adz_tensor *ids = adz_values_argument(in, 0, "input_ids");
+    int64_t past =
+        check_ids(self, "input_ids", ids) ? past_length(self, in, blocks->n_children) : -1;
+    adz_tensor *h = past >= 0 ? embed(self, in, ids, past) : NULL;
+    if (h != NULL && self->n_children > DROP) {
+        h = adz_module_forward(adzi_child_at(self, DROP), h);
+    }
+    adz_values presents;
+    adzi_values_begin(&presents);
+    for (size_t i = 0; i < blocks->n_children && h != NULL; ++i) {
+        h = run_block(adzi_child_at(blocks, i), h, past_of(in, 3, i), i, &presents);
+    }
+    h = h != NULL ? unflatten(adz_module_forward(adzi_child_at(self, LN_F), h), ids) : NULL;
+    adz_status status = adz_values_add(out, "", h);
+    for (size_t i = 0; i < presents.count && status == ADZ_OK; ++i) {
+        status = adz_values_add(out, presents.items[i].name, presents.items[i].tensor);
+    }
+    adzi_values_end(&presents);
+    return status;
+}
+
+static const adz_module_type model_type = {
+    .size = sizeof(adz_module_type),
+    .name = "GPT2Model",
+    .call = model_call,
+};
+
+static bool check(const char *op, const adz_gpt2_options *o)
+{
+    return adzi_check_layers(op, "n_layer", o->n_layer, 0) &&
+           adzi_gpt2_check_size(op, "vocab_size", o->vocab_size) &&
+           adzi_gpt2_check_size(op, "n_positions", o->n_positions) &&
+           adzi_gpt2_check_size(op, "n_ctx", o->n_ctx) &&
+           adzi_gpt2_check_size(op, "n_embd", o->n_embd) &&
+           adzi_gpt2_check_heads(op, o->n_embd, o->n_head);
+}
+
+static adz_module *blocks_new(const adz_gpt2_options *o)
+{
+    adz_module *list = adz_module_list_new(NULL, 0);
+    for (int64_t i = 0; i < o->n_layer && list != NULL; ++i) {
+        if (adz_module_list_append(list, adz_gpt2_block_new(o->n_ctx, true, o)) == NULL) {
+            adz_module_free(&list);
+        }
+    }
+    return list;
+}
+
+static bool add_drop(adz_module *self, const adz_gpt2_options *o)
+{
+    adz_dropout_options d = ADZ_DROPOUT_OPTIONS;
+    d.generator = o->generator;
+    return o->embd_pdrop == 0 ||
+           adz_module_add_child(self, "drop", adz_dropout_new(o->embd_pdrop, &d)) != NULL;
+}
+
+adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
+{
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options("adz_gpt2_model_new", &o, options) || !check("adz_gpt2_model_new", &o)) {
+        return NULL;
+    }
+    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    table.dtype = o.dtype;
+    adz_module *self = adz_module_new(&model_type, 0);
+    bool good = self != NULL &&
+                adz_module_add_child(
+                    self, "wte", adz_embedding_new(o.vocab_size, o.n_embd, &table)) != NULL &&
+                adz_module_add_child(
+                    self, "wpe", adz_embedding_new(o.n_positions, o.n_embd, &table)) != NULL &&
+                adz_module_add_child(self, "h", blocks_new(&o)) != NULL &&
+                adzi_gpt2_add_norm(self, "ln_f", &o) && add_drop(self, &o);
+    if (!good) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+/* ---- the language model --------------------------------------------------------------------- */
+
+enum { TRANSFORMER, LM_HEAD };
+
+static adz_tensor *head_forward(adz_module *self, adz_tensor *h)
+{
+    return adz_module_forward(adzi_child_at(self, 0), h);
+}
+
+static const adz_module_type head_type = {
+    .size = sizeof(adz_module_type),
+    .name = "GPT2LMHead",
+    .forward = head_forward,
+};
+
+static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *labels)
+{
+    if (logits == NULL) {
+        return NULL;
+    }
+    adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
+    o.ignore_index = -1;
+    adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, logits->sizes[logits->rank - 1]));
+    return adz_cross_entropy(rows, adz_reshape(labels, ADZ_SHAPE(-1)), ADZ_NONE, &o);
+}
+
+/* The stack's arguments: ours without the labels. */
+static adz_status stack_arguments(adz_module *self, const adz_values *in, adz_values *to)
+{
+    static const char *const names[] = { "input_ids", "position_ids", "token_type_ids" };
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < 3 && status == ADZ_OK; ++i) {
+        status = adz_values_add(to, names[i], adz_values_argument(in, i, names[i]));
+    }
+    size_t layers = adzi_child_at(adzi_child_at(self, TRANSFORMER), H)->n_children;
+    for (size_t i = 0; i < layers && status == ADZ_OK; ++i) {
+        char name[32];
+        snprintf(name, sizeof name, "past.%zu", i);
+        status = adz_values_add(to, name, past_of(in, 4, i));
+    }
+    return status;
+}
+
+static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    adz_tensor *labels = adz_values_argument(in, 3, "lm_labels");
+    adz_values to, from;
+    adzi_values_begin(&to);
+    adzi_values_begin(&from);
+    adz_status status = stack_arguments(self, in, &to);
+    if (status == ADZ_OK) {
+        status = adz_module_call(adzi_child_at(self, TRANSFORMER), &to, &from);
+    }
+    if (status == ADZ_OK) {
+        adz_tensor *logits =
+            adz_module_forward(adzi_child_at(self, LM_HEAD), adz_values_at(&from, 0));
+        status = adzi_is_none(labels) ? adz_values_add(out, "logits", logits)
+                                      : adz_values_add(out, "loss", loss_of(logits, labels));
+    }
+    for (size_t i = 1; i < from.count && status == ADZ_OK && adzi_is_none(labels); ++i) {
+        status = adz_values_add(out, from.items[i].name, from.items[i].tensor);
+    }
+    adzi_values_end(&to);
+    adzi_values_end(&from);
+    return status;
+}
+
+/* Children are drawn first, so the decoder has overwritten the table that it shares. */
+static adz_status lm_reset(adz_module *self)
+{
+    return adz_module_reset_parameters(adzi_child_at(adzi_child_at(self, TRANSFORMER), WTE));
+}
+
+static const adz_module_type lm_type = {
+    .size = sizeof(adz_module_type),
+    .name = "GPT2LMHeadModel",
+    .call = lm_call,
+    .reset_parameters = lm_reset,
+};
+
+/* A linear layer of no size, whose weight becomes the table. */
+static adz_module *head_new(adz_tensor *table)
+{
+    adz_linear_options o = ADZ_LINEAR_OPTIONS;
+    o.bias = false;
+    adz_module *self = adz_module_new(&head_type, 0);
+    adz_module *decoder =
+        self != NULL ? adz_module_add_child(self, "decoder", adz_linear_new(0, 0, &o)) : NULL;
+    if (decoder == NULL || adz_module_set_parameter(decoder, "weight", table) == NULL) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
+{
+    static const char op[] = "adz_gpt2_lm_head_model_new";
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !check(op, &o)) {
+        return NULL;
+    }
+    adz_module *self = adz_module_new(&lm_type, 0);
+    adz_module *stack =
+        self != NULL ? adz_module_add_child(self, "transformer", adz_gpt2_model_new(&o)) : NULL;
+    if (stack == NULL || adz_module_add_child(self, "lm_head",
+                             head_new(adzi_parameter(adzi_child_at(stack, WTE), 0))) == NULL) {
+        adz_module_free(&self);
+    }
+    return self;
+}

@@ -1,0 +1,317 @@
+/* The annotated library's attention. */
+#include "adze/nn/labml_attention.h"
+
+#include "adze/nn/dropout.h"
+#include "adze/nn/linear.h"
+#include "adze/ops/attention.h"
+#include "adze/ops/compare.h"
+#include "adze/ops/shape.h"
+#include "nn/layers/dropout.h"
+#include "nn/zoo/labml/labml.h"
+#include "base/error.h"
+#include "base/options.h"
+
+/* ---- what all parts share ------------------------------------------------------------------- */
+
+bool adzi_labml_check_size(const char *op, const char *name, int64_t size)
+{
+    return adzi_check_features(op, name, size, 1);
+}
+
+bool adzi_labml_add_linear(
+    adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
+{
+    adz_linear_options o = ADZ_LINEAR_OPTIONS;
+    o.bias = bias;
+    o.dtype = dtype;
+    return adz_module_add_child(self, name, adz_linear_new(in, out, &o)) != NULL;
+}
+
+adz_tensor *adzi_labml_call(adz_module *module, const adzi_argument *arguments, size_t n)
+{
+    adz_values in, out;
+    adzi_values_begin(&in);
+    adzi_values_begin(&out);
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < n && status == ADZ_OK; ++i) {
+        status = adz_values_add(&in, arguments[i].name, arguments[i].tensor);
+    }
+    if (status == ADZ_OK) {
+        status = adz_module_call(module, &in, &out);
+    }
+    adz_tensor *y = NULL;
+    if (status == ADZ_OK) {
+        y = out.count > 0
+                ? adz_values_at(&out, 0)
+                : adzi_fail(adz_module_name(module), ADZ_ERR_STATE, "the call has no result");
+    }
+    adzi_values_end(&in);
+    adzi_values_end(&out);
+    return y;
+}
+
+adz_module *adzi_labml_adopt(
+    adz_module *self, const char *const *names, adz_module *const *children, size_t n)
+{
+    bool good = self != NULL;
+    for (size_t i = 0; i < n; ++i) {
+        adz_module *child = children[i];
+        if (good) {
+            good = adz_module_add_child(self, names[i], child) != NULL;
+        } else {
+            adz_module_free(&child);
+        }
+    }
+    if (!good) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+/* ---- PrepareForMultiHeadAttention ----------------------------------------------------------- */
+
+typedef struct {
+    int64_t heads, d_k;
+} prepare_state;
+
+static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
+{
+    const prepare_state *state = self->state;
+    if (!adzi_check_tensor(self->type.name, "x", x)) {
+        return NULL;
+    }
+    if (x->rank >= ADZ_MAX_RANK) {
+        return adzi_fail(self->type.name, ADZ_ERR_SHAPE, "x%s leaves no dimension for the heads",
+            adzi_text_shape(x));
+    }
+    adz_shape shape = adz_shape_of(x->rank, x->sizes);
+    adz_tensor *y = adz_module_forward(adzi_child_at(self, 0), x);
+    if (y == NULL) {
+        return NULL; /* a rank of 0 among others */
+    }
+    shape.sizes[shape.rank - 1] = state->heads;
+    shape.sizes[shape.rank++] = state->d_k;
+    return adz_reshape(y, shape);
+}
+
+static size_t prepare_repr(adz_module *self, char *buffer, size_t size)
+{
+    const prepare_state *state = self->state;
+    return (size_t)snprintf(
+        buffer, size, "heads=%lld, d_k=%lld", (long long)state->heads, (long long)state->d_k);
+}
+
+static const adz_module_type prepare_type = {
+    .size = sizeof(adz_module_type),
+    .name = "PrepareForMultiHeadAttention",
+    .forward = prepare_forward,
+    .extra_repr = prepare_repr,
+};
+
+void adz_labml_prepare_options_init(adz_labml_prepare_options *options, size_t size)
+{
+    adz_labml_prepare_options all = ADZ_LABML_PREPARE_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+adz_module *adz_labml_prepare_for_multi_head_attention_new(int64_t d_model, int64_t heads,
+    int64_t d_k, bool bias, const adz_labml_prepare_options *options)
+{
+    static const char op[] = "adz_labml_prepare_for_multi_head_attention_new";
+    adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_LABML_PREPARE_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!adzi_labml_check_size(op, "d_model", d_model) ||
+        !adzi_labml_check_size(op, "heads", heads) || !adzi_labml_check_size(op, "d_k", d_k)) {
+        return NULL;
+    }
+    if (heads > INT64_MAX / d_k) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "%lld heads of %lld features are too many",
+            (long long)heads, (long long)d_k);
+    }
+    adz_module *self = adz_module_new(&prepare_type, sizeof(prepare_state));
+    if (self != NULL) {
+        *(prepare_state *)self->state = (prepare_state){ heads, d_k };
+        if (!adzi_labml_add_linear(self, "linear", d_model, heads * d_k, bias, o.dtype)) {
+            adz_module_free(&self);
+        }
+    }
+    return self;
+}
+
+/* ---- MultiHeadAttention --------------------------------------------------------------------- */
+
+enum { QUERY, KEY, VALUE, OUTPUT, DROPOUT };
+
+static bool check_rows(
+    adz_module *self, const adz_tensor *query, const adz_tensor *key, const adz_tensor *value)
+{
+    const char *op = self->type.name;
+    int64_t d_model = adzi_parameter(adzi_child_at(self, OUTPUT), 0)->sizes[0];
+    if (query->rank != 3 || query->sizes[2] != d_model) {
+        adzi_error(op, ADZ_ERR_SHAPE, "query%s must be [T, B, %lld]", adzi_text_shape(query),
+            (long long)d_model);
+        return false;
+    }
+    if (key->rank != 3 || key->sizes[1] != query->sizes[1] || key->sizes[2] != d_model) {
+        adzi_error(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] beside query%s",
+            adzi_text_shape(key), (long long)query->sizes[1], (long long)d_model,
+            adzi_text_shape(query));
+        return false;
+    }
+    if (value->rank != 3 || value->sizes[0] != key->sizes[0] || value->sizes[1] != key->sizes[1] ||
+        value->sizes[2] != d_model) {
+        adzi_error(op, ADZ_ERR_SHAPE, "value%s must have the shape of key%s",
+            adzi_text_shape(value), adzi_text_shape(key));
+        return false;
+    }
+    return true;
+}
+
+/* mask[T, S, B] as the operator has it: bool [B, 1, T, S]. NULL when it cannot be. */
+static adz_tensor *prepare_mask(
+    adz_module *self, adz_tensor *mask, const adz_tensor *query, const adz_tensor *key)
+{
+    const char *op = self->type.name;
+    if (!adzi_check_tensor(op, "mask", mask)) {
+        return NULL;
+    }
+    const int64_t full[] = { query->sizes[0], key->sizes[0], query->sizes[1] };
+    bool fits = mask->rank == 3;
+    for (int i = 0; i < 3 && fits; ++i) {
+        fits = mask->sizes[i] == 1 || mask->sizes[i] == full[i];
+    }
+    if (!fits) {
+        return adzi_fail(op, ADZ_ERR_SHAPE,
+            "mask%s must be [query, key, batch] = %s, where each size may be 1",
+            adzi_text_shape(mask), adzi_text_sizes(3, full));
+    }
+    if (adz_tensor_dtype(mask) != ADZ_BOOL) {
+        mask = adz_ne_number(mask, 0);
+    }
+    return adz_unsqueeze(adz_permute(mask, ADZ_DIMS(2, 0, 1)), 1);
+}
+
+/* Attention's dropout: the child's probability and generator, or the mask that is replayed, which
+ * is [T, S, B, H]. */
+static bool plan_dropout(adz_module *self, adz_attention_options *o)
+{
+    adz_module *dropout = adzi_child_at(self, DROPOUT);
+    const adzi_dropout_state *state = dropout->state;
+    o->dropout_p = state->p;
+    o->training = dropout->training;
+    o->generator = state->generator;
+    if (dropout->masks == NULL || !o->training || !(state->p > 0)) {
+        return true;
+    }
+    o->dropout_mask = adz_permute(adzi_next_mask(dropout), ADZ_DIMS(2, 3, 0, 1));
+    return o->dropout_mask != NULL;
+}
+
+/* [T, B, D] as [B, H, T, D/H] */
+static adz_tensor *split(adz_module *self, size_t which, adz_tensor *x)
+{
+    return adz_permute(adz_module_forward(adzi_child_at(self, which), x), ADZ_DIMS(1, 2, 0, 3));
+}
+
+static adz_tensor *attend(
+    adz_module *self, adz_tensor *query, adz_tensor *key, adz_tensor *value, adz_tensor *mask)
+{
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    adz_tensor *q = split(self, QUERY, query), *k = split(self, KEY, key);
+    adz_tensor *v = split(self, VALUE, value);
+    if (!adzi_is_none(mask)) {
+        o.attn_mask = prepare_mask(self, mask, query, key);
+        if (o.attn_mask == NULL) {
+            return NULL;
+        }
+    }
+    if (!plan_dropout(self, &o)) {
+        return NULL;
+    }
+    adz_tensor *y = adz_scaled_dot_product_attention(q, k, v, &o);
+    y = adz_permute(y, ADZ_DIMS(2, 0, 1, 3));
+    y = adz_reshape(y, adz_shape_of(3, query->sizes));
+    return adz_module_forward(adzi_child_at(self, OUTPUT), y);
+}
+
+static adz_status attention_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    const char *op = self->type.name;
+    adz_tensor *query = adz_values_argument(in, 0, "query");
+    adz_tensor *key = adz_values_argument(in, 1, "key");
+    adz_tensor *value = adz_values_argument(in, 2, "value");
+    adz_tensor *mask = adz_values_argument(in, 3, "mask");
+    key = adzi_is_none(key) ? query : key;
+    value = adzi_is_none(value) ? key : value;
+    if (!adzi_check_tensor(op, "query", query) || !adzi_check_tensor(op, "key", key) ||
+        !adzi_check_tensor(op, "value", value) || !check_rows(self, query, key, value)) {
+        return adz_error_code();
+    }
+    return adz_values_add(out, "", attend(self, query, key, value, mask));
+}
+
+static const adz_module_type attention_type = {
+    .size = sizeof(adz_module_type),
+    .name = "MultiHeadAttention",
+    .call = attention_call,
+};
+
+void adz_labml_multi_head_attention_options_init(
+    adz_labml_multi_head_attention_options *options, size_t size)
+{
+    adz_labml_multi_head_attention_options all = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+static adz_module *attention_new(
+    int64_t heads, int64_t d_model, const adz_labml_multi_head_attention_options *o)
+{
+    static const char *const names[] = { "query", "key", "value" };
+    adz_labml_prepare_options prepare = ADZ_LABML_PREPARE_OPTIONS;
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    prepare.dtype = o->dtype;
+    dropout.generator = o->generator;
+    adz_module *self = adz_module_new(&attention_type, 0);
+    bool good = self != NULL;
+    for (int i = 0; i < 3 && good; ++i) {
+        good = adz_module_add_child(self, names[i],
+                   adz_labml_prepare_for_multi_head_attention_new(
+                       d_model, heads, d_model / heads, i == VALUE || o->bias, &prepare)) != NULL;
+    }
+    good =
+        good && adzi_labml_add_linear(self, "output", d_model, d_model, true, o->dtype) &&
+        adz_module_add_child(self, "dropout", adz_dropout_new(o->dropout_prob, &dropout)) != NULL;
+    if (!good) {
+        adz_module_free(&self);
+    }
+    return self;
+}
+
+adz_module *adz_labml_multi_head_attention_new(
+    int64_t heads, int64_t d_model, const adz_labml_multi_head_attention_options *options)
+{
+    static const char op[] = "adz_labml_multi_head_attention_new";
+    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!adzi_labml_check_size(op, "d_model", d_model)) {
+        return NULL;
+    }
+    if (heads < 1 || d_model % heads != 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "heads is %lld, but must divide d_model, %lld",
+            (long long)heads, (long long)d_model);
+    }
+    return attention_new(heads, d_model, &o);
+}
+
+adz_tensor *adz_labml_subsequent_mask(int64_t seq_len)
+{
+    if (seq_len < 0) {
+        return adzi_fail("adz_labml_subsequent_mask", ADZ_ERR_ARGUMENT,
+            "seq_len is %lld, but must be 0 or more", (long long)seq_len);
+    }
+    return adz_unsqueeze(adz_tril(adz_ones(ADZ_SHAPE(seq_len, seq_len), ADZ_BOOL), 0), 2);
+}

@@ -1,0 +1,156 @@
+/* The annotated library's embeddings with positions. */
+#include <math.h>
+
+#include "adze/nn/embedding.h"
+#include "adze/nn/init.h"
+#include "adze/nn/labml_transformer.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/convert.h"
+#include "adze/ops/shape.h"
+#include "nn/zoo/labml/labml.h"
+#include "base/error.h"
+#include "base/options.h"
+
+/* Fails for features that do not come in pairs. */
+static bool check_even(const char *op, int64_t d_model)
+{
+    if (d_model < 2 || d_model % 2 != 0) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "d_model is %lld, but must be even and 2 or more: sines and cosines come in pairs",
+            (long long)d_model);
+        return false;
+    }
+    return true;
+}
+
+adz_tensor *adz_labml_get_positional_encoding(int64_t d_model, int64_t max_len, adz_dtype dtype)
+{
+    static const char op[] = "adz_labml_get_positional_encoding";
+    if (!adzi_check_module_dtype(op, dtype) || !check_even(op, d_model) ||
+        !adzi_labml_check_size(op, "max_len", max_len)) {
+        return NULL;
+    }
+    adz_tensor *y = adz_empty(ADZ_SHAPE(max_len, 1, d_model), ADZ_F64);
+    if (y == NULL) {
+        return NULL;
+    }
+    double *row = adz_tensor_data_f64(y);
+    for (int64_t t = 0; t < max_len; ++t, row += d_model) {
+        for (int64_t i = 0; i < d_model; i += 2) {
+            double angle = (double)t * exp((double)i * -(log(10000.0) / (double)d_model));
+            row[i] = sin(angle);
+            row[i + 1] = cos(angle);
+        }
+    }
+    return dtype == ADZ_F64 ? y : adz_to(y, dtype);
+}
+
+/* ---- the modules ---------------------------------------------------------------------------- */
+
+typedef struct {
+    bool learned; /* the encodings are the parameter, not the buffer */
+} embeddings_state;
+
+static adz_tensor *encodings(const adz_module *self)
+{
+    const embeddings_state *state = self->state;
+    return state->learned ? adzi_parameter(self, 0) : self->buffers[0].tensor;
+}
+
+static adz_tensor *forward(adz_module *self, adz_tensor *ids)
+{
+    if (!adzi_check_tensor(self->type.name, "ids", ids)) {
+        return NULL;
+    }
+    adz_tensor *all = encodings(self);
+    if (ids->rank != 2) {
+        return adzi_fail(
+            self->type.name, ADZ_ERR_SHAPE, "ids%s must be [T, B]", adzi_text_shape(ids));
+    }
+    if (ids->sizes[0] > all->sizes[0]) {
+        return adzi_fail(self->type.name, ADZ_ERR_SHAPE,
+            "ids%s has %lld positions, but max_len is %lld", adzi_text_shape(ids),
+            (long long)ids->sizes[0], (long long)all->sizes[0]);
+    }
+    adz_tensor *y = adz_module_forward(adzi_child_at(self, 0), ids);
+    y = adz_mul_number(y, sqrt((double)all->sizes[2]));
+    return adz_add(y, adz_narrow(all, 0, 0, ids->sizes[0]));
+}
+
+/* The table is the child's. */
+static adz_status reset_learned(adz_module *self)
+{
+    return adzi_status(adz_init_zeros_(adzi_parameter(self, 0)));
+}
+
+static const adz_module_type fixed_type = {
+    .size = sizeof(adz_module_type),
+    .name = "EmbeddingsWithPositionalEncoding",
+    .forward = forward,
+};
+
+static const adz_module_type learned_type = {
+    .size = sizeof(adz_module_type),
+    .name = "EmbeddingsWithLearnedPositionalEncoding",
+    .forward = forward,
+    .reset_parameters = reset_learned,
+};
+
+void adz_labml_embeddings_options_init(adz_labml_embeddings_options *options, size_t size)
+{
+    adz_labml_embeddings_options all = ADZ_LABML_EMBEDDINGS_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+static bool add_encodings(
+    adz_module *self, int64_t d_model, const adz_labml_embeddings_options *o, bool learned)
+{
+    static const char name[] = "positional_encodings";
+    if (!learned) {
+        adz_tensor *fixed = adz_labml_get_positional_encoding(d_model, o->max_len, o->dtype);
+        return adz_module_add_buffer(self, name, fixed, true) != NULL;
+    }
+    adz_tensor *zeros = adz_zeros(ADZ_SHAPE(o->max_len, 1, d_model), o->dtype);
+    return adz_module_add_parameter(self, name, zeros) != NULL;
+}
+
+static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_vocab,
+    const adz_labml_embeddings_options *options, bool learned)
+{
+    adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
+    if (!adzi_options_read(op, "ADZ_LABML_EMBEDDINGS_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!adzi_labml_check_size(op, "d_model", d_model) || !(learned || check_even(op, d_model)) ||
+        !adzi_labml_check_size(op, "n_vocab", n_vocab) ||
+        !adzi_labml_check_size(op, "max_len", o.max_len)) {
+        return NULL;
+    }
+    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    table.dtype = o.dtype;
+    adzi_build build = adzi_build_begin();
+    adz_module *self =
+        adz_module_new(learned ? &learned_type : &fixed_type, sizeof(embeddings_state));
+    bool good = self != NULL;
+    if (good) {
+        ((embeddings_state *)self->state)->learned = learned;
+        good = adz_module_add_child(self, "linear", adz_embedding_new(n_vocab, d_model, &table)) !=
+                   NULL &&
+               add_encodings(self, d_model, &o, learned);
+    }
+    return adzi_build_end(build, self, good);
+}
+
+adz_module *adz_labml_embeddings_with_positional_encoding_new(
+    int64_t d_model, int64_t n_vocab, const adz_labml_embeddings_options *options)
+{
+    return embeddings_new(
+        "adz_labml_embeddings_with_positional_encoding_new", d_model, n_vocab, options, false);
+}
+
+adz_module *adz_labml_embeddings_with_learned_positional_encoding_new(
+    int64_t d_model, int64_t n_vocab, const adz_labml_embeddings_options *options)
+{
+    return embeddings_new("adz_labml_embeddings_with_learned_positional_encoding_new", d_model,
+        n_vocab, options, true);
+}

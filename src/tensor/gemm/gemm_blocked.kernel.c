@@ -1,0 +1,365 @@
+/* Products that do not fit the cache: copied block by block to where tiles read them best. See
+ * Note [Blocks of a large product]. */
+#ifndef T
+#include <string.h>
+
+#include "base/cpu.h"
+#include "tensor/gemm/gemm_loops.h"
+#include "tensor/gemm/gemm_product.kernel.h"
+
+/* What registers hold: HIGH rows of C, three vectors wide, beside what is added to them. */
+#if defined(__AVX512F__)
+enum { HIGH = 8 };
+#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#else
+enum { HIGH = 4 };
+#define EACH_ROW(X) X(0) X(1) X(2) X(3)
+#endif
+#define WIDE (3 * VW)
+
+enum {
+    LINE = 64, /* bytes of a line of the cache */
+    FEW = 4    /* rows that are copied at a time */
+};
+
+#define PAIRS     0
+#define THIS_FILE "tensor/gemm/gemm_blocked.kernel.c"
+#include "tensor/kernel/each_float.h"
+#undef PAIRS
+
+/* Once more for f32 rounded to bf16, of which a panel's element holds two that follow each other
+ * in k. Rounding costs little where elements are copied anyway. */
+#if defined(ADZI_KNOWS_BF16) && defined(__AVX512F__)
+#include "tensor/kernel/half.h"
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512bf16"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512bf16")
+#endif
+#define PAIRS    1
+#define T        float
+#define TYPE     bf16
+#define T_IS_F32 1
+#include THIS_FILE
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#else
+#include "tensor/gemm/gemm_product.kernel.h"
+#include "tensor/kernel/transpose.kernel.h"
+
+#undef EACH
+#undef VMADD
+#if PAIRS
+#define EACH           2 /* elements of k in an element of a panel */
+#define VMADD(x, y, c) ((VEC)_mm512_dpbf16_ps((__m512)(c), (__m512bh)(x), (__m512bh)(y)))
+#else
+#define EACH           1
+#define VMADD(x, y, c) VFMA(x, y, c)
+#endif
+
+/* Elements of a panel's column. */
+INLINE int64_t K(lines)(int64_t depth)
+{
+    return (depth + EACH - 1) / EACH;
+}
+
+/* Where blocks are copied to. */
+typedef struct K(room) {
+    T *a, *b;
+} K(room);
+
+#if PAIRS
+INLINE T K(pair)(T first, T second)
+{
+    return adzi_float_of((uint32_t)adzi_to_bf16(first) | (uint32_t)adzi_to_bf16(second) << 16);
+}
+
+/* Eight pairs, and sixteen. */
+INLINE void K(pairs8)(T *to, const T *first, const T *second)
+{
+    const __m256i halves =
+        (__m256i)_mm256_cvtne2ps_pbh(_mm256_loadu_ps(second), _mm256_loadu_ps(first));
+    const __m256i order = _mm256_setr_epi16(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutexvar_epi16(order, halves));
+}
+
+INLINE void K(pairs16)(T *to, const T *first, const T *second)
+{
+    const __m512i halves =
+        (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first));
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
+        24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, halves));
+}
+
+/* Row p of a panel, from row p or rows 2 p and 2 p + 1 of from[depth, ...]. */
+INLINE void K(copy_row)(T *to, const T *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
+{
+    static const T zeros[WIDE] = { 0 };
+    const T *first = from + 2 * p * ld, *second = 2 * p + 1 < depth ? first + ld : zeros;
+    int64_t j = 0;
+    for (; j + 16 <= columns; j += 16) {
+        K(pairs16)(to + j, first + j, second + j);
+    }
+    for (; j + 8 <= columns; j += 8) {
+        K(pairs8)(to + j, first + j, second + j);
+    }
+    for (; j < columns; ++j) {
+        to[j] = K(pair)(first[j], second[j]);
+    }
+}
+
+/* K(transpose) of pairs. */
+INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    T rows[FEW][ADZI_GEMM_DEPTH];
+    for (int64_t j = 0; j < columns; ++j, from += ld) {
+        int64_t p = 0;
+        for (; 2 * p + 32 <= depth; p += 16) {
+            const __m512bh pairs = _mm512_cvtne2ps_pbh(
+                _mm512_loadu_ps(from + 2 * p + 16), _mm512_loadu_ps(from + 2 * p));
+            _mm512_storeu_si512(&rows[j][p], (__m512i)pairs);
+        }
+        for (; 2 * p < depth; ++p) {
+            rows[j][p] = K(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
+        }
+    }
+    K(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, K(lines)(depth), columns);
+}
+#else
+INLINE void K(copy_row)(T *to, const T *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
+{
+    (void)depth;
+    memcpy(to, from + p * ld, (size_t)columns * sizeof(T));
+}
+
+INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    K(transpose)(to, to_ld, from, ld, depth, columns);
+}
+#endif
+
+/* Panels of a matrix that lies as they do: of from[depth, columns] each holds `wide` columns, row
+ * after row. What lies beyond the last column is anything. Some rows at a time, so that what is
+ * written fills lines. */
+INLINE void K(copy_panels)(
+    T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    const int64_t lines = K(lines)(depth);
+    for (int64_t p = 0; p < lines; p += FEW) {
+        const int64_t end = lines - p < FEW ? lines : p + FEW;
+        T *panel = to;
+        int64_t j = 0;
+        for (; j + wide <= columns; j += wide, panel += lines * wide) {
+            for (int64_t q = p; q < end; ++q) {
+                K(copy_row)(panel + q * wide, from + j, ld, q, depth, wide);
+            }
+        }
+        for (int64_t q = p; q < end && j < columns; ++q) {
+            K(copy_row)(panel + q * wide, from + j, ld, q, depth, columns - j);
+        }
+    }
+}
+
+/* The same of a matrix that lies across: from[columns, depth]. Some of its rows at a time, while
+ * the next ones come: no pattern would tell the processor to fetch them. */
+INLINE void K(turn_panels)(
+    T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
+{
+    const int few = wide % FEW == 0 ? FEW : 2; /* rows at a time, all of one panel */
+    const int64_t lines = K(lines)(depth);
+    for (int64_t j = 0; j < columns; j += few) {
+        const int64_t count = columns - j < few ? columns - j : few;
+        const T *rows = from + j * ld;
+        for (int64_t r = few; r < 2 * few && j + r < columns; ++r) {
+            for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(T)) {
+                __builtin_prefetch(rows + r * ld + p);
+            }
+        }
+        K(turn)(to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
+    }
+}
+
+/* Parts of op(A) and op(B), from their first elements on. */
+NOINLINE void K(copy_a)(T *to, const adzi_gemm_args *args, const T *a, int64_t depth, int64_t rows)
+{
+    if (args->ta) {
+        K(copy_panels)(to, HIGH, a, args->lda, depth, rows);
+    } else {
+        K(turn_panels)(to, HIGH, a, args->lda, depth, rows);
+    }
+}
+
+NOINLINE void K(copy_b)(
+    T *to, const adzi_gemm_args *args, const T *b, int64_t depth, int64_t columns)
+{
+    if (args->tb) {
+        K(turn_panels)(to, WIDE, b, args->ldb, depth, columns);
+    } else {
+        K(copy_panels)(to, WIDE, b, args->ldb, depth, columns);
+    }
+}
+
+/* C's tile at `c` from its sums, of which all rows and columns exist or fewer. */
+static void K(finish_tile)(
+    const product *g, T *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; ++i, c += g->ldc) {
+        for (int v = 0; v < 3 && v * VW < columns; ++v) {
+            const bool whole = columns - v * VW >= VW;
+            const int lanes = whole ? VW : (int)(columns - v * VW);
+            const T *bias = g->bias != NULL ? g->bias + column + v * VW : NULL;
+            VEC sum = K(finished)(g, c + v * VW, bias, sums[i][v], whole, lanes);
+            K(store)(c + v * VW, sum, whole, lanes);
+        }
+    }
+}
+
+/* HIGH rows of C from row i; of the columns from j on, as many vectors as there are, up to three.
+ */
+INLINE void K(any_tile)(
+    const product *g, const T *a, const T *b, int64_t i, int64_t j, const int vecs)
+{
+    T *c = g->c + i * g->ldc + j;
+    const VEC zero = { 0 };
+#define BEGIN(r)                                           \
+    VEC s##r##0 = zero, s##r##1 = zero, s##r##2 = zero;    \
+    __builtin_prefetch(c + r * g->ldc, 1);                 \
+    __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
+    __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
+    EACH_ROW(BEGIN)
+    for (int64_t p = K(lines)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
+        const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
+        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
+#define ADD(r)                               \
+    {                                        \
+        const VEC x = VSPLAT(a[r]);          \
+        s##r##0 = VMADD(x, b0, s##r##0);     \
+        if (vecs > 1) {                      \
+            s##r##1 = VMADD(x, b1, s##r##1); \
+        }                                    \
+        if (vecs > 2) {                      \
+            s##r##2 = VMADD(x, b2, s##r##2); \
+        }                                    \
+    }
+        EACH_ROW(ADD)
+    }
+    const int64_t rows = g->m - i, columns = g->n - j;
+    if (rows >= HIGH && columns >= WIDE && g->finish == BARE) {
+#define PUT(r)                            \
+    VSTORE(c + r * g->ldc, s##r##0);      \
+    VSTORE(c + r * g->ldc + VW, s##r##1); \
+    VSTORE(c + r * g->ldc + 2 * VW, s##r##2);
+        EACH_ROW(PUT)
+        return;
+    }
+    if (rows >= HIGH && columns >= WIDE && g->finish == ADDED) {
+#define JOIN(r)                                                        \
+    VSTORE(c + r * g->ldc, VLOAD(c + r * g->ldc) + s##r##0);           \
+    VSTORE(c + r * g->ldc + VW, VLOAD(c + r * g->ldc + VW) + s##r##1); \
+    VSTORE(c + r * g->ldc + 2 * VW, VLOAD(c + r * g->ldc + 2 * VW) + s##r##2);
+        EACH_ROW(JOIN)
+        return;
+    }
+#define SUMS(r) { s##r##0, s##r##1, s##r##2 },
+    VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
+    K(finish_tile)(g, c, j, sums, rows < HIGH ? rows : HIGH, columns < WIDE ? columns : WIDE);
+}
+
+/* Each on its own, to have the registers for itself. */
+#define TILE(vecs)                                                      \
+    NOINLINE void K(tile_of_##vecs)(                                    \
+        const product *g, const T *a, const T *b, int64_t i, int64_t j) \
+    {                                                                   \
+        K(any_tile)(g, a, b, i, j, vecs);                               \
+    }
+TILE(1)
+TILE(2)
+TILE(3)
+
+/* The rows from `row` to `end` of C across a strip. */
+static void K(rows_of_strip)(
+    const product *g, const T *a, const T *b, int64_t row, int64_t end, int64_t column)
+{
+    const int64_t columns = g->n - column;
+    for (; row < end; row += HIGH, a += K(lines)(g->k) * HIGH) {
+        if (columns > 2 * VW) {
+            K(tile_of_3)(g, a, b, row, column);
+        } else if (columns > VW) {
+            K(tile_of_2)(g, a, b, row, column);
+        } else {
+            K(tile_of_1)(g, a, b, row, column);
+        }
+    }
+}
+
+/* One DEPTH of k across all of C. */
+static void K(layer)(const adzi_gemm_args *args, const product *g, const K(room) * room)
+{
+    const int64_t most = (int64_t)ADZI_GEMM_STRIPS * WIDE;
+    const int64_t parts = (g->m + ADZI_GEMM_ROWS - 1) / ADZI_GEMM_ROWS;
+    const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
+    for (int64_t j = 0; j < g->n; j += most) {
+        const int64_t last = g->n - j < most ? g->n : j + most;
+        K(copy_b)(room->b, args, g->b + j * (args->tb ? g->ldb : 1), g->k, last - j);
+        for (int64_t i = 0; i < g->m; i += high) {
+            const int64_t end = g->m - i < high ? g->m : i + high;
+            K(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
+            const T *b = room->b;
+            for (int64_t column = j; column < last; column += WIDE, b += K(lines)(g->k) * WIDE) {
+                K(rows_of_strip)(g, room->a, b, i, end, column);
+            }
+        }
+    }
+}
+
+/* Units: one, the product. */
+void K(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_gemm_blocked_args *blocked = opaque;
+    const adzi_gemm_args *args = blocked->args;
+    const K(room)
+        room = { blocked->work, (T *)((char *)blocked->work + ADZI_GEMM_WORK_A(sizeof(T))) };
+    if (begin == end) {
+        return;
+    }
+    product g = { .a = args->a,
+        .b = args->b,
+        .c = args->c,
+        .bias = args->bias,
+        .ai = args->ta ? 1 : args->lda,
+        .ap = args->ta ? args->lda : 1,
+        .ldb = args->ldb,
+        .ldc = args->ldc,
+        .m = args->m,
+        .n = args->n,
+        .alpha = (T)args->alpha,
+        .beta = (T)args->beta };
+    g.finish = K(finish_of)(&g);
+    const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
+    const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
+    for (int64_t p = 0; p < args->k; p += depth) {
+        g.k = args->k - p < depth ? args->k - p : depth;
+        K(layer)(args, &g, &room);
+        g.a += g.k * g.ap;
+        g.b += g.k * (args->tb ? 1 : g.ldb);
+        g.beta = R(1);
+        g.bias = NULL;
+        g.finish = g.alpha == R(1) ? ADDED : GENERAL;
+    }
+}
+
+#undef BEGIN
+#undef ADD
+#undef PUT
+#undef JOIN
+#undef TILE
+#undef SUMS
+#undef product
+#endif

@@ -1,0 +1,248 @@
+/* f32 products at a lower precision, as the user allows it.
+ *
+ * Note [Medium products]
+ * At ADZ_MATMUL_MEDIUM both operands of an f32 product are rounded to bf16, to nearest even, and
+ * their products are summed in f32. A product of two bf16 values is exact in f32, so the only other
+ * error is that of the sums. On AMD's processors with AVX512_BF16, where vdpbf16ps takes no longer
+ * than an FMA, our own loops round what they copy (gemm_blocked.kernel.c); with AMX oneDNN's code
+ * multiplies; elsewhere the rounded values go through the f32 product. All give the same values up
+ * to the order of the sums, but for what is below f32's least normal number, which vdpbf16ps takes
+ * for 0. Rounded copies live in memory from adzi_alloc for the time of the call. Where that is
+ * refused the product is computed in f32 from the operands as they are: a product cannot fail, and
+ * this one is only closer to the truth than was asked for.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "adze/precision.h"
+#include "base/alloc.h"
+#include "base/context.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/gemm_loops.h"
+#include "tensor/gemm/gemm_round.h"
+#include "base/isa.h"
+#include "base/parallel.h"
+#include "base/thread.h"
+
+ADZI_DECLARE_KERNEL(gemm_round, f32);
+ADZI_DECLARE_KERNEL(gemm_round, bf16);
+ADZI_DECLARE_KERNEL(gemm_round_turned, bf16);
+static const adzi_kernel kernels[ADZI_CPU_LEVELS][3] = {
+#define ROW(level)                                                                               \
+    {                                                                                            \
+        ADZI_KERNEL_COLUMN(gemm_round, f32, level), ADZI_KERNEL_COLUMN(gemm_round, bf16, level), \
+            ADZI_KERNEL_COLUMN(gemm_round_turned, bf16, level)                                   \
+    }
+    ROW(baseline), ROW(avx2), ROW(avx512)
+};
+enum { ROUND_F32 = 0, ROUND_BF16 = 1, TURN_BF16 = 2 };
+
+enum {
+    ROUND_GRAIN = 1 << 15,       /* elements that are worth a thread */
+    LEAST_NATIVE_WORK = 1 << 18, /* multiply-adds under which a call costs more than it saves */
+};
+
+adzi_bf16_choice adzi_gemm_bf16_choice = ADZI_BF16_BY_RULE;
+
+adz_status adz_set_matmul_precision(adz_matmul_precision precision)
+{
+    if (precision != ADZ_MATMUL_HIGHEST && precision != ADZ_MATMUL_HIGH &&
+        precision != ADZ_MATMUL_MEDIUM) {
+        return adzi_error("adz_set_matmul_precision", ADZ_ERR_ARGUMENT,
+            "%d is none of ADZ_MATMUL_HIGHEST, ADZ_MATMUL_HIGH, ADZ_MATMUL_MEDIUM", (int)precision);
+    }
+    atomic_store_explicit(
+        &adzi_self()->context->matmul_precision, (int)precision, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+adz_matmul_precision adz_get_matmul_precision(void)
+{
+    return (adz_matmul_precision)atomic_load_explicit(
+        &adzi_self()->context->matmul_precision, memory_order_relaxed);
+}
+
+const char *adz_matmul_precision_info(void)
+{
+    static _Thread_local char text[256];
+    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
+    if (adzi_cpu_has_fast_bf16()) {
+        return "medium: bf16 on AVX512_BF16, by adze's own loops";
+    }
+    if (backend != NULL && backend->bf16 != NULL) {
+        snprintf(
+            text, sizeof text, "medium: bf16 on %.20s, by %.60s", backend->bf16, backend->name);
+    } else {
+        snprintf(text, sizeof text, "medium: rounded to bf16, multiplied in f32 (%.180s)",
+            backend != NULL ? "this processor has no fast bf16" : adzi_gemm_backend_info());
+    }
+    return text;
+}
+
+/* ---- rounding ------------------------------------------------------------------------------- */
+
+/* One operand: stored matrices, of which a stride of 0 repeats the first. */
+typedef struct operand {
+    const float *from;
+    int64_t rows, columns, ld, stride, items, length;
+    bool turn;
+} operand;
+
+/* Its elements in all, or 0 if they are too many to be counted. */
+static int64_t elements(const operand *o)
+{
+    double count = (double)o->items * (double)o->rows * (double)o->columns;
+    return count < 0x1p50 ? o->items * o->rows * o->columns : 0;
+}
+
+static void round_operand(const operand *o, void *to, bool bf16)
+{
+    adzi_round_args args = { .from = o->from,
+        .rows = o->rows,
+        .columns = o->columns,
+        .ld = o->ld,
+        .stride = o->stride,
+        .length = o->length,
+        .to = to };
+    int64_t runs = (o->columns + ADZI_ROUND_RUN - 1) / ADZI_ROUND_RUN;
+    int64_t units = o->turn ? runs : o->rows;
+    int64_t grain = ROUND_GRAIN * units / (o->rows * o->columns);
+    int kernel = o->turn ? TURN_BF16 : bf16 ? ROUND_BF16 : ROUND_F32;
+    adzi_launch(kernels[adzi_cpu_level][kernel], &args, units * o->items, grain < 1 ? 1 : grain);
+}
+
+/* Both operands rounded into one block of memory; NULL where it was refused. */
+typedef struct rounded_pair {
+    void *block, *a, *b;
+    size_t bytes;
+} rounded_pair;
+
+static bool round_pair(const operand *a, const operand *b, bool bf16, rounded_pair *out)
+{
+    size_t size = bf16 ? sizeof(uint16_t) : sizeof(float);
+    int64_t in_a = elements(a), in_b = elements(b);
+    if (in_a == 0 || in_b == 0) {
+        return false;
+    }
+    size_t for_a = ((size_t)in_a * size + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT;
+    out->bytes = for_a + (size_t)in_b * size;
+    out->block = adzi_alloc(out->bytes);
+    if (out->block == NULL) {
+        return false;
+    }
+    out->a = out->block;
+    out->b = (char *)out->block + for_a;
+    round_operand(a, out->a, bf16);
+    round_operand(b, out->b, bf16);
+    return true;
+}
+
+static operand operand_a(const adzi_gemm_args *g)
+{
+    operand o = { .from = g->a,
+        .rows = g->ta ? g->k : g->m,
+        .columns = g->ta ? g->m : g->k,
+        .ld = g->lda,
+        .stride = g->stride_a,
+        .items = g->stride_a == 0 ? 1 : g->batch };
+    o.length = o.columns;
+    return o;
+}
+
+static operand operand_b(const adzi_gemm_args *g)
+{
+    operand o = { .from = g->b,
+        .rows = g->tb ? g->n : g->k,
+        .columns = g->tb ? g->k : g->n,
+        .ld = g->ldb,
+        .stride = g->stride_b,
+        .items = g->stride_b == 0 ? 1 : g->batch };
+    o.length = o.columns;
+    return o;
+}
+
+/* ---- multiplying ---------------------------------------------------------------------------- */
+
+static bool multiplies_bf16(const adzi_gemm_backend *backend)
+{
+    return adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE ? backend->bf16 != NULL
+                                                      : adzi_gemm_bf16_choice == ADZI_BF16_MODULE;
+}
+
+/* By the module's code for bf16; every block's part of an operand is packed without gaps. */
+static bool run_native(const adzi_gemm_args *g)
+{
+    double work = (double)g->m * (double)g->n * (double)g->k;
+    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
+    if (backend == NULL || !multiplies_bf16(backend) || g->m == 1 || g->n == 1 ||
+        work < LEAST_NATIVE_WORK) {
+        return false;
+    }
+    adzi_gemm_cut cut;
+    operand a = operand_a(g), b = operand_b(g);
+    adzi_gemm_cut_product(&cut, g, true);
+    if (!adzi_gemm_cut_prepare(&cut, g->ta, true)) {
+        a.turn = g->ta;
+        if (!a.turn || !adzi_gemm_cut_prepare(&cut, false, true)) {
+            return false;
+        }
+    }
+    if (g->ta && !cut.by_columns) {
+        a.length = cut.length;
+    }
+    if (!g->tb && cut.by_columns) {
+        b.length = cut.length;
+    }
+    rounded_pair pair;
+    bool done = round_pair(&a, &b, true, &pair);
+    if (done) {
+        cut.a = pair.a;
+        cut.b = pair.b;
+        adzi_gemm_cut_run(&cut);
+        adzi_free(pair.block, pair.bytes);
+    }
+    adzi_gemm_cut_end(&cut);
+    return done;
+}
+
+/* By our loops, which round what they copy. */
+static bool run_ours(const adzi_gemm_args *g)
+{
+    const double work = (double)g->m * (double)g->n * (double)g->k;
+    const bool wanted = adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE
+                            ? adzi_cpu_has_fast_bf16() && work >= LEAST_NATIVE_WORK
+                            : adzi_gemm_bf16_choice == ADZI_BF16_OURS && adzi_cpu_has_bf16();
+    if (!wanted || g->m == 1 || g->n == 1) {
+        return false;
+    }
+    adzi_gemm_loops_run_bf16(g);
+    return true;
+}
+
+bool adzi_gemm_medium_run(const adzi_gemm_args *g)
+{
+    if (g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0 || g->alpha == 0) {
+        return false;
+    }
+    if (run_ours(g) || run_native(g)) {
+        return true;
+    }
+    rounded_pair pair;
+    operand a = operand_a(g), b = operand_b(g);
+    if (!round_pair(&a, &b, false, &pair)) {
+        return false;
+    }
+    adzi_gemm_args rounded = *g;
+    rounded.a = pair.a;
+    rounded.b = pair.b;
+    rounded.lda = a.columns;
+    rounded.ldb = b.columns;
+    rounded.stride_a = g->stride_a == 0 ? 0 : a.rows * a.columns;
+    rounded.stride_b = g->stride_b == 0 ? 0 : b.rows * b.columns;
+    adzi_gemm_run_f32(&rounded);
+    adzi_free(pair.block, pair.bytes);
+    return true;
+}

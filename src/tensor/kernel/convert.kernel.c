@@ -1,0 +1,52 @@
+/* Conversions between dtypes: one kernel per pair. As in C; a float out of an integer's range gives
+ * some integer, and everything but 0 is true. */
+#include "tensor/kernel/half.h"
+#include "tensor/kernel/pointwise.kernel.h"
+
+/* The conversion of a float to an integer is undefined where it does not fit; go through i64. */
+static inline int64_t integer_of(double x)
+{
+    return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+}
+
+#define K(name) KERNEL(name, TYPE)
+
+#define FROM_ALL(TY, FROM_FLOAT, FROM_INT, FROM_HALF)               \
+    POINTWISE1(from_f32, TY, float, FROM_FLOAT(x))                  \
+    POINTWISE1(from_f64, TY, double, FROM_FLOAT(x))                 \
+    POINTWISE1(from_i32, TY, int32_t, FROM_INT(x))                  \
+    POINTWISE1(from_i64, TY, int64_t, FROM_INT(x))                  \
+    POINTWISE1(from_u8, TY, uint8_t, FROM_INT(x))                   \
+    POINTWISE1(from_f16, TY, uint16_t, FROM_HALF(adzi_from_f16(x))) \
+    POINTWISE1(from_bf16, TY, uint16_t, FROM_HALF(adzi_from_bf16(x)))
+
+#define AS_IS(v)   (v)
+#define TRUTH(v)   ((v) != 0)
+#define INTEGER(v) integer_of((double)(v))
+#define TO_F16(v)  adzi_to_f16((float)(v))
+#define TO_BF16(v) adzi_to_bf16((float)(v))
+
+#define TYPE f32
+FROM_ALL(float, AS_IS, AS_IS, AS_IS)
+#undef TYPE
+#define TYPE f64
+FROM_ALL(double, AS_IS, AS_IS, AS_IS)
+#undef TYPE
+#define TYPE i32
+FROM_ALL(int32_t, INTEGER, AS_IS, INTEGER)
+#undef TYPE
+#define TYPE i64
+FROM_ALL(int64_t, INTEGER, AS_IS, INTEGER)
+#undef TYPE
+#define TYPE u8
+FROM_ALL(uint8_t, INTEGER, AS_IS, INTEGER)
+#undef TYPE
+#define TYPE b8
+FROM_ALL(uint8_t, TRUTH, TRUTH, TRUTH)
+#undef TYPE
+#define TYPE f16
+FROM_ALL(uint16_t, TO_F16, TO_F16, TO_F16)
+#undef TYPE
+#define TYPE bf16
+FROM_ALL(uint16_t, TO_BF16, TO_BF16, TO_BF16)
+#undef TYPE

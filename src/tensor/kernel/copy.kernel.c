@@ -1,0 +1,38 @@
+/* Copies within one element size, and fills. One instance per size, not per dtype. Units are
+ * elements of the output in order. */
+#include "tensor/kernel/pointwise.h"
+#include "tensor/kernel/strided.h"
+
+/* What is copied lies side by side on one side at least, or goes through a buffer. */
+static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const size_t item)
+{
+    char *y = a->out;
+    const char *x = a->in[0];
+    const int64_t from = begin * (int64_t)item;
+    if (a->flat) {
+        adzi_copy_bytes(y + from, x + from, (size_t)(end - begin) * item);
+    } else if (adzi_lies_in_line(a, a->out_strides)) {
+        ADZI_GATHER(y + from, x, item, begin, end - begin, a->rank, a->sizes, a->in_strides[0]);
+    } else if (adzi_lies_in_line(a, a->in_strides[0])) {
+        ADZI_SCATTER(y, x + from, item, begin, end - begin, a->rank, a->sizes, a->out_strides);
+    } else {
+        uint64_t buffer[ADZI_CHUNK];
+        for (int64_t n; begin < end; begin += n) {
+            n = end - begin < ADZI_CHUNK ? end - begin : ADZI_CHUNK;
+            ADZI_GATHER(buffer, x, item, begin, n, a->rank, a->sizes, a->in_strides[0]);
+            ADZI_SCATTER(y, buffer, item, begin, n, a->rank, a->sizes, a->out_strides);
+        }
+    }
+}
+
+#define COPY(type, item)                                                    \
+    void KERNEL(copy, type)(const void *block, int64_t begin, int64_t end); \
+    void KERNEL(copy, type)(const void *block, int64_t begin, int64_t end)  \
+    {                                                                       \
+        copy(block, begin, end, item);                                      \
+    }
+
+COPY(b1, 1)
+COPY(b2, 2)
+COPY(b4, 4)
+COPY(b8, 8)

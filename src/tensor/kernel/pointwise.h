@@ -1,0 +1,58 @@
+/* Elementwise loops: who reads what, for kernels and for their callers. */
+#ifndef ADZI_TENSOR_KERNEL_POINTWISE_H
+#define ADZI_TENSOR_KERNEL_POINTWISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "adze/tensor.h"
+#include "base/isa.h"
+
+enum {
+    ADZI_POINTWISE_INPUTS = 4,
+    ADZI_POINTWISE_PARAMS = 4,
+    ADZI_POINTWISE_GRAIN = 16384, /* elements worth a thread of their own */
+    ADZI_CHUNK = 512 /* most elements in a buffer, where operands do not lie side by side */
+};
+
+/**
+ * The argument block of every elementwise kernel; units are elements of the output in order. When
+ * `flat`, all operands are contiguous and alike, and only the first group of fields is set.
+ */
+typedef struct adzi_pointwise_args {
+    bool flat;
+    char *out;
+    const char *in[ADZI_POINTWISE_INPUTS];
+    double p[ADZI_POINTWISE_PARAMS]; /* the operator's numbers */
+
+    int n_in, rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    int64_t out_strides[ADZ_MAX_RANK]; /* strides in elements */
+    int64_t in_strides[ADZI_POINTWISE_INPUTS][ADZ_MAX_RANK];
+} adzi_pointwise_args;
+
+/** Whether the elements of an operand with these strides lie side by side, in the output's order.
+ */
+static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)
+{
+    int64_t stride = 1;
+    bool in_line = true;
+    for (int d = a->rank - 1; d >= 0; --d) {
+        in_line = in_line && strides[d] == stride;
+        stride *= a->sizes[d];
+    }
+    return in_line;
+}
+
+/**
+ * Runs an elementwise kernel: y[i] = f(in[0][i], ..., p). Inputs broadcast to y. `p` are up to four
+ * numbers, or NULL. Allocates nothing and cannot fail.
+ */
+void adzi_pointwise(
+    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
+
+/** The same where it is known that all inputs have y's sizes and lie in order, as y does. */
+void adzi_pointwise_flat(
+    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
+
+#endif

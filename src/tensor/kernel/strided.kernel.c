@@ -1,0 +1,251 @@
+/* Walks over strided elements, a row of the innermost dimension at a time; strided.h. */
+#include "tensor/kernel/strided.h"
+
+#include "adze/tensor.h"
+
+#if defined(ADZI_X86)
+#include <immintrin.h>
+#endif
+
+#define NOINLINE __attribute__((noinline)) /* or all would be copied into all */
+
+/* Matrices turned round, by the size of their elements. */
+#define INLINE   static inline
+#define K(name)  ADZI_PASTE3(adzi, name, TYPE)
+#define T        any_float
+#define TYPE     32
+#define T_IS_F32 1
+typedef float __attribute__((may_alias)) any_float;
+#include "tensor/kernel/transpose.kernel.h"
+#undef T
+#undef TYPE
+#undef T_IS_F32
+#define T        any_double
+#define TYPE     64
+#define T_IS_F32 0
+typedef double __attribute__((may_alias)) any_double;
+#include "tensor/kernel/transpose.kernel.h"
+#undef T
+#undef TYPE
+#undef T_IS_F32
+
+/* As many as a cache line holds, or the lines that are written would push each other out. */
+enum { TURNED_TOGETHER = 16 };
+
+/* to[p * to_ld + j] = from[j * ld + p] for items of 4 or 8 bytes. */
+static NOINLINE void turn(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
+    int64_t columns, int64_t item)
+{
+    for (int64_t p = 0, n; p < depth; p += n) {
+        n = depth - p < TURNED_TOGETHER ? depth - p : TURNED_TOGETHER;
+        char *y = to + p * to_ld * item;
+        const char *x = from + p * item;
+        if (item == 4) {
+            adzi_transpose_32((void *)y, to_ld, (const void *)x, ld, n, columns);
+        } else {
+            adzi_transpose_64((void *)y, to_ld, (const void *)x, ld, n, columns);
+        }
+    }
+}
+
+/** A place in a walk. */
+typedef struct place {
+    int64_t index[ADZ_MAX_RANK];
+    int64_t offset;
+} place;
+
+static inline place place_of(int64_t i, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    place at = { .offset = 0 };
+    for (int d = rank - 1; d >= 0 && i != 0; --d) {
+        at.index[d] = i % sizes[d];
+        i /= sizes[d];
+        at.offset += at.index[d] * strides[d];
+    }
+    return at;
+}
+
+/* Moves on by n elements, which do not pass the end of the innermost dimension. */
+static inline void advance(
+    place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    int d = rank - 1;
+    at->index[d] += n;
+    at->offset += n * strides[d];
+    while (d > 0 && at->index[d] == sizes[d]) {
+        at->index[d] = 0;
+        at->offset += strides[d - 1] - sizes[d] * strides[d];
+        ++at->index[--d];
+    }
+}
+
+/* Moves on by whole rows, not beyond the end of the dimension before the innermost. */
+static inline void advance_rows(
+    place *at, int64_t rows, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    at->index[rank - 2] += rows;
+    at->offset += rows * strides[rank - 2];
+    for (int d = rank - 2; d > 0 && at->index[d] == sizes[d]; --d) {
+        at->index[d] = 0;
+        at->offset += strides[d - 1] - sizes[d] * strides[d];
+        ++at->index[d - 1];
+    }
+}
+
+/* How many whole rows from here on, n elements at most, are columns of a matrix whose own rows lie
+ * side by side: 0 if they are not worth turning it. */
+static inline int64_t columns_of(
+    const place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+{
+    if (rank < 2 || strides[rank - 2] != 1 || strides[rank - 1] < 2 || at->index[rank - 1] != 0) {
+        return 0;
+    }
+    const int64_t rows = n / sizes[rank - 1], left = sizes[rank - 2] - at->index[rank - 2];
+    const int64_t some = rows < left ? rows : left;
+    return some > 1 ? some : 0;
+}
+
+/* n elements `stride` apart. Four at a time by hand: what the compiler makes vectors of goes
+ * element by element all the same. */
+#define SPREAD(to, to_step, from, from_step)                                       \
+    int64_t i = 0;                                                                 \
+    for (; i + 4 <= n; i += 4, (to) += 4 * (to_step), (from) += 4 * (from_step)) { \
+        (to)[0] = (from)[0];                                                       \
+        (to)[to_step] = (from)[from_step];                                         \
+        (to)[2 * (to_step)] = (from)[2 * (from_step)];                             \
+        (to)[3 * (to_step)] = (from)[3 * (from_step)];                             \
+    }                                                                              \
+    for (; i < n; ++i, (to) += (to_step), (from) += (from_step)) {                 \
+        *(to) = *(from);                                                           \
+    }
+
+#define WALKS(item)                                                                              \
+    typedef uint##item##_t __attribute__((may_alias)) item_##item;                               \
+    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)       \
+    {                                                                                            \
+        const item_##item value = *from;                                                         \
+        for (int64_t i = 0; i < n; ++i) {                                                        \
+            to[i] = value;                                                                       \
+        }                                                                                        \
+    }                                                                                            \
+    static NOINLINE void collect_##item(                                                         \
+        item_##item *to, const item_##item *from, int64_t stride, int64_t n)                     \
+    {                                                                                            \
+        SPREAD(to, 1, from, stride)                                                              \
+    }                                                                                            \
+    static NOINLINE void spread_##item(                                                          \
+        item_##item *to, int64_t stride, const item_##item *from, int64_t n)                     \
+    {                                                                                            \
+        SPREAD(to, stride, from, 1)                                                              \
+    }                                                                                            \
+    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,  \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
+    {                                                                                            \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        place at = place_of(first, rank, sizes, strides);                                        \
+        for (int64_t m; n > 0; n -= m, to += m) {                                                \
+            const item_##item *x = from + at.offset;                                             \
+            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;   \
+            if (columns > 0) {                                                                   \
+                turn((char *)to, row, (const char *)x, stride, columns, row, item / 8);          \
+                m = columns * row;                                                               \
+                advance_rows(&at, columns, rank, sizes, strides);                                \
+                continue;                                                                        \
+            }                                                                                    \
+            m = row - at.index[rank - 1];                                                        \
+            m = m < n ? m : n;                                                                   \
+            if (stride == 1) {                                                                   \
+                adzi_copy_bytes(to, x, (size_t)m * sizeof *to);                                  \
+            } else if (stride == 0) {                                                            \
+                splat_##item(to, x, m);                                                          \
+            } else {                                                                             \
+                collect_##item(to, x, stride, m);                                                \
+            }                                                                                    \
+            advance(&at, m, rank, sizes, strides);                                               \
+        }                                                                                        \
+    }                                                                                            \
+    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first, \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
+    {                                                                                            \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        place at = place_of(first, rank, sizes, strides);                                        \
+        for (int64_t m; n > 0; n -= m, from += m) {                                              \
+            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;   \
+            if (columns > 0) {                                                                   \
+                turn((char *)(to + at.offset), stride, (const char *)from, row, row, columns,    \
+                    item / 8);                                                                   \
+                m = columns * row;                                                               \
+                advance_rows(&at, columns, rank, sizes, strides);                                \
+                continue;                                                                        \
+            }                                                                                    \
+            m = row - at.index[rank - 1];                                                        \
+            m = m < n ? m : n;                                                                   \
+            if (stride == 1) {                                                                   \
+                adzi_copy_bytes(to + at.offset, from, (size_t)m * sizeof *to);                   \
+            } else {                                                                             \
+                spread_##item(to + at.offset, stride, from, m);                                  \
+            }                                                                                    \
+            advance(&at, m, rank, sizes, strides);                                               \
+        }                                                                                        \
+    }
+
+WALKS(8)
+WALKS(16)
+WALKS(32)
+WALKS(64)
+
+void ADZI_GATHER(void *to, const char *from, size_t item, int64_t first, int64_t n, int rank,
+    const int64_t *sizes, const int64_t *strides)
+{
+    const void *x = from;
+    switch (item) {
+    case 1:
+        gather_8(to, x, first, n, rank, sizes, strides);
+        break;
+    case 2:
+        gather_16(to, x, first, n, rank, sizes, strides);
+        break;
+    case 4:
+        gather_32(to, x, first, n, rank, sizes, strides);
+        break;
+    default:
+        gather_64(to, x, first, n, rank, sizes, strides);
+    }
+}
+
+void ADZI_SCATTER(char *to, const void *from, size_t item, int64_t first, int64_t n, int rank,
+    const int64_t *sizes, const int64_t *strides)
+{
+    void *y = to;
+    switch (item) {
+    case 1:
+        scatter_8(y, from, first, n, rank, sizes, strides);
+        break;
+    case 2:
+        scatter_16(y, from, first, n, rank, sizes, strides);
+        break;
+    case 4:
+        scatter_32(y, from, first, n, rank, sizes, strides);
+        break;
+    default:
+        scatter_64(y, from, first, n, rank, sizes, strides);
+    }
+}
+
+void ADZI_SPLAT(void *to, const char *from, size_t item, int64_t n)
+{
+    const void *x = from;
+    switch (item) {
+    case 1:
+        splat_8(to, x, n);
+        break;
+    case 2:
+        splat_16(to, x, n);
+        break;
+    case 4:
+        splat_32(to, x, n);
+        break;
+    default:
+        splat_64(to, x, n);
+    }
+}

@@ -1,0 +1,125 @@
+/* Elementary functions that the compiler can vectorise.
+ *
+ * Plain branch-free C: a loop whose body calls these becomes vector code with gcc and clang, at
+ * every instruction set, without intrinsics and without a vector libm. Both sides of every choice
+ * are computed and one is selected, so values outside a branch's range must be harmless there,
+ * never only unlikely.
+ *
+ * Largest error, in units of the last place of the result (tests/tensor/test_vmath.c asserts them, with
+ * and without fused multiply-add):
+ *
+ *              exp    log    log1p  expm1  tanh   sigmoid  erf    sin, cos
+ *     f32      1.1    1.1    1.5    2      2      2        2      1
+ *     f64      1.1    1.1    1      1      2      2        2      1
+ *
+ * softplus and logsigmoid are within 2.5. silu, gelu in both forms and their derivatives are within
+ * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals come out
+ * as C11's Annex F has them. Of the f64 functions log1p, expm1, erf, sin and cos are libm's, and
+ * loops over what rests on them stay scalar; so are sin and cos of an f32 above 2^20.
+ *
+ * A kernel file that is instantiated per type (each_float.h) spells them VM(exp)(x).
+ *
+ * ADZI_VMATH_SAME_BITS, defined before the include, leaves fused multiply-adds out, so that every
+ * instruction set computes the same bits; random numbers want that.
+ */
+#ifndef ADZI_TENSOR_KERNEL_VMATH_H
+#define ADZI_TENSOR_KERNEL_VMATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/isa.h"
+
+#define VM(name) ADZI_PASTE3(adzi, name, TYPE)
+
+#if defined(__FMA__) && !defined(ADZI_VMATH_SAME_BITS)
+#define ADZI_FMA_F32(a, b, c) __builtin_fmaf(a, b, c)
+#define ADZI_FMA_F64(a, b, c) __builtin_fma(a, b, c)
+#else
+#define ADZI_FMA_F32(a, b, c) ((a) * (b) + (c))
+#define ADZI_FMA_F64(a, b, c) ((a) * (b) + (c))
+#endif
+
+static inline uint32_t adzi_bits_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float adzi_from_bits_f32(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline uint64_t adzi_bits_f64(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double adzi_from_bits_f64(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* |x|, and the magnitude of one with the sign of another, as bit operations. */
+static inline float adzi_abs_f32(float x)
+{
+    return adzi_from_bits_f32(adzi_bits_f32(x) & 0x7fffffffu);
+}
+
+static inline float adzi_sign_of_f32(float magnitude, float sign)
+{
+    return adzi_from_bits_f32(
+        (adzi_bits_f32(magnitude) & 0x7fffffffu) | (adzi_bits_f32(sign) & 0x80000000u));
+}
+
+static inline double adzi_abs_f64(double x)
+{
+    return adzi_from_bits_f64(adzi_bits_f64(x) & 0x7fffffffffffffffu);
+}
+
+static inline double adzi_sign_of_f64(double magnitude, double sign)
+{
+    return adzi_from_bits_f64((adzi_bits_f64(magnitude) & 0x7fffffffffffffffu) |
+                              (adzi_bits_f64(sign) & 0x8000000000000000u));
+}
+
+/* min(x, limit) for x >= 0, as integers, which order such floats the same way; NaN becomes limit.
+ * A choice between floats would do, but where several stand in a row, gcc threads their branches
+ * into copies of what follows and merges them lane by lane. */
+static inline float adzi_at_most_f32(float x, float limit)
+{
+    int32_t bits = (int32_t)adzi_bits_f32(x), limit_bits = (int32_t)adzi_bits_f32(limit);
+    return adzi_from_bits_f32((uint32_t)(bits < limit_bits ? bits : limit_bits));
+}
+
+static inline double adzi_at_most_f64(double x, double limit)
+{
+    return x < limit ? x : limit; /* SSE2 and AVX2 have no 64-bit integer minimum */
+}
+
+#include "tensor/kernel/vmath_f32.h"
+#include "tensor/kernel/vmath_f64.h"
+
+/* ---- what activations are made of --------------------------------------------------------- */
+
+#define T    float
+#define TYPE f32
+#include "tensor/kernel/vmath_activations.h"
+#undef T
+#undef TYPE
+#define T    double
+#define TYPE f64
+#include "tensor/kernel/vmath_activations.h"
+#undef T
+#undef TYPE
+
+#endif

@@ -1,0 +1,191 @@
+/* Tensors of random numbers. */
+#include "tensor/copy.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
+#include "tensor/range.h"
+#include "tensor/tensor.h"
+
+KERNEL_TABLE_FLOAT(uniform);
+KERNEL_TABLE_FLOAT(normal);
+KERNEL_TABLE_ALL(randint);
+KERNEL_TABLE_ALL(bernoulli);
+
+enum { GRAIN = 16384 };
+
+/* What every draw starts with: the tensor, and the generator's state, moved on past it. */
+typedef struct {
+    adz_tensor *y;
+    adz_generator_state from;
+} draw;
+
+static bool begin(
+    draw *d, adz_generator *generator, adz_shape shape, adz_dtype dtype, adzi_draw kind)
+{
+    generator = adzi_generator_or_default(generator);
+    d->y = adz_empty(shape, dtype);
+    if (d->y == NULL) {
+        return false;
+    }
+    d->from = adzi_generator_take(generator, adzi_philox_counters(d->y->numel, kind));
+    return true;
+}
+
+static bool want_float(const char *op, adz_dtype dtype)
+{
+    if (adzi_is_float(dtype)) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_DTYPE, "%s numbers cannot be drawn so; use float32 or float64",
+        adz_dtype_name(dtype));
+    return false;
+}
+
+static adzi_draw float_draw(adz_dtype dtype)
+{
+    return dtype == ADZ_F64 ? ADZI_DRAW_DOUBLE : ADZI_DRAW_WORD;
+}
+
+adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dtype dtype)
+{
+    draw d;
+    if (!want_float("rand", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
+        return NULL;
+    }
+    adzi_uniform_args args = { d.from.seed, d.from.offset, d.y->data, 0, 1 };
+    adzi_launch(KERNEL_FOR(uniform, dtype), &args, d.y->numel, GRAIN);
+    return d.y;
+}
+
+adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype)
+{
+    draw d;
+    if (!want_float("randn", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
+        return NULL;
+    }
+    adzi_normal_args args = { d.from.seed, d.from.offset, d.y->data, 0, 1 };
+    adzi_launch(KERNEL_FOR(normal, dtype), &args, d.y->numel, GRAIN);
+    return d.y;
+}
+
+adz_tensor *adz_generator_randint(
+    adz_generator *generator, int64_t low, int64_t high, adz_shape shape, adz_dtype dtype)
+{
+    draw d;
+    if (high <= low) {
+        return adzi_fail("randint", ADZ_ERR_ARGUMENT, "the range [%lld, %lld) is empty",
+            (long long)low, (long long)high);
+    }
+    if (dtype == ADZ_BOOL || dtype == ADZ_F16 || dtype == ADZ_BF16) {
+        return adzi_fail(
+            "randint", ADZ_ERR_DTYPE, "%s does not hold drawn integers", adz_dtype_name(dtype));
+    }
+    if (adzi_is_integer(dtype) && dtype != ADZ_I64 &&
+        !(adzi_in_range((double)low, dtype) && adzi_in_range((double)(high - 1), dtype))) {
+        return adzi_fail("randint", ADZ_ERR_ARGUMENT, "%s does not hold all of [%lld, %lld)",
+            adz_dtype_name(dtype), (long long)low, (long long)high);
+    }
+    if (!begin(&d, generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
+        return NULL;
+    }
+    adzi_randint_args args = { d.from.seed, d.from.offset, d.y->data, low,
+        (uint64_t)high - (uint64_t)low };
+    adzi_launch(KERNEL_FOR(randint, dtype), &args, d.y->numel, GRAIN);
+    return d.y;
+}
+
+adz_tensor *adz_generator_bernoulli(
+    adz_generator *generator, double p, adz_shape shape, adz_dtype dtype)
+{
+    draw d;
+    if (!(p >= 0 && p <= 1)) {
+        return adzi_fail("bernoulli", ADZ_ERR_ARGUMENT, "p is %s; a probability lies in [0, 1]",
+            adzi_text_number(p));
+    }
+    if (dtype == ADZ_F16 || dtype == ADZ_BF16) {
+        return adzi_fail(
+            "bernoulli", ADZ_ERR_DTYPE, "%s is for storage only", adz_dtype_name(dtype));
+    }
+    if (!begin(&d, generator, shape, dtype, ADZI_DRAW_WORD)) {
+        return NULL;
+    }
+    adzi_bernoulli_args args = { d.from.seed, d.from.offset, d.y->data, p };
+    adzi_launch(KERNEL_FOR(bernoulli, dtype), &args, d.y->numel, GRAIN);
+    return d.y;
+}
+
+/* Fisher and Yates, from the last place down; place i swaps with a number drawn below i + 1. */
+adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
+{
+    if (n < 0) {
+        return adzi_fail("randperm", ADZ_ERR_ARGUMENT, "n is %lld", (long long)n);
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = scope != NULL ? adz_empty(ADZ_SHAPE(n), ADZ_I64) : NULL;
+    adz_shape shape = ADZ_SHAPE(n);
+    adz_tensor *words =
+        y != NULL ? adz_generator_randint(generator, INT64_MIN, INT64_MAX, shape, ADZ_I64) : NULL;
+    if (words == NULL) {
+        if (scope != NULL) {
+            adz_scope_close(scope);
+        }
+        return NULL;
+    }
+    int64_t *at = (int64_t *)(void *)y->data;
+    const uint64_t *word = (const uint64_t *)(const void *)words->data;
+    for (int64_t i = 0; i < n; ++i) {
+        at[i] = i;
+    }
+    for (int64_t i = n - 1; i > 0; --i) {
+        /* the high half of a 64-bit product, from 32-bit parts: floor(word (i + 1) / 2^64) */
+        uint64_t m = (uint64_t)i + 1, low = (word[i] & 0xffffffffu) * m, high = (word[i] >> 32) * m;
+        int64_t j = (int64_t)((high + (low >> 32)) >> 32);
+        int64_t swap = at[i];
+        at[i] = at[j];
+        at[j] = swap;
+    }
+    return adz_scope_return(scope, y);
+}
+
+/* ---- from the default generator ----------------------------------------------------------------
+ */
+
+adz_tensor *adz_rand(adz_shape shape, adz_dtype dtype)
+{
+    return adz_generator_rand(NULL, shape, dtype);
+}
+
+adz_tensor *adz_randn(adz_shape shape, adz_dtype dtype)
+{
+    return adz_generator_randn(NULL, shape, dtype);
+}
+
+adz_tensor *adz_randint(int64_t low, int64_t high, adz_shape shape, adz_dtype dtype)
+{
+    return adz_generator_randint(NULL, low, high, shape, dtype);
+}
+
+adz_tensor *adz_randperm(int64_t n)
+{
+    return adz_generator_randperm(NULL, n);
+}
+
+adz_tensor *adz_bernoulli(double p, adz_shape shape, adz_dtype dtype)
+{
+    return adz_generator_bernoulli(NULL, p, shape, dtype);
+}
+
+adz_tensor *adz_rand_like(const adz_tensor *t)
+{
+    return adzi_check_tensor("rand_like", "t", t)
+               ? adz_rand(adz_shape_of(t->rank, t->sizes), (adz_dtype)t->dtype)
+               : NULL;
+}
+
+adz_tensor *adz_randn_like(const adz_tensor *t)
+{
+    return adzi_check_tensor("randn_like", "t", t)
+               ? adz_randn(adz_shape_of(t->rank, t->sizes), (adz_dtype)t->dtype)
+               : NULL;
+}

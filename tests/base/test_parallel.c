@@ -1,0 +1,340 @@
+/* Every unit of a launch is computed exactly once, whoever launches and however it is cut. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "adze/base.h"
+#include "base/cpu.h"
+#include "base/parallel.h"
+
+static const char *program; /* to run this test's own file again with another environment */
+
+typedef struct counted {
+    unsigned char *hits; /* one per unit */
+    atomic_int calls;
+    atomic_bool outside; /* a range left 0 .. units */
+    int64_t units;
+} counted;
+
+static void count_units(const void *args, int64_t begin, int64_t end)
+{
+    counted *c = (counted *)(uintptr_t)args;
+    atomic_fetch_add(&c->calls, 1);
+    if (begin < 0 || end > c->units || begin > end) {
+        atomic_store(&c->outside, true);
+        return;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+        ++c->hits[i];
+    }
+}
+
+/* Launches once and says whether every unit was computed once. */
+static bool each_once(int64_t units, int64_t grain, int *calls)
+{
+    counted c = { .hits = calloc((size_t)units + 1, 1), .units = units };
+    adzi_launch(count_units, &c, units, grain);
+    bool once = !atomic_load(&c.outside);
+    for (int64_t i = 0; i < units; ++i) {
+        once = once && c.hits[i] == 1;
+    }
+    *calls = atomic_load(&c.calls);
+    free(c.hits);
+    return once;
+}
+
+static void every_unit_once(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 0, 1, 2, 3, 5, 7, 63, 64, 65, 100, 1023, 1024, 1025, 4095,
+        4096, 4097, 10000, 65537 };
+    static const int64_t grains[] = { 1, 2, 3, 16, 64, 100, 1000, 1024, 30000, 100000 };
+    static const int threads[] = { 1, 2, 3, 4, 7, 16 };
+    int most = 0;
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; ++t) {
+        assert_int_equal(adz_set_num_threads(threads[t]), ADZ_OK);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+            for (size_t g = 0; g < sizeof grains / sizeof *grains; ++g) {
+                int calls = 0;
+                assert_true(each_once(sizes[s], grains[g], &calls));
+                assert_true(calls >= 1 && calls <= threads[t]);
+                if (sizes[s] <= grains[g]) {
+                    assert_int_equal(calls, 1);
+                }
+                most = calls > most ? calls : most;
+            }
+        }
+    }
+    assert_int_equal(most, 16);
+    adz_set_num_threads(0);
+}
+
+/* ---- it is parallel ------------------------------------------------------------------------- */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+typedef struct meeting {
+    atomic_int present;
+    atomic_bool met;
+} meeting;
+
+/* Two parts that wait for each other can only both end on two threads. */
+static void meet(const void *args, int64_t begin, int64_t end)
+{
+    meeting *m = (meeting *)(uintptr_t)args;
+    (void)begin;
+    (void)end;
+    atomic_fetch_add(&m->present, 1);
+    double give_up = seconds() + 20;
+    while (atomic_load(&m->present) < 2 && seconds() < give_up) {
+        sched_yield();
+    }
+    if (atomic_load(&m->present) >= 2) {
+        atomic_store(&m->met, true);
+    }
+}
+
+static void two_parts_run_at_the_same_time(void **state)
+{
+    (void)state;
+    adz_set_num_threads(2);
+    for (int i = 0; i < 20; ++i) {
+        meeting m = { 0 };
+        adzi_launch(meet, &m, 2, 1);
+        assert_true(atomic_load(&m.met));
+        if (i % 5 == 0) { /* long enough for the pool's threads to fall asleep */
+            nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+        }
+    }
+    adz_set_num_threads(0);
+}
+
+/* ---- nested, concurrent, forked ------------------------------------------------------------- */
+
+typedef struct nest {
+    counted inner[8];
+    atomic_int wrong; /* inner launches that left their thread, or parts not marked as inside */
+} nest;
+
+static void launch_inside(const void *args, int64_t begin, int64_t end)
+{
+    nest *n = (nest *)(uintptr_t)args;
+    for (int64_t i = begin; i < end; ++i) {
+        bool marked = adzi_inside_launch();
+        adzi_launch(count_units, &n->inner[i], n->inner[i].units, 1);
+        if (!marked || atomic_load(&n->inner[i].calls) != 1) {
+            atomic_fetch_add(&n->wrong, 1);
+        }
+    }
+}
+
+static void nested_launches_stay_on_their_thread(void **state)
+{
+    (void)state;
+    adz_set_num_threads(4);
+    nest n;
+    memset(&n, 0, sizeof n);
+    for (int i = 0; i < 8; ++i) {
+        n.inner[i].units = 100;
+        n.inner[i].hits = calloc(100, 1);
+    }
+    adzi_launch(launch_inside, &n, 8, 1);
+    assert_int_equal(atomic_load(&n.wrong), 0);
+    assert_false(adzi_inside_launch());
+    for (int i = 0; i < 8; ++i) {
+        for (int j = 0; j < 100; ++j) {
+            assert_int_equal(n.inner[i].hits[j], 1);
+        }
+        free(n.inner[i].hits);
+    }
+    adz_set_num_threads(0);
+}
+
+static void *launch_many(void *failed)
+{
+    for (int i = 0; i < 300; ++i) {
+        int calls = 0;
+        if (!each_once(1 + 37 * i, 1 + i % 50, &calls)) {
+            *(bool *)failed = true;
+        }
+    }
+    return NULL;
+}
+
+static void several_users_launch_at_once(void **state)
+{
+    (void)state;
+    adz_set_num_threads(3);
+    pthread_t users[4];
+    bool failed[4] = { false };
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(pthread_create(&users[i], NULL, launch_many, &failed[i]), 0);
+    }
+    for (int i = 0; i < 4; ++i) {
+        pthread_join(users[i], NULL);
+        assert_false(failed[i]);
+    }
+    adz_set_num_threads(0);
+}
+
+static void a_forked_child_computes_serially(void **state)
+{
+    (void)state;
+    adz_set_num_threads(4);
+    int calls = 0;
+    assert_true(each_once(1000, 1, &calls));
+    assert_int_equal(calls, 4);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60); /* a child that waits for threads it does not have ends by this */
+        bool good = each_once(1000, 1, &calls) && calls == 1;
+        _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_true(each_once(1000, 1, &calls)); /* and the parent goes on as before */
+    assert_int_equal(calls, 4);
+    adz_set_num_threads(0);
+}
+
+/* ---- observing ------------------------------------------------------------------------------ */
+
+static atomic_int observed;
+
+static void observe(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+{
+    atomic_fetch_add(&observed, 1);
+    adzi_launch_unobserved(kernel, args, units, grain);
+}
+
+static void an_observer_sees_every_launch(void **state)
+{
+    (void)state;
+    int calls = 0;
+    atomic_store(&adzi_launch_observer, observe);
+    assert_true(each_once(10, 100, &calls)); /* small */
+    assert_true(each_once(1000, 1, &calls)); /* cut */
+    atomic_store(&adzi_launch_observer, NULL);
+    assert_true(each_once(10, 100, &calls));
+    assert_int_equal(atomic_load(&observed), 2);
+}
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+static void number_of_threads(void **state)
+{
+    (void)state;
+    int standard = adz_get_num_threads();
+    assert_true(standard >= 1);
+    assert_int_equal(adz_set_num_threads(5), ADZ_OK);
+    assert_int_equal(adz_get_num_threads(), 5);
+    assert_int_equal(adz_set_num_threads(-1), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "-1 threads"));
+    adz_error_clear();
+    assert_int_equal(adz_get_num_threads(), 5);
+    assert_int_equal(adz_set_num_threads(0), ADZ_OK);
+    assert_int_equal(adz_get_num_threads(), standard);
+}
+
+static void settings_belong_to_the_context(void **state)
+{
+    (void)state;
+    adz_context *other = adz_context_new();
+    assert_non_null(other);
+    adz_set_num_threads(5);
+    assert_null(adz_context_use(other));
+    adz_set_num_threads(2);
+    adz_set_deterministic(true);
+    int calls = 0;
+    assert_true(each_once(1000, 1, &calls));
+    assert_int_equal(calls, 2);
+    assert_ptr_equal(adz_context_use(NULL), other);
+    assert_int_equal(adz_get_num_threads(), 5);
+    assert_false(adz_get_deterministic());
+    assert_true(each_once(1000, 1, &calls));
+    assert_int_equal(calls, 5);
+    adz_context_free(&other);
+    adz_set_num_threads(0);
+}
+
+/* What this program prints about itself with `setting` in its environment. */
+static void ask_again(const char *setting, char *line, size_t size)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "%s '%s' about", setting, program);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, (int)size, pipe));
+    assert_int_equal(pclose(pipe), 0);
+    line[strcspn(line, "\n")] = '\0';
+}
+
+static int about(void)
+{
+    printf("%d %s %s\n", adz_get_num_threads(), adz_cpu_name(), adz_build_info());
+    return 0;
+}
+
+static void environment_is_heard(void **state)
+{
+    (void)state;
+    char line[800];
+    ask_again("ADZE_NUM_THREADS=3 ADZE_CPU=baseline", line, sizeof line);
+    assert_int_equal(strncmp(line, "3 baseline adze ", 16), 0);
+    assert_null(strstr(line, "ignored"));
+    assert_non_null(strstr(line, adzi_threads_kind()));
+    assert_non_null(strstr(line, "OpenBLAS"));
+
+    ask_again("ADZE_NUM_THREADS=3x ADZE_CPU=fast", line, sizeof line);
+    assert_non_null(strstr(line, "; ADZE_CPU=fast ignored"));
+    char plain[800];
+    ask_again("ADZE_NUM_THREADS= ADZE_CPU=", plain, sizeof plain);
+    assert_int_equal(atoi(line), atoi(plain)); /* not a number: as if unset */
+    assert_null(strstr(plain, "ignored"));
+
+    if (strstr(plain, " avx512 ") == NULL) { /* what it found; valgrind shows this process less */
+        ask_again("ADZE_CPU=avx512", line, sizeof line);
+        assert_non_null(strstr(line, "; ADZE_CPU=avx512 ignored: it is more than"));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    program = argv[0];
+    if (argc > 1 && strcmp(argv[1], "about") == 0) {
+        return about();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_unit_once),
+        cmocka_unit_test(two_parts_run_at_the_same_time),
+        cmocka_unit_test(nested_launches_stay_on_their_thread),
+        cmocka_unit_test(several_users_launch_at_once),
+        cmocka_unit_test(a_forked_child_computes_serially),
+        cmocka_unit_test(an_observer_sees_every_launch),
+        cmocka_unit_test(number_of_threads),
+        cmocka_unit_test(settings_belong_to_the_context),
+        cmocka_unit_test(environment_is_heard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

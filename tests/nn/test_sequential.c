@@ -1,0 +1,161 @@
+/* What a Sequential and a FeedForward compute in one operator: Linear, ReLU and Dropout. */
+#include "../nn.h"
+#include "nn/layers/dropout.h"
+
+enum { MOST = 16 };
+
+/* Its children one after the other. */
+static adz_tensor *by_children(adz_module *m, adz_tensor *x)
+{
+    for (size_t i = 0; i < adz_module_child_count(m); ++i) {
+        x = adz_module_forward(adz_module_child_at(m, i), x);
+    }
+    return x;
+}
+
+/* How many nodes of a kind stand behind y. */
+static int count_nodes(adz_tensor *y, const char *name)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(adz_graph_dot(y, stream), ADZ_OK);
+    fclose(stream);
+    int count = 0;
+    char label[64];
+    snprintf(label, sizeof label, "label=\"%s\\n", name);
+    for (const char *at = text; (at = strstr(at, label)) != NULL; ++at) {
+        ++count;
+    }
+    free(text);
+    return count;
+}
+
+/* Bits of the result, what is drawn, and gradients are those of the children; takes the module. */
+static void expect_parts(adz_module *m, int fused, adz_generator *generator)
+{
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(3, 6, 5), ADZ_F32), true);
+    adz_tensor *inputs[MOST] = { x }, *g[MOST], *expected[MOST];
+    adz_tensor_list parameters = adz_module_parameters(m);
+    size_t n = 1 + parameters.count;
+    memcpy(inputs + 1, parameters.items, parameters.count * sizeof *inputs);
+    adz_generator_state before = adz_generator_get_state(generator), after;
+    adz_tensor *parts = by_children(m, x);
+    after = adz_generator_get_state(generator);
+    adz_generator_set_state(generator, before);
+    adz_tensor *y = adz_module_forward(m, x);
+    assert_int_equal(count_nodes(y, "linear_relu"), fused);
+    assert_int_equal(adz_generator_get_state(generator).offset, after.offset);
+    assert_true(adz_equal(y, parts));
+    adz_tensor *weight = adz_randn_like(y);
+    assert_int_equal(adz_autograd_grad(&y, &weight, 1, inputs, g, n, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&parts, &weight, 1, inputs, expected, n, NULL), ADZ_OK);
+    for (size_t i = 0; i < n; ++i) {
+        assert_true(adz_equal(g[i], expected[i]));
+    }
+    adz_module_free(&m);
+}
+
+static adz_module *linear(int64_t in, int64_t out)
+{
+    return adz_linear_new(in, out, NULL);
+}
+
+static void sequential_is_its_parts(void **state)
+{
+    (void)state;
+    adz_manual_seed(4);
+    adz_generator *g = adz_generator_new(2);
+    adz_dropout_options d = { sizeof d, g };
+    adz_relu_options inplace = ADZ_RELU_OPTIONS;
+    inplace.inplace = true;
+    adz_linear_options bare = ADZ_LINEAR_OPTIONS;
+    bare.bias = false;
+#define DROPOUT adz_dropout_new(0.3, &d)
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL)), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL), linear(4, 2)), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 40), adz_relu_new(NULL), DROPOUT, linear(40, 3),
+                     adz_relu_new(&inplace), DROPOUT, DROPOUT),
+        2, g);
+    expect_parts(ADZ_SEQUENTIAL(adz_linear_new(5, 7, &bare), adz_relu_new(&inplace)), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(adz_relu_new(NULL), linear(5, 7)), 0, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), DROPOUT, adz_relu_new(NULL)), 0, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), adz_tanh_new(), DROPOUT), 0, g);
+    adz_module *m = ADZ_SEQUENTIAL(linear(5, 7), adz_relu_new(NULL), DROPOUT);
+    adz_module_eval(m);
+    expect_parts(m, 1, g);
+#undef DROPOUT
+    adz_generator_free(&g);
+}
+
+static void feed_forward_is_its_parts(void **state)
+{
+    (void)state;
+    adz_manual_seed(4);
+    adz_generator *g = adz_generator_new(2);
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.generator = g;
+    o.dropout = 0.5;
+    adz_module *m = adz_feed_forward_new(5, 9, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5), ADZ_F32);
+    adz_generator_state before = adz_generator_get_state(g);
+    adz_tensor *y = adz_module_forward(m, x);
+    assert_int_equal(count_nodes(y, "linear_relu"), 1);
+    adz_generator_set_state(g, before);
+    adz_tensor *h = adz_module_forward(adz_module_child(m, "layer1"), x);
+    h = adz_module_forward(adz_module_child(m, "activation"), h);
+    h = adz_module_forward(adz_module_child(m, "dropout"), h);
+    assert_true(adz_equal(y, adz_module_forward(adz_module_child(m, "layer2"), h)));
+    adz_module_free(&m);
+    adz_generator_free(&g);
+}
+
+/* Masks that are replayed are not drawn: the Dropout takes its own. */
+static void masks_are_replayed(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL), adz_dropout_new(0.5, NULL));
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 5), ADZ_F32);
+    adz_tensor *mask = adz_gt(adz_randn(ADZ_SHAPE(3, 4), ADZ_F32), adz_scalar(0, ADZ_F32));
+    adzi_masks masks = { &mask, 1, 0 };
+    adzi_module_replay(m, &masks);
+    adz_tensor *y = adz_module_forward(m, x);
+    assert_int_equal(masks.next, 1);
+    adzi_module_replay(m, NULL);
+    adz_tensor *h = adz_relu(adz_module_forward(adz_module_child(m, "0"), x));
+    assert_true(adz_equal(y, adz_mul(h, adz_mul_number(adz_to(mask, ADZ_F32), 2))));
+    adz_module_free(&m);
+}
+
+/* What goes wrong is reported as if there were no such operator. */
+static void errors_name_the_child(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL));
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 6), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "0: linear: x[2, 6] and weight[4, 5] do not fit");
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 5), ADZ_F64)));
+    expect_error(ADZ_ERR_DTYPE, "0: linear: x is float64");
+    assert_null(adz_module_forward(m, adz_scalar(1, ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "0: linear: x[] and weight");
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "x");
+    adz_init_constant_(adz_module_parameter(m, "0.weight"), 1);
+    adz_tensor *x = adz_full(ADZ_SHAPE(2, 5), 3e38, ADZ_F32);
+    adz_set_detect_anomaly(true);
+    assert_null(adz_module_forward(m, x));
+    adz_set_detect_anomaly(false);
+    expect_error(ADZ_ERR_NUMERIC, "0: linear");
+    adz_module_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sequential_is_its_parts),
+        TEST(feed_forward_is_its_parts),
+        TEST(masks_are_replayed),
+        TEST(errors_name_the_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* Elementwise operators over operands that lie in every way: broadcast, turned round, with gaps, in
+ * short and long rows, cut for threads; on every instruction set that this processor has. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "adze/adze.h"
+#include "base/cpu.h"
+#include "base/isa.h"
+
+/* How an operand lies: as it is; one number; one row; one column; turned round; every second
+ * element; one row for every matrix. */
+typedef enum layout { PLAIN, NUMBER, ROW, COLUMN, TURNED, GAPS, ROWS, LAYOUTS } layout;
+
+static adz_tensor *operand(layout how, int64_t depth, int64_t rows, int64_t columns)
+{
+    switch (how) {
+    case NUMBER:
+        return adz_randn(ADZ_SHAPE(1), ADZ_F32);
+    case ROW:
+        return adz_randn(ADZ_SHAPE(columns), ADZ_F32);
+    case COLUMN:
+        return adz_randn(ADZ_SHAPE(rows, 1), ADZ_F32);
+    case TURNED:
+        return adz_transpose(adz_randn(ADZ_SHAPE(depth, columns, rows), ADZ_F32), 1, 2);
+    case GAPS:
+        return adz_slice(
+            adz_randn(ADZ_SHAPE(depth, rows, 2 * columns), ADZ_F32), 2, 0, 2 * columns, 2);
+    case ROWS:
+        return adz_randn(ADZ_SHAPE(depth, 1, columns), ADZ_F32);
+    default:
+        return adz_randn(ADZ_SHAPE(depth, rows, columns), ADZ_F32);
+    }
+}
+
+/* Element [i, j, k] of t, broadcast to three dimensions. */
+static float at(adz_tensor *t, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t place[3] = { i, j, k };
+    const int rank = adz_tensor_rank(t);
+    int64_t offset = 0;
+    for (int d = 0; d < rank; ++d) {
+        offset += adz_tensor_size(t, d) > 1 ? place[3 - rank + d] * adz_tensor_stride(t, d) : 0;
+    }
+    return adz_tensor_data_f32(t)[offset];
+}
+
+static const int64_t shapes[][3] = { { 1, 1, 5 }, { 2, 3, 4 }, { 3, 300, 3 }, { 2, 5, 700 },
+    { 4, 7, 130 }, { 1, 90, 512 }, { 1, 1, 40000 }, { 300, 2, 60 }, { 700, 1, 1 } };
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static void compare(const int64_t *s, layout la, layout lb, layout lc)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *whole = adz_zeros(ADZ_SHAPE(s[0], s[1], s[2]), ADZ_F32);
+    adz_tensor *a = operand(la, s[0], s[1], s[2]), *b = operand(lb, s[0], s[1], s[2]);
+    adz_tensor *c = operand(lc, s[0], s[1], s[2]);
+    adz_tensor *x = adz_add(whole, a); /* of the full shape, and contiguous */
+    adz_tensor *y2 = adz_sub(x, b), *y3 = adz_addcmul(x, b, c, 2);
+    adz_tensor *chosen = adz_where(adz_gt(c, whole), x, b);
+    assert_int_equal(adz_error_code(), ADZ_OK);
+    for (int64_t i = 0; i < s[0]; ++i) {
+        for (int64_t j = 0; j < s[1]; ++j) {
+            for (int64_t k = 0; k < s[2]; ++k) {
+                float va = at(a, i, j, k), vb = at(b, i, j, k), vc = at(c, i, j, k);
+                assert_float_equal(at(x, i, j, k), va, 0);
+                assert_float_equal(at(y2, i, j, k), va - vb, 0);
+                assert_float_equal(at(y3, i, j, k), va + 2 * vb * vc, 1e-5);
+                assert_float_equal(at(chosen, i, j, k), vc > 0 ? va : vb, 0);
+            }
+        }
+    }
+    adz_scope_close(scope);
+}
+
+static void any_layout_reads_alike(void **state)
+{
+    (void)state;
+    const int level = adzi_cpu_level;
+    for (adzi_cpu_level = 0; adzi_cpu_level <= level; ++adzi_cpu_level) {
+        for (int i = 0; i < SHAPES; ++i) {
+            for (int pair = 0; pair < LAYOUTS * LAYOUTS; ++pair) {
+                layout lb = (layout)(pair / LAYOUTS), lc = (layout)(pair % LAYOUTS);
+                compare(shapes[i], (layout)((pair + i) % LAYOUTS), lb, lc);
+            }
+        }
+    }
+    adzi_cpu_level = level;
+}
+
+/* y = y - b and y = b, where y itself is turned round or has gaps. */
+static void any_layout_is_written_alike(void **state)
+{
+    (void)state;
+    const layout places[] = { PLAIN, TURNED, GAPS };
+    for (int i = 0; i < SHAPES; ++i) {
+        for (int pair = 0; pair < 3 * LAYOUTS; ++pair) {
+            const int64_t *s = shapes[i];
+            adz_scope *scope = adz_scope_open();
+            adz_tensor *y = operand(places[pair % 3], s[0], s[1], s[2]), *before = adz_clone(y);
+            adz_tensor *b = operand((layout)(pair / 3), s[0], s[1], s[2]);
+            adz_tensor *copied = operand(places[pair % 3], s[0], s[1], s[2]);
+            assert_non_null(adz_sub_(y, b, 1));
+            assert_non_null(adz_copy_(copied, b));
+            for (int64_t j = 0; j < s[0] * s[1] * s[2]; ++j) {
+                int64_t p = j / s[2] / s[1], q = j / s[2] % s[1], r = j % s[2];
+                assert_float_equal(at(y, p, q, r), at(before, p, q, r) - at(b, p, q, r), 0);
+                assert_float_equal(at(copied, p, q, r), at(b, p, q, r), 0);
+            }
+            adz_scope_close(scope);
+        }
+    }
+}
+
+/* Copies of every size of element, from and to any layout. */
+static void every_size_of_element_is_copied(void **state)
+{
+    (void)state;
+    const adz_dtype dtypes[] = { ADZ_U8, ADZ_BF16, ADZ_F32, ADZ_I64 };
+    for (int i = 0; i < SHAPES * 4; ++i) {
+        const int64_t *s = shapes[i / 4], n = s[0] * s[1] * s[2];
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *values = adz_randint(0, 100, ADZ_SHAPE(s[0], s[1], s[2]), ADZ_I64);
+        adz_tensor *x = adz_to(values, dtypes[i % 4]);
+        adz_tensor *turned = adz_contiguous(adz_transpose(x, 0, 2));
+        adz_tensor *back = adz_contiguous(adz_transpose(turned, 0, 2));
+        adz_tensor *wide = adz_repeat(back, ADZ_SHAPE(1, 1, 2));
+        adz_tensor *half = adz_to(adz_contiguous(adz_slice(wide, 2, 0, s[2], 1)), ADZ_I64);
+        assert_non_null(half);
+        assert_memory_equal(adz_tensor_data(half), adz_tensor_data(values), (size_t)n * 8);
+        adz_scope_close(scope);
+    }
+}
+
+int main(void)
+{
+    adz_set_num_threads(2);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_layout_reads_alike),
+        cmocka_unit_test(any_layout_is_written_alike),
+        cmocka_unit_test(every_size_of_element_is_copied),
+    };
+    return cmocka_run_group_tests_name("layouts", tests, NULL, NULL);
+}
