@@ -593,6 +593,27 @@ static void states_have_a_last_epoch(void **state)
     adz_optimizer_free(&o);
 }
 
+/* Restarts of one length are found at once however far away they are, and a state stands before the
+ * next restart. */
+static void restarts_far_away(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(1);
+    adz_scheduler *s = adz_cosine_annealing_warm_restarts_new(o, 4, 1, 0);
+    assert_int_equal(adz_scheduler_step_to(s, 0x1p51 + 1.5), ADZ_OK);
+    assert_true(near(adz_optimizer_get(o, 0, "lr"), (1 + cos(pi * 1.5 / 4)) / 2));
+    double values[8];
+    const size_t n = adz_scheduler_get_state(s, values, 8);
+    assert_true(values[n - 2] == 1.5 && values[n - 1] == 4);
+    values[n - 2] = 3.5;
+    assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_OK);
+    values[n - 2] = 4;
+    assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
 /* A line of no epochs is at its start in the first, and nowhere else. */
 static void a_line_of_no_length(void **state)
 {
@@ -847,6 +868,7 @@ int main(void)
         TEST(schedulers_are_kept),
         TEST(a_step_that_fails_moves_nothing),
         TEST(states_have_a_last_epoch),
+        TEST(restarts_far_away),
         TEST(a_line_of_no_length),
         TEST(what_is_null_is_named),
         TEST(state_goes_out_and_in),
