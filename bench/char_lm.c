@@ -73,7 +73,7 @@ static void run_first(work *w)
 {
     adz_scope *scope = adz_scope_open();
     bool recorded = adz_set_grad_enabled(false);
-    printf("%.6f\n", adz_item(forward(w)));
+    printf("%.9g\n", adz_item(forward(w)));
     fflush(stdout);
     adz_set_grad_enabled(recorded);
     adz_scope_close(scope);

@@ -104,7 +104,7 @@ static void run_first(model *m)
 {
     adz_scope *scope = adz_scope_open();
     bool recorded = adz_set_grad_enabled(false);
-    printf("%.6f", adz_item(loss_of(m)));
+    printf("%.9g", adz_item(loss_of(m)));
     adz_set_grad_enabled(recorded);
     forget(m);
     adz_scope_close(scope);

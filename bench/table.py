@@ -132,7 +132,7 @@ def contenders(bench, row, threads, torch):
         for name, contender in found.items():
             first[name] = contender.ask("first")["first_loss"]
     if torch:
-        agree(first, 1e-2 if "bf16" in options else 1e-4, sys.stderr)
+        agree(first, 1e-3 if "bf16" in options else 2e-6, sys.stderr)
     return found
 
 

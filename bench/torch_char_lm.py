@@ -118,7 +118,7 @@ def torch_side(work, threads, start):
     count = 33 if work == 'token' else 1
     for line in sys.stdin:
         if line.startswith('first'):
-            print(f'{first():.6f}', flush=True)
+            print(f'{first():.9g}', flush=True)
             continue
         memory = line.startswith('memory')
         if memory:

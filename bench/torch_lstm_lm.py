@@ -67,7 +67,7 @@ def torch_side(threads, start):
 
     for line in sys.stdin:
         if line.startswith('first'):
-            print(f'{first():.6f}', flush=True)
+            print(f'{first():.9g}', flush=True)
             continue
         memory = line.startswith('memory')
         if memory:

@@ -61,14 +61,14 @@ def load_start(path):
 
 def agree(first, tolerance, stream=sys.stdout):
     """Ends the comparison unless all first losses are the same up to rounding; else says that on stream."""
-    text = ', '.join(f'{name} {loss:.7g}' for name, loss in first.items())
+    text = ', '.join(f'{name} {loss:.9g}' for name, loss in first.items())
     one, *others = first.values()
     if not all(abs(one - other) <= tolerance * abs(one) for other in others):  # NaN is never near
         sys.exit(f'the sides do not start from the same weights: first losses {text}')
     print(f'the same start: first losses {text}', file=stream, flush=True)
 
 
-def both_sides(script, program, arguments, threads, saves=True, tolerance=1e-4):
+def both_sides(script, program, arguments, threads, saves=True, tolerance=2e-6):
     """PyTorch's side is the script itself with --torch-side, adze's the program. Both get a last argument,
     the file with what they start from, unless everything is in the arguments already."""
     arguments = [str(a) for a in arguments]
