@@ -184,8 +184,9 @@ ADZ_API adz_dtype adz_promote_types(adz_dtype a, adz_dtype b);
 /* ---- contexts ----------------------------------------------------------------------------- */
 
 /**
- * Settings of one user of the library: allocator hook, memory limit, threads, determinism,
- * default generator, callbacks. A thread uses the process's own context unless it chose another.
+ * Settings of one user of the library: threads, determinism, precision of products, default
+ * generator, callbacks. A thread uses the process's own context unless it chose another. The
+ * allocator and the memory limit are the process's.
  */
 typedef struct adz_context adz_context;
 
@@ -224,7 +225,7 @@ typedef struct adz_allocator {
 typedef struct adz_memory_info {
     size_t live_bytes;   /**< handed out and not yet returned */
     size_t peak_bytes;   /**< the most live_bytes has been since the last reset */
-    size_t cached_bytes; /**< returned and kept for reuse */
+    size_t cached_bytes; /**< held for reuse, and what blocks are rounded up by */
     size_t live_tensors; /**< tensor headers alive, borrowed and kept */
     uint64_t requests;   /**< requests so far, cache hits included */
 } adz_memory_info;

@@ -51,6 +51,7 @@ adz_status adz_graph_dot(adz_tensor *t, FILE *stream)
     if (stream == NULL) {
         return adzi_error_null(op, "stream");
     }
+    adzi_settle(adzi_self());
     adzi_run *run = adzi_run_begin(adzi_self(), ADZI_FLOOR());
     if (run == NULL) {
         return adz_error_code();

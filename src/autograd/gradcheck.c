@@ -219,6 +219,7 @@ static adz_status check_inputs(check *c)
 static __attribute__((noinline)) adz_status check_all(check *c)
 {
     adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
     size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
     if (frame == SIZE_MAX) {
         adzi_fail_memory(c->op, sizeof(adzi_frame));

@@ -48,6 +48,7 @@ void adzi_settle_slow(adzi_thread *thread)
 
 size_t adzi_frame_begin_text(adzi_thread *thread, uintptr_t floor, const char *op, const char *text)
 {
+    adzi_settle(thread);
     char *copy = adzi_string_copy(text);
     const size_t index = copy != NULL ? adzi_frame_begin(thread, floor, NULL) : SIZE_MAX;
     if (index == SIZE_MAX) {

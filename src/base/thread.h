@@ -117,11 +117,13 @@ static inline void adzi_settle(adzi_thread *thread)
 #define ADZI_FLOOR() ((uintptr_t)__builtin_frame_address(0))
 
 /**
- * Makes the functions that are called after it lie two kilobytes lower on the stack. The size is
- * hidden from the compiler, since AddressSanitizer would move an array of known size elsewhere.
+ * Ends the frames of calls that are over, then makes the functions that are called after it lie two
+ * kilobytes lower on the stack. The size is hidden from the compiler, since AddressSanitizer would
+ * move an array of known size elsewhere.
  */
 #define ADZI_STEP_DOWN()                                     \
     do {                                                     \
+        adzi_settle(adzi_self());                            \
         size_t adzi_step = 2048;                             \
         __asm__ volatile("" : "+r"(adzi_step));              \
         void *adzi_below = __builtin_alloca(adzi_step);      \
@@ -132,12 +134,11 @@ static inline void adzi_settle(adzi_thread *thread)
 ADZI_COLD bool adzi_frames_grow(adzi_thread *thread);
 
 /**
- * Writes down that a call begins. The frame's index goes to adzi_frame_end. SIZE_MAX if memory was
- * refused; the caller records the error.
+ * Writes down that a call begins, after adzi_settle or ADZI_STEP_DOWN. The frame's index goes to
+ * adzi_frame_end. SIZE_MAX if memory was refused; the caller records the error.
  */
 static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, const void *owner)
 {
-    adzi_settle(thread);
     const size_t i = thread->n_frames;
     if (ADZI_UNLIKELY(i == thread->frames_capacity) && !adzi_frames_grow(thread)) {
         return SIZE_MAX;

@@ -232,6 +232,7 @@ adz_status adz_standardizer_fit(adz_module *standardizer, adz_tensor *x)
         return adz_error_code();
     }
     adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
     size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
     adz_status status = ADZ_ERR_MEMORY;
     if (frame == SIZE_MAX) {

@@ -129,6 +129,12 @@ static void an_error_callback_leaves_a_forward(void **state)
         fail_msg("the callback has not jumped");
     }
     assert_memory_equal(adz_error_message(), "0: linear: ", 11);
+    for (volatile int i = 0; i < 3; ++i) { /* and again, with nothing in between */
+        if (setjmp(out) == 0) {
+            adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 7), ADZ_F32));
+        }
+    }
+    assert_memory_equal(adz_error_message(), "0: linear: ", 11);
     adz_on_error(NULL, NULL);
     adz_error_clear();
     scribble();

@@ -42,6 +42,12 @@ void out_of_a_forward()
             message = e.what();
         }
         expect(message.rfind("1: linear: ", 0) == 0, "the message names the second layer alone");
+        try {
+            adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 8), ADZ_F32));
+        } catch (const std::exception &e) {
+            message = e.what();
+        }
+        expect(message.rfind("1: linear: ", 0) == 0, "and so at once after an exception");
         adz_scope_close(scope);
     }
     adz_scope *scope = adz_scope_open();
