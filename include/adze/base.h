@@ -32,6 +32,27 @@ extern "C" {
  */
 ADZ_API const char *adz_version(void);
 
+/* ---- types that several headers share ------------------------------------------------------- */
+
+/** The most dimensions a tensor can have. */
+#define ADZ_MAX_RANK 8
+
+/** A tensor: shape, strides and offset over reference-counted storage (adze/tensor.h). */
+typedef struct adz_tensor adz_tensor;
+
+/** Owns the temporaries made while it is the innermost open scope of its thread (adze/tensor.h). */
+typedef struct adz_scope adz_scope;
+
+/** A counter-based random number generator (adze/random.h). One thread at a time may draw from it.
+ */
+typedef struct adz_generator adz_generator;
+
+/** All that determines what a generator draws next. */
+typedef struct adz_generator_state {
+    uint64_t seed;   /**< the key */
+    uint64_t offset; /**< counters of 128 bits drawn so far */
+} adz_generator_state;
+
 /* ---- errors ------------------------------------------------------------------------------- */
 
 /** What a call came to. Zero is success, every failure is negative. */

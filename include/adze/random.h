@@ -13,15 +13,6 @@
 extern "C" {
 #endif
 
-/** A counter-based random number generator. One thread at a time may draw from it. */
-typedef struct adz_generator adz_generator;
-
-/** All that determines what a generator draws next. */
-typedef struct adz_generator_state {
-    uint64_t seed;   /**< the key */
-    uint64_t offset; /**< counters of 128 bits drawn so far */
-} adz_generator_state;
-
 /**
  * A generator.
  *

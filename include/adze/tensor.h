@@ -26,15 +26,6 @@
 extern "C" {
 #endif
 
-/** The most dimensions a tensor can have. */
-#define ADZ_MAX_RANK 8
-
-/** A tensor: shape, strides and offset over reference-counted storage. */
-typedef struct adz_tensor adz_tensor;
-
-/** Owns the temporaries made while it is the innermost open scope of its thread. */
-typedef struct adz_scope adz_scope;
-
 /** Sizes, outermost first. Made with ADZ_SHAPE or adz_shape_of. */
 typedef struct adz_shape {
     int rank; /**< 0 to 8; -1 marks sizes that do not fit, which every call refuses */

@@ -9,9 +9,6 @@
 #endif
 
 #include "adze/base.h"
-#include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
-#include "base/parallel.h"
 
 static const char *const level_names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
 
@@ -94,8 +91,7 @@ const char *adz_cpu_name(void)
     return level_names[adzi_cpu_level];
 }
 
-/* The processor's own name without the padding that it comes with. */
-static void processor_model(char *out, size_t size)
+void adzi_processor_model(char *out, size_t size)
 {
     snprintf(out, size, "unknown processor");
 #ifdef ADZI_X86
@@ -123,19 +119,7 @@ static void processor_model(char *out, size_t size)
 #endif
 }
 
-const char *adz_build_info(void)
+const char *adzi_cpu_request_ignored(void)
 {
-    static _Thread_local char text[640];
-    char model[64];
-    processor_model(model, sizeof model);
-    int threads = adzi_num_threads();
-    int used = snprintf(text, sizeof text, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s; %s",
-        ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
-        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info(), adzi_gemm_backend_info());
-    if (request_ignored != NULL && used > 0 && (size_t)used < sizeof text) {
-        const char *wanted = getenv("ADZE_CPU");
-        snprintf(text + used, sizeof text - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",
-            wanted != NULL ? wanted : "", request_ignored);
-    }
-    return text;
+    return request_ignored;
 }

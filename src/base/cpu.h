@@ -4,6 +4,7 @@
 #define ADZI_BASE_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/isa.h"
 
@@ -23,5 +24,12 @@ bool adzi_cpu_has_fast_bf16(void);
 
 /** Chooses adzi_cpu_level. A constructor calls it; calling it again changes nothing. */
 void adzi_cpu_init(void);
+
+/** Writes the processor's own name, without the padding that it comes with. */
+void adzi_processor_model(char *out, size_t size);
+
+/** Why ADZE_CPU was not followed, "is more than this processor has" for one; NULL if it was, or is
+ * not set. */
+const char *adzi_cpu_request_ignored(void);
 
 #endif

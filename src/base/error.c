@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/context.h"
-#include "tensor/tensor.h"
 #include "base/thread.h"
 
 static const char *const status_names[] = { "ADZ_OK", "ADZ_ERR_NULL", "ADZ_ERR_ARGUMENT",
@@ -223,11 +222,6 @@ const char *adzi_text_sizes(int rank, const int64_t *sizes)
     }
     snprintf(text + length, (size_t)(ADZI_TEXT_SIZE - length), "]");
     return text;
-}
-
-const char *adzi_text_shape(const adz_tensor *t)
-{
-    return adzi_is_none(t) ? "(none)" : adzi_text_sizes(t->rank, t->sizes);
 }
 
 const char *adzi_text_number(double x)

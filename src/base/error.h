@@ -3,7 +3,6 @@
 #define ADZI_BASE_ERROR_H
 
 #include "adze/base.h"
-#include "adze/tensor.h"
 #include "base/hint.h"
 
 #define ADZI_FORMAT(f, a) __attribute__((format(printf, f, a), cold))
@@ -33,7 +32,6 @@ adz_status adzi_status(const void *result);
 void adzi_warn(const char *op, const char *format, ...) ADZI_FORMAT(2, 3);
 
 /* Texts for messages, valid for the next few calls on this thread. Independent of the locale. */
-ADZI_COLD const char *adzi_text_shape(const adz_tensor *t);            /* [4, 10, 512] */
 ADZI_COLD const char *adzi_text_sizes(int rank, const int64_t *sizes); /* [4, 10, 512] */
 ADZI_COLD const char *adzi_text_number(double x);                      /* 0.5, never 0,5 */
 

@@ -2,7 +2,7 @@
 #ifndef ADZI_BASE_RANDOM_GENERATOR_H
 #define ADZI_BASE_RANDOM_GENERATOR_H
 
-#include "adze/random.h"
+#include "adze/base.h"
 
 struct adz_generator {
     adz_generator_state state;

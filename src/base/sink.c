@@ -11,8 +11,6 @@
 #include "base/bytes.h"
 #include "base/source.h"
 #include "base/temporary.h"
-#include "tensor/copy.h"
-#include "tensor/tensor.h"
 
 /* ---- the beginning -------------------------------------------------------------------------- */
 
@@ -129,8 +127,7 @@ adz_status adzi_sink_write(adzi_sink *sink, const void *bytes, size_t n)
     return status;
 }
 
-static adz_status write_items(
-    adzi_sink *sink, const char *items, size_t bytes, size_t item, bool big)
+adz_status adzi_sink_items(adzi_sink *sink, const char *items, size_t bytes, size_t item, bool big)
 {
     if (big == adzi_host_is_big_endian() || item == 1) {
         return adzi_sink_write(sink, items, bytes);
@@ -145,23 +142,6 @@ static adz_status write_items(
         items += n;
         bytes -= n;
     }
-    return status;
-}
-
-adz_status adzi_sink_tensor(adzi_sink *sink, const adz_tensor *t, bool big)
-{
-    size_t item = adzi_item_size(t), bytes = (size_t)t->numel * item;
-    if (adzi_is_contiguous(t)) {
-        return write_items(sink, t->data, bytes, item, big);
-    }
-    adz_tensor *copy =
-        adzi_tensor_new(adzi_self(), sink->op, (adz_dtype)t->dtype, t->rank, t->sizes);
-    if (copy == NULL) {
-        return adz_error_code();
-    }
-    adzi_copy(copy, t);
-    adz_status status = write_items(sink, copy->data, bytes, item, big);
-    adzi_drop(copy);
     return status;
 }
 

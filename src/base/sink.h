@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "adze/tensor.h"
+#include "adze/base.h"
 
 enum { ADZI_SINK_BUFFER = 8192 };
 
@@ -33,12 +33,13 @@ void adzi_sink_memory(adzi_sink *sink, const char *op, void *memory, size_t size
 
 adz_status adzi_sink_write(adzi_sink *sink, const void *bytes, size_t n);
 
-/** Writes a tensor's elements in row-major order, little-endian or, when `big`, big-endian. */
-adz_status adzi_sink_tensor(adzi_sink *sink, const adz_tensor *t, bool big);
+/** Writes `bytes` bytes of numbers of `item` bytes each, little-endian or, when `big`, big-endian.
+ */
+adz_status adzi_sink_items(adzi_sink *sink, const char *items, size_t bytes, size_t item, bool big);
 
 /**
- * Ends a file: with `status` ADZ_OK the bytes are brought to disk and take the path's place; with any
- * other, or when that fails, what was there stays. Returns what came of it.
+ * Ends a file: with `status` ADZ_OK the bytes are brought to disk and take the path's place; with
+ * any other, or when that fails, what was there stays. Returns what came of it.
  */
 adz_status adzi_sink_end(adzi_sink *sink, adz_status status);
 

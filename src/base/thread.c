@@ -6,7 +6,6 @@
 
 #include "base/context.h"
 #include "base/error.h"
-#include "tensor/tensor.h"
 
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 

@@ -3,7 +3,6 @@
 #define ADZI_BASE_THREAD_H
 
 #include "adze/base.h"
-#include "adze/tensor.h"
 #include "base/alloc.h"
 
 enum {

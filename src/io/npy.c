@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/source.h"
+#include "io/elements.h"
 #include "io/npy.h"
 #include "base/sink.h"
 #include "tensor/copy.h"

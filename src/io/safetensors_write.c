@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/source.h"
+#include "io/elements.h"
 #include "io/safetensors.h"
 
 /* ---- the header ----------------------------------------------------------------------------- */

@@ -187,3 +187,8 @@ bool adzi_view_strides(const adz_tensor *t, int rank, const int64_t *sizes, int6
     }
     return view < 0;
 }
+
+const char *adzi_text_shape(const adz_tensor *t)
+{
+    return adzi_is_none(t) ? "(none)" : adzi_text_sizes(t->rank, t->sizes);
+}

@@ -240,4 +240,7 @@ static inline bool adzi_check_tensor(const char *op, const char *argument, const
     return ADZI_LIKELY(sound) || adzi_refuse_tensor(op, argument, t);
 }
 
+/** A tensor's sizes for messages, "[4, 10, 512]". Valid for the next few calls on this thread. */
+ADZI_COLD const char *adzi_text_shape(const adz_tensor *t);
+
 #endif

@@ -1,3 +1,4 @@
+#include "adze/random.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/random_generator.h"

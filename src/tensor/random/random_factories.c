@@ -1,4 +1,5 @@
 /* Tensors of random numbers. */
+#include "adze/random.h"
 #include "tensor/copy.h"
 #include "base/error.h"
 #include "base/parallel.h"
