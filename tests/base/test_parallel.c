@@ -278,11 +278,14 @@ static void settings_belong_to_the_context(void **state)
     adz_set_num_threads(0);
 }
 
-/* What this program prints about itself with `setting` in its environment. */
+/* What this program prints about itself with `setting` in its environment. ADZE_WRAPPER is what
+ * runs programs here, an emulator for one. */
 static void ask_again(const char *setting, char *line, size_t size)
 {
     char command[1200];
-    snprintf(command, sizeof command, "%s '%s' about", setting, program);
+    const char *wrapper = getenv("ADZE_WRAPPER");
+    snprintf(command, sizeof command, "%s %s '%s' about", setting, wrapper == NULL ? "" : wrapper,
+        program);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     assert_non_null(fgets(line, (int)size, pipe));

@@ -1,8 +1,10 @@
 /* Matrix products against a plain loop, and the same bits from any thread count.
  *
- * usage: test_gemm [blas|strided|prepared]    all large f32 products through BLAS, or through
- *                                             oneDNN's module, that way; skipped where
- *                                             the library does not use the module
+ * usage: test_gemm [WAY [CASES]]
+ *
+ * WAY is blas: all large f32 products through BLAS; strided or prepared: through oneDNN's module,
+ * skipped where the library does not use it; ours or ours-copied: through adze's own loops; '': as
+ * the library chooses. CASES names the tests to run, with * and ? for any characters.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -822,6 +824,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(several_users_multiply_at_once),
         cmocka_unit_test(a_forked_child_multiplies),
     };
+    cmocka_set_test_filter(argc > 2 ? argv[2] : NULL);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (module && adzi_gemm_backend_products() < 1000) {
         print_error("the module computed %llu products\n",

@@ -1,5 +1,8 @@
 /* Each function of vmath.h, in each instruction set that this processor has, against a wider type:
- * its largest error stays under the bound that the header states. */
+ * its largest error stays under the bound that the header states.
+ *
+ * usage: test_vmath [SAMPLES]    of each function; 2^20 unless told, fewer where they take long
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +21,7 @@
 #define TABLE(name) KERNEL_TABLE_FLOAT(vmath_##name);
 VMATH_EACH(TABLE)
 
-enum { SAMPLES = 1 << 20 };
+static int samples = 1 << 20;
 
 /* How the error is measured: in units of the last place of the result, or absolutely in units of
  * 2^-22 (f32) or 2^-51 (f64) times max(1, |x|). */
@@ -109,10 +112,10 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* A quarter over all bit patterns, a quarter around the corners, the rest in [-20, 20). */
-static void fill(void *x, int f64)
+static void fill(void *x, int count, int f64)
 {
     uint64_t state = 1;
-    for (int i = 0; i < SAMPLES; ++i) {
+    for (int i = 0; i < count; ++i) {
         double value;
         uint64_t bits = next_random(&state);
         if (i % 4 == 0) {
@@ -157,9 +160,9 @@ static wide absolute_error(wide x, wide got, wide wanted, int f64)
 static void check(const subject *s, int level, int f64, const void *x, const wide *wanted, void *y)
 {
     vmath_array array = { x, y };
-    s->kernels[level][f64](&array, 0, SAMPLES);
+    s->kernels[level][f64](&array, 0, samples);
     wide worst = 0, worst_x = 0;
-    for (int i = 0; i < SAMPLES; ++i) {
+    for (int i = 0; i < samples; ++i) {
         wide at = f64 ? ((const double *)x)[i] : ((const float *)x)[i];
         wide got = f64 ? ((double *)y)[i] : ((float *)y)[i];
         wide error = s->measured == ABSOLUTE ? absolute_error(at, got, wanted[i], f64)
@@ -177,13 +180,13 @@ static void check(const subject *s, int level, int f64, const void *x, const wid
 
 static void check_all(int f64)
 {
-    size_t bytes = SAMPLES * sizeof(double);
+    size_t bytes = (size_t)samples * sizeof(double);
     void *x = malloc(bytes), *y = malloc(bytes);
-    wide *wanted = malloc(SAMPLES * sizeof *wanted);
+    wide *wanted = malloc((size_t)samples * sizeof *wanted);
     assert_true(x && y && wanted);
-    fill(x, f64);
+    fill(x, samples, f64);
     for (int k = 0; k < SUBJECTS; ++k) {
-        for (int i = 0; i < SAMPLES; ++i)
+        for (int i = 0; i < samples; ++i)
             wanted[i] = f64 ? subjects[k].wide_reference(((double *)x)[i])
                             : subjects[k].reference(((float *)x)[i]);
         for (int level = 0; level < ADZI_CPU_LEVELS; ++level)
@@ -311,8 +314,8 @@ static void cuts_change_no_bit(void **state)
 {
     (void)state;
     enum { N = 1000 };
-    static float x[SAMPLES], whole[N], cut[N];
-    fill(x, 0);
+    static float x[N], whole[N], cut[N];
+    fill(x, N, 0);
     for (int k = 0; k < SUBJECTS; ++k) {
         for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
             if (!cpu_has_level(level))
@@ -329,8 +332,13 @@ static void cuts_change_no_bit(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    samples = argc > 1 ? atoi(argv[1]) : samples;
+    if (samples <= 0) {
+        print_error("SAMPLES must be a positive number, not %s\n", argv[1]);
+        return 2;
+    }
     const volatile long double one = 1; /* valgrind computes in double */
     if (one + (long double)(DBL_EPSILON / 16) == one) {
         print_message("long double judges f64, and has no more digits here\n");
