@@ -64,10 +64,11 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"data/csv|base/number", "csv fuzz-csv data index"),
     (r"data/(tokenizer|unicode|vocabulary|html_names)", "tokenizer fuzz-tokenizer"),
     (r"data/standardizer", "data checkpoint"),
-    (r"base/(source|sink|bytes|temporary)", "saving npy safetensors csv tokenizer checkpoint"),
+    (r"base/temporary", "saving"),
+    (r"base/(source|sink|bytes)", "saving npy safetensors csv tokenizer checkpoint"),
     (r"data/", "data checkpoint"),
     (r"io/npy", "npy fuzz-npy"),
-    (r"io/safetensors", "safetensors fuzz-safetensors index checkpoint"),
+    (r"io/safetensors", "safetensors fuzz-safetensors index"),
     (r"io/", "checkpoint safetensors"),
     (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
     (r"nn/(zoo/fastai|orthogonal)|base/text", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "

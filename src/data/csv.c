@@ -36,7 +36,7 @@ const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n)
     for (; i < n; ++i) {
         adzi_shown shown;
         const char *name = adzi_show(&shown, names[i]);
-        if (used + strlen(name) + 4 > room) {
+        if (used + strlen(name) + 4 >= room) {
             break;
         }
         used +=

@@ -12,7 +12,9 @@
 #include <math.h>
 
 #include "adze/data/csv.h"
+#include "base/error.h"
 #include "base/number.h"
+#include "data/csv.h"
 #include "../temporary.h"
 #include "tensor/tensor.h"
 
@@ -291,6 +293,100 @@ static void errors_say_where(void **state)
     adz_error_clear();
 }
 
+/* The message lists as many names as there is room for, and counts the others. */
+static void names_are_listed_as_far_as_they_go(void **state)
+{
+    (void)state;
+    enum { MOST = 120, ROOM = sizeof((adzi_listing *)NULL)->text - 24 };
+    static char texts[MOST][24];
+    char *names[MOST];
+    adzi_listing listing;
+    memset(&listing, 'x', sizeof listing);
+    assert_string_equal(adzi_list_names(&listing, names, 0), "");
+    for (int length = 1; length < 20; ++length) {
+        for (int i = 0; i < MOST; ++i) {
+            memset(texts[i], 'a' + i % 26, (size_t)length);
+            names[i] = texts[i];
+        }
+        for (size_t n = 1; n <= MOST; ++n) {
+            char wanted[4 * 24 * MOST] = "", more[32] = "";
+            size_t used = 0, listed = 0;
+            while (listed < n && used + (size_t)length + 4 < ROOM) {
+                used +=
+                    (size_t)sprintf(wanted + used, "%s'%s'", listed > 0 ? ", " : "", names[listed]);
+                ++listed;
+            }
+            if (listed < n) {
+                sprintf(more, " and %zu more", n - listed);
+            }
+            strcat(wanted, more);
+            assert_string_equal(adzi_list_names(&listing, names, n), wanted);
+        }
+    }
+}
+
+static void what_is_null_is_named(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "a", NULL };
+    adz_csv *csv = read_text("a,b\n1,2\n", NULL);
+    assert_null(adz_csv_values(NULL));
+    assert_non_null(strstr(adz_error_message(), "adz_csv_values: csv is NULL"));
+    adz_error_clear();
+    assert_int_equal(adz_csv_rows(NULL), -1);
+    assert_non_null(strstr(adz_error_message(), "adz_csv_rows: csv is NULL"));
+    adz_error_clear();
+    assert_int_equal(adz_csv_columns(NULL), -1);
+    assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
+    adz_error_clear();
+    assert_int_equal(adz_csv_dropped(NULL), -1);
+    assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
+    adz_error_clear();
+    assert_null(adz_csv_name(NULL, 0));
+    assert_non_null(strstr(adz_error_message(), "adz_csv_name: csv is NULL"));
+    adz_error_clear();
+    assert_int_equal(adz_csv_find(NULL, "a"), -1);
+    assert_non_null(strstr(adz_error_message(), "csv is NULL"));
+    adz_error_clear();
+    assert_int_equal(adz_csv_find(csv, NULL), -1);
+    assert_non_null(strstr(adz_error_message(), "name is NULL"));
+    adz_error_clear();
+    assert_null(adz_csv_select(NULL, none, 1));
+    assert_non_null(strstr(adz_error_message(), "csv is NULL"));
+    adz_error_clear();
+    assert_null(adz_csv_select(csv, NULL, 1));
+    assert_non_null(strstr(adz_error_message(), "names is NULL"));
+    adz_error_clear();
+    assert_null(adz_csv_select(csv, none, 2));
+    assert_non_null(strstr(adz_error_message(), "a name is NULL"));
+    adz_error_clear();
+    assert_null(adz_csv_select(csv, none, 0));
+    assert_non_null(strstr(adz_error_message(), "no column is named"));
+    adz_error_clear();
+    adz_csv_free(&csv);
+    adz_csv_free(&csv);
+    adz_csv_free(NULL);
+}
+
+static adz_status select_both(void *csv)
+{
+    static const char *const names[] = { "b", "a" };
+    adz_scope *scope = adz_scope_open();
+    adz_status status = adzi_status(adz_csv_select(csv, names, 2));
+    adz_scope_close(scope);
+    return status;
+}
+
+/* With any memory refused, no columns are handed out. */
+static void a_choice_is_whole(void **state)
+{
+    (void)state;
+    adz_csv *csv = read_text("a,b\n1,2\n3,4\n", NULL);
+    assert_int_equal(select_both(csv), ADZ_OK);
+    assert_true(refuse_each(select_both, NULL, csv) >= 3);
+    adz_csv_free(&csv);
+}
+
 static void columns_are_asked_for_well(void **state)
 {
     (void)state;
@@ -415,6 +511,9 @@ int main(void)
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(forgotten_header_is_noticed),
         cmocka_unit_test(refused_memory_harms_nothing),
+        cmocka_unit_test(names_are_listed_as_far_as_they_go),
+        cmocka_unit_test(what_is_null_is_named),
+        cmocka_unit_test(a_choice_is_whole),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }

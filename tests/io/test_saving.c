@@ -457,20 +457,88 @@ static void other_files_stay(void **state)
 static void a_file_that_was_taken_for_dead_is_not_used(void **state)
 {
     (void)state;
-    for (int way = 0; way < 2; ++way) {
-        before_lock = way == 0 ? DELETED : LOCKED;
+    for (int way = 0; way < 4; ++way) {
+        before_lock = way % 2 == 0 ? DELETED : LOCKED;
         char path[PATH_MAX];
+        int input = way >= 2 ? dup(0) : -1; /* the file may get the number of the input */
+        if (input >= 0) {
+            close(0);
+        }
         int fd = adzi_temporary_create(temporary_path("kept"), path);
+        if (input >= 0 && fd == 0) {
+            fd = dup(0);
+        }
+        if (input >= 0) {
+            dup2(input, 0);
+            close(input);
+        }
         assert_true(fd >= 0 && before_lock == NOTHING);
         struct stat about;
         assert_int_equal(fstat(fd, &about), 0);
         assert_true(about.st_nlink == 1 && inode(path) == about.st_ino);
         close(competitor);
+        competitor = -1;
         int other = open(path, O_WRONLY);
         assert_int_equal(__real_flock(other, LOCK_EX | LOCK_NB), -1); /* it is locked */
         close(other);
         close(fd);
     }
+    temporary_files(true);
+}
+
+/* Where no temporary file can be made, there is none, and errno says why. */
+static void temporary_files_that_cannot_be(void **state)
+{
+    (void)state;
+    enum { MOST_FILES = 10000 };
+    char path[PATH_MAX], folder[PATH_MAX + 8] = "";
+    assert_int_equal(adzi_temporary_create(temporary_path("none/x"), path), -1);
+    assert_int_equal(errno, ENOENT);
+    for (int i = 0; i < MOST_FILES; ++i) {
+        snprintf(path, sizeof path, "%s/.adze-%ld-%d.tmp", temporary_folder, (long)getpid(), i);
+        write_file(path, "", 0);
+    }
+    assert_int_equal(adzi_temporary_create(temporary_path("x"), path), -1);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(temporary_files(true), MOST_FILES);
+    /* A folder whose path leaves just enough room, or just too little. */
+    size_t name = (size_t)snprintf(path, sizeof path, ".adze-%ld-0.tmp", (long)getpid());
+    for (size_t length = PATH_MAX - name - 2; length <= PATH_MAX - name + 1; ++length) {
+        size_t n = (size_t)snprintf(folder, sizeof folder, "%s", temporary_folder);
+        memset(folder + n, '/', length - n);
+        strcpy(folder + length, "x");
+        errno = 0;
+        int fd = adzi_temporary_create(folder, path);
+        bool fits = length + name < PATH_MAX;
+        assert_true((fd >= 0) == fits);
+        assert_int_equal(errno == ENAMETOOLONG, !fits);
+        if (fits) {
+            assert_int_equal(strlen(path), length + name);
+            close(fd);
+        }
+    }
+    memset(folder, 'x', sizeof folder);
+    adzi_folder_of("name", folder);
+    assert_string_equal(folder, ".");
+    adzi_folder_of("/name", folder);
+    assert_string_equal(folder, "/");
+    temporary_files(true);
+}
+
+/* A new file has the permissions that the process gives, one that is replaced keeps its own. */
+static void permissions_are_the_users(void **state)
+{
+    (void)state;
+    struct stat about;
+    mode_t before = umask(027);
+    assert_int_equal(save_npy(temporary_path("new")), ADZ_OK);
+    umask(before);
+    assert_int_equal(stat(temporary_path("new"), &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+    assert_int_equal(chmod(temporary_path("new"), 0604), 0);
+    assert_int_equal(save_npy(temporary_path("new")), ADZ_OK);
+    assert_int_equal(stat(temporary_path("new"), &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0604);
     temporary_files(true);
 }
 
@@ -508,6 +576,8 @@ int main(void)
         cmocka_unit_test(living_files_stay),
         cmocka_unit_test(other_files_stay),
         cmocka_unit_test(a_file_that_was_taken_for_dead_is_not_used),
+        cmocka_unit_test(temporary_files_that_cannot_be),
+        cmocka_unit_test(permissions_are_the_users),
         cmocka_unit_test(without_locks_nothing_is_cleared),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
