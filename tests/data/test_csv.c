@@ -383,6 +383,7 @@ static void a_choice_is_whole(void **state)
     (void)state;
     adz_csv *csv = read_text("a,b\n1,2\n3,4\n", NULL);
     assert_int_equal(select_both(csv), ADZ_OK);
+    assert_int_equal(adz_error_code(), ADZ_OK);
     assert_true(refuse_each(select_both, NULL, csv) >= 3);
     adz_csv_free(&csv);
 }

@@ -510,7 +510,7 @@ static void temporary_files_that_cannot_be(void **state)
         errno = 0;
         int fd = adzi_temporary_create(folder, path);
         bool fits = length + name < PATH_MAX;
-        assert_true((fd >= 0) == fits);
+        assert_true(fits ? fd >= 0 : fd == -1);
         assert_int_equal(errno == ENAMETOOLONG, !fits);
         if (fits) {
             assert_int_equal(strlen(path), length + name);
@@ -522,6 +522,25 @@ static void temporary_files_that_cannot_be(void **state)
     assert_string_equal(folder, ".");
     adzi_folder_of("/name", folder);
     assert_string_equal(folder, "/");
+    temporary_files(true);
+}
+
+/* Who may write to a folder but not list it can save there, with nothing cleared. */
+static void a_folder_that_cannot_be_listed(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(temporary_folder, 0333), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534) != 0) {
+            _exit(77);
+        }
+        _exit(save_npy(temporary_path("kept")) == ADZ_OK ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(chmod(temporary_folder, 0700), 0);
+    assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
     temporary_files(true);
 }
 
@@ -577,6 +596,7 @@ int main(void)
         cmocka_unit_test(other_files_stay),
         cmocka_unit_test(a_file_that_was_taken_for_dead_is_not_used),
         cmocka_unit_test(temporary_files_that_cannot_be),
+        cmocka_unit_test(a_folder_that_cannot_be_listed),
         cmocka_unit_test(permissions_are_the_users),
         cmocka_unit_test(without_locks_nothing_is_cleared),
     };
