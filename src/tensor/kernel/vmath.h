@@ -5,8 +5,8 @@
  * are computed and one is selected, so values outside a branch's range must be harmless there,
  * never only unlikely.
  *
- * Largest error, in units of the last place of the result (tests/tensor/test_vmath.c asserts them, with
- * and without fused multiply-add):
+ * Largest error, in units of the last place of the result (tests/tensor/test_vmath.c asserts them,
+ * with and without fused multiply-add):
  *
  *              exp    log    log1p  expm1  tanh   sigmoid  erf    sin, cos
  *     f32      1.1    1.1    1.5    2      2      2        2      1
