@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <stdio.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <string.h>

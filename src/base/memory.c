@@ -13,6 +13,7 @@
 
 #include "adze/base.h"
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/thread.h"
 
 enum { SHARE_OF_ROOM = 16 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/source.h"
 #include "base/temporary.h"
 
