@@ -657,6 +657,48 @@ static void null_is_said(void **state)
     adz_error_clear();
 }
 
+static void expect_null(bool refused, const char *says)
+{
+    if (!refused || adz_error_code() != ADZ_ERR_NULL || strstr(adz_error_message(), says) == NULL) {
+        fail_msg("\"%s\" instead of \"%s\"", adz_error_message(), says);
+    }
+    adz_error_clear();
+}
+
+static void what_is_null_is_named(void **state)
+{
+    (void)state;
+    adz_safetensors *file = adz_safetensors_new();
+    adz_tensor *t = adz_scalar(1, ADZ_F32);
+    expect_null(adz_safetensors_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_safetensors_add: file is");
+    expect_null(adz_safetensors_add(file, NULL, t) == ADZ_ERR_NULL, "adz_safetensors_add: name is");
+    expect_null(adz_safetensors_add(file, "x", NULL) == ADZ_ERR_NULL, "adz_safetensors_add: t is");
+    expect_null(adz_safetensors_get(NULL, "x") == NULL, "adz_safetensors_get: file is NULL");
+    expect_null(adz_safetensors_get(file, NULL) == NULL, "adz_safetensors_get: name is NULL");
+    expect_null(
+        adz_safetensors_metadata(NULL, "x") == NULL, "adz_safetensors_metadata: file is NULL");
+    expect_null(
+        adz_safetensors_metadata(file, NULL) == NULL, "adz_safetensors_metadata: key is NULL");
+    expect_null(adz_safetensors_metadata_count(NULL) == 0, "adz_safetensors_metadata_count: file");
+    expect_null(
+        adz_safetensors_metadata_key(NULL, 0) == NULL, "adz_safetensors_metadata_key: file");
+    expect_null(adz_safetensors_name(NULL, 0) == NULL, "adz_safetensors_name: file is NULL");
+    expect_null(adz_safetensors_tensor(NULL, 0) == NULL, "adz_safetensors_tensor: file is NULL");
+    expect_null(adz_safetensors_set_metadata(NULL, "k", "v") == ADZ_ERR_NULL,
+        "adz_safetensors_set_metadata: file is NULL");
+    expect_null(adz_safetensors_set_metadata(file, NULL, "v") == ADZ_ERR_NULL,
+        "adz_safetensors_set_metadata: key is NULL");
+    expect_null(adz_safetensors_set_metadata(file, "k", NULL) == ADZ_ERR_NULL,
+        "adz_safetensors_set_metadata: value is NULL");
+    expect_null(adz_safetensors_save(file, NULL) == ADZ_ERR_NULL, "adz_safetensors_save: path is");
+    expect_null(adz_safetensors_to_memory(NULL) == NULL, "adz_safetensors_to_memory: file is NULL");
+    assert_int_equal(adz_safetensors_count(file), 0);
+    assert_int_equal(adz_safetensors_metadata_count(file), 0);
+    assert_false(adz_safetensors_has(NULL, "x") || adz_safetensors_has(file, NULL));
+    assert_int_equal(adz_error_code(), ADZ_OK);
+    adz_safetensors_free(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -675,6 +717,7 @@ int main(void)
         cmocka_unit_test(replacing_keeps_mode_and_link),
         cmocka_unit_test(killed_while_saving),
         cmocka_unit_test(null_is_said),
+        cmocka_unit_test(what_is_null_is_named),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }
