@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Prints how large and how legible the tree is, each figure beside its target.
+
+usage: measure.py [--list] [TOP]
+
+Exits 1 when a figure misses its target. --list names the places behind each miss.
+"""
+
+import os
+import re
+import sys
+
+TARGETS = {
+    "lines of code in src and include": 42000,
+    "longest file, lines": 500,
+    "longest function, lines": 50,
+    "most files in one folder of src": 40,
+    "comment lines per code line in src/autograd/ops": 0.2,
+}
+
+TOKENS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+class File:
+    """One C file: its text, and for each line whether it holds code and whether it holds a comment."""
+
+    def __init__(self, top, path):
+        self.path = path
+        with open(os.path.join(top, path), encoding="utf-8") as stream:
+            self.text = stream.read()
+        self.lines = self.text.count("\n")
+        bare = TOKENS.sub(self._blank, self.text)
+        self.bare = bare
+        self.code = sum(bool(line.strip()) for line in bare.split("\n"))
+        self.comments = sum(bool(re.search(r"\w", line))
+                            for match in TOKENS.finditer(self.text) if match.group(0)[0] == "/"
+                            for line in match.group(0).split("\n"))
+
+    @staticmethod
+    def _blank(match):
+        """A comment becomes white space; a string keeps its quotes only."""
+        found = match.group(0)
+        if found.startswith(("/*", "//")):
+            return re.sub(r"[^\n]", " ", found)
+        return found[0] + "s" * (len(found) - 2) + found[-1]
+
+    def functions(self):
+        """Yields (name, first line, number of lines) of each function's definition."""
+        depth = 0
+        head = []
+        start = 0
+        name = None
+        in_macro = False
+        for number, line in enumerate(self.bare.split("\n"), 1):
+            if in_macro or line.lstrip().startswith("#"):
+                in_macro = line.rstrip().endswith("\\")
+                continue
+            for position, char in enumerate(line):
+                if char == "{":
+                    if depth == 0:
+                        name = function_name("".join(head))
+                        start = head_line(head, number)
+                        head = []
+                    depth += 1
+                elif char == "}":
+                    depth = max(0, depth - 1)
+                    if depth == 0:
+                        if name:
+                            yield name, start, number - start + 1
+                        name, head = None, []
+                elif depth == 0:
+                    if char == ";":
+                        head = []
+                    else:
+                        head.append(char)
+            if depth == 0:
+                head.append("\n")
+
+
+def head_line(head, number):
+    """The line on which a definition's head begins, given the characters before its brace."""
+    text = "".join(head)
+    return number - text.lstrip("\n ").count("\n")
+
+
+def function_name(head):
+    """The name of the function that a head defines, or None for a struct, an array or extern "C"."""
+    head = head.strip()
+    if not head.endswith(")") or "=" in head:
+        return None
+    match = re.search(r"(\w+)\s*\(", head)
+    return match.group(1) if match else None
+
+
+def c_files(top, *rooms):
+    for room in rooms:
+        for folder, folders, names in os.walk(os.path.join(top, room)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".cpp")):
+                    yield File(top, os.path.relpath(os.path.join(folder, name), top))
+
+
+def folder_sizes(top):
+    for folder, _, names in os.walk(os.path.join(top, "src")):
+        yield len(names), os.path.relpath(folder, top)
+
+
+def report(label, value, ok, places, listed):
+    target = TARGETS[label]
+    shown = f"{value:.2f}" if isinstance(value, float) else str(value)
+    print(f"{'ok    ' if ok else 'MISSED'} {label}: {shown} (target {target})")
+    if listed and not ok:
+        for place in places:
+            print("         " + place)
+    return ok
+
+
+def measure(top, listed):
+    library = list(c_files(top, "src", "include"))
+    others = list(c_files(top, "tests", "examples", "bench"))
+    everything = library + others
+    results = []
+
+    label = "lines of code in src and include"
+    lines = sum(f.code for f in library)
+    results.append(report(label, lines, lines <= TARGETS[label], [], listed))
+
+    label = "longest file, lines"
+    long_files = sorted((-f.lines, f.path) for f in everything if f.lines > TARGETS[label])
+    worst = max(f.lines for f in everything)
+    results.append(report(label, worst, not long_files, [f"{-n} {p}" for n, p in long_files], listed))
+
+    label = "longest function, lines"
+    functions = [(n, f"{f.path}:{line}: {name}") for f in everything for name, line, n in f.functions()]
+    long_functions = sorted((-n, place) for n, place in functions if n > TARGETS[label])
+    worst = max(n for n, _ in functions)
+    results.append(report(label, worst, not long_functions, [f"{-n} {p}" for n, p in long_functions], listed))
+
+    label = "most files in one folder of src"
+    folders = sorted(((n, p) for n, p in folder_sizes(top)), reverse=True)
+    results.append(report(label, folders[0][0], folders[0][0] <= TARGETS[label],
+                          [f"{n} {p}" for n, p in folders if n > TARGETS[label]], listed))
+
+    label = "comment lines per code line in src/autograd/ops"
+    ops = [f for f in library if f.path.startswith("src/autograd/ops/")]
+    ratio = sum(f.comments for f in ops) / sum(f.code for f in ops)
+    places = [f"{f.comments / max(1, f.code):.2f} {f.path}" for f in ops if f.comments < 0.1 * f.code]
+    results.append(report(label, ratio, ratio >= TARGETS[label], places, listed))
+    return all(results)
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--list"]
+    top = arguments[0] if arguments else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return 0 if measure(top, "--list" in sys.argv) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
