@@ -59,25 +59,26 @@ bool adzi_check_module_dtype(const char *op, adz_dtype dtype)
     return true;
 }
 
-static bool check_range(
-    const char *op, const char *name, int64_t value, int64_t least, int64_t most)
-{
-    if (value < least || value > most) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be in [%lld, %lld]", name,
-            (long long)value, (long long)least, (long long)most);
-        return false;
-    }
-    return true;
-}
-
 bool adzi_check_features(const char *op, const char *name, int64_t size, int64_t least)
 {
-    return check_range(op, name, size, least, ADZI_MOST_FEATURES);
+    if (size < least) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be %lld or more", name,
+            (long long)size, (long long)least);
+    } else if (size > ADZI_MOST_FEATURES) {
+        adzi_error(
+            op, ADZ_ERR_ARGUMENT, "%s is %lld, more than fit in memory", name, (long long)size);
+    }
+    return size >= least && size <= ADZI_MOST_FEATURES;
 }
 
 bool adzi_check_layers(const char *op, const char *name, int64_t n, int64_t least)
 {
-    return check_range(op, name, n, least, 65535);
+    const int64_t most = 65535;
+    if (n < least || n > most) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be in [%lld, %lld]", name,
+            (long long)n, (long long)least, (long long)most);
+    }
+    return n >= least && n <= most;
 }
 
 static void forget_place(const adz_module *parent, adz_module *child)

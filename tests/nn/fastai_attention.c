@@ -236,8 +236,10 @@ static void bad_sizes_are_refused(void **state)
         "5 heads leave nothing of d_model 4 for a head");
     o.d_head = -1;
     expect_no_module(adz_fastai_multi_head_relative_attention_new(2, 4, &o), "d_head is -1");
+    o.d_head = (int64_t)1 << 58;
+    expect_no_module(adz_fastai_multi_head_attention_new(16, 4, &o), "are too many");
     o.d_head = INT64_MAX / 4;
-    expect_no_module(adz_fastai_multi_head_attention_new(2, 4, &o), "are too many");
+    expect_no_module(adz_fastai_multi_head_attention_new(2, 4, &o), "more than fit in memory");
     o.d_head = 0;
     o.attn_p = 1.5;
     expect_no_module(adz_fastai_multi_head_attention_new(2, 4, &o), "p is 1.5");

@@ -154,8 +154,10 @@ static void a_refused_call_keeps_the_state(void **state)
 static void bad_values_are_refused(void **state)
 {
     (void)state;
-    expect_no_module(adz_fastai_awd_lstm_new(0, 4, 6, 2, NULL), "vocab_sz 0");
-    expect_no_module(adz_fastai_awd_lstm_new(9, 4, 6, 0, NULL), "n_layers 0");
+    expect_no_module(
+        adz_fastai_awd_lstm_new(0, 4, 6, 2, NULL), "vocab_sz is 0, but must be 1 or more");
+    expect_no_module(
+        adz_fastai_awd_lstm_new(9, 4, 6, 0, NULL), "n_layers is 0, but must be in [1, 65535]");
     expect_no_module(adz_fastai_awd_lstm_new(1, 4, 6, 2, NULL), "padding_idx 1 is no row of 1");
     adz_fastai_awd_lstm_options o = drawing(NULL);
     o.bidir = true;

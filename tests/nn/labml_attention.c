@@ -133,8 +133,11 @@ static void bad_values_are_refused(void **state)
     expect_no_module(adz_labml_multi_head_attention_new(2, 4, &o), "p is 2");
     expect_no_module(
         adz_labml_prepare_for_multi_head_attention_new(4, 2, 0, true, NULL), "d_k is 0");
+    const int64_t many = (int64_t)1 << 58;
+    expect_no_module(
+        adz_labml_prepare_for_multi_head_attention_new(4, many, 64, true, NULL), "are too many");
     expect_no_module(adz_labml_prepare_for_multi_head_attention_new(4, INT64_MAX, 2, true, NULL),
-        "are too many");
+        "more than fit in memory");
     adz_tensor *x = adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F64), *none = ADZ_NONE;
     adz_module *m = exact();
     expect_call_refused(m, x, x, adz_ones(ADZ_SHAPE(2, 3, 2), ADZ_BOOL),

@@ -93,8 +93,8 @@ static void dropout_draws_and_changes_nothing(void **state)
 static void bad_options_are_refused(void **state)
 {
     (void)state;
-    expect_no_module(adz_fastai_qrnn_new(0, 2, NULL), "input_size is 0 and hidden_size 2");
-    expect_no_module(adz_fastai_qrnn_new(2, 0, NULL), "hidden_size 0");
+    expect_no_module(adz_fastai_qrnn_new(0, 2, NULL), "input_size is 0, but must be 1 or more");
+    expect_no_module(adz_fastai_qrnn_new(2, 0, NULL), "hidden_size is 0");
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
     o.n_layers = 0;
     expect_no_module(adz_fastai_qrnn_new(3, 2, &o), "n_layers is 0");

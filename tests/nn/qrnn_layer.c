@@ -130,7 +130,7 @@ static void bad_options_are_refused(void **state)
 {
     (void)state;
     expect_no_module(adz_fastai_qrnn_layer_new(0, 2, NULL), "input_size is 0");
-    expect_no_module(adz_fastai_qrnn_layer_new(3, -1, NULL), "hidden_size -1");
+    expect_no_module(adz_fastai_qrnn_layer_new(3, -1, NULL), "hidden_size is -1");
     adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
     o.window = 3;
     expect_no_module(adz_fastai_qrnn_layer_new(3, 2, &o), "window is 3");

@@ -132,7 +132,7 @@ static void bad_values_are_refused(void **state)
 {
     (void)state;
     adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
-    expect_no_module(adz_lstm_new(0, 3, NULL), "input_size 0");
+    expect_no_module(adz_lstm_new(0, 3, NULL), "input_size is 0");
     o.num_layers = 0;
     expect_no_module(adz_lstm_new(2, 3, &o), "num_layers is 0");
     o.num_layers = 1;
