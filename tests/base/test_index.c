@@ -138,7 +138,7 @@ static void prepared_names_do_not_collide(void **state)
         assert_int_equal(adz_state_add(entries, name, t), ADZ_OK);
         assert_true(adzi_vocabulary_add(&words, (adz_text){ name, strlen(name) }));
     }
-    expect_linear(4 * N, 10);
+    expect_linear(4 * N, 20);
     adzi_vocabulary_free(&words);
     adz_state_free(&entries);
     adz_safetensors_free(&file);
@@ -155,7 +155,7 @@ static adz_tensor *file_of(size_t n)
         char name[24];
         snprintf(name, sizeof name, "t%zu", i);
         assert_int_equal(adz_safetensors_add(file, name, nothing), ADZ_OK);
-        assert_int_equal(adz_safetensors_set_metadata(file, name, "1"), ADZ_OK);
+        assert_int_equal(adz_safetensors_set_metadata(file, name, name), ADZ_OK);
     }
     adz_tensor *bytes = adz_safetensors_to_memory(file);
     adz_safetensors_free(&file);
@@ -168,25 +168,25 @@ static void files_of_many_names(void **state)
     enum { N = 20000 };
     begin_count();
     adz_tensor *bytes = file_of(N);
-    expect_linear(2 * N, 10);
+    expect_linear(2 * N, 20);
     begin_count();
     adz_safetensors *file =
         adz_safetensors_from_memory(adz_tensor_data(bytes), (size_t)adz_tensor_numel(bytes));
-    expect_linear(2 * N, 10);
+    expect_linear(2 * N, 20);
     begin_count();
     for (size_t i = 0; i < N; ++i) {
         const char *name = adz_safetensors_name(file, i);
         assert_ptr_equal(adz_safetensors_get(file, name), adz_safetensors_tensor(file, i));
-        assert_string_equal(adz_safetensors_metadata(file, name), "1");
+        assert_string_equal(adz_safetensors_metadata(file, name), name);
     }
-    expect_linear(2 * N, 3);
+    expect_linear(2 * N, 6);
 
     /* Into a module that has none of them. */
     adz_module *linear = adz_linear_new(2, 1, NULL);
     begin_count();
     assert_int_equal(adz_module_from_safetensors(linear, file, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "2 missing, 20000 unexpected");
-    expect_linear(N, 10);
+    expect_linear(N, 20);
     adz_module_free(&linear);
     adz_safetensors_free(&file);
 }
@@ -222,20 +222,20 @@ static void modules_of_many_parameters(void **state)
     adz_module *module = tree_of_parameters();
     begin_count();
     assert_int_equal(adz_module_parameters(module).count, PARAMETERS / 2);
-    expect_linear(PARAMETERS, 8);
+    expect_linear(PARAMETERS, 20);
 
     begin_count();
     adz_module *copy = adz_module_copy(module);
     assert_int_equal(adz_module_parameters(copy).count, PARAMETERS / 2);
-    expect_linear(2 * PARAMETERS, 8);
+    expect_linear(2 * PARAMETERS, 20);
 
     begin_count();
     adz_state *entries = adz_module_state_dict(module);
     assert_int_equal(adz_state_count(entries), PARAMETERS);
-    expect_linear(PARAMETERS, 8);
+    expect_linear(PARAMETERS, 20);
     begin_count();
     assert_int_equal(adz_module_load_state_dict(copy, entries, true), ADZ_OK);
-    expect_linear(3 * PARAMETERS, 8);
+    expect_linear(3 * PARAMETERS, 20);
     adz_state_free(&entries);
 
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
@@ -244,15 +244,15 @@ static void modules_of_many_parameters(void **state)
     adz_safetensors *file = adz_module_to_safetensors(module, &o);
     assert_int_equal(adz_safetensors_count(file), PARAMETERS / 2);
     assert_int_equal(adz_safetensors_metadata_count(file), PARAMETERS / 2 + 1);
-    expect_linear(3 * PARAMETERS, 8);
+    expect_linear(3 * PARAMETERS, 20);
     begin_count();
     assert_int_equal(adz_module_from_safetensors(copy, file, true), ADZ_OK);
-    expect_linear(3 * PARAMETERS, 12);
+    expect_linear(3 * PARAMETERS, 20);
     adz_safetensors_free(&file);
 
     begin_count();
     adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(module), 0.1, NULL);
-    expect_linear(PARAMETERS / 2, 12);
+    expect_linear(PARAMETERS / 2, 20);
     adz_optimizer_free(&optimizer);
     adz_module_free(&copy);
     adz_module_free(&module);
@@ -270,7 +270,7 @@ static void many_groups(void **state)
         last = adz_requires_grad_(adz_zeros(ADZ_SHAPE(1), ADZ_F32), true);
         assert_int_equal(adz_optimizer_add_param_group(o, adz_tensor_list_of(&last, 1)), i);
     }
-    expect_linear(N, 12);
+    expect_linear(N, 20);
     adz_tensor *const known[] = { w, last };
     for (int i = 0; i < 2; ++i) {
         assert_int_equal(adz_optimizer_add_param_group(o, adz_tensor_list_of(&known[i], 1)), -1);
@@ -304,11 +304,11 @@ static void tables_of_many_columns(void **state)
     begin_count();
     adz_csv *csv = adz_csv_from_memory(text, used, &o);
     assert_int_equal(adz_csv_columns(csv), N);
-    expect_linear(4 * N, 8);
+    expect_linear(4 * N, 20);
     begin_count();
     adz_tensor *all = adz_csv_select(csv, wanted, N);
     assert_true(adz_tensor_data_f32(all)[0] == N - 1 && adz_tensor_data_f32(all)[N - 1] == 0);
-    expect_linear(N, 8);
+    expect_linear(N, 20);
     adz_csv_free(&csv);
 }
 
@@ -336,17 +336,17 @@ static void many_words(void **state)
         old_words[i] = new_words[N - 1 - i] = words[i];
         assert_true(adzi_vocabulary_add(&v, (adz_text){ words[i], strlen(words[i]) }));
     }
-    expect_linear(N, 8);
+    expect_linear(N, 20);
     begin_count();
     assert_int_equal(adzi_vocabulary_find(&v, (adz_text){ "w7", 2 }), 7);
     assert_int_equal(adzi_vocabulary_find(&v, (adz_text){ "w", 1 }), -1);
-    expect_linear(2, 20);
+    expect_linear(2, 50);
     adzi_vocabulary_free(&v);
 
     begin_count();
     assert_int_equal(adz_fastai_old_index(old_words, N, new_words, N, places), ADZ_OK);
     assert_true(is_old(places, N));
-    expect_linear(2 * N, 8);
+    expect_linear(2 * N, 20);
 }
 
 int main(void)
