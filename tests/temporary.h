@@ -3,10 +3,12 @@
 #define ADZE_TESTS_TEMPORARY_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "adze/base.h"
@@ -56,6 +58,30 @@ static inline const char *temporary_path(const char *name)
     static unsigned next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", temporary_folder, name);
+    return path;
+}
+
+/* A path that leads to the system's device "null" or "full"; NULL where there is none to be had.
+ * What a test does to it must not hurt the system: root, who could replace the system's own, gets
+ * another of the kind in the folder of the test. */
+static inline const char *device_path(const char *name)
+{
+    static char path[512];
+    bool full = strcmp(name, "full") == 0;
+    if (geteuid() != 0) {
+        snprintf(path, sizeof path, "/dev/%s", name);
+    } else {
+        snprintf(path, sizeof path, "%s/%s", temporary_folder, name);
+        remove(path);
+        if (mknod(path, S_IFCHR | 0666, makedev(1, full ? 7 : 3)) != 0) {
+            return NULL;
+        }
+    }
+    int fd = open(path, O_WRONLY); /* a file system may allow no devices */
+    if (fd < 0) {
+        return NULL;
+    }
+    close(fd);
     return path;
 }
 

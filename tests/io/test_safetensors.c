@@ -523,15 +523,19 @@ static void full_disk_leaves_the_old_file(void **state)
                                                 "unchanged: File too large"));
     adz_error_clear();
     assert_true(kept_is_intact(NULL));
-    if (access("/dev/full", W_OK) == 0) {
-        assert_int_equal(adz_safetensors_save(big, "/dev/full"), ADZ_ERR_IO);
-        assert_non_null(strstr(adz_error_message(), "/dev/full: cannot be written: No space left"));
+    const char *device = device_path("full");
+    if (device != NULL) {
+        assert_int_equal(adz_safetensors_save(big, device), ADZ_ERR_IO);
+        assert_non_null(strstr(adz_error_message(), "full: cannot be written: No space left"));
         adz_error_clear();
     }
-    assert_int_equal(adz_safetensors_save(big, "/dev/null"), ADZ_OK); /* and is not replaced */
-    struct stat about;
-    assert_int_equal(stat("/dev/null", &about), 0);
-    assert_true(S_ISCHR(about.st_mode));
+    device = device_path("null");
+    if (device != NULL) {
+        assert_int_equal(adz_safetensors_save(big, device), ADZ_OK); /* and is not replaced */
+        struct stat about;
+        assert_int_equal(stat(device, &about), 0);
+        assert_true(S_ISCHR(about.st_mode));
+    }
     adz_safetensors_free(&big);
     adz_safetensors_free(&small);
     adz_scope_close(scope);

@@ -274,12 +274,16 @@ static void writes_are_gone_on_with(void **state)
 static void closing_may_fail(void **state)
 {
     (void)state;
+    const char *device = device_path("null");
     close_fails = true;
-    adz_status device = save_npy("/dev/null"), file = save_npy(temporary_path("kept"));
+    adz_status file = save_npy(temporary_path("kept"));
+    adz_status other = device != NULL ? save_npy(device) : ADZ_ERR_IO;
     close_fails = false;
-    assert_int_equal(device, ADZ_ERR_IO);
-    expect_error(ADZ_ERR_IO, "/dev/null: cannot be written: ");
     assert_int_equal(file, ADZ_OK);
+    assert_int_equal(other, ADZ_ERR_IO);
+    if (device != NULL) {
+        expect_error(ADZ_ERR_IO, "null: cannot be written: ");
+    }
     temporary_files(true);
 }
 
