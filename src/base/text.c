@@ -63,9 +63,11 @@ const char *adzi_text_get(const adzi_text *text)
 
 const char *adzi_text_float(double x)
 {
-    static const char *const zero = ".0";
     char *text = (char *)(uintptr_t)adzi_text_number(x); /* a buffer of this thread's own */
-    return strpbrk(text, ".en") != NULL ? text : strcat(text, zero);
+    if (strpbrk(text, ".en") == NULL) {
+        memcpy(text + strlen(text), ".0", sizeof ".0");
+    }
+    return text;
 }
 
 const char *adzi_text_bool(bool x)

@@ -32,22 +32,24 @@ ALLOWED = [
     r"|fma|fmod|remainder|floor|ceil|trunc|l?l?r(ound|int)|nearbyint|ldexp|frexp|scalbl?n|hypot"
     r"|f(max|min|dim)|atan2|copysign|nextafter|logb|ilogb|modf|nan)f?",
     # files, for io and data, and the caller's own FILE
-    r"open|open64|openat|close|read|write|pread|pread64|pwrite|pwrite64|lseek|lseek64",
-    r"(f|l)?stat(64)?|access|ftruncate(64)?|fsync|fdatasync|rename|unlink|remove|mkdir",
+    r"open|open64|openat(64)?|close|read|write|pread|pread64|pwrite|pwrite64|lseek|lseek64",
+    r"(f|l)?stat(64)?|fstatat(64)?|access|ftruncate(64)?|fsync|fdatasync|rename|unlink(at)?|remove|mkdir",
     r"mk(o?)stemp(64)?|mmap(64)?|munmap|madvise|realpath|flock|posix_fallocate(64)?|fchmod|umask",
     r"f(open|dopen|close|read|write|flush|error|eof|putc|puts|getc|gets|ileno|seek|tell)(64)?",
     r"f(seeko|tello)(64)?|getline|getdelim|clearerr|ungetc|putc|getc|getc_unlocked|setvbuf",
-    r"open_memstream|(read|open|close)dir(64)?",
+    r"open_memstream|(read|open|close)dir(64)?|dirfd",
     # the machine
-    r"__sched_cpucount|__libc_single_threaded|sigfillset|dlopen|dlsym|dlclose|localeconv",
+    r"__sched_cpucount|__libc_single_threaded|sigfillset|dlopen|dlsym|dlclose|dlerror|localeconv|geteuid",
     r"getenv|secure_getenv|sysconf|getpid|gettid|get_nprocs|getauxval|syscall|nanosleep|usleep",
-    r"clock_gettime|clock_nanosleep|__errno_location|isatty|getrandom|gethostname",
+    r"clock_gettime|clock_nanosleep|timespec_get|__errno_location|isatty|getrandom|gethostname",
     r"atexit|__cxa_atexit|__cxa_thread_atexit_impl|__register_atfork|at_quick_exit",
     r"sem_\w+|__tls_get_addr|__stack_chk_fail|__memcpy_chk|__memset_chk|__v?snprintf_chk",
     r"__cpu_model|__cpu_indicator_init|_?setjmp|longjmp",
     # put in by the compiler and the linker
     r"__cxa_finalize|__gmon_start__|_ITM_\w+|__\w*(hf|bf|sf|df)\w*\d|__(mul|div|mod|udiv|umod)ti3",
     r"(backtrace|dladdr)\w*",
+    # what a cleanup attribute does while a C++ exception passes
+    r"_Unwind_Resume|__gcc_personality_v0",
 ]
 
 

@@ -5,10 +5,12 @@ usage: parity.py PROGRAM GOLDEN
 """
 
 import json
+import os
 import re
 import struct
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "examples"))
 from program import optional_path, perform, run
 
 GOLDEN = optional_path(2)
