@@ -60,6 +60,18 @@ size_t adzi_frame_begin_text(adzi_thread *thread, uintptr_t floor, const char *o
     return index;
 }
 
+size_t adzi_frame_begin_no_grad(adzi_thread *thread, uintptr_t floor, const char *op)
+{
+    adzi_settle(thread);
+    const size_t index = adzi_frame_begin(thread, floor, NULL);
+    if (index == SIZE_MAX) {
+        adzi_fail_memory(op, sizeof(adzi_frame));
+    } else {
+        thread->grad_enabled = false;
+    }
+    return index;
+}
+
 void adzi_frame_end_text(adzi_thread *thread, size_t index)
 {
     char *text = thread->n_frames > index ? thread->frames[index].text : NULL;

@@ -157,6 +157,12 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
 /** Ends the frames from `first` on as those of calls that were left, innermost first. */
 ADZI_COLD void adzi_frames_leave(adzi_thread *thread, size_t first);
 
+/**
+ * Begins a frame in which nothing is recorded; adzi_frames_leave(thread, index) ends it and
+ * restores the mode. SIZE_MAX with the error recorded under `op` if memory was refused.
+ */
+size_t adzi_frame_begin_no_grad(adzi_thread *thread, uintptr_t floor, const char *op);
+
 /** Ends a frame: the call returns. Frames above it belong to calls that were left. */
 static inline void adzi_frame_end(adzi_thread *thread, size_t index)
 {

@@ -201,14 +201,16 @@ static adz_status change_carried(const char *op, adz_module *module, adz_tensor 
     carriers all = { .op = op };
     adz_status status = adz_module_apply(module, add_carrier, &all);
     adz_scope *scope = status == ADZ_OK ? adz_scope_open() : NULL;
-    if (status == ADZ_OK && scope == NULL) {
+    adzi_thread *thread = adzi_self();
+    size_t frame = scope != NULL ? adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), op) : SIZE_MAX;
+    if (status == ADZ_OK && frame == SIZE_MAX) {
         status = adz_error_code();
     }
-    ADZ_NO_GRAD
-    {
-        for (size_t i = 0; i < all.n_modules && status == ADZ_OK; ++i) {
-            status = reset_or_select(all.modules[i], rows);
-        }
+    for (size_t i = 0; i < all.n_modules && status == ADZ_OK; ++i) {
+        status = reset_or_select(all.modules[i], rows);
+    }
+    if (frame != SIZE_MAX) {
+        adzi_frames_leave(thread, frame);
     }
     end_carriers(&all, status == ADZ_OK);
     if (scope != NULL) {

@@ -141,11 +141,13 @@ static bool convert(adz_state *to, const adz_state *from, const int64_t *old_ind
         return false;
     }
     adz_tensor *rows = rows_of(old_index, n_new, words);
-    bool good = false;
-    ADZ_NO_GRAD
-    {
-        good = fill(to, from, pick(table, rows), adzi_is_none(bias) ? bias : pick(bias, rows));
+    adzi_thread *thread = adzi_self();
+    size_t frame = adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), "adz_fastai_convert_weights");
+    if (frame == SIZE_MAX) {
+        return false;
     }
+    bool good = fill(to, from, pick(table, rows), adzi_is_none(bias) ? bias : pick(bias, rows));
+    adzi_frames_leave(thread, frame);
     return good;
 }
 

@@ -59,13 +59,11 @@ static adz_status skim_chunk(adz_module *encoder, adz_tensor *ids)
     if (scope == NULL) {
         return adz_error_code();
     }
-    adz_status status = ADZ_OK;
     adz_values out;
     adzi_values_begin(&out);
-    ADZ_NO_GRAD
-    {
-        status = read_chunk(encoder, ids, &out);
-    }
+    bool recording = adz_set_grad_enabled(false);
+    adz_status status = read_chunk(encoder, ids, &out);
+    adz_set_grad_enabled(recording);
     adzi_values_end(&out);
     adz_scope_close(scope);
     return status;

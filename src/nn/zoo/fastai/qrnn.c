@@ -261,11 +261,9 @@ static adz_tensor *run_layer(
 static bool draw_and_ignore(adz_module *self, adz_tensor *x)
 {
     const qrnn_state *state = self->state;
-    adz_tensor *ignored = NULL;
-    ADZ_NO_GRAD
-    {
-        ignored = dropped(self, x, state->o.dropout, state->o.generator);
-    }
+    bool recording = adz_set_grad_enabled(false);
+    adz_tensor *ignored = dropped(self, x, state->o.dropout, state->o.generator);
+    adz_set_grad_enabled(recording);
     return ignored != NULL;
 }
 
