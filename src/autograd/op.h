@@ -78,7 +78,7 @@ bool adzi_want_index(adzi_call *call, int i);
 /** Fails with ADZ_ERR_DTYPE for f16 and bf16, which are storage only. */
 bool adzi_want_computable(adzi_call *call, int i);
 
-/** The next call where they differ or are no floats. */
+/** Slow path of adzi_promote: the dtypes differ, or are not floating point. */
 bool adzi_promote_slow(adzi_call *call, int i, int j);
 
 /**
@@ -97,7 +97,7 @@ adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
 /** Converts input i to a dtype if it has another; an integer becomes f32 in float operators. */
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype);
 
-/** The next call where the result is in[0]. */
+/** The result of an in-place call: in[0], after its dtype and sizes have been checked. */
 ADZI_COLD adz_tensor *adzi_inplace_target(
     adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
 

@@ -207,7 +207,7 @@ static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
     return t;
 }
 
-/** The next call for a tensor that is not the newest temporary. */
+/** Slow path of adzi_scope_take: `t` is not the newest temporary of the scope. */
 adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t);
 
 /**
