@@ -305,7 +305,9 @@ static void a_program_with_foreign_rights_ignores_the_environment(void **state)
     assert_non_null(strstr(said, "a module that refuses"));
 }
 
-static int multiply_and_tell(void)
+/* Leaves by _exit(): a process with foreign rights may not be traced, so that the check for leaks
+ * that AddressSanitizer makes at a normal exit fails there. */
+static void multiply_and_tell(void)
 {
     adz_scope *scope = adz_scope_open();
     adz_tensor *a = adz_rand(ADZ_SHAPE(128, 128), ADZ_F32);
@@ -318,13 +320,14 @@ static int multiply_and_tell(void)
     }
 #endif
     adz_scope_close(scope);
-    return adz_error_code() == ADZ_OK ? 0 : 1;
+    fflush(stdout);
+    _exit(adz_error_code() == ADZ_OK ? 0 : 1);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "multiply") == 0) {
-        return multiply_and_tell();
+        multiply_and_tell();
     }
     umask(022);
     const struct CMUnitTest tests[] = {
