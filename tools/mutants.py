@@ -16,10 +16,11 @@ survives this is compiled for the other instruction sets, and the tests run on e
 processor has: some code is there for the wide ones alone. What compiles to the same code at all
 levels is no mutant.
 
-The files of src/optim, src/data, src/io and src/nn, and what these use of src/base, are mutated function by function, by the same
-rules and those of decisions: comparisons that take in their border or leave it out, == and !=, &&
-and ||, guards that never hold, `!` and statements left out, true and false. COVER says which tests
-run for which file. Loops' heads and the release of memory are left to the sanitizers.
+The files of src/optim, src/data, src/io and src/nn, and what these use of src/base, are mutated
+function by function, by the same rules and those of decisions: comparisons that take in their border
+or leave it out, == and !=, && and ||, guards that never hold, `!` and statements left out, true and
+false. COVER says which tests run for which file; the sweep of wrong arguments over the file's public
+functions comes last. Loops' heads and the release of memory are left to the sanitizers.
 
 A mutant that no test notices survives, and the script fails, unless tests/mutants.txt lists it as
 equivalent, with the reason:
@@ -224,8 +225,20 @@ class Rooms:
         self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
         self.items = {f: [i for i in items(f, t) if i.is_code] for f, t in self.text.items()}
         self.included = source.included
-        self.tests = {item: cover(f) for f, found in self.items.items() for item in found}
+        self.tests = {item: cover(f) + self.sweep_of(f)
+                      for f, found in self.items.items() for item in found}
         self.users = {item: tests[:1] for item, tests in self.tests.items()}
+
+    def sweep_of(self, file):
+        """The sweep of wrong arguments over the public functions of a file, or of its folder where
+        it has none itself."""
+        folder = pathlib.PurePath(file).parent
+        for files in ([file], [f for f in self.items if pathlib.PurePath(f).parent == folder]):
+            public = {i.name for f in files for i in self.items[f]
+                      if i.name.startswith("adz_") and not i.is_static}
+            if public:
+                return [" ".join(["sweep", *sorted(public)])]
+        return []
 
     def units(self):
         found = collections.defaultdict(list)
@@ -287,6 +300,7 @@ class Build:
         self.tree, self.folder = tree, tree / "build"
         self.must(["meson", "setup", "build", "-Dexamples=false", "-Dbench=false", *setup])
         known = json.loads(self.must(["meson", "introspect", "--tests", "build"]))
+        tests = {test.split()[0] for test in tests} # the rest are the program's arguments
         self.tests = {test["name"]: test for test in known if test["name"] in tests}
         for name in tests - self.tests.keys():
             sys.exit(f"mutants.py: there is no test {name}")
@@ -363,7 +377,7 @@ class Build:
         return [o for _, o in differ], {level for level, _ in differ}
 
     def program_of(self, test):
-        return os.path.relpath(self.tests[test]["cmd"][0], self.folder)
+        return os.path.relpath(self.tests[test.split()[0]]["cmd"][0], self.folder)
 
     def linked(self, program, objects, job):
         """The test program with these objects before the library's; None where that fails."""
@@ -374,9 +388,10 @@ class Build:
 
     def passes(self, program, test, seconds, level=LEVELS[0]):
         """Runs a test; the limit is the processor's time, not the clock's."""
-        about = self.tests[test]
+        name, *arguments = test.split()
+        about = self.tests[name]
         command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; ulimit -t "$0"; exec "$@"',
-                   str(seconds), str(program), *about["cmd"][1:]]
+                   str(seconds), str(program), *about["cmd"][1:], *arguments]
         environment = {**self.environment, **about["env"], "ADZE_CPU": level}
         return run(command, self.folder, 1800, env=environment).returncode == 0
 
