@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/upper.h"
 #include "tensor/shape.h"
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ static void forget_retained(adz_tensor *t)
     }
 }
 
-void adzi_gradient_free(adz_tensor *t)
+static void gradient_free(adz_tensor *t)
 {
     forget_retained(t);
     adzi_drop(t->gradient->grad);
@@ -190,9 +191,14 @@ void adzi_gradient_free(adz_tensor *t)
     t->gradient = NULL;
 }
 
-const char *adzi_node_name(const adzi_node *node)
+static const char *node_name(const adzi_node *node)
 {
     return node->op->name;
+}
+
+ADZI_AT_LOAD register_tape(void)
+{
+    adzi_tape = (adzi_tape_calls){ adzi_node_release, gradient_free, node_name };
 }
 
 /* ---- saving ------------------------------------------------------------------------------------

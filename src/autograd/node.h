@@ -137,6 +137,10 @@ adz_shape adzi_input_shape(const adzi_node *node, int i);
 /** Rank and sizes of result k. */
 adz_shape adzi_result_shape(const adzi_node *node, int k);
 
+/** Gives back one reference of a node. The last one frees it, and without recursion every node that
+ * only it kept. */
+void adzi_node_release(adzi_thread *thread, adzi_node *node);
+
 /** Lets go of everything a node saved. */
 void adzi_node_drop_saved(adzi_node *node);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "base/upper.h"
 
 const char adzi_backward_name[] = "backward";
 
@@ -64,7 +65,7 @@ static ADZI_APART void let_go_of_hunted(adzi_run *run)
     }
 }
 
-ADZI_HOT void adzi_run_abandon(adzi_run *run)
+static ADZI_HOT void run_abandon(adzi_run *run)
 {
     adzi_thread *thread = run->thread;
     size_t n_roots = 0;
@@ -115,10 +116,15 @@ ADZI_HOT void adzi_run_abandon(adzi_run *run)
     }
 }
 
+ADZI_AT_LOAD register_runs(void)
+{
+    adzi_upper.run_abandon = run_abandon;
+}
+
 ADZI_HOT void adzi_run_end(adzi_run *run)
 {
     adzi_frame_end(run->thread, run->frame);
-    adzi_run_abandon(run);
+    run_abandon(run);
 }
 
 /* ---- finding the graph -------------------------------------------------------------------------

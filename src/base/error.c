@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/context.h"
 #include "base/thread.h"
+#include "base/upper.h"
 
 static const char *const status_names[] = { "ADZ_OK", "ADZ_ERR_NULL", "ADZ_ERR_ARGUMENT",
     "ADZ_ERR_SHAPE", "ADZ_ERR_DIM", "ADZ_ERR_DTYPE", "ADZ_ERR_INDEX", "ADZ_ERR_MEMORY",
@@ -33,7 +34,7 @@ static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
         const char *names[2] = { f->text };
         int count = f->text != NULL;
         if (f->owner != NULL) {
-            count = adzi_path_names(caller, f->owner, names);
+            count = adzi_upper.path_names(caller, f->owner, names);
         }
         caller = count > 0 ? f->owner : caller;
         for (int k = 0; k < count; ++k) {

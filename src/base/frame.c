@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "base/upper.h"
 
 bool adzi_frames_grow(adzi_thread *thread)
 {
@@ -29,7 +30,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->draws = f.draws;
         adzi_string_free(f.text);
         if (f.run != NULL) {
-            adzi_run_abandon(f.run);
+            adzi_upper.run_abandon(f.run);
         }
     }
 }

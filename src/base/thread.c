@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/upper.h"
 
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
@@ -17,6 +18,8 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 /* What a thread gets when even its own state was refused: it can report the error and nothing
  * else, because every request of it fails too. */
 static adzi_thread last_resort;
+
+adzi_upper_rooms adzi_upper;
 
 void adzi_thread_trim(adzi_thread *thread)
 {
@@ -44,7 +47,7 @@ static void thread_end(void *pointer)
     adzi_thread *thread = pointer;
     adzi_thread_current = thread;
     adzi_frames_leave(thread, 0);
-    adzi_scope_unwind(thread, 0);
+    adzi_upper.scope_unwind(thread, 0);
     thread->scope = &thread->root;
     adzi_thread_trim(thread);
     adzi_cache_close(&thread->cache);

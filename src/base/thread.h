@@ -182,13 +182,6 @@ void adzi_frame_end_text(adzi_thread *thread, size_t index);
 /** A module that ends is no longer a step of a path. */
 void adzi_frames_forget(adzi_thread *thread, const void *owner);
 
-/* Implemented by src/nn: the one or two names by which messages call a module that `caller` (NULL:
- * no module) has called. Returns how many. */
-int adzi_path_names(const void *caller, const void *module, const char *names[2]);
-
-/* Implemented by src/autograd: ends a backward that was left. */
-void adzi_run_abandon(struct adzi_run *run);
-
 /* ---- scopes --------------------------------------------------------------------------------- */
 
 /** Makes room so that the next `n` adzi_borrow calls cannot fail. */
@@ -225,7 +218,11 @@ static inline adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_
 }
 
 /** Tensors that the thread's root scope holds. */
-size_t adzi_scope_root_count(const adzi_thread *thread);
+static inline size_t adzi_scope_root_count(const adzi_thread *thread)
+{
+    const adz_scope *first = thread->scope != &thread->root ? thread->root.inner : NULL;
+    return first != NULL ? first->start : thread->n_temporaries;
+}
 
 /* What to do about that many of them. */
 #define ADZI_ROOT_ADVICE                                                                          \

@@ -2,6 +2,7 @@
 #include "nn/module.h"
 
 #include "base/error.h"
+#include "base/upper.h"
 
 typedef struct call {
     adzi_thread *thread;
@@ -27,7 +28,7 @@ static const char *name_in(const adz_module *caller, const adz_module *module)
 
 /* A module may stand in a child of the caller which is not called itself, as a ModuleList is not:
  * the path names the child too. */
-int adzi_path_names(const void *caller, const void *callee, const char *names[2])
+static int path_names(const void *caller, const void *callee, const char *names[2])
 {
     const adz_module *from = caller, *module = callee;
     if (from == NULL) {
@@ -42,6 +43,11 @@ int adzi_path_names(const void *caller, const void *callee, const char *names[2]
     }
     names[0] = name_in(from, module);
     return 1;
+}
+
+ADZI_AT_LOAD register_modules(void)
+{
+    adzi_upper.path_names = path_names;
 }
 
 static inline bool enter(call *f, adz_module *module, uintptr_t floor)

@@ -297,7 +297,7 @@ static void put_tensor(text *out, const adz_tensor *t)
     if (t->node == NULL && t->requires_grad) {
         put_suffix(out, "requires_grad", "True");
     } else if (t->node != NULL) {
-        put_suffix(out, "grad_fn", adzi_node_name(t->node));
+        put_suffix(out, "grad_fn", adzi_tape.node_name(t->node));
     }
     put(out, ")");
 }

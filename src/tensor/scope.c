@@ -3,12 +3,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-
-size_t adzi_scope_root_count(const adzi_thread *thread)
-{
-    const adz_scope *first = thread->scope != &thread->root ? thread->root.inner : NULL;
-    return first != NULL ? first->start : thread->n_temporaries;
-}
+#include "base/upper.h"
 
 /* A loop that opens no scope is the commonest mistake. It shows when the root scope grows, and is
  * said once per thread, before anything is changed: the callback may call the library. */
@@ -42,6 +37,11 @@ ADZI_HOT void adzi_scope_unwind(adzi_thread *thread, size_t mark)
         }
         adzi_drop_last(thread->temporaries[--thread->n_temporaries]);
     }
+}
+
+ADZI_AT_LOAD register_scopes(void)
+{
+    adzi_upper.scope_unwind = adzi_scope_unwind;
 }
 
 enum { TAKE_AMONG = 8 };

@@ -259,14 +259,16 @@ static inline void end(adzi_thread *thread, adz_tensor *t, const bool joined)
     bury(&thread->cache, t, joined);
 }
 
+adzi_tape_calls adzi_tape;
+
 static ADZI_APART void destroy_slow(adzi_thread *thread, adz_tensor *t)
 {
     t->alive = ADZI_DEAD;
     if (t->gradient != NULL) {
-        adzi_gradient_free(t);
+        adzi_tape.gradient_free(t);
     }
     if (t->node != NULL) {
-        adzi_node_release(thread, t->node);
+        adzi_tape.node_release(thread, t->node);
     }
     if (!t->joined || t->storage != adzi_home(t)) {
         adzi_storage_release(t->storage);
@@ -284,7 +286,7 @@ ADZI_HOT void adzi_tensor_destroy(adz_tensor *t)
     }
     t->alive = ADZI_DEAD;
     if (t->node != NULL) {
-        adzi_node_release(thread, t->node);
+        adzi_tape.node_release(thread, t->node);
     }
     end(thread, t, true);
 }

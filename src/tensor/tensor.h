@@ -225,10 +225,17 @@ bool adzi_is_dense(const adz_tensor *t);
 /** The gradient part of a tensor, made when absent; NULL when memory was refused. */
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t);
 
-/* Implemented by src/autograd: what a dying tensor owes the graph. */
-void adzi_node_release(adzi_thread *thread, struct adzi_node *node);
-void adzi_gradient_free(adz_tensor *t);
-const char *adzi_node_name(const struct adzi_node *node);
+/** What tensors call of src/autograd, which fills it in when the library is loaded. */
+typedef struct adzi_tape_calls {
+    /** Gives back one reference of a node. */
+    void (*node_release)(adzi_thread *thread, struct adzi_node *node);
+    /** Frees the gradient, the hooks and the record of a tensor that ends. */
+    void (*gradient_free)(adz_tensor *t);
+    /** The operator's name. */
+    const char *(*node_name)(const struct adzi_node *node);
+} adzi_tape_calls;
+
+extern adzi_tape_calls adzi_tape;
 
 /** Says what is wrong with a tensor that the next call refuses: false. */
 ADZI_COLD bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t);

@@ -1,0 +1,35 @@
+/* What src/base calls of the rooms above it.
+ *
+ * Links between rooms run one way, as includes do (tests/checks/links.py checks both). Where a
+ * lower room has to call a higher one, it calls through a table. The higher room fills in its
+ * entries by a constructor, before main() runs. A program that links libadze.a without a room has
+ * no object of that room either, so that the room's entries are never called.
+ */
+#ifndef ADZI_BASE_UPPER_H
+#define ADZI_BASE_UPPER_H
+
+#include <stddef.h>
+
+struct adzi_run;
+struct adzi_thread;
+
+/** A function that runs when the library is loaded. */
+#define ADZI_AT_LOAD __attribute__((constructor)) static void
+
+typedef struct adzi_upper_rooms {
+    /** src/tensor: releases a thread's temporaries from `mark` on. */
+    void (*scope_unwind)(struct adzi_thread *thread, size_t mark);
+
+    /** src/autograd: ends a backward that was left by a jump. */
+    void (*run_abandon)(struct adzi_run *run);
+
+    /**
+     * src/nn: the names by which messages call a module that `caller` has called; NULL stands for
+     * no module. Writes one or two names and returns how many.
+     */
+    int (*path_names)(const void *caller, const void *module, const char *names[2]);
+} adzi_upper_rooms;
+
+extern adzi_upper_rooms adzi_upper;
+
+#endif

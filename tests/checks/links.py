@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Links between the rooms of src/ run one way, as their includes do (tree.py).
+
+usage: links.py ARCHIVE...
+
+Reads the symbols of the library's objects from static archives. An object may use what its own room
+or a room below defines. ROOMS of tree.py says which rooms are below.
+"""
+
+import re
+import subprocess
+import sys
+
+from tree import ROOMS
+
+MEMBER = re.compile(r"(?:.*[/(])?([^/():]+)\.o\)?:$")
+
+
+def room_of(member):
+    """The room of an object, which meson names after its path: tensor_random_generator.c.o."""
+    room = re.sub(r"^meson-generated_(\.\._)*", "", member).split("_")[0]
+    if room not in ROOMS:
+        raise ValueError(f"{member}.o belongs to no room that tests/checks/tree.py knows")
+    return room
+
+
+def read(lines):
+    """Yields (object, type, symbol) from what nm prints."""
+    member = None
+    for line in lines:
+        heading = MEMBER.match(line)
+        fields = line.split()
+        if heading:
+            member = heading.group(1)
+        elif len(fields) >= 2 and not line.endswith(":"):
+            yield member, fields[-2], fields[-1]
+
+
+def findings(symbols):
+    """The uses of a symbol whose definition stands in a room above."""
+    symbols = list(symbols)
+    defined = {symbol: member for member, kind, symbol in symbols if kind in "TDBRWVC"}
+    for member, kind, symbol in symbols:
+        if kind != "U" or symbol not in defined:
+            continue
+        room, other = room_of(member), room_of(defined[symbol])
+        if other != room and other not in ROOMS[room]:
+            yield f"{member} of the room {room} uses {symbol}, which {defined[symbol]} of {other} defines"
+
+
+def main():
+    lines = []
+    for archive in sys.argv[1:]:
+        lines += subprocess.run(["nm", archive], check=True, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.splitlines()
+    symbols = list(read(lines))
+    rooms = {room_of(member) for member, _, _ in symbols}
+    if rooms != set(ROOMS):
+        sys.exit(f"no objects of {', '.join(sorted(set(ROOMS) - rooms))}: nothing was checked")
+    found = sorted(set(findings(symbols)))
+    print("\n".join(found) if found else f"{len(symbols)} symbols link one way")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

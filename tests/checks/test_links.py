@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""links.py notices a symbol of a room above, and only that."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import links
+
+
+def listing(*objects):
+    """What nm prints of an archive: (object, [type and symbol])."""
+    lines = []
+    for name, symbols in objects:
+        lines += ["", f"{name}.o:"]
+        lines += [f"{'' if s[0] == 'U' else '0000000000000010'} {s}" for s in symbols]
+    return lines
+
+
+class Links(unittest.TestCase):
+    def found(self, *objects):
+        return list(links.findings(links.read(listing(*objects))))
+
+    def test_a_symbol_of_a_room_above_is_found(self):
+        found = self.found(("tensor_tensor.c", ["U adzi_node_release", "T adzi_new"]),
+                           ("autograd_node.c", ["T adzi_node_release", "U adzi_new"]))
+        self.assertEqual(len(found), 1)
+        self.assertIn("tensor_tensor.c of the room tensor uses adzi_node_release", found[0])
+
+    def test_data_above_is_found(self):
+        for kind in "DBRC":
+            with self.subTest(kind=kind):
+                self.assertEqual(len(self.found(("base_error.c", ["U adzi_none"]),
+                                                ("tensor_tensor.c", [f"{kind} adzi_none"]))), 1)
+
+    def test_what_no_room_defines_is_left_alone(self):
+        self.assertEqual(self.found(("base_error.c", ["U printf", "t local"]),
+                                    ("nn_call.c", ["t printf", "U local"])), [])
+
+    def test_generated_objects_have_a_room(self):
+        self.assertEqual(links.room_of("meson-generated_.._autograd_ops_registry.c"), "autograd")
+
+    def test_an_object_without_a_room_is_an_error(self):
+        self.assertRaises(ValueError, links.room_of, "attic_a.c")
+
+
+if __name__ == "__main__":
+    unittest.main()
