@@ -100,7 +100,7 @@ adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
 /* ---- .grad -------------------------------------------------------------------------------------
  */
 
-ADZI_HOT adz_tensor *adz_tensor_grad(const adz_tensor *t)
+adz_tensor *adz_tensor_grad(const adz_tensor *t)
 {
     if (!adzi_check_tensor("adz_tensor_grad", "t", t)) {
         return NULL;
@@ -117,7 +117,7 @@ static void replace_grad(adzi_gradient *gradient, adz_tensor *grad)
     }
 }
 
-static ADZI_APART adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *grad)
+static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *grad)
 {
     if (!adzi_check_tensor(op, "grad", grad)) {
         return adz_error_code();
@@ -142,19 +142,19 @@ static ADZI_APART adz_status copy_grad(const char *op, adz_tensor *t, const adz_
     return ADZ_OK;
 }
 
-ADZI_HOT adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
+adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
 {
     static const char op[] = "adz_tensor_set_grad";
     if (!adzi_check_tensor(op, "t", t)) {
         return adz_error_code();
     }
-    if (ADZI_UNLIKELY(grad == NULL)) {
+    if (grad == NULL) {
         return adzi_error_null(op, "grad");
     }
     if (!adzi_is_none(grad)) {
         return copy_grad(op, t, grad);
     }
-    if (ADZI_LIKELY(t->gradient != NULL)) {
+    if (t->gradient != NULL) {
         replace_grad(t->gradient, NULL);
     }
     return ADZ_OK;

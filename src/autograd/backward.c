@@ -42,22 +42,21 @@ static adz_tensor *one_like(const adz_tensor *y)
 }
 
 /* Puts the upstream gradient of each output where its node or leaf looks for it. */
-static ADZI_HOT bool seed(
-    adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         adz_tensor *y = outputs[i];
         adz_tensor *g = gradients != NULL ? gradients[i] : adz_none();
         size_t mark = run->thread->n_temporaries;
-        if (ADZI_UNLIKELY(!adzi_is_none(g)) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
+        if (!adzi_is_none(g) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
             adzi_error(adzi_backward_name, adzi_same_sizes(g, y) ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
                 "the gradient of output %zu is %s %s, the output %s %s", i,
                 adz_dtype_name((adz_dtype)g->dtype), adzi_text_shape(g),
                 adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
             return false;
         }
-        if (ADZI_LIKELY(adzi_is_none(g))) {
-            if (ADZI_UNLIKELY(y->numel != 1)) {
+        if (adzi_is_none(g)) {
+            if (y->numel != 1) {
                 adzi_error(adzi_backward_name, ADZ_ERR_SHAPE,
                     "output %zu has shape %s; only one element has a gradient of its own: reduce "
                     "it "
@@ -65,20 +64,18 @@ static ADZI_HOT bool seed(
                     i, adzi_text_shape(y));
                 return false;
             }
-            if (ADZI_LIKELY(n == 1 && (g = passing_one(run, y)) != NULL)) {
+            if (n == 1 && (g = passing_one(run, y)) != NULL) {
                 y->node->entry->grads[y->result] = adzi_retain(g);
                 return true;
             }
             g = one_like(y);
         }
         adzi_leaf_slot *leaf = NULL;
-        if (ADZI_UNLIKELY(g == NULL) ||
-            (ADZI_UNLIKELY(y->node == NULL) && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {
+        if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {
             return false;
         }
-        adz_tensor **slot =
-            ADZI_UNLIKELY(leaf != NULL) ? &leaf->grad : &y->node->entry->grads[y->result];
-        if (ADZI_UNLIKELY(!adzi_run_deliver(run, slot, g, mark))) {
+        adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
+        if (!adzi_run_deliver(run, slot, g, mark)) {
             return false;
         }
     }
@@ -99,7 +96,7 @@ static inline bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *
                 !adzi_check_tensor(adzi_backward_name, "gradient", gradients[i]))) {
             return false;
         }
-        if (ADZI_UNLIKELY(!adzi_requires_grad(outputs[i]))) {
+        if (!adzi_requires_grad(outputs[i])) {
             adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
                 "output %zu%s depends on nothing that wants a gradient: call adz_requires_grad_ on "
                 "a "
@@ -126,7 +123,7 @@ static bool commit(adzi_run *run)
         }
         bool ours = adzi_is_exclusive(s->grad) && s->grad->storage->deleter == NULL &&
                     adzi_is_contiguous(s->grad) && s->grad->node == NULL;
-        if (ADZI_LIKELY(ours)) {
+        if (ours) {
             continue;
         }
         adz_tensor *copy = adzi_tensor_new(run->thread, adzi_backward_name,
@@ -143,7 +140,7 @@ static bool commit(adzi_run *run)
             continue;
         }
         adz_tensor **grad = &s->leaf->gradient->grad;
-        if (ADZI_LIKELY(*grad == NULL)) {
+        if (*grad == NULL) {
             *grad = s->grad;
             s->grad = NULL;
         } else {
@@ -161,16 +158,16 @@ void adz_backward_options_init(adz_backward_options *options, size_t size)
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
-ADZI_HOT adz_status adz_backward(adz_tensor *loss)
+adz_status adz_backward(adz_tensor *loss)
 {
     return adz_backward_with(&loss, NULL, 1, NULL);
 }
 
-static __attribute__((noinline)) ADZI_HOT adz_status run_backward(
+static __attribute__((noinline)) adz_status run_backward(
     adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n, bool keep_graph)
 {
     adzi_run *run = adzi_run_begin(adzi_self(), ADZI_FLOOR());
-    if (ADZI_UNLIKELY(run == NULL)) {
+    if (run == NULL) {
         return adz_error_code();
     }
     run->keep_graph = keep_graph;
@@ -182,8 +179,8 @@ static __attribute__((noinline)) ADZI_HOT adz_status run_backward(
     return ok ? ADZ_OK : adzi_status(NULL);
 }
 
-ADZI_HOT adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
-    size_t n, const adz_backward_options *options)
+adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
+    const adz_backward_options *options)
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     if (adzi_pending() != ADZ_OK ||

@@ -39,7 +39,7 @@ static inline bool has_form(const adz_tensor *t, form f)
         (f.rank > 1 && t->sizes[1] != f.sizes[1])) {
         return false;
     }
-    for (int d = 2; ADZI_UNLIKELY(d < f.rank); ++d) {
+    for (int d = 2; d < f.rank; ++d) {
         if (t->sizes[d] != f.sizes[d]) {
             return false;
         }
@@ -48,7 +48,7 @@ static inline bool has_form(const adz_tensor *t, form f)
 }
 
 /* A gradient that has not the shape of its input must have one that the input was broadcast to. */
-static ADZI_APART adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t, form f)
+static adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t, form f)
 {
     if (t->dtype != f.dtype) {
         return adzi_fail(node->op->name, ADZ_ERR_DTYPE,
@@ -101,12 +101,12 @@ static inline bool comes_twice(adz_tensor *const *dx, int n)
 static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 {
     const int n = node->n_inputs;
-    if (ADZI_UNLIKELY(comes_twice(dx, n))) {
+    if (comes_twice(dx, n)) {
         mark = SIZE_MAX;
     }
     for (int i = 0; i < n; ++i) {
         adz_tensor *t = dx[i];
-        if (t == NULL || (ADZI_UNLIKELY(node->targeted) && !adzi_needs(node, i))) {
+        if (t == NULL || (node->targeted && !adzi_needs(node, i))) {
             continue;
         }
         const adzi_edge *edge = &node->inputs[i];
@@ -114,7 +114,7 @@ static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
         form f;
         if (edge->leaf != NULL) {
             adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf, false);
-            if (ADZI_UNLIKELY(leaf == NULL)) {
+            if (leaf == NULL) {
                 return false;
             }
             f = (form){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
@@ -126,10 +126,10 @@ static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
         } else {
             continue;
         }
-        if (ADZI_UNLIKELY(!has_form(t, f)) && (t = fit(node, i, t, f)) == NULL) {
+        if (!has_form(t, f) && (t = fit(node, i, t, f)) == NULL) {
             return false;
         }
-        if (ADZI_UNLIKELY(!adzi_run_deliver(run, slot, t, mark))) {
+        if (!adzi_run_deliver(run, slot, t, mark)) {
             return false;
         }
     }
@@ -137,7 +137,7 @@ static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
 }
 
 /* Hooks, retain_grad and captured results: what happens to a gradient before it is used. */
-static ADZI_APART bool arrive(adzi_run *run, adzi_node *node)
+static bool arrive(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
     for (int k = 0; k < node->n_results; ++k) {
@@ -190,14 +190,14 @@ static void let_go(const adzi_node *node, adz_tensor *const *dy)
  * own modes again. */
 static inline void end_inner_calls(adzi_run *run)
 {
-    if (ADZI_UNLIKELY(run->thread->n_frames > run->frame + 1)) {
+    if (run->thread->n_frames > run->frame + 1) {
         adzi_frames_leave(run->thread, run->frame + 1);
     }
 }
 
 /* With the hunt off while the backward runs: hunt_nan looks at the result and names this operator.
  */
-static ADZI_COLD adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
+static adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *))
 {
     adz_tensor *const *dy = node->entry->grads;
@@ -216,7 +216,7 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
 {
     adz_tensor *few[STACK_INPUTS], **dx = few;
     const int n = node->n_inputs;
-    if (ADZI_UNLIKELY(n > STACK_INPUTS)) {
+    if (n > STACK_INPUTS) {
         dx = adzi_run_alloc(run, (size_t)n * sizeof *dx);
         if (dx == NULL) {
             return false;
@@ -229,9 +229,9 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *) =
         op->fused != NULL && !run->create_graph ? op->fused : op->backward;
     run->anomaly = run->thread->anomaly;
-    adz_status status = ADZI_UNLIKELY(run->anomaly) ? call_hunting(run, node, dx, backward)
-                                                    : backward(node, dx, node->entry->grads);
-    if (ADZI_UNLIKELY(status != ADZ_OK)) {
+    adz_status status = run->anomaly ? call_hunting(run, node, dx, backward)
+                                     : backward(node, dx, node->entry->grads);
+    if (status != ADZ_OK) {
         if (adz_error_code() == ADZ_OK) {
             adzi_error(op->name, status, "the backward failed");
         }
@@ -241,7 +241,7 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
 }
 
 /* Whether a gradient has come for another result than the first. */
-static ADZI_APART bool reaches_another(const adzi_node *node)
+static bool reaches_another(const adzi_node *node)
 {
     for (int k = 1; k < node->n_results; ++k) {
         if (node->entry->grads[k] != NULL) {
@@ -251,19 +251,19 @@ static ADZI_APART bool reaches_another(const adzi_node *node)
     return false;
 }
 
-static ADZI_HOT bool visit(adzi_run *run, adzi_node *node)
+static bool visit(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
-    if (ADZI_UNLIKELY(entry->grads[0] == NULL) && !reaches_another(node)) {
+    if (entry->grads[0] == NULL && !reaches_another(node)) {
         return true;
     }
-    if (ADZI_UNLIKELY(node->watched || entry->captured) && !arrive(run, node)) {
+    if ((node->watched || entry->captured) && !arrive(run, node)) {
         return false;
     }
-    if (ADZI_UNLIKELY(!entry->wanted)) {
+    if (!entry->wanted) {
         return true;
     }
-    if (ADZI_UNLIKELY(node->released)) {
+    if (node->released) {
         adzi_error(node->op->name, ADZ_ERR_GRAPH,
             "this graph was released by an earlier backward; give that one retain_graph, or "
             "compute "
@@ -278,11 +278,11 @@ static ADZI_HOT bool visit(adzi_run *run, adzi_node *node)
     for (int k = 0, n = node->n_results; k < n; ++k) {
         adz_tensor *grad = entry->grads[k];
         entry->grads[k] = NULL;
-        if (ADZI_LIKELY(grad != NULL)) {
+        if (grad != NULL) {
             adzi_drop_last(grad);
         }
     }
-    if (ADZI_LIKELY(ok && !run->keep_graph && node->saves)) {
+    if (ok && !run->keep_graph && node->saves) {
         node->released = true;
         adzi_node_drop_saved(node);
     }
@@ -291,12 +291,12 @@ static ADZI_HOT bool visit(adzi_run *run, adzi_node *node)
 
 enum { AHEAD = 4 }; /* nodes of a graph larger than the cache are fetched so much earlier */
 
-ADZI_HOT bool adzi_run_nodes(adzi_run *run)
+bool adzi_run_nodes(adzi_run *run)
 {
     bool before = run->thread->grad_enabled, ok = true;
     run->thread->grad_enabled = run->create_graph;
     for (size_t i = 0; i < run->n_order && ok; ++i) {
-        if (ADZI_UNLIKELY(i + AHEAD < run->n_order)) {
+        if (i + AHEAD < run->n_order) {
             const char *next = (const char *)run->order[i + AHEAD];
             __builtin_prefetch(next);
             __builtin_prefetch(next + 64);

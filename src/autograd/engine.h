@@ -71,14 +71,14 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor);
 void adzi_run_end(adzi_run *run);
 
 /* The slow way of the next call, where the chunk is full. */
-ADZI_COLD void *adzi_run_alloc_slow(adzi_run *run, size_t bytes);
+void *adzi_run_alloc_slow(adzi_run *run, size_t bytes);
 
 /** Memory that lives as long as the run; NULL with the error recorded. */
 static inline void *adzi_run_alloc(adzi_run *run, size_t bytes)
 {
     adzi_chunk *c = run->chunks;
     const size_t from = c->used, to = from + ((bytes + 15) & ~(size_t)15);
-    if (ADZI_UNLIKELY(to > c->size)) {
+    if (to > c->size) {
         return adzi_run_alloc_slow(run, bytes);
     }
     c->used = to;
@@ -98,12 +98,12 @@ void adzi_run_mark_from(adzi_run *run, size_t first);
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
 /** Adds `t`, borrowed, to what a slot holds already. */
-ADZI_COLD bool adzi_run_add(adzi_run *run, adz_tensor **slot, adz_tensor *t);
+bool adzi_run_add(adzi_run *run, adz_tensor **slot, adz_tensor *t);
 
 /** Adds `t`, borrowed, to what a slot holds. After `mark`, the scope has nobody else's. */
 static inline bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
 {
-    if (ADZI_UNLIKELY(*slot != NULL)) {
+    if (*slot != NULL) {
         return adzi_run_add(run, slot, t);
     }
     *slot = adzi_scope_take(run->thread, mark, t);

@@ -54,12 +54,12 @@ static inline void copy_words(char *to, const char *from, size_t bytes)
     for (; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
         memcpy(to + at, from + at, sizeof(uint64_t));
     }
-    if (ADZI_UNLIKELY(at < bytes)) {
+    if (at < bytes) {
         memcpy(to + at, from + at, bytes - at);
     }
 }
 
-ADZI_HOT adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
+adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
     int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size)
 {
     size_t results = sizeof(adzi_node) + (size_t)n_inputs * sizeof(adzi_edge);
@@ -69,7 +69,7 @@ ADZI_HOT adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_te
     adzi_node *node = bytes <= UINT32_MAX && n_inputs <= UINT16_MAX && n_results <= UINT16_MAX
                           ? adzi_alloc_in(&thread->cache, bytes)
                           : NULL;
-    if (ADZI_UNLIKELY(node == NULL)) {
+    if (node == NULL) {
         return adzi_fail_memory(op->name, bytes);
     }
     node->op = op;
@@ -100,7 +100,7 @@ ADZI_HOT adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_te
     return node;
 }
 
-ADZI_HOT void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
+void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
 {
     adzi_result *r = &node->results[k];
     r->dtype = t->dtype;
@@ -108,7 +108,7 @@ ADZI_HOT void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     for (int i = 0; i < t->rank; ++i) {
         r->sizes[i] = t->sizes[i];
     }
-    if (ADZI_UNLIKELY(t->retains_grad)) {
+    if (t->retains_grad) {
         r->retains = t;
         node->watched = true;
     }
@@ -118,7 +118,7 @@ ADZI_HOT void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     t->history = t->storage->history;
 }
 
-static ADZI_APART void free_hooks(adzi_node *node)
+static void free_hooks(adzi_node *node)
 {
     for (int k = 0; k < node->n_results; ++k) {
         if (node->results[k].hooks != NULL) {
@@ -146,23 +146,23 @@ static void node_destroy(adzi_thread *thread, adzi_node *node)
             adzi_drop_shared(edge->leaf);
         }
     }
-    if (ADZI_UNLIKELY(node->watched)) {
+    if (node->watched) {
         free_hooks(node);
     }
-    if (ADZI_UNLIKELY(node->op->attributes_free != NULL)) {
+    if (node->op->attributes_free != NULL) {
         node->op->attributes_free(node->attr);
     }
     adzi_free_in(&thread->cache, node, node->bytes);
 }
 
-ADZI_HOT void adzi_node_release(adzi_thread *thread, adzi_node *node)
+void adzi_node_release(adzi_thread *thread, adzi_node *node)
 {
     if (!adzi_refs_drop_last(&node->refs)) {
         return;
     }
     node->next_dead = thread->dead_nodes;
     thread->dead_nodes = node;
-    if (ADZI_UNLIKELY(thread->draining)) {
+    if (thread->draining) {
         return;
     }
     thread->draining = true;
@@ -204,7 +204,7 @@ ADZI_AT_LOAD register_tape(void)
 /* ---- saving ------------------------------------------------------------------------------------
  */
 
-ADZI_HOT void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
+void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
 {
     adzi_refs_take(&t->storage->refs);
     node->results[k].saved = t->storage;
@@ -219,7 +219,7 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t)
     node->saves = true;
 }
 
-ADZI_HOT void adzi_node_drop_saved(adzi_node *node)
+void adzi_node_drop_saved(adzi_node *node)
 {
     if (!node->saves) {
         return;
@@ -249,7 +249,7 @@ ADZI_HOT void adzi_node_drop_saved(adzi_node *node)
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-static ADZI_APART bool refuse_version(
+static bool refuse_version(
     const adzi_node *node, const char *what, int i, const adzi_storage *storage)
 {
     adzi_error(node->op->name, ADZ_ERR_VERSION,
@@ -259,13 +259,13 @@ static ADZI_APART bool refuse_version(
     return false;
 }
 
-static ADZI_APART adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
+static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
 {
     return adzi_fail(
         node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient", what, i);
 }
 
-static ADZI_APART bool refuse_result(const adzi_node *node, int k)
+static bool refuse_result(const adzi_node *node, int k)
 {
     const adzi_result *r = &node->results[k];
     return r->saved != NULL ? refuse_version(node, "result", k, r->saved)
@@ -286,10 +286,10 @@ static inline bool has_result(const adzi_node *node, int k)
 {
     const adzi_result *r = &node->results[k];
     const bool sound = r->saved != NULL && r->saved->version == r->version;
-    return ADZI_LIKELY(sound) || refuse_result(node, k);
+    return sound || refuse_result(node, k);
 }
 
-ADZI_HOT bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header)
+bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header)
 {
     if (!has_result(node, k)) {
         return false;
@@ -337,7 +337,7 @@ adz_tensor *adzi_saved_extra(adzi_node *node, int slot)
     if (extra->saved == NULL) {
         return not_saved(node, "value", slot);
     }
-    if (ADZI_UNLIKELY(extra->saved->storage->version != extra->version)) {
+    if (extra->saved->storage->version != extra->version) {
         refuse_version(node, "value", slot, extra->saved->storage);
         return NULL;
     }

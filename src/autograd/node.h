@@ -62,14 +62,14 @@ struct adzi_node {
 };
 
 /** Whether the running backward, which wants some gradients only, wants input i's. */
-ADZI_COLD bool adzi_needs_targeted(const adzi_node *node, int i);
+bool adzi_needs_targeted(const adzi_node *node, int i);
 
 /** Whether input i's gradient is wanted (at backward: by this backward). */
 static inline bool adzi_needs(const adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
     return (edge->node != NULL || edge->leaf != NULL) &&
-           (ADZI_LIKELY(!node->targeted) || adzi_needs_targeted(node, i));
+           (!node->targeted || adzi_needs_targeted(node, i));
 }
 
 /* ---- recording ---------------------------------------------------------------------------------
@@ -106,14 +106,14 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
  */
 
 /** Says why the next call returns NULL. */
-ADZI_COLD adz_tensor *adzi_saved_input_refused(const adzi_node *node, int i);
+adz_tensor *adzi_saved_input_refused(const adzi_node *node, int i);
 
 /** Saved input i; NULL with ADZ_ERR_VERSION when it was changed in place since. */
 static inline adz_tensor *adzi_saved_input(adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
     const bool sound = edge->saved != NULL && edge->saved->storage->version == edge->version;
-    return ADZI_LIKELY(sound) ? edge->saved : adzi_saved_input_refused(node, i);
+    return sound ? edge->saved : adzi_saved_input_refused(node, i);
 }
 
 /** A backward's word that it has read saved input i for the last time: unless the graph is kept,

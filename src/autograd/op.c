@@ -23,14 +23,14 @@ static const char *argument_name(const char *names, int i, char *buffer, size_t 
     return buffer;
 }
 
-static ADZI_COLD bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
+static bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
 {
     char name[48];
     return adzi_refuse_tensor(op->name, argument_name(names, i, name, sizeof name), t);
 }
 
-ADZI_HOT bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tensor **in,
-    int n_in, unsigned optional)
+bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tensor **in, int n_in,
+    unsigned optional)
 {
     adzi_thread *thread = adzi_self();
     call->thread = thread;
@@ -44,7 +44,7 @@ ADZI_HOT bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, 
     for (int i = 0; i < n_in; ++i) {
         adz_tensor *t = in[i];
         call->in[i] = t;
-        if (ADZI_UNLIKELY(t == NULL) || ADZI_UNLIKELY(t->alive != ADZI_ALIVE)) {
+        if (t == NULL || t->alive != ADZI_ALIVE) {
             return refuse(op, names, t, i);
         }
         if (adzi_is_none(t)) {
@@ -55,7 +55,7 @@ ADZI_HOT bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, 
         }
         if (adzi_requires_grad(t)) {
             record = true;
-            if (t->node != NULL && ADZI_UNLIKELY(t->history != t->storage->history)) {
+            if (t->node != NULL && t->history != t->storage->history) {
                 adzi_error(op->name, ADZ_ERR_VERSION,
                     "input %d%s is a view made before %s changed its storage in place; make the "
                     "view "
@@ -65,7 +65,7 @@ ADZI_HOT bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, 
             }
         }
     }
-    if (ADZI_UNLIKELY(record && !thread->grad_enabled)) {
+    if (record && !thread->grad_enabled) {
         adzi_settle(thread);
     }
     call->record = record && thread->grad_enabled;
@@ -289,7 +289,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
 /* ---- recording and leaving ---------------------------------------------------------------------
  */
 
-ADZI_HOT bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
+bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size)
 {
     if (!call->record) {
@@ -297,11 +297,11 @@ ADZI_HOT bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **res
     }
     adzi_node *node = adzi_node_new(
         call->thread, call->op, call->in, call->n_in, n_results, n_extras, attr, attr_size);
-    if (ADZI_UNLIKELY(node == NULL)) {
+    if (node == NULL) {
         return false;
     }
     call->node = node;
-    if (ADZI_UNLIKELY(call->inplace)) {
+    if (call->inplace) {
         return true; /* adzi_leave_slow attaches it once the change is made */
     }
     for (int k = 0; k < n_results; ++k) {

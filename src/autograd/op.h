@@ -63,13 +63,12 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
 
 /** Fails with ADZ_ERR_DTYPE, unless input i is left out. */
-ADZI_COLD bool adzi_want_float_slow(adzi_call *call, int i);
+bool adzi_want_float_slow(adzi_call *call, int i);
 
 /** Fails with ADZ_ERR_DTYPE unless input i is f32 or f64 (or left out). */
 static inline bool adzi_want_float(adzi_call *call, int i)
 {
-    return ADZI_LIKELY(adzi_is_float((adz_dtype)call->in[i]->dtype)) ||
-           adzi_want_float_slow(call, i);
+    return adzi_is_float((adz_dtype)call->in[i]->dtype) || adzi_want_float_slow(call, i);
 }
 
 /** Fails with ADZ_ERR_DTYPE unless input i is i64 or i32. */
@@ -88,7 +87,7 @@ bool adzi_promote_slow(adzi_call *call, int i, int j);
 static inline bool adzi_promote(adzi_call *call, int i, int j)
 {
     const adz_dtype a = (adz_dtype)call->in[i]->dtype, b = (adz_dtype)call->in[j]->dtype;
-    return ADZI_LIKELY(a == b && adzi_is_float(a)) || adzi_promote_slow(call, i, j);
+    return (a == b && adzi_is_float(a)) || adzi_promote_slow(call, i, j);
 }
 
 /** torch.result_type of two tensors. */
@@ -98,13 +97,12 @@ adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype);
 
 /** The result of an in-place call: in[0], after its dtype and sizes have been checked. */
-ADZI_COLD adz_tensor *adzi_inplace_target(
-    adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
+adz_tensor *adzi_inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
 
 /** New contiguous result, borrowed from the scope. An in-place call gets in[0] back, checked. */
 static inline adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    if (ADZI_UNLIKELY(call->inplace)) {
+    if (call->inplace) {
         return adzi_inplace_target(call, dtype, rank, sizes);
     }
     return adzi_tensor_borrowed(call->thread, call->op->name, dtype, rank, sizes);
@@ -169,12 +167,12 @@ static inline bool adzi_wants(const adzi_call *call, int i)
 }
 
 /** Ends a call: commits an in-place change, hunts for NaN in anomaly mode. Returns y or NULL. */
-ADZI_COLD adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result);
+adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result);
 
 static inline adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)
 {
     const bool more = call->inplace || call->thread->anomaly;
-    return ADZI_UNLIKELY(more) ? adzi_leave_slow(call, y, false) : y;
+    return more ? adzi_leave_slow(call, y, false) : y;
 }
 
 /** adzi_leave for an in-place form whose backward reads the result. */

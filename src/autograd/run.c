@@ -26,14 +26,14 @@ void *adzi_run_alloc_slow(adzi_run *run, size_t bytes)
     return (char *)fresh + CHUNK_HEAD;
 }
 
-ADZI_HOT adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
+adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
 {
     const size_t frame = adzi_frame_begin(thread, floor, NULL);
-    if (ADZI_UNLIKELY(frame == SIZE_MAX)) {
+    if (frame == SIZE_MAX) {
         return adzi_fail_memory(adzi_backward_name, sizeof(adzi_frame));
     }
     adzi_run *run = (adzi_run *)(void *)thread->first_run;
-    if (ADZI_UNLIKELY(thread->first_run_used) && (run = adzi_alloc(sizeof *run)) == NULL) {
+    if (thread->first_run_used && (run = adzi_alloc(sizeof *run)) == NULL) {
         adzi_frame_end(thread, frame);
         return adzi_fail_memory(adzi_backward_name, sizeof *run);
     }
@@ -57,7 +57,7 @@ ADZI_HOT adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     return run;
 }
 
-static ADZI_APART void let_go_of_hunted(adzi_run *run)
+static void let_go_of_hunted(adzi_run *run)
 {
     adzi_node *node = run->hunted;
     for (int k = 0; k < node->n_results; ++k) {
@@ -65,51 +65,51 @@ static ADZI_APART void let_go_of_hunted(adzi_run *run)
     }
 }
 
-static ADZI_HOT void run_abandon(adzi_run *run)
+static void run_abandon(adzi_run *run)
 {
     adzi_thread *thread = run->thread;
     size_t n_roots = 0;
-    if (ADZI_UNLIKELY(run->hunted != NULL)) {
+    if (run->hunted != NULL) {
         let_go_of_hunted(run);
     }
     for (size_t i = 0; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
         adzi_entry *entry = node->entry;
         for (int k = 0; k < node->n_results; ++k) {
-            if (ADZI_UNLIKELY(entry->grads[k] != NULL)) {
+            if (entry->grads[k] != NULL) {
                 adzi_drop_shared(entry->grads[k]);
             }
         }
         node->entry = entry->outer;
-        node->targeted = ADZI_UNLIKELY(entry->outer != NULL) && entry->outer->run->targets != NULL;
+        node->targeted = entry->outer != NULL && entry->outer->run->targets != NULL;
         if (entry->root) {
             run->order[n_roots++] = node;
         }
     }
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL; slot = slot->next) {
         slot->leaf->gradient->slot = slot->outer;
-        if (ADZI_UNLIKELY(slot->grad != NULL)) {
+        if (slot->grad != NULL) {
             adzi_drop_shared(slot->grad);
         }
-        if (ADZI_UNLIKELY(slot->held)) {
+        if (slot->held) {
             adzi_drop(slot->leaf);
         }
     }
-    for (size_t i = 0; ADZI_UNLIKELY(i < run->n_targets); ++i) {
+    for (size_t i = 0; i < run->n_targets; ++i) {
         adzi_drop(run->found[i]);
     }
     while (n_roots > 0) {
         adzi_node_release(run->thread, run->order[--n_roots]);
     }
-    if (ADZI_UNLIKELY(run->order != run->first_order)) {
+    if (run->order != run->first_order) {
         adzi_free(run->order, run->order_capacity * sizeof *run->order);
     }
-    while (ADZI_UNLIKELY(run->chunks->next != NULL)) {
+    while (run->chunks->next != NULL) {
         adzi_chunk *next = run->chunks->next;
         adzi_free(run->chunks, run->chunks->size);
         run->chunks = next;
     }
-    if (ADZI_LIKELY(run == (adzi_run *)(void *)thread->first_run)) {
+    if (run == (adzi_run *)(void *)thread->first_run) {
         thread->first_run_used = false;
     } else {
         adzi_free(run, sizeof *run);
@@ -121,7 +121,7 @@ ADZI_AT_LOAD register_runs(void)
     adzi_upper.run_abandon = run_abandon;
 }
 
-ADZI_HOT void adzi_run_end(adzi_run *run)
+void adzi_run_end(adzi_run *run)
 {
     adzi_frame_end(run->thread, run->frame);
     run_abandon(run);
@@ -130,7 +130,7 @@ ADZI_HOT void adzi_run_end(adzi_run *run)
 /* ---- finding the graph -------------------------------------------------------------------------
  */
 
-static ADZI_APART bool grow_order(adzi_run *run)
+static bool grow_order(adzi_run *run)
 {
     size_t capacity = run->order_capacity * 2;
     adzi_node **order = adzi_alloc(capacity * sizeof *order);
@@ -149,15 +149,15 @@ static ADZI_APART bool grow_order(adzi_run *run)
 
 static bool reach(adzi_run *run, adzi_node *node, bool root)
 {
-    if (ADZI_UNLIKELY(node->entry != NULL) && node->entry->run == run) {
+    if (node->entry != NULL && node->entry->run == run) {
         return true;
     }
-    if (ADZI_UNLIKELY(run->n_order == run->order_capacity) && !grow_order(run)) {
+    if (run->n_order == run->order_capacity && !grow_order(run)) {
         return false;
     }
     size_t grads = (size_t)node->n_results * sizeof(adz_tensor *);
     adzi_entry *entry = adzi_run_alloc(run, sizeof *entry + grads);
-    if (ADZI_UNLIKELY(entry == NULL)) {
+    if (entry == NULL) {
         return false;
     }
     entry->run = run;
@@ -177,19 +177,18 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
     return true;
 }
 
-ADZI_HOT adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
+adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 {
     adzi_gradient *gradient = leaf->gradient; /* as what wants one mostly has */
-    if (ADZI_UNLIKELY(gradient == NULL) &&
-        (gradient = adzi_gradient_of(adzi_backward_name, leaf)) == NULL) {
+    if (gradient == NULL && (gradient = adzi_gradient_of(adzi_backward_name, leaf)) == NULL) {
         return NULL;
     }
     adzi_leaf_slot *slot = gradient->slot;
-    if (ADZI_UNLIKELY(slot != NULL) && slot->run == run) {
+    if (slot != NULL && slot->run == run) {
         return slot;
     }
     slot = adzi_run_alloc(run, sizeof *slot);
-    if (ADZI_UNLIKELY(slot == NULL)) {
+    if (slot == NULL) {
         return NULL;
     }
     slot->run = run;
@@ -205,7 +204,7 @@ ADZI_HOT adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hol
 
 /* Newest first, from place `first` on. Nodes are mostly found in that order; a merge sort repairs
  * the rest. */
-static ADZI_APART bool sort_order(adzi_run *run, size_t first)
+static bool sort_order(adzi_run *run, size_t first)
 {
     size_t n = run->n_order - first;
     adzi_node **a = run->order + first;
@@ -267,7 +266,7 @@ void adzi_spend_input(adzi_node *node, int i)
     adzi_drop(spent);
 }
 
-ADZI_HOT bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
+bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     size_t first = run->n_order;
     for (size_t i = 0; i < n; ++i) {
@@ -287,7 +286,7 @@ ADZI_HOT bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_
             }
         }
     }
-    return ADZI_LIKELY(sorted) || sort_order(run, first);
+    return sorted || sort_order(run, first);
 }
 
 void adzi_run_mark_from(adzi_run *run, size_t first)

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hint.h"
-
 #if defined(__SANITIZE_ADDRESS__)
 #define ADZI_ASAN 1
 #elif defined(__has_feature)
@@ -123,8 +121,8 @@ size_t adzi_held_bytes(void);
 void adzi_cache_close(adzi_cache *cache);
 
 /* The slow ways of the two calls below: whatever else has to be done. */
-ADZI_COLD void *adzi_alloc_slow(adzi_cache *cache, size_t bytes);
-ADZI_COLD void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes);
+void *adzi_alloc_slow(adzi_cache *cache, size_t bytes);
+void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes);
 
 /** Whether the free lists serve blocks of this size; 0 bytes take the slow ways, as 1. */
 static inline bool adzi_is_small_block(size_t bytes)
@@ -163,17 +161,15 @@ static inline uint32_t adzi_small_push(adzi_cache *cache, void *gone, uint32_t c
 /** Whether a list of so many blocks is as long as one becomes. */
 static inline bool adzi_is_chain(uint32_t count, uint32_t cls)
 {
-    return ADZI_UNLIKELY(count >= ADZI_CHAIN_LEAST) &&
-           (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES;
+    return count >= ADZI_CHAIN_LEAST && (size_t)count * cls * ADZI_SMALL_STEP >= ADZI_CHAIN_BYTES;
 }
 
 /** Whether adzi_take_block serves a request of this size: the usual case. */
 static inline bool adzi_has_block(const adzi_cache *cache, size_t bytes)
 {
-    return ADZI_LIKELY(adzi_is_small_block(bytes)) && ADZI_LIKELY(cache->fail_in == 0) &&
-           ADZI_LIKELY(cache->live_bytes + (int64_t)bytes <=
-                       __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED)) &&
-           ADZI_LIKELY(cache->free[adzi_small_class(bytes)] != NULL);
+    return adzi_is_small_block(bytes) && cache->fail_in == 0 &&
+           cache->live_bytes + (int64_t)bytes <= __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED) &&
+           cache->free[adzi_small_class(bytes)] != NULL;
 }
 
 static inline void *adzi_take_block(adzi_cache *cache, size_t bytes)
@@ -188,8 +184,8 @@ static inline void *adzi_take_block(adzi_cache *cache, size_t bytes)
  * call. */
 static inline void *adzi_alloc_in(adzi_cache *cache, size_t bytes)
 {
-    return ADZI_LIKELY(adzi_has_block(cache, bytes)) ? adzi_take_block(cache, bytes)
-                                                     : adzi_alloc_slow(cache, bytes);
+    return adzi_has_block(cache, bytes) ? adzi_take_block(cache, bytes)
+                                        : adzi_alloc_slow(cache, bytes);
 }
 
 /** adzi_free likewise; the block is not NULL. */
@@ -197,8 +193,8 @@ static inline void adzi_free_in(adzi_cache *cache, void *block, size_t bytes)
 {
     const uint32_t cls = adzi_small_class(bytes);
     const int64_t live = cache->live_bytes - (int64_t)bytes;
-    if (ADZI_UNLIKELY(!adzi_is_small_block(bytes)) || ADZI_UNLIKELY(live < -ADZI_FLUSH_BYTES) ||
-        ADZI_UNLIKELY(adzi_is_chain(cache->count[cls] + 1, cls))) {
+    if (!adzi_is_small_block(bytes) || live < -ADZI_FLUSH_BYTES ||
+        adzi_is_chain(cache->count[cls] + 1, cls)) {
         adzi_free_slow(cache, block, bytes);
         return;
     }

@@ -49,8 +49,7 @@ static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
 }
 
 /* Apart from its callers, which look for calls that were left before its text lies on the stack. */
-static ADZI_APART void record(
-    const char *op, adz_status code, const char *format, va_list arguments)
+static void record(const char *op, adz_status code, const char *format, va_list arguments)
 {
     adzi_thread *thread = adzi_self();
     adzi_error_record *error = &thread->error;
@@ -123,7 +122,7 @@ void *adzi_fail_null(const char *op, const char *argument)
     return NULL;
 }
 
-ADZI_HOT adz_status adzi_pending(void)
+adz_status adzi_pending(void)
 {
     return adzi_self()->error.code;
 }
@@ -138,7 +137,7 @@ adz_status adzi_status(const void *result)
                           : adzi_error("adze", ADZ_ERR_NULL, "a call gave NULL without an error");
 }
 
-static ADZI_APART void send_warning(const char *op, const char *format, va_list arguments)
+static void send_warning(const char *op, const char *format, va_list arguments)
 {
     const adz_context *context = adzi_self()->context;
     char text[ADZI_MESSAGE_SIZE];

@@ -3,9 +3,8 @@
 #define ADZI_BASE_ERROR_H
 
 #include "adze/base.h"
-#include "base/hint.h"
 
-#define ADZI_FORMAT(f, a) __attribute__((format(printf, f, a), cold))
+#define ADZI_FORMAT(f, a) __attribute__((format(printf, f, a)))
 
 /** Records an error as "<module path>: <op>: <message>" and returns its code. */
 adz_status adzi_error(const char *op, adz_status code, const char *format, ...) ADZI_FORMAT(3, 4);
@@ -14,14 +13,14 @@ adz_status adzi_error(const char *op, adz_status code, const char *format, ...) 
 void *adzi_fail(const char *op, adz_status code, const char *format, ...) ADZI_FORMAT(3, 4);
 
 /** ADZ_ERR_MEMORY, saying how much was asked for. Returns NULL. */
-ADZI_COLD void *adzi_fail_memory(const char *op, size_t bytes);
+void *adzi_fail_memory(const char *op, size_t bytes);
 
 /**
  * For an argument that is NULL: leaves a recorded error as it is (the NULL comes from it), else
  * records ADZ_ERR_NULL naming operator and argument. Returns the code.
  */
-ADZI_COLD adz_status adzi_error_null(const char *op, const char *argument);
-ADZI_COLD void *adzi_fail_null(const char *op, const char *argument);
+adz_status adzi_error_null(const char *op, const char *argument);
+void *adzi_fail_null(const char *op, const char *argument);
 
 /** The code of the recorded error, or ADZ_OK: what a caller refuses with while one is pending. */
 adz_status adzi_pending(void);
@@ -32,7 +31,7 @@ adz_status adzi_status(const void *result);
 void adzi_warn(const char *op, const char *format, ...) ADZI_FORMAT(2, 3);
 
 /* Texts for messages, valid for the next few calls on this thread. Independent of the locale. */
-ADZI_COLD const char *adzi_text_sizes(int rank, const int64_t *sizes); /* [4, 10, 512] */
-ADZI_COLD const char *adzi_text_number(double x);                      /* 0.5, never 0,5 */
+const char *adzi_text_sizes(int rank, const int64_t *sizes); /* [4, 10, 512] */
+const char *adzi_text_number(double x);                      /* 0.5, never 0,5 */
 
 #endif

@@ -63,7 +63,7 @@ size_t adzi_memory_limit(void)
 bool adzi_has_room(adzi_cache *cache, size_t bytes)
 {
     const size_t most = adzi_memory_limit();
-    if (ADZI_LIKELY(most == 0)) {
+    if (most == 0) {
         set_ahead(cache, ADZI_FLUSH_BYTES);
         return true;
     }

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hint.h"
 #include "base/isa.h"
 
 /** The most threads one launch uses, whatever adz_set_num_threads says. */
@@ -27,7 +26,7 @@ typedef void (*adzi_observer)(adzi_kernel kernel, const void *args, int64_t unit
 extern _Atomic(adzi_observer) adzi_launch_observer;
 
 /** adzi_launch's way for everything but small unobserved work. */
-ADZI_COLD void adzi_launch_slow(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
+void adzi_launch_slow(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
 
 /** A launch that no observer sees: what an observer calls. */
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
@@ -45,8 +44,8 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
  */
 static inline void adzi_launch(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
 {
-    if (ADZI_LIKELY(units <= grain &&
-                    atomic_load_explicit(&adzi_launch_observer, memory_order_relaxed) == NULL)) {
+    if (units <= grain &&
+        atomic_load_explicit(&adzi_launch_observer, memory_order_relaxed) == NULL) {
         kernel(args, 0, units);
     } else {
         adzi_launch_slow(kernel, args, units, grain);

@@ -11,8 +11,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/hint.h"
-
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -40,7 +38,7 @@ static inline void adzi_refs_add_unshared(atomic_int *refs, int change)
 /** One reference more, for somebody who has one. */
 static inline void adzi_refs_take(atomic_int *refs)
 {
-    if (ADZI_LIKELY(adzi_alone())) {
+    if (adzi_alone()) {
         adzi_refs_add_unshared(refs, 1);
     } else {
         atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
@@ -57,7 +55,7 @@ static inline bool adzi_refs_are_one(atomic_int *refs)
 /** One reference less, where there seemed to be others; whether it was the last. */
 static inline bool adzi_refs_drop_shared(atomic_int *refs)
 {
-    if (ADZI_LIKELY(adzi_alone())) {
+    if (adzi_alone()) {
         adzi_refs_add_unshared(refs, -1);
         return false;
     }
@@ -73,7 +71,7 @@ static inline bool adzi_refs_drop(atomic_int *refs)
 /** The same where it mostly is. */
 static inline bool adzi_refs_drop_last(atomic_int *refs)
 {
-    return ADZI_LIKELY(adzi_refs_are_one(refs)) || adzi_refs_drop_shared(refs);
+    return adzi_refs_are_one(refs) || adzi_refs_drop_shared(refs);
 }
 
 #endif

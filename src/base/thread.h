@@ -71,13 +71,13 @@ typedef struct adzi_thread {
 
 extern __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
-ADZI_COLD adzi_thread *adzi_thread_begin(void);
+adzi_thread *adzi_thread_begin(void);
 
 /** This thread's state, made on first use. Never NULL. */
 static inline adzi_thread *adzi_self(void)
 {
     adzi_thread *thread = adzi_thread_current;
-    return ADZI_LIKELY(thread != NULL) ? thread : adzi_thread_begin();
+    return thread != NULL ? thread : adzi_thread_begin();
 }
 
 /** Calls `visit` for every thread's state, under the lock that guards the list. */
@@ -103,11 +103,11 @@ void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *use
  */
 
 /** Ends the frames of calls that are over. */
-__attribute__((noinline)) ADZI_COLD void adzi_settle_slow(adzi_thread *thread);
+void adzi_settle_slow(adzi_thread *thread);
 
 static inline void adzi_settle(adzi_thread *thread)
 {
-    if (ADZI_UNLIKELY(thread->n_frames > 0)) {
+    if (thread->n_frames > 0) {
         adzi_settle_slow(thread);
     }
 }
@@ -130,7 +130,7 @@ static inline void adzi_settle(adzi_thread *thread)
     } while (0)
 
 /* The slow way of adzi_frame_begin: no place is left. */
-ADZI_COLD bool adzi_frames_grow(adzi_thread *thread);
+bool adzi_frames_grow(adzi_thread *thread);
 
 /**
  * Writes down that a call begins, after adzi_settle or ADZI_STEP_DOWN. The frame's index goes to
@@ -139,7 +139,7 @@ ADZI_COLD bool adzi_frames_grow(adzi_thread *thread);
 static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, const void *owner)
 {
     const size_t i = thread->n_frames;
-    if (ADZI_UNLIKELY(i == thread->frames_capacity) && !adzi_frames_grow(thread)) {
+    if (i == thread->frames_capacity && !adzi_frames_grow(thread)) {
         return SIZE_MAX;
     }
     adzi_frame *f = &thread->frames[i];
@@ -155,7 +155,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
 }
 
 /** Ends the frames from `first` on as those of calls that were left, innermost first. */
-ADZI_COLD void adzi_frames_leave(adzi_thread *thread, size_t first);
+void adzi_frames_leave(adzi_thread *thread, size_t first);
 
 /**
  * Begins a frame in which nothing is recorded; adzi_frames_leave(thread, index) ends it and
@@ -166,10 +166,10 @@ size_t adzi_frame_begin_no_grad(adzi_thread *thread, uintptr_t floor, const char
 /** Ends a frame: the call returns. Frames above it belong to calls that were left. */
 static inline void adzi_frame_end(adzi_thread *thread, size_t index)
 {
-    if (ADZI_UNLIKELY(thread->n_frames > index + 1)) {
+    if (thread->n_frames > index + 1) {
         adzi_frames_leave(thread, index + 1);
     }
-    if (ADZI_LIKELY(thread->n_frames > index)) {
+    if (thread->n_frames > index) {
         thread->n_frames = index;
     }
 }
@@ -185,11 +185,11 @@ void adzi_frames_forget(adzi_thread *thread, const void *owner);
 /* ---- scopes --------------------------------------------------------------------------------- */
 
 /** Makes room so that the next `n` adzi_borrow calls cannot fail. */
-ADZI_COLD bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n);
+bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n);
 
 static inline bool adzi_scope_reserve(adzi_thread *thread, size_t n)
 {
-    return ADZI_LIKELY(thread->n_temporaries + n <= thread->temporaries_capacity) ||
+    return thread->n_temporaries + n <= thread->temporaries_capacity ||
            adzi_scope_reserve_slow(thread, n);
 }
 
@@ -210,7 +210,7 @@ adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t
 static inline adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
 {
     const size_t n = thread->n_temporaries;
-    if (ADZI_LIKELY(n > mark && thread->temporaries[n - 1] == t)) {
+    if (n > mark && thread->temporaries[n - 1] == t) {
         thread->n_temporaries = n - 1;
         return t;
     }

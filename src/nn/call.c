@@ -57,7 +57,7 @@ static inline bool enter(call *f, adz_module *module, uintptr_t floor)
     f->frame = adzi_frame_begin(thread, floor, module);
     f->scope = thread->scope;
     f->mark = thread->n_temporaries;
-    if (ADZI_UNLIKELY(f->frame == SIZE_MAX)) {
+    if (f->frame == SIZE_MAX) {
         adzi_fail_memory(module->type.name, sizeof(adzi_frame));
         return false;
     }

@@ -79,7 +79,7 @@ static void encode(adz_dtype dtype, double value, void *item)
     memcpy(item, from[dtype], adz_dtype_size(dtype));
 }
 
-ADZI_HOT void adzi_fill(adz_tensor *dst, double value)
+void adzi_fill(adz_tensor *dst, double value)
 {
     if (dst->numel == 1 && dst->dtype == ADZ_F32) { /* losses and their upstream gradients */
         *(float *)(void *)dst->data = (float)value;

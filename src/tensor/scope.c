@@ -27,10 +27,10 @@ bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n)
 
 enum { AHEAD = 8 }; /* tensors of a scope larger than the cache are fetched so much earlier */
 
-ADZI_HOT void adzi_scope_unwind(adzi_thread *thread, size_t mark)
+void adzi_scope_unwind(adzi_thread *thread, size_t mark)
 {
     while (thread->n_temporaries > mark) {
-        if (ADZI_UNLIKELY(thread->n_temporaries > mark + AHEAD)) {
+        if (thread->n_temporaries > mark + AHEAD) {
             const char *next = (const char *)thread->temporaries[thread->n_temporaries - AHEAD];
             __builtin_prefetch(next, 1);
             __builtin_prefetch(next + sizeof(adz_tensor), 1);
@@ -46,7 +46,7 @@ ADZI_AT_LOAD register_scopes(void)
 
 enum { TAKE_AMONG = 8 };
 
-ADZI_HOT adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t)
+adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t)
 {
     size_t n = thread->n_temporaries;
     size_t stop = n > mark && n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;
@@ -59,7 +59,7 @@ ADZI_HOT adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_
     return adzi_retain(t);
 }
 
-ADZI_HOT adz_scope *adz_scope_open(void)
+adz_scope *adz_scope_open(void)
 {
     adzi_thread *thread = adzi_self();
     if (thread->scope == NULL) {
@@ -88,7 +88,7 @@ static bool check_open(const char *op, const adz_scope *scope, const adzi_thread
         adzi_error_null(op, "scope");
         return false;
     }
-    if (ADZI_UNLIKELY(scope->thread != thread || !scope->open || scope == &thread->root)) {
+    if (scope->thread != thread || !scope->open || scope == &thread->root) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
             "this scope is not open on this thread; each adz_scope_open is closed once, by the "
             "thread that called it");
@@ -107,7 +107,7 @@ static void close_from(adz_scope *scope, adzi_thread *thread)
     adzi_scope_unwind(thread, scope->start);
 }
 
-ADZI_HOT adz_status adz_scope_close(adz_scope *scope)
+adz_status adz_scope_close(adz_scope *scope)
 {
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
@@ -176,7 +176,7 @@ adz_status adz_release(adz_tensor **t)
     return ADZ_OK;
 }
 
-ADZI_HOT adz_tensor *adz_none(void)
+adz_tensor *adz_none(void)
 {
     return &adzi_none;
 }

@@ -59,7 +59,7 @@ void adzi_storage_hand_over(adzi_storage *storage, void (*deleter)(void *, void 
     storage->user = user;
 }
 
-ADZI_HOT void adzi_storage_release(adzi_storage *storage)
+void adzi_storage_release(adzi_storage *storage)
 {
     if (!adzi_refs_drop(&storage->refs)) {
         return;
@@ -90,7 +90,7 @@ static inline void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool jo
 static inline adz_tensor *made(adzi_thread *thread, adz_tensor *t)
 {
     adzi_count_tensor(&thread->cache, 1);
-    if (ADZI_UNLIKELY(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed))) {
+    if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) {
         return adzi_debug_made(t);
     }
     return t;
@@ -156,8 +156,8 @@ adz_tensor *adzi_tensor_new(
     return tensor_new(thread, op, dtype, rank, sizes, adzi_numel(rank, sizes));
 }
 
-static ADZI_APART adz_tensor *borrowed_slow(adzi_thread *thread, const char *op, adz_dtype dtype,
-    int rank, const int64_t *sizes, int64_t numel)
+static adz_tensor *borrowed_slow(adzi_thread *thread, const char *op, adz_dtype dtype, int rank,
+    const int64_t *sizes, int64_t numel)
 {
     if (!adzi_scope_reserve(thread, 1)) {
         return adzi_fail_memory(op, sizeof(adz_tensor *));
@@ -168,15 +168,14 @@ static ADZI_APART adz_tensor *borrowed_slow(adzi_thread *thread, const char *op,
 
 /* No call but the last in the usual case: a training step of a small network comes here dozens of
  * times. */
-ADZI_HOT adz_tensor *adzi_tensor_borrowed(
+adz_tensor *adzi_tensor_borrowed(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    const int64_t numel = ADZI_LIKELY(rank == 2) ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
+    const int64_t numel = rank == 2 ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
     const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
     const size_t all = sizeof(adz_tensor) + ADZI_ALIGNMENT + bytes;
-    if (ADZI_UNLIKELY(bytes > JOINED_BYTES) ||
-        ADZI_UNLIKELY(thread->n_temporaries >= thread->temporaries_capacity) ||
-        ADZI_UNLIKELY(!adzi_has_block(&thread->cache, all))) {
+    if (bytes > JOINED_BYTES || thread->n_temporaries >= thread->temporaries_capacity ||
+        !adzi_has_block(&thread->cache, all)) {
         return borrowed_slow(thread, op, dtype, rank, sizes, numel);
     }
     adz_tensor *t = joined_init(adzi_take_block(&thread->cache, all), dtype, rank, bytes);
@@ -252,8 +251,7 @@ void adzi_tensor_bury(adz_tensor *t)
 static inline void end(adzi_thread *thread, adz_tensor *t, const bool joined)
 {
     adzi_count_tensor(&thread->cache, -1);
-    if (ADZI_UNLIKELY(atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) &&
-        adzi_debug_ended(t)) {
+    if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) && adzi_debug_ended(t)) {
         return;
     }
     bury(&thread->cache, t, joined);
@@ -261,7 +259,7 @@ static inline void end(adzi_thread *thread, adz_tensor *t, const bool joined)
 
 adzi_tape_calls adzi_tape;
 
-static ADZI_APART void destroy_slow(adzi_thread *thread, adz_tensor *t)
+static void destroy_slow(adzi_thread *thread, adz_tensor *t)
 {
     t->alive = ADZI_DEAD;
     if (t->gradient != NULL) {
@@ -276,11 +274,10 @@ static ADZI_APART void destroy_slow(adzi_thread *thread, adz_tensor *t)
     end(thread, t, t->joined);
 }
 
-ADZI_HOT void adzi_tensor_destroy(adz_tensor *t)
+void adzi_tensor_destroy(adz_tensor *t)
 {
     adzi_thread *thread = adzi_self();
-    if (ADZI_UNLIKELY(t->gradient != NULL) || ADZI_UNLIKELY(!t->joined) ||
-        ADZI_UNLIKELY(t->storage != adzi_home(t))) {
+    if (t->gradient != NULL || !t->joined || t->storage != adzi_home(t)) {
         destroy_slow(thread, t);
         return;
     }
@@ -384,7 +381,7 @@ int64_t adz_tensor_stride(const adz_tensor *t, int dim)
     return t->strides[dim < 0 ? dim + t->rank : dim];
 }
 
-ADZI_HOT int64_t adz_tensor_numel(const adz_tensor *t)
+int64_t adz_tensor_numel(const adz_tensor *t)
 {
     return adzi_check_tensor("adz_tensor_numel", "t", t) ? t->numel : -1;
 }
@@ -399,7 +396,7 @@ bool adz_tensor_is_contiguous(const adz_tensor *t)
     return adzi_check_tensor("adz_tensor_is_contiguous", "t", t) && adzi_is_contiguous(t);
 }
 
-ADZI_HOT void *adz_tensor_data(adz_tensor *t)
+void *adz_tensor_data(adz_tensor *t)
 {
     return adzi_check_tensor("adz_tensor_data", "t", t) ? t->data : NULL;
 }
@@ -416,7 +413,7 @@ static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
     return t->data;
 }
 
-ADZI_HOT float *adz_tensor_data_f32(adz_tensor *t)
+float *adz_tensor_data_f32(adz_tensor *t)
 {
     return typed_data("adz_tensor_data_f32", t, ADZ_F32);
 }
@@ -431,7 +428,7 @@ int64_t *adz_tensor_data_i64(adz_tensor *t)
     return typed_data("adz_tensor_data_i64", t, ADZ_I64);
 }
 
-ADZI_HOT void adz_tensor_touch(adz_tensor *t)
+void adz_tensor_touch(adz_tensor *t)
 {
     if (adzi_check_tensor("adz_tensor_touch", "t", t)) {
         ++t->storage->version;

@@ -110,7 +110,7 @@ void adzi_tensor_destroy(adz_tensor *t);
 /** Ends one reference; the last one frees. NULL and ADZ_NONE are left alone. */
 static inline void adzi_drop(adz_tensor *t)
 {
-    if (t != NULL && ADZI_LIKELY(!adzi_is_none(t)) && adzi_refs_drop(&t->refs)) {
+    if (t != NULL && !adzi_is_none(t) && adzi_refs_drop(&t->refs)) {
         adzi_tensor_destroy(t);
     }
 }
@@ -126,8 +126,7 @@ static inline void adzi_drop_last(adz_tensor *t)
 /** adzi_drop of what is neither, and mostly is. */
 static inline void adzi_drop_shared(adz_tensor *t)
 {
-    if (ADZI_UNLIKELY(adzi_refs_are_one(&t->refs)) ||
-        ADZI_UNLIKELY(adzi_refs_drop_shared(&t->refs))) {
+    if (adzi_refs_are_one(&t->refs) || adzi_refs_drop_shared(&t->refs)) {
         adzi_tensor_destroy(t);
     }
 }
@@ -190,20 +189,20 @@ static inline bool adzi_is_usual_matrix(const adz_tensor *t)
 }
 
 /** adzi_is_contiguous for tensors of any rank and strides. */
-ADZI_COLD bool adzi_is_contiguous_slow(const adz_tensor *t);
+bool adzi_is_contiguous_slow(const adz_tensor *t);
 
 /** Whether the elements lie in order without gaps, as a new tensor's do. */
 static inline bool adzi_is_contiguous(const adz_tensor *t)
 {
     const bool usual = t->rank == 1 ? t->strides[0] == 1 : adzi_is_usual_matrix(t);
-    return ADZI_LIKELY(usual) || adzi_is_contiguous_slow(t);
+    return usual || adzi_is_contiguous_slow(t);
 }
 
 /** Sizes, and the strides of elements that lie in order. Most tensors have one or two dimensions.
  */
 static inline void adzi_set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
 {
-    if (ADZI_LIKELY(rank == 2)) {
+    if (rank == 2) {
         int64_t columns = sizes[1];
         t->sizes[0] = sizes[0];
         t->sizes[1] = columns;
@@ -238,16 +237,16 @@ typedef struct adzi_tape_calls {
 extern adzi_tape_calls adzi_tape;
 
 /** Says what is wrong with a tensor that the next call refuses: false. */
-ADZI_COLD bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t);
+bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t);
 
 /** Fails when `t` is NULL, a stale pointer or ADZ_NONE; names the argument. */
 static inline bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
     const bool sound = t != NULL && t->alive == ADZI_ALIVE && !adzi_is_none(t);
-    return ADZI_LIKELY(sound) || adzi_refuse_tensor(op, argument, t);
+    return sound || adzi_refuse_tensor(op, argument, t);
 }
 
 /** A tensor's sizes for messages, "[4, 10, 512]". Valid for the next few calls on this thread. */
-ADZI_COLD const char *adzi_text_shape(const adz_tensor *t);
+const char *adzi_text_shape(const adz_tensor *t);
 
 #endif

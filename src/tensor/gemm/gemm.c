@@ -514,16 +514,16 @@ void adzi_gemm_run_f32(const adzi_gemm_args *g)
 
 static inline bool medium(void)
 {
-    return ADZI_UNLIKELY(adzi_is_medium(adzi_self()->context));
+    return adzi_is_medium(adzi_self()->context);
 }
 
-ADZI_HOT void adzi_gemm_run(const adzi_gemm_args *g)
+void adzi_gemm_run(const adzi_gemm_args *g)
 {
-    if (ADZI_UNLIKELY(g->m == 0 || g->n == 0 || g->batch == 0)) {
+    if (g->m == 0 || g->n == 0 || g->batch == 0) {
         return;
     }
     const bool f32 = g->dtype == ADZ_F32;
-    if (g->batch == 1 && (f32 ? !medium() : g->dtype == ADZ_F64) && ADZI_LIKELY(is_small(g))) {
+    if (g->batch == 1 && (f32 ? !medium() : g->dtype == ADZ_F64) && is_small(g)) {
         adzi_launch(KERNEL_FOR(gemm_small, g->dtype), g, 1, 1);
         return;
     }

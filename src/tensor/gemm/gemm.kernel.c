@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "tensor/gemm/gemm_product.kernel.h"
-#include "base/hint.h"
 
 enum {
     TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
@@ -243,7 +242,7 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
 }
 
 /* On its own, since it is short and the rest is long. */
-ADZI_HOT NOINLINE void K(outer_product)(const product *g)
+NOINLINE void K(outer_product)(const product *g)
 {
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
         const int64_t columns = g->n - j;
@@ -385,7 +384,7 @@ INLINE bool K(is_line)(const adzi_gemm_args *args)
 }
 
 /* The same as below for it: little is to be found out. */
-ADZI_HOT NOINLINE void K(line_product)(const adzi_gemm_args *args)
+NOINLINE void K(line_product)(const adzi_gemm_args *args)
 {
     const product g = { .a = args->a,
         .b = args->b,
@@ -403,15 +402,15 @@ ADZI_HOT NOINLINE void K(line_product)(const adzi_gemm_args *args)
         return;
     }
     const int64_t done = K(vectors_of_dots)(&g, g.m, g.a, g.ai, g.b, args->k, 0);
-    if (ADZI_UNLIKELY(done < g.m)) {
+    if (done < g.m) {
         K(last_dots)(&g, done, g.m, g.a, g.ai, g.b, args->k, 0);
     }
 }
 
 /* Units are the items of a batch. */
-ADZI_HOT void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
+void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
-    if (ADZI_LIKELY(K(is_line)(opaque))) {
+    if (K(is_line)(opaque)) {
         if (begin < end) {
             K(line_product)(opaque);
         }

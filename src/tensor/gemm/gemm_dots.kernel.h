@@ -107,8 +107,8 @@ INLINE VEC K(vector_of_dots)(const T *x, const int64_t ldx, const T *y, const in
 
 /* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many whole vectors of rows of x[rows, k] as
  * there are; how many rows that was. On its own, to leave the registers to the vectors. */
-ADZI_HOT NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x,
-    int64_t ldx, const T *y, int64_t k, int64_t bias_step)
+NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x, int64_t ldx,
+    const T *y, int64_t k, int64_t bias_step)
 {
     int64_t r = 0;
 #ifdef VJOIN

@@ -95,7 +95,7 @@ static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, ad
     coalesce(args);
 }
 
-ADZI_HOT void adzi_pointwise_flat(
+void adzi_pointwise_flat(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
 {
     adzi_pointwise_args args;
@@ -110,7 +110,7 @@ ADZI_HOT void adzi_pointwise_flat(
     adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
 }
 
-ADZI_HOT void adzi_pointwise(
+void adzi_pointwise(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
 {
     if (y->numel == 0) {

@@ -94,11 +94,11 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     return dw;
 }
 
-ADZI_HOT bool adzi_linear_is_narrow(
+bool adzi_linear_is_narrow(
     const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
     const adz_tensor *x = node->inputs[X].saved, *w = node->inputs[WEIGHT].saved;
-    if (x == NULL || ADZI_UNLIKELY(!adzi_needs(node, WEIGHT))) {
+    if (x == NULL || !adzi_needs(node, WEIGHT)) {
         return false;
     }
     const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
@@ -117,16 +117,16 @@ ADZI_HOT bool adzi_linear_is_narrow(
     const bool small =
         h <= ADZI_LINEAR_FEW ? n * d <= (h + 1) * FEW_OUTPUTS_X : n * h * d <= FEW_INPUTS_WORK;
     return small && adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
-           (g->dtype != ADZ_F32 || ADZI_LIKELY(!adzi_is_medium(adzi_self()->context)));
+           (g->dtype != ADZ_F32 || !adzi_is_medium(adzi_self()->context));
 }
 
-ADZI_HOT adz_status adzi_linear_gradients_narrow(
+adz_status adzi_linear_gradients_narrow(
     adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
     const char *op = node->op->name;
     const adz_dtype dtype = (adz_dtype)g->dtype;
     const adz_tensor *x = adzi_saved_input(node, X);
-    if (ADZI_UNLIKELY(x == NULL)) {
+    if (x == NULL) {
         return adzi_status(NULL);
     }
     const int64_t n = layer->n, d = layer->d, h = layer->h;
@@ -134,13 +134,13 @@ ADZI_HOT adz_status adzi_linear_gradients_narrow(
     layer->x = x->data;
     layer->w = layer->dx = layer->db = NULL;
     if (adzi_needs(node, BIAS)) {
-        if (ADZI_UNLIKELY((dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL)) {
+        if ((dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL) {
             return adzi_status(NULL);
         }
         layer->db = dx[BIAS]->data;
     }
     dx[WEIGHT] = adzi_scratch(op, dtype, 2, (int64_t[]){ h, d });
-    if (ADZI_UNLIKELY(dx[WEIGHT] == NULL)) {
+    if (dx[WEIGHT] == NULL) {
         return adzi_status(NULL);
     }
     layer->dw = dx[WEIGHT]->data;
@@ -151,7 +151,7 @@ ADZI_HOT adz_status adzi_linear_gradients_narrow(
         }
     } else if (adzi_needs(node, X)) {
         const adz_tensor *w = adzi_saved_input(node, WEIGHT);
-        if (ADZI_UNLIKELY(w == NULL) || ADZI_UNLIKELY((dx[X] = adzi_scratch_like(op, x)) == NULL)) {
+        if (w == NULL || (dx[X] = adzi_scratch_like(op, x)) == NULL) {
             return adzi_status(NULL);
         }
         layer->w = w->data;
@@ -161,8 +161,7 @@ ADZI_HOT adz_status adzi_linear_gradients_narrow(
     return ADZ_OK;
 }
 
-ADZI_HOT adz_status adzi_linear_gradients_fused(
-    adzi_node *node, adz_tensor **dx, const adz_tensor *g)
+adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g)
 {
     adzi_linear_narrow_args layer;
     if (adzi_linear_is_narrow(node, g, &layer)) {
@@ -196,7 +195,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_linear_gradients(node, dx, dy[0]);
 }
 
-static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_tensor *g = adzi_compact(node->op->name, dy[0]);
     return g != NULL ? adzi_linear_gradients_fused(node, dx, g) : adzi_status(NULL);
@@ -213,14 +212,12 @@ static bool check(
             adzi_text_shape(x), adzi_text_shape(weight));
         return false;
     }
-    if (ADZI_LIKELY(!adzi_is_none(bias)) &&
-        (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {
+    if (!adzi_is_none(bias) && (bias->rank != 1 || bias->sizes[0] != weight->sizes[0])) {
         adzi_error(op, ADZ_ERR_SHAPE, "bias%s does not fit weight%s: it has one element per row",
             adzi_text_shape(bias), adzi_text_shape(weight));
         return false;
     }
-    if (ADZI_UNLIKELY(
-            x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype))) {
+    if (x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype)) {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, weight %s%s%s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)weight->dtype),
             adzi_is_none(bias) ? "" : ", bias ",
@@ -230,7 +227,7 @@ static bool check(
     return true;
 }
 
-ADZI_HOT adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
+adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
 {
     const char *op = call->op->name;
     const adz_tensor *x = call->in[X], *weight = call->in[WEIGHT];
@@ -239,8 +236,7 @@ ADZI_HOT adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     }
     const adz_tensor *xs = adzi_compact(op, call->in[X]), *bs = adzi_compact(op, call->in[BIAS]);
     adzi_matrix w;
-    if (ADZI_UNLIKELY(xs == NULL) || ADZI_UNLIKELY(bs == NULL) ||
-        ADZI_UNLIKELY(adzi_lie_as_matrix(op, call->in[WEIGHT], &w) == NULL)) {
+    if (xs == NULL || bs == NULL || adzi_lie_as_matrix(op, call->in[WEIGHT], &w) == NULL) {
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
@@ -251,12 +247,12 @@ ADZI_HOT adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     }
     sizes[x->rank - 1] = h;
     adz_dtype dtype = (adz_dtype)x->dtype;
-    if (ADZI_UNLIKELY(x->numel == 0 || n >= surely || h >= surely) &&
+    if ((x->numel == 0 || n >= surely || h >= surely) &&
         adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
     adz_tensor *y = adzi_new(call, dtype, x->rank, sizes);
-    if (ADZI_UNLIKELY(y == NULL)) {
+    if (y == NULL) {
         return NULL;
     }
     *product = (adzi_gemm_args){ .dtype = dtype,
@@ -282,7 +278,7 @@ ADZI_HOT adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     return y;
 }
 
-ADZI_HOT void adzi_linear_save(adzi_call *call)
+void adzi_linear_save(adzi_call *call)
 {
     if (!call->record) {
         return;
@@ -290,12 +286,12 @@ ADZI_HOT void adzi_linear_save(adzi_call *call)
     if (adzi_requires_grad(call->in[X])) {
         adzi_node_save_input(call->node, WEIGHT, call->in[WEIGHT]);
     }
-    if (ADZI_LIKELY(adzi_requires_grad(call->in[WEIGHT]))) {
+    if (adzi_requires_grad(call->in[WEIGHT])) {
         adzi_node_save_input(call->node, X, call->in[X]);
     }
 }
 
-ADZI_HOT adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     adzi_call call;
     adzi_gemm_args product;

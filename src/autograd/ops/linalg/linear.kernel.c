@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "autograd/ops/linalg/linear.kernel.h"
-#include "base/hint.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
@@ -152,11 +151,11 @@ NOINLINE void K(more_inputs)(const narrow *a, const bool gate)
     FOR_FEW(a->d, gate, K(few_inputs), a);
 }
 
-ADZI_HOT NOINLINE void K(by_inputs)(const adzi_linear_narrow_args *args)
+NOINLINE void K(by_inputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = K(narrow_of)(args);
     const bool gate = a.y != NULL;
-    if (ADZI_LIKELY(a.d == 1)) {
+    if (a.d == 1) {
         if (gate) {
             K(few_inputs)(&a, 1, true);
         } else {
@@ -272,7 +271,7 @@ NOINLINE void K(more_outputs)(const narrow *a, const T *z, const bool dx)
 }
 
 /* What counts of dy is so little that it is made first. */
-ADZI_HOT NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
+NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = K(narrow_of)(args);
     T gated[ADZI_LINEAR_FEW * ADZI_LINEAR_ROWS];
@@ -290,7 +289,7 @@ ADZI_HOT NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
         z = gated;
     }
     const bool dx = a.dx != NULL;
-    if (ADZI_LIKELY(a.h == 1)) {
+    if (a.h == 1) {
         if (a.db != NULL) {
             K(bias_of_one)(&a, z);
         }
@@ -306,7 +305,7 @@ ADZI_HOT NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
 #undef narrow
 
 void K(linear_narrow)(const void *block, int64_t begin, int64_t end);
-ADZI_HOT void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
+void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_linear_narrow_args *a = block;
     if (begin == end) {

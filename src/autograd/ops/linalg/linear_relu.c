@@ -34,7 +34,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
 }
 
-static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor y;
     if (!adzi_saved_result_in(node, 0, &y)) {
@@ -59,7 +59,7 @@ static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *c
 
 const adzi_op adzi_op_linear_relu = { .name = "linear_relu", .backward = backward, .fused = fused };
 
-ADZI_HOT adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
 }
@@ -78,15 +78,15 @@ static void drop(adz_tensor *y, double keep, const adz_generator_state *state)
         ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS);
 }
 
-ADZI_HOT adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
-    double p, bool training, adz_generator *generator)
+adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias, double p,
+    bool training, adz_generator *generator)
 {
     adzi_call call;
     adzi_gemm_args product;
     if (!ADZI_ENTER_OPTIONAL(&call, linear_relu, 1u << ADZI_LINEAR_BIAS, x, weight, bias)) {
         return NULL;
     }
-    if (ADZI_UNLIKELY(!(p >= 0 && p <= 1))) {
+    if (!(p >= 0 && p <= 1)) {
         return adzi_fail(call.op->name, ADZ_ERR_ARGUMENT,
             "p is %s, but a probability lies in [0, 1]", adzi_text_number(p));
     }
@@ -103,11 +103,11 @@ ADZI_HOT adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, 
     adzi_save_result(&call, 0, y);
     product.relu = true;
     adzi_gemm_run(&product);
-    if (ADZI_UNLIKELY(drops)) {
+    if (drops) {
         drop(y, 1 - p, draws ? &generator->state : &(adz_generator_state){ 0, 0 });
     }
     y = adzi_leave(&call, y);
-    if (ADZI_UNLIKELY(draws) && y != NULL) { /* only now: a call that failed has drawn nothing */
+    if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */
         adzi_generator_take(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
     }
     return y;

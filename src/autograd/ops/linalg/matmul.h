@@ -30,7 +30,7 @@ adz_tensor *adzi_lie_as_matrix_slow(const char *op, adz_tensor *t, adzi_matrix *
 /** `t`, or a copy of it that lies so, as a matrix; NULL when `t` is, or memory was refused. */
 static inline adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix)
 {
-    if (ADZI_LIKELY(t != NULL && adzi_is_usual_matrix(t))) {
+    if (t != NULL && adzi_is_usual_matrix(t)) {
         *matrix = (adzi_matrix){ t->data, false, t->sizes[1] };
         return t;
     }

@@ -17,14 +17,14 @@ extern const adzi_op adzi_op_mse_loss;
 
 static const adzi_pair_loss loss = { .op = &adzi_op_mse_loss, ADZI_PAIR_KERNELS(mse_loss) };
 
-static ADZI_HOT adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
 const adzi_op adzi_op_mse_loss = { .name = "mse_loss", .backward = backward, .fused = fused };
 
-ADZI_HOT adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
+adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
 {
     return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
 }

@@ -41,7 +41,7 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
     c->rank = x->rank;
     c->sizes = x->sizes;
     c->numel = x->numel;
-    if (ADZI_LIKELY(adzi_same_sizes(x, t))) {
+    if (adzi_same_sizes(x, t)) {
         return true;
     }
     if (!adzi_broadcast(op, &c->rank, c->broadcast, x, t)) {
@@ -54,7 +54,7 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-static ADZI_APART adz_tensor *broadcast(const char *op, adz_tensor *t, const common *c)
+static adz_tensor *broadcast(const char *op, adz_tensor *t, const common *c)
 {
     adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, c->rank, c->sizes);
     if (copy != NULL) {
@@ -66,7 +66,7 @@ static ADZI_APART adz_tensor *broadcast(const char *op, adz_tensor *t, const com
 /* `t` in the common shape, contiguous. */
 static inline adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
-    return ADZI_LIKELY(c->sizes != c->broadcast) ? adzi_compact(op, t) : broadcast(op, t, c);
+    return c->sizes != c->broadcast ? adzi_compact(op, t) : broadcast(op, t, c);
 }
 
 static inline void save_both(adzi_call *call)
@@ -96,13 +96,13 @@ static adz_tensor *reduced(
     const char *op = loss->op->name;
     adz_tensor *x = expanded(op, call->in[0], c);
     adz_tensor *t = x != NULL ? expanded(op, call->in[1], c) : NULL;
-    if (ADZI_UNLIKELY(t == NULL)) {
+    if (t == NULL) {
         return NULL;
     }
     int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
     double few[FEW], total = 0;
     adz_tensor *many = NULL;
-    if (ADZI_UNLIKELY(blocks > FEW) && (many = adzi_scratch(op, ADZ_F64, 1, &blocks)) == NULL) {
+    if (blocks > FEW && (many = adzi_scratch(op, ADZ_F64, 1, &blocks)) == NULL) {
         return NULL;
     }
     adz_tensor *y = adzi_new(call, (adz_dtype)x->dtype, 0, NULL);
@@ -128,7 +128,7 @@ static adz_tensor *reduced(
 
 bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target)
 {
-    if (ADZI_LIKELY(adzi_same_sizes(x, target))) {
+    if (adzi_same_sizes(x, target)) {
         return true;
     }
     adzi_error(op, ADZ_ERR_SHAPE, "x%s and target%s differ in shape; this loss does not broadcast",
@@ -138,7 +138,7 @@ bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target
 
 /* Slow path of the promotion: the dtypes differ. PyTorch expands x and target to their common shape
  * first, so that the dtype of a scalar counts as that of any other tensor. */
-static ADZI_APART bool promote(const adzi_pair_loss *loss, adzi_call *call)
+static bool promote(const adzi_pair_loss *loss, adzi_call *call)
 {
     if (loss->yields) {
         return adzi_promote(call, 0, 1);
@@ -148,8 +148,8 @@ static ADZI_APART bool promote(const adzi_pair_loss *loss, adzi_call *call)
     return adzi_convert(call, 0, dtype) && adzi_convert(call, 1, dtype);
 }
 
-ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x,
-    adz_tensor *target, adz_reduction reduction, const double *p)
+adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
+    adz_reduction reduction, const double *p)
 {
     adzi_call call;
     common c;
@@ -158,11 +158,10 @@ ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor 
         !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1)) {
         return NULL;
     }
-    if (ADZI_UNLIKELY(call.in[0]->dtype != call.in[1]->dtype) && !promote(loss, &call)) {
+    if (call.in[0]->dtype != call.in[1]->dtype && !promote(loss, &call)) {
         return NULL;
     }
-    if (ADZI_UNLIKELY(reduction != ADZ_REDUCE_MEAN) &&
-        !(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
+    if (reduction != ADZ_REDUCE_MEAN && !(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
         !adzi_check_reduction(op, reduction)) {
         return NULL;
     }
@@ -173,14 +172,14 @@ ADZI_HOT adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor 
         (loss->check != NULL && !loss->check(&call))) {
         return NULL;
     }
-    if (ADZI_UNLIKELY(c.sizes == c.broadcast)) {
+    if (c.sizes == c.broadcast) {
         adzi_warn(op,
             "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
             "adz_reshape one of them",
             adzi_text_shape(x), adzi_text_shape(target));
     }
     adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
-    if (ADZI_UNLIKELY(reduction == ADZ_REDUCE_NONE)) {
+    if (reduction == ADZ_REDUCE_NONE) {
         return elementwise(loss, &call, &c, &attr);
     }
     if (reduction == ADZ_REDUCE_MEAN) {
@@ -209,10 +208,10 @@ static adz_tensor *slopes(
 {
     const adz_tensor *x = in[0], *t = in[1];
     adz_tensor *d = adzi_scratch(op, (adz_dtype)x->dtype, c->rank, c->sizes);
-    if (ADZI_UNLIKELY(d == NULL)) {
+    if (d == NULL) {
         return NULL;
     }
-    if (ADZI_LIKELY(c->sizes != c->broadcast && adzi_is_contiguous(x) && adzi_is_contiguous(t))) {
+    if (c->sizes != c->broadcast && adzi_is_contiguous(x) && adzi_is_contiguous(t)) {
         adzi_pointwise_flat(kernel, d, 2, in, p);
     } else {
         adzi_pointwise(kernel, d, 2, in, p);
@@ -220,15 +219,14 @@ static adz_tensor *slopes(
     return d;
 }
 
-ADZI_HOT adz_status adzi_pair_loss_fused(
+adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = loss->op->name;
     const adzi_pair_attr *attr = adzi_attr(node, adzi_pair_attr);
     adz_tensor *in[] = { adzi_saved_input(node, 0), adzi_saved_input(node, 1) };
     common c;
-    if (ADZI_UNLIKELY(in[0] == NULL) || ADZI_UNLIKELY(in[1] == NULL) ||
-        ADZI_UNLIKELY(!common_shape(op, &c, in[0], in[1]))) {
+    if (in[0] == NULL || in[1] == NULL || !common_shape(op, &c, in[0], in[1])) {
         return adzi_status(NULL);
     }
     const bool each = attr->reduction == ADZ_REDUCE_NONE; /* has an upstream gradient of its own */
@@ -240,10 +238,10 @@ ADZI_HOT adz_status adzi_pair_loss_fused(
         }
         const adzi_float_kernels kernels = i == 0 ? loss->dx : loss->dt;
         dx[i] = slopes(op, kernels[adzi_cpu_level][in[0]->dtype], &c, in, p);
-        if (ADZI_UNLIKELY(each) && dx[i] != NULL) {
+        if (each && dx[i] != NULL) {
             dx[i] = adz_mul_(dx[i], dy[0]);
         }
-        if (ADZI_UNLIKELY(dx[i] == NULL)) {
+        if (dx[i] == NULL) {
             return adzi_status(NULL);
         }
     }
