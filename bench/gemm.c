@@ -206,8 +206,10 @@ enum { LARGE_SHAPES = sizeof large_shapes / sizeof *large_shapes };
 static int64_t parts_in_a_row;
 
 /* The parts of a launch one after the other, so that only the cutting is measured. */
-static void one_after_the_other(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+static void one_after_the_other(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
+    (void)size;
     int64_t parts = units / grain < parts_in_a_row ? units / grain : parts_in_a_row;
     int64_t length = parts > 0 ? (units + parts - 1) / parts : units;
     for (int64_t begin = 0; begin < units; begin += length) {

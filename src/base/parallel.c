@@ -162,11 +162,12 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
     kernel(args, 0, units);
 }
 
-void adzi_launch_slow(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+void adzi_launch_slow(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
     adzi_observer observer = atomic_load_explicit(&adzi_launch_observer, memory_order_acquire);
     if (observer != NULL) {
-        observer(kernel, args, units, grain);
+        observer(kernel, args, size, units, grain);
     } else {
         adzi_launch_unobserved(kernel, args, units, grain);
     }

@@ -1,11 +1,25 @@
-/* Threads: every kernel launch of the library goes through adzi_launch.
+/* Threads: every kernel of the library is started by adzi_launch.
  *
  * Note [One launch]
- * A launch hands a kernel its units 0 .. units-1, cut into contiguous parts, one part per thread.
- * Small work (units <= grain) never leaves the calling thread and costs one comparison, so grain
- * is chosen such that `grain` units take some ten microseconds. Kernels must give the same bits
- * however their units are cut. Whoever wants to see launches (a tracer, a recorder) sets
- * adzi_launch_observer, which is asked on both paths.
+ * A launch gives a kernel its units 0 .. units-1, cut into contiguous parts, one part per thread.
+ * Small work (units <= grain) stays on the calling thread and costs one comparison. Choose grain
+ * such that `grain` units take some ten microseconds. A kernel must give the same bits however its
+ * units are cut.
+ *
+ * A launch can be recorded: an observer in adzi_launch_observer sees the kernel, its arguments and
+ * their size, and may keep a copy to run the kernel again later. A recorded step is replayed with
+ * other contents in the same memory. Code that launches therefore keeps three rules, which
+ * tests/ops/replay.c checks for every operator:
+ *
+ * - The arguments are one plain struct. It holds no pointer to the stack of a function: that memory
+ *   is gone when the launch is replayed. A small temporary array comes from adzi_alloc.
+ * - What depends on the contents of a tensor is computed by a kernel, and so is every write to a
+ *   tensor's memory. The host may read a result of a launch only in order to fail: an index out of
+ *   range is found by a kernel, and the call that launched it then records the error.
+ * - What changes from step to step without being a tensor (the offset of a generator, the learning
+ *   rate, the number of steps taken) is read by the kernel, through a pointer to its owner.
+ *
+ * A launch inside a kernel belongs to the launch that runs the kernel: an observer ignores it.
  */
 #ifndef ADZI_BASE_PARALLEL_H
 #define ADZI_BASE_PARALLEL_H
@@ -20,37 +34,49 @@
 /** The most threads one launch uses, whatever adz_set_num_threads says. */
 enum { ADZI_MAX_THREADS = 256 };
 
-/** Called instead of each launch while set; it runs the work by adzi_launch_unobserved. */
-typedef void (*adzi_observer)(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
+/**
+ * Called instead of each launch while set. It computes the units by adzi_launch_unobserved, or by
+ * calling the kernel itself. The arguments are `size` bytes at `args`; the observer may copy them.
+ */
+typedef void (*adzi_observer)(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
 extern _Atomic(adzi_observer) adzi_launch_observer;
 
-/** adzi_launch's way for everything but small unobserved work. */
-void adzi_launch_slow(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
+/** Slow path of adzi_launch: the work is large enough for several threads, or is observed. */
+void adzi_launch_slow(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
-/** A launch that no observer sees: what an observer calls. */
+/** Computes all units without telling the observer. An observer calls it. */
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
 
 /**
- * Computes all units of a kernel.
+ * Computes all units of a kernel whose arguments are `size` bytes. Use adzi_launch, which takes the
+ * size from the type of the pointer.
  *
  * Runs serially inside another launch, in a forked child, and while another user's thread holds
  * the pool.
  *
  * @param kernel  called with disjoint ranges that cover 0 .. units, in any order
- * @param args    handed on; read by several threads at a time
+ * @param args    given to the kernel; read by several threads at a time
+ * @param size    bytes at `args`
  * @param units   0 or more; with 0 the kernel is called once with the empty range
  * @param grain   fewer units than this are not worth a thread; 1 or more
  */
-static inline void adzi_launch(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+static inline void adzi_launch_sized(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
     if (units <= grain &&
         atomic_load_explicit(&adzi_launch_observer, memory_order_relaxed) == NULL) {
         kernel(args, 0, units);
     } else {
-        adzi_launch_slow(kernel, args, units, grain);
+        adzi_launch_slow(kernel, args, size, units, grain);
     }
 }
+
+/** Launches a kernel with the struct that `args` points to. A pointer to void does not compile. */
+#define adzi_launch(kernel, args, units, grain) \
+    adzi_launch_sized((kernel), (args), sizeof *(args), (units), (grain))
 
 /** The number of threads that the calling thread's context allows. */
 int adzi_num_threads(void);

@@ -221,8 +221,10 @@ static void a_forked_child_computes_serially(void **state)
 
 static atomic_int observed;
 
-static void observe(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+static void observe(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
+    assert_true(size > 0);
     atomic_fetch_add(&observed, 1);
     adzi_launch_unobserved(kernel, args, units, grain);
 }

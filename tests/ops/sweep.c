@@ -302,8 +302,9 @@ static void instruction_sets(void **state)
 }
 
 /* Cuts every launch into uneven parts and runs them in reverse. */
-static void cut(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+static void cut(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
+    (void)size;
     (void)grain;
     int64_t a = units / 7, b = units - units / 3;
     kernel(args, b, units);

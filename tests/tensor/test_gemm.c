@@ -477,8 +477,10 @@ static void integers_wrap_around(void **state)
 
 static atomic_int cut_launches;
 
-static void note_cuts(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
+static void note_cuts(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
+    (void)size;
     if (units >= 2 * grain) {
         atomic_fetch_add(&cut_launches, 1);
     }

@@ -1,7 +1,5 @@
 #include "autograd/ops/lanes.h"
 
-#include "base/parallel.h"
-
 int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim)
 {
     int64_t outer = 1;
@@ -18,8 +16,8 @@ int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim)
     return outer * args->inner;
 }
 
-void adzi_lanes_launch(adzi_kernel kernel, const adzi_lanes_args *args, int64_t lanes)
+int64_t adzi_lanes_grain(int64_t n, int64_t lanes)
 {
-    int64_t grain = args->n > 0 ? 8192 / args->n : lanes;
-    adzi_launch(kernel, args, lanes, grain > 1 ? grain : 1);
+    const int64_t grain = n > 0 ? 8192 / n : lanes;
+    return grain > 1 ? grain : 1;
 }

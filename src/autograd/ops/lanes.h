@@ -3,6 +3,7 @@
 #define ADZI_AUTOGRAD_OPS_LANES_H
 
 #include "base/isa.h"
+#include "base/parallel.h"
 #include "tensor/tensor.h"
 
 enum { ADZI_LANES_INPUTS = 3 };
@@ -22,8 +23,8 @@ typedef struct adzi_lanes_args {
 /** Sets n and inner for the lanes of `x` along `dim`; returns how many there are. */
 int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim);
 
-/** Runs the kernel over all lanes. Cannot fail. */
-void adzi_lanes_launch(adzi_kernel kernel, const adzi_lanes_args *args, int64_t lanes);
+/** Lanes of n elements that are worth a thread: the grain of a launch over `lanes` lanes. */
+int64_t adzi_lanes_grain(int64_t n, int64_t lanes);
 
 /**
  * A kernel over lanes with inputs of x's shape (contiguous), one per lane or several of them, and
@@ -38,7 +39,7 @@ static inline void adzi_lanes_run(
     }
     int64_t lanes = adzi_lanes(&args, in[0], dim);
     if (in[0]->numel > 0) {
-        adzi_lanes_launch(kernel, &args, lanes);
+        adzi_launch(kernel, &args, lanes, adzi_lanes_grain(args.n, lanes));
     }
 }
 

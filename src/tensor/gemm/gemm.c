@@ -341,7 +341,7 @@ void adzi_gemm_own_block(const adzi_gemm_args *args, const adzi_gemm_block *b, b
 
 /* How one product is cut; see Note [Cutting products]. */
 typedef struct plan {
-    const adzi_gemm_args *g;
+    adzi_gemm_args g;
     bool by_columns;
     bool each_alone; /* every block is a call of its own */
     int64_t extent;  /* rows or columns in all */
@@ -360,7 +360,7 @@ static bool cuts_columns(const adzi_gemm_args *g)
 
 static plan plan_product(const adzi_gemm_args *g)
 {
-    plan p = { .g = g, .by_columns = cuts_columns(g) };
+    plan p = { .g = *g, .by_columns = cuts_columns(g) };
     p.each_alone = p.by_columns || g->n == 1 || adz_get_deterministic();
     p.extent = p.by_columns ? g->n : g->m;
     double across = (double)(p.by_columns ? g->m : g->n) * (double)g->k;
@@ -387,7 +387,7 @@ static plan plan_product(const adzi_gemm_args *g)
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const plan *p = opaque;
-    const adzi_gemm_args *g = p->g;
+    const adzi_gemm_args *g = &p->g;
     int before = blas_enter();
     while (begin < end) {
         int64_t first = begin % p->blocks;
@@ -573,9 +573,14 @@ void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, 
 
 enum { WARM_SIDE = 32, WARM_DEPTH = 2048 };
 
+typedef struct warm_up_args {
+    const float *zeros; /* WARM_SIDE * WARM_DEPTH of them: both operands */
+} warm_up_args;
+
 /* Long enough that the threads of one launch work at the same time, each in a buffer of BLAS's. */
-static void warm_up(const void *zeros, int64_t begin, int64_t end)
+static void warm_up(const void *args, int64_t begin, int64_t end)
 {
+    const float *zeros = ((const warm_up_args *)args)->zeros;
     float c[WARM_SIDE * WARM_SIDE];
     int before = blas_enter();
     for (int64_t i = begin; i < end; ++i) {
@@ -588,7 +593,8 @@ static void warm_up(const void *zeros, int64_t begin, int64_t end)
 void adzi_gemm_warm(void)
 {
     static const float zeros[WARM_SIDE * WARM_DEPTH];
+    const warm_up_args args = { zeros };
     for (int round = 0; round < 2; ++round) {
-        adzi_launch(warm_up, zeros, adzi_num_threads(), 1);
+        adzi_launch(warm_up, &args, adzi_num_threads(), 1);
     }
 }

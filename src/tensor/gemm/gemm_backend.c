@@ -192,7 +192,7 @@ static adzi_gemm_choice choose(const adzi_gemm_args *g)
 
 void adzi_gemm_cut_product(adzi_gemm_cut *p, const adzi_gemm_args *g, bool each_alone)
 {
-    *p = (adzi_gemm_cut){ .g = g,
+    *p = (adzi_gemm_cut){ .g = *g,
         .backend = adzi_gemm_backend_get(),
         .each_alone = each_alone,
         .by_columns = g->n >= g->m };
@@ -213,7 +213,7 @@ void adzi_gemm_cut_product(adzi_gemm_cut *p, const adzi_gemm_args *g, bool each_
 static bool run_block(const adzi_gemm_cut *p, const adzi_gemm_block *b, const void *a_block,
     const void *b_block, float *c)
 {
-    const adzi_gemm_args *g = p->g;
+    const adzi_gemm_args *g = &p->g;
     bool last = (p->by_columns ? b->columns : b->rows) != p->length;
     adzi_gemm_target to = { c, g->ldc, (float)g->alpha, (float)g->beta,
         g->bias != NULL ? (const float *)g->bias + b->column : NULL };
@@ -229,7 +229,7 @@ static bool run_block(const adzi_gemm_cut *p, const adzi_gemm_block *b, const vo
 
 static bool multiply_block(const adzi_gemm_cut *p, const adzi_gemm_block *b)
 {
-    const adzi_gemm_args *g = p->g;
+    const adzi_gemm_args *g = &p->g;
     adzi_gemm_call call = { .m = b->rows,
         .n = b->columns,
         .k = g->k,
@@ -262,7 +262,7 @@ static bool multiply_block(const adzi_gemm_cut *p, const adzi_gemm_block *b)
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_cut *p = opaque;
-    const adzi_gemm_args *g = p->g;
+    const adzi_gemm_args *g = &p->g;
     while (begin < end) {
         int64_t first = begin % p->blocks;
         int64_t count = p->each_alone ? 1 : least(p->blocks - first, end - begin);
@@ -280,7 +280,7 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 
 bool adzi_gemm_cut_prepare(adzi_gemm_cut *p, bool ta, bool bf16)
 {
-    const adzi_gemm_args *g = p->g;
+    const adzi_gemm_args *g = &p->g;
     adzi_gemm_form form = { .m = g->m, .n = g->n, .k = g->k, .ta = ta, .tb = g->tb, .bf16 = bf16 };
     int64_t last = p->extent - (p->blocks - 1) * p->length;
     *(p->by_columns ? &form.n : &form.m) = p->length;
@@ -298,7 +298,7 @@ bool adzi_gemm_cut_prepare(adzi_gemm_cut *p, bool ta, bool bf16)
 
 void adzi_gemm_cut_run(const adzi_gemm_cut *p)
 {
-    const adzi_gemm_args *g = p->g;
+    const adzi_gemm_args *g = &p->g;
     double work = (double)g->m * (double)g->n * (double)g->k / (double)p->blocks;
     int64_t grain = work < LAUNCH_WORK ? (int64_t)(LAUNCH_WORK / (work < 1 ? 1 : work)) : 1;
     adzi_launch(compute_blocks, p, p->blocks * g->batch, grain);

@@ -1,8 +1,9 @@
 /* A second source of matrix products beside OpenBLAS: a module, a shared object of its own that
  * libadze loads when a product first asks for it, so that a C program does not inherit the C++
  * run-time library that such a source rests on. The module offers one symbol,
- * adzi_gemm_backend_open, and knows nothing of adze but this header. Whatever it refuses or
- * fails at, OpenBLAS computes (tensor/gemm/gemm.c); when to ask it is gemm_backend.c's to say. */
+ * adzi_gemm_backend_open, and knows nothing of adze but this header and gemm.h's types. Whatever it
+ * refuses or fails at, OpenBLAS computes (tensor/gemm/gemm.c); when to ask it is gemm_backend.c's
+ * to say. */
 #ifndef ADZI_TENSOR_GEMM_GEMM_BACKEND_H
 #define ADZI_TENSOR_GEMM_GEMM_BACKEND_H
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct adzi_gemm_args;
+#include "tensor/gemm/gemm.h"
 
 /** Rises whenever anything in adzi_gemm_backend changes. */
 enum { ADZI_GEMM_BACKEND_VERSION = 2 };
@@ -91,7 +92,7 @@ const char *adzi_gemm_backend_info(void);
 
 /** One product, or a batch, cut into blocks of C that its shape alone gives. */
 typedef struct adzi_gemm_cut {
-    const struct adzi_gemm_args *g;
+    adzi_gemm_args g;
     const adzi_gemm_backend *backend;
     adzi_gemm_prepared *prepared[2]; /**< for a block, and for the last one; NULL: strided */
     const uint16_t *a, *b;           /**< rounded operands, each block's without gaps, or NULL */
@@ -101,7 +102,7 @@ typedef struct adzi_gemm_cut {
 } adzi_gemm_cut;
 
 /** Says how to cut, for prepared code with `each_alone`. The module must be there. */
-void adzi_gemm_cut_product(adzi_gemm_cut *cut, const struct adzi_gemm_args *args, bool each_alone);
+void adzi_gemm_cut_product(adzi_gemm_cut *cut, const adzi_gemm_args *args, bool each_alone);
 
 /** Prepares the forms of its blocks; false where one cannot be had. `ta` is A's as it will lie. */
 bool adzi_gemm_cut_prepare(adzi_gemm_cut *cut, bool ta, bool bf16);
@@ -113,7 +114,7 @@ void adzi_gemm_cut_run(const adzi_gemm_cut *cut);
 void adzi_gemm_cut_end(adzi_gemm_cut *cut);
 
 /** Computes an f32 product with the module where its rule says so; false: nothing was done. */
-bool adzi_gemm_backend_run(const struct adzi_gemm_args *args);
+bool adzi_gemm_backend_run(const adzi_gemm_args *args);
 
 /** Which products go to the module: by the rule, none, or all that it takes. For tests and the
  * bench. */
@@ -136,7 +137,7 @@ uint64_t adzi_gemm_backend_products(void);
  *
  * @return false where memory was refused, or there is nothing to round; nothing was done
  */
-bool adzi_gemm_medium_run(const struct adzi_gemm_args *args);
+bool adzi_gemm_medium_run(const adzi_gemm_args *args);
 
 /** Who multiplies rounded operands: the module where its bf16 is fast, nobody but the f32 product,
  * the module wherever it can, for tests with its own take_slow_bf16, or our loops wherever the

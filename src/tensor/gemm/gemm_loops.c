@@ -27,7 +27,7 @@ enum {
 
 /* A batch, each product of which is cut along the longer side of C. */
 typedef struct cut {
-    const adzi_gemm_args *g;
+    adzi_gemm_args g;
     adzi_kernel copier; /* works on copies, if there is memory; NULL: reads what there is */
     bool by_columns;
     int64_t extent; /* of that side */
@@ -65,7 +65,7 @@ static void multiply_plainly(adzi_gemm_args g)
 /* One rectangle of C. */
 static void multiply(const cut *c, const adzi_gemm_block *b, void *work)
 {
-    adzi_gemm_args g = *c->g;
+    adzi_gemm_args g = c->g;
     const size_t size = element_bytes(&g);
     g.m = b->rows;
     g.n = b->columns;
@@ -86,13 +86,13 @@ static void multiply(const cut *c, const adzi_gemm_block *b, void *work)
 static void compute_units(const void *opaque, int64_t begin, int64_t end)
 {
     const cut *c = opaque;
-    const size_t bytes = ADZI_GEMM_WORK(element_bytes(c->g));
+    const size_t bytes = ADZI_GEMM_WORK(element_bytes(&c->g));
     void *work = c->copier != NULL && begin < end ? adzi_alloc(bytes) : NULL;
     while (begin < end) {
         const int64_t first = begin % c->units, count = least(c->units - first, end - begin);
         const int64_t from = first * UNIT;
         const int64_t to = first + count == c->units ? c->extent : from + count * UNIT;
-        adzi_gemm_block b = { begin / c->units, 0, c->g->m, 0, c->g->n };
+        adzi_gemm_block b = { begin / c->units, 0, c->g.m, 0, c->g.n };
         *(c->by_columns ? &b.column : &b.row) = from;
         *(c->by_columns ? &b.columns : &b.rows) = to - from;
         multiply(c, &b, work);
@@ -121,7 +121,7 @@ static bool copies(const adzi_gemm_args *g)
 
 static void run(const adzi_gemm_args *g, adzi_kernel copier)
 {
-    cut c = { .g = g, .copier = copier, .by_columns = g->n > g->m };
+    cut c = { .g = *g, .copier = copier, .by_columns = g->n > g->m };
     c.extent = c.by_columns ? g->n : g->m;
     c.units = c.extent < UNIT ? 1 : c.extent / UNIT;
     const double each = work_of(g) / (double)c.units;

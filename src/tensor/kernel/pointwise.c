@@ -1,7 +1,5 @@
 #include "tensor/kernel/pointwise.h"
 
-#include <string.h>
-
 #include "base/parallel.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -58,29 +56,6 @@ static void lay_in_line(adzi_pointwise_args *args, const adz_tensor *y, int n_in
     }
 }
 
-enum { FEW = 64 }; /* elements as many of which as there are numbers can as well be written down */
-
-/* The numbers as often as the result has elements, which are few: all operands lie alike then. */
-static void write_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in,
-    adz_tensor *const *in, unsigned numbers, uint64_t buffers[][FEW])
-{
-    for (int k = 0; k < n_in; ++k) {
-        if ((numbers >> k & 1) == 0) {
-            continue;
-        }
-        const size_t item = adzi_item_size(in[k]);
-        char *to = (char *)buffers[k];
-        uint64_t word = 0;
-        for (size_t step = 0; step < sizeof word; step += item) {
-            memcpy((char *)&word + step, in[k]->data, item);
-        }
-        for (size_t at = 0, bytes = (size_t)y->numel * item; at < bytes; at += sizeof word) {
-            memcpy(to + at, &word, sizeof word);
-        }
-        args->in[k] = to;
-    }
-}
-
 static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, adz_tensor *const *in)
 {
     args->n_in = n_in;
@@ -130,11 +105,8 @@ void adzi_pointwise(
     for (int k = 0; p != NULL && k < ADZI_POINTWISE_PARAMS; ++k) {
         args.p[k] = p[k];
     }
-    uint64_t buffers[ADZI_POINTWISE_INPUTS][FEW];
-    args.flat = in_line && (numbers == 0 || y->numel <= FEW);
-    if (args.flat && numbers != 0) {
-        write_out(&args, y, n_in, in, numbers, buffers);
-    } else if (in_line && numbers != 0) {
+    args.flat = in_line && numbers == 0;
+    if (in_line && numbers != 0) {
         lay_in_line(&args, y, n_in, numbers);
     } else if (!args.flat) {
         lay_out(&args, y, n_in, in);

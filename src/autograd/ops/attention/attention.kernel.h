@@ -55,8 +55,11 @@ typedef struct adzi_attention_args {
     int64_t scratch_size;                     /* bytes of one */
     int64_t workers;
     int64_t tasks;
-    _Atomic(int64_t) *next_task;
+    _Atomic(int64_t) *next_task; /* in front of the scratch memory; attention_begin sets it to 0 */
 } adzi_attention_args;
+
+/** Sets the counter of tasks to 0. A launch of its own before the other kernels; one unit. */
+void adzi_attention_begin(const void *args, int64_t begin, int64_t end);
 
 /** Rows of n elements as they stand in scratch memory. */
 static inline int64_t adzi_attention_padded(int64_t n)

@@ -99,27 +99,42 @@ static int64_t workers_of(const adzi_attention_args *args)
     return most < 1 ? 1 : most;
 }
 
-/* Every worker's memory; args->scratch is NULL when it was refused. Returns its size for run, which
- * gives it back and cannot fail. */
+/* Takes one block: the counter of tasks, then every worker's scratch memory. args->scratch is NULL
+ * if memory was refused. Returns the size of the block for run, which frees it and cannot fail. */
 static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t elements)
 {
     int64_t bytes = (elements * (dtype == ADZ_F32 ? 4 : 8) + 63) / 64 * 64 + 64;
     args->scratch_size = bytes;
     args->workers = workers_of(args);
-    size_t all = (size_t)(bytes * args->workers);
-    args->scratch = adzi_alloc(all);
-    if (args->scratch == NULL) {
-        adzi_fail_memory(name, all);
+    size_t all = ADZI_ALIGNMENT + (size_t)(bytes * args->workers);
+    char *block = adzi_alloc(all);
+    if (block == NULL) {
+        args->scratch = adzi_fail_memory(name, all);
+        return 0;
     }
+    args->next_task = (_Atomic(int64_t) *)(void *)block;
+    args->scratch = block + ADZI_ALIGNMENT;
     return all;
 }
 
-static void run(adzi_kernel kernel, adzi_attention_args *args, size_t scratch)
+static void free_scratch(const adzi_attention_args *args, size_t scratch)
 {
-    _Atomic(int64_t) next = 0;
-    args->next_task = &next;
+    adzi_free(args->scratch - ADZI_ALIGNMENT, scratch);
+}
+
+void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
+{
+    const adzi_attention_args *g = args;
+    if (begin < end) {
+        atomic_store_explicit(g->next_task, 0, memory_order_relaxed);
+    }
+}
+
+static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scratch)
+{
+    adzi_launch(adzi_attention_begin, args, 1, 1);
     adzi_launch(kernel, args, args->workers, 1);
-    adzi_free(args->scratch, scratch);
+    free_scratch(args, scratch);
 }
 
 /* ---- backward ------------------------------------------------------------------------------- */
@@ -307,7 +322,7 @@ static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor 
         return NULL;
     }
     if (call->record && !adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
-        adzi_free(args.scratch, scratch);
+        free_scratch(&args, scratch);
         return NULL;
     }
     for (int i = 0; i < ADZI_MASK + at->masked; ++i) {

@@ -123,7 +123,8 @@ static adz_tensor *put(adzi_node *node, adz_tensor *dy)
         adzi_lanes_args args = { .in = { places->data, values->data }, .out = dx->data };
         int64_t lanes = adzi_lanes(&args, dx, at->dim);
         adzi_fill(dx, 0);
-        adzi_lanes_launch(KERNEL_FOR(extreme_put, dx->dtype), &args, lanes);
+        adzi_launch(
+            KERNEL_FOR(extreme_put, dx->dtype), &args, lanes, adzi_lanes_grain(args.n, lanes));
     }
     return dx;
 }

@@ -64,14 +64,18 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const 
         return;
     }
     args.places = places != NULL ? places->data : NULL;
-    _Alignas(16) char partial[ADZI_REDUCE_PARTIAL];
+    _Alignas(16) char if_refused[ADZI_REDUCE_PARTIAL];
     cut(&args, results, reducer.state);
-    args.partial = args.blocks > 1 ? partial : NULL;
+    char *block = args.blocks > 1 ? adzi_alloc(ADZI_REDUCE_PARTIAL) : NULL;
+    if (args.blocks > 1) {
+        args.partial = block != NULL ? block : if_refused;
+    }
     int64_t grain = args.block > 0 ? ADZI_REDUCE_GRAIN / args.block : results;
     adzi_launch(reducer.run, &args, results * args.blocks, grain > 1 ? grain : 1);
     if (args.blocks > 1) {
         adzi_launch(reducer.join, &args, results, ADZI_REDUCE_GRAIN / args.blocks);
     }
+    adzi_free(block, ADZI_REDUCE_PARTIAL);
 }
 
 int64_t adzi_reduced_count(adz_shape shape, unsigned mask)

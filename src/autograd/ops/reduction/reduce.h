@@ -23,14 +23,16 @@ typedef struct adzi_reduce_args {
     /* Note [Few results of many elements]
      * So that threads share the work, the elements of a result are cut into blocks, whose bounds
      * depend on the shape only. A first pass leaves the state of every block in `partial`, a second
-     * one joins them in order. */
+     * one joins them in order. `partial` is memory from adzi_alloc, since a launch must not
+     * point to the stack. Where memory is refused it is on the stack all the same: a reduction
+     * cannot fail, and a step in which memory was refused is not replayed. */
     char *partial;         /* NULL where results are finished in one pass */
     int64_t blocks, block; /* per result; elements of each but the last, a multiple of the chunk */
 } adzi_reduce_args;
 
 enum {
     ADZI_REDUCE_GRAIN = 32768,  /* elements worth a thread, and the least in a block */
-    ADZI_REDUCE_PARTIAL = 8192, /* bytes of states, on the stack */
+    ADZI_REDUCE_PARTIAL = 8192, /* bytes of states of blocks */
     ADZI_REDUCE_CHUNK = 512     /* elements that a kernel sees side by side */
 };
 

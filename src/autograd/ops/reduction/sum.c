@@ -37,15 +37,18 @@ static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t result
     adzi_launch(KERNEL_FOR(sum, dtype), args, results, grain > 1 ? grain : 1);
 }
 
+/* Whether the elements of each result are so many that threads should share them. */
+static bool is_worth_blocks(const adzi_reduce_args *args, int64_t results)
+{
+    return args->n >= 2 * ADZI_REDUCE_GRAIN && PARTIAL / results >= 3;
+}
+
 /* Cuts the longest reduced dimension into blocks, which become results of their own: the block's
  * number is a kept dimension in front. Returns how many partial sums there are to add, 0 when
  * there is nothing to gain. See Note [Few results of many elements]. */
 static int64_t sum_blocks(
     adz_dtype dtype, const adzi_reduce_args *whole, int64_t results, partial_sums *partial)
 {
-    if (whole->n < 2 * ADZI_REDUCE_GRAIN || PARTIAL / results < 3) {
-        return 0;
-    }
     int64_t most = PARTIAL / results - 1;
     adzi_reduce_args args = *whole;
     int longest = 0;
@@ -81,16 +84,23 @@ static int64_t sum_blocks(
     return blocks + (rest > 0);
 }
 
+/* The partial sums lie in a block of memory, see Note [Few results of many elements]. */
 static void sum_all(adz_dtype dtype, adzi_reduce_args *args, int64_t results)
 {
-    partial_sums partial;
-    args->blocks = sum_blocks(dtype, args, results, &partial);
-    if (args->blocks == 0) {
+    if (!is_worth_blocks(args, results)) {
         launch(dtype, args, results);
         return;
     }
-    args->partial = (char *)&partial;
-    adzi_launch(KERNEL_FOR(sum_join, dtype), args, results, results);
+    partial_sums if_refused, *block = adzi_alloc(sizeof *block);
+    partial_sums *partial = block != NULL ? block : &if_refused;
+    args->blocks = sum_blocks(dtype, args, results, partial);
+    if (args->blocks == 0) {
+        launch(dtype, args, results);
+    } else {
+        args->partial = (char *)partial;
+        adzi_launch(KERNEL_FOR(sum_join, dtype), args, results, results);
+    }
+    adzi_free(block, sizeof *block);
 }
 
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
