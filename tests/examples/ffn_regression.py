@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What a user of ffn-regression sees: training, pictures, predicting, Ctrl-C, bad input.
 
-usage: ffn_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
+usage: ffn_regression.py PROGRAM
+
+With ADZE_UCI_DATA in the environment, a folder of UCI data sets, it also trains on two of them.
 """
 
 import csv
@@ -18,9 +20,9 @@ import subprocess
 import sys
 
 from ffn_program import made_up_rows, metadata, result, write_table
-from program import PROGRAM, interrupted, misused, optional_path, perform, refused, run
+from program import PROGRAM, interrupted, misused, perform, refused, run
 
-UCI = optional_path(2)
+UCI = os.path.abspath(os.environ["ADZE_UCI_DATA"]) if "ADZE_UCI_DATA" in os.environ else None
 
 
 def embedded():
@@ -306,7 +308,7 @@ def write_rows():
 def main():
     checks = [embedded, plots, broken_gnuplot, texts_are_data, real_table, choices, interrupt,
               whole_options, write_rows, bad_input]
-    if UCI and os.path.isdir(UCI):
+    if UCI:
         checks.append(benchmarks)
     return perform(checks)
 

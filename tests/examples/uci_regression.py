@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What a user of uci-regression sees: the toy set and its picture, sets of one's own, jobs, bad input.
 
-usage: uci_regression.py PROGRAM [FOLDER_OF_UCI_DATA]
+usage: uci_regression.py PROGRAM
+
+With ADZE_UCI_DATA in the environment, a folder of UCI data sets, it also trains on one of them.
 """
 
 import math
@@ -12,9 +14,9 @@ import shutil
 import signal
 import sys
 
-from program import interrupted, interrupted_after, misused, optional_path, perform, refused, run
+from program import interrupted, interrupted_after, misused, perform, refused, run
 
-UCI = optional_path(2)
+UCI = os.path.abspath(os.environ["ADZE_UCI_DATA"]) if "ADZE_UCI_DATA" in os.environ else None
 RESULT = re.compile(r"result: set=(\S+) rmse=(\S+) rmse_se=(\S+) ll=(\S+) ll_se=(\S+) "
                     r"rmse_no_dropout=(\S+) seconds=(\S+)$", re.MULTILINE)
 HYPER = {"hidden": "20", "epochs": "20 x3", "dropout": "0.005 0.4", "tau": "0.01 5",
@@ -283,7 +285,7 @@ def benchmark():
 
 def main():
     checks = [toy, plots, own_sets, one_split, counts_in_words, interrupt, grid, bad_input]
-    if UCI and os.path.isdir(UCI):
+    if UCI:
         checks.append(benchmark)
     return perform(checks)
 
