@@ -110,6 +110,55 @@ static void feed_forward_is_its_parts(void **state)
     adz_generator_free(&g);
 }
 
+/* A user's layer and a user's step, whose types declare what they compute. */
+static adz_tensor *own_forward(adz_module *self, adz_tensor *x)
+{
+    return adz_linear(x, adz_module_parameter_at(self, 0), ADZ_NONE);
+}
+
+static void own_parts(adz_module *self, adz_tensor **weight, adz_tensor **bias)
+{
+    const bool *hidden = adz_module_state(self);
+    *weight = *hidden ? NULL : adz_module_parameter_at(self, 0);
+    *bias = ADZ_NONE;
+}
+
+static bool own_step(adz_module *self, adz_bias_activation_options *step)
+{
+    (void)self;
+    step->activation = ADZ_ACTIVATION_RELU;
+    return true;
+}
+
+static adz_tensor *own_relu(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_relu(x);
+}
+
+static void types_of_users_declare_what_they_compute(void **state)
+{
+    (void)state;
+    static const adz_module_type layer_type = { .size = sizeof(adz_module_type),
+        .name = "Layer",
+        .forward = own_forward,
+        .linear_parts = own_parts };
+    static const adz_module_type step_type = { .size = sizeof(adz_module_type),
+        .name = "Step",
+        .forward = own_relu,
+        .elementwise_step = own_step };
+    adz_generator *g = adz_generator_new(2);
+    for (int hidden = 0; hidden < 2; ++hidden) {
+        adz_module *layer = adz_module_new(&layer_type, sizeof(bool));
+        *(bool *)adz_module_state(layer) = hidden;
+        adz_module_add_parameter(layer, "weight", adz_randn(ADZ_SHAPE(7, 5), ADZ_F32));
+        expect_parts(ADZ_SEQUENTIAL(layer, adz_identity_new(), adz_module_new(&step_type, 0),
+                         adz_relu_new(NULL)),
+            1 - hidden, g);
+    }
+    adz_generator_free(&g);
+}
+
 /* Masks that are replayed are not drawn: the Dropout takes its own. */
 static void masks_are_replayed(void **state)
 {
@@ -154,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sequential_is_its_parts),
         TEST(feed_forward_is_its_parts),
+        TEST(types_of_users_declare_what_they_compute),
         TEST(masks_are_replayed),
         TEST(errors_name_the_child),
     };

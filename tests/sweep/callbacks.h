@@ -113,6 +113,18 @@ static inline adz_status select_hidden(adz_module *self, adz_tensor *rows)
     return rows != NULL ? ADZ_OK : ADZ_ERR_NULL;
 }
 
+static inline void linear_parts(adz_module *self, adz_tensor **weight, adz_tensor **bias)
+{
+    (void)self;
+    *weight = NULL;
+    *bias = NULL;
+}
+
+static inline bool elementwise_step(adz_module *self, adz_bias_activation_options *step)
+{
+    return self != NULL && step != NULL;
+}
+
 static inline adz_status backward_of_ours(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (adz_node_needs(node, 0)) {

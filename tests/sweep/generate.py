@@ -123,7 +123,8 @@ CALLBACKS = {
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',
-    'select_hidden': 'select_hidden', 'attributes_free': 'attributes_free',
+    'select_hidden': 'select_hidden', 'linear_parts': 'linear_parts',
+    'elementwise_step': 'elementwise_step', 'attributes_free': 'attributes_free',
 }
 DLPACK_FIELDS = [('void *', 'data'), ('int32_t', 'device.device_type'), ('int32_t', 'ndim'),
                  ('uint8_t', 'dtype.code'), ('uint8_t', 'dtype.bits'), ('uint16_t', 'dtype.lanes'),

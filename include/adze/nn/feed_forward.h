@@ -26,13 +26,14 @@ typedef struct adz_feed_forward_options {
     adz_activation_function activation_function; /**< in place of activation; NULL for none */
     adz_module *activation_module; /**< in place of activation; the network takes a reference of its
                                       own, so that several may share one; NULL for none */
+    adz_module *dropout_module; /**< in place of a Dropout; as activation_module; NULL for none */
 } adz_feed_forward_options;
 
 /** The defaults. */
 #define ADZ_FEED_FORWARD_OPTIONS                                                             \
     {                                                                                        \
         sizeof(adz_feed_forward_options), 0.1, ADZ_ACTIVATION_RELU, false, true, true, true, \
-            ADZ_F32, NULL, NULL, NULL                                                        \
+            ADZ_F32, NULL, NULL, NULL, NULL                                                  \
     }
 
 /**
@@ -77,8 +78,8 @@ ADZ_API adz_module *adz_feed_forward_new(
  * @param variant  a name of the table
  * @param d_model  features of x, 1 or more
  * @param d_ff     features of h, 1 or more
- * @param options  dropout, dtype and generator are heeded, the rest is the variant's; NULL for the
- *                 defaults
+ * @param options  dropout, dtype, generator and dropout_module are heeded, the rest is the
+ * variant's; NULL for the defaults
  * @return         as adz_feed_forward_new; ADZ_ERR_ARGUMENT also for an unknown name
  * @see            Shazeer 2020, GLU Variants Improve Transformer
  */

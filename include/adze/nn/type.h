@@ -40,6 +40,7 @@
 #define ADZE_NN_TYPE_H
 
 #include "adze/nn/module.h"
+#include "adze/ops/activation.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,6 +80,17 @@ typedef struct adz_module_type {
     /** Keeps these batch rows, i64[n], of what the module carries from one call to the next; may
      * replace buffers, but not add any. */
     adz_status (*select_hidden)(adz_module *self, adz_tensor *rows);
+
+    /** Declares that the module computes x weight^T + bias and nothing else: gives weight[out, in]
+     * and bias[out], or ADZ_NONE for no bias; NULL as weight means not now. Containers may then
+     * compute the elementwise steps after it along, in place of calling `forward`. */
+    void (*linear_parts)(adz_module *self, adz_tensor **weight, adz_tensor **bias);
+
+    /** Declares that the module maps each element by itself, so that a linear layer before it may
+     * compute it along: an activation function sets step->activation; dropout sets step->dropout,
+     * step->training and step->generator. `step` begins as the identity. Returns false where the
+     * module's settings cannot be written there; it is called by `forward` then. */
+    bool (*elementwise_step)(adz_module *self, adz_bias_activation_options *step);
 } adz_module_type;
 
 /**

@@ -2,35 +2,36 @@
 
 #include <stdio.h>
 
+#include "nn/fusion.h"
 #include "nn/layers/containers.h"
-#include "nn/layers/dropout.h"
-#include "nn/layers/linear.h"
 #include "nn/module.h"
 #include "base/error.h"
 
 /* ---- Sequential ----------------------------------------------------------------------------- */
 
-/* The child at *i, or it and what follows as far as one operator computes them all; moves *i on. */
-static adz_tensor *several(const adz_module *self, size_t *i, adz_tensor *x)
+/* Child i and as many of the children after it as one operator computes; moves *i past them. */
+static adz_tensor *forward_from(const adz_module *self, size_t *i, adz_tensor *x)
 {
-    adz_module *first = adzi_child_at(self, *i);
-    if (*i + 1 < self->n_children &&
-        adzi_linear_takes_relu(first, adzi_child_at(self, *i + 1), x)) {
-        const adz_module *dropout = *i + 2 < self->n_children ? adzi_child_at(self, *i + 2) : NULL;
-        if (dropout != NULL && !adzi_draws_dropout(dropout)) {
-            dropout = NULL;
+    adz_module *first = adzi_child_at(self, (*i)++);
+    if (first->type.linear_parts != NULL && *i < self->n_children) {
+        size_t end = *i;
+        adz_bias_activation_options steps = adzi_no_steps();
+        while (end < self->n_children && adzi_add_step(adzi_child_at(self, end), &steps)) {
+            ++end;
         }
-        *i += dropout != NULL ? 3 : 2;
-        return adzi_linear_relu(first, dropout, x);
+        adz_tensor *y = adzi_forward_linear(first, &steps, x);
+        if (y != ADZ_NONE) {
+            *i = end;
+            return y;
+        }
     }
-    ++*i;
     return adz_module_forward(first, x);
 }
 
 static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
 {
     for (size_t i = 0; i < self->n_children && x != NULL;) {
-        x = several(self, &i, x);
+        x = forward_from(self, &i, x);
     }
     return x;
 }
@@ -163,17 +164,20 @@ static adz_status identity_call(adz_module *self, const adz_values *in, adz_valu
     return append_all(out, in);
 }
 
+static bool identity_step(adz_module *self, adz_bias_activation_options *step)
+{
+    (void)self;
+    (void)step;
+    return true;
+}
+
 static const adz_module_type identity_type = {
     .size = sizeof(adz_module_type),
     .name = "Identity",
     .forward = identity_forward,
     .call = identity_call,
+    .elementwise_step = identity_step,
 };
-
-bool adzi_is_identity(const adz_module *module)
-{
-    return module->type.forward == identity_forward;
-}
 
 adz_module *adz_identity_new(void)
 {

@@ -24,9 +24,13 @@ adz_tensor *adzi_dropout_forward(adz_module *self, adz_tensor *x)
     return adz_dropout(x, state->p, active, state->generator);
 }
 
-bool adzi_draws_dropout(const adz_module *module)
+bool adzi_dropout_step(adz_module *self, adz_bias_activation_options *step)
 {
-    return module->type.forward == adzi_dropout_forward && module->masks == NULL;
+    const adzi_dropout_state *state = self->state;
+    step->dropout = state->p;
+    step->training = self->training || state->always;
+    step->generator = state->generator;
+    return self->masks == NULL;
 }
 
 size_t adzi_dropout_repr(adz_module *self, char *buffer, size_t size)
@@ -40,6 +44,7 @@ static const adz_module_type dropout_type = {
     .name = "Dropout",
     .forward = adzi_dropout_forward,
     .extra_repr = adzi_dropout_repr,
+    .elementwise_step = adzi_dropout_step,
 };
 
 void adz_dropout_options_init(adz_dropout_options *options, size_t size)

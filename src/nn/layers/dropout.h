@@ -5,7 +5,7 @@
 #include "adze/nn/dropout.h"
 #include "nn/module.h"
 
-/** The state of every kind of dropout module; their types' forward is adzi_dropout_forward. */
+/** The state of every kind of dropout module, whose types have the three functions below. */
 typedef struct adzi_dropout_state {
     double p;
     bool always; /* in evaluation too */
@@ -14,13 +14,11 @@ typedef struct adzi_dropout_state {
 
 adz_tensor *adzi_dropout_forward(adz_module *self, adz_tensor *x);
 size_t adzi_dropout_repr(adz_module *self, char *buffer, size_t size);
+bool adzi_dropout_step(adz_module *self, adz_bias_activation_options *step);
 
 /** A dropout module of a type; p in [0, 1]. */
 adz_module *adzi_dropout_new(
     const char *op, const adz_module_type *type, double p, const adz_dropout_options *options);
-
-/** Whether the module is a dropout that draws its mask now, or drops nothing. */
-bool adzi_draws_dropout(const adz_module *module);
 
 /** A module's part of a replay: the next mask; NULL with the error recorded. Only
  * where self->masks is not NULL and the module would draw. */

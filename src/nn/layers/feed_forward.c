@@ -1,80 +1,45 @@
-#include "nn/layers/feed_forward.h"
+#include "adze/nn/feed_forward.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "adze/nn/dropout.h"
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
+#include "autograd/ops/activation/activation_table.h"
+#include "nn/fusion.h"
 #include "nn/layers/activations.h"
-#include "nn/layers/dropout.h"
-#include "nn/layers/linear.h"
-#include "nn/module.h"
 #include "base/error.h"
 #include "base/options.h"
 
 enum { LAYER1, LAYER2, DROPOUT, ACTIVATION, LINEAR_V }; /* children, in PyTorch's order */
 
-/* Hidden elements that no longer fit the cache, from which on passes over them are worth saving;
- * fewer gain nothing, and the smallest products add their biases in passing. */
-enum { ENOUGH = 65536 };
-
-/* The parts between the products in one pass, where they are the library's own; false where a user
- * has put something else in their place. */
-static bool one_pass(const adz_module *self, const adz_tensor *x, adz_bias_activation_options *o)
+/* dropout(activation(layer1(x)) linear_v(x)), in one call where the children's types allow it. */
+static adz_tensor *hidden(const adz_module *self, adz_tensor *x)
 {
-    const adz_module *dropout = adzi_child_at(self, DROPOUT);
-    if (!adzi_is_linear(adzi_child_at(self, LAYER1)) || !adzi_draws_dropout(dropout) ||
-        !adzi_activation_of(adzi_child_at(self, ACTIVATION), &o->activation) ||
-        (self->n_children > LINEAR_V && !adzi_is_linear(adzi_child_at(self, LINEAR_V)))) {
-        return false;
+    adz_module *layer1 = adzi_child_at(self, LAYER1), *dropout = adzi_child_at(self, DROPOUT);
+    adz_module *activation = adzi_child_at(self, ACTIVATION);
+    adz_module *gate = self->n_children > LINEAR_V ? adzi_child_at(self, LINEAR_V) : NULL;
+    adz_bias_activation_options steps = adzi_no_steps();
+    if (adzi_add_step(activation, &steps) && adzi_add_step(dropout, &steps)) {
+        adz_tensor *h = adzi_forward_gated(layer1, gate, &steps, x);
+        if (h == ADZ_NONE && gate == NULL) {
+            h = adzi_forward_linear(layer1, &steps, x);
+        }
+        if (h != ADZ_NONE) {
+            return h;
+        }
     }
-    const adz_tensor *weight = adzi_parameter(adzi_child_at(self, LAYER1), 0);
-    if (x->numel / weight->sizes[1] * weight->sizes[0] < ENOUGH) {
-        return false;
+    adz_tensor *h = adz_module_forward(activation, adz_module_forward(layer1, x));
+    if (gate != NULL && h != NULL) {
+        h = adz_mul(h, adz_module_forward(gate, x));
     }
-    const adzi_dropout_state *state = dropout->state;
-    o->dropout = state->p;
-    o->training = dropout->training || state->always;
-    o->generator = state->generator;
-    return true;
-}
-
-static adz_tensor *product(adz_module *linear, adz_tensor *x)
-{
-    return adzi_module_forward_by(linear, adzi_linear_product, x);
-}
-
-static adz_tensor *hidden(
-    const adz_module *self, adz_tensor *x, const adz_bias_activation_options *o)
-{
-    adz_module *layer1 = adzi_child_at(self, LAYER1);
-    adz_tensor *h = product(layer1, x), *gate = ADZ_NONE, *gate_bias = ADZ_NONE;
-    if (self->n_children > LINEAR_V && h != NULL) {
-        adz_module *linear_v = adzi_child_at(self, LINEAR_V);
-        gate = product(linear_v, x);
-        gate_bias = adzi_linear_bias(linear_v);
-    }
-    return adz_bias_activation(h, adzi_linear_bias(layer1), gate, gate_bias, o);
+    return adz_module_forward(dropout, h);
 }
 
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
-    adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;
-    if (one_pass(self, x, &o)) {
-        return adz_module_forward(adzi_child_at(self, LAYER2), hidden(self, x, &o));
-    }
-    const adz_module *dropout = adzi_child_at(self, DROPOUT);
-    if (self->n_children <= LINEAR_V && adzi_draws_dropout(dropout) &&
-        adzi_linear_takes_relu(adzi_child_at(self, LAYER1), adzi_child_at(self, ACTIVATION), x)) {
-        adz_tensor *a = adzi_linear_relu(adzi_child_at(self, LAYER1), dropout, x);
-        return adz_module_forward(adzi_child_at(self, LAYER2), a);
-    }
-    adz_tensor *h = adz_module_forward(adzi_child_at(self, LAYER1), x);
-    h = adz_module_forward(adzi_child_at(self, ACTIVATION), h);
-    if (self->n_children > LINEAR_V && h != NULL) {
-        h = adz_mul(h, adz_module_forward(adzi_child_at(self, LINEAR_V), x));
-    }
-    h = adz_module_forward(adzi_child_at(self, DROPOUT), h);
-    return adz_module_forward(adzi_child_at(self, LAYER2), h);
+    return adz_module_forward(adzi_child_at(self, LAYER2), hidden(self, x));
 }
 
 static const adz_module_type feed_forward_type = {
@@ -98,27 +63,32 @@ static bool add_linear(
     return adz_module_add_child(self, name, adz_linear_new(in, out, &o)) != NULL;
 }
 
-adz_module *adzi_feed_forward_new(const char *op, int64_t d_model, int64_t d_ff,
-    const adz_feed_forward_options *options, adzi_dropout_maker make_dropout)
+static adz_module *dropout_of(const adz_feed_forward_options *o)
 {
-    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
-        return NULL;
+    if (o->dropout_module != NULL) {
+        return adz_module_keep(o->dropout_module);
     }
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    dropout.generator = o->generator;
+    return adz_dropout_new(o->dropout, &dropout);
+}
+
+static adz_module *network(
+    const char *op, int64_t d_model, int64_t d_ff, const adz_feed_forward_options *o)
+{
     if (d_model < 1 || d_ff < 1) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
             (long long)d_model, (long long)d_ff);
     }
-    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
-    dropout.generator = o.generator;
     adz_module *self = adz_module_new(&feed_forward_type, 0);
-    bool good = self != NULL && add_linear(self, "layer1", d_model, d_ff, o.bias1, o.dtype) &&
-                add_linear(self, "layer2", d_ff, d_model, o.bias2, o.dtype) &&
-                adz_module_add_child(self, "dropout", make_dropout(o.dropout, &dropout)) != NULL &&
-                adz_module_add_child(self, "activation",
-                    adzi_activation_choose(
-                        op, o.activation, o.activation_function, o.activation_module)) != NULL &&
-                (!o.is_gated || add_linear(self, "linear_v", d_model, d_ff, o.bias_gate, o.dtype));
+    bool good =
+        self != NULL && add_linear(self, "layer1", d_model, d_ff, o->bias1, o->dtype) &&
+        add_linear(self, "layer2", d_ff, d_model, o->bias2, o->dtype) &&
+        adz_module_add_child(self, "dropout", dropout_of(o)) != NULL &&
+        adz_module_add_child(self, "activation",
+            adzi_activation_choose(
+                op, o->activation, o->activation_function, o->activation_module)) != NULL &&
+        (!o->is_gated || add_linear(self, "linear_v", d_model, d_ff, o->bias_gate, o->dtype));
     if (!good) {
         adz_module_free(&self);
     }
@@ -128,59 +98,56 @@ adz_module *adzi_feed_forward_new(const char *op, int64_t d_model, int64_t d_ff,
 adz_module *adz_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options)
 {
-    return adzi_feed_forward_new("adz_feed_forward_new", d_model, d_ff, options, adz_dropout_new);
+    static const char op[] = "adz_feed_forward_new";
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    return adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", &o, sizeof o, options)
+               ? network(op, d_model, d_ff, &o)
+               : NULL;
 }
 
 /* ---- variants by name ----------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    adz_activation activation;
-    bool gated;
-} variants[ADZI_FEED_FORWARD_VARIANTS] = {
-    { "ReLU", ADZ_ACTIVATION_RELU, false },
-    { "GELU", ADZ_ACTIVATION_GELU, false },
-    { "GLU", ADZ_ACTIVATION_SIGMOID, true },
-    { "Bilinear", ADZ_ACTIVATION_IDENTITY, true },
-    { "ReGLU", ADZ_ACTIVATION_RELU, true },
-    { "GEGLU", ADZ_ACTIVATION_GELU, true },
-    { "SwiGLU", ADZ_ACTIVATION_SILU, true },
-};
-
-int adzi_feed_forward_variant(const char *op, const char *name,
-    const adz_feed_forward_options *options, adz_feed_forward_options *all)
+/* Sets the activation function and the gate of the variant called `name`. If there is none, `known`
+ * receives the names of all. */
+static bool set_variant(adz_feed_forward_options *o, const char *name, char *known, size_t size)
 {
-    if (name == NULL) {
-        adzi_error_null(op, "variant");
-        return -1;
-    }
-    *all = (adz_feed_forward_options)ADZ_FEED_FORWARD_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", all, sizeof *all, options)) {
-        return -1;
-    }
-    all->size = sizeof *all;
-    for (int i = 0; i < ADZI_FEED_FORWARD_VARIANTS; ++i) {
-        if (strcmp(variants[i].name, name) == 0) {
-            all->activation = variants[i].activation;
-            all->activation_function = NULL;
-            all->activation_module = NULL;
-            all->is_gated = variants[i].gated;
-            all->bias1 = all->bias2 = all->bias_gate = !variants[i].gated;
-            return i;
+    size_t length = 0;
+    for (int i = 0; i < 2 * adzi_activation_count(); ++i) {
+        const bool gated = i % 2 == 1;
+        const adzi_activation_row *row = adzi_activation_row_of((adz_activation)(i / 2));
+        const char *variant = gated ? row->gated : row->plain;
+        if (variant == NULL) {
+            continue;
         }
+        if (strcmp(variant, name) == 0) {
+            o->activation = (adz_activation)(i / 2);
+            o->activation_function = NULL;
+            o->activation_module = NULL;
+            o->is_gated = gated;
+            o->bias1 = o->bias2 = o->bias_gate = !gated;
+            return true;
+        }
+        length += (size_t)snprintf(
+            known + length, size - length, "%s%s", length > 0 ? ", " : "", variant);
     }
-    adzi_error(op, ADZ_ERR_ARGUMENT,
-        "'%.40s' is no variant; there are ReLU, GELU, GLU, Bilinear, ReGLU, GEGLU and SwiGLU",
-        name);
-    return -1;
+    return false;
 }
 
 adz_module *adz_feed_forward_variant_new(
     const char *variant, int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options)
 {
     static const char op[] = "adz_feed_forward_variant_new";
-    adz_feed_forward_options o;
-    return adzi_feed_forward_variant(op, variant, options, &o) < 0
-               ? NULL
-               : adzi_feed_forward_new(op, d_model, d_ff, &o, adz_dropout_new);
+    char known[256];
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    if (variant == NULL) {
+        return adzi_fail_null(op, "variant");
+    }
+    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    if (!set_variant(&o, variant, known, sizeof known)) {
+        return adzi_fail(
+            op, ADZ_ERR_ARGUMENT, "'%.40s' is no variant; there are %s", variant, known);
+    }
+    return network(op, d_model, d_ff, &o);
 }

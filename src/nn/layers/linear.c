@@ -5,8 +5,6 @@
 #include "adze/nn/init.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
-#include "nn/layers/activations.h"
-#include "nn/layers/dropout.h"
 #include "nn/layers/linear.h"
 #include "nn/module.h"
 #include "base/error.h"
@@ -19,41 +17,10 @@ adz_tensor *adzi_linear_forward(adz_module *self, adz_tensor *x)
     return adz_linear(x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
 }
 
-bool adzi_is_linear(const adz_module *module)
+static void linear_parts(adz_module *self, adz_tensor **weight, adz_tensor **bias)
 {
-    return module->type.forward == adzi_linear_forward;
-}
-
-bool adzi_linear_takes_relu(
-    const adz_module *module, const adz_module *activation, const adz_tensor *x)
-{
-    if (!adzi_is_linear(module) || !adzi_is_relu(activation) || adzi_self()->anomaly ||
-        x->alive != ADZI_ALIVE || x->rank < 1) {
-        return false;
-    }
-    const adz_tensor *weight = adzi_parameter(module, WEIGHT);
-    return x->sizes[x->rank - 1] == weight->sizes[1] && x->dtype == weight->dtype;
-}
-
-adz_tensor *adzi_linear_relu(const adz_module *self, const adz_module *dropout, adz_tensor *x)
-{
-    adz_tensor *weight = adzi_parameter(self, WEIGHT), *bias = adzi_parameter(self, BIAS);
-    if (dropout == NULL) {
-        return adz_linear_relu(x, weight, bias);
-    }
-    const adzi_dropout_state *state = dropout->state;
-    return adz_linear_relu_dropout(
-        x, weight, bias, state->p, dropout->training || state->always, state->generator);
-}
-
-adz_tensor *adzi_linear_product(adz_module *self, adz_tensor *x)
-{
-    return adz_linear(x, adzi_parameter(self, WEIGHT), ADZ_NONE);
-}
-
-adz_tensor *adzi_linear_bias(const adz_module *self)
-{
-    return adzi_parameter(self, BIAS);
+    *weight = adzi_parameter(self, WEIGHT);
+    *bias = adzi_parameter(self, BIAS);
 }
 
 adz_tensor *adzi_linear_in_out(
@@ -96,6 +63,7 @@ static const adz_module_type linear_type = {
     .forward = adzi_linear_forward,
     .reset_parameters = reset_parameters,
     .extra_repr = adzi_linear_repr,
+    .linear_parts = linear_parts,
 };
 
 void adz_linear_options_init(adz_linear_options *options, size_t size)

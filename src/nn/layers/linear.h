@@ -19,19 +19,4 @@ adz_module *adzi_linear_new(const char *op, const adz_module_type *type, size_t 
 adz_tensor *adzi_linear_in_out(
     adz_module *self, const char *width, adz_tensor *x, adz_tensor *w, adz_tensor *b);
 
-/** Whether the module computes what a Linear does. */
-bool adzi_is_linear(const adz_module *module);
-
-/** A Linear's product x w^T, for those who add its bias, or ADZ_NONE, themselves. */
-adz_tensor *adzi_linear_product(adz_module *self, adz_tensor *x);
-adz_tensor *adzi_linear_bias(const adz_module *self);
-
-/** Whether adzi_linear_relu computes a Linear and the activation after it, with nothing to report:
- * a rectifier, an x that fits, and no hunt for NaN, which names modules one by one. */
-bool adzi_linear_takes_relu(
-    const adz_module *module, const adz_module *activation, const adz_tensor *x);
-
-/** A Linear, a ReLU and, unless NULL, a Dropout that adzi_draws_dropout knows, in one operator. */
-adz_tensor *adzi_linear_relu(const adz_module *self, const adz_module *dropout, adz_tensor *x);
-
 #endif

@@ -1,5 +1,6 @@
 #include "autograd/ops/activation/bias_activation.h"
 
+#include "autograd/ops/activation/activation_table.h"
 #include "autograd/ops/dropout/dropout.h"
 #include "autograd/ops/reduction/sum.h"
 #include "base/options.h"
@@ -38,25 +39,8 @@ static adz_tensor *saved(adzi_node *node, int i)
 
 static adz_tensor *activate(adz_activation activation, adz_tensor *z)
 {
-    switch (activation) {
-    case ADZ_ACTIVATION_RELU:
-        return adz_relu(z);
-    case ADZ_ACTIVATION_GELU:
-        return adz_gelu(z, ADZ_GELU_NONE);
-    case ADZ_ACTIVATION_GELU_TANH:
-        return adz_gelu(z, ADZ_GELU_TANH);
-    case ADZ_ACTIVATION_SILU:
-        return adz_silu(z);
-    case ADZ_ACTIVATION_SIGMOID:
-        return adz_sigmoid(z);
-    case ADZ_ACTIVATION_TANH:
-        return adz_tanh(z);
-    case ADZ_ACTIVATION_LEAKY_RELU:
-        return adz_leaky_relu(z, ADZI_LEAKY_SLOPE);
-    case ADZ_ACTIVATION_IDENTITY:
-        break;
-    }
-    return z;
+    const adzi_activation_row *row = adzi_activation_row_of(activation);
+    return row->call(z, row->p);
 }
 
 /* t + bias, if there is one. */
@@ -271,8 +255,7 @@ static bool check_inputs(adz_tensor *const *in)
 
 static bool check_options(const adz_bias_activation_options *o)
 {
-    if (!adzi_is_activation(o->activation)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "%d is no adz_activation", (int)o->activation);
+    if (!adzi_check_activation(name, o->activation)) {
         return false;
     }
     if (!(o->dropout >= 0 && o->dropout <= 1)) {

@@ -40,10 +40,4 @@ int64_t adzi_bias_activation_groups(adzi_bias_activation_args *args, bool backwa
 void adzi_bias_activation_forward(const void *args, int64_t begin, int64_t end);
 void adzi_bias_activation_backward(const void *args, int64_t begin, int64_t end);
 
-/** The slope of ADZ_ACTIVATION_LEAKY_RELU below 0. */
-#define ADZI_LEAKY_SLOPE 0.01
-
-/** Whether there is such an activation. */
-bool adzi_is_activation(adz_activation activation);
-
 #endif

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "autograd/ops/activation/activation_table.h"
 #include "autograd/ops/activation/bias_activation.h"
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/reduction/sum.h"
@@ -9,18 +10,6 @@ KERNEL_TABLE_FLOAT(mul);
 KERNEL_TABLE_FLOAT(dropout);
 KERNEL_TABLE_FLOAT(dropout_again);
 
-#define WITH_BACKWARD(name)   \
-    KERNEL_TABLE_FLOAT(name); \
-    KERNEL_TABLE_FLOAT(name##_backward)
-
-WITH_BACKWARD(relu);
-WITH_BACKWARD(gelu);
-WITH_BACKWARD(gelu_tanh);
-WITH_BACKWARD(silu);
-WITH_BACKWARD(sigmoid);
-WITH_BACKWARD(tanh);
-WITH_BACKWARD(leaky_relu);
-
 enum {
     TILE = 2048,             /* elements that pass from kernel to kernel */
     FORWARD_GROUP = 16384,   /* elements worth a thread */
@@ -28,32 +17,6 @@ enum {
     MOST_GROUPS = 64,        /* of a backward */
     MASK = ADZI_GROUP_WORDS, /* elements of one word of the mask */
 };
-
-/* ---- activations ---------------------------------------------------------------------------- */
-
-typedef struct {
-    adzi_float_kernels forward, backward;
-    bool from_result; /* the backward's kernel reads y, else x */
-    double p;
-} function;
-
-/* relu's kernel asks only whether y is 0 or less, which x tells as well. */
-static const function functions[] = {
-    [ADZ_ACTIVATION_RELU] = { relu_kernels, relu_backward_kernels, false, 0 },
-    [ADZ_ACTIVATION_GELU] = { gelu_kernels, gelu_backward_kernels, false, 0 },
-    [ADZ_ACTIVATION_GELU_TANH] = { gelu_tanh_kernels, gelu_tanh_backward_kernels, false, 0 },
-    [ADZ_ACTIVATION_SILU] = { silu_kernels, silu_backward_kernels, false, 0 },
-    [ADZ_ACTIVATION_SIGMOID] = { sigmoid_kernels, sigmoid_backward_kernels, true, 0 },
-    [ADZ_ACTIVATION_TANH] = { tanh_kernels, tanh_backward_kernels, true, 0 },
-    [ADZ_ACTIVATION_LEAKY_RELU] = { leaky_relu_kernels, leaky_relu_backward_kernels, false,
-        ADZI_LEAKY_SLOPE },
-    [ADZ_ACTIVATION_IDENTITY] = { NULL, NULL, false, 0 },
-};
-
-bool adzi_is_activation(adz_activation activation)
-{
-    return (unsigned)activation < sizeof functions / sizeof *functions;
-}
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
@@ -145,7 +108,7 @@ static void add_bias(const pass *a, char *out, const char *x, const char *bias, 
 static void forward_tile(const pass *a, tile t)
 {
     double room[TILE];
-    const function *f = &functions[a->activation];
+    const adzi_activation_row *f = adzi_activation_row_of(a->activation);
     int64_t n = t.rows * t.columns, size = (int64_t)adz_dtype_size(a->dtype);
     int64_t at = tile_start(a, t) * size;
     char *y = a->y + at;
@@ -177,7 +140,7 @@ static void backward_tile(const pass *a, tile t)
 {
     double room[2][TILE];
     char *own = (char *)room[0];
-    const function *f = &functions[a->activation];
+    const adzi_activation_row *f = adzi_activation_row_of(a->activation);
     adzi_kernel forward = f->forward != NULL ? f->forward[adzi_cpu_level][a->dtype] : NULL;
     adzi_kernel mul = KERNEL_FOR(mul, a->dtype);
     int64_t n = t.rows * t.columns, size = (int64_t)adz_dtype_size(a->dtype);
@@ -190,7 +153,7 @@ static void backward_tile(const pass *a, tile t)
             add_bias(a, own, z, a->bias, t);
             z = own;
         }
-        if (f->from_result) {
+        if (f->reads_result) {
             run(forward, own, z, NULL, n, f->p);
             z = own;
         }
@@ -198,7 +161,7 @@ static void backward_tile(const pass *a, tile t)
     if (a->dgate != NULL) {
         char *dgate = a->dgate + at;
         const char *result = z;
-        if (forward != NULL && !f->from_result) {
+        if (forward != NULL && !f->reads_result) {
             run(forward, dgate, z, NULL, n, f->p);
             result = dgate;
         }

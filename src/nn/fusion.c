@@ -1,0 +1,83 @@
+#include "nn/fusion.h"
+
+#include "adze/ops/linalg.h"
+
+/* From so many elements on, the hidden values of a network do not fit the cache, and each pass over
+ * them that is saved counts. For smaller ones the pass gains nothing. */
+enum { LEAST_ELEMENTS = 65536 };
+
+adz_bias_activation_options adzi_no_steps(void)
+{
+    adz_bias_activation_options steps = ADZ_BIAS_ACTIVATION_OPTIONS;
+    steps.activation = ADZ_ACTIVATION_IDENTITY;
+    return steps;
+}
+
+bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps)
+{
+    adz_bias_activation_options step = adzi_no_steps();
+    if (module->type.elementwise_step == NULL || !module->type.elementwise_step(module, &step)) {
+        return false;
+    }
+    const bool drops = step.training && step.dropout > 0;
+    const bool has_dropout = steps->training && steps->dropout > 0;
+    if (step.activation != ADZ_ACTIVATION_IDENTITY) {
+        if (steps->activation != ADZ_ACTIVATION_IDENTITY || has_dropout) {
+            return false;
+        }
+        steps->activation = step.activation;
+    }
+    if (drops) {
+        if (has_dropout) {
+            return false;
+        }
+        steps->dropout = step.dropout;
+        steps->training = true;
+        steps->generator = step.generator;
+    }
+    return true;
+}
+
+typedef struct {
+    adz_tensor *weight, *bias;
+} linear_parts;
+
+/* Fills `parts` if the module is a linear layer that computes x without an error. */
+static bool takes(adz_module *module, linear_parts *parts, const adz_tensor *x)
+{
+    if (module->type.linear_parts == NULL || adzi_self()->anomaly || x->alive != ADZI_ALIVE ||
+        x->rank < 1) {
+        return false;
+    }
+    module->type.linear_parts(module, &parts->weight, &parts->bias);
+    const adz_tensor *weight = parts->weight;
+    return weight != NULL && weight->rank == 2 && x->sizes[x->rank - 1] == weight->sizes[1] &&
+           x->dtype == weight->dtype;
+}
+
+adz_tensor *adzi_forward_linear(
+    adz_module *layer, const adz_bias_activation_options *steps, adz_tensor *x)
+{
+    linear_parts parts = { NULL, ADZ_NONE };
+    if (steps->activation != ADZ_ACTIVATION_RELU || !takes(layer, &parts, x)) {
+        return ADZ_NONE;
+    }
+    return adz_linear_relu_dropout(
+        x, parts.weight, parts.bias, steps->dropout, steps->training, steps->generator);
+}
+
+adz_tensor *adzi_forward_gated(
+    adz_module *layer, adz_module *gate, const adz_bias_activation_options *steps, adz_tensor *x)
+{
+    linear_parts of_layer = { NULL, ADZ_NONE }, of_gate = { ADZ_NONE, ADZ_NONE };
+    if (!takes(layer, &of_layer, x) || (gate != NULL && !takes(gate, &of_gate, x))) {
+        return ADZ_NONE;
+    }
+    const int64_t *sizes = of_layer.weight->sizes;
+    if (sizes[1] == 0 || x->numel / sizes[1] * sizes[0] < LEAST_ELEMENTS) {
+        return ADZ_NONE;
+    }
+    adz_tensor *h = adz_linear(x, of_layer.weight, ADZ_NONE);
+    adz_tensor *g = gate != NULL ? adz_linear(x, of_gate.weight, ADZ_NONE) : ADZ_NONE;
+    return adz_bias_activation(h, of_layer.bias, g, of_gate.bias, steps);
+}
