@@ -14,17 +14,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
-
-/** Takes the recorded error, which has this code and contains this text. */
-static inline void expect_error(adz_status code, const char *part)
-{
-    char message[4096];
-    adz_status taken = adz_error_take(message, sizeof message);
-    if (taken != code || strstr(message, part) == NULL) {
-        fail_msg("%s \"%s\" instead of %s \"%s\"", adz_status_name(taken), message,
-            adz_status_name(code), part);
-    }
-}
+#include "errors.h"
 
 /** Whether all elements of t are within `tolerance` of the given numbers, in order. */
 static inline bool holds(adz_tensor *t, const double *expected, double tolerance)

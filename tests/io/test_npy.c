@@ -386,8 +386,7 @@ static void bad_arguments_are_said(void **state)
     adz_scope *scope = adz_scope_open();
     adz_tensor *t = adz_scalar(1, ADZ_BF16);
     assert_int_equal(adz_npy_save(t, temporary_path("x"), NULL), ADZ_ERR_DTYPE);
-    assert_non_null(strstr(adz_error_message(), "NumPy has no bfloat16; convert"));
-    adz_error_clear();
+    expect_error(ADZ_ERR_DTYPE, "NumPy has no bfloat16; convert");
     adz_npy_options o;
     adz_npy_options_init(&o, sizeof o);
     assert_int_equal(o.version, 1);
@@ -402,8 +401,7 @@ static void bad_arguments_are_said(void **state)
     adz_error_clear();
     assert_null(adz_npy_load(temporary_path("none")));
     assert_int_equal(adz_error_code(), ADZ_ERR_IO);
-    assert_non_null(strstr(adz_error_message(), "none: cannot be opened: No such file"));
-    adz_error_clear();
+    expect_error(ADZ_ERR_IO, "none: cannot be opened: No such file");
     assert_int_equal(temporary_files(false), 0);
     adz_scope_close(scope);
 }
