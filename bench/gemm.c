@@ -1,7 +1,10 @@
 /* What matrix products cost: small ones in our loops and in BLAS, large ones cut by us and by
  * OpenBLAS's own threads. Prints; asserts nothing.
  *
- * usage: bench-gemm [small|cross|cuts|large|backends|backends64]  (all but the last without one) */
+ * usage: bench-gemm [small|cross|cuts|large|backends|backends64|ways]
+ *
+ * Without an argument it runs all parts but the last two. `ways` prints the table that says which
+ * implementation gets a product. */
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 
 #include "adze/base.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/onednn.h"
 #include "base/parallel.h"
 
 enum { TRIES = 15 };
@@ -361,6 +364,15 @@ static void backends(adz_dtype dtype)
     adz_set_num_threads(0);
 }
 
+/* The table that says which implementation gets a product. */
+static void ways(void)
+{
+    for (int i = 0; i < adzi_gemm_n_ways; ++i) {
+        const adzi_gemm_way *way = &adzi_gemm_ways[i];
+        printf("%-24s %s\n%24s (%s)\n", way->name, way->what, "", way->why);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
@@ -388,6 +400,9 @@ int main(int argc, char **argv)
     }
     if (part[0] == '\0' || strcmp(part, "backends") == 0) {
         backends(ADZ_F32);
+    }
+    if (strcmp(part, "ways") == 0) {
+        ways();
     }
     if (strcmp(part, "backends64") == 0) {
         backends(ADZ_F64);

@@ -47,7 +47,9 @@ static void thread_end(void *pointer)
     adzi_thread *thread = pointer;
     adzi_thread_current = thread;
     adzi_frames_leave(thread, 0);
-    adzi_upper.scope_unwind(thread, 0);
+    if (thread->n_temporaries > 0) { /* else src/tensor may not be part of the program */
+        adzi_upper.scope_unwind(thread, 0);
+    }
     thread->scope = &thread->root;
     adzi_thread_trim(thread);
     adzi_cache_close(&thread->cache);

@@ -6,7 +6,7 @@
 #include "base/cpu.h"
 #include "base/parallel.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/onednn.h"
 
 const char *adz_build_info(void)
 {

@@ -2,7 +2,7 @@
  * everything and does nothing; see test_backend.c. */
 #include <stdlib.h>
 
-#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/backend.h"
 
 static char prepared;
 

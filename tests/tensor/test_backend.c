@@ -17,8 +17,8 @@
 #include "adze/adze.h"
 #include "base/cpu.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
-#include "tensor/gemm/gemm_module.h"
+#include "tensor/gemm/onednn.h"
+#include "tensor/gemm/onednn_file.h"
 
 enum { MOST = 640 * 640 };
 

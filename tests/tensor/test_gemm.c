@@ -27,7 +27,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/onednn.h"
 #include "base/parallel.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

@@ -20,7 +20,7 @@
 #endif
 
 #include "adze/adze.h"
-#include "tensor/gemm/gemm_module.h"
+#include "tensor/gemm/onednn_file.h"
 
 enum { NOBODY = 65534, NOT_RUN = 125 };
 

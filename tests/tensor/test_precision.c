@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/onednn.h"
 #include "tensor/kernel/half.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

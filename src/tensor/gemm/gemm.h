@@ -1,4 +1,4 @@
-/* Matrix products: the seam to BLAS, and our own loops where BLAS does not pay or does not go. */
+/* Matrix products: the one door to every implementation. */
 #ifndef ADZI_TENSOR_GEMM_GEMM_H
 #define ADZI_TENSOR_GEMM_GEMM_H
 
@@ -25,28 +25,27 @@ typedef struct adzi_gemm_args {
     const void *a;    /**< stored [m, k] or [k, m] */
     int64_t lda;      /**< elements from one row of A to the next: at least the row's length */
     const void *b;    /**< stored [k, n] or [n, k] */
-    int64_t ldb;      /**< likewise for B */
+    int64_t ldb;      /**< elements from one row of B to the next */
     double beta;      /**< factor of what C holds */
     void *c;          /**< stored [m, n] */
-    int64_t ldc;      /**< likewise for C */
+    int64_t ldc;      /**< elements from one row of C to the next */
     const void *bias; /**< n elements added to every row, or NULL */
     bool relu;        /**< f32 and f64 only */
     int64_t batch;    /**< items; 0 or more */
     int64_t stride_a, stride_b, stride_c; /**< elements from one item to the next */
 } adzi_gemm_args;
 
-/** Computes it. Cannot fail: what needs memory (gemm_medium.c, gemm_backend.c) has a way without.
- */
+/** Computes a product. It cannot fail: an implementation that needs memory has a way without. */
 void adzi_gemm_run(const adzi_gemm_args *args);
 
-/** The same for f32, whatever adz_set_matmul_precision says. */
+/** Computes an f32 product in f32, whatever adz_set_matmul_precision() says. */
 void adzi_gemm_run_f32(const adzi_gemm_args *args);
 
 /** C = alpha op(A) op(B) + beta C. */
 void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
     const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc);
 
-/** The same for `batch` items; see adzi_gemm_args. */
+/** C = alpha op(A) op(B) + beta C for each item of a batch; see adzi_gemm_args. */
 void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
     double alpha, const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb,
     int64_t stride_b, double beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch);
@@ -56,29 +55,65 @@ typedef struct adzi_gemm_block {
     int64_t item, row, rows, column, columns;
 } adzi_gemm_block;
 
-/** beta C + bias over a rectangle of f32 or f64; C is not read when beta is 0. */
-void adzi_gemm_start_block(const adzi_gemm_args *args, const adzi_gemm_block *block);
-
-/** One rectangle without the module, on the calling thread; `started`: C holds beta C + bias
- * already.
- */
-void adzi_gemm_own_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started);
-
 /** Makes BLAS take the memory it works in, so that a later lack of memory is adze's to report. */
 void adzi_gemm_warm(void);
 
 /** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)". */
 const char *adzi_blas_info(void);
 
-/** Whether our loops are compiled for AVX-512 and BLAS has chosen kernels for less, as OpenBLAS
+/** True if our loops are compiled for AVX-512 but BLAS has chosen kernels for less, as OpenBLAS
  * does on processors that are younger than itself. */
 bool adzi_blas_lags(void);
+
+/* ---- which implementation computes a product ------------------------------------------------ */
+
+/** One row of the table of implementations. */
+typedef struct adzi_gemm_way {
+    const char *name; /**< the implementation */
+    const char *what; /**< the products that it gets, in words */
+    const char *why;  /**< the measurement or the reason */
+    bool (*takes)(const adzi_gemm_args *args);
+    bool (*run)(const adzi_gemm_args *args); /**< false: nothing was done, the next row is asked */
+    bool rounds;                             /**< to bf16, as adz_set_matmul_precision() allows */
+    bool relu;                               /**< applies the product's `relu` itself */
+} adzi_gemm_way;
+
+/** The table. The first row that takes a product computes it; the last one takes every product. */
+extern const adzi_gemm_way adzi_gemm_ways[];
+extern const int adzi_gemm_n_ways;
+
+/** The first row that takes a product of one or more elements. */
+const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *args);
+
+/* ---- for tests and the bench ---------------------------------------------------------------- */
 
 /** The largest size handed to BLAS in one call: what its integer holds. Tests lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** Products of at most about this many multiply-adds use our own loops, or of 16 times as
- * many beside a BLAS that lags; no more than 2^19. Tests and the bench change it. */
+/** Products of at most about this many multiply-adds use our small loops, or of 16 times as many
+ * beside a BLAS that lags; no more than 2^19. */
 extern int64_t adzi_gemm_small_limit;
+
+/** Which implementation computes large products. */
+typedef enum adzi_gemm_choice {
+    ADZI_GEMM_BY_RULE = 0,         /**< the one that the table gives */
+    ADZI_GEMM_BLAS_ALONE = 1,      /**< OpenBLAS */
+    ADZI_GEMM_MODULE_STRIDED = 2,  /**< the module's BLAS-like function, if it takes the product */
+    ADZI_GEMM_MODULE_PREPARED = 3, /**< the module's prepared code, if it takes the product */
+    ADZI_GEMM_OURS = 4,            /**< our loops, without copies; OpenBLAS gets vectors */
+    ADZI_GEMM_OURS_COPIED = 5      /**< our loops, with copies; OpenBLAS gets vectors */
+} adzi_gemm_choice;
+
+extern adzi_gemm_choice adzi_gemm_backend_choice;
+
+/** Which implementation multiplies operands that are rounded to bf16. */
+typedef enum adzi_bf16_choice {
+    ADZI_BF16_BY_RULE = 0, /**< the one that the table gives */
+    ADZI_BF16_AS_F32 = 1,  /**< the f32 product of rounded operands */
+    ADZI_BF16_MODULE = 2,  /**< the module, slow code included if take_slow_bf16 says so */
+    ADZI_BF16_OURS = 3     /**< our loops, where the processor has AVX512_BF16 */
+} adzi_bf16_choice;
+
+extern adzi_bf16_choice adzi_gemm_bf16_choice;
 
 #endif

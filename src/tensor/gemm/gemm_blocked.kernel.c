@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "tensor/gemm/gemm_loops.h"
+#include "tensor/gemm/loops.h"
 #include "tensor/gemm/gemm_product.kernel.h"
 
 /* What registers hold: HIGH rows of C, three vectors wide, beside what is added to them. */

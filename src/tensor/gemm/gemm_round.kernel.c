@@ -1,5 +1,5 @@
-/* Operands rounded to bf16 for products at ADZ_MATMUL_MEDIUM (tensor/gemm/gemm_medium.c). */
-#include "tensor/gemm/gemm_round.h"
+/* Operands rounded to bf16 for products at ADZ_MATMUL_MEDIUM (tensor/gemm/medium.c). */
+#include "tensor/gemm/round.h"
 #include "tensor/kernel/half.h"
 #include "base/isa.h"
 
@@ -42,7 +42,7 @@ void KERNEL(gemm_round, bf16)(const void *opaque, int64_t begin, int64_t end)
 
 /* Turned as well: the item's [rows, columns] becomes [columns, rows]. Units are runs of
  * ADZI_ROUND_RUN columns of all items; every row's run is read at once. */
-void KERNEL(gemm_round_turned, bf16)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(gemm_round_transposed, bf16)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_round_args *r = opaque;
     int64_t runs = (r->columns + ADZI_ROUND_RUN - 1) / ADZI_ROUND_RUN;

@@ -1,4 +1,4 @@
-/* libadze-onednn: oneDNN behind adze's seam for matrix products (tensor/gemm/gemm_backend.h).
+/* libadze-onednn: oneDNN behind adze's seam for matrix products (tensor/gemm/backend.h).
  *
  * A prepared product is a matmul primitive for one form, made while OpenMP allows this thread one
  * thread only, so that it computes on the thread that runs it and sums in one order. Primitives,
@@ -14,7 +14,7 @@
 
 #include <dnnl.h>
 
-#include "tensor/gemm/gemm_backend.h"
+#include "tensor/gemm/backend.h"
 
 enum {
     MOST_PREPARED = 128, /* forms kept; the one unused for longest makes room */

@@ -1,10 +1,10 @@
-/* What gemm_round.kernel.c is asked for. */
-#ifndef ADZI_TENSOR_GEMM_GEMM_ROUND_H
-#define ADZI_TENSOR_GEMM_GEMM_ROUND_H
+/* What gemm_round.kernel.c takes. */
+#ifndef ADZI_TENSOR_GEMM_ROUND_H
+#define ADZI_TENSOR_GEMM_ROUND_H
 
 #include <stdint.h>
 
-enum { ADZI_ROUND_RUN = 16 }; /* columns turned at a time */
+enum { ADZI_ROUND_RUN = 16 }; /* columns transposed at a time */
 
 /**
  * Stored matrices, one after the other, each rounded to bf16 (to nearest, ties to even) and packed:

@@ -1,16 +1,22 @@
-/* f32 products at a lower precision, as the user allows it.
+/* f32 products at a lower precision, as adz_set_matmul_precision() allows it.
  *
  * Note [Medium products]
  * At ADZ_MATMUL_MEDIUM both operands of an f32 product are rounded to bf16, to nearest even, and
  * their products are summed in f32. A product of two bf16 values is exact in f32, so the only other
- * error is that of the sums. On AMD's processors with AVX512_BF16, where vdpbf16ps takes no longer
- * than an FMA, our own loops round what they copy (gemm_blocked.kernel.c); with AMX oneDNN's code
- * multiplies; elsewhere the rounded values go through the f32 product. All give the same values up
- * to the order of the sums, but for what is below f32's least normal number, which vdpbf16ps takes
- * for 0. Rounded copies live in memory from adzi_alloc for the time of the call. Where that is
- * refused the product is computed in f32 from the operands as they are: a product cannot fail, and
- * this one is only closer to the truth than was asked for.
+ * error is that of the sums. Three ways lead there:
+ *
+ * - On AMD's processors with AVX512_BF16, where vdpbf16ps takes no longer than an FMA, our own
+ * loops round while they copy (gemm_blocked.kernel.c).
+ * - With AMX oneDNN's code multiplies operands that were rounded into memory.
+ * - Elsewhere the rounded values go through the f32 product.
+ *
+ * All give the same values up to the order of the sums, except that vdpbf16ps takes values below
+ * f32's least normal number for 0. Rounded copies live in memory from adzi_alloc() for the time of
+ * the call. Where that memory is refused, the product is computed in f32 from the operands as they
+ * are: a product cannot fail, and this one is only closer to the truth than was asked for.
  */
+#include "tensor/gemm/medium.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -19,26 +25,25 @@
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/error.h"
-#include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm_backend.h"
-#include "tensor/gemm/gemm_loops.h"
-#include "tensor/gemm/gemm_round.h"
 #include "base/isa.h"
 #include "base/parallel.h"
 #include "base/thread.h"
+#include "tensor/gemm/loops.h"
+#include "tensor/gemm/onednn.h"
+#include "tensor/gemm/round.h"
 
 ADZI_DECLARE_KERNEL(gemm_round, f32);
 ADZI_DECLARE_KERNEL(gemm_round, bf16);
-ADZI_DECLARE_KERNEL(gemm_round_turned, bf16);
+ADZI_DECLARE_KERNEL(gemm_round_transposed, bf16);
 static const adzi_kernel kernels[ADZI_CPU_LEVELS][3] = {
 #define ROW(level)                                                                               \
     {                                                                                            \
         ADZI_KERNEL_COLUMN(gemm_round, f32, level), ADZI_KERNEL_COLUMN(gemm_round, bf16, level), \
-            ADZI_KERNEL_COLUMN(gemm_round_turned, bf16, level)                                   \
+            ADZI_KERNEL_COLUMN(gemm_round_transposed, bf16, level)                               \
     }
     ROW(baseline), ROW(avx2), ROW(avx512)
 };
-enum { ROUND_F32 = 0, ROUND_BF16 = 1, TURN_BF16 = 2 };
+enum { ROUND_F32 = 0, ROUND_BF16 = 1, TRANSPOSE_BF16 = 2 };
 
 enum {
     ROUND_GRAIN = 1 << 15,       /* elements that are worth a thread */
@@ -88,7 +93,7 @@ const char *adz_matmul_precision_info(void)
 typedef struct operand {
     const float *from;
     int64_t rows, columns, ld, stride, items, length;
-    bool turn;
+    bool transpose;
 } operand;
 
 /* Its elements in all, or 0 if they are too many to be counted. */
@@ -108,9 +113,9 @@ static void round_operand(const operand *o, void *to, bool bf16)
         .length = o->length,
         .to = to };
     int64_t runs = (o->columns + ADZI_ROUND_RUN - 1) / ADZI_ROUND_RUN;
-    int64_t units = o->turn ? runs : o->rows;
+    int64_t units = o->transpose ? runs : o->rows;
     int64_t grain = ROUND_GRAIN * units / (o->rows * o->columns);
-    int kernel = o->turn ? TURN_BF16 : bf16 ? ROUND_BF16 : ROUND_F32;
+    int kernel = o->transpose ? TRANSPOSE_BF16 : bf16 ? ROUND_BF16 : ROUND_F32;
     adzi_launch(kernels[adzi_cpu_level][kernel], &args, units * o->items, grain < 1 ? 1 : grain);
 }
 
@@ -166,70 +171,65 @@ static operand operand_b(const adzi_gemm_args *g)
 
 /* ---- multiplying ---------------------------------------------------------------------------- */
 
-static bool multiplies_bf16(const adzi_gemm_backend *backend)
+/* True at ADZ_MATMUL_MEDIUM for a product that reads its operands. */
+bool adzi_gemm_medium_takes(const adzi_gemm_args *g)
 {
-    return adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE ? backend->bf16 != NULL
-                                                      : adzi_gemm_bf16_choice == ADZI_BF16_MODULE;
+    return g->dtype == ADZ_F32 && g->k > 0 && g->alpha != 0 && adzi_is_medium(adzi_self()->context);
 }
 
-/* By the module's code for bf16; every block's part of an operand is packed without gaps. */
-static bool run_native(const adzi_gemm_args *g)
+bool adzi_gemm_medium_takes_ours(const adzi_gemm_args *g)
 {
-    double work = (double)g->m * (double)g->n * (double)g->k;
-    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-    if (backend == NULL || !multiplies_bf16(backend) || g->m == 1 || g->n == 1 ||
-        work < LEAST_NATIVE_WORK) {
+    if (!adzi_gemm_medium_takes(g) || g->m == 1 || g->n == 1) {
         return false;
     }
-    adzi_gemm_cut cut;
+    return adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE
+               ? adzi_cpu_has_fast_bf16() && adzi_gemm_work(g) >= LEAST_NATIVE_WORK
+               : adzi_gemm_bf16_choice == ADZI_BF16_OURS && adzi_cpu_has_bf16();
+}
+
+bool adzi_gemm_medium_takes_onednn(const adzi_gemm_args *g)
+{
+    if (!adzi_gemm_medium_takes(g) || g->m == 1 || g->n == 1 ||
+        adzi_gemm_work(g) < LEAST_NATIVE_WORK) {
+        return false;
+    }
+    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
+    return backend != NULL &&
+           (adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE ? backend->bf16 != NULL
+                                                       : adzi_gemm_bf16_choice == ADZI_BF16_MODULE);
+}
+
+bool adzi_gemm_medium_run_onednn(const adzi_gemm_args *g)
+{
     operand a = operand_a(g), b = operand_b(g);
-    adzi_gemm_cut_product(&cut, g, true);
-    if (!adzi_gemm_cut_prepare(&cut, g->ta, true)) {
-        a.turn = g->ta;
-        if (!a.turn || !adzi_gemm_cut_prepare(&cut, false, true)) {
+    adzi_onednn_plan plan = adzi_onednn_plan_for(g, true);
+    if (!adzi_onednn_prepare(&plan, g->ta, true)) {
+        a.transpose = g->ta;
+        if (!a.transpose || !adzi_onednn_prepare(&plan, false, true)) {
             return false;
         }
     }
-    if (g->ta && !cut.by_columns) {
-        a.length = cut.length;
+    /* Each block's part of an operand is packed without gaps. */
+    if (g->ta && !plan.cut.by_columns) {
+        a.length = plan.cut.length;
     }
-    if (!g->tb && cut.by_columns) {
-        b.length = cut.length;
+    if (!g->tb && plan.cut.by_columns) {
+        b.length = plan.cut.length;
     }
     rounded_pair pair;
     bool done = round_pair(&a, &b, true, &pair);
     if (done) {
-        cut.a = pair.a;
-        cut.b = pair.b;
-        adzi_gemm_cut_run(&cut);
+        plan.a = pair.a;
+        plan.b = pair.b;
+        adzi_onednn_run_plan(&plan);
         adzi_free(pair.block, pair.bytes);
     }
-    adzi_gemm_cut_end(&cut);
+    adzi_onednn_end(&plan);
     return done;
 }
 
-/* By our loops, which round what they copy. */
-static bool run_ours(const adzi_gemm_args *g)
+bool adzi_gemm_medium_run_rounded(const adzi_gemm_args *g)
 {
-    const double work = (double)g->m * (double)g->n * (double)g->k;
-    const bool wanted = adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE
-                            ? adzi_cpu_has_fast_bf16() && work >= LEAST_NATIVE_WORK
-                            : adzi_gemm_bf16_choice == ADZI_BF16_OURS && adzi_cpu_has_bf16();
-    if (!wanted || g->m == 1 || g->n == 1) {
-        return false;
-    }
-    adzi_gemm_loops_run_bf16(g);
-    return true;
-}
-
-bool adzi_gemm_medium_run(const adzi_gemm_args *g)
-{
-    if (g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0 || g->alpha == 0) {
-        return false;
-    }
-    if (run_ours(g) || run_native(g)) {
-        return true;
-    }
     rounded_pair pair;
     operand a = operand_a(g), b = operand_b(g);
     if (!round_pair(&a, &b, false, &pair)) {

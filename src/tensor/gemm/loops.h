@@ -1,6 +1,6 @@
 /* Large products in our own loops. */
-#ifndef ADZI_TENSOR_GEMM_GEMM_LOOPS_H
-#define ADZI_TENSOR_GEMM_GEMM_LOOPS_H
+#ifndef ADZI_TENSOR_GEMM_LOOPS_H
+#define ADZI_TENSOR_GEMM_LOOPS_H
 
 #include <stddef.h>
 
@@ -33,12 +33,17 @@ enum {
     (ADZI_GEMM_WORK_A(element) + \
         (size_t)(ADZI_GEMM_DEPTH * ADZI_GEMM_STRIPS * ADZI_GEMM_STRIP_BYTES))
 
-/** Computes a product of floats, or a batch of them, but for its relu; m, n and k are 1 or more.
- * The bits do not depend on the number of threads, unless memory is refused. */
-void adzi_gemm_loops_run(const adzi_gemm_args *args);
+/** Computes a product of floats, or a batch of them, but for its `relu`, from the operands where
+ * they are. m, n and k are 1 or more. The bits do not depend on the number of threads. Always
+ * returns true. */
+bool adzi_gemm_loops_run(const adzi_gemm_args *args);
 
-/** The same for f32 whose operands are rounded to bf16 on the way, where adzi_cpu_has_bf16(); f32
- * as it is where memory is refused. */
-void adzi_gemm_loops_run_bf16(const adzi_gemm_args *args);
+/** Like adzi_gemm_loops_run(), from copies of blocks of the operands. Where memory for copies is
+ * refused, the operands are read where they are, and the last bits differ. */
+bool adzi_gemm_loops_run_copied(const adzi_gemm_args *args);
+
+/** Like adzi_gemm_loops_run_copied(), for f32 whose copies are rounded to bf16. The processor must
+ * have AVX512_BF16. Where memory is refused, the product is computed in f32. */
+bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *args);
 
 #endif

@@ -20,7 +20,7 @@
  * there that is not theirs. It is refused as the module's own folder. Symbolic links may be used:
  * the path is checked as it is written and as it is resolved.
  */
-#include "tensor/gemm/gemm_module.h"
+#include "tensor/gemm/onednn_file.h"
 
 #include <dlfcn.h>
 #include <limits.h>

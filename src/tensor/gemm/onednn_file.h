@@ -1,6 +1,6 @@
 /* Where the module with oneDNN's products may be loaded from. Nothing here loads it. */
-#ifndef ADZI_TENSOR_GEMM_GEMM_MODULE_H
-#define ADZI_TENSOR_GEMM_GEMM_MODULE_H
+#ifndef ADZI_TENSOR_GEMM_ONEDNN_FILE_H
+#define ADZI_TENSOR_GEMM_ONEDNN_FILE_H
 
 enum { ADZI_GEMM_PATH_SIZE = 4096, ADZI_GEMM_REASON_SIZE = 160 };
 

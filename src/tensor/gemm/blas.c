@@ -1,0 +1,311 @@
+/* OpenBLAS. This is the only file that includes cblas.h.
+ *
+ * Note [Cutting products for OpenBLAS]
+ * OpenBLAS's own threads change the last bits with their number. So OpenBLAS always computes on the
+ * thread that calls it, and adze cuts large products for its own threads (cut.h).
+ *
+ * Cuts along rows: a block has a multiple of 48 rows and at least BLOCK_WORK multiply-adds.
+ * Multiples of 48 keep every element in the same place of OpenBLAS's register tiles. The least size
+ * keeps parts away from OpenBLAS's separate code for small matrices. The bits then do not depend on
+ * where parts end. Tests hold this for each of OpenBLAS's kernels; OpenBLAS does not promise it.
+ *
+ * It does not hold for cuts along columns (f32 on Haswell and Zen) nor for products of a matrix and
+ * a vector. There, and everywhere under adz_set_deterministic(), each block is a call of its own.
+ * Along the columns of a wide C that costs little, because each call packs only the small operand
+ * again.
+ */
+#include "tensor/gemm/blas.h"
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#ifdef ADZI_OPENMP
+#include <omp.h>
+#endif
+
+#include "adze/precision.h"
+#include "base/isa.h"
+#include "tensor/gemm/cut.h"
+
+KERNEL_TABLE_FLOAT(gemm_small);
+
+enum {
+    ROW_MULTIPLE = 48,    /* a multiple of every register tile's height and width */
+    BLOCK_WORK = 1 << 21, /* least multiply-adds of a block: twice OpenBLAS's "small" */
+    COLUMN_BLOCK = 192    /* least columns of a block: what each call packs again is then small */
+};
+
+int64_t adzi_gemm_size_limit = sizeof(blasint) == 8 ? INT64_MAX : INT_MAX;
+
+/* ---- keeping BLAS on one thread ------------------------------------------------------------- */
+
+enum { BLAS_SERIAL = 0, BLAS_PTHREAD = 1, BLAS_OPENMP = 2 }; /* openblas_get_parallel() */
+
+static struct {
+    int parallel;
+    int (*max_threads)(void);         /* OpenMP's, where this BLAS uses OpenMP */
+    void (*set_threads)(int threads); /* for the calling thread only */
+    bool avx512;                      /* it has chosen kernels for AVX-512 */
+    char info[192];
+} blas;
+
+static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
+
+/* A serial OpenBLAS is built without locks: two calls at a time may get one buffer for their panels
+ * and return wrong numbers. Our calls of it take turns. */
+static pthread_mutex_t serial_blas = PTHREAD_MUTEX_INITIALIZER;
+
+#ifndef ADZI_OPENMP
+/* This build does not link OpenMP; a BLAS that does brings it along. */
+static void find_openmp(void)
+{
+    void *max_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    void *set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    if (max_threads != NULL && set_threads != NULL) {
+        memcpy(&blas.max_threads, &max_threads, sizeof max_threads);
+        memcpy(&blas.set_threads, &set_threads, sizeof set_threads);
+    }
+}
+#else
+static void find_openmp(void)
+{
+    blas.max_threads = omp_get_max_threads;
+    blas.set_threads = omp_set_num_threads;
+}
+#endif
+
+static void inspect_blas(void)
+{
+    static const char *const kinds[] = { "serial", "pthreads", "openmp" };
+    blas.parallel = openblas_get_parallel();
+    if (blas.parallel == BLAS_OPENMP) {
+        find_openmp();
+    }
+    static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids" };
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i) {
+        blas.avx512 = blas.avx512 || strcasecmp(openblas_get_corename(), wide[i]) == 0;
+    }
+    bool known = blas.parallel >= 0 && blas.parallel <= BLAS_OPENMP;
+    snprintf(blas.info, sizeof blas.info, "%.150s (%s)", openblas_get_config(),
+        known ? kinds[blas.parallel] : "unknown threads");
+}
+
+const char *adzi_blas_info(void)
+{
+    pthread_once(&blas_once, inspect_blas);
+    return blas.info;
+}
+
+bool adzi_blas_lags(void)
+{
+    pthread_once(&blas_once, inspect_blas);
+    return adzi_cpu_level == ADZI_CPU_AVX512 && !blas.avx512;
+}
+
+/* Keeps BLAS calls of this thread on this thread until blas_leave(), which gets the returned value.
+ * With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
+ * process and stays. A serial BLAS is locked until blas_leave(). */
+static int blas_enter(void)
+{
+    pthread_once(&blas_once, inspect_blas);
+    if (blas.parallel == BLAS_OPENMP && blas.max_threads != NULL) {
+        int before = blas.max_threads();
+        if (before != 1) {
+            blas.set_threads(1);
+        }
+        return before;
+    }
+    if (blas.parallel == BLAS_SERIAL) {
+        pthread_mutex_lock(&serial_blas);
+    } else if (openblas_get_num_threads() != 1) {
+        openblas_set_num_threads(1);
+    }
+    return 1;
+}
+
+static void blas_leave(int before)
+{
+    if (blas.parallel == BLAS_SERIAL) {
+        pthread_mutex_unlock(&serial_blas);
+    }
+    if (before != 1) {
+        blas.set_threads(before);
+    }
+}
+
+/* ---- one product ---------------------------------------------------------------------------- */
+
+/* y = alpha op(M) x + beta y for M stored [rows, columns] */
+static void call_gemv(const adzi_gemm_args *g, bool transposed, int64_t rows, int64_t columns,
+    const void *matrix, int64_t ld, const void *x, int64_t x_step, double beta, void *y,
+    int64_t y_step)
+{
+    CBLAS_TRANSPOSE op = transposed ? CblasTrans : CblasNoTrans;
+    if (g->dtype == ADZ_F32) {
+        cblas_sgemv(CblasRowMajor, op, (blasint)rows, (blasint)columns, (float)g->alpha, matrix,
+            (blasint)ld, x, (blasint)x_step, (float)beta, y, (blasint)y_step);
+    } else {
+        cblas_dgemv(CblasRowMajor, op, (blasint)rows, (blasint)columns, g->alpha, matrix,
+            (blasint)ld, x, (blasint)x_step, beta, y, (blasint)y_step);
+    }
+}
+
+/* One call of BLAS for a part of `whole`. The shape of the whole product decides which routine
+ * runs, because the routines give different bits. */
+static void call_blas(const adzi_gemm_args *whole, const adzi_gemm_args *g)
+{
+    if (whole->n == 1) {
+        call_gemv(g, g->ta, g->ta ? g->k : g->m, g->ta ? g->m : g->k, g->a, g->lda, g->b,
+            g->tb ? 1 : g->ldb, g->beta, g->c, g->ldc);
+        return;
+    }
+    if (whole->m == 1) {
+        call_gemv(g, !g->tb, g->tb ? g->n : g->k, g->tb ? g->k : g->n, g->b, g->ldb, g->a,
+            g->ta ? g->lda : 1, g->beta, g->c, 1);
+        return;
+    }
+    CBLAS_TRANSPOSE ta = g->ta ? CblasTrans : CblasNoTrans;
+    CBLAS_TRANSPOSE tb = g->tb ? CblasTrans : CblasNoTrans;
+    blasint m = (blasint)g->m, n = (blasint)g->n, k = (blasint)g->k;
+    blasint lda = (blasint)g->lda, ldb = (blasint)g->ldb, ldc = (blasint)g->ldc;
+    if (g->dtype == ADZ_F32) {
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb,
+            (float)g->beta, g->c, ldc);
+    } else {
+        cblas_dgemm(
+            CblasRowMajor, ta, tb, m, n, k, g->alpha, g->a, lda, g->b, ldb, g->beta, g->c, ldc);
+    }
+}
+
+/* The part of a product of one item that takes `depth` of k from `from` on. */
+static adzi_gemm_args part_of_depth(const adzi_gemm_args *g, int64_t from, int64_t depth)
+{
+    adzi_gemm_args part = *g;
+    part.a = adzi_gemm_at(g, g->a, from * (g->ta ? g->lda : 1));
+    part.b = adzi_gemm_at(g, g->b, from * (g->tb ? 1 : g->ldb));
+    part.k = depth;
+    part.beta = from == 0 ? g->beta : 1;
+    return part;
+}
+
+/* A rectangle of one item, in as many calls as BLAS's integers need. */
+static void multiply(const adzi_gemm_args *whole, const adzi_gemm_block *block)
+{
+    adzi_gemm_args g = adzi_gemm_part(whole, block);
+    /* Versions of OpenBLAS differ in whether a matrix-vector product with beta 0 reads y. */
+    if (g.bias != NULL || (g.beta == 0 && (whole->m == 1 || whole->n == 1))) {
+        adzi_gemm_start(&g);
+        g.beta = 1;
+    }
+    const int64_t limit = adzi_gemm_size_limit;
+    const int64_t step = limit > ROW_MULTIPLE ? limit - limit % ROW_MULTIPLE : limit;
+    for (int64_t i = 0; i < g.m; i += adzi_gemm_least(step, g.m - i)) {
+        for (int64_t j = 0; j < g.n; j += adzi_gemm_least(step, g.n - j)) {
+            const adzi_gemm_args tile =
+                adzi_gemm_part(&g, &(adzi_gemm_block){ 0, i, adzi_gemm_least(step, g.m - i), j,
+                                       adzi_gemm_least(step, g.n - j) });
+            for (int64_t p = 0; p < g.k; p += adzi_gemm_least(step, g.k - p)) {
+                const adzi_gemm_args part = part_of_depth(&tile, p, adzi_gemm_least(step, g.k - p));
+                call_blas(whole, &part);
+            }
+        }
+    }
+}
+
+bool adzi_blas_rows_too_far(const adzi_gemm_args *g)
+{
+    const int64_t limit = adzi_gemm_size_limit;
+    return g->lda > limit || g->ldb > limit || g->ldc > limit;
+}
+
+void adzi_blas_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started)
+{
+    adzi_gemm_args g = *args;
+    if (started) {
+        g.beta = 1;
+        g.bias = NULL;
+    }
+    if (adzi_blas_rows_too_far(&g)) {
+        const adzi_gemm_args part = adzi_gemm_part(&g, block);
+        KERNEL_FOR(gemm_small, g.dtype)(&part, 0, 1);
+        return;
+    }
+    int before = blas_enter();
+    multiply(&g, block);
+    blas_leave(before);
+}
+
+/* ---- products cut between threads ----------------------------------------------------------- */
+
+typedef struct blas_args {
+    adzi_gemm_cut cut;
+} blas_args;
+
+/* True where C is far wider than high, or too low to be cut by rows. */
+static bool cuts_columns(const adzi_gemm_args *g)
+{
+    if (g->m == 1 || g->n == 1) {
+        return g->m == 1;
+    }
+    return g->n >= 2 * COLUMN_BLOCK && g->n > g->m && (g->n / 4 >= g->m || g->m < 4 * ROW_MULTIPLE);
+}
+
+static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
+{
+    const blas_args *args = opaque;
+    int before = blas_enter();
+    while (begin < end) {
+        const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
+        multiply(&args->cut.g, &block);
+    }
+    blas_leave(before);
+}
+
+bool adzi_blas_run(const adzi_gemm_args *g)
+{
+    const bool by_columns = cuts_columns(g);
+    const adzi_gemm_cut_rule rule = { .by_columns = by_columns,
+        .each_alone = by_columns || g->n == 1 || adz_get_deterministic(),
+        .work = BLOCK_WORK,
+        .least = by_columns ? COLUMN_BLOCK - 1 : 0,
+        .above = true,
+        .multiple = ROW_MULTIPLE };
+    const blas_args args = { adzi_gemm_cut_by(g, &rule) };
+    ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
+    return true;
+}
+
+/* ---- warming up ----------------------------------------------------------------------------- */
+
+enum { WARM_SIDE = 32, WARM_DEPTH = 2048 };
+
+typedef struct warm_up_args {
+    const float *zeros; /* WARM_SIDE * WARM_DEPTH of them: both operands */
+} warm_up_args;
+
+/* A product that takes long enough for all threads of a launch to work at the same time. Each of
+ * them then makes BLAS take a buffer of its own. */
+static void warm_up(const void *args, int64_t begin, int64_t end)
+{
+    const float *zeros = ((const warm_up_args *)args)->zeros;
+    float c[WARM_SIDE * WARM_SIDE];
+    int before = blas_enter();
+    for (int64_t i = begin; i < end; ++i) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, WARM_SIDE, WARM_SIDE, WARM_DEPTH, 1.0f,
+            zeros, WARM_DEPTH, zeros, WARM_DEPTH, 0.0f, c, WARM_SIDE);
+    }
+    blas_leave(before);
+}
+
+void adzi_gemm_warm(void)
+{
+    static const float zeros[WARM_SIDE * WARM_DEPTH];
+    const warm_up_args args = { zeros };
+    for (int round = 0; round < 2; ++round) {
+        adzi_launch(warm_up, &args, adzi_num_threads(), 1);
+    }
+}

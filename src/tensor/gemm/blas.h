@@ -1,0 +1,22 @@
+/* Products by OpenBLAS, always on the thread that asks for them. */
+#ifndef ADZI_TENSOR_GEMM_BLAS_H
+#define ADZI_TENSOR_GEMM_BLAS_H
+
+#include "tensor/gemm/gemm.h"
+
+/** Computes a floating-point product but for its `relu`; m, n, k and batch are 1 or more. Rows must
+ * not be too far apart. Always returns true. */
+bool adzi_blas_run(const adzi_gemm_args *args);
+
+/**
+ * Computes one rectangle on the calling thread.
+ *
+ * @param started  true if C holds beta C + bias already
+ */
+void adzi_blas_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started);
+
+/** True if two rows are further apart than BLAS's integers can say. Our own loops compute such a
+ * product. */
+bool adzi_blas_rows_too_far(const adzi_gemm_args *args);
+
+#endif

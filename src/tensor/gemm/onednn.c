@@ -1,0 +1,235 @@
+/* Products by the module with oneDNN, and the rule for what it gets.
+ *
+ * Note [Which products go to oneDNN]
+ * OpenBLAS copies both operands into panels before it multiplies, and adds to C once per panel. The
+ * smaller the smallest of m, n and k is, the more these copies cost: at 40 rows they take as long
+ * as the product itself. oneDNN reads one operand where it is.
+ *
+ * On a Cascade Lake oneDNN is 1.0 to 3 times as fast with a side of 8, 1.0 to 1.6 times with
+ * 40, 1.0 to 1.4 times with 128 and 0.9 to 1.2 times with 512 (bench-gemm backends). So there it
+ * gets every product that is large enough for OpenBLAS to pack.
+ *
+ * Where OpenBLAS has no kernels for the processor's AVX-512 (0.3.21 on AMD's), our own loops get
+ * what fits the cache and products whose sides are all EQUAL_SIZE or more. There oneDNN takes as
+ * long, or 3% less on two threads, and needs 20 MB more memory. oneDNN gets what is between.
+ *
+ * On processors with AMX only small sides were measured; there oneDNN gets those.
+ *
+ * Two ways lead to oneDNN: its BLAS-like function, which takes all transposes and strides, and code
+ * prepared per shape. For x W^T, the forward of a linear layer, prepared code is up to 1.6 times as
+ * fast again while x has few rows. For the gradients of the layer it is not.
+ *
+ * Without AVX-512 the module is not used: with oneDNN's AVX2 code the bits depend on where a
+ * product is cut. The BLAS-like function gives every element the same bits wherever a block ends.
+ * Tests hold this; oneDNN does not promise it. Prepared code, and everything under
+ * adz_set_deterministic(), computes each block in a call of its own.
+ */
+#include "tensor/gemm/onednn.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "adze/precision.h"
+#include "base/alloc.h"
+#include "tensor/gemm/blas.h"
+
+static _Atomic uint64_t products;
+
+uint64_t adzi_gemm_backend_products(void)
+{
+    return atomic_load_explicit(&products, memory_order_relaxed);
+}
+
+/* ---- the rule ------------------------------------------------------------------------------- */
+
+enum {
+    SMALL_SIZE = 96,           /* smallest side up to which AMX's oneDNN was measured */
+    SMALL_PREPARED_SIZE = 128, /* smallest side up to which prepared code is ahead */
+    LEAST_WORK = 1 << 20,      /* multiply-adds under which OpenBLAS does not pack */
+    EQUAL_SIZE = 256,          /* smallest side from which our loops for AVX-512 are as fast */
+    LEAST_ROWS = 8,            /* rows under which prepared code is behind */
+    BLOCK_MULTIPLE = 64,       /* columns that oneDNN's code takes at a time */
+    LEAST_LENGTH = 128,        /* rows or columns of a block for the BLAS-like function */
+    BLOCK_WORK = 1 << 21       /* multiply-adds of a block, about */
+};
+
+/* True for x W^T without gaps between rows, which prepared code wants. */
+static bool is_dense(const adzi_gemm_args *g)
+{
+    return !g->ta && g->tb && g->lda == g->k && g->ldb == g->k;
+}
+
+/* True if the module can compute the product. */
+static bool can_take(const adzi_gemm_args *g)
+{
+    const int64_t most = INT_MAX;
+    return g->dtype == ADZ_F32 && g->m > 1 && g->n > 1 && g->m <= most && g->n <= most &&
+           g->k <= most && g->lda <= most && g->ldb <= most && g->ldc <= most;
+}
+
+static int64_t smallest_side(const adzi_gemm_args *g)
+{
+    return adzi_gemm_least(g->k, adzi_gemm_least(g->m, g->n));
+}
+
+/* The module if the rule may give it the product, or NULL. Loads it. */
+static const adzi_gemm_backend *candidate(const adzi_gemm_args *g)
+{
+    const adzi_gemm_choice choice = adzi_gemm_backend_choice;
+    if (!can_take(g) || choice == ADZI_GEMM_BLAS_ALONE || choice >= ADZI_GEMM_OURS) {
+        return NULL;
+    }
+    const bool nothing_to_gain =
+        adzi_blas_lags() ? smallest_side(g) >= EQUAL_SIZE : adzi_gemm_work(g) < LEAST_WORK;
+    return choice == ADZI_GEMM_BY_RULE && nothing_to_gain ? NULL : adzi_gemm_backend_get();
+}
+
+bool adzi_onednn_takes_prepared(const adzi_gemm_args *g)
+{
+    if (!is_dense(g) || candidate(g) == NULL) {
+        return false;
+    }
+    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE
+               ? g->m >= LEAST_ROWS && smallest_side(g) <= SMALL_PREPARED_SIZE
+               : adzi_gemm_backend_choice == ADZI_GEMM_MODULE_PREPARED;
+}
+
+bool adzi_onednn_takes(const adzi_gemm_args *g)
+{
+    const adzi_gemm_backend *backend = candidate(g);
+    return backend != NULL &&
+           (adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE || adzi_onednn_takes_prepared(g) ||
+               smallest_side(g) <= SMALL_SIZE || !backend->amx);
+}
+
+/* ---- computing ------------------------------------------------------------------------------ */
+
+adzi_onednn_plan adzi_onednn_plan_for(const adzi_gemm_args *g, bool each_alone)
+{
+    /* The last block of the BLAS-like function is the longer one: oneDNN computes a single column
+     * or row by other code, with other bits. */
+    const adzi_gemm_cut_rule rule = { .by_columns = g->n >= g->m,
+        .each_alone = each_alone,
+        .last_is_shorter = each_alone,
+        .work = BLOCK_WORK,
+        .least = each_alone ? 0 : LEAST_LENGTH,
+        .multiple = BLOCK_MULTIPLE };
+    return (
+        adzi_onednn_plan){ .cut = adzi_gemm_cut_by(g, &rule), .backend = adzi_gemm_backend_get() };
+}
+
+static bool run_prepared(const adzi_onednn_plan *p, const adzi_gemm_block *b, const void *a_block,
+    const void *b_block, const adzi_gemm_args *part)
+{
+    const bool last = (p->cut.by_columns ? b->columns : b->rows) != p->cut.length;
+    const adzi_gemm_target to = { part->c, part->ldc, (float)part->alpha, (float)part->beta,
+        part->bias };
+    size_t bytes = p->backend->working_bytes(p->prepared[last], &to);
+    void *working = bytes > 0 ? adzi_alloc(bytes) : NULL;
+    if (bytes > 0 && working == NULL) {
+        return false;
+    }
+    bool done = p->backend->run(p->prepared[last], a_block, b_block, &to, working);
+    adzi_free(working, bytes);
+    return done;
+}
+
+static bool run_strided(const adzi_onednn_plan *p, adzi_gemm_args *part)
+{
+    if (part->bias != NULL) {
+        adzi_gemm_start(part);
+        part->beta = 1;
+    }
+    const adzi_gemm_call call = { .m = part->m,
+        .n = part->n,
+        .k = part->k,
+        .ta = part->ta,
+        .tb = part->tb,
+        .a = part->a,
+        .b = part->b,
+        .c = part->c,
+        .lda = part->lda,
+        .ldb = part->ldb,
+        .ldc = part->ldc,
+        .alpha = (float)part->alpha,
+        .beta = (float)part->beta };
+    return p->backend->multiply(&call);
+}
+
+static bool run_block(const adzi_onednn_plan *p, const adzi_gemm_block *b)
+{
+    const adzi_gemm_args *g = &p->cut.g;
+    adzi_gemm_args part = adzi_gemm_part(g, b);
+    if (p->a != NULL) {
+        const int64_t item_a = g->stride_a == 0 ? 0 : b->item;
+        const int64_t item_b = g->stride_b == 0 ? 0 : b->item;
+        return run_prepared(p, b, p->a + (item_a * g->m + b->row) * g->k,
+            p->b + (item_b * g->n + b->column) * g->k, &part);
+    }
+    return p->prepared[0] != NULL ? run_prepared(p, b, part.a, part.b, &part)
+                                  : run_strided(p, &part);
+}
+
+static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_onednn_plan *p = opaque;
+    while (begin < end) {
+        const adzi_gemm_block block = adzi_gemm_cut_next(&p->cut, &begin, end);
+        if (!run_block(p, &block)) {
+            adzi_blas_block(&p->cut.g, &block, p->cut.g.bias != NULL && p->prepared[0] == NULL);
+        }
+    }
+}
+
+bool adzi_onednn_prepare(adzi_onednn_plan *p, bool ta, bool bf16)
+{
+    const adzi_gemm_cut *cut = &p->cut;
+    adzi_gemm_form form = {
+        .m = cut->g.m, .n = cut->g.n, .k = cut->g.k, .ta = ta, .tb = cut->g.tb, .bf16 = bf16
+    };
+    const int64_t last = cut->extent - (cut->blocks - 1) * cut->length;
+    *(cut->by_columns ? &form.n : &form.m) = cut->length;
+    p->prepared[0] = p->backend->prepare(&form);
+    if (p->prepared[0] != NULL && last != cut->length) {
+        *(cut->by_columns ? &form.n : &form.m) = last;
+        p->prepared[1] = p->backend->prepare(&form);
+        if (p->prepared[1] == NULL) {
+            p->backend->release(p->prepared[0]);
+            p->prepared[0] = NULL;
+        }
+    }
+    return p->prepared[0] != NULL;
+}
+
+void adzi_onednn_run_plan(const adzi_onednn_plan *p)
+{
+    ADZI_GEMM_LAUNCH_CUT(compute_blocks, p);
+    atomic_fetch_add_explicit(&products, 1, memory_order_relaxed);
+}
+
+void adzi_onednn_end(adzi_onednn_plan *p)
+{
+    for (int i = 0; i < 2; ++i) {
+        if (p->prepared[i] != NULL) {
+            p->backend->release(p->prepared[i]);
+        }
+    }
+}
+
+bool adzi_onednn_run_prepared(const adzi_gemm_args *g)
+{
+    adzi_onednn_plan plan = adzi_onednn_plan_for(g, true);
+    if (!adzi_onednn_prepare(&plan, g->ta, false)) {
+        return false;
+    }
+    adzi_onednn_run_plan(&plan);
+    adzi_onednn_end(&plan);
+    return true;
+}
+
+bool adzi_onednn_run_strided(const adzi_gemm_args *g)
+{
+    const adzi_onednn_plan plan = adzi_onednn_plan_for(g, adz_get_deterministic());
+    adzi_onednn_run_plan(&plan);
+    return true;
+}

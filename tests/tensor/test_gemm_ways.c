@@ -1,0 +1,176 @@
+/* Which implementation the table gives each product to. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "adze/base.h"
+#include "adze/precision.h"
+#include "tensor/gemm/onednn.h"
+
+static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
+{
+    return (adzi_gemm_args){ .dtype = dtype,
+        .ta = ta,
+        .tb = tb,
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = 1,
+        .lda = ta ? m : k,
+        .ldb = tb ? k : n,
+        .ldc = n,
+        .batch = 1 };
+}
+
+static void expect(const adzi_gemm_args *args, const char *name)
+{
+    const char *found = adzi_gemm_way_of(args)->name;
+    if (strcmp(found, name) != 0) {
+        fail_msg("%d x %d x %d goes to %s instead of %s", (int)args->m, (int)args->n, (int)args->k,
+            found, name);
+    }
+}
+
+static int by_rule(void **state)
+{
+    (void)state;
+    adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
+    adzi_gemm_bf16_choice = ADZI_BF16_BY_RULE;
+    adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
+    return 0;
+}
+
+static void every_row_is_complete(void **state)
+{
+    (void)state;
+    assert_true(adzi_gemm_n_ways > 1);
+    for (int i = 0; i < adzi_gemm_n_ways; ++i) {
+        const adzi_gemm_way *way = &adzi_gemm_ways[i];
+        assert_non_null(way->takes);
+        assert_non_null(way->run);
+        assert_true(strlen(way->name) > 0 && strlen(way->what) > 0 && strlen(way->why) > 0);
+    }
+    adzi_gemm_args any = product(ADZ_F32, false, false, 1, 1, 1);
+    assert_true(adzi_gemm_ways[adzi_gemm_n_ways - 1].takes(&any));
+}
+
+static void integers_have_loops_of_their_own(void **state)
+{
+    (void)state;
+    static const adz_dtype integers[] = { ADZ_I32, ADZ_I64, ADZ_U8 };
+    for (int i = 0; i < 3; ++i) {
+        adzi_gemm_args g = product(integers[i], false, false, 500, 500, 500);
+        expect(&g, "integer loops");
+    }
+}
+
+static void small_products_stay_in_small_loops(void **state)
+{
+    (void)state;
+    adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
+    static const struct {
+        adz_dtype dtype;
+        bool ta, tb;
+        int64_t m, n, k;
+        bool small;
+    } cases[] = {
+        { ADZ_F32, false, false, 32, 32, 32, true },
+        { ADZ_F32, false, false, 32, 32, 33, false },
+        { ADZ_F32, false, false, 1, 256, 256, true }, /* a vector: twice as much */
+        { ADZ_F32, false, false, 256, 1, 257, false },
+        { ADZ_F32, false, true, 64, 32, 64, true }, /* x W^T with few inputs: four times */
+        { ADZ_F32, false, true, 64, 31, 65, false },
+        { ADZ_F64, false, false, 32, 32, 16, true }, /* half as much */
+        { ADZ_F64, false, false, 32, 32, 17, false },
+        { ADZ_F64, false, true, 32, 32, 128, false },
+        { ADZ_F32, false, false, 500, 500, 0, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        adzi_gemm_args g =
+            product(cases[i].dtype, cases[i].ta, cases[i].tb, cases[i].m, cases[i].n, cases[i].k);
+        expect(&g, cases[i].small ? "small loops" : "OpenBLAS");
+    }
+    adzi_gemm_args nothing = product(ADZ_F32, false, false, 500, 500, 500);
+    nothing.alpha = 0;
+    expect(&nothing, "small loops");
+}
+
+static void sides_whose_product_overflows_are_large(void **state)
+{
+    (void)state;
+    adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
+    adzi_gemm_args g = product(ADZ_F32, false, false, INT64_C(1) << 22, INT64_C(1) << 21, 1 << 21);
+    expect(&g, "OpenBLAS");
+}
+
+static void rows_too_far_apart_for_blas_go_to_small_loops(void **state)
+{
+    (void)state;
+    const int64_t limit = adzi_gemm_size_limit;
+    adzi_gemm_size_limit = 1000;
+    adzi_gemm_args g = product(ADZ_F32, false, false, 200, 200, 200);
+    adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
+    expect(&g, "OpenBLAS");
+    int64_t *const distances[] = { &g.lda, &g.ldb, &g.ldc };
+    for (int i = 0; i < 3; ++i) {
+        *distances[i] = 1001;
+        expect(&g, "small loops, far rows");
+        *distances[i] = 1000;
+        expect(&g, "OpenBLAS");
+    }
+    adzi_gemm_size_limit = limit;
+}
+
+static void choices_of_tests_are_followed(void **state)
+{
+    (void)state;
+    adzi_gemm_args g = product(ADZ_F32, false, false, 200, 300, 400);
+    adzi_gemm_backend_choice = ADZI_GEMM_OURS;
+    expect(&g, "loops without copies");
+    adzi_gemm_backend_choice = ADZI_GEMM_OURS_COPIED;
+    expect(&g, "packed loops");
+    adzi_gemm_args vector = product(ADZ_F32, false, false, 1, 3000, 400);
+    expect(&vector, "OpenBLAS");
+    if (adzi_gemm_backend_get() != NULL) {
+        adzi_gemm_args dense = product(ADZ_F32, false, true, 200, 300, 400);
+        adzi_gemm_backend_choice = ADZI_GEMM_MODULE_STRIDED;
+        expect(&dense, "oneDNN, BLAS-like");
+        adzi_gemm_backend_choice = ADZI_GEMM_MODULE_PREPARED;
+        expect(&dense, "oneDNN, prepared");
+        expect(&g, "oneDNN, BLAS-like"); /* W is not transposed */
+    }
+}
+
+static void medium_rounds_f32_alone(void **state)
+{
+    (void)state;
+    adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
+    adzi_gemm_bf16_choice = ADZI_BF16_AS_F32;
+    adzi_gemm_args small = product(ADZ_F32, false, false, 8, 8, 8);
+    expect(&small, "f32 of rounded operands");
+    adzi_gemm_args empty = product(ADZ_F32, false, false, 8, 8, 0);
+    expect(&empty, "small loops");
+    adzi_gemm_args f64 = product(ADZ_F64, false, false, 8, 8, 8);
+    expect(&f64, "small loops");
+}
+
+int main(void)
+{
+    if (ONEDNN_MODULE[0] != '\0') {
+        setenv("ADZE_ONEDNN", ONEDNN_MODULE, 0); /* this program has libadze inside */
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_row_is_complete, by_rule),
+        cmocka_unit_test_setup(integers_have_loops_of_their_own, by_rule),
+        cmocka_unit_test_setup(small_products_stay_in_small_loops, by_rule),
+        cmocka_unit_test_setup(sides_whose_product_overflows_are_large, by_rule),
+        cmocka_unit_test_setup(rows_too_far_apart_for_blas_go_to_small_loops, by_rule),
+        cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
+        cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
