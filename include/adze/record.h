@@ -11,7 +11,7 @@
  * }
  *
  * static const adz_operator cube_operator = { sizeof(adz_operator), "cube", cube_backward, NULL,
- *     NULL };
+ *     NULL, NULL, 0 };
  *
  * static adz_tensor *cube(adz_tensor *x)
  * {
@@ -55,6 +55,50 @@ typedef struct adzi_node adz_node;
  */
 typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
+/** What a field of an operator's attributes holds. */
+typedef enum adz_field_kind {
+    ADZ_FIELD_BOOL = 0, /**< bool, shown as True or False */
+    ADZ_FIELD_INT = 1,  /**< int */
+    ADZ_FIELD_I64 = 2,  /**< int64_t */
+    ADZ_FIELD_U64 = 3,  /**< uint64_t */
+    ADZ_FIELD_F64 = 4,  /**< double, shown with as few digits as read back to the same value */
+    ADZ_FIELD_MASK = 5, /**< unsigned, whose bit d stands for dimension d; shown as [0, 2] */
+    ADZ_FIELD_ENUM = 6  /**< an enumeration without negative values, of the size of an int */
+} adz_field_kind;
+
+/**
+ * One field of an operator's attributes. From a table of fields the library shows, compares and
+ * copies attributes: messages and graph pictures then say "cube(factor=3)" and not only "cube".
+ * Fields that are zero stand for the usual case, so that a table may begin each row with the first
+ * three and leave out the rest.
+ *
+ * @code
+ * typedef struct {
+ *     int n;
+ *     int64_t sizes[8];
+ *     double factor;
+ * } resize_attributes;
+ *
+ * const adz_field fields[] = {
+ *     { "n", ADZ_FIELD_INT, offsetof(resize_attributes, n), 0, false, true, NULL },
+ *     { "size", ADZ_FIELD_I64, offsetof(resize_attributes, sizes), 8, true, false, NULL },
+ *     { "factor", ADZ_FIELD_F64, offsetof(resize_attributes, factor), 0, false, false, NULL },
+ * }; // with n = 2: resize(size=[3, 4], factor=0.5)
+ * adz_operator op = { sizeof op, "resize", NULL, NULL, NULL, fields, 3 };
+ * @endcode
+ */
+typedef struct adz_field {
+    const char *name;    /**< the argument's name, as messages show it */
+    adz_field_kind kind; /**< of the field or, in an array, of each element */
+    size_t offset;       /**< offsetof(the struct, the field) */
+    size_t count;        /**< elements of an array; 0: a single value */
+    bool counted;        /**< an array of which only some elements are used: the row before this one
+                              in the table is the int that says how many */
+    bool hidden;         /**< copied and compared, but not shown */
+    const char *const *values; /**< the names of an enumeration's values 0, 1, ..., ended by NULL;
+                                    NULL: shown as a number */
+} adz_field;
+
 /** What the tape has to know of an operator. Static: it must outlive every call. */
 typedef struct adz_operator {
     size_t size;                    /**< sizeof(adz_operator) */
@@ -63,6 +107,8 @@ typedef struct adz_operator {
     adz_backward_function fused;    /**< the same without a graph of its own, or NULL: runs when no
                                          gradient of the gradient is asked for */
     void (*attributes_free)(void *attributes); /**< ends what attributes own, or NULL */
+    const adz_field *fields; /**< what the attributes consist of, for messages; NULL: unknown */
+    size_t n_fields;         /**< rows of fields; 0 */
 } adz_operator;
 
 /** What a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */

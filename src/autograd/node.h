@@ -4,6 +4,7 @@
 
 #include "adze/autograd.h"
 #include "adze/record.h"
+#include "autograd/attr.h"
 #include "tensor/tensor.h"
 
 typedef struct adzi_node adzi_node;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "autograd/attr.h"
 #include "autograd/op.h"
 #include "base/options.h"
 
@@ -26,7 +27,8 @@ static bool check_operator(const adz_operator *op)
         adzi_error("record", ADZ_ERR_ARGUMENT, "op's name is empty, but messages begin with it");
         return false;
     }
-    if (op->size < sizeof *op) {
+    if (op->size <
+        offsetof(adz_operator, fields)) { /* what callers knew before there were fields */
         adzi_error("record", ADZ_ERR_ARGUMENT, "op's size is %zu; set it to sizeof(adz_operator)",
             op->size);
         return false;
@@ -69,6 +71,35 @@ static bool check_extras(const adz_operator *op, const adz_record_options *o)
     return true;
 }
 
+/* The attributes are there, and every field of the operator's table lies inside them. */
+static bool check_attributes(const adz_operator *op, const adz_record_options *o)
+{
+    if (o->attributes == NULL && o->attributes_size > 0) {
+        adzi_error_null(op->name, "attributes");
+        return false;
+    }
+    size_t n;
+    const adz_field *fields = adzi_attr_fields(op, &n);
+    for (size_t i = 0; i < n; ++i) {
+        const bool first = i == 0 || fields[i - 1].kind != ADZ_FIELD_INT || fields[i - 1].count > 0;
+        if (fields[i].name == NULL || fields[i].kind < ADZ_FIELD_BOOL ||
+            fields[i].kind > ADZ_FIELD_ENUM || (fields[i].counted && first)) {
+            adzi_error(op->name, ADZ_ERR_ARGUMENT,
+                "field %zu of the operator has no name, an unknown kind, or is counted but does "
+                "not follow the int that counts it",
+                i);
+            return false;
+        }
+    }
+    const adz_field *field = adzi_attr_beyond(op, o->attributes, o->attributes_size);
+    if (field != NULL) {
+        adzi_error(op->name, ADZ_ERR_ARGUMENT,
+            "field %s at byte %zu does not fit the attributes, which have %zu bytes", field->name,
+            field->offset, o->attributes_size);
+    }
+    return field == NULL;
+}
+
 static void save(
     adzi_call *call, adz_tensor *const *results, size_t n_results, const adz_record_options *o)
 {
@@ -104,7 +135,8 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
     memcpy(in, inputs, n_inputs * sizeof *in);
     memcpy(out, results, n_results * sizeof *out);
     adzi_call call;
-    if (!adzi_enter(&call, op, "input", in, (int)n_inputs, ~0u) || !check_extras(op, &o)) {
+    if (!adzi_enter(&call, op, "input", in, (int)n_inputs, ~0u) || !check_extras(op, &o) ||
+        !check_attributes(op, &o)) {
         return adzi_status(NULL);
     }
     bool floats = false;

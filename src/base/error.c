@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/context.h"
+#include "base/number.h"
 #include "base/thread.h"
 #include "base/upper.h"
 
@@ -225,16 +226,42 @@ const char *adzi_text_sizes(int rank, const int64_t *sizes)
     return text;
 }
 
-const char *adzi_text_number(double x)
+/* Replaces the locale's decimal point by a dot. */
+static const char *with_dot(char *text)
 {
-    char *text = next_text();
-    snprintf(text, ADZI_TEXT_SIZE, "%.10g", x);
     const char *point = localeconv()->decimal_point;
     char *found = point[0] != '.' || point[1] != '\0' ? strstr(text, point) : NULL;
     if (found != NULL) {
         size_t n = strlen(point);
         *found = '.';
         memmove(found + 1, found + n, strlen(found + n) + 1);
+    }
+    return text;
+}
+
+const char *adzi_text_number(double x)
+{
+    char *text = next_text();
+    snprintf(text, ADZI_TEXT_SIZE, "%.10g", x);
+    return with_dot(text);
+}
+
+const char *adzi_text_exact(double x)
+{
+    char *text = next_text();
+    adzi_number_reader reader;
+    const bool reads = adzi_number_begin(&reader);
+    double back = 0;
+    for (int digits = 1; digits <= 17; ++digits) { /* 17 digits tell any two doubles apart */
+        snprintf(text, ADZI_TEXT_SIZE, "%.*g", digits, x);
+        with_dot(text);
+        if (reads && adzi_number_read(&reader, text, strlen(text), &back) == ADZI_NUMBER_OK &&
+            back == x) {
+            break;
+        }
+    }
+    if (reads) {
+        adzi_number_end(&reader);
     }
     return text;
 }

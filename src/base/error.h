@@ -33,5 +33,6 @@ void adzi_warn(const char *op, const char *format, ...) ADZI_FORMAT(2, 3);
 /* Texts for messages, valid for the next few calls on this thread. Independent of the locale. */
 const char *adzi_text_sizes(int rank, const int64_t *sizes); /* [4, 10, 512] */
 const char *adzi_text_number(double x);                      /* 0.5, never 0,5 */
+const char *adzi_text_exact(double x);                       /* the shortest that reads back as x */
 
 #endif

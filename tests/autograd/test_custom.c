@@ -30,7 +30,7 @@ static adz_status wrong_backward(adz_node *node, adz_tensor **dx, adz_tensor *co
 
 static adz_tensor *cube(adz_tensor *x, adz_backward_function backward)
 {
-    static adz_operator op = { sizeof(adz_operator), "cube", NULL, NULL, NULL };
+    static adz_operator op = { sizeof(adz_operator), "cube", NULL, NULL, NULL, NULL, 0 };
     static const double three = 3;
     op.backward = backward;
     adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
@@ -81,7 +81,8 @@ static adz_status shared_backward(adz_node *node, adz_tensor **dx, adz_tensor *c
 static void one_gradient_for_two_inputs_is_not_summed_into(void **state)
 {
     (void)state;
-    static const adz_operator op = { sizeof(adz_operator), "shared", shared_backward, NULL, NULL };
+    static const adz_operator op = { sizeof(adz_operator), "shared", shared_backward, NULL, NULL,
+        NULL, 0 };
     adz_scope *scope = adz_scope_open();
     adz_tensor *u = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
     adz_tensor *v = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
@@ -175,7 +176,8 @@ static adz_status triple_backward(adz_node *node, adz_tensor **dx, adz_tensor *c
 
 static int call_triple(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
 {
-    static const adz_operator op = { sizeof(adz_operator), "triple", triple_backward, NULL, NULL };
+    static const adz_operator op = { sizeof(adz_operator), "triple", triple_backward, NULL, NULL,
+        NULL, 0 };
     const tripler *t = user;
     (void)n;
     adz_tensor *x = inputs[0];
@@ -262,7 +264,7 @@ static void misuse_is_refused(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    adz_operator op = { sizeof op, "mine", wrong_backward, NULL, NULL };
+    adz_operator op = { sizeof op, "mine", wrong_backward, NULL, NULL, NULL, 0 };
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
     adz_tensor *y = adz_mul(x, x);
     assert_int_equal(adz_record(&op, &x, 1, &y, 1, NULL), ADZ_ERR_GRAPH);

@@ -229,6 +229,22 @@ static void must_run(const op_case *c, built *b, bool expression, outcome *o, si
     }
 }
 
+static void attributes(void **state)
+{
+    const op_case *c = *state;
+    for (size_t s = 0; s < n_samples(c); ++s) {
+        adz_scope *scope = adz_scope_open();
+        built b;
+        outcome o;
+        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F64);
+        if (!c->samples[s].large) {
+            must_run(c, &b, true, &o, s);
+            check_attributes(c, &o);
+        }
+        adz_scope_close(scope);
+    }
+}
+
 /* Fused backward against the expression, and every layout against a contiguous copy. */
 static void fused_and_layouts(void **state)
 {
@@ -459,9 +475,9 @@ size_t sweep_tests(const op_case *c, struct CMUnitTest *tests)
         CMUnitTestFunction test;
     } all[] = { { "structure", structure }, { "gradcheck", gradients },
         { "gradgradcheck", second_gradients }, { "inputs", every_input_has_a_gradient },
-        { "fused, layouts", fused_and_layouts }, { "f32", single_precision },
-        { "instruction sets", instruction_sets }, { "cuts", any_cut_of_the_work },
-        { "rejects", rejects }, { "NULL", null_in_null_out },
+        { "fused, layouts", fused_and_layouts }, { "attributes", attributes },
+        { "f32", single_precision }, { "instruction sets", instruction_sets },
+        { "cuts", any_cut_of_the_work }, { "rejects", rejects }, { "NULL", null_in_null_out },
         { "refused memory", refused_memory } };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n; ++i) {

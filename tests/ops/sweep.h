@@ -36,6 +36,11 @@ double difference(adz_tensor *a, adz_tensor *b, double tiny);
 /** Whether two tensors have the same shape and the same values bit for bit. */
 bool same_bits(adz_tensor *a, adz_tensor *b);
 
+/** Checks the attributes of every call that the results and the gradients (computed by expressions)
+ * were recorded by: a table describes them in full, and copies, comparisons and texts made from it
+ * are right. */
+void check_attributes(const op_case *c, const outcome *o);
+
 /** Every registered case: the generated list. */
 extern const op_case *const op_cases[];
 extern const int n_op_cases;

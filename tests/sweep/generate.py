@@ -21,6 +21,11 @@ NEVER_SUCCEEDS = {
     'adz_set_allocator': 'the calls around it hold memory',
 }
 
+# Fields of structs that stay as they are, each with its reason.
+NOT_CHANGED = {
+    ('adz_operator', 'fields'): 'only the caller knows how many rows there are',
+}
+
 # A NULL from these is an answer, too: it needs no recorded error.
 MAY_BE_NULL = {
     'adz_keep': 'NULL gives NULL',
@@ -273,6 +278,8 @@ class Table:
         rows = []
         for type_, field in fields:
             if field == 'size' and type_ == 'size_t' and name != 'adz_text':
+                continue
+            if (name, field) in NOT_CHANGED:
                 continue
             made = self.param(name, type_, field, fields)
             path = prefix + field

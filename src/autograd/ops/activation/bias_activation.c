@@ -13,8 +13,7 @@ enum { X, BIAS, GATE, GATE_BIAS, INPUTS };
 typedef struct {
     adz_activation activation;
     bool given[INPUTS];
-    bool drops; /* the mask is saved */
-    double keep;
+    double dropout; /* the probability; 0 outside training. Above 0 the mask is saved. */
 } bias_activation_attr;
 
 void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size)
@@ -70,8 +69,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     bool wants_x = adzi_needs(node, X) || adzi_needs(node, BIAS);
     bool wants_gate = adzi_needs(node, GATE) || adzi_needs(node, GATE_BIAS);
     adz_tensor *g = dy[0], *dz = g, *dgate = g;
-    if (at->drops) {
-        g = dz = adzi_dropout_again(g, at->keep, adzi_saved_extra(node, 0));
+    if (at->dropout > 0) {
+        g = dz = adzi_dropout_again(g, at->dropout, adzi_saved_extra(node, 0));
     }
     if (reads(at)) {
         adz_tensor *z = biased(saved(node, X), saved(node, BIAS)), *y = activate(at->activation, z);
@@ -137,8 +136,9 @@ static double *sums_of(const bias_gradient *b)
 }
 
 static adzi_dropout_args mask_args(
-    const adz_tensor *from, adz_tensor *to, double keep, adz_tensor *kept)
+    const adz_tensor *from, adz_tensor *to, double dropout, adz_tensor *kept)
 {
+    const double keep = 1 - dropout;
     return (adzi_dropout_args){ .x = from->data,
         .y = to->data,
         .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
@@ -171,9 +171,9 @@ static void set_size(adzi_bias_activation_args *args, const adz_tensor *x)
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
-    adzi_bias_activation_args args = { .activation = at->activation, .drops = at->drops };
+    adzi_bias_activation_args args = { .activation = at->activation, .drops = at->dropout > 0 };
     bool wants_gate = adzi_needs(node, GATE) || adzi_needs(node, GATE_BIAS);
-    adz_tensor *g = adzi_compact(name, dy[0]), *kept = at->drops ? adzi_saved_extra(node, 0) : g;
+    adz_tensor *g = adzi_compact(name, dy[0]), *kept = args.drops ? adzi_saved_extra(node, 0) : g;
     if (g == NULL || kept == NULL ||
         (reads(at) && !set_inputs(&args, (adz_tensor *[]){ saved(node, X), saved(node, BIAS),
                                              saved(node, GATE), saved(node, GATE_BIAS) }))) {
@@ -190,8 +190,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             &of_gate_bias, adzi_needs(node, GATE_BIAS), args.dtype, groups, args.h)) {
         return adzi_status(NULL);
     }
-    if (at->drops) {
-        args.dropout = mask_args(g, to, at->keep, kept);
+    if (args.drops) {
+        args.dropout = mask_args(g, to, at->dropout, kept);
     }
     args.dy = g->data;
     args.dx = to->data;
@@ -211,7 +211,16 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_bias_activation = { .name = name, .backward = backward, .fused = fused };
+#define NAME(value, module, call, kernel, ...) [ADZ_ACTIVATION_##value] = #kernel,
+static const char *const activations[] = {
+    ADZI_ACTIVATIONS(NAME)[ADZ_ACTIVATION_IDENTITY] = "identity", NULL
+};
+static const adz_field fields[] = { ADZI_FIELD_ENUM(bias_activation_attr, activation, activations),
+    ADZI_FIELD_HIDDEN(bias_activation_attr, given), ADZI_FIELD(bias_activation_attr, dropout) };
+
+const adzi_op adzi_op_bias_activation = {
+    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
@@ -291,13 +300,13 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     }
     bias_activation_attr attr = { .activation = o.activation,
         .given = { true, bias != ADZ_NONE, gate != ADZ_NONE, gate_bias != ADZ_NONE },
-        .drops = o.training && o.dropout > 0,
-        .keep = 1 - o.dropout };
-    bool draws = attr.drops && o.dropout < 1;
+        .dropout = o.training ? o.dropout : 0 };
+    args.drops = attr.dropout > 0;
+    bool draws = args.drops && o.dropout < 1;
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
     adz_tensor *y = generator != NULL || !draws ? adzi_new_like(&call, x) : NULL, *kept = NULL;
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
-    bool keeps = attr.drops && call.record;
+    bool keeps = args.drops && call.record;
     if (y == NULL || (keeps && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
         (call.record && !adzi_record_extra(&call, 1, &y, keeps, &attr, sizeof attr))) {
         return NULL;
@@ -306,9 +315,8 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
         adzi_save_input(&call, i);
     }
     set_size(&args, x);
-    args.drops = attr.drops;
-    if (attr.drops) {
-        args.dropout = mask_args(y, y, attr.keep, kept);
+    if (args.drops) {
+        args.dropout = mask_args(y, y, attr.dropout, kept);
     }
     if (keeps) {
         adzi_save_extra(&call, 0, kept);

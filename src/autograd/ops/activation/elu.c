@@ -3,9 +3,14 @@
 KERNEL_TABLE_FLOAT(elu);
 KERNEL_TABLE_FLOAT(elu_backward);
 
+typedef struct {
+    double alpha;
+} elu_attr;
+
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return adzi_activate_fused(node, dx, dy[0], elu_backward_kernels[adzi_cpu_level]);
+    return adzi_activate_fused(node, dx, dy[0], elu_backward_kernels[adzi_cpu_level],
+        (double[ADZI_POINTWISE_PARAMS]){ adzi_attr(node, elu_attr)->alpha });
 }
 
 /* dx = dy where x > 0, else alpha e^x dy. From 0 on a constant 0 stands for x, so that e^x cannot
@@ -14,15 +19,20 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 {
     adz_tensor *x = adzi_saved_input(node, 0);
     adz_tensor *below = adz_mul(dy[0], adz_exp(adz_masked_fill(x, adz_ge_number(x, 0), 0)));
-    below = adz_mul_number(below, adzi_activation_p(node, 0));
+    below = adz_mul_number(below, adzi_attr(node, elu_attr)->alpha);
     dx[0] = adz_where(adz_le_number(x, 0), below, dy[0]);
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_elu = { .name = "elu", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(elu_attr, alpha) };
+
+const adzi_op adzi_op_elu = {
+    .name = "elu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_elu(adz_tensor *x, double alpha)
 {
-    return adzi_activate(
-        &adzi_op_elu, x, elu_kernels[adzi_cpu_level], (adzi_activation){ { alpha } });
+    const elu_attr attr = { alpha };
+    return adzi_activate(&adzi_op_elu, x, elu_kernels[adzi_cpu_level],
+        (double[ADZI_POINTWISE_PARAMS]){ alpha }, &attr, sizeof attr);
 }

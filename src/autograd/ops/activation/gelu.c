@@ -10,6 +10,10 @@ KERNEL_TABLE_FLOAT(gelu_tanh_backward);
 #define TANH_SLOPE 0.79788456080286535588 /* sqrt(2 / pi) */
 #define TANH_CUBE  0.044715
 
+typedef struct {
+    adz_gelu_approximate approximate;
+} gelu_attr;
+
 /* Phi(x) + x phi(x) */
 static adz_tensor *slope(adz_tensor *x)
 {
@@ -35,7 +39,7 @@ static adz_tensor *slope_tanh(adz_tensor *x)
 
 static bool is_tanh(const adzi_node *node)
 {
-    return adzi_activation_p(node, 0) == (double)ADZ_GELU_TANH;
+    return adzi_attr(node, gelu_attr)->approximate == ADZ_GELU_TANH;
 }
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -49,10 +53,15 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_kernel *kernels = is_tanh(node) ? gelu_tanh_backward_kernels[adzi_cpu_level]
                                                : gelu_backward_kernels[adzi_cpu_level];
-    return adzi_activate_fused(node, dx, dy[0], kernels);
+    return adzi_activate_fused(node, dx, dy[0], kernels, NULL);
 }
 
-const adzi_op adzi_op_gelu = { .name = "gelu", .backward = backward, .fused = fused };
+static const char *const approximations[] = { "none", "tanh", NULL };
+static const adz_field fields[] = { ADZI_FIELD_ENUM(gelu_attr, approximate, approximations) };
+
+const adzi_op adzi_op_gelu = {
+    .name = "gelu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
 {
@@ -62,5 +71,6 @@ adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
     }
     const adzi_kernel *kernels = approximate == ADZ_GELU_TANH ? gelu_tanh_kernels[adzi_cpu_level]
                                                               : gelu_kernels[adzi_cpu_level];
-    return adzi_activate(&adzi_op_gelu, x, kernels, (adzi_activation){ { (double)approximate } });
+    const gelu_attr attr = { approximate };
+    return adzi_activate(&adzi_op_gelu, x, kernels, NULL, &attr, sizeof attr);
 }

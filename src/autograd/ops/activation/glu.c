@@ -51,7 +51,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_glu = { .name = "glu", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(glu_attr, dim) };
+
+const adzi_op adzi_op_glu = {
+    .name = "glu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_glu(adz_tensor *x, int dim)
 {

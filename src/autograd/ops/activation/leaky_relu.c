@@ -3,9 +3,14 @@
 KERNEL_TABLE_FLOAT(leaky_relu);
 KERNEL_TABLE_FLOAT(leaky_relu_backward);
 
+typedef struct {
+    double negative_slope;
+} leaky_relu_attr;
+
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return adzi_activate_fused(node, dx, dy[0], leaky_relu_backward_kernels[adzi_cpu_level]);
+    return adzi_activate_fused(node, dx, dy[0], leaky_relu_backward_kernels[adzi_cpu_level],
+        (double[ADZI_POINTWISE_PARAMS]){ adzi_attr(node, leaky_relu_attr)->negative_slope });
 }
 
 /* dx = dy where x > 0, else negative_slope dy. The slope is piecewise constant: only dy carries a
@@ -18,10 +23,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_leaky_relu = { .name = "leaky_relu", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(leaky_relu_attr, negative_slope) };
+
+const adzi_op adzi_op_leaky_relu = {
+    .name = "leaky_relu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope)
 {
+    const leaky_relu_attr attr = { negative_slope };
     return adzi_activate(&adzi_op_leaky_relu, x, leaky_relu_kernels[adzi_cpu_level],
-        (adzi_activation){ { negative_slope } });
+        (double[ADZI_POINTWISE_PARAMS]){ negative_slope }, &attr, sizeof attr);
 }

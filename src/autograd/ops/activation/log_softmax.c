@@ -31,7 +31,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_log_softmax = { .name = "log_softmax", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(log_softmax_attr, dim) };
+
+const adzi_op adzi_op_log_softmax = {
+    .name = "log_softmax", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_log_softmax(adz_tensor *x, int dim)
 {

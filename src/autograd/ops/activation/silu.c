@@ -15,13 +15,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return adzi_activate_fused(node, dx, dy[0], silu_backward_kernels[adzi_cpu_level]);
+    return adzi_activate_fused(node, dx, dy[0], silu_backward_kernels[adzi_cpu_level], NULL);
 }
 
 const adzi_op adzi_op_silu = { .name = "silu", .backward = backward, .fused = fused };
 
 adz_tensor *adz_silu(adz_tensor *x)
 {
-    return adzi_activate(
-        &adzi_op_silu, x, silu_kernels[adzi_cpu_level], (adzi_activation){ { 0 } });
+    return adzi_activate(&adzi_op_silu, x, silu_kernels[adzi_cpu_level], NULL, NULL, 0);
 }

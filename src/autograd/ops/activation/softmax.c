@@ -32,7 +32,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_softmax = { .name = "softmax", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(softmax_attr, dim) };
+
+const adzi_op adzi_op_softmax = {
+    .name = "softmax", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_softmax(adz_tensor *x, int dim)
 {

@@ -23,7 +23,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_add = { .name = "add", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(add_attr, alpha) };
+
+const adzi_op adzi_op_add = { .name = "add", .backward = backward, ADZI_FIELDS(fields) };
 
 static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
 {

@@ -27,7 +27,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_addcmul = { .name = "addcmul", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(addcmul_attr, value) };
+
+const adzi_op adzi_op_addcmul = { .name = "addcmul", .backward = backward, ADZI_FIELDS(fields) };
 
 static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value, bool inplace)
 {

@@ -147,8 +147,8 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
         at->items *= at->batch[i];
     }
     at->scale = options->scale != 0 ? options->scale : at->e > 0 ? 1 / sqrt((double)at->e) : 1;
-    at->keep = 1 - options->dropout_p;
-    at->drops = options->training && options->dropout_p > 0;
+    at->dropout_p = options->training ? options->dropout_p : 0;
+    at->drops = at->dropout_p > 0;
     at->masked = !adzi_is_none(in[ADZI_MASK]);
     at->replays = at->drops && !adzi_is_none(kept);
     return true;
@@ -198,7 +198,7 @@ static adz_tensor *drawn_mask(const adzi_attention *at)
     shape.sizes[shape.rank++] = at->l;
     shape.sizes[shape.rank++] = adzi_attention_row_words(at);
     adz_generator generator = { at->state };
-    adz_tensor *rows = adz_generator_bernoulli(&generator, at->keep, shape, ADZ_BOOL);
+    adz_tensor *rows = adz_generator_bernoulli(&generator, 1 - at->dropout_p, shape, ADZ_BOOL);
     return adz_narrow(rows, -1, 0, at->s);
 }
 
@@ -207,8 +207,8 @@ adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_
     if (!at->drops || p == NULL || kept == NULL) {
         return kept == NULL ? NULL : p;
     }
-    if (at->keep == 0) {
+    if (at->dropout_p == 1) {
         return adz_mul_number(p, 0);
     }
-    return adz_dropout_mask(p, at->replays ? kept : drawn_mask(at), at->keep);
+    return adz_dropout_mask(p, at->replays ? kept : drawn_mask(at), 1 - at->dropout_p);
 }

@@ -16,10 +16,10 @@ typedef struct adzi_attention {
     int64_t l, s, e, ev;
     double scale;
     bool causal;
-    bool masked;  /* by attn_mask */
-    bool drops;   /* dropout acts, */
-    bool replays; /* with a given mask and not with one drawn from state */
-    double keep;  /* probability that it keeps an element */
+    bool masked;      /* by attn_mask */
+    bool drops;       /* dropout acts, */
+    bool replays;     /* with a given mask and not with one drawn from state */
+    double dropout_p; /* 0 outside training */
     adz_generator_state state;
 } adzi_attention;
 

@@ -67,7 +67,7 @@ static adzi_attention_args arguments(
         .seed = at->state.seed,
         .offset = at->state.offset,
         .row_words = adzi_attention_row_words(at),
-        .keep = at->keep };
+        .keep = 1 - at->dropout_p };
     for (int i = 0; i < at->batch_rank; ++i) {
         args.batch[i] = at->batch[i];
     }
@@ -273,8 +273,18 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+static const adz_field fields[] = { ADZI_FIELD(adzi_attention, dropout_p),
+    ADZI_FIELD_NAMED(adzi_attention, causal, "is_causal"), ADZI_FIELD(adzi_attention, scale),
+    ADZI_FIELD_HIDDEN_LIST(adzi_attention, batch_rank, batch),
+    ADZI_FIELD_HIDDEN(adzi_attention, items), ADZI_FIELD_HIDDEN(adzi_attention, l),
+    ADZI_FIELD_HIDDEN(adzi_attention, s), ADZI_FIELD_HIDDEN(adzi_attention, e),
+    ADZI_FIELD_HIDDEN(adzi_attention, ev), ADZI_FIELD_HIDDEN(adzi_attention, masked),
+    ADZI_FIELD_HIDDEN(adzi_attention, drops), ADZI_FIELD_HIDDEN(adzi_attention, replays),
+    ADZI_FIELD_HIDDEN(adzi_attention, state.seed),
+    ADZI_FIELD_HIDDEN(adzi_attention, state.offset) };
+
 const adzi_op adzi_op_scaled_dot_product_attention = {
-    .name = name, .backward = backward, .fused = fused
+    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
 /* ---- the call ------------------------------------------------------------------------------- */
@@ -354,7 +364,7 @@ adz_tensor *adz_scaled_dot_product_attention(
         return NULL;
     }
     kept = at.replays ? as_bool(kept) : ADZ_NONE;
-    bool draws = at.drops && !at.replays && at.keep > 0;
+    bool draws = at.drops && !at.replays && at.dropout_p < 1;
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
     if (kept == NULL || (draws && generator == NULL)) {
         return NULL;

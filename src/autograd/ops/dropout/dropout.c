@@ -9,32 +9,31 @@ KERNEL_TABLE_FLOAT(dropout_again);
 enum { GROUP = 64, GRAIN = ADZI_POINTWISE_GRAIN / GROUP };
 
 /* The forward notes one bit an element: to draw the mask again in the backward takes ten times as
- * long as to read it. `state` is what the forward draws from. */
+ * long as to read it. */
 typedef struct {
-    adz_generator_state state;
-    double keep;
+    double p;
 } dropout_attr;
 
-static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *kept);
+static adz_tensor *apply(
+    adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state);
 
 /* dx = dy under the same mask; y is linear in x, so this is the operator itself. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    dx[0] = apply(dy[0], adzi_attr(node, dropout_attr), adzi_saved_extra(node, 0));
+    dx[0] = adzi_dropout_again(dy[0], adzi_attr(node, dropout_attr)->p, adzi_saved_extra(node, 0));
     return adzi_status(dx[0]);
 }
 
 static adzi_dropout_args arguments(
-    const adz_tensor *x, adz_tensor *y, const dropout_attr *attr, const adz_tensor *kept)
+    const adz_tensor *x, adz_tensor *y, double p, const adz_tensor *kept)
 {
-    return (adzi_dropout_args){ .seed = attr->state.seed,
-        .offset = attr->state.offset,
-        .x = x->data,
+    const double keep = 1 - p;
+    return (adzi_dropout_args){ .x = x->data,
         .y = y->data,
         .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
         .n = y->numel,
-        .keep = attr->keep,
-        .scale = attr->keep > 0 ? 1 / attr->keep : 0 };
+        .keep = keep,
+        .scale = keep > 0 ? 1 / keep : 0 };
 }
 
 static int64_t groups_of(int64_t numel)
@@ -49,16 +48,22 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }
-    adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr), kept);
+    adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr)->p, kept);
     adzi_launch(KERNEL_FOR(dropout_again, g->dtype), &args, groups_of(args.n), GRAIN);
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_dropout = { .name = "dropout", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(dropout_attr, p) };
 
-/* With the mask `kept`, or with one that is drawn where it is NULL. */
-static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *kept)
+const adzi_op adzi_op_dropout = {
+    .name = "dropout", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
+
+/* With the mask `kept`, or with one that is drawn from `state` if `kept` is NULL. */
+static adz_tensor *apply(
+    adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state)
 {
+    const dropout_attr attr = { p };
     adzi_call call;
     if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
         return NULL;
@@ -73,19 +78,21 @@ static adz_tensor *apply(adz_tensor *x, const dropout_attr *attr, adz_tensor *ke
     if (draws && call.record && (kept = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
         return NULL;
     }
-    if (!adzi_record_extra(&call, 1, &y, 1, attr, sizeof *attr)) {
+    if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_extra(&call, 0, kept);
-    adzi_dropout_args args = arguments(xs, y, attr, kept);
+    adzi_dropout_args args = arguments(xs, y, p, kept);
+    args.seed = state->seed;
+    args.offset = state->offset;
     adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
         groups, GRAIN);
     return adzi_leave(&call, y);
 }
 
-adz_tensor *adzi_dropout_again(adz_tensor *x, double keep, adz_tensor *kept)
+adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
 {
-    return apply(x, &(dropout_attr){ { 0, 0 }, keep }, kept);
+    return apply(x, p, kept, &(adz_generator_state){ 0, 0 });
 }
 
 adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
@@ -101,16 +108,16 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
     if (!training || p == 0) {
         return x;
     }
-    dropout_attr attr = { { 0, 0 }, 1 - p };
+    adz_generator_state state = { 0, 0 };
     bool draws = p < 1;
     if (draws) {
         generator = adzi_generator_or_default(generator);
         if (generator == NULL) {
             return NULL;
         }
-        attr.state = generator->state;
+        state = generator->state;
     }
-    adz_tensor *y = apply(x, &attr, NULL);
+    adz_tensor *y = apply(x, p, NULL, &state);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
         adzi_generator_take(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }

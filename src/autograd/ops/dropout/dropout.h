@@ -5,7 +5,7 @@
 #include "autograd/op.h"
 
 /** x under a mask that was drawn before, on the tape: bit k of kept[g], i64, says whether element
- * 64 g + k stays, divided by `keep`. */
-adz_tensor *adzi_dropout_again(adz_tensor *x, double keep, adz_tensor *kept);
+ * 64 g + k stays, divided by 1 - p. */
+adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept);
 
 #endif

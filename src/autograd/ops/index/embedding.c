@@ -3,8 +3,8 @@
 #include "base/options.h"
 
 typedef struct {
-    int64_t padding; /* the row without a gradient, resolved; -1 for none */
-    bool scale;      /* gradients are divided by how often their row was looked up */
+    int64_t padding_idx;     /* the row without a gradient, resolved; -1 for none */
+    bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
 } embedding_attr;
 
 /* The ids with the padding row's as -1, which drops what is summed there. */
@@ -48,14 +48,19 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     }
     int64_t rows = adzi_input_shape(node, 1).sizes[0];
     adz_tensor *ids = adzi_saved_input(node, 0), *g = dy[0];
-    if (ids != NULL && at->scale) {
+    if (ids != NULL && at->scale_grad_by_freq) {
         g = adz_mul(g, frequencies(ids, rows, (adz_dtype)g->dtype));
     }
-    dx[1] = adzi_rows_sum(g, 0, without_padding(ids, at->padding), rows);
+    dx[1] = adzi_rows_sum(g, 0, without_padding(ids, at->padding_idx), rows);
     return adzi_status(dx[1]);
 }
 
-const adzi_op adzi_op_embedding = { .name = "embedding", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(embedding_attr, padding_idx),
+    ADZI_FIELD(embedding_attr, scale_grad_by_freq) };
+
+const adzi_op adzi_op_embedding = {
+    .name = "embedding", .backward = backward, ADZI_FIELDS(fields)
+};
 
 static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, embedding_attr *attr)
 {
@@ -71,8 +76,8 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
         return false;
     }
     int64_t rows = weight->sizes[0], padding = o->padding_idx;
-    attr->scale = o->scale_grad_by_freq;
-    attr->padding = -1;
+    attr->scale_grad_by_freq = o->scale_grad_by_freq;
+    attr->padding_idx = -1;
     if (padding != ADZ_NO_PADDING) {
         if (padding < -rows || padding >= rows) {
             adzi_error("embedding", ADZ_ERR_INDEX,
@@ -80,7 +85,7 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
                 (long long)rows, (long long)rows - 1, adzi_text_shape(weight));
             return false;
         }
-        attr->padding = padding < 0 ? padding + rows : padding;
+        attr->padding_idx = padding < 0 ? padding + rows : padding;
     }
     return true;
 }

@@ -39,7 +39,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_gather = { .name = "gather", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(gather_attr, dim) };
+
+const adzi_op adzi_op_gather = {
+    .name = "gather", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 KERNEL_TABLE_SIZES(gather);
 

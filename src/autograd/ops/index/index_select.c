@@ -14,7 +14,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_index_select = { .name = "index_select", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(index_select_attr, dim),
+    ADZI_FIELD_HIDDEN(index_select_attr, size) };
+
+const adzi_op adzi_op_index_select = {
+    .name = "index_select", .backward = backward, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index)
 {

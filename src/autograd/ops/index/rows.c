@@ -81,6 +81,8 @@ typedef struct {
     int64_t size; /* rows that x has */
 } rows_attr;
 
+static const adz_field fields[] = { ADZI_FIELD(rows_attr, dim), ADZI_FIELD(rows_attr, size) };
+
 static adz_status take_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const rows_attr *at = adzi_attr(node, rows_attr);
@@ -88,7 +90,9 @@ static adz_status take_backward(adzi_node *node, adz_tensor **dx, adz_tensor *co
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_take = { .name = "rows", .backward = take_backward };
+static const adzi_op adzi_op_take = {
+    .name = "rows", .backward = take_backward, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
 {
@@ -117,7 +121,9 @@ static adz_status sum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *con
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_put = { .name = "rows_sum", .backward = sum_backward };
+static const adzi_op adzi_op_put = {
+    .name = "rows_sum", .backward = sum_backward, ADZI_FIELDS(fields)
+};
 
 /* Sorts the places of the index by what they name, keeping their order: starts[v] .. starts[v + 1]
  * is the part of `order` that belongs to row v. */

@@ -61,7 +61,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_scatter_add = { .name = "scatter_add", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(scatter_attr, dim) };
+
+const adzi_op adzi_op_scatter_add = {
+    .name = "scatter_add", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 static bool check(adzi_call *call, int dim)
 {

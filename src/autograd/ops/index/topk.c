@@ -5,7 +5,9 @@
 KERNEL_TABLE_ALL(topk);
 
 typedef struct {
+    int64_t k;
     int dim;
+    bool largest;
 } topk_attr;
 
 /* dx = zeros with dy at the places of the values. */
@@ -17,7 +19,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_topk = { .name = "topk", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(topk_attr, k), ADZI_FIELD(topk_attr, dim),
+    ADZI_FIELD(topk_attr, largest) };
+
+const adzi_op adzi_op_topk = { .name = "topk", .backward = backward, ADZI_FIELDS(fields) };
 
 static void run(adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim, bool largest)
 {
@@ -38,7 +43,7 @@ adz_tensor *adz_topk(
     adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices)
 {
     adzi_call call;
-    topk_attr attr;
+    topk_attr attr = { .k = k, .largest = largest };
     (void)sorted; /* they come sorted either way */
     if (indices != NULL) {
         *indices = NULL;

@@ -5,10 +5,16 @@
 KERNEL_TABLE_FLOAT(linear_relu_backward);
 KERNEL_TABLE_FLOAT(dropout);
 
-/* What dropout multiplies by what it keeps: 1 without it, 0 where it keeps nothing. */
 typedef struct {
-    double factor;
+    double p; /* of dropout; 0 without it */
 } linear_relu_attr;
+
+/* What dropout multiplies by what it keeps: 1 without it, 0 where it keeps nothing. */
+static double factor_of(const adzi_node *node)
+{
+    const double p = adzi_attr(node, linear_relu_attr)->p;
+    return p < 1 ? 1 / (1 - p) : 0;
+}
 
 static void through(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double factor)
 {
@@ -29,7 +35,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     adzi_fill(one, 1);
-    through(slope, one, y, adzi_attr(node, linear_relu_attr)->factor);
+    through(slope, one, y, factor_of(node));
     adz_tensor *dz = adz_mul(dy[0], slope);
     return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
 }
@@ -40,7 +46,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (!adzi_saved_result_in(node, 0, &y)) {
         return adzi_status(NULL);
     }
-    const double factor = adzi_attr(node, linear_relu_attr)->factor;
+    const double factor = factor_of(node);
     const bool few_outputs = y.sizes[y.rank - 1] <= ADZI_LINEAR_FEW;
     adzi_linear_narrow_args layer;
     if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0], &layer) &&
@@ -57,7 +63,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_linear_gradients_fused(node, dx, dz);
 }
 
-const adzi_op adzi_op_linear_relu = { .name = "linear_relu", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(linear_relu_attr, p) };
+
+const adzi_op adzi_op_linear_relu = {
+    .name = "linear_relu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
@@ -94,7 +104,7 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
     if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
         return NULL;
     }
-    const linear_relu_attr attr = { !drops ? 1 : p < 1 ? 1 / (1 - p) : 0 };
+    const linear_relu_attr attr = { drops ? p : 0 };
     adz_tensor *y = adzi_linear_begin(&call, &product);
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;

@@ -29,7 +29,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD_NAMED(matmul_attr, ta, "transpose_a"),
+    ADZI_FIELD_NAMED(matmul_attr, tb, "transpose_b") };
+
+const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward, ADZI_FIELDS(fields) };
 
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
 {

@@ -65,16 +65,17 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
-const adzi_op adzi_op_binary_cross_entropy = {
-    .name = "binary_cross_entropy", .backward = backward, .fused = fused
-};
+const adzi_op adzi_op_binary_cross_entropy = { .name = "binary_cross_entropy",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(adzi_pair_fields) };
 
 adz_tensor *adz_binary_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction)
 {
     if (weight == ADZ_NONE) {
-        return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+        return adzi_pair_loss_call(&loss, x, target, reduction, 0);
     }
-    adz_tensor *losses = adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL);
+    adz_tensor *losses = adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, 0);
     return adzi_weigh_losses("binary_cross_entropy", losses, weight, reduction);
 }

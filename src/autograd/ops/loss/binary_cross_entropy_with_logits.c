@@ -34,7 +34,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 }
 
 const adzi_op adzi_op_binary_cross_entropy_with_logits = {
-    .name = name, .backward = backward, .fused = fused
+    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(adzi_pair_fields)
 };
 
 /* -(pos_weight t log sigmoid(x) + (1 - t) log sigmoid(-x)). The two logarithms stay apart: the
@@ -61,10 +61,10 @@ adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *targ
     adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight)
 {
     if (weight == ADZ_NONE && pos_weight == ADZ_NONE) {
-        return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+        return adzi_pair_loss_call(&loss, x, target, reduction, 0);
     }
     adz_tensor *losses = pos_weight == ADZ_NONE
-                             ? adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, NULL)
+                             ? adzi_pair_loss_call(&loss, x, target, ADZ_REDUCE_NONE, 0)
                              : weighed_losses(x, target, pos_weight);
     return adzi_weigh_losses(name, losses, weight, reduction);
 }

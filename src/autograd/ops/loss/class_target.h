@@ -3,7 +3,7 @@
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
 #define ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
 
-#include "autograd/op.h"
+#include "autograd/ops/loss/pair_loss.h"
 
 /** How losses over classes are weighed and reduced; a node's attributes. */
 typedef struct adzi_class_attr {
@@ -16,6 +16,15 @@ typedef struct adzi_class_attr {
     bool probabilities; /* the target gives a probability for every class */
     bool all_ignored;   /* no row counts: the mean is NaN, but its gradient 0 */
 } adzi_class_attr;
+
+/** The fields of adzi_class_attr but for `smoothing`, which not every loss has as an argument. */
+#define ADZI_CLASS_FIELDS                                                                     \
+    ADZI_FIELD(adzi_class_attr, ignore_index),                                                \
+        ADZI_FIELD_ENUM(adzi_class_attr, reduction, adzi_reduction_names),                    \
+        ADZI_FIELD_HIDDEN(adzi_class_attr, scale), ADZI_FIELD_HIDDEN(adzi_class_attr, total), \
+        ADZI_FIELD_HIDDEN(adzi_class_attr, weighted),                                         \
+        ADZI_FIELD_HIDDEN(adzi_class_attr, probabilities),                                    \
+        ADZI_FIELD_HIDDEN(adzi_class_attr, all_ignored)
 
 /** The axis of x's classes. */
 static inline int adzi_class_axis(const adz_tensor *x)

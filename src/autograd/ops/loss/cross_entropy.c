@@ -152,7 +152,12 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_cross_entropy = { .name = name, .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_CLASS_FIELDS,
+    ADZI_FIELD_NAMED(adzi_class_attr, smoothing, "label_smoothing") };
+
+const adzi_op adzi_op_cross_entropy = {
+    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 /* ---- forward ------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@ ADZI_PAIR_TABLES(huber_loss);
  * more the slope is a constant, so that the second derivative is 0 there. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    double delta = adzi_attr(node, adzi_pair_attr)->p[0];
+    double delta = adzi_attr(node, adzi_pair_attr)->number;
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
     adz_tensor *slope = adzi_pair_loss_held(adz_sub(x, t), delta);
     adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), slope);
@@ -24,7 +24,14 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
-const adzi_op adzi_op_huber_loss = { .name = "huber_loss", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD_ENUM(
+                                        adzi_pair_attr, reduction, adzi_reduction_names),
+    ADZI_FIELD_NAMED(adzi_pair_attr, number, "delta"),
+    ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale) };
+
+const adzi_op adzi_op_huber_loss = {
+    .name = "huber_loss", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction, double delta)
 {
@@ -32,5 +39,5 @@ adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction redu
         return adzi_fail("huber_loss", ADZ_ERR_ARGUMENT, "delta is %s, but must be above 0",
             adzi_text_number(delta));
     }
-    return adzi_pair_loss_call(&loss, x, target, reduction, (double[]){ delta, 0 });
+    return adzi_pair_loss_call(&loss, x, target, reduction, delta);
 }

@@ -5,16 +5,20 @@ ADZI_PAIR_TABLES(kl_div_log);
 
 extern const adzi_op adzi_op_kl_div;
 
-/* [log_target]; p[0] of a node says which. */
+/* The entry [log_target]. */
 static const adzi_pair_loss losses[2] = {
     { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div), .batchmean = true, .yields = true },
-    { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div_log), .batchmean = true, .yields = true },
+    { .op = &adzi_op_kl_div,
+        ADZI_PAIR_KERNELS(kl_div_log),
+        .batchmean = true,
+        .yields = true,
+        .log_target = true },
 };
 
 /* dx = -dy t,  dt = dy (log t + 1 - x); under log_target t is e^t, and dt its multiple. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    bool log_target = adzi_attr(node, adzi_pair_attr)->p[0] != 0;
+    bool log_target = adzi_attr(node, adzi_pair_attr)->log_target;
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
     int rank;
     int64_t
@@ -40,14 +44,20 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const adzi_pair_loss *loss = &losses[adzi_attr(node, adzi_pair_attr)->p[0] != 0];
+    const adzi_pair_loss *loss = &losses[adzi_attr(node, adzi_pair_attr)->log_target];
     return adzi_pair_loss_fused(loss, node, dx, dy);
 }
 
-const adzi_op adzi_op_kl_div = { .name = "kl_div", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD_ENUM(
+                                        adzi_pair_attr, reduction, adzi_reduction_names),
+    ADZI_FIELD(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),
+    ADZI_FIELD_HIDDEN(adzi_pair_attr, number) };
+
+const adzi_op adzi_op_kl_div = {
+    .name = "kl_div", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_kl_div(adz_tensor *x, adz_tensor *target, adz_reduction reduction, bool log_target)
 {
-    return adzi_pair_loss_call(
-        &losses[log_target], x, target, reduction, (double[]){ log_target ? 1 : 0, 0 });
+    return adzi_pair_loss_call(&losses[log_target], x, target, reduction, 0);
 }

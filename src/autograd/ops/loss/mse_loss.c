@@ -22,9 +22,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
-const adzi_op adzi_op_mse_loss = { .name = "mse_loss", .backward = backward, .fused = fused };
+const adzi_op adzi_op_mse_loss = {
+    .name = "mse_loss", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_pair_fields)
+};
 
 adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
 {
-    return adzi_pair_loss_call(&loss, x, target, reduction, NULL);
+    return adzi_pair_loss_call(&loss, x, target, reduction, 0);
 }

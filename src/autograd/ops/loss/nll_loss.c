@@ -22,7 +22,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_nll_loss = { .name = "nll_loss", .backward = backward };
+static const adz_field fields[] = { ADZI_CLASS_FIELDS,
+    ADZI_FIELD_HIDDEN(adzi_class_attr, smoothing) };
+
+const adzi_op adzi_op_nll_loss = { .name = "nll_loss", .backward = backward, ADZI_FIELDS(fields) };
 
 adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int64_t ignore_index, adz_reduction reduction)

@@ -1,5 +1,12 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+const char *const adzi_reduction_names[5] = { "none", "mean", "sum", "batchmean", NULL };
+
+const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
+                                            adzi_pair_attr, reduction, adzi_reduction_names),
+    ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),
+    ADZI_FIELD_HIDDEN(adzi_pair_attr, number) };
+
 enum { FEW = 16 }; /* blocks whose sums fit the stack */
 
 bool adzi_check_reduction(const char *op, adz_reduction reduction)
@@ -86,7 +93,7 @@ static adz_tensor *elementwise(
     }
     save_both(call);
     adzi_pointwise(loss->value[adzi_cpu_level][y->dtype], y, 2, call->in,
-        (double[ADZI_POINTWISE_PARAMS]){ attr->p[0], attr->p[1] });
+        (double[ADZI_POINTWISE_PARAMS]){ attr->number });
     return adzi_leave(call, y);
 }
 
@@ -117,7 +124,7 @@ static adz_tensor *reduced(
         .t = t->data,
         .sums = many != NULL ? (double *)(void *)many->data : few,
         .count = x->numel,
-        .p = { attr->p[0], attr->p[1] } };
+        .number = attr->number };
     adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
     for (int64_t i = 0; i < blocks; ++i) {
         total += args.sums[i];
@@ -149,7 +156,7 @@ static bool promote(const adzi_pair_loss *loss, adzi_call *call)
 }
 
 adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
-    adz_reduction reduction, const double *p)
+    adz_reduction reduction, double number)
 {
     adzi_call call;
     common c;
@@ -178,7 +185,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
             "adz_reshape one of them",
             adzi_text_shape(x), adzi_text_shape(target));
     }
-    adzi_pair_attr attr = { reduction, 1, { p != NULL ? p[0] : 0, p != NULL ? p[1] : 0 } };
+    adzi_pair_attr attr = { reduction, loss->log_target, 1, number };
     if (reduction == ADZ_REDUCE_NONE) {
         return elementwise(loss, &call, &c, &attr);
     }
@@ -230,7 +237,7 @@ adz_status adzi_pair_loss_fused(
         return adzi_status(NULL);
     }
     const bool each = attr->reduction == ADZ_REDUCE_NONE; /* has an upstream gradient of its own */
-    const double p[ADZI_POINTWISE_PARAMS] = { attr->p[0], attr->p[1],
+    const double p[ADZI_POINTWISE_PARAMS] = { attr->number, 0,
         each ? 1 : attr->scale * number_in(dy[0]) };
     for (int i = 0; i < 2; ++i) {
         if (!adzi_needs(node, i)) {

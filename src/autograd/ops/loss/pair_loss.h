@@ -4,14 +4,13 @@
 
 #include "autograd/ops/elementwise.h"
 
-enum { ADZI_PAIR_PARAMS = 2 };
-
 /** What the shared part needs to know of one such loss; pair_loss.kernel.h makes the kernels. */
 typedef struct adzi_pair_loss {
     const adzi_op *op;
     adzi_float_kernels value, sum, dx, dt;
     bool same_shape;                      /* x and target do not broadcast */
     bool batchmean;                       /* takes this reduction too */
+    bool log_target;                      /* the target is a logarithm; for the attributes */
     bool yields;                          /* a scalar takes the other's dtype, as in arithmetic */
     bool (*check)(const adzi_call *call); /* refuses values of in[0]; or NULL */
 } adzi_pair_loss;
@@ -29,16 +28,23 @@ typedef struct adzi_pair_loss {
 /** What every node of such a loss remembers. */
 typedef struct adzi_pair_attr {
     adz_reduction reduction;
-    double scale; /* of the sum: 1, 1/N or 1/batch */
-    double p[ADZI_PAIR_PARAMS];
+    bool log_target; /* kl_div only */
+    double scale;    /* of the sum: 1, 1/N or 1/batch */
+    double number;   /* beta or delta; 0 for losses without one */
 } adzi_pair_attr;
+
+/** The fields of adzi_pair_attr for a loss without arguments of its own. */
+extern const adz_field adzi_pair_fields[4];
+
+/** The names of adz_reduction's values. */
+extern const char *const adzi_reduction_names[5];
 
 /** Arguments of a name_sum kernel; unit k is the k-th block of elements. */
 typedef struct adzi_pair_sum_args {
     const void *x, *t;
     double *sums;
     int64_t count;
-    double p[ADZI_PAIR_PARAMS];
+    double number; /* what the kernels read as p[0] */
 } adzi_pair_sum_args;
 
 enum { ADZI_PAIR_BLOCK = 4096 };
@@ -53,9 +59,10 @@ adz_tensor *adzi_weigh_losses(
 /** Whether x and target have the same shape; else false with ADZ_ERR_SHAPE. */
 bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target);
 
-/** The whole forward. Saves both inputs. `p` are the loss's numbers, or NULL. */
+/** The whole forward. Saves both inputs. The kernels read `number` as p[0]; 0 for losses without.
+ */
 adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
-    adz_reduction reduction, const double *p);
+    adz_reduction reduction, double number);
 
 /** The whole fused backward. */
 adz_status adzi_pair_loss_fused(

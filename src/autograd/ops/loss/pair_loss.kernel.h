@@ -2,9 +2,9 @@
  *
  *     PAIR_LOSS(l1_loss, VALUE, DX, DT)
  *
- * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0], p[1] are the
- * loss's numbers. Makes name (the elements' losses), name_sum (their sums in f64, block by block)
- * and name_dx, name_dt (the derivatives times the factor p[2]).
+ * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0] is the loss's
+ * number, if it has one. Makes name (the elements' losses), name_sum (their sums in f64, block by
+ * block) and name_dx, name_dt (the derivatives times the factor p[2]).
  */
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
@@ -30,7 +30,7 @@ enum { PAIR_LOSS_CHUNK = 256 };
     void K(name)(const void *block, int64_t begin, int64_t end)                      \
     {                                                                                \
         const adzi_pair_sum_args *args = block;                                      \
-        const double p[] = { args->p[0], args->p[1] };                               \
+        const double p[] = { args->number };                                         \
         (void)p;                                                                     \
         for (int64_t k = begin; k < end; ++k) {                                      \
             int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;             \

@@ -6,7 +6,7 @@ ADZI_PAIR_TABLES(smooth_l1_loss);
  * more the slope is a constant, so that the second derivative is 0 there. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    double beta = adzi_attr(node, adzi_pair_attr)->p[0];
+    double beta = adzi_attr(node, adzi_pair_attr)->number;
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
     adz_tensor *slope = adz_div_number(adzi_pair_loss_held(adz_sub(x, t), beta), beta);
     adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), slope);
@@ -25,8 +25,13 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
+static const adz_field fields[] = { ADZI_FIELD_ENUM(
+                                        adzi_pair_attr, reduction, adzi_reduction_names),
+    ADZI_FIELD_NAMED(adzi_pair_attr, number, "beta"), ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target),
+    ADZI_FIELD_HIDDEN(adzi_pair_attr, scale) };
+
 const adzi_op adzi_op_smooth_l1_loss = {
-    .name = "smooth_l1_loss", .backward = backward, .fused = fused
+    .name = "smooth_l1_loss", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
 adz_tensor *adz_smooth_l1_loss(
@@ -37,5 +42,5 @@ adz_tensor *adz_smooth_l1_loss(
             adzi_text_number(beta));
     }
     return beta == 0 ? adz_l1_loss(x, target, reduction)
-                     : adzi_pair_loss_call(&loss, x, target, reduction, (double[]){ beta, 0 });
+                     : adzi_pair_loss_call(&loss, x, target, reduction, beta);
 }

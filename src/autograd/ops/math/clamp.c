@@ -7,7 +7,7 @@ KERNEL_TABLE_ALL(clamp);
 KERNEL_TABLE_FLOAT(clamp_backward);
 
 typedef struct {
-    double bounds[ADZI_POINTWISE_PARAMS]; /* min, max */
+    double min, max;
 } clamp_attr;
 
 /* dx = dy where min <= x <= max, the bounds included, else 0 (also where x is NaN). */
@@ -15,25 +15,29 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 {
     const clamp_attr *at = adzi_attr(node, clamp_attr);
     adz_tensor *x = adzi_saved_input(node, 0);
-    adz_tensor *inside =
-        adz_logical_and(adz_ge_number(x, at->bounds[0]), adz_le_number(x, at->bounds[1]));
+    adz_tensor *inside = adz_logical_and(adz_ge_number(x, at->min), adz_le_number(x, at->max));
     dx[0] = adz_masked_fill(dy[0], adz_logical_not(inside), 0);
     return adzi_status(dx[0]);
 }
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    const clamp_attr *at = adzi_attr(node, clamp_attr);
     adz_tensor *x = adzi_saved_input(node, 0);
     dx[0] = x != NULL ? adzi_scratch_over("clamp", dy[0], x) : NULL;
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }
     adzi_pointwise(KERNEL_FOR(clamp_backward, x->dtype), dx[0], 2, (adz_tensor *[]){ dy[0], x },
-        adzi_attr(node, clamp_attr)->bounds);
+        (double[ADZI_POINTWISE_PARAMS]){ at->min, at->max });
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_clamp = { .name = "clamp", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(clamp_attr, min), ADZI_FIELD(clamp_attr, max) };
+
+const adzi_op adzi_op_clamp = {
+    .name = "clamp", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 /* torch.result_type of x and the bounds: a fractional bound makes a float of an integer. */
 static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
@@ -58,13 +62,14 @@ static bool bounds_fit(adz_dtype dtype, const double *bounds)
 static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
 {
     adzi_call call;
-    clamp_attr attr = { { min, max } };
+    const clamp_attr attr = { min, max };
+    const double bounds[ADZI_POINTWISE_PARAMS] = { min, max };
     if (!ADZI_ENTER(&call, clamp, x) || !adzi_want_computable(&call, 0) ||
         (inplace && !adzi_begin_inplace(&call, true))) {
         return NULL;
     }
-    adz_dtype dtype = dtype_with((adz_dtype)x->dtype, attr.bounds);
-    if (!bounds_fit(dtype, attr.bounds)) {
+    adz_dtype dtype = dtype_with((adz_dtype)x->dtype, bounds);
+    if (!bounds_fit(dtype, bounds)) {
         return NULL;
     }
     if (inplace && dtype != x->dtype) {
@@ -80,7 +85,7 @@ static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
         return NULL;
     }
     adzi_save_input(&call, 0);
-    adzi_pointwise(KERNEL_FOR(clamp, dtype), y, 1, call.in, attr.bounds);
+    adzi_pointwise(KERNEL_FOR(clamp, dtype), y, 1, call.in, bounds);
     return adzi_leave(&call, y);
 }
 

@@ -9,13 +9,13 @@ KERNEL_TABLE_FLOAT(rsqrt);
 KERNEL_TABLE_FLOAT(reciprocal);
 
 typedef struct {
-    double exponent[ADZI_POINTWISE_PARAMS];
+    double exponent;
 } pow_attr;
 
 /* dx = dy e x^(e - 1), and 0 for e = 0, at x = 0 too. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    double e = adzi_attr(node, pow_attr)->exponent[0];
+    double e = adzi_attr(node, pow_attr)->exponent;
     if (e == 0) {
         dx[0] = adz_zeros_like(dy[0]);
         return adzi_status(dx[0]);
@@ -30,7 +30,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_pow_number = { .name = "pow_number", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(pow_attr, exponent) };
+
+const adzi_op adzi_op_pow_number = {
+    .name = "pow_number", .backward = backward, ADZI_FIELDS(fields)
+};
 
 /* A cheaper way to the same power where there is one. */
 static adzi_kernel kernel_for(adz_dtype dtype, double e)
@@ -49,7 +53,7 @@ static adzi_kernel kernel_for(adz_dtype dtype, double e)
 adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
 {
     adzi_call call;
-    pow_attr attr = { { exponent } };
+    pow_attr attr = { exponent };
     if (!ADZI_ENTER(&call, pow_number, x) || !adzi_want_computable(&call, 0)) {
         return NULL;
     }
@@ -70,6 +74,7 @@ adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
     if (exponent != 0 && exponent != 1) {
         adzi_save_input(&call, 0);
     }
-    adzi_pointwise(kernel_for(dtype, exponent), y, 1, call.in, attr.exponent);
+    adzi_pointwise(
+        kernel_for(dtype, exponent), y, 1, call.in, (double[ADZI_POINTWISE_PARAMS]){ exponent });
     return adzi_leave(&call, y);
 }

@@ -15,7 +15,7 @@ enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS, INPUTS };
 
 typedef struct {
     bool training, weighted;
-    double eps;
+    double momentum, eps;
 } batch_norm_attr;
 
 static int64_t grain_of(int64_t each)
@@ -176,7 +176,13 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_batch_norm = { .name = "batch_norm", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(batch_norm_attr, training),
+    ADZI_FIELD(batch_norm_attr, momentum), ADZI_FIELD(batch_norm_attr, eps),
+    ADZI_FIELD_HIDDEN(batch_norm_attr, weighted) };
+
+const adzi_op adzi_op_batch_norm = {
+    .name = "batch_norm", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
@@ -326,7 +332,7 @@ adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *
     if (xs == NULL || w == NULL || b == NULL || stats == NULL) {
         return NULL;
     }
-    batch_norm_attr attr = { training, !adzi_is_none(weight), eps };
+    batch_norm_attr attr = { training, !adzi_is_none(weight), momentum, eps };
     adz_tensor *y = adzi_new_like(&call, xs);
     if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;

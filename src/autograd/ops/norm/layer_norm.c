@@ -1,5 +1,7 @@
 #include "autograd/ops/norm/layer_norm.h"
 
+#include <string.h>
+
 #include "autograd/op.h"
 #include "autograd/ops/norm/normalise.h"
 
@@ -13,7 +15,8 @@ typedef struct {
     int64_t n, d; /* rows, and what is normalised together */
     double eps;
     bool weighted;
-    adz_shape normalized;
+    int rank; /* of the normalized shape */
+    int64_t normalized_shape[ADZ_MAX_RANK];
 } layer_norm_attr;
 
 /* The weight, or ADZ_NONE; NULL when it was changed since. */
@@ -34,6 +37,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 {
     const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
     adz_shape rows = ADZ_SHAPE(at->n, at->d);
+    adz_shape normalized = adz_shape_of(at->rank, at->normalized_shape);
     adz_dims last = ADZ_DIMS(-1), first = ADZ_DIMS(0);
     adz_tensor *g = adz_reshape(dy[0], rows);
     adzi_normalised x = { NULL, NULL };
@@ -52,13 +56,13 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         }
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = adz_reshape(adz_sum(adz_mul(g, x.unit), first, ADZ_DROPDIM), at->normalized);
+        dx[1] = adz_reshape(adz_sum(adz_mul(g, x.unit), first, ADZ_DROPDIM), normalized);
         if (dx[1] == NULL) {
             return adzi_status(NULL);
         }
     }
     if (adzi_needs(node, 2)) {
-        dx[2] = adz_reshape(adz_sum(g, first, ADZ_DROPDIM), at->normalized);
+        dx[2] = adz_reshape(adz_sum(g, first, ADZ_DROPDIM), normalized);
         return adzi_status(dx[2]);
     }
     return ADZ_OK;
@@ -70,7 +74,7 @@ static adz_status fused_params(
     const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
     for (int i = 1; i < 3; ++i) {
         if (adzi_needs(node, i)) {
-            dx[i] = adzi_scratch("layer_norm", dtype, at->normalized.rank, at->normalized.sizes);
+            dx[i] = adzi_scratch("layer_norm", dtype, at->rank, at->normalized_shape);
             if (dx[i] == NULL) {
                 return adzi_status(NULL);
             }
@@ -115,7 +119,13 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return fused_params(node, dx, &args, dtype);
 }
 
-const adzi_op adzi_op_layer_norm = { .name = "layer_norm", .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD_LIST(layer_norm_attr, rank, normalized_shape),
+    ADZI_FIELD(layer_norm_attr, eps), ADZI_FIELD_HIDDEN(layer_norm_attr, n),
+    ADZI_FIELD_HIDDEN(layer_norm_attr, d), ADZI_FIELD_HIDDEN(layer_norm_attr, weighted) };
+
+const adzi_op adzi_op_layer_norm = {
+    .name = "layer_norm", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized, const char *name)
 {
@@ -164,7 +174,10 @@ adz_tensor *adz_layer_norm(
         !adzi_want_float(&call, 0) || !check(x, normalized, weight, bias, eps)) {
         return NULL;
     }
-    layer_norm_attr attr = { 1, 1, eps, weight != ADZ_NONE, normalized };
+    layer_norm_attr attr = {
+        .n = 1, .d = 1, .eps = eps, .weighted = weight != ADZ_NONE, .rank = normalized.rank
+    };
+    memcpy(attr.normalized_shape, normalized.sizes, sizeof attr.normalized_shape);
     for (int i = 0; i < x->rank; ++i) {
         *(i < x->rank - normalized.rank ? &attr.n : &attr.d) *= x->sizes[i];
     }

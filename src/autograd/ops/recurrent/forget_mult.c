@@ -83,7 +83,12 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_forget_mult = { .name = name, .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(forget_attr, dim), ADZI_FIELD(forget_attr, reverse),
+    ADZI_FIELD_HIDDEN(forget_attr, started) };
+
+const adzi_op adzi_op_forget_mult = {
+    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_forget_mult(
     adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward_in_time)

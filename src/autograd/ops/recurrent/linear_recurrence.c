@@ -75,7 +75,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return status;
 }
 
-const adzi_op adzi_op_linear_recurrence = { .name = name, .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(recurrence_attr, dim),
+    ADZI_FIELD(recurrence_attr, reverse), ADZI_FIELD_HIDDEN(recurrence_attr, started) };
+
+const adzi_op adzi_op_linear_recurrence = {
+    .name = name, .backward = backward, ADZI_FIELDS(fields)
+};
 
 /* ---- forward -------------------------------------------------------------------------------- */
 

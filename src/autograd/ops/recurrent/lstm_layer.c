@@ -320,7 +320,14 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_lstm_layer = { .name = name, .backward = backward, .fused = fused };
+static const adz_field fields[] = { ADZI_FIELD(lstm_attr, reverse),
+    ADZI_FIELD_HIDDEN(lstm_attr, biased), ADZI_FIELD_HIDDEN(lstm_attr, t),
+    ADZI_FIELD_HIDDEN(lstm_attr, b), ADZI_FIELD_HIDDEN(lstm_attr, in),
+    ADZI_FIELD_HIDDEN(lstm_attr, h) };
+
+const adzi_op adzi_op_lstm_layer = {
+    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
 
 /* ---- forward ------------------------------------------------------------------------------- */
 

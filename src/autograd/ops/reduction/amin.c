@@ -1,6 +1,8 @@
 #include "autograd/ops/reduction/extreme.h"
 
-const adzi_op adzi_op_amin = { .name = "amin", .backward = adzi_extreme_backward };
+const adzi_op adzi_op_amin = {
+    .name = "amin", .backward = adzi_extreme_backward, ADZI_FIELDS(adzi_extreme_fields)
+};
 
 adz_tensor *adz_amin(adz_tensor *x, adz_dims dims, bool keepdim)
 {

@@ -18,7 +18,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_cumsum = { .name = "cumsum", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(cumsum_attr, dim),
+    ADZI_FIELD(cumsum_attr, reverse) };
+
+const adzi_op adzi_op_cumsum = { .name = "cumsum", .backward = backward, ADZI_FIELDS(fields) };
 
 static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
 {

@@ -11,6 +11,10 @@ KERNEL_TABLE_FLOAT(extreme_tie);
 KERNEL_TABLE_FLOAT(extreme_share);
 KERNEL_TABLE_FLOAT(extreme_put);
 
+const adz_field adzi_extreme_fields[4] = { ADZI_FIELD_MASK(adzi_extreme_attr, mask, "dim"),
+    ADZI_FIELD(adzi_extreme_attr, keepdim), ADZI_FIELD_HIDDEN(adzi_extreme_attr, dim),
+    ADZI_FIELD_HIDDEN(adzi_extreme_attr, nan_is_it) };
+
 static void run(
     adzi_extreme_kind kind, adz_tensor *y, adz_tensor *places, const adz_tensor *x, unsigned mask)
 {
@@ -32,7 +36,7 @@ adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *
     bool keepdim, bool nan_is_it)
 {
     adzi_call call;
-    adzi_extreme_attr attr = { .dim = -1, .nan_is_it = nan_is_it };
+    adzi_extreme_attr attr = { .keepdim = keepdim, .dim = -1, .nan_is_it = nan_is_it };
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
         !adzi_dims_mask(op->name, x, dims, &attr.mask) ||
         !adzi_want_elements(op->name, x, attr.mask)) {
@@ -54,7 +58,7 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
     bool keepdim, adz_tensor **indices)
 {
     adzi_call call;
-    adzi_extreme_attr attr = { .dim = -1 };
+    adzi_extreme_attr attr = { .keepdim = keepdim, .dim = -1 };
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
         (attr.dim = adzi_dim(op->name, x, dim)) < 0) {
         return NULL;

@@ -9,10 +9,13 @@ typedef enum { ADZI_LARGEST, ADZI_SMALLEST } adzi_extreme_kind;
 /** What the backward of an extreme value reads. */
 typedef struct adzi_extreme_attr {
     unsigned mask;
+    bool keepdim;
     int dim; /* the first extreme element along it gets the whole gradient; -1: ties share */
     bool
         nan_is_it; /* a NaN result shares its gradient among the NaN elements: max and min of all */
 } adzi_extreme_attr;
+
+extern const adz_field adzi_extreme_fields[4];
 
 /** The extreme over dimensions, whose ties share the gradient; records `op` with the attributes. */
 adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims,

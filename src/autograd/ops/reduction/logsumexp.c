@@ -1,18 +1,14 @@
-#include "autograd/op.h"
+#include "autograd/ops/reduction/attr.h"
 #include "autograd/ops/reduction/reduce.h"
 
 KERNEL_TABLE_FLOAT(logsumexp_reduce);
 KERNEL_TABLE_FLOAT(logsumexp_combine);
 KERNEL_TABLE_FLOAT(logsumexp_backward);
 
-typedef struct {
-    unsigned mask;
-} logsumexp_attr;
-
 /* dx = dy e^(x - y) */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    unsigned mask = adzi_attr(node, logsumexp_attr)->mask;
+    unsigned mask = adzi_attr(node, adzi_reduce_attr)->mask;
     adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), mask);
     adz_tensor *x = adzi_saved_input(node, 0), *y = adz_reshape(adzi_saved_result(node, 0), kept);
     dx[0] = adz_mul(adz_reshape(dy[0], kept), adz_exp(adz_sub(x, y)));
@@ -21,7 +17,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    unsigned mask = adzi_attr(node, logsumexp_attr)->mask;
+    unsigned mask = adzi_attr(node, adzi_reduce_attr)->mask;
     adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), mask);
     adz_tensor *x = adzi_saved_input(node, 0), *y = adz_reshape(adzi_saved_result(node, 0), kept);
     adz_tensor *g = adz_reshape(dy[0], kept);
@@ -34,12 +30,14 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_logsumexp = { .name = "logsumexp", .backward = backward, .fused = fused };
+const adzi_op adzi_op_logsumexp = {
+    .name = "logsumexp", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_reduce_fields)
+};
 
 adz_tensor *adz_logsumexp(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     adzi_call call;
-    logsumexp_attr attr;
+    adzi_reduce_attr attr = { .keepdim = keepdim };
     if (!ADZI_ENTER(&call, logsumexp, x) || !adzi_want_computable(&call, 0) ||
         !adzi_dims_mask("logsumexp", x, dims, &attr.mask)) {
         return NULL;

@@ -1,8 +1,9 @@
 #include "autograd/ops/reduction/extreme.h"
 
-const adzi_op adzi_op_max = {
-    .name = "max", .backward = adzi_extreme_backward, .fused = adzi_extreme_fused
-};
+const adzi_op adzi_op_max = { .name = "max",
+    .backward = adzi_extreme_backward,
+    .fused = adzi_extreme_fused,
+    ADZI_FIELDS(adzi_extreme_fields) };
 
 adz_tensor *adz_max(adz_tensor *x)
 {

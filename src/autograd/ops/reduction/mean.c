@@ -1,16 +1,12 @@
-#include "autograd/op.h"
+#include "autograd/ops/reduction/attr.h"
 #include "autograd/ops/reduction/sum.h"
 
 #include <math.h>
 
-typedef struct {
-    unsigned mask;
-} mean_attr;
-
 /* dx = dy / n, repeated over what was averaged. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    unsigned mask = adzi_attr(node, mean_attr)->mask;
+    unsigned mask = adzi_attr(node, adzi_reduce_attr)->mask;
     adz_shape shape = adzi_input_shape(node, 0);
     adz_tensor *each = adz_mul_number(adz_reshape(dy[0], adzi_kept_shape(shape, mask)),
         1.0 / (double)adzi_reduced_count(shape, mask));
@@ -18,12 +14,14 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_mean = { .name = "mean", .backward = backward };
+const adzi_op adzi_op_mean = {
+    .name = "mean", .backward = backward, ADZI_FIELDS(adzi_reduce_fields)
+};
 
 adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     adzi_call call;
-    mean_attr attr;
+    adzi_reduce_attr attr = { .keepdim = keepdim };
     if (!ADZI_ENTER(&call, mean, x) || !adzi_want_float(&call, 0) ||
         !adzi_dims_mask("mean", x, dims, &attr.mask)) {
         return NULL;

@@ -8,8 +8,9 @@ KERNEL_TABLE_FLOAT(norm_reduce);
 KERNEL_TABLE_FLOAT(norm_combine);
 
 typedef struct {
-    unsigned mask;
     double p;
+    unsigned mask;
+    bool keepdim;
 } norm_attr;
 
 /* -1, 0 or 1: piecewise constant, so without a graph. */
@@ -91,12 +92,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_norm = { .name = "norm", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(norm_attr, p),
+    ADZI_FIELD_MASK(norm_attr, mask, "dim"), ADZI_FIELD(norm_attr, keepdim) };
+
+const adzi_op adzi_op_norm = { .name = "norm", .backward = backward, ADZI_FIELDS(fields) };
 
 adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
 {
     adzi_call call;
-    norm_attr attr = { .p = p };
+    norm_attr attr = { .p = p, .keepdim = keepdim };
     if (!ADZI_ENTER(&call, norm, x) || !adzi_want_float(&call, 0) ||
         !adzi_dims_mask("norm", x, dims, &attr.mask) ||
         ((p < 0 || isinf(p)) && !adzi_want_elements("norm", x, attr.mask))) {

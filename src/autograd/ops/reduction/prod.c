@@ -1,4 +1,4 @@
-#include "autograd/op.h"
+#include "autograd/ops/reduction/attr.h"
 #include "autograd/ops/lanes.h"
 #include "autograd/ops/reduction/prod.kernel.h"
 #include "autograd/ops/reduction/reduce.h"
@@ -6,10 +6,6 @@
 KERNEL_TABLE_ALL(prod_reduce);
 KERNEL_TABLE_ALL(prod_combine);
 KERNEL_TABLE_FLOAT(prod_backward);
-
-typedef struct {
-    unsigned mask;
-} prod_attr;
 
 /* ---- the dimensions multiplied over, brought together ------------------------------------------
  */
@@ -120,7 +116,7 @@ static adz_status pull(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool fu
         dx[0] = adz_zeros(shape, (adz_dtype)dy->dtype);
         return adzi_status(dx[0]);
     }
-    const unsigned mask = adzi_attr(node, prod_attr)->mask;
+    const unsigned mask = adzi_attr(node, adzi_reduce_attr)->mask;
     if (mask == 0) {
         dx[0] = adz_reshape(dy, shape);
         return adzi_status(dx[0]);
@@ -143,7 +139,9 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return pull(node, dx, dy[0], true);
 }
 
-const adzi_op adzi_op_prod = { .name = "prod", .backward = backward, .fused = fused };
+const adzi_op adzi_op_prod = {
+    .name = "prod", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_reduce_fields)
+};
 
 /* ---- forward -----------------------------------------------------------------------------------
  */
@@ -151,7 +149,7 @@ const adzi_op adzi_op_prod = { .name = "prod", .backward = backward, .fused = fu
 adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     adzi_call call;
-    prod_attr attr;
+    adzi_reduce_attr attr = { .keepdim = keepdim };
     if (!ADZI_ENTER(&call, prod, x) || !adzi_want_computable(&call, 0) ||
         !adzi_dims_mask("prod", x, dims, &attr.mask)) {
         return NULL;

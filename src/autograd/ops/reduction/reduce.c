@@ -1,7 +1,11 @@
 #include "autograd/ops/reduction/reduce.h"
 
+#include "autograd/ops/reduction/attr.h"
 #include "base/parallel.h"
 #include "tensor/shape.h"
+
+const adz_field adzi_reduce_fields[2] = { ADZI_FIELD_MASK(adzi_reduce_attr, mask, "dim"),
+    ADZI_FIELD(adzi_reduce_attr, keepdim) };
 
 /* Adds a dimension to a list, merged with the one before where both are walked without a jump. */
 static void push(int *n, int64_t *sizes, int64_t *strides, int64_t size, int64_t stride)

@@ -9,7 +9,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_std = { .name = "std", .backward = backward };
+const adzi_op adzi_op_std = {
+    .name = "std", .backward = backward, ADZI_FIELDS(adzi_variance_fields)
+};
 
 adz_tensor *adz_std(adz_tensor *x, adz_dims dims, double correction, bool keepdim)
 {

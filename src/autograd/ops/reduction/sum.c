@@ -1,6 +1,6 @@
 #include "autograd/ops/reduction/sum.h"
 
-#include "autograd/op.h"
+#include "autograd/ops/reduction/attr.h"
 
 KERNEL_TABLE_ALL(sum);
 KERNEL_TABLE_ALL(sum_join);
@@ -15,20 +15,18 @@ typedef union {
     uint64_t integers[PARTIAL];
 } partial_sums;
 
-typedef struct {
-    unsigned mask;
-} sum_attr;
-
 /* dx = dy, repeated over what was summed. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    unsigned mask = adzi_attr(node, sum_attr)->mask;
+    unsigned mask = adzi_attr(node, adzi_reduce_attr)->mask;
     adz_shape shape = adzi_input_shape(node, 0);
     dx[0] = adz_expand(adz_reshape(dy[0], adzi_kept_shape(shape, mask)), shape);
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_sum = { .name = "sum", .backward = backward };
+const adzi_op adzi_op_sum = {
+    .name = "sum", .backward = backward, ADZI_FIELDS(adzi_reduce_fields)
+};
 
 static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t results)
 {
@@ -157,7 +155,7 @@ void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t 
 adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     adzi_call call;
-    sum_attr attr;
+    adzi_reduce_attr attr = { .keepdim = keepdim };
     if (!ADZI_ENTER(&call, sum, x) || !adzi_want_computable(&call, 0) ||
         !adzi_dims_mask("sum", x, dims, &attr.mask)) {
         return NULL;

@@ -4,6 +4,9 @@
 KERNEL_TABLE_FLOAT(var_reduce);
 KERNEL_TABLE_FLOAT(var_combine);
 
+const adz_field adzi_variance_fields[3] = { ADZI_FIELD_MASK(adzi_variance_attr, mask, "dim"),
+    ADZI_FIELD(adzi_variance_attr, correction), ADZI_FIELD(adzi_variance_attr, keepdim) };
+
 adz_tensor *adzi_variance_kept(const adzi_node *node, adz_tensor *t)
 {
     unsigned mask = adzi_attr(node, adzi_variance_attr)->mask;
@@ -39,13 +42,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_var = { .name = "var", .backward = backward };
+const adzi_op adzi_op_var = {
+    .name = "var", .backward = backward, ADZI_FIELDS(adzi_variance_fields)
+};
 
 adz_tensor *adzi_variance(
     const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root)
 {
     adzi_call call;
-    adzi_variance_attr attr = { .correction = correction };
+    adzi_variance_attr attr = { .keepdim = keepdim, .correction = correction };
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
         !adzi_dims_mask(op->name, x, dims, &attr.mask)) {
         return NULL;

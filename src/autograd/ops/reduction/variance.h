@@ -6,8 +6,11 @@
 
 typedef struct adzi_variance_attr {
     unsigned mask;
+    bool keepdim;
     double correction;
 } adzi_variance_attr;
+
+extern const adz_field adzi_variance_fields[3];
 
 /** Variance, or its root, over dimensions; saves x and, for the root, the result. */
 adz_tensor *adzi_variance(

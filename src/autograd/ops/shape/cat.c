@@ -4,6 +4,7 @@
 
 typedef struct {
     int dim;
+    int n;            /* of the inputs */
     int64_t widths[]; /* of every input along dim; -1 for those skipped */
 } cat_attr;
 
@@ -26,7 +27,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_cat = { .name = "cat", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(cat_attr, dim),
+    ADZI_FIELD_TAIL(cat_attr, n, widths) };
+
+const adzi_op adzi_op_cat = { .name = "cat", .backward = backward, ADZI_FIELDS(fields) };
 
 /* As PyTorch does, for lists that begin with nothing. */
 static bool is_skipped(const adz_tensor *t)
@@ -52,6 +56,7 @@ static bool result_of(adzi_call *call, int dim, cat_attr *attr, adz_shape *shape
     if (attr->dim < 0) {
         return false;
     }
+    attr->n = call->n_in;
     int64_t total = 0;
     for (int i = 0; i < call->n_in; ++i) {
         const adz_tensor *t = call->in[i];

@@ -13,7 +13,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_flip = { .name = "flip", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD_MASK(flip_attr, mask, "dims") };
+
+const adzi_op adzi_op_flip = { .name = "flip", .backward = backward, ADZI_FIELDS(fields) };
 
 static adz_tensor *flip(adz_tensor *x, unsigned mask)
 {

@@ -2,31 +2,43 @@
 #include "autograd/ops/numbers.h"
 
 typedef struct {
-    int64_t before[ADZ_MAX_RANK], after[ADZ_MAX_RANK]; /* by dimension; negative ones crop */
+    int n;
+    int64_t pad[2 * ADZ_MAX_RANK]; /* before and after, from the last dimension; negative: crops */
+    double value;
 } pad_attr;
 
-static adz_tensor *pad(adz_tensor *x, const pad_attr *attr, double value);
+static adz_tensor *pad(adz_tensor *x, const pad_attr *attr);
+
+/* How many elements are added before (side 0) or after (side 1) dimension d of x. */
+static int64_t added(const pad_attr *attr, const adz_tensor *x, int d, int side)
+{
+    const int place = 2 * (x->rank - 1 - d) + side;
+    return place < attr->n ? attr->pad[place] : 0;
+}
 
 /* dx = dy with the padding taken off again and the crops filled with zeros. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     pad_attr back = *adzi_attr(node, pad_attr);
-    for (int d = 0; d < ADZ_MAX_RANK; ++d) {
-        back.before[d] = -back.before[d];
-        back.after[d] = -back.after[d];
+    back.value = 0;
+    for (int i = 0; i < back.n; ++i) {
+        back.pad[i] = -back.pad[i];
     }
-    dx[0] = pad(dy[0], &back, 0);
+    dx[0] = pad(dy[0], &back);
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_pad = { .name = "pad", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD_LIST(pad_attr, n, pad),
+    ADZI_FIELD(pad_attr, value) };
+
+const adzi_op adzi_op_pad = { .name = "pad", .backward = backward, ADZI_FIELDS(fields) };
 
 /* The new sizes; false where more is cropped than there is, or the sum does not fit. */
 static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
 {
     int64_t numel;
     for (int d = 0; d < x->rank; ++d) {
-        int64_t size = x->sizes[d], low = attr->before[d], high = attr->after[d], crop;
+        int64_t size = x->sizes[d], low = added(attr, x, d, 0), high = added(attr, x, d, 1), crop;
         bool fits = !__builtin_add_overflow(low < 0 ? low : 0, high < 0 ? high : 0, &crop) &&
                     crop >= -size && !__builtin_add_overflow(size, low, &sizes[d]) &&
                     !__builtin_add_overflow(sizes[d], high, &sizes[d]);
@@ -41,7 +53,7 @@ static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
     return adzi_check_sizes("pad", x->rank, sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
 }
 
-static adz_tensor *pad(adz_tensor *x, const pad_attr *attr, double value)
+static adz_tensor *pad(adz_tensor *x, const pad_attr *attr)
 {
     adzi_call call;
     int64_t sizes[ADZ_MAX_RANK];
@@ -52,12 +64,12 @@ static adz_tensor *pad(adz_tensor *x, const pad_attr *attr, double value)
     if (y == NULL || !adzi_record(&call, 1, &y, attr, sizeof *attr)) {
         return NULL;
     }
-    adzi_fill(y, value);
+    adzi_fill(y, attr->value);
     adz_tensor to = *y, from = *x; /* the part of each that the other has */
     int64_t item = (int64_t)adzi_item_size(x);
     from.numel = 1;
     for (int d = 0; d < x->rank; ++d) {
-        int64_t low = attr->before[d], high = attr->after[d];
+        int64_t low = added(attr, x, d, 0), high = added(attr, x, d, 1);
         from.sizes[d] += (low < 0 ? low : 0) + (high < 0 ? high : 0);
         from.data += low < 0 ? -low * x->strides[d] * item : 0;
         to.data += low > 0 ? low * y->strides[d] * item : 0;
@@ -82,10 +94,9 @@ adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value)
     if (!adzi_number_fits("pad", "value", value, (adz_dtype)x->dtype)) {
         return NULL;
     }
-    pad_attr attr = { { 0 }, { 0 } };
-    for (size_t i = 0; i < n / 2; ++i) {
-        attr.before[x->rank - 1 - (int)i] = pads[2 * i];
-        attr.after[x->rank - 1 - (int)i] = pads[2 * i + 1];
+    pad_attr attr = { .n = (int)n, .value = value };
+    for (size_t i = 0; i < n; ++i) {
+        attr.pad[i] = pads[i];
     }
-    return pad(x, &attr, value);
+    return pad(x, &attr);
 }

@@ -1,6 +1,7 @@
 #include "autograd/op.h"
 
 typedef struct {
+    int n;
     int dims[ADZ_MAX_RANK]; /* dimension i of y is dimension dims[i] of x */
 } permute_attr;
 
@@ -16,7 +17,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_permute = { .name = "permute", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD_LIST(permute_attr, n, dims) };
+
+const adzi_op adzi_op_permute = { .name = "permute", .backward = backward, ADZI_FIELDS(fields) };
 
 adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
 {
@@ -30,7 +33,7 @@ adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
         return adzi_fail("permute", ADZ_ERR_DIM, "%d dimensions are listed, but x%s has %d", count,
             adzi_text_shape(x), x->rank);
     }
-    permute_attr attr = { { 0 } };
+    permute_attr attr = { .n = x->rank };
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
     for (int i = 0; i < x->rank; ++i) {
         attr.dims[i] = dims.dims[i] < 0 ? dims.dims[i] + x->rank : dims.dims[i];

@@ -5,6 +5,9 @@ typedef struct {
     int64_t start, end, step; /* resolved: 0 <= start <= end <= size, step >= 1 */
 } slice_attr;
 
+static const adz_field fields[] = { ADZI_FIELD(slice_attr, dim), ADZI_FIELD(slice_attr, start),
+    ADZI_FIELD(slice_attr, end), ADZI_FIELD(slice_attr, step) };
+
 static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at);
 
 /* dx = zeros with dy in the sliced places. */
@@ -14,7 +17,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_slice = { .name = "slice", .backward = backward };
+const adzi_op adzi_op_slice = { .name = "slice", .backward = backward, ADZI_FIELDS(fields) };
 
 /* The gradient's own operator: its backward is the slice again. */
 static adz_status spread_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -24,7 +27,9 @@ static adz_status spread_backward(adzi_node *node, adz_tensor **dx, adz_tensor *
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_spread = { .name = "slice_backward", .backward = spread_backward };
+static const adzi_op adzi_op_spread = {
+    .name = "slice_backward", .backward = spread_backward, ADZI_FIELDS(fields)
+};
 
 static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *sizes)
 {

@@ -11,7 +11,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_split = { .name = "split", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(split_attr, dim) };
+
+const adzi_op adzi_op_split = { .name = "split", .backward = backward, ADZI_FIELDS(fields) };
 
 /* Piece k is sizes[k] wide, or, without sizes, `size` wide and the last one what is left. */
 static adz_status split(

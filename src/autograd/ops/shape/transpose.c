@@ -12,7 +12,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_transpose = { .name = "transpose", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(transpose_attr, dim0),
+    ADZI_FIELD(transpose_attr, dim1) };
+
+const adzi_op adzi_op_transpose = {
+    .name = "transpose", .backward = backward, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_transpose(adz_tensor *x, int dim0, int dim1)
 {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+const adz_field adzi_triangle_fields[1] = { ADZI_FIELD(adzi_triangle_attr, diagonal) };
+
 typedef struct {
     const char *x;
     char *y;

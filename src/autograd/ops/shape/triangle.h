@@ -8,6 +8,8 @@ typedef struct adzi_triangle_attr {
     int64_t diagonal;
 } adzi_triangle_attr;
 
+extern const adz_field adzi_triangle_fields[1];
+
 /**
  * A copy of x[..., rows, columns] with zeros above the diagonal (lower), or below it. Diagonal k
  * has the elements of row r at column r + k. `op` records an adzi_triangle_attr.

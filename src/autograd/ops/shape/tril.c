@@ -7,7 +7,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_tril = { .name = "tril", .backward = backward };
+const adzi_op adzi_op_tril = {
+    .name = "tril", .backward = backward, ADZI_FIELDS(adzi_triangle_fields)
+};
 
 adz_tensor *adz_tril(adz_tensor *x, int64_t diagonal)
 {

@@ -11,7 +11,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_unbind = { .name = "unbind", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(unbind_attr, dim) };
+
+const adzi_op adzi_op_unbind = { .name = "unbind", .backward = backward, ADZI_FIELDS(fields) };
 
 /* How many layers there are; -1 with the error recorded. */
 static int64_t begin(adzi_call *call, adz_tensor *x, int dim, size_t room, unbind_attr *attr)

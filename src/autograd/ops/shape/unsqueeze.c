@@ -11,7 +11,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_unsqueeze = { .name = "unsqueeze", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(unsqueeze_attr, dim) };
+
+const adzi_op adzi_op_unsqueeze = {
+    .name = "unsqueeze", .backward = backward, ADZI_FIELDS(fields)
+};
 
 adz_tensor *adz_unsqueeze(adz_tensor *x, int dim)
 {

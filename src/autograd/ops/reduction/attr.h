@@ -1,0 +1,15 @@
+/* The attributes of reductions that have no argument beside the dimensions: sum, mean, prod and
+ * logsumexp. */
+#ifndef ADZI_AUTOGRAD_OPS_REDUCTION_ATTR_H
+#define ADZI_AUTOGRAD_OPS_REDUCTION_ATTR_H
+
+#include "autograd/op.h"
+
+typedef struct adzi_reduce_attr {
+    unsigned mask; /* bit d: dimension d of x is reduced */
+    bool keepdim;
+} adzi_reduce_attr;
+
+extern const adz_field adzi_reduce_fields[2];
+
+#endif
