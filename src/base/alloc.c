@@ -451,6 +451,10 @@ void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
 
 void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes)
 {
+    if (cache->keep != NULL) {
+        cache->keep(block, bytes);
+        return;
+    }
     size_t least = bytes > 0 ? bytes : 1;
     if (!adzi_is_small_block(least)) {
         large_return(block, least);
@@ -477,6 +481,11 @@ void adzi_free(void *block, size_t bytes)
     if (block != NULL) {
         adzi_free_in(&adzi_self()->cache, block, bytes);
     }
+}
+
+void adzi_alloc_keep(void (*keep)(void *block, size_t bytes))
+{
+    adzi_self()->cache.keep = keep;
 }
 
 void adzi_alloc_fail_at(int64_t n)

@@ -60,6 +60,13 @@ void adzi_alloc_fail_at(int64_t n);
 /** Whether the request chosen with adzi_alloc_fail_at has been reached. */
 bool adzi_alloc_failed(void);
 
+/**
+ * For tests that replay launches. While `keep` is set, a block that the calling thread frees is
+ * given to `keep` instead. The block stays allocated, so that launches recorded earlier may still
+ * write to it. Once `keep` is NULL again, the test frees these blocks with adzi_free.
+ */
+void adzi_alloc_keep(void (*keep)(void *block, size_t bytes));
+
 /** Requests that this thread has made, cache hits included. */
 uint64_t adzi_alloc_requests(void);
 
@@ -95,6 +102,7 @@ typedef struct adzi_cache {
     int64_t ahead;        /* how far live_bytes may go before the limit is asked */
     int64_t live_bytes;   /* not yet flushed to the process's counter */
     int64_t live_tensors; /* likewise */
+    void (*keep)(void *block, size_t bytes); /* see adzi_alloc_keep; NULL usually */
     int64_t fail_in;
     bool failed;
     uint64_t requests;
@@ -194,7 +202,7 @@ static inline void adzi_free_in(adzi_cache *cache, void *block, size_t bytes)
     const uint32_t cls = adzi_small_class(bytes);
     const int64_t live = cache->live_bytes - (int64_t)bytes;
     if (!adzi_is_small_block(bytes) || live < -ADZI_FLUSH_BYTES ||
-        adzi_is_chain(cache->count[cls] + 1, cls)) {
+        adzi_is_chain(cache->count[cls] + 1, cls) || cache->keep != NULL) {
         adzi_free_slow(cache, block, bytes);
         return;
     }

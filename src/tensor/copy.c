@@ -4,6 +4,7 @@
 
 #include "tensor/kernel/half.h"
 #include "base/isa.h"
+#include "base/parallel.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/tensor.h"
 
@@ -67,6 +68,13 @@ void adzi_copy(adz_tensor *dst, const adz_tensor *src)
 /* ---- filling -----------------------------------------------------------------------------------
  */
 
+ADZI_DECLARE_KERNEL(fill, any);
+static const adzi_kernel fill_kernels[ADZI_CPU_LEVELS][1] = {
+    { ADZI_KERNEL_COLUMN(fill, any, baseline) },
+    { ADZI_KERNEL_COLUMN(fill, any, avx2) },
+    { ADZI_KERNEL_COLUMN(fill, any, avx512) },
+};
+
 /* One element, as the dtype's bits. */
 static void encode(adz_dtype dtype, double value, void *item)
 {
@@ -81,19 +89,17 @@ static void encode(adz_dtype dtype, double value, void *item)
 
 void adzi_fill(adz_tensor *dst, double value)
 {
-    if (dst->numel == 1 && dst->dtype == ADZ_F32) { /* losses and their upstream gradients */
-        *(float *)(void *)dst->data = (float)value;
+    if (dst->numel == 0) {
         return;
     }
-    uint64_t item = 0;
-    encode((adz_dtype)dst->dtype, value, &item);
-    if (item == 0 && adzi_is_contiguous(dst)) {
-        memset(dst->data, 0, (size_t)dst->numel * adzi_item_size(dst));
-        return;
+    adzi_fill_args args = { .out = dst->data, .size = (int64_t)adzi_item_size(dst) };
+    encode((adz_dtype)dst->dtype, value, &args.item);
+    if (!adzi_is_contiguous(dst)) {
+        args.rank = dst->rank;
+        memcpy(args.sizes, dst->sizes, sizeof args.sizes);
+        memcpy(args.strides, dst->strides, sizeof args.strides);
     }
-    adz_tensor one = { .dtype = dst->dtype, .rank = 0, .data = (char *)&item, .numel = 1 };
-    adz_tensor *in[1] = { &one };
-    adzi_pointwise(copy_kernel(dst), dst, 1, in, NULL);
+    adzi_launch(KERNEL_FOR(fill, 0), &args, dst->numel, ADZI_POINTWISE_GRAIN);
 }
 
 uint16_t adzi_f16_from_f32(float x)

@@ -1,4 +1,5 @@
-/* test_ops OP...: the sweep over the operators named, or over all. */
+/* test_ops [--test=NAME] OP...: the sweep over the operators named, or over all. With --test, only
+ * the check of that name, such as replay. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,10 +25,14 @@ static int run(const op_case *c)
 
 int main(int argc, char **argv)
 {
-    int failed = 0, ran = 0;
+    int failed = 0, ran = 0, first = 1;
+    if (argc > 1 && strncmp(argv[1], "--test=", 7) == 0) {
+        cmocka_set_test_filter(argv[1] + 7);
+        first = 2;
+    }
     for (int i = 0; i < n_op_cases; ++i) {
-        int named = argc == 1;
-        for (int a = 1; a < argc; ++a) {
+        int named = argc == first;
+        for (int a = first; a < argc; ++a) {
             named = named || strcmp(argv[a], op_cases[i]->name) == 0;
         }
         if (named) {

@@ -5,13 +5,14 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "ops/replay.h"
 #include "base/error.h"
 #include "base/isa.h"
 #include "base/parallel.h"
 
 sweep_counts counts;
 
-static size_t n_samples(const op_case *c)
+size_t n_samples(const op_case *c)
 {
     size_t n = 0;
     while (n < sizeof c->samples / sizeof *c->samples && c->samples[n].in[0].given) {
@@ -29,10 +30,11 @@ static size_t n_rejects(const op_case *c)
     return n;
 }
 
-static void build_sample(built *b, const op_case *c, size_t s, case_layout layout, adz_dtype dtype)
+void build_sample(
+    built *b, const op_case *c, size_t s, case_layout layout, adz_dtype dtype, uint64_t seed)
 {
     const op_sample *sample = &c->samples[s];
-    build_inputs(b, sample->in, sample->p, sample->text, layout, dtype, 1000 + s);
+    build_inputs(b, sample->in, sample->p, sample->text, layout, dtype, seed + s);
 }
 
 #define FAIL(...)                                   \
@@ -109,7 +111,7 @@ static size_t check_gradients(
 {
     adz_scope *scope = adz_scope_open();
     built b;
-    build_sample(&b, c, s, layout, ADZ_F64);
+    build_sample(&b, c, s, layout, ADZ_F64, 1000);
     bool any = false;
     for (int i = 0; i < b.args.n; ++i) {
         any = any || (!b.specs[i].none && adz_tensor_requires_grad(b.leaves[i]));
@@ -175,7 +177,7 @@ static void every_input_has_a_gradient(void **state)
         adz_scope *scope = adz_scope_open();
         built b;
         outcome o;
-        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F64);
+        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F64, 1000);
         if (!run_built(c, &b, false, &o)) {
             FAIL("sample %zu: %s", s, adz_error_message());
         }
@@ -258,7 +260,7 @@ static void fused_and_layouts(void **state)
             adz_scope *scope = adz_scope_open();
             built b;
             outcome fused, expression, compact;
-            build_sample(&b, c, s, (case_layout)layout, ADZ_F64);
+            build_sample(&b, c, s, (case_layout)layout, ADZ_F64, 1000);
             must_run(c, &b, false, &fused, s);
             must_run(c, &b, true, &expression, s);
             compare_outcomes(c, s, "fused against expression", &fused, &expression, 1e-10, 1e-3);
@@ -281,8 +283,8 @@ static void single_precision(void **state)
         adz_scope *scope = adz_scope_open();
         built b4, b8;
         outcome o4, o8, expression;
-        build_sample(&b4, c, s, LAYOUT_PLAIN, ADZ_F32);
-        build_sample(&b8, c, s, LAYOUT_PLAIN, ADZ_F64);
+        build_sample(&b4, c, s, LAYOUT_PLAIN, ADZ_F32, 1000);
+        build_sample(&b8, c, s, LAYOUT_PLAIN, ADZ_F64, 1000);
         must_run(c, &b4, false, &o4, s);
         must_run(c, &b8, false, &o8, s);
         must_run(c, &b4, true, &expression, s);
@@ -301,7 +303,7 @@ static void instruction_sets(void **state)
             adz_scope *scope = adz_scope_open();
             built b;
             outcome base, o;
-            build_sample(&b, c, s, LAYOUT_PLAIN, (adz_dtype)dtype);
+            build_sample(&b, c, s, LAYOUT_PLAIN, (adz_dtype)dtype, 1000);
             adzi_cpu_level = ADZI_CPU_BASELINE;
             must_run(c, &b, false, &base, s);
             for (int level = ADZI_CPU_AVX2; level <= best; ++level) {
@@ -335,7 +337,7 @@ static void any_cut_of_the_work(void **state)
         adz_scope *scope = adz_scope_open();
         built b;
         outcome whole, parts;
-        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F32);
+        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F32, 1000);
         must_run(c, &b, false, &whole, s);
         atomic_store(&adzi_launch_observer, cut);
         bool ok = run_built(c, &b, false, &parts);
@@ -395,7 +397,7 @@ static void refused_memory(void **state)
         }
         adz_scope *outer = adz_scope_open();
         built b;
-        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F32);
+        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F32, 1000);
         adz_tensor *before[CASE_INPUTS] = { NULL };
         for (int i = 0; i < b.args.n; ++i) {
             before[i] = b.specs[i].none ? NULL : adz_clone(adz_detach(b.leaves[i]));
@@ -442,7 +444,7 @@ static void null_in_null_out(void **state)
         adz_scope *scope = adz_scope_open();
         built b;
         adz_tensor *out[CASE_RESULTS] = { NULL };
-        build_sample(&b, c, 0, LAYOUT_PLAIN, ADZ_F64);
+        build_sample(&b, c, 0, LAYOUT_PLAIN, ADZ_F64, 1000);
         for (int k = 0; k < b.args.n; ++k) {
             b.args.in[k] = k == i ? NULL : b.leaves[k];
         }
@@ -462,7 +464,7 @@ static int clean(void **state)
     level = level < 0 ? adzi_cpu_level : level;
     adzi_cpu_level = level;
     adzi_alloc_fail_at(0);
-    atomic_store(&adzi_launch_observer, NULL);
+    replay_end();
     adz_error_clear();
     adz_set_grad_enabled(true);
     return 0;
@@ -477,8 +479,8 @@ size_t sweep_tests(const op_case *c, struct CMUnitTest *tests)
         { "gradgradcheck", second_gradients }, { "inputs", every_input_has_a_gradient },
         { "fused, layouts", fused_and_layouts }, { "attributes", attributes },
         { "f32", single_precision }, { "instruction sets", instruction_sets },
-        { "cuts", any_cut_of_the_work }, { "rejects", rejects }, { "NULL", null_in_null_out },
-        { "refused memory", refused_memory } };
+        { "cuts", any_cut_of_the_work }, { "replay", replay_with_other_contents },
+        { "rejects", rejects }, { "NULL", null_in_null_out }, { "refused memory", refused_memory } };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n; ++i) {
         tests[i] =

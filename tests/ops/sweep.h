@@ -16,6 +16,13 @@ typedef struct built {
 void build_inputs(built *b, const case_input *specs, const double *p, const char *text,
     case_layout layout, adz_dtype dtype, uint64_t seed);
 
+/** The number of a case's samples. */
+size_t n_samples(const op_case *c);
+
+/** build_inputs for sample `s` of a case. Another `seed` gives other contents. */
+void build_sample(
+    built *b, const op_case *c, size_t s, case_layout layout, adz_dtype dtype, uint64_t seed);
+
 /** Makes the views and calls the operator. Returns the number of results. */
 int call_built(const op_case *c, built *b, adz_tensor **out);
 
@@ -45,10 +52,13 @@ void check_attributes(const op_case *c, const outcome *o);
 extern const op_case *const op_cases[];
 extern const int n_op_cases;
 
+/** A test of the sweep, in replays.c: replayed launches give the bits of an ordinary call. */
+void replay_with_other_contents(void **state);
+
 /** The tests of one case, appended to `tests`; returns how many. */
 size_t sweep_tests(const op_case *c, struct CMUnitTest *tests);
 
-enum { SWEEP_TESTS = 12 };
+enum { SWEEP_TESTS = 13 };
 
 /** What the sweep has gone through so far. */
 typedef struct sweep_counts {

@@ -1,5 +1,7 @@
-/* Copies within one element size, and fills. One instance per size, not per dtype. Units are
- * elements of the output in order. */
+/* Copies within one element size, with one instance per size and not per dtype, and fills. Units
+ * are elements of the output in order. */
+#include <string.h>
+
 #include "tensor/kernel/pointwise.h"
 #include "tensor/kernel/strided.h"
 
@@ -36,3 +38,28 @@ COPY(b1, 1)
 COPY(b2, 2)
 COPY(b4, 4)
 COPY(b8, 8)
+
+/* Every element becomes the same item. A contiguous output is written directly. Another one is
+ * written from a buffer that holds a few hundred items. */
+void KERNEL(fill, any)(const void *block, int64_t begin, int64_t end);
+void KERNEL(fill, any)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_fill_args *a = block;
+    const char *item = (const char *)&a->item;
+    if (a->rank == 0) {
+        char *y = a->out + begin * a->size;
+        if (a->item == 0) {
+            memset(y, 0, (size_t)((end - begin) * a->size));
+        } else {
+            ADZI_SPLAT(y, item, (size_t)a->size, end - begin);
+        }
+        return;
+    }
+    uint64_t buffer[ADZI_CHUNK];
+    const int64_t most = end - begin < ADZI_CHUNK ? end - begin : ADZI_CHUNK;
+    ADZI_SPLAT(buffer, item, (size_t)a->size, most);
+    for (int64_t n; begin < end; begin += n) {
+        n = end - begin < most ? end - begin : most;
+        ADZI_SCATTER(a->out, buffer, (size_t)a->size, begin, n, a->rank, a->sizes, a->strides);
+    }
+}

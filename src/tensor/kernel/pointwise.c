@@ -1,5 +1,8 @@
 #include "tensor/kernel/pointwise.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/parallel.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -70,10 +73,14 @@ static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, ad
     coalesce(args);
 }
 
+/* A flat call sets, and its kernel reads, only the fields before n_in. */
+enum { FLAT_SIZE = offsetof(adzi_pointwise_args, n_in) };
+
 void adzi_pointwise_flat(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
 {
     adzi_pointwise_args args;
+    memset(&args, 0, FLAT_SIZE);
     args.flat = true;
     args.out = y->data;
     for (int k = 0; k < n_in; ++k) {
@@ -82,7 +89,7 @@ void adzi_pointwise_flat(
     for (int k = 0; p != NULL && k < ADZI_POINTWISE_PARAMS; ++k) {
         args.p[k] = p[k];
     }
-    adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch_sized(kernel, &args, FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
 }
 
 void adzi_pointwise(
@@ -91,8 +98,7 @@ void adzi_pointwise(
     if (y->numel == 0) {
         return;
     }
-    adzi_pointwise_args args;
-    args.out = y->data;
+    adzi_pointwise_args args = { .out = y->data };
     bool in_line = adzi_is_contiguous(y);
     unsigned numbers = 0;
     for (int k = 0; k < n_in; ++k) {

@@ -31,6 +31,15 @@ typedef struct adzi_pointwise_args {
     int64_t in_strides[ADZI_POINTWISE_INPUTS][ADZ_MAX_RANK];
 } adzi_pointwise_args;
 
+/** The arguments of the kernel fill. Units are elements of the output in order. */
+typedef struct adzi_fill_args {
+    char *out;
+    int64_t size;  /* bytes of an element */
+    uint64_t item; /* the bits of the value, in the first `size` bytes */
+    int rank;      /* 0 when the output is contiguous */
+    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+} adzi_fill_args;
+
 /** Whether the elements of an operand with these strides lie side by side, in the output's order.
  */
 static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)

@@ -25,10 +25,7 @@ static void push(int *n, int64_t *sizes, int64_t *strides, int64_t size, int64_t
 int64_t adzi_reduce_args_of(adzi_reduce_args *args, const adz_tensor *x, unsigned mask)
 {
     int64_t results = 1;
-    args->in = x->data;
-    args->places = args->partial = NULL;
-    args->n_kept = args->n_reduced = 0;
-    args->n = args->blocks = 1;
+    *args = (adzi_reduce_args){ .in = x->data, .n = 1, .blocks = 1 };
     for (int i = 0; i < x->rank; ++i) {
         if (mask & (1u << i)) {
             args->n *= x->sizes[i];
@@ -59,13 +56,14 @@ static void cut(adzi_reduce_args *args, int64_t results, size_t state)
 void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const adz_tensor *x,
     unsigned mask, const double *p)
 {
-    adzi_reduce_args args = { .out = y != NULL ? y->data : NULL };
-    for (int i = 0; p != NULL && i < 2; ++i) {
-        args.p[i] = p[i];
-    }
+    adzi_reduce_args args;
     int64_t results = adzi_reduce_args_of(&args, x, mask);
     if (results == 0) {
         return;
+    }
+    args.out = y != NULL ? y->data : NULL;
+    for (int i = 0; p != NULL && i < 2; ++i) {
+        args.p[i] = p[i];
     }
     args.places = places != NULL ? places->data : NULL;
     _Alignas(16) char if_refused[ADZI_REDUCE_PARTIAL];

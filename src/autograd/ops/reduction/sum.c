@@ -112,19 +112,18 @@ void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double sca
     }
 }
 
-/* Sums over the n rows of g[n, h]. Dimensions that are not there are left as they were. */
+/* Sums over the n rows of g[n, h]. */
 static void rows_args(adzi_reduce_args *args, const char *g, int64_t n, int64_t h)
 {
-    args->in = g;
-    args->partial = NULL;
-    args->scale = 1;
-    args->n = n;
-    args->n_kept = h > 1;
-    args->kept[0] = h;
-    args->kept_strides[0] = 1;
-    args->n_reduced = n > 1;
-    args->reduced[0] = n;
-    args->reduced_strides[0] = h;
+    *args = (adzi_reduce_args){ .in = g,
+        .scale = 1,
+        .n = n,
+        .n_kept = h > 1,
+        .kept = { h },
+        .kept_strides = { 1 },
+        .n_reduced = n > 1,
+        .reduced = { n },
+        .reduced_strides = { h } };
 }
 
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
