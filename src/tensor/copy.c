@@ -65,6 +65,25 @@ void adzi_copy(adz_tensor *dst, const adz_tensor *src)
     adzi_pointwise(kernel, dst, 1, in, NULL);
 }
 
+typedef struct {
+    char *to;
+    const char *from;
+} bytes_args;
+
+static void copy_bytes(const void *block, int64_t begin, int64_t end)
+{
+    const bytes_args *args = block;
+    memcpy(args->to + begin, args->from + begin, (size_t)(end - begin));
+}
+
+void adzi_copy_bytes_to(void *dst, const void *src, size_t bytes)
+{
+    const bytes_args args = { dst, src };
+    if (bytes > 0) {
+        adzi_launch(copy_bytes, &args, (int64_t)bytes, 8 * ADZI_POINTWISE_GRAIN);
+    }
+}
+
 /* ---- filling -----------------------------------------------------------------------------------
  */
 

@@ -7,6 +7,9 @@
 /** dst = src, src broadcast to dst; any layouts and dtypes. Allocates nothing and cannot fail. */
 void adzi_copy(adz_tensor *dst, const adz_tensor *src);
 
+/** Copies `bytes` bytes in a launch; the memory must not overlap. Cannot fail. */
+void adzi_copy_bytes_to(void *dst, const void *src, size_t bytes);
+
 /** dst = value, converted to dst's dtype. Cannot fail. */
 void adzi_fill(adz_tensor *dst, double value);
 

@@ -72,7 +72,8 @@ static bool report(const adz_tensor *t, FILE *stream)
         adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), atomic_load(&t->refs),
         atomic_load(&t->keeps));
     if (t->node != NULL) {
-        n += snprintf(line + n, sizeof line - (size_t)n, ", made by %s", adzi_tape.node_name(t->node));
+        n += snprintf(
+            line + n, sizeof line - (size_t)n, ", made by %s", adzi_tape.node_name(t->node));
     }
     if (!t->is_view && t->storage->file != NULL) {
         snprintf(

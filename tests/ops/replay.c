@@ -47,7 +47,9 @@ static void *one_more(void *array, size_t *capacity, size_t count, size_t elemen
     return array;
 }
 
-/* How many aligned words of the arguments are addresses within this thread's stack. */
+/* How many aligned words of the arguments are addresses within this thread's stack. A word whose
+ * lowest byte is 0 or 1 does not count: it may be a bool with padding behind it, whose bytes are
+ * undefined. */
 static size_t count_stack_pointers(const void *args, size_t size)
 {
     static uintptr_t low, high;
@@ -65,7 +67,7 @@ static size_t count_stack_pointers(const void *args, size_t size)
     for (size_t at = 0; at + sizeof(uintptr_t) <= size; at += sizeof(uintptr_t)) {
         uintptr_t word;
         memcpy(&word, (const char *)args + at, sizeof word);
-        found += word >= low && word < high;
+        found += word >= low && word < high && (word & 0xff) > 1;
     }
     return found;
 }

@@ -1,6 +1,5 @@
 #include "tensor/kernel/pointwise.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/parallel.h"
@@ -73,32 +72,16 @@ static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, ad
     coalesce(args);
 }
 
-/* A flat call sets, and its kernel reads, only the fields before n_in. */
-enum { FLAT_SIZE = offsetof(adzi_pointwise_args, n_in) };
-
-void adzi_pointwise_flat(
-    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
-{
-    adzi_pointwise_args args;
-    memset(&args, 0, FLAT_SIZE);
-    args.flat = true;
-    args.out = y->data;
-    for (int k = 0; k < n_in; ++k) {
-        args.in[k] = in[k]->data;
-    }
-    for (int k = 0; p != NULL && k < ADZI_POINTWISE_PARAMS; ++k) {
-        args.p[k] = p[k];
-    }
-    adzi_launch_sized(kernel, &args, FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
-}
-
-void adzi_pointwise(
-    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
+void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in,
+    const double *p, const void *factor)
 {
     if (y->numel == 0) {
         return;
     }
-    adzi_pointwise_args args = { .out = y->data };
+    adzi_pointwise_args args;
+    memset(&args, 0, ADZI_POINTWISE_FLAT_SIZE);
+    args.out = y->data;
+    args.factor = factor;
     bool in_line = adzi_is_contiguous(y);
     unsigned numbers = 0;
     for (int k = 0; k < n_in; ++k) {
@@ -112,10 +95,21 @@ void adzi_pointwise(
         args.p[k] = p[k];
     }
     args.flat = in_line && numbers == 0;
-    if (in_line && numbers != 0) {
+    if (args.flat) {
+        adzi_launch_sized(kernel, &args, ADZI_POINTWISE_FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
+        return;
+    }
+    memset((char *)&args + ADZI_POINTWISE_FLAT_SIZE, 0, sizeof args - ADZI_POINTWISE_FLAT_SIZE);
+    if (in_line) {
         lay_in_line(&args, y, n_in, numbers);
-    } else if (!args.flat) {
+    } else {
         lay_out(&args, y, n_in, in);
     }
     adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
+}
+
+void adzi_pointwise(
+    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p)
+{
+    adzi_pointwise_factor(kernel, y, n_in, in, p, NULL);
 }

@@ -3,6 +3,7 @@
 #define ADZI_TENSOR_KERNEL_POINTWISE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "adze/tensor.h"
@@ -17,19 +18,23 @@ enum {
 
 /**
  * The argument block of every elementwise kernel; units are elements of the output in order. When
- * `flat`, all operands are contiguous and alike, and only the first group of fields is set.
+ * `flat`, all operands are contiguous and of one shape, and only the first group of fields is set.
  */
 typedef struct adzi_pointwise_args {
     bool flat;
     char *out;
     const char *in[ADZI_POINTWISE_INPUTS];
     double p[ADZI_POINTWISE_PARAMS]; /* the operator's numbers */
+    const void *factor;              /* a number in memory; only kernels that ask for it read it */
 
     int n_in, rank;
     int64_t sizes[ADZ_MAX_RANK];
     int64_t out_strides[ADZ_MAX_RANK]; /* strides in elements */
     int64_t in_strides[ADZI_POINTWISE_INPUTS][ADZ_MAX_RANK];
 } adzi_pointwise_args;
+
+/** A flat call sets, and its kernel reads, only the fields before n_in. */
+enum { ADZI_POINTWISE_FLAT_SIZE = offsetof(adzi_pointwise_args, n_in) };
 
 /** The arguments of the kernel fill. Units are elements of the output in order. */
 typedef struct adzi_fill_args {
@@ -60,8 +65,8 @@ static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t
 void adzi_pointwise(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
 
-/** The same where it is known that all inputs have y's sizes and lie in order, as y does. */
-void adzi_pointwise_flat(
-    adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
+/** adzi_pointwise for kernels that read a number from memory: `factor`, of the inputs' dtype. */
+void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in,
+    const double *p, const void *factor);
 
 #endif

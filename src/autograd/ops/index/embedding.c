@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "autograd/ops/index/indices.h"
 #include "autograd/ops/index/rows.h"
 #include "base/options.h"
@@ -7,13 +9,51 @@ typedef struct {
     bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
 } embedding_attr;
 
+typedef struct {
+    const int64_t *ids;
+    int64_t *kept;
+    int64_t padding;
+} padding_args;
+
+/* Units are ids. */
+static void drop_padding(const void *block, int64_t begin, int64_t end)
+{
+    const padding_args *args = block;
+    for (int64_t i = begin; i < end; ++i) {
+        args->kept[i] = args->ids[i] == args->padding ? -1 : args->ids[i];
+    }
+}
+
+typedef struct {
+    const int64_t *ids;
+    int64_t *count; /* [rows] */
+    double *share;  /* [n] */
+    int64_t n, rows;
+} frequency_args;
+
+/* Counts how often each row is named, then writes 1 / count for each id. One unit. */
+static void count_frequencies(const void *block, int64_t begin, int64_t end)
+{
+    const frequency_args *args = block;
+    if (begin == end) {
+        return;
+    }
+    memset(args->count, 0, (size_t)args->rows * sizeof *args->count);
+    for (int64_t i = 0; i < args->n; ++i) {
+        ++args->count[args->ids[i]];
+    }
+    for (int64_t i = 0; i < args->n; ++i) {
+        args->share[i] = 1 / (double)args->count[args->ids[i]];
+    }
+}
+
 /* The ids with the padding row's as -1, which drops what is summed there. */
 static adz_tensor *without_padding(adz_tensor *ids, int64_t padding)
 {
     adz_tensor *kept = ids != NULL && padding >= 0 ? adzi_scratch_like("embedding", ids) : ids;
-    for (int64_t i = 0; kept != ids && kept != NULL && i < ids->numel; ++i) {
-        int64_t id = adzi_index_data(ids)[i];
-        adzi_index_data(kept)[i] = id == padding ? -1 : id;
+    if (kept != ids && kept != NULL) {
+        const padding_args args = { adzi_index_data(ids), adzi_index_data(kept), padding };
+        adzi_launch(drop_padding, &args, ids->numel, ADZI_POINTWISE_GRAIN);
     }
     return kept;
 }
@@ -28,14 +68,9 @@ static adz_tensor *frequencies(const adz_tensor *ids, int64_t rows, adz_dtype dt
     if (count == NULL || share == NULL) {
         return NULL;
     }
-    adzi_fill(count, 0);
-    const int64_t *id = adzi_index_data(ids);
-    for (int64_t i = 0; i < ids->numel; ++i) {
-        ++adzi_index_data(count)[id[i]];
-    }
-    for (int64_t i = 0; i < ids->numel; ++i) {
-        ((double *)(void *)share->data)[i] = 1 / (double)adzi_index_data(count)[id[i]];
-    }
+    const frequency_args args = { adzi_index_data(ids), adzi_index_data(count),
+        (double *)(void *)share->data, ids->numel, rows };
+    adzi_launch(count_frequencies, &args, 1, 1);
     return adz_to(share, dtype);
 }
 

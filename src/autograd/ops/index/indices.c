@@ -34,10 +34,13 @@ bool adzi_indices_within(
     const char *op, const adz_tensor *index, int64_t size, const char *of, const adz_tensor *t)
 {
     const int64_t *at = adzi_index_data(index);
-    bool within = true;
-    const adzi_within_args args = { at, size, &within };
-    KERNEL_FOR(indices_within, 0)(&args, 0, index->numel);
-    for (int64_t i = 0; i < index->numel && !within; ++i) {
+    const adz_tensor *found = adzi_scratch(op, ADZ_BOOL, 0, NULL);
+    if (found == NULL) {
+        return false;
+    }
+    const adzi_within_args args = { at, index->numel, size, (bool *)(void *)found->data };
+    adzi_launch(KERNEL_FOR(indices_within, 0), &args, 1, 1);
+    for (int64_t i = 0; i < index->numel && !*args.within; ++i) {
         if (at[i] < 0 || at[i] >= size) {
             adzi_error(op, ADZ_ERR_INDEX, "index %lld at place %s is none of the %lld %s%s",
                 (long long)at[i], text_place(index, i), (long long)size, of, adzi_text_shape(t));

@@ -8,9 +8,11 @@ void KERNEL(indices_within, i64)(const void *block, int64_t begin, int64_t end)
     const adzi_within_args *a = block;
     const uint64_t last = (uint64_t)a->size - 1;
     uint64_t signs = 0;
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = 0; i < a->n; ++i) {
         const uint64_t at = (uint64_t)a->index[i];
         signs |= at | (last - at);
     }
-    *a->within = signs >> 63 == 0;
+    if (begin < end) {
+        *a->within = signs >> 63 == 0;
+    }
 }

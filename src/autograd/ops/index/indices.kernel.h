@@ -1,4 +1,4 @@
-/* What the kernel indices_within is told and tells. */
+/* Arguments of the kernel indices_within, which has one unit. */
 #ifndef ADZI_AUTOGRAD_OPS_INDEX_INDICES_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_INDEX_INDICES_KERNEL_H
 
@@ -7,8 +7,9 @@
 
 typedef struct adzi_within_args {
     const int64_t *index;
+    int64_t n; /* indices */
     int64_t size;
-    bool *within; /* set to whether all lie in 0 .. size-1 */
+    bool *within; /* the result: all indices are in 0 .. size-1 */
 } adzi_within_args;
 
 #endif

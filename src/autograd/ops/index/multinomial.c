@@ -5,7 +5,7 @@
 
 const adzi_op adzi_op_multinomial = { .name = "multinomial" };
 
-/* Checks row `row` of the weights, and that n can be drawn from it. */
+/* What makes a row of weights one that n classes cannot be drawn from; records the error. */
 static bool check_row(const double *p, int64_t row, int64_t classes, int64_t n, bool replacement)
 {
     int64_t possible = 0;
@@ -46,16 +46,18 @@ static bool check_shape(const adz_tensor *p, int64_t n)
     return true;
 }
 
-static bool check_rows(const adz_tensor *p, int64_t n, bool replacement)
+/* Records the error of the first row that n classes cannot be drawn from. Called only after a
+ * launch has found that there is one. */
+static adz_tensor *refuse(const adz_tensor *p, int64_t n, bool replacement)
 {
-    int64_t classes = p->sizes[p->rank - 1];
+    const int64_t classes = p->sizes[p->rank - 1];
     for (int64_t r = 0; r < p->numel / classes; ++r) {
         const double *row = (const double *)(const void *)p->data + r * classes;
         if (!check_row(row, r, classes, n, replacement)) {
-            return false;
+            break;
         }
     }
-    return true;
+    return NULL;
 }
 
 /* The class whose part of the running sum holds `at`; always one of weight above 0. */
@@ -97,6 +99,7 @@ static bool sum_four(double *sum, const double *p, int64_t classes)
            isfinite(c) && isfinite(d);
 }
 
+/* The running sums of one row; false where weights or their sum are none to draw by. */
 static bool sum_one(double *sum, const double *p, int64_t classes)
 {
     double total = 0;
@@ -108,43 +111,87 @@ static bool sum_one(double *sum, const double *p, int64_t classes)
     return weights && total > 0 && isfinite(total);
 }
 
+typedef struct {
+    const double *p; /* weights [rows, classes] */
+    double *sums;    /* [rows, classes], their running sums */
+    bool *sound;     /* the result: n classes can be drawn from every row */
+    int64_t rows, classes;
+    int64_t least; /* classes of weight above 0 that a row needs */
+} sums_args;
+
+/* One unit. */
+static void sum_rows(const void *block, int64_t begin, int64_t end)
+{
+    const sums_args *args = block;
+    const int64_t classes = args->classes;
+    bool sound = true;
+    int64_t r = begin < end ? 0 : args->rows;
+    for (; r + ROWS <= args->rows; r += ROWS) {
+        sound &= sum_four(args->sums + r * classes, args->p + r * classes, classes);
+    }
+    for (; r < args->rows; ++r) {
+        sound &= sum_one(args->sums + r * classes, args->p + r * classes, classes);
+    }
+    for (r = 0; r < args->rows && args->least > 1; ++r) {
+        int64_t possible = 0;
+        for (int64_t c = 0; c < classes; ++c) {
+            possible += args->p[r * classes + c] > 0;
+        }
+        sound &= possible >= args->least;
+    }
+    if (begin < end) {
+        *args->sound = sound;
+    }
+}
+
+/* Launches sum_rows; the running sums of p, or NULL with the error recorded. */
+static adz_tensor *running_sums(const adz_tensor *p, int64_t n, bool replacement)
+{
+    adz_tensor *sums = adzi_scratch_like("multinomial", p);
+    adz_tensor *sound = adzi_scratch("multinomial", ADZ_BOOL, 0, NULL);
+    if (sums == NULL || sound == NULL) {
+        return NULL;
+    }
+    const int64_t classes = p->sizes[p->rank - 1];
+    const sums_args args = { (const double *)(const void *)p->data, (double *)(void *)sums->data,
+        (bool *)(void *)sound->data, p->numel / classes, classes, replacement ? 1 : n };
+    adzi_launch(sum_rows, &args, 1, 1);
+    return *args.sound ? sums : refuse(p, n, replacement);
+}
+
+typedef struct {
+    const double *sums, *drawn; /* [rows, classes], and [rows, n] in [0, 1) */
+    int64_t *y;                 /* [rows, n] */
+    int64_t classes, n;
+} classes_args;
+
+/* Inverts the running sum of each row. Units are rows. */
+static void find_classes(const void *block, int64_t begin, int64_t end)
+{
+    const classes_args *args = block;
+    for (int64_t r = begin; r < end; ++r) {
+        const double *sums = args->sums + r * args->classes;
+        for (int64_t i = r * args->n; i < (r + 1) * args->n; ++i) {
+            args->y[i] = class_at(sums, args->classes, args->drawn[i] * sums[args->classes - 1]);
+        }
+    }
+}
+
 /* y = classes drawn by inverting the running sum of each row. */
 static adz_tensor *with_replacement(
-    adzi_call *call, adz_tensor *p, int64_t n, adz_generator *generator)
+    adzi_call *call, const adz_tensor *p, adz_tensor *sums, int64_t n, adz_generator *generator)
 {
     adz_shape shape = adz_shape_of(p->rank, p->sizes);
-    const int64_t classes = p->sizes[p->rank - 1], rows = p->numel / classes;
-    adz_tensor *scratch = adzi_scratch_like("multinomial", p);
-    if (scratch == NULL) {
-        return NULL;
-    }
-    const double *weights = (const double *)(const void *)p->data;
-    double *sums = (double *)(void *)scratch->data;
-    bool sound = true;
-    int64_t r = 0;
-    for (; r + ROWS <= rows && sound; r += ROWS) {
-        sound = sum_four(sums + r * classes, weights + r * classes, classes);
-    }
-    for (; r < rows && sound; ++r) {
-        sound = sum_one(sums + r * classes, weights + r * classes, classes);
-    }
-    if (!sound) {
-        check_rows(p, n, true); /* says which row it is */
-        return NULL;
-    }
+    const int64_t classes = p->sizes[p->rank - 1];
     shape.sizes[p->rank - 1] = n;
     adz_tensor *u = adz_generator_rand(generator, shape, ADZ_F64);
     adz_tensor *y = u != NULL ? adzi_new(call, ADZ_I64, shape.rank, shape.sizes) : NULL;
     if (y == NULL) {
         return NULL;
     }
-    const double *drawn = (const double *)(const void *)u->data;
-    int64_t *out = (int64_t *)(void *)y->data;
-    for (r = 0; r < rows; ++r, sums += classes) {
-        for (int64_t i = r * n; i < (r + 1) * n; ++i) {
-            out[i] = class_at(sums, classes, drawn[i] * sums[classes - 1]);
-        }
-    }
+    const classes_args args = { (const double *)(const void *)sums->data,
+        (const double *)(const void *)u->data, (int64_t *)(void *)y->data, classes, n };
+    adzi_launch(find_classes, &args, p->numel / classes, ADZI_POINTWISE_GRAIN / 16 / n + 1);
     return y;
 }
 
@@ -169,11 +216,12 @@ adz_tensor *adz_multinomial(
     }
     adz_tensor *p = adz_to(adz_detach(weights), ADZ_F64);
     p = p != NULL ? adzi_compact("multinomial", p) : NULL;
-    if (p == NULL || !check_shape(p, n) || (!replacement && !check_rows(p, n, false))) {
+    adz_tensor *sums = p != NULL && check_shape(p, n) ? running_sums(p, n, replacement) : NULL;
+    if (sums == NULL) {
         return NULL;
     }
     adz_generator_state before = adz_generator_get_state(generator);
-    adz_tensor *y = replacement ? with_replacement(&call, p, n, generator)
+    adz_tensor *y = replacement ? with_replacement(&call, p, sums, n, generator)
                                 : without_replacement(p, n, generator);
     if (y == NULL) { /* a call that failed has drawn nothing */
         adz_generator_set_state(generator, before);

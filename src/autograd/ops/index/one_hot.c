@@ -20,6 +20,21 @@ static int64_t classes(const adz_tensor *ids, int64_t n)
                                                                                    : -1;
 }
 
+typedef struct {
+    const int64_t *ids;
+    int64_t *y; /* [ids, n], zeros */
+    int64_t n;  /* classes */
+} ones_args;
+
+/* Units are ids. */
+static void write_ones(const void *block, int64_t begin, int64_t end)
+{
+    const ones_args *args = block;
+    for (int64_t i = begin; i < end; ++i) {
+        args->y[i * args->n + args->ids[i]] = 1;
+    }
+}
+
 adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
 {
     adzi_call call;
@@ -42,8 +57,7 @@ adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
         return NULL;
     }
     adzi_fill(y, 0);
-    for (int64_t i = 0; i < ids->numel; ++i) {
-        adzi_index_data(y)[i * n + adzi_index_data(call.in[0])[i]] = 1;
-    }
+    const ones_args args = { adzi_index_data(call.in[0]), adzi_index_data(y), n };
+    adzi_launch(write_ones, &args, ids->numel, ADZI_POINTWISE_GRAIN);
     return adzi_leave(&call, y);
 }

@@ -125,32 +125,58 @@ static const adzi_op adzi_op_put = {
     .name = "rows_sum", .backward = sum_backward, ADZI_FIELDS(fields)
 };
 
-/* Sorts the places of the index by what they name, keeping their order: starts[v] .. starts[v + 1]
- * is the part of `order` that belongs to row v. */
-static bool sort_places(adz_tensor *starts, adz_tensor *order, const adz_tensor *index)
+typedef struct {
+    const int64_t *index;
+    int64_t n;       /* indices */
+    int64_t size;    /* rows */
+    int64_t *starts; /* [size + 2] */
+    int64_t *order;  /* [n] */
+    int64_t *bad;    /* the result: where the first index that names no row is, or n */
+} sort_args;
+
+/* Sorts the places of the index by the row that they name and keeps their order: the places of row
+ * v are order[starts[v]] .. order[starts[v + 1] - 1]. An index of -1 names no row and is left out.
+ * So is one that is out of range. One unit. */
+static void sort_places(const void *block, int64_t begin, int64_t end)
 {
-    int64_t *start = adzi_index_data(starts), *places = adzi_index_data(order);
-    const int64_t *at = adzi_index_data(index);
-    int64_t size = starts->numel - 2;
-    adzi_fill(starts, 0);
-    for (int64_t i = 0; i < index->numel; ++i) {
-        if (at[i] < -1 || at[i] >= size) {
-            adzi_error("rows_sum", ADZ_ERR_INDEX,
-                "index %lld is none of %lld rows; it has changed since the forward",
-                (long long)at[i], (long long)size);
-            return false;
-        }
-        if (at[i] >= 0) {
+    const sort_args *args = block;
+    const int64_t *at = args->index, size = args->size;
+    int64_t *start = args->starts;
+    if (begin == end) {
+        return;
+    }
+    *args->bad = args->n;
+    memset(start, 0, (size_t)(size + 2) * sizeof *start);
+    for (int64_t i = 0; i < args->n; ++i) {
+        if (at[i] >= 0 && at[i] < size) {
             ++start[at[i] + 2];
+        } else if (at[i] != -1 && *args->bad == args->n) {
+            *args->bad = i;
         }
     }
     for (int64_t v = 2; v < size + 2; ++v) {
         start[v] += start[v - 1];
     }
-    for (int64_t i = 0; i < index->numel; ++i) { /* moves starts[v + 1] from v's start to its end */
-        if (at[i] >= 0) {
-            places[start[at[i] + 1]++] = i;
+    for (int64_t i = 0; i < args->n; ++i) { /* moves starts[v + 1] from v's start to its end */
+        if (at[i] >= 0 && at[i] < size) {
+            args->order[start[at[i] + 1]++] = i;
         }
+    }
+}
+
+/* Launches sort_places; false with the error recorded if an index is out of range. `starts` has one
+ * place more than the rows need, for what the kernel finds. */
+static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *index, int64_t size)
+{
+    int64_t *start = adzi_index_data(starts);
+    const sort_args args = { adzi_index_data(index), index->numel, size, start,
+        adzi_index_data(order), start + size + 2 };
+    adzi_launch(sort_places, &args, 1, 1);
+    if (*args.bad < index->numel) {
+        adzi_error("rows_sum", ADZ_ERR_INDEX,
+            "index %lld is none of %lld rows; it has changed since the forward",
+            (long long)args.index[*args.bad], (long long)size);
+        return false;
     }
     return true;
 }
@@ -179,9 +205,10 @@ adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t siz
     shape.sizes[dim] = size;
     rows_attr attr = { dim, size };
     adz_tensor *from = adzi_compact("rows_sum", y);
-    adz_tensor *starts = adzi_scratch("rows_sum", ADZ_I64, 1, &(int64_t){ size + 2 });
+    adz_tensor *starts = adzi_scratch("rows_sum", ADZ_I64, 1, &(int64_t){ size + 3 });
     adz_tensor *order = adzi_scratch("rows_sum", ADZ_I64, 1, &index->numel);
-    if (from == NULL || starts == NULL || order == NULL || !sort_places(starts, order, index)) {
+    if (from == NULL || starts == NULL || order == NULL ||
+        !sort_index(starts, order, index, size)) {
         return NULL;
     }
     adz_tensor *x = adzi_new(&call, (adz_dtype)y->dtype, shape.rank, shape.sizes);

@@ -38,12 +38,14 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static bool check(const adzi_call *call)
 {
     adz_tensor *x = adzi_compact("binary_cross_entropy", call->in[0]);
-    if (x == NULL) {
+    adz_tensor *found = x != NULL ? adzi_scratch("binary_cross_entropy", ADZ_BOOL, 0, NULL) : NULL;
+    if (found == NULL) {
         return false;
     }
-    atomic_bool outside = false;
-    adzi_probability_check args = { x->data, &outside };
+    adzi_fill(found, 0);
+    adzi_probability_check args = { x->data, (atomic_bool *)(void *)found->data };
     adzi_launch(KERNEL_FOR(probability_check, x->dtype), &args, x->numel, ADZI_POINTWISE_GRAIN);
+    const bool outside = atomic_load_explicit(args.outside, memory_order_relaxed);
     if (outside) {
         adzi_error("binary_cross_entropy", ADZ_ERR_ARGUMENT,
             "x%s has elements that are no probabilities in [0, 1]; for unbounded scores use "

@@ -5,11 +5,6 @@
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-static double weight_of(const adz_tensor *weight, int64_t c)
-{
-    return adzi_is_none(weight) ? 1 : adz_tensor_at(weight, &c);
-}
-
 static bool check_weight(const char *op, const adz_tensor *x, const adz_tensor *weight, int64_t c)
 {
     if (adzi_is_none(weight)) {
@@ -50,11 +45,7 @@ bool adzi_class_check(adzi_call *call, adzi_class_attr *attr)
         return false;
     }
     attr->weighted = !adzi_is_none(weight);
-    attr->probabilities = attr->all_ignored = false;
-    attr->total = 0;
-    for (int64_t i = 0; i < c; ++i) {
-        attr->total += weight_of(weight, i);
-    }
+    attr->probabilities = false;
     return true;
 }
 
@@ -86,38 +77,102 @@ static bool check_rows(adzi_call *call, const adz_tensor *target)
     return same;
 }
 
-adz_tensor *adzi_class_rows(adzi_call *call, adzi_class_attr *attr)
+adz_tensor *adzi_class_rows(adzi_call *call)
 {
-    const char *op = call->op->name;
-    const adz_tensor *x = call->in[0], *weight = call->in[2];
     if (!adzi_want_index(call, 1) || !check_rows(call, call->in[1]) ||
         !adzi_convert(call, 1, ADZ_I64)) {
         return NULL;
     }
-    adz_tensor *rows = adzi_compact(op, call->in[1]);
-    if (rows == NULL) {
-        return NULL;
-    }
-    const int64_t *target = (const int64_t *)(const void *)rows->data;
-    int64_t c = x->sizes[adzi_class_axis(x)];
+    return adzi_compact(call->op->name, call->in[1]);
+}
+
+/* ---- what depends on the contents ---------------------------------------------------------- */
+
+/* The class weights as kernels read them; 1 for each class where there are none. */
+typedef struct {
+    const char *data; /* NULL: none */
+    int64_t stride;
+    adz_dtype dtype;
+} class_weights;
+
+static class_weights weights_of(const adz_tensor *weight)
+{
+    class_weights none = { .data = NULL };
+    return adzi_is_none(weight)
+               ? none
+               : (class_weights){ weight->data, weight->strides[0], (adz_dtype)weight->dtype };
+}
+
+static double weight_at(const class_weights *w, int64_t c)
+{
+    return w->data == NULL       ? 1
+           : w->dtype == ADZ_F32 ? (double)((const float *)(const void *)w->data)[c * w->stride]
+                                 : ((const double *)(const void *)w->data)[c * w->stride];
+}
+
+typedef struct {
+    const int64_t *target; /* [rows], or NULL for probabilities */
+    class_weights weights;
+    adzi_class_numbers *numbers;
+    int64_t rows, c, ignore_index;
+    bool mean;
+} numbers_args;
+
+/* Sums the weights of the rows that count. One unit. */
+static void compute_numbers(const void *block, int64_t begin, int64_t end)
+{
+    const numbers_args *args = block;
+    adzi_class_numbers found = { .wrong = -1 };
     double kept = 0;
-    attr->all_ignored = true;
-    for (int64_t i = 0; i < rows->numel; ++i) {
-        if (target[i] == attr->ignore_index) {
+    bool any = args->target == NULL;
+    if (begin == end) {
+        return;
+    }
+    for (int64_t c = 0; c < args->c; ++c) {
+        found.total += weight_at(&args->weights, c);
+    }
+    for (int64_t r = 0; r < args->rows && args->target != NULL; ++r) {
+        const int64_t class = args->target[r];
+        if (class == args->ignore_index) {
             continue;
         }
-        if (target[i] < 0 || target[i] >= c) {
-            return adzi_fail(op, ADZ_ERR_INDEX,
-                "target %lld at place %lld is none of the %lld classes of x%s, nor ignore_index "
-                "%lld",
-                (long long)target[i], (long long)i, (long long)c, adzi_text_shape(x),
-                (long long)attr->ignore_index);
+        if (class < 0 || class >= args->c) {
+            found.wrong = found.wrong < 0 ? r : found.wrong;
+            continue;
         }
-        attr->all_ignored = false;
-        kept += attr->weighted ? weight_of(weight, target[i]) : 1;
+        any = true;
+        kept += weight_at(&args->weights, class);
     }
-    attr->scale = attr->reduction == ADZ_REDUCE_MEAN ? 1 / kept : 1;
-    return rows;
+    kept = args->target == NULL ? (double)args->rows : kept;
+    found.scale = args->mean ? 1 / kept : 1;
+    found.slope = any ? found.scale : 0;
+    *args->numbers = found;
+}
+
+adz_tensor *adzi_class_numbers_new(
+    adzi_call *call, const adz_tensor *rows, const adzi_class_attr *attr)
+{
+    const char *op = call->op->name;
+    const adz_tensor *x = call->in[0];
+    int64_t sizes[ADZ_MAX_RANK];
+    const int64_t n = adzi_numel(adzi_class_loss_sizes(x, sizes), sizes);
+    const int64_t c = x->sizes[adzi_class_axis(x)];
+    adz_tensor *t = adzi_scratch(op, ADZ_I64, 1, &(int64_t){ ADZI_CLASS_NUMBERS });
+    if (t == NULL) {
+        return NULL;
+    }
+    const numbers_args args = { rows != NULL ? (const int64_t *)(const void *)rows->data : NULL,
+        weights_of(call->in[2]), adzi_class_numbers_in(t), n, c, attr->ignore_index,
+        attr->reduction == ADZ_REDUCE_MEAN };
+    adzi_launch(compute_numbers, &args, 1, 1);
+    const int64_t wrong = args.numbers->wrong;
+    if (wrong >= 0) {
+        return adzi_fail(op, ADZ_ERR_INDEX,
+            "target %lld at place %lld is none of the %lld classes of x%s, nor ignore_index %lld",
+            (long long)args.target[wrong], (long long)wrong, (long long)c, adzi_text_shape(x),
+            (long long)attr->ignore_index);
+    }
+    return t;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */
@@ -136,36 +191,93 @@ adz_tensor *adzi_class_result(
     return y;
 }
 
-void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adzi_class_attr *attr)
+void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers)
 {
     if (y != losses) { /* a mean over nothing: 0 times infinity is NaN */
-        adzi_sum_into(y, losses, (1u << losses->rank) - 1, attr->scale);
+        adzi_sum_into_factor(
+            y, losses, (1u << losses->rank) - 1, &adzi_class_numbers_in(numbers)->scale);
     }
 }
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-adz_tensor *adzi_class_upstream(adzi_node *node, adz_tensor *dy, const adz_tensor *x)
+typedef struct {
+    const adzi_class_numbers *numbers;
+    void *out;
+    adz_dtype dtype;
+} slope_args;
+
+/* The slope as a number of a dtype. One unit. */
+static void write_slope(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
-    if (x == NULL) {
-        return NULL;
+    const slope_args *args = block;
+    if (begin < end && args->dtype == ADZ_F32) {
+        *(float *)args->out = (float)args->numbers->slope;
+    } else if (begin < end) {
+        *(double *)args->out = args->numbers->slope;
     }
-    if (attr->reduction == ADZ_REDUCE_NONE) {
-        return adz_unsqueeze(dy, adzi_class_axis(x));
-    }
-    double scale = attr->all_ignored ? 0 : attr->scale;
-    return scale == 1 ? dy : adz_mul_number(dy, scale);
 }
 
-static void put(adz_tensor *t, int64_t i, double value, bool add)
+adz_tensor *adzi_class_upstream(
+    adzi_node *node, adz_tensor *dy, const adz_tensor *x, const adz_tensor *numbers)
 {
-    if (t->dtype == ADZ_F32) {
-        float *at = (float *)(void *)t->data + i;
-        *at = (float)(value + (add ? (double)*at : 0));
+    const adz_reduction reduction = adzi_attr(node, adzi_class_attr)->reduction;
+    if (x == NULL || numbers == NULL) {
+        return NULL;
+    }
+    if (reduction != ADZ_REDUCE_MEAN) {
+        return reduction == ADZ_REDUCE_NONE ? adz_unsqueeze(dy, adzi_class_axis(x)) : dy;
+    }
+    adz_tensor *slope = adzi_scratch(node->op->name, (adz_dtype)dy->dtype, 0, NULL);
+    if (slope == NULL) {
+        return NULL;
+    }
+    const slope_args args = { adzi_class_numbers_in(numbers), slope->data, (adz_dtype)dy->dtype };
+    adzi_launch(write_slope, &args, 1, 1);
+    return adz_mul(dy, slope);
+}
+
+typedef struct {
+    const int64_t *target; /* [rows] */
+    class_weights weights;
+    char *q; /* like x, contiguous, f32 or f64 */
+    adz_dtype dtype;
+    int64_t c, l, ignore_index; /* x is [rows / l, c, l] */
+    double smoothing;
+} shares_args;
+
+static void put(const shares_args *args, int64_t i, double value)
+{
+    if (args->dtype == ADZ_F32) {
+        ((float *)(void *)args->q)[i] = (float)value;
     } else {
-        double *at = (double *)(void *)t->data + i;
-        *at = value + (add ? *at : 0);
+        ((double *)(void *)args->q)[i] = value;
+    }
+}
+
+static double got(const shares_args *args, int64_t i)
+{
+    return args->dtype == ADZ_F32 ? (double)((const float *)(void *)args->q)[i]
+                                  : ((const double *)(void *)args->q)[i];
+}
+
+/* Units are rows. */
+static void compute_shares(const void *block, int64_t begin, int64_t end)
+{
+    const shares_args *args = block;
+    const int64_t c = args->c, l = args->l;
+    for (int64_t r = begin; r < end; ++r) {
+        const int64_t first = r / l * c * l + r % l, own = args->target[r];
+        const bool counts = own != args->ignore_index;
+        for (int64_t k = 0; k < c; ++k) {
+            const double even = args->smoothing / (double)c;
+            put(args, first + k * l,
+                counts && args->smoothing > 0 ? even * weight_at(&args->weights, k) : 0);
+        }
+        if (counts) {
+            const double sharp = (1 - args->smoothing) * weight_at(&args->weights, own);
+            put(args, first + own * l, sharp + got(args, first + own * l));
+        }
     }
 }
 
@@ -176,20 +288,10 @@ adz_tensor *adzi_class_shares(const char *op, const adz_tensor *x, adz_tensor *t
     if (rows == NULL || q == NULL) {
         return NULL;
     }
-    const int64_t *class_of = (const int64_t *)(const void *)rows->data;
-    int axis = adzi_class_axis(x);
-    int64_t c = x->sizes[axis], l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1);
-    adzi_fill(q, 0);
-    for (int64_t r = 0; r < rows->numel; ++r) {
-        if (class_of[r] == attr->ignore_index) {
-            continue;
-        }
-        int64_t first = r / l * c * l + r % l;
-        for (int64_t k = 0; k < c && attr->smoothing > 0; ++k) {
-            put(q, first + k * l, attr->smoothing / (double)c * weight_of(weight, k), false);
-        }
-        put(q, first + class_of[r] * l, (1 - attr->smoothing) * weight_of(weight, class_of[r]),
-            true);
-    }
+    const int axis = adzi_class_axis(x);
+    const shares_args args = { (const int64_t *)(const void *)rows->data, weights_of(weight),
+        q->data, (adz_dtype)q->dtype, x->sizes[axis],
+        adzi_numel(x->rank - axis - 1, x->sizes + axis + 1), attr->ignore_index, attr->smoothing };
+    adzi_launch(compute_shares, &args, rows->numel, ADZI_POINTWISE_GRAIN / (args.c + 1) + 1);
     return q;
 }

@@ -10,21 +10,35 @@ typedef struct adzi_class_attr {
     adz_reduction reduction;
     int64_t ignore_index;
     double smoothing;
-    double scale;       /* of the sum: 1 or, for the mean, one over the weight of all rows */
-    double total;       /* of all classes' weights */
     bool weighted;      /* there are class weights */
     bool probabilities; /* the target gives a probability for every class */
-    bool all_ignored;   /* no row counts: the mean is NaN, but its gradient 0 */
 } adzi_class_attr;
 
 /** The fields of adzi_class_attr but for `smoothing`, which not every loss has as an argument. */
-#define ADZI_CLASS_FIELDS                                                                     \
-    ADZI_FIELD(adzi_class_attr, ignore_index),                                                \
-        ADZI_FIELD_ENUM(adzi_class_attr, reduction, adzi_reduction_names),                    \
-        ADZI_FIELD_HIDDEN(adzi_class_attr, scale), ADZI_FIELD_HIDDEN(adzi_class_attr, total), \
-        ADZI_FIELD_HIDDEN(adzi_class_attr, weighted),                                         \
-        ADZI_FIELD_HIDDEN(adzi_class_attr, probabilities),                                    \
-        ADZI_FIELD_HIDDEN(adzi_class_attr, all_ignored)
+#define ADZI_CLASS_FIELDS                                                  \
+    ADZI_FIELD(adzi_class_attr, ignore_index),                             \
+        ADZI_FIELD_ENUM(adzi_class_attr, reduction, adzi_reduction_names), \
+        ADZI_FIELD_HIDDEN(adzi_class_attr, weighted),                      \
+        ADZI_FIELD_HIDDEN(adzi_class_attr, probabilities)
+
+/**
+ * What depends on the contents of the targets and the class weights. A launch writes these numbers
+ * to an i64 tensor, which the node saves for the backward.
+ */
+typedef struct adzi_class_numbers {
+    double scale;  /* of the sum of losses: 1 or, for the mean, one over the weight of all rows */
+    double slope;  /* of the gradient: scale, but 0 if no row counts, where the mean is NaN */
+    double total;  /* of all classes' weights */
+    int64_t wrong; /* the first row whose target is no class and not ignored; -1: none */
+} adzi_class_numbers;
+
+enum { ADZI_CLASS_NUMBERS = sizeof(adzi_class_numbers) / sizeof(int64_t) };
+
+/** The numbers in the tensor that adzi_class_numbers_new returned. */
+static inline adzi_class_numbers *adzi_class_numbers_in(const adz_tensor *t)
+{
+    return (adzi_class_numbers *)(void *)t->data;
+}
 
 /** The axis of x's classes. */
 static inline int adzi_class_axis(const adz_tensor *x)
@@ -43,17 +57,23 @@ typedef struct adzi_class_args {
     const void *dy;            /* [R], or one number with dy_stride 0 */
     void *dx, *dt;             /* [R, C] */
     int64_t dy_stride, c, l, ignore_index;
-    double smoothing, scale, total;
+    double smoothing;
+    const adzi_class_numbers *numbers; /* for the backward's kernels */
 } adzi_class_args;
 
-/** Checks x, the class weights and the reduction; fills total, weighted and probabilities. */
+/** Checks x, the class weights and the reduction; fills weighted and probabilities. */
 bool adzi_class_check(adzi_call *call, adzi_class_attr *attr);
 
+/** Checks the shape of in[1], which names a class per row, and makes it contiguous i64. NULL with
+ * the error recorded. */
+adz_tensor *adzi_class_rows(adzi_call *call);
+
 /**
- * Checks that in[1] names a class of x in every row and makes it contiguous i64. Fills attr->scale
- * and all_ignored. NULL with the error recorded.
+ * Launches what computes adzi_class_numbers from `rows` (NULL for probabilities), and checks that
+ * each row names a class of x or is ignored. NULL with the error recorded.
  */
-adz_tensor *adzi_class_rows(adzi_call *call, adzi_class_attr *attr);
+adz_tensor *adzi_class_numbers_new(
+    adzi_call *call, const adz_tensor *rows, const adzi_class_attr *attr);
 
 /** Sizes of the losses: x's without the classes. Returns the rank. */
 int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes);
@@ -63,10 +83,11 @@ adz_tensor *adzi_class_result(
     adzi_call *call, adz_tensor *losses, int n_extras, const adzi_class_attr *attr);
 
 /** Reduces losses into the result of adzi_class_result. Cannot fail. */
-void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adzi_class_attr *attr);
+void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers);
 
 /** For a backward as an expression: dy with the axis of the classes, times the mean's factor. */
-adz_tensor *adzi_class_upstream(adzi_node *node, adz_tensor *dy, const adz_tensor *x);
+adz_tensor *adzi_class_upstream(
+    adzi_node *node, adz_tensor *dy, const adz_tensor *x, const adz_tensor *numbers);
 
 /**
  * What multiplies -log p of each class in a row's loss, shaped like x: (1 - e) w_y at the row's

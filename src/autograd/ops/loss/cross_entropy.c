@@ -9,7 +9,8 @@ KERNEL_TABLE_FLOAT(cross_entropy_dt);
 
 static const char name[] = "cross_entropy";
 
-enum { GRAIN = 4096 }; /* exponentials worth a thread */
+enum { LSE, NUMBERS, EXTRAS }; /* what a call saves beside its inputs */
+enum { GRAIN = 4096 };         /* exponentials worth a thread */
 
 static int64_t grain_of(int64_t c)
 {
@@ -43,7 +44,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     int axis = adzi_class_axis(x);
-    adz_tensor *g = adzi_class_upstream(node, dy[0], x);
+    adz_tensor *g = adzi_class_upstream(node, dy[0], x, adzi_saved_extra(node, NUMBERS));
     adz_tensor *w = attr->probabilities ? along_classes(weight, x) : weight;
     if (g == NULL || w == NULL) {
         return adzi_status(NULL);
@@ -111,8 +112,10 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
     adz_tensor *x = adzi_saved_input(node, 0), *target = adzi_saved_input(node, 1);
     adz_tensor *weight = attr->weighted ? adzi_saved_input(node, 2) : ADZ_NONE;
-    adz_tensor *lse = adzi_saved_extra(node, 0), *g = adzi_compact(name, dy[0]);
-    if (x == NULL || target == NULL || weight == NULL || lse == NULL || g == NULL) {
+    adz_tensor *lse = adzi_saved_extra(node, LSE), *g = adzi_compact(name, dy[0]);
+    adz_tensor *numbers = adzi_saved_extra(node, NUMBERS);
+    if (x == NULL || target == NULL || weight == NULL || lse == NULL || numbers == NULL ||
+        g == NULL) {
         return adzi_status(NULL);
     }
     adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, weight), *dx_rows, *dt_rows;
@@ -131,8 +134,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         .c = c,
         .ignore_index = attr->ignore_index,
         .smoothing = attr->smoothing,
-        .scale = attr->scale,
-        .total = attr->total };
+        .numbers = adzi_class_numbers_in(numbers) };
     if (adzi_needs(node, 0)) {
         dx[0] = gradient_rows(x, &dx_rows);
         if (dx[0] == NULL) {
@@ -186,13 +188,11 @@ static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
             (long long)attr->ignore_index);
     }
     attr->probabilities = true;
-    int64_t rows = 1, sizes[ADZ_MAX_RANK];
-    rows = adzi_numel(adzi_class_loss_sizes(x, sizes), sizes);
-    attr->scale = attr->reduction == ADZ_REDUCE_MEAN ? 1 / (double)rows : 1;
     return class_rows(call->in[1]);
 }
 
-static adz_tensor *compute(adzi_call *call, adz_tensor *target, const adzi_class_attr *attr)
+static adz_tensor *compute(
+    adzi_call *call, adz_tensor *target, adz_tensor *numbers, const adzi_class_attr *attr)
 {
     adz_tensor *x = call->in[0];
     int64_t sizes[ADZ_MAX_RANK], c = x->sizes[adzi_class_axis(x)];
@@ -203,14 +203,15 @@ static adz_tensor *compute(adzi_call *call, adz_tensor *target, const adzi_class
         return NULL;
     }
     adz_tensor *losses = adzi_new(call, (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *y = adzi_class_result(call, losses, 1, attr);
+    adz_tensor *y = adzi_class_result(call, losses, EXTRAS, attr);
     if (y == NULL) {
         return NULL;
     }
     for (int i = 0; i < 3; ++i) {
         adzi_save_input(call, i);
     }
-    adzi_save_extra(call, 0, lse);
+    adzi_save_extra(call, LSE, lse);
+    adzi_save_extra(call, NUMBERS, numbers);
     adzi_class_args args = { .x = xs->data,
         .target = attr->probabilities ? NULL : (const int64_t *)(const void *)target->data,
         .probabilities = attr->probabilities ? target->data : NULL,
@@ -221,7 +222,7 @@ static adz_tensor *compute(adzi_call *call, adz_tensor *target, const adzi_class
         .ignore_index = attr->ignore_index,
         .smoothing = attr->smoothing };
     adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, grain_of(c));
-    adzi_class_reduce(y, losses, attr);
+    adzi_class_reduce(y, losses, numbers);
     return adzi_leave(call, y);
 }
 
@@ -244,7 +245,9 @@ adz_tensor *adz_cross_entropy(
         return adzi_fail(name, ADZ_ERR_ARGUMENT, "label_smoothing is %s, but must lie in [0, 1]",
             adzi_text_number(attr.smoothing));
     }
-    adz_tensor *rows = adzi_is_float((adz_dtype)target->dtype) ? probability_rows(&call, &attr)
-                                                               : adzi_class_rows(&call, &attr);
-    return rows != NULL ? compute(&call, rows, &attr) : NULL;
+    const bool probable = adzi_is_float((adz_dtype)target->dtype);
+    adz_tensor *rows = probable ? probability_rows(&call, &attr) : adzi_class_rows(&call);
+    adz_tensor *numbers =
+        rows != NULL ? adzi_class_numbers_new(&call, probable ? NULL : rows, &attr) : NULL;
+    return numbers != NULL ? compute(&call, rows, numbers, &attr) : NULL;
 }

@@ -108,12 +108,12 @@ void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
     const adzi_class_args *args = block;
     const T *w = args->weight;
     int64_t c = args->c;
-    double e = args->smoothing, even = e / (double)c;
+    const double e = args->smoothing, even = e / (double)c, total = args->numbers->total;
     for (int64_t r = begin; r < end; ++r) {
         const T *x = (const T *)args->x + r * c;
         T *dx = (T *)args->dx + r * c;
         int64_t y = args->target != NULL ? args->target[r] : 0;
-        double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->scale;
+        double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->numbers->scale;
         if (args->target != NULL && y == args->ignore_index) {
             for (int64_t i = 0; i < c; ++i) {
                 dx[i] = 0;
@@ -122,8 +122,7 @@ void K(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
         }
         const T *t = args->target == NULL ? (const T *)args->probabilities + r * c : NULL;
         double own = (1 - e) * (t != NULL ? K(mass)(w, t, c) : K(weight)(args, y));
-        T all = (T)(g * (own + even * args->total)), smooth = (T)(g * even),
-          sharp = (T)(g * (1 - e));
+        T all = (T)(g * (own + even * total)), smooth = (T)(g * even), sharp = (T)(g * (1 - e));
         T high = (T)args->lse[2 * r], low = (T)args->lse[2 * r + 1];
         K(pull)(dx, x, c, all, high, low);
         for (int64_t i = 0; i < c && (t != NULL || smooth != 0); ++i) {
@@ -146,7 +145,7 @@ void K(cross_entropy_dt)(const void *block, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; ++r) {
         const T *x = (const T *)args->x + r * c;
         T *dt = (T *)args->dt + r * c;
-        double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->scale;
+        double g = (double)((const T *)args->dy)[r * args->dy_stride] * args->numbers->scale;
         T sharp = (T)(g * (1 - args->smoothing));
         T high = (T)args->lse[2 * r], low = (T)args->lse[2 * r + 1];
         for (int64_t i = 0; i < c; ++i) {

@@ -7,9 +7,9 @@ KERNEL_TABLE_FLOAT(nll_loss);
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
-    adz_tensor *target = adzi_saved_input(node, 1);
+    adz_tensor *target = adzi_saved_input(node, 1), *numbers = adzi_saved_extra(node, 0);
     adz_tensor *weight = attr->weighted ? adzi_saved_input(node, 2) : ADZ_NONE;
-    if (target == NULL || weight == NULL) {
+    if (target == NULL || weight == NULL || numbers == NULL) {
         return adzi_status(NULL);
     }
     adz_shape shape = adzi_input_shape(node, 0);
@@ -18,7 +18,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         x.sizes[i] = shape.sizes[i];
     }
     adz_tensor *shares = adzi_class_shares("nll_loss", &x, target, weight, attr);
-    dx[0] = adz_mul(adz_mul_number(adzi_class_upstream(node, dy[0], &x), -1), shares);
+    dx[0] = adz_mul(adz_mul_number(adzi_class_upstream(node, dy[0], &x, numbers), -1), shares);
     return adzi_status(dx[0]);
 }
 
@@ -36,8 +36,9 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
         !adzi_class_check(&call, &attr)) {
         return NULL;
     }
-    adz_tensor *rows = adzi_class_rows(&call, &attr);
-    adz_tensor *xs = rows != NULL ? adzi_compact("nll_loss", x) : NULL;
+    adz_tensor *rows = adzi_class_rows(&call);
+    adz_tensor *numbers = rows != NULL ? adzi_class_numbers_new(&call, rows, &attr) : NULL;
+    adz_tensor *xs = numbers != NULL ? adzi_compact("nll_loss", x) : NULL;
     adz_tensor *ws = xs != NULL ? adzi_compact("nll_loss", weight) : NULL;
     if (ws == NULL) {
         return NULL;
@@ -45,12 +46,13 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int64_t sizes[ADZ_MAX_RANK];
     int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x);
     adz_tensor *losses = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *y = adzi_class_result(&call, losses, 0, &attr);
+    adz_tensor *y = adzi_class_result(&call, losses, 1, &attr);
     if (y == NULL) {
         return NULL;
     }
     adzi_save_input(&call, 1);
     adzi_save_input(&call, 2);
+    adzi_save_extra(&call, 0, numbers);
     adzi_class_args args = { .x = xs->data,
         .target = (const int64_t *)(const void *)rows->data,
         .weight = adzi_is_none(ws) ? NULL : ws->data,
@@ -59,6 +61,6 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
         .l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1),
         .ignore_index = ignore_index };
     adzi_launch(KERNEL_FOR(nll_loss, x->dtype), &args, losses->numel, ADZI_POINTWISE_GRAIN);
-    adzi_class_reduce(y, losses, &attr);
+    adzi_class_reduce(y, losses, numbers);
     return adzi_leave(&call, y);
 }

@@ -7,8 +7,6 @@ const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
     ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),
     ADZI_FIELD_HIDDEN(adzi_pair_attr, number) };
 
-enum { FEW = 16 }; /* blocks whose sums fit the stack */
-
 bool adzi_check_reduction(const char *op, adz_reduction reduction)
 {
     if (reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
@@ -97,6 +95,29 @@ static adz_tensor *elementwise(
     return adzi_leave(call, y);
 }
 
+typedef struct join_args {
+    const double *sums;
+    int64_t blocks;
+    void *y;
+    double scale;
+    adz_dtype dtype; /* of y */
+} join_args;
+
+/* y = scale times the sum of the blocks' sums, in order. One unit. */
+static void join_blocks(const void *block, int64_t begin, int64_t end)
+{
+    const join_args *args = block;
+    double total = 0;
+    for (int64_t i = 0; i < args->blocks && begin < end; ++i) {
+        total += args->sums[i];
+    }
+    if (begin < end && args->dtype == ADZ_F32) {
+        *(float *)args->y = (float)(total * args->scale);
+    } else if (begin < end) {
+        *(double *)args->y = total * args->scale;
+    }
+}
+
 static adz_tensor *reduced(
     const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
@@ -106,14 +127,11 @@ static adz_tensor *reduced(
     if (t == NULL) {
         return NULL;
     }
-    int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
-    double few[FEW], total = 0;
-    adz_tensor *many = NULL;
-    if (blocks > FEW && (many = adzi_scratch(op, ADZ_F64, 1, &blocks)) == NULL) {
-        return NULL;
-    }
+    const int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
+    adz_tensor *sums = blocks != 1 ? adzi_scratch(op, ADZ_F64, 1, &blocks) : NULL;
     adz_tensor *y = adzi_new(call, (adz_dtype)x->dtype, 0, NULL);
-    if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
+    if ((blocks != 1 && sums == NULL) || y == NULL ||
+        !adzi_record(call, 1, &y, attr, sizeof *attr)) {
         return NULL;
     }
     save_both(call);
@@ -122,14 +140,16 @@ static adz_tensor *reduced(
     }
     adzi_pair_sum_args args = { .x = x->data,
         .t = t->data,
-        .sums = many != NULL ? (double *)(void *)many->data : few,
+        .sums = sums != NULL ? (double *)(void *)sums->data : NULL,
+        .y = sums == NULL ? y->data : NULL,
+        .scale = attr->scale,
         .count = x->numel,
         .number = attr->number };
     adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
-    for (int64_t i = 0; i < blocks; ++i) {
-        total += args.sums[i];
+    if (sums != NULL) { /* the mean of nothing: 0 times infinity is NaN */
+        const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
+        adzi_launch(join_blocks, &join, 1, 1);
     }
-    adzi_fill(y, total * attr->scale); /* the mean of nothing: 0 times infinity is NaN */
     return adzi_leave(call, y);
 }
 
@@ -202,30 +222,6 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-/* What a number's tensor holds. */
-static double number_in(const adz_tensor *t)
-{
-    return t->dtype == ADZ_F32 ? (double)*(const float *)(const void *)t->data
-                               : *(const double *)(const void *)t->data;
-}
-
-/* A gradient of the losses' sum times p[2], in their common shape. */
-static adz_tensor *slopes(
-    const char *op, adzi_kernel kernel, const common *c, adz_tensor *const *in, const double *p)
-{
-    const adz_tensor *x = in[0], *t = in[1];
-    adz_tensor *d = adzi_scratch(op, (adz_dtype)x->dtype, c->rank, c->sizes);
-    if (d == NULL) {
-        return NULL;
-    }
-    if (c->sizes != c->broadcast && adzi_is_contiguous(x) && adzi_is_contiguous(t)) {
-        adzi_pointwise_flat(kernel, d, 2, in, p);
-    } else {
-        adzi_pointwise(kernel, d, 2, in, p);
-    }
-    return d;
-}
-
 adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -237,14 +233,17 @@ adz_status adzi_pair_loss_fused(
         return adzi_status(NULL);
     }
     const bool each = attr->reduction == ADZ_REDUCE_NONE; /* has an upstream gradient of its own */
-    const double p[ADZI_POINTWISE_PARAMS] = { attr->number, 0,
-        each ? 1 : attr->scale * number_in(dy[0]) };
+    const double p[ADZI_POINTWISE_PARAMS] = { attr->number, 0, each ? 1 : attr->scale };
+    const void *factor = each ? NULL : dy[0]->data;
     for (int i = 0; i < 2; ++i) {
         if (!adzi_needs(node, i)) {
             continue;
         }
         const adzi_float_kernels kernels = i == 0 ? loss->dx : loss->dt;
-        dx[i] = slopes(op, kernels[adzi_cpu_level][in[0]->dtype], &c, in, p);
+        dx[i] = adzi_scratch(op, (adz_dtype)in[0]->dtype, c.rank, c.sizes);
+        if (dx[i] != NULL) {
+            adzi_pointwise_factor(kernels[adzi_cpu_level][in[0]->dtype], dx[i], 2, in, p, factor);
+        }
         if (each && dx[i] != NULL) {
             dx[i] = adz_mul_(dx[i], dy[0]);
         }

@@ -4,10 +4,12 @@
  *
  * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0] is the loss's
  * number, if it has one. Makes name (the elements' losses), name_sum (their sums in f64, block by
- * block) and name_dx, name_dt (the derivatives times the factor p[2]).
+ * block) and name_dx, name_dt (the derivatives times p[2] and the gradient of the reduced loss).
  */
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
+
+#include <string.h>
 
 #include "autograd/ops/loss/pair_loss.h"
 #include "tensor/kernel/pointwise.kernel.h"
@@ -15,11 +17,25 @@
 
 #define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE))
 
-#define PAIR_LOSS(name, VALUE, DX, DT)                  \
-    POINTWISE2(name, T, T, T, VALUE)                    \
-    POINTWISE2(name##_dx, T, T, T, PAIR_LOSS_TIMES(DX)) \
-    POINTWISE2(name##_dt, T, T, T, PAIR_LOSS_TIMES(DT)) \
+#define PAIR_LOSS(name, VALUE, DX, DT)              \
+    POINTWISE2(name, T, T, T, VALUE)                \
+    PAIR_LOSS_SLOPE(name##_dx, PAIR_LOSS_TIMES(DX)) \
+    PAIR_LOSS_SLOPE(name##_dt, PAIR_LOSS_TIMES(DT)) \
     PAIR_LOSS_SUM(name##_sum, VALUE)
+
+/* The gradient of the reduced loss is read from memory when the kernel runs, and multiplied into
+ * p[2] of a copy of the arguments. It is 1 where the factor is NULL. */
+#define PAIR_LOSS_SLOPE(name, SLOPE)                                                  \
+    POINTWISE2(name##_times, T, T, T, SLOPE)                                          \
+    void K(name)(const void *block, int64_t begin, int64_t end);                      \
+    void K(name)(const void *block, int64_t begin, int64_t end)                       \
+    {                                                                                 \
+        const adzi_pointwise_args *args = block;                                      \
+        adzi_pointwise_args scaled;                                                   \
+        memcpy(&scaled, args, args->flat ? ADZI_POINTWISE_FLAT_SIZE : sizeof scaled); \
+        scaled.p[2] *= scaled.factor != NULL ? (double)*(const T *)scaled.factor : 1; \
+        K(name##_times)(&scaled, begin, end);                                         \
+    }
 
 enum { PAIR_LOSS_CHUNK = 256 };
 
@@ -46,7 +62,11 @@ enum { PAIR_LOSS_CHUNK = 256 };
                 }                                                                    \
                 sum += EIGHT(sum)(values, n, 0);                                     \
             }                                                                        \
-            args->sums[k] = sum;                                                     \
+            if (args->y != NULL) { /* the only block */                              \
+                *(T *)args->y = (T)((0 + sum) * args->scale);                        \
+            } else {                                                                 \
+                args->sums[k] = sum;                                                 \
+            }                                                                        \
         }                                                                            \
     }
 

@@ -262,56 +262,86 @@ static bool check(const adzi_call *call, bool training, double momentum, double 
     return true;
 }
 
-static double get(const adz_tensor *t, int64_t i)
+/* The running mean or variance as a kernel reads and writes it. */
+typedef struct {
+    char *data; /* NULL: not given */
+    int64_t stride;
+    adz_dtype dtype;
+} running;
+
+static running running_of(const adz_tensor *t)
 {
-    return adz_tensor_at(t, &i);
+    running none = { .data = NULL };
+    return adzi_is_none(t) ? none : (running){ t->data, t->strides[0], (adz_dtype)t->dtype };
 }
 
-/* running = (1 - momentum) running + momentum batch, as a change in place */
-static void move(adz_tensor *running, int64_t i, double batch, double momentum)
+static double running_get(const running *r, int64_t i)
 {
-    double value = (1 - momentum) * get(running, i) + momentum * batch;
-    char *at = running->data + i * running->strides[0] * (int64_t)adzi_item_size(running);
-    if (running->dtype == ADZ_F32) {
-        *(float *)(void *)at = (float)value;
+    return r->dtype == ADZ_F32 ? (double)((const float *)(const void *)r->data)[i * r->stride]
+                               : ((const double *)(const void *)r->data)[i * r->stride];
+}
+
+/* running = (1 - momentum) running + momentum batch */
+static void running_move(const running *r, int64_t i, double batch, double momentum)
+{
+    const double value = (1 - momentum) * running_get(r, i) + momentum * batch;
+    if (r->dtype == ADZ_F32) {
+        ((float *)(void *)r->data)[i * r->stride] = (float)value;
     } else {
-        *(double *)(void *)at = value;
+        ((double *)(void *)r->data)[i * r->stride] = value;
     }
 }
 
-static void touch(adz_tensor *running)
-{
-    ++running->storage->version;
-    running->storage->writer = "batch_norm";
-}
+typedef struct {
+    double *mean, *rstd; /* in training the moments of x before, else only written */
+    running running_mean, running_var;
+    double count; /* elements per channel */
+    double momentum, eps;
+    bool training;
+} statistics_args;
 
-/* Mean and rstd of every channel; in training from x, which also moves the running ones. */
-static void take_statistics(
-    const adzi_call *call, adzi_batch_norm_args *args, bool training, double momentum, double eps)
+/* Mean and rstd of each channel. In training the moments of x are there already, and the running
+ * ones move towards them. Units are channels. */
+static void take_statistics(const void *block, int64_t begin, int64_t end)
 {
-    adz_tensor *mean = call->in[RUNNING_MEAN], *var = call->in[RUNNING_VAR];
-    double count = (double)args->n * (double)args->l;
-    if (training) {
-        adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
-            grain_of(args->n * args->l));
-    }
-    bool moves = training && !adzi_is_none(mean) && count > 0;
-    for (int64_t i = 0; i < args->c; ++i) {
-        double m = training ? args->mean[i] : get(mean, i);
-        double v = training ? args->rstd[i] : get(var, i);
-        if (training && count == 0) {
+    const statistics_args *s = block;
+    const bool moves = s->training && s->running_mean.data != NULL && s->count > 0;
+    for (int64_t i = begin; i < end; ++i) {
+        double m = s->training ? s->mean[i] : running_get(&s->running_mean, i);
+        double v = s->training ? s->rstd[i] : running_get(&s->running_var, i);
+        if (s->training && s->count == 0) {
             m = 0; /* an empty batch has no moments; any will do, as long as they are finite */
             v = 1;
         }
         if (moves) {
-            move(mean, i, m, momentum);
-            move(var, i, v * count / (count - 1), momentum);
+            running_move(&s->running_mean, i, m, s->momentum);
+            running_move(&s->running_var, i, v * s->count / (s->count - 1), s->momentum);
         }
-        args->mean[i] = m;
+        s->mean[i] = m;
         /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
-        args->rstd[i] = training && isinf(v) ? (double)NAN : 1 / sqrt(v + eps);
+        s->rstd[i] = s->training && isinf(v) ? (double)NAN : 1 / sqrt(v + s->eps);
     }
-    if (moves) {
+}
+
+static void touch(adz_tensor *t)
+{
+    ++t->storage->version;
+    t->storage->writer = "batch_norm";
+}
+
+/* Launches what fills args->mean and args->rstd. */
+static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args *args,
+    bool training, double momentum, double eps)
+{
+    adz_tensor *mean = call->in[RUNNING_MEAN], *var = call->in[RUNNING_VAR];
+    const statistics_args s = { args->mean, args->rstd, running_of(mean), running_of(var),
+        (double)args->n * (double)args->l, momentum, eps, training };
+    if (training) {
+        adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
+            grain_of(args->n * args->l));
+    }
+    adzi_launch(take_statistics, &s, args->c, GRAIN);
+    if (training && s.running_mean.data != NULL && s.count > 0) {
         touch(mean);
         touch(var);
     }
@@ -344,7 +374,7 @@ adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *
     args.weight = adzi_is_none(w) ? NULL : w->data;
     args.bias = adzi_is_none(b) ? NULL : b->data;
     args.out = y->data;
-    take_statistics(&call, &args, training, momentum, eps);
+    launch_statistics(&call, &args, training, momentum, eps);
     adzi_launch(KERNEL_FOR(batch_norm, x->dtype), &args, rows_of(&args), row_grain(&args));
     return adzi_leave(&call, y);
 }

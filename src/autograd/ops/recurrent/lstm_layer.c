@@ -434,8 +434,8 @@ static void run(
         args.from = args.to;
     }
     size_t bytes = (size_t)out->h->numel * adzi_item_size(out->h);
-    memcpy(out->h->data, row(out->y, last), bytes);
-    memcpy(out->c->data, row(made->cells, last), bytes);
+    adzi_copy_bytes_to(out->h->data, row(out->y, last), bytes);
+    adzi_copy_bytes_to(out->c->data, row(made->cells, last), bytes);
 }
 
 adzi_lstm_states adzi_lstm_layer(

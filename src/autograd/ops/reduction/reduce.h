@@ -11,10 +11,11 @@
  */
 typedef struct adzi_reduce_args {
     const char *in;
-    char *out;    /* contiguous */
-    char *places; /* i64, where in 0 .. n-1 a result was found; or NULL */
-    double scale; /* sums: of each result; 1/n for a mean */
-    double p[2];  /* the operator's numbers */
+    char *out;            /* contiguous */
+    char *places;         /* i64, where in 0 .. n-1 a result was found; or NULL */
+    double scale;         /* sums: of each result; 1/n for a mean */
+    const double *factor; /* read instead of scale when the launch runs; NULL: scale counts */
+    double p[2];          /* the operator's numbers */
     int n_kept, n_reduced;
     int64_t kept[ADZ_MAX_RANK], kept_strides[ADZ_MAX_RANK];
     int64_t reduced[ADZ_MAX_RANK], reduced_strides[ADZ_MAX_RANK];
@@ -35,6 +36,12 @@ enum {
     ADZI_REDUCE_PARTIAL = 8192, /* bytes of states of blocks */
     ADZI_REDUCE_CHUNK = 512     /* elements that a kernel sees side by side */
 };
+
+/** By what the kernels of sums multiply each result. */
+static inline double adzi_reduce_scale(const adzi_reduce_args *args)
+{
+    return args->factor != NULL ? *args->factor : args->scale;
+}
 
 /** Fills what describes x's dimensions; returns the number of results. */
 int64_t adzi_reduce_args_of(adzi_reduce_args *args, const adz_tensor *x, unsigned mask);

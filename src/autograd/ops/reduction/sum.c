@@ -101,15 +101,27 @@ static void sum_all(adz_dtype dtype, adzi_reduce_args *args, int64_t results)
     adzi_free(block, sizeof *block);
 }
 
-void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
+static void sum_into(
+    adz_tensor *y, const adz_tensor *x, unsigned mask, double scale, const double *factor)
 {
     adzi_reduce_args args;
     int64_t results = adzi_reduce_args_of(&args, x, mask);
     args.out = y->data;
     args.scale = scale;
+    args.factor = factor;
     if (results > 0) {
         sum_all((adz_dtype)x->dtype, &args, results);
     }
+}
+
+void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
+{
+    sum_into(y, x, mask, scale, NULL);
+}
+
+void adzi_sum_into_factor(adz_tensor *y, const adz_tensor *x, unsigned mask, const double *factor)
+{
+    sum_into(y, x, mask, 1, factor);
 }
 
 /* Sums over the n rows of g[n, h]. */

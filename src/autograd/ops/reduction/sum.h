@@ -16,6 +16,9 @@ typedef struct adzi_sum_rows_args {
 /** y = scale * sum of x over the dimensions in `mask`, without the tape. Cannot fail. */
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale);
 
+/** adzi_sum_into with a scale that is read from memory when the launch runs. */
+void adzi_sum_into_factor(adz_tensor *y, const adz_tensor *x, unsigned mask, const double *factor);
+
 /** y[h] = the sum of the n rows of contiguous g[n, h]. Cannot fail. */
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n);
 

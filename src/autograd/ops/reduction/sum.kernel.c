@@ -68,7 +68,7 @@ static inline void K(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
         return;
     }
 #if T_IS_FLOAT
-    sum *= a->scale;
+    sum *= adzi_reduce_scale(a);
 #endif
     ((OUT *)(void *)a->out)[r] = (OUT)sum;
 }
@@ -124,8 +124,9 @@ static void K(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
     const int64_t n = a->n, stride = a->kept_strides[0];
     const T *x = (const T *)(const void *)a->in + begin * stride;
     T *out = (T *)(void *)a->out;
+    const double scale = adzi_reduce_scale(a);
     for (int64_t r = begin; r < end; ++r, x += stride) {
-        out[r] = (T)(EIGHT(sum)(x, n, 0) * a->scale);
+        out[r] = (T)(EIGHT(sum)(x, n, 0) * scale);
     }
 }
 
@@ -222,7 +223,7 @@ static inline void K(finish_row)(const adzi_reduce_args *a, int64_t r, const SUM
     }
     OUT *out = (OUT *)(void *)a->out + r;
 #if T_IS_FLOAT
-    const double scale = a->scale;
+    const double scale = adzi_reduce_scale(a);
     for (int64_t j = 0; j < n; ++j) {
         out[j] = (OUT)(sums[j] * scale);
     }
