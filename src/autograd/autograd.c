@@ -112,9 +112,7 @@ static void replace_grad(adzi_gradient *gradient, adz_tensor *grad)
 {
     adz_tensor *before = gradient->grad;
     gradient->grad = grad;
-    if (before != NULL) {
-        adzi_drop_last(before);
-    }
+    adzi_drop(before);
 }
 
 static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *grad)

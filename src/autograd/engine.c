@@ -7,13 +7,16 @@
 /* ---- moving gradients --------------------------------------------------------------------------
  */
 
-/* A sum that only we hold is added to in place. */
-bool adzi_run_add(adzi_run *run, adz_tensor **slot, adz_tensor *t)
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
 {
     adz_tensor *held = *slot;
+    if (held == NULL) {
+        *slot = adzi_scope_take(run->thread, mark, t);
+        return true;
+    }
     if (!run->create_graph && adzi_is_exclusive(held) && held->storage->deleter == NULL &&
         adzi_is_contiguous(held)) {
-        adzi_accumulate(held, t);
+        adzi_accumulate(held, t); /* nobody else sees the sum, so it is added to in place */
         return true;
     }
     adz_tensor *sum = adz_add(held, t);
@@ -272,15 +275,11 @@ static bool visit(adzi_run *run, adzi_node *node)
     }
     size_t mark = run->thread->n_temporaries;
     bool ok = call_backward(run, node, mark);
-    if (run->thread->n_temporaries > mark) {
-        adzi_scope_unwind(run->thread, mark);
-    }
+    adzi_scope_unwind(run->thread, mark);
     for (int k = 0, n = node->n_results; k < n; ++k) {
         adz_tensor *grad = entry->grads[k];
         entry->grads[k] = NULL;
-        if (grad != NULL) {
-            adzi_drop_last(grad);
-        }
+        adzi_drop(grad);
     }
     if (ok && !run->keep_graph && node->saves) {
         node->released = true;

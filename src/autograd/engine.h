@@ -70,20 +70,8 @@ _Static_assert(sizeof(adzi_run) <= ADZI_FIRST_RUN, "the thread has room for one"
 adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor);
 void adzi_run_end(adzi_run *run);
 
-/* The slow way of the next call, where the chunk is full. */
-void *adzi_run_alloc_slow(adzi_run *run, size_t bytes);
-
 /** Memory that lives as long as the run; NULL with the error recorded. */
-static inline void *adzi_run_alloc(adzi_run *run, size_t bytes)
-{
-    adzi_chunk *c = run->chunks;
-    const size_t from = c->used, to = from + ((bytes + 15) & ~(size_t)15);
-    if (to > c->size) {
-        return adzi_run_alloc_slow(run, bytes);
-    }
-    c->used = to;
-    return (char *)c + from;
-}
+void *adzi_run_alloc(adzi_run *run, size_t bytes);
 
 /** Finds every node behind the outputs and orders them, newest first. */
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
@@ -97,18 +85,12 @@ void adzi_run_mark_from(adzi_run *run, size_t first);
 /** The run's slot for a leaf's gradient, made when absent. `hold`: no edge of the graph does. */
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
-/** Adds `t`, borrowed, to what a slot holds already. */
-bool adzi_run_add(adzi_run *run, adz_tensor **slot, adz_tensor *t);
-
-/** Adds `t`, borrowed, to what a slot holds. After `mark`, the scope has nobody else's. */
-static inline bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
-{
-    if (*slot != NULL) {
-        return adzi_run_add(run, slot, t);
-    }
-    *slot = adzi_scope_take(run->thread, mark, t);
-    return true;
-}
+/**
+ * Adds the borrowed gradient `t` to a slot, or puts it there if the slot is empty. Tensors above
+ * `mark` on the scope's stack were made by the calling backward alone, so `t` can be moved into the
+ * slot instead of being retained. False with the error recorded if memory was refused.
+ */
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark);
 
 /** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
 bool adzi_run_nodes(adzi_run *run);

@@ -67,7 +67,7 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     size_t attrs = extras + (size_t)n_extras * sizeof(adzi_extra);
     size_t bytes = attrs + align8(attr_size);
     adzi_node *node = bytes <= UINT32_MAX && n_inputs <= UINT16_MAX && n_results <= UINT16_MAX
-                          ? adzi_alloc_in(&thread->cache, bytes)
+                          ? adzi_alloc(bytes)
                           : NULL;
     if (node == NULL) {
         return adzi_fail_memory(op->name, bytes);
@@ -142,9 +142,7 @@ static void node_destroy(adzi_thread *thread, adzi_node *node)
         if (edge->node != NULL) {
             adzi_node_release(thread, edge->node);
         }
-        if (edge->leaf != NULL) {
-            adzi_drop_shared(edge->leaf);
-        }
+        adzi_drop(edge->leaf);
     }
     if (node->watched) {
         free_hooks(node);
@@ -152,12 +150,12 @@ static void node_destroy(adzi_thread *thread, adzi_node *node)
     if (node->op->attributes_free != NULL) {
         node->op->attributes_free(node->attr);
     }
-    adzi_free_in(&thread->cache, node, node->bytes);
+    adzi_free(node, node->bytes);
 }
 
 void adzi_node_release(adzi_thread *thread, adzi_node *node)
 {
-    if (!adzi_refs_drop_last(&node->refs)) {
+    if (!adzi_refs_drop(&node->refs)) {
         return;
     }
     node->next_dead = thread->dead_nodes;
@@ -227,8 +225,8 @@ void adzi_node_drop_saved(adzi_node *node)
     for (int i = 0, n = node->n_inputs; i < n; ++i) {
         adz_tensor *saved = node->inputs[i].saved;
         node->inputs[i].saved = NULL;
-        if (saved != NULL && saved != node->inputs[i].leaf) {
-            adzi_drop_shared(saved);
+        if (saved != node->inputs[i].leaf) {
+            adzi_drop(saved);
         }
     }
     for (int k = 0, n = node->n_results; k < n; ++k) {

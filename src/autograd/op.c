@@ -72,10 +72,10 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     return true;
 }
 
-bool adzi_want_float_slow(adzi_call *call, int i)
+bool adzi_want_float(adzi_call *call, int i)
 {
     const adz_tensor *t = call->in[i];
-    if (adzi_is_none(t)) {
+    if (adzi_is_none(t) || adzi_is_float((adz_dtype)t->dtype)) {
         return true;
     }
     adzi_error(call->op->name, ADZ_ERR_DTYPE,
@@ -134,7 +134,7 @@ bool adzi_convert(adzi_call *call, int i, adz_dtype dtype)
     return call->in[i] != NULL;
 }
 
-bool adzi_promote_slow(adzi_call *call, int i, int j)
+bool adzi_promote(adzi_call *call, int i, int j)
 {
     if (call->in[i]->dtype == call->in[j]->dtype) {
         return adzi_want_computable(call, i);
@@ -155,7 +155,7 @@ bool adzi_promote_slow(adzi_call *call, int i, int j)
 /* ---- results -----------------------------------------------------------------------------------
  */
 
-adz_tensor *adzi_inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
+static adz_tensor *inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
 {
     adz_tensor *x = call->in[0];
     bool same = x->rank == rank;
@@ -173,6 +173,12 @@ adz_tensor *adzi_inplace_target(adzi_call *call, adz_dtype dtype, int rank, cons
             adz_dtype_name((adz_dtype)x->dtype));
     }
     return x;
+}
+
+adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    return call->inplace ? inplace_target(call, dtype, rank, sizes)
+                         : adzi_tensor_borrowed(call->thread, call->op->name, dtype, rank, sizes);
 }
 
 adz_tensor *adzi_new_view(adzi_call *call, adz_tensor *base, int rank, const int64_t *sizes,
@@ -302,7 +308,7 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     }
     call->node = node;
     if (call->inplace) {
-        return true; /* adzi_leave_slow attaches it once the change is made */
+        return true; /* adzi_leave attaches it once the change is made */
     }
     for (int k = 0; k < n_results; ++k) {
         if (adzi_is_float((adz_dtype)results[k]->dtype)) {
@@ -335,7 +341,7 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
     }
 }
 
-adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result)
+static adz_tensor *leave(adzi_call *call, adz_tensor *y, bool saves_result)
 {
     if (call->inplace) {
         commit_inplace(call, y, saves_result);
@@ -351,6 +357,16 @@ adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result)
     }
     return adzi_fail(call->op->name, ADZ_ERR_NUMERIC,
         "NaN or infinity in the result %s, from finite arguments", adzi_text_shape(y));
+}
+
+adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)
+{
+    return leave(call, y, false);
+}
+
+adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
+{
+    return leave(call, y, true);
 }
 
 adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape)

@@ -62,14 +62,8 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
 
-/** Fails with ADZ_ERR_DTYPE, unless input i is left out. */
-bool adzi_want_float_slow(adzi_call *call, int i);
-
-/** Fails with ADZ_ERR_DTYPE unless input i is f32 or f64 (or left out). */
-static inline bool adzi_want_float(adzi_call *call, int i)
-{
-    return adzi_is_float((adz_dtype)call->in[i]->dtype) || adzi_want_float_slow(call, i);
-}
+/** Fails with ADZ_ERR_DTYPE unless input i is f32, f64 or ADZ_NONE. */
+bool adzi_want_float(adzi_call *call, int i);
 
 /** Fails with ADZ_ERR_DTYPE unless input i is i64 or i32. */
 bool adzi_want_index(adzi_call *call, int i);
@@ -77,18 +71,11 @@ bool adzi_want_index(adzi_call *call, int i);
 /** Fails with ADZ_ERR_DTYPE for f16 and bf16, which are storage only. */
 bool adzi_want_computable(adzi_call *call, int i);
 
-/** Slow path of adzi_promote: the dtypes differ, or are not floating point. */
-bool adzi_promote_slow(adzi_call *call, int i, int j);
-
 /**
  * Brings inputs i and j to their common dtype (torch.result_type: a tensor of rank 0 counts as a
  * number), replacing call->in[i] and call->in[j] by conversions, which the tape records.
  */
-static inline bool adzi_promote(adzi_call *call, int i, int j)
-{
-    const adz_dtype a = (adz_dtype)call->in[i]->dtype, b = (adz_dtype)call->in[j]->dtype;
-    return (a == b && adzi_is_float(a)) || adzi_promote_slow(call, i, j);
-}
+bool adzi_promote(adzi_call *call, int i, int j);
 
 /** torch.result_type of two tensors. */
 adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
@@ -96,17 +83,9 @@ adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
 /** Converts input i to a dtype if it has another; an integer becomes f32 in float operators. */
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype);
 
-/** The result of an in-place call: in[0], after its dtype and sizes have been checked. */
-adz_tensor *adzi_inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
-
-/** New contiguous result, borrowed from the scope. An in-place call gets in[0] back, checked. */
-static inline adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    if (call->inplace) {
-        return adzi_inplace_target(call, dtype, rank, sizes);
-    }
-    return adzi_tensor_borrowed(call->thread, call->op->name, dtype, rank, sizes);
-}
+/** New contiguous result, borrowed from the scope. An in-place call gets in[0] back, after its
+ * dtype and sizes have been checked. */
+adz_tensor *adzi_new(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes);
 
 static inline adz_tensor *adzi_new_like(adzi_call *call, const adz_tensor *like)
 {
@@ -166,20 +145,15 @@ static inline bool adzi_wants(const adzi_call *call, int i)
     return call->record && !adzi_is_none(call->in[i]) && adzi_requires_grad(call->in[i]);
 }
 
-/** Ends a call: commits an in-place change, hunts for NaN in anomaly mode. Returns y or NULL. */
-adz_tensor *adzi_leave_slow(adzi_call *call, adz_tensor *y, bool saves_result);
+/**
+ * Ends a call. An in-place change is committed: the version of the tensor rises, and the tensor
+ * becomes the result of the new node. In anomaly mode the result is searched for NaN and infinity.
+ * Returns y, or NULL if anomaly mode found something.
+ */
+adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y);
 
-static inline adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)
-{
-    const bool more = call->inplace || call->thread->anomaly;
-    return more ? adzi_leave_slow(call, y, false) : y;
-}
-
-/** adzi_leave for an in-place form whose backward reads the result. */
-static inline adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
-{
-    return call->inplace || call->thread->anomaly ? adzi_leave_slow(call, y, true) : y;
-}
+/** adzi_leave for operators whose backward reads the result: in-place calls save it here. */
+adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y);
 
 /** The attributes of a node, as the type that the operator saved. */
 #define adzi_attr(node, type) ((const type *)(node)->attr)

@@ -11,9 +11,14 @@ const char adzi_backward_name[] = "backward";
 
 enum { CHUNK_HEAD = (sizeof(adzi_chunk) + 15) & ~(size_t)15, CHUNK = 65000 };
 
-void *adzi_run_alloc_slow(adzi_run *run, size_t bytes)
+void *adzi_run_alloc(adzi_run *run, size_t bytes)
 {
     bytes = (bytes + 15) & ~(size_t)15;
+    adzi_chunk *c = run->chunks;
+    if (c->size - c->used >= bytes) {
+        c->used += bytes;
+        return (char *)c + c->used - bytes;
+    }
     size_t size = bytes + CHUNK_HEAD > CHUNK ? bytes + CHUNK_HEAD : CHUNK;
     adzi_chunk *fresh = adzi_alloc(size);
     if (fresh == NULL) {
@@ -76,9 +81,7 @@ static void run_abandon(adzi_run *run)
         adzi_node *node = run->order[i];
         adzi_entry *entry = node->entry;
         for (int k = 0; k < node->n_results; ++k) {
-            if (entry->grads[k] != NULL) {
-                adzi_drop_shared(entry->grads[k]);
-            }
+            adzi_drop(entry->grads[k]);
         }
         node->entry = entry->outer;
         node->targeted = entry->outer != NULL && entry->outer->run->targets != NULL;
@@ -88,9 +91,7 @@ static void run_abandon(adzi_run *run)
     }
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL; slot = slot->next) {
         slot->leaf->gradient->slot = slot->outer;
-        if (slot->grad != NULL) {
-            adzi_drop_shared(slot->grad);
-        }
+        adzi_drop(slot->grad);
         if (slot->held) {
             adzi_drop(slot->leaf);
         }

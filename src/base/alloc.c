@@ -141,6 +141,12 @@ static size_t class_bytes(uint32_t cls)
     return (size_t)cls * STEP;
 }
 
+/* Whether a list of so many blocks is long enough to be handed on as a chain. */
+static bool is_chain(uint32_t count, uint32_t cls)
+{
+    return count >= ADZI_CHAIN_LEAST && count * class_bytes(cls) >= ADZI_CHAIN_BYTES;
+}
+
 /* Puts a list on the shared one as a chain, which says how long it is; with the lock held. */
 static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
@@ -164,7 +170,7 @@ static void keep_block(adzi_block *block, strung *s)
     block->next = s->list;
     ADZI_POISON(block, class_bytes(s->cls));
     s->list = block;
-    if (adzi_is_chain(++s->count, s->cls)) {
+    if (is_chain(++s->count, s->cls)) {
         chain_share(s->list, s->count, s->cls);
         s->list = NULL;
         s->count = 0;
@@ -278,8 +284,22 @@ static bool small_refill(adzi_cache *cache, uint32_t cls)
     return filled;
 }
 
-/* A block that the thread's list does not hold: from the chain put aside, from the slab that is
- * being cut up, or after a refill. */
+/* The first block of a list that is not empty. The block after it is fetched into the cache,
+ * because it is likely to be taken next. */
+static void *small_pop(adzi_cache *cache, uint32_t cls)
+{
+    adzi_block *block = cache->free[cls];
+    ADZI_UNPOISON(block, class_bytes(cls));
+    adzi_block *next = block->next;
+    cache->free[cls] = next;
+    __builtin_prefetch(
+        next != NULL ? next : block, 1); /* NULL would cost a walk of the page table */
+    --cache->count[cls];
+    return block;
+}
+
+/* A block from the thread's list. When the list is empty, it comes from the chain that was put
+ * aside, from the span that is being cut up, or from a refill. */
 static void *small_take(adzi_cache *cache, uint32_t cls)
 {
     while (cache->free[cls] == NULL) {
@@ -297,7 +317,7 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
             return NULL;
         }
     }
-    return adzi_small_pop(cache, cls);
+    return small_pop(cache, cls);
 }
 
 /* The thread's list is a chain now: puts it aside, and what lay there on the shared list. */
@@ -312,6 +332,18 @@ static void cache_full(adzi_cache *cache, uint32_t cls)
     cache->full_count[cls] = cache->count[cls];
     cache->free[cls] = NULL;
     cache->count[cls] = 0;
+}
+
+/* Puts a block on the thread's list, and the list aside when it is a chain. */
+static void small_return(adzi_cache *cache, void *gone, uint32_t cls)
+{
+    adzi_block *block = gone;
+    block->next = cache->free[cls];
+    cache->free[cls] = block;
+    ADZI_POISON(block, class_bytes(cls));
+    if (is_chain(++cache->count[cls], cls)) {
+        cache_full(cache, cls);
+    }
 }
 
 /* ---- giving back -------------------------------------------------------------------------------
@@ -431,55 +463,60 @@ static bool must_fail(adzi_cache *cache)
     return false;
 }
 
-void *adzi_alloc_slow(adzi_cache *cache, size_t bytes)
+/* Whether the free lists serve blocks of this size, which is 1 or more. */
+static bool is_small(size_t bytes)
 {
+    return bytes <= (size_t)ADZI_SMALL_CLASSES * ADZI_SMALL_STEP;
+}
+
+static uint32_t small_class(size_t bytes)
+{
+    return (uint32_t)((bytes + ADZI_SMALL_STEP - 1) / ADZI_SMALL_STEP);
+}
+
+/* Whether the thread may allocate so many bytes without asking for the limit. Large blocks always
+ * ask. */
+static bool is_ahead(const adzi_cache *cache, size_t bytes)
+{
+    return is_small(bytes) &&
+           cache->live_bytes + (int64_t)bytes <= __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED);
+}
+
+void *adzi_alloc(size_t bytes)
+{
+    adzi_cache *cache = &adzi_self()->cache;
     __atomic_store_n(&cache->requests, cache->requests + 1, __ATOMIC_RELAXED);
-    if (cache->fail_in != 0 && must_fail(cache)) {
+    if (must_fail(cache) || (!is_ahead(cache, bytes) && !adzi_has_room(cache, bytes))) {
         return NULL;
     }
-    if (!adzi_has_room(cache, bytes)) {
-        return NULL;
-    }
-    size_t least = bytes > 0 ? bytes : 1;
-    void *block =
-        adzi_is_small_block(least) ? small_take(cache, adzi_small_class(least)) : large_take(least);
+    const size_t least = bytes > 0 ? bytes : 1;
+    void *block = is_small(least) ? small_take(cache, small_class(least)) : large_take(least);
     if (block != NULL) {
         adzi_count_bytes(cache, (int64_t)bytes);
     }
     return block;
 }
 
-void adzi_free_slow(adzi_cache *cache, void *block, size_t bytes)
+void adzi_free(void *block, size_t bytes)
 {
+    if (block == NULL) {
+        return;
+    }
+    adzi_cache *cache = &adzi_self()->cache;
     if (cache->keep != NULL) {
         cache->keep(block, bytes);
         return;
     }
-    size_t least = bytes > 0 ? bytes : 1;
-    if (!adzi_is_small_block(least)) {
-        large_return(block, least);
+    const size_t least = bytes > 0 ? bytes : 1;
+    if (is_small(least)) {
+        small_return(cache, block, small_class(least));
     } else {
-        const uint32_t cls = adzi_small_class(least);
-        if (adzi_is_chain(adzi_small_push(cache, block, cls), cls)) {
-            cache_full(cache, cls);
-        }
+        large_return(block, least);
     }
     if (adzi_count_bytes(cache, -(int64_t)bytes) && cached_in(cache) > ADZI_CACHE_BYTES) {
         pthread_mutex_lock(&pool.lock);
         cache_trim(cache, 0);
         pthread_mutex_unlock(&pool.lock);
-    }
-}
-
-void *adzi_alloc(size_t bytes)
-{
-    return adzi_alloc_in(&adzi_self()->cache, bytes);
-}
-
-void adzi_free(void *block, size_t bytes)
-{
-    if (block != NULL) {
-        adzi_free_in(&adzi_self()->cache, block, bytes);
     }
 }
 

@@ -37,7 +37,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
 
 /* Its own stack frame lies below that of whoever called the library, by less than the two kilobytes
  * of ADZI_STEP_DOWN, and below the floor of every call that still runs. */
-void adzi_settle_slow(adzi_thread *thread)
+void adzi_settle(adzi_thread *thread)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     size_t running = thread->n_frames;

@@ -68,10 +68,4 @@ static inline bool adzi_refs_drop(atomic_int *refs)
     return adzi_refs_are_one(refs) || adzi_refs_drop_shared(refs);
 }
 
-/** The same where it mostly is. */
-static inline bool adzi_refs_drop_last(atomic_int *refs)
-{
-    return adzi_refs_are_one(refs) || adzi_refs_drop_shared(refs);
-}
-
 #endif

@@ -103,14 +103,7 @@ void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *use
  */
 
 /** Ends the frames of calls that are over. */
-void adzi_settle_slow(adzi_thread *thread);
-
-static inline void adzi_settle(adzi_thread *thread)
-{
-    if (thread->n_frames > 0) {
-        adzi_settle_slow(thread);
-    }
-}
+void adzi_settle(adzi_thread *thread);
 
 /** The floor of a frame that the calling function begins; that one must not be inlined. */
 #define ADZI_FLOOR() ((uintptr_t)__builtin_frame_address(0))
@@ -185,13 +178,7 @@ void adzi_frames_forget(adzi_thread *thread, const void *owner);
 /* ---- scopes --------------------------------------------------------------------------------- */
 
 /** Makes room so that the next `n` adzi_borrow calls cannot fail. */
-bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n);
-
-static inline bool adzi_scope_reserve(adzi_thread *thread, size_t n)
-{
-    return thread->n_temporaries + n <= thread->temporaries_capacity ||
-           adzi_scope_reserve_slow(thread, n);
-}
+bool adzi_scope_reserve(adzi_thread *thread, size_t n);
 
 /** Gives one reference of `t` to the innermost scope; room must have been reserved. */
 static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
@@ -200,22 +187,11 @@ static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
     return t;
 }
 
-/** Slow path of adzi_scope_take: `t` is not the newest temporary of the scope. */
-adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t);
-
 /**
  * Takes a reference back from the innermost scope, if `t` is among its newest temporaries after
  * `mark`; else a new one. Either way the caller owns one reference more.
  */
-static inline adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
-{
-    const size_t n = thread->n_temporaries;
-    if (n > mark && thread->temporaries[n - 1] == t) {
-        thread->n_temporaries = n - 1;
-        return t;
-    }
-    return adzi_scope_take_slow(thread, mark, t);
-}
+adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t);
 
 /** Tensors that the thread's root scope holds. */
 static inline size_t adzi_scope_root_count(const adzi_thread *thread)

@@ -18,8 +18,11 @@ static void look_at_root(adzi_thread *thread)
     }
 }
 
-bool adzi_scope_reserve_slow(adzi_thread *thread, size_t n)
+bool adzi_scope_reserve(adzi_thread *thread, size_t n)
 {
+    if (thread->n_temporaries + n <= thread->temporaries_capacity) {
+        return true;
+    }
     look_at_root(thread);
     return adzi_grow(&thread->temporaries, &thread->temporaries_capacity, thread->n_temporaries + n,
         sizeof *thread->temporaries);
@@ -35,7 +38,7 @@ void adzi_scope_unwind(adzi_thread *thread, size_t mark)
             __builtin_prefetch(next, 1);
             __builtin_prefetch(next + sizeof(adz_tensor), 1);
         }
-        adzi_drop_last(thread->temporaries[--thread->n_temporaries]);
+        adzi_drop(thread->temporaries[--thread->n_temporaries]);
     }
 }
 
@@ -44,9 +47,9 @@ ADZI_AT_LOAD register_scopes(void)
     adzi_upper.scope_unwind = adzi_scope_unwind;
 }
 
-enum { TAKE_AMONG = 8 };
+enum { TAKE_AMONG = 8 }; /* the newest temporaries, among which adzi_scope_take searches */
 
-adz_tensor *adzi_scope_take_slow(adzi_thread *thread, size_t mark, adz_tensor *t)
+adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
 {
     size_t n = thread->n_temporaries;
     size_t stop = n > mark && n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;

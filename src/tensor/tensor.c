@@ -98,7 +98,7 @@ static inline adz_tensor *made(adzi_thread *thread, adz_tensor *t)
 
 static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank)
 {
-    adz_tensor *t = adzi_alloc_in(&thread->cache, sizeof *t);
+    adz_tensor *t = adzi_alloc(sizeof *t);
     if (t == NULL) {
         return adzi_fail_memory(op, sizeof *t);
     }
@@ -122,14 +122,14 @@ static inline void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t
     adzi_set_sizes(t, rank, sizes);
 }
 
-/* A header with storage: one block, or two where the elements are many. */
-static adz_tensor *tensor_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank,
-    const int64_t *sizes, int64_t numel)
+adz_tensor *adzi_tensor_new(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
+    const int64_t numel = adzi_numel(rank, sizes);
     const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
     adz_tensor *t;
     if (bytes <= JOINED_BYTES) {
-        t = adzi_alloc_in(&thread->cache, sizeof *t + ADZI_ALIGNMENT + bytes);
+        t = adzi_alloc(sizeof *t + ADZI_ALIGNMENT + bytes);
         if (t == NULL) {
             return adzi_fail_memory(op, bytes);
         }
@@ -150,37 +150,14 @@ static adz_tensor *tensor_new(adzi_thread *thread, const char *op, adz_dtype dty
     return t;
 }
 
-adz_tensor *adzi_tensor_new(
+adz_tensor *adzi_tensor_borrowed(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    return tensor_new(thread, op, dtype, rank, sizes, adzi_numel(rank, sizes));
-}
-
-static adz_tensor *borrowed_slow(adzi_thread *thread, const char *op, adz_dtype dtype, int rank,
-    const int64_t *sizes, int64_t numel)
 {
     if (!adzi_scope_reserve(thread, 1)) {
         return adzi_fail_memory(op, sizeof(adz_tensor *));
     }
-    adz_tensor *t = tensor_new(thread, op, dtype, rank, sizes, numel);
+    adz_tensor *t = adzi_tensor_new(thread, op, dtype, rank, sizes);
     return t != NULL ? adzi_borrow(thread, t) : NULL;
-}
-
-/* No call but the last in the usual case: a training step of a small network comes here dozens of
- * times. */
-adz_tensor *adzi_tensor_borrowed(
-    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    const int64_t numel = rank == 2 ? sizes[0] * sizes[1] : adzi_numel(rank, sizes);
-    const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
-    const size_t all = sizeof(adz_tensor) + ADZI_ALIGNMENT + bytes;
-    if (bytes > JOINED_BYTES || thread->n_temporaries >= thread->temporaries_capacity ||
-        !adzi_has_block(&thread->cache, all)) {
-        return borrowed_slow(thread, op, dtype, rank, sizes, numel);
-    }
-    adz_tensor *t = joined_init(adzi_take_block(&thread->cache, all), dtype, rank, bytes);
-    lay_out(t, numel, rank, sizes);
-    return made(thread, adzi_borrow(thread, t));
 }
 
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
@@ -232,35 +209,22 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
     adzi_drop(value);
 }
 
-/* The end of a header: a joined one goes with its storage, whose reference it had. */
-static inline void bury(adzi_cache *cache, adz_tensor *t, const bool joined)
-{
-    if (!joined) {
-        adzi_free_in(cache, t, sizeof *t);
-    } else if (adzi_refs_drop_last(&adzi_home(t)->refs)) {
-        adzi_free_in(cache, t, sizeof *t + ADZI_ALIGNMENT + adzi_home(t)->bytes);
-    }
-}
-
+/* A header that lies in one block with its storage is freed with the storage, of which it has a
+ * reference. Any other header is a block of its own. */
 void adzi_tensor_bury(adz_tensor *t)
 {
-    bury(&adzi_self()->cache, t, t->joined);
-}
-
-/* The end of a header that is marked as dead and owes nobody anything but its own block. */
-static inline void end(adzi_thread *thread, adz_tensor *t, const bool joined)
-{
-    adzi_count_tensor(&thread->cache, -1);
-    if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) && adzi_debug_ended(t)) {
-        return;
+    if (t->joined) {
+        adzi_storage_release(adzi_home(t));
+    } else {
+        adzi_free(t, sizeof *t);
     }
-    bury(&thread->cache, t, joined);
 }
 
 adzi_tape_calls adzi_tape;
 
-static void destroy_slow(adzi_thread *thread, adz_tensor *t)
+void adzi_tensor_destroy(adz_tensor *t)
 {
+    adzi_thread *thread = adzi_self();
     t->alive = ADZI_DEAD;
     if (t->gradient != NULL) {
         adzi_tape.gradient_free(t);
@@ -271,21 +235,10 @@ static void destroy_slow(adzi_thread *thread, adz_tensor *t)
     if (!t->joined || t->storage != adzi_home(t)) {
         adzi_storage_release(t->storage);
     }
-    end(thread, t, t->joined);
-}
-
-void adzi_tensor_destroy(adz_tensor *t)
-{
-    adzi_thread *thread = adzi_self();
-    if (t->gradient != NULL || !t->joined || t->storage != adzi_home(t)) {
-        destroy_slow(thread, t);
-        return;
+    adzi_count_tensor(&thread->cache, -1);
+    if (!atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) || !adzi_debug_ended(t)) {
+        adzi_tensor_bury(t);
     }
-    t->alive = ADZI_DEAD;
-    if (t->node != NULL) {
-        adzi_tape.node_release(thread, t->node);
-    }
-    end(thread, t, true);
 }
 
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
@@ -315,7 +268,7 @@ bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *
     return false;
 }
 
-bool adzi_is_contiguous_slow(const adz_tensor *t)
+bool adzi_is_contiguous(const adz_tensor *t)
 {
     int64_t stride = 1;
     for (int i = t->rank - 1; i >= 0; --i) {

@@ -115,22 +115,6 @@ static inline void adzi_drop(adz_tensor *t)
     }
 }
 
-/** adzi_drop of what is neither, and is mostly not used by anybody else. */
-static inline void adzi_drop_last(adz_tensor *t)
-{
-    if (adzi_refs_drop_last(&t->refs)) {
-        adzi_tensor_destroy(t);
-    }
-}
-
-/** adzi_drop of what is neither, and mostly is. */
-static inline void adzi_drop_shared(adz_tensor *t)
-{
-    if (adzi_refs_are_one(&t->refs) || adzi_refs_drop_shared(&t->refs)) {
-        adzi_tensor_destroy(t);
-    }
-}
-
 /** Whether nobody but the one reference at hand sees these bytes. */
 static inline bool adzi_is_exclusive(const adz_tensor *t)
 {
@@ -182,34 +166,12 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
 /** Frees a header that adzi_debug_ended had kept. */
 void adzi_tensor_bury(adz_tensor *t);
 
-/** Whether it is a matrix that lies by rows without gaps. */
-static inline bool adzi_is_usual_matrix(const adz_tensor *t)
-{
-    return t->rank == 2 && t->strides[1] == 1 && t->strides[0] == t->sizes[1];
-}
+/** Whether the tensor is contiguous: its elements lie in row-major order without gaps. */
+bool adzi_is_contiguous(const adz_tensor *t);
 
-/** adzi_is_contiguous for tensors of any rank and strides. */
-bool adzi_is_contiguous_slow(const adz_tensor *t);
-
-/** Whether the elements lie in order without gaps, as a new tensor's do. */
-static inline bool adzi_is_contiguous(const adz_tensor *t)
-{
-    const bool usual = t->rank == 1 ? t->strides[0] == 1 : adzi_is_usual_matrix(t);
-    return usual || adzi_is_contiguous_slow(t);
-}
-
-/** Sizes, and the strides of elements that lie in order. Most tensors have one or two dimensions.
- */
+/** Sets the sizes of a tensor, and the strides of a contiguous one. */
 static inline void adzi_set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
 {
-    if (rank == 2) {
-        int64_t columns = sizes[1];
-        t->sizes[0] = sizes[0];
-        t->sizes[1] = columns;
-        t->strides[0] = columns > 1 ? columns : 1;
-        t->strides[1] = 1;
-        return;
-    }
     int64_t stride = 1;
     for (int i = rank - 1; i >= 0; --i) {
         t->sizes[i] = sizes[i];

@@ -52,7 +52,7 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
 static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adzi_matrix m;
-    adz_tensor *w = adzi_lie_as_matrix(node->op->name, adzi_saved_input(node, WEIGHT), &m);
+    adz_tensor *w = adzi_matrix_of(node->op->name, adzi_saved_input(node, WEIGHT), &m);
     if (w == NULL) {
         return NULL;
     }
@@ -80,7 +80,7 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     adz_dtype dtype = (adz_dtype)g->dtype;
     int64_t d = x->sizes[x->rank - 1];
     adzi_matrix m;
-    if (w != NULL && !adzi_is_usual_matrix(w) && adzi_as_matrix(w, &m) && m.transposed) {
+    if (w != NULL && adzi_as_matrix(w, &m) && m.transposed) {
         adz_tensor *turned = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
         if (turned != NULL) {
             adzi_gemm(dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, turned->data, h);
@@ -236,7 +236,7 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     }
     const adz_tensor *xs = adzi_compact(op, call->in[X]), *bs = adzi_compact(op, call->in[BIAS]);
     adzi_matrix w;
-    if (xs == NULL || bs == NULL || adzi_lie_as_matrix(op, call->in[WEIGHT], &w) == NULL) {
+    if (xs == NULL || bs == NULL || adzi_matrix_of(op, call->in[WEIGHT], &w) == NULL) {
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;

@@ -52,7 +52,7 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     return false;
 }
 
-adz_tensor *adzi_lie_as_matrix_slow(const char *op, adz_tensor *t, adzi_matrix *matrix)
+adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix)
 {
     if (t == NULL || adzi_as_matrix(t, matrix)) {
         return t;
@@ -200,8 +200,8 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    adz_tensor *ra = adzi_lie_as_matrix("matmul", call.in[0], &ma);
-    adz_tensor *rb = ra != NULL ? adzi_lie_as_matrix("matmul", call.in[1], &mb) : NULL;
+    adz_tensor *ra = adzi_matrix_of("matmul", call.in[0], &ma);
+    adz_tensor *rb = ra != NULL ? adzi_matrix_of("matmul", call.in[1], &mb) : NULL;
     if (rb == NULL) {
         return NULL;
     }

@@ -14,27 +14,20 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb);
 /** One operand as BLAS reads it. */
 typedef struct adzi_matrix {
     const void *data;
-    bool transposed; /* stored the other way round */
-    int64_t ld;
+    bool transposed; /* stored column by column */
+    int64_t ld;      /* the leading dimension: elements from one stored row to the next */
 } adzi_matrix;
 
 /**
- * The last two dimensions of `t` as a matrix that BLAS can read where it lies; false when they have
- * to be copied first.
+ * Describes the last two dimensions of `t` as a matrix that BLAS can read where it lies. False if
+ * the elements must be copied first.
  */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
 
-/* The slow way of the next call. */
-adz_tensor *adzi_lie_as_matrix_slow(const char *op, adz_tensor *t, adzi_matrix *matrix);
-
-/** `t`, or a copy of it that lies so, as a matrix; NULL when `t` is, or memory was refused. */
-static inline adz_tensor *adzi_lie_as_matrix(const char *op, adz_tensor *t, adzi_matrix *matrix)
-{
-    if (t != NULL && adzi_is_usual_matrix(t)) {
-        *matrix = (adzi_matrix){ t->data, false, t->sizes[1] };
-        return t;
-    }
-    return adzi_lie_as_matrix_slow(op, t, matrix);
-}
+/**
+ * `t` as a matrix, copied first if BLAS cannot read it where it lies. Returns `t` or the copy,
+ * which is borrowed from the scope. NULL if `t` is NULL or memory was refused.
+ */
+adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix);
 
 #endif
