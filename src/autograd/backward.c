@@ -5,84 +5,59 @@
 #include "autograd/op.h"
 #include "base/options.h"
 
-/* The 1 that a loss starts from. Where its backward does no more than read it and nobody else asks
- * for it, it is the run's, and of one output. */
-static inline adz_tensor *passing_one(adzi_run *run, const adz_tensor *y)
+/* The gradient from which the backward of a loss starts: 1, with the shape and dtype of the output,
+ * which has one element. */
+static adz_tensor *one_like(const adz_tensor *y, size_t i)
 {
-    static const adz_tensor number = { .refs = 1, .alive = ADZI_ALIVE, .numel = 1 };
-    const adzi_node *node = y->node;
-    if (node == NULL || !node->takes_number || node->watched || run->targets != NULL) {
-        return NULL;
+    if (y->numel != 1) {
+        return adzi_fail(adzi_backward_name, ADZ_ERR_SHAPE,
+            "output %zu has shape %s; only one element has a gradient of its own: reduce it with "
+            "adz_sum or adz_mean, or give its gradient to adz_backward_with",
+            i, adzi_text_shape(y));
     }
-    adz_tensor *one = &run->one;
-    memcpy(one, &number, offsetof(adz_tensor, sizes));
-    run->one_storage =
-        (adzi_storage){ .refs = 1, .bytes = sizeof(double), .data = &run->one_value };
-    one->dtype = y->dtype;
-    one->storage = &run->one_storage;
-    one->data = run->one_value.bytes;
-    if (y->dtype == ADZ_F32) {
-        run->one_value.f32 = 1;
-    } else {
-        run->one_value.f64 = 1;
+    adz_tensor *one = adzi_scratch_like(adzi_backward_name, y);
+    if (one != NULL) {
+        adzi_fill(one, 1);
     }
     return one;
 }
 
-/* One of y's own. */
-static adz_tensor *one_like(const adz_tensor *y)
+/* Whether the gradient that the caller gave for output i fits it. */
+static bool check_gradient(const adz_tensor *g, const adz_tensor *y, size_t i)
 {
-    adz_tensor *t = adzi_scratch_like(adzi_backward_name, y);
-    if (t != NULL && t->dtype == ADZ_F32) {
-        *(float *)(void *)t->data = 1;
-    } else if (t != NULL) {
-        *(double *)(void *)t->data = 1;
+    const bool same_sizes = adzi_same_sizes(g, y);
+    if (!same_sizes || g->dtype != y->dtype) {
+        adzi_error(adzi_backward_name, same_sizes ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
+            "the gradient of output %zu is %s %s, the output %s %s", i,
+            adz_dtype_name((adz_dtype)g->dtype), adzi_text_shape(g),
+            adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
+        return false;
     }
-    return t;
+    return true;
 }
 
-/* Puts the upstream gradient of each output where its node or leaf looks for it. */
+/* Delivers the upstream gradient of each output to its node or, for an output that is a leaf, to
+ * the slot of the leaf. `gradients` holds one gradient per output, or ADZ_NONE for a 1; NULL means
+ * ADZ_NONE for all. */
 static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         adz_tensor *y = outputs[i];
         adz_tensor *g = gradients != NULL ? gradients[i] : adz_none();
-        size_t mark = run->thread->n_temporaries;
-        if (!adzi_is_none(g) && (!adzi_same_sizes(g, y) || g->dtype != y->dtype)) {
-            adzi_error(adzi_backward_name, adzi_same_sizes(g, y) ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
-                "the gradient of output %zu is %s %s, the output %s %s", i,
-                adz_dtype_name((adz_dtype)g->dtype), adzi_text_shape(g),
-                adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
-            return false;
-        }
+        const size_t mark = run->thread->n_temporaries;
         if (adzi_is_none(g)) {
-            if (y->numel != 1) {
-                adzi_error(adzi_backward_name, ADZ_ERR_SHAPE,
-                    "output %zu has shape %s; only one element has a gradient of its own: reduce "
-                    "it "
-                    "with adz_sum or adz_mean, or give its gradient to adz_backward_with",
-                    i, adzi_text_shape(y));
-                return false;
-            }
-            if (n == 1 && (g = passing_one(run, y)) != NULL) {
-                y->node->entry->grads[y->result] = adzi_retain(g);
-                return true;
-            }
-            g = one_like(y);
-        }
-        adzi_leaf_slot *leaf = NULL;
-        if (g == NULL || (y->node == NULL && (leaf = adzi_run_leaf(run, y, true)) == NULL)) {
+            g = one_like(y, i);
+        } else if (!check_gradient(g, y, i)) {
             return false;
         }
-        adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
-        if (!adzi_run_deliver(run, slot, g, mark)) {
+        if (g == NULL || !adzi_run_deliver_to(run, y, g, mark)) {
             return false;
         }
     }
     return true;
 }
 
-static inline bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
     if (outputs == NULL || n == 0) {
         adzi_error_null(adzi_backward_name, "outputs");

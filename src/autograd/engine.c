@@ -29,6 +29,16 @@ bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t ma
     return true;
 }
 
+bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t, size_t mark)
+{
+    if (output->node != NULL) {
+        adz_tensor **slot = &output->node->entry->grads[output->result];
+        return adzi_run_deliver(run, slot, t, mark);
+    }
+    adzi_leaf_slot *leaf = adzi_run_leaf(run, output, true);
+    return leaf != NULL && adzi_run_deliver(run, &leaf->grad, t, mark);
+}
+
 /* Rank and sizes of a node's input. */
 typedef struct {
     int rank;
@@ -313,23 +323,6 @@ bool adzi_run_nodes(adzi_run *run)
     return ok;
 }
 
-static bool deliver_all(
-    adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
-{
-    for (size_t i = 0; i < n; ++i) {
-        adz_tensor *y = outputs[i];
-        adzi_leaf_slot *leaf = y->node == NULL ? adzi_run_leaf(run, y, true) : NULL;
-        if (y->node == NULL && leaf == NULL) {
-            return false;
-        }
-        adz_tensor **slot = leaf != NULL ? &leaf->grad : &y->node->entry->grads[y->result];
-        if (!adzi_run_deliver(run, slot, gradients[i], run->thread->n_temporaries)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool adzi_run_within(
     adzi_node *node, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
@@ -346,7 +339,10 @@ bool adzi_run_within(
     run->keep_graph = run->create_graph; /* nobody else can reach what is found here */
     thread->grad_enabled = run->create_graph;
     thread->anomaly = anomaly;
-    bool ok = deliver_all(run, outputs, gradients, n);
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; ++i) {
+        ok = adzi_run_deliver_to(run, outputs[i], gradients[i], thread->n_temporaries);
+    }
     for (size_t i = first, last = run->n_order; i < last && ok; ++i) {
         ok = visit(run, run->order[i]);
     }

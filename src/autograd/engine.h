@@ -47,13 +47,6 @@ struct adzi_run {
     size_t n_order, order_capacity;
     adzi_leaf_slot *leaves;
     adzi_chunk *chunks;
-    adz_tensor one; /* what a loss starts from, where nobody keeps it; with its storage and value */
-    adzi_storage one_storage;
-    union {
-        float f32;
-        double f64;
-        char bytes[sizeof(double)];
-    } one_value;
     adzi_node *first_order[16];
     _Alignas(16) char first_chunk[1024];
 };
@@ -61,11 +54,9 @@ struct adzi_run {
 /* Names what backward reports about itself. */
 extern const char adzi_backward_name[];
 
-_Static_assert(sizeof(adzi_run) <= ADZI_FIRST_RUN, "the thread has room for one");
-
 /**
- * Starts a run, with a frame of the thread's. Its memory is the thread's or from adzi_alloc and not
- * on the stack: a callback may jump out of it. NULL with the error recorded.
+ * Starts a run, with a frame of the thread's. The run is allocated and does not lie on the stack,
+ * because a callback may jump out of it. NULL with the error recorded.
  */
 adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor);
 void adzi_run_end(adzi_run *run);
@@ -91,6 +82,10 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
  * slot instead of being retained. False with the error recorded if memory was refused.
  */
 bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark);
+
+/** adzi_run_deliver to the slot of an output, which is a leaf or the result of a node of the run.
+ */
+bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t, size_t mark);
 
 /** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
 bool adzi_run_nodes(adzi_run *run);

@@ -80,7 +80,6 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     node->released = false;
     node->saves = false;
     node->targeted = false;
-    node->takes_number = false;
     node->watched = false;
     node->bytes = (uint32_t)bytes;
     node->entry = NULL;

@@ -51,11 +51,10 @@ struct adzi_node {
     };
     const char *file; /* the user's source line, under ADZ_SITES */
     int line;
-    bool released;     /* a backward has dropped what it saved */
-    bool saves;        /* anything at all */
-    bool targeted;     /* the running backward wants the gradients of some inputs only */
-    bool takes_number; /* the fused backward reads a number from dy and does not hand dy on */
-    bool watched;      /* some result has, or had, hooks or a tensor that retains its gradient */
+    bool released; /* a backward has dropped what it saved */
+    bool saves;    /* anything at all */
+    bool targeted; /* the running backward wants the gradients of some inputs only */
+    bool watched;  /* some result has, or had, hooks or a tensor that retains its gradient */
     adzi_result *results;
     adzi_extra *extras;
     void *attr;

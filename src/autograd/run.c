@@ -37,12 +37,11 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     if (frame == SIZE_MAX) {
         return adzi_fail_memory(adzi_backward_name, sizeof(adzi_frame));
     }
-    adzi_run *run = (adzi_run *)(void *)thread->first_run;
-    if (thread->first_run_used && (run = adzi_alloc(sizeof *run)) == NULL) {
+    adzi_run *run = adzi_alloc(sizeof *run);
+    if (run == NULL) {
         adzi_frame_end(thread, frame);
         return adzi_fail_memory(adzi_backward_name, sizeof *run);
     }
-    thread->first_run_used = true;
     thread->frames[frame].run = run;
     run->thread = thread;
     run->frame = frame;
@@ -72,7 +71,6 @@ static void let_go_of_hunted(adzi_run *run)
 
 static void run_abandon(adzi_run *run)
 {
-    adzi_thread *thread = run->thread;
     size_t n_roots = 0;
     if (run->hunted != NULL) {
         let_go_of_hunted(run);
@@ -110,11 +108,7 @@ static void run_abandon(adzi_run *run)
         adzi_free(run->chunks, run->chunks->size);
         run->chunks = next;
     }
-    if (run == (adzi_run *)(void *)thread->first_run) {
-        thread->first_run_used = false;
-    } else {
-        adzi_free(run, sizeof *run);
-    }
+    adzi_free(run, sizeof *run);
 }
 
 ADZI_AT_LOAD register_runs(void)

@@ -27,7 +27,7 @@ typedef struct adzi_frame {
     bool grad_enabled, anomaly;
 } adzi_frame;
 
-enum { ADZI_FIRST_FRAMES = 16, ADZI_FIRST_RUN = 1792 };
+enum { ADZI_FIRST_FRAMES = 16 };
 
 typedef struct adzi_error_record {
     adz_status code;
@@ -61,8 +61,6 @@ typedef struct adzi_thread {
     adzi_frame *frames;       /* running calls, outermost first; first_frames while they are few */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
-    bool first_run_used;
-    _Alignas(16) char first_run[ADZI_FIRST_RUN]; /* the state of a backward that is not nested */
     adzi_error_record error;
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
     unsigned next_text;

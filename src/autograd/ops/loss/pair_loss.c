@@ -135,9 +135,6 @@ static adz_tensor *reduced(
         return NULL;
     }
     save_both(call);
-    if (call->node != NULL) {
-        call->node->takes_number = true;
-    }
     adzi_pair_sum_args args = { .x = x->data,
         .t = t->data,
         .sums = sums != NULL ? (double *)(void *)sums->data : NULL,
