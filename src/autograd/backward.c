@@ -120,8 +120,7 @@ static bool commit(adzi_run *run)
             s->grad = NULL;
         } else {
             adzi_accumulate(*grad, s->grad);
-            ++(*grad)->storage->version;
-            (*grad)->storage->writer = adzi_backward_name;
+            adzi_written(*grad, adzi_backward_name);
         }
     }
     return true;

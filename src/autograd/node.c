@@ -47,18 +47,6 @@ static void clear_results(adzi_node *node)
     }
 }
 
-/* memcpy for the few bytes that attributes are, without a call. */
-static inline void copy_words(char *to, const char *from, size_t bytes)
-{
-    size_t at = 0;
-    for (; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
-        memcpy(to + at, from + at, sizeof(uint64_t));
-    }
-    if (at < bytes) {
-        memcpy(to + at, from + at, bytes - at);
-    }
-}
-
 adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
     int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size)
 {
@@ -95,7 +83,9 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     }
     node->sequence = thread->sequence = sequence + 1;
     clear_results(node);
-    copy_words(node->attr, attr, attr_size);
+    if (attr_size > 0) {
+        memcpy(node->attr, attr, attr_size);
+    }
     return node;
 }
 
@@ -201,6 +191,17 @@ ADZI_AT_LOAD register_tape(void)
 /* ---- saving ------------------------------------------------------------------------------------
  */
 
+void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
+{
+    if (adzi_is_none(value)) {
+        return;
+    }
+    adzi_edge *edge = &node->inputs[i];
+    edge->saved = value == edge->leaf ? value : adzi_retain(value);
+    edge->version = value->storage->version;
+    node->saves = true;
+}
+
 void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
 {
     adzi_refs_take(&t->storage->refs);
@@ -246,14 +247,13 @@ void adzi_node_drop_saved(adzi_node *node)
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-static bool refuse_version(
+static adz_tensor *refuse_version(
     const adzi_node *node, const char *what, int i, const adzi_storage *storage)
 {
-    adzi_error(node->op->name, ADZ_ERR_VERSION,
+    return adzi_fail(node->op->name, ADZ_ERR_VERSION,
         "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form "
         "that returns a new tensor there",
         what, i, node->op->name, storage->writer != NULL ? storage->writer : "a write");
-    return false;
 }
 
 static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
@@ -262,54 +262,27 @@ static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
         node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient", what, i);
 }
 
-static bool refuse_result(const adzi_node *node, int k)
-{
-    const adzi_result *r = &node->results[k];
-    return r->saved != NULL ? refuse_version(node, "result", k, r->saved)
-                            : not_saved(node, "result", k) != NULL;
-}
-
-adz_tensor *adzi_saved_input_refused(const adzi_node *node, int i)
+adz_tensor *adzi_saved_input(adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
     if (edge->saved == NULL) {
         return not_saved(node, "input", i);
     }
-    refuse_version(node, "input", i, edge->saved->storage);
-    return NULL;
-}
-
-static inline bool has_result(const adzi_node *node, int k)
-{
-    const adzi_result *r = &node->results[k];
-    const bool sound = r->saved != NULL && r->saved->version == r->version;
-    return sound || refuse_result(node, k);
-}
-
-bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header)
-{
-    if (!has_result(node, k)) {
-        return false;
+    if (edge->saved->storage->version != edge->version) {
+        return refuse_version(node, "input", i, edge->saved->storage);
     }
-    const adzi_result *r = &node->results[k];
-    header->alive = ADZI_ALIVE;
-    header->dtype = r->dtype;
-    header->rank = r->rank;
-    header->storage = r->saved;
-    header->data = r->saved->data;
-    header->numel = adzi_numel(r->rank, r->sizes);
-    header->node = NULL;
-    header->gradient = NULL;
-    adzi_set_sizes(header, r->rank, r->sizes);
-    return true;
+    return edge->saved;
 }
 
 adz_tensor *adzi_saved_result(adzi_node *node, int k)
 {
-    if (!has_result(node, k)) {
-        return NULL;
+    const adzi_result *r = &node->results[k];
+    if (r->saved == NULL) {
+        return not_saved(node, "result", k);
     }
-    adzi_result *r = &node->results[k];
+    if (r->saved->version != r->version) {
+        return refuse_version(node, "result", k, r->saved);
+    }
     adzi_thread *thread = adzi_self();
     if (!adzi_scope_reserve(thread, 1)) {
         return adzi_fail_memory(node->op->name, sizeof(adz_tensor));
@@ -335,8 +308,7 @@ adz_tensor *adzi_saved_extra(adzi_node *node, int slot)
         return not_saved(node, "value", slot);
     }
     if (extra->saved->storage->version != extra->version) {
-        refuse_version(node, "value", slot, extra->saved->storage);
-        return NULL;
+        return refuse_version(node, "value", slot, extra->saved->storage);
     }
     return extra->saved;
 }

@@ -61,16 +61,8 @@ struct adzi_node {
     adzi_edge inputs[];
 };
 
-/** Whether the running backward, which wants some gradients only, wants input i's. */
-bool adzi_needs_targeted(const adzi_node *node, int i);
-
-/** Whether input i's gradient is wanted (at backward: by this backward). */
-static inline bool adzi_needs(const adzi_node *node, int i)
-{
-    const adzi_edge *edge = &node->inputs[i];
-    return (edge->node != NULL || edge->leaf != NULL) &&
-           (!node->targeted || adzi_needs_targeted(node, i));
-}
+/** Whether the gradient of input i is wanted; during a backward, whether that backward wants it. */
+bool adzi_needs(const adzi_node *node, int i);
 
 /* ---- recording ---------------------------------------------------------------------------------
  */
@@ -85,16 +77,7 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
 
 /** Saves input i's value for the backward. `value` is the input, or a copy made before it changed.
  */
-static inline void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
-{
-    if (adzi_is_none(value)) {
-        return;
-    }
-    adzi_edge *edge = &node->inputs[i];
-    edge->saved = value == edge->leaf ? value : adzi_retain(value);
-    edge->version = value->storage->version;
-    node->saves = true;
-}
+void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value);
 
 /** Saves result k's value, which must be contiguous from its storage's start. */
 void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t);
@@ -105,28 +88,19 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 /* ---- reading, in a backward --------------------------------------------------------------------
  */
 
-/** Says why the next call returns NULL. */
-adz_tensor *adzi_saved_input_refused(const adzi_node *node, int i);
+/** Saved input i; NULL with ADZ_ERR_VERSION if it was changed in place after it was saved. */
+adz_tensor *adzi_saved_input(adzi_node *node, int i);
 
-/** Saved input i; NULL with ADZ_ERR_VERSION when it was changed in place since. */
-static inline adz_tensor *adzi_saved_input(adzi_node *node, int i)
-{
-    const adzi_edge *edge = &node->inputs[i];
-    const bool sound = edge->saved != NULL && edge->saved->storage->version == edge->version;
-    return sound ? edge->saved : adzi_saved_input_refused(node, i);
-}
-
-/** A backward's word that it has read saved input i for the last time: unless the graph is kept,
- * its memory may serve for what the backward makes from then on. */
-void adzi_spend_input(adzi_node *node, int i);
+/**
+ * Releases saved input i before the backward ends. A backward calls this after it has read the
+ * input for the last time, so that a gradient can be written to the memory of the input. Does
+ * nothing if the graph is kept.
+ */
+void adzi_release_input(adzi_node *node, int i);
 
 /** Saved result k, borrowed from the scope; while the thread records, connected to this node again.
  */
 adz_tensor *adzi_saved_result(adzi_node *node, int k);
-
-/** Saved result k in a header of the caller's, which no reference keeps: to compute from at once,
- * never to hand on. */
-bool adzi_saved_result_in(adzi_node *node, int k, adz_tensor *header);
 
 /** Saved value of the operator's own. */
 adz_tensor *adzi_saved_extra(adzi_node *node, int slot);

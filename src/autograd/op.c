@@ -115,14 +115,18 @@ static int category(adz_dtype dtype)
     return dtype == ADZ_BOOL ? 0 : dtype == ADZ_I32 || dtype == ADZ_I64 || dtype == ADZ_U8 ? 1 : 2;
 }
 
+adz_dtype adzi_number_result_type(adz_dtype tensor, adz_dtype number)
+{
+    return category(number) > category(tensor) ? adz_promote_types(tensor, number) : tensor;
+}
+
 adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b)
 {
     adz_dtype ta = (adz_dtype)a->dtype, tb = (adz_dtype)b->dtype;
     if ((a->rank == 0) == (b->rank == 0)) {
         return adz_promote_types(ta, tb);
     }
-    adz_dtype full = a->rank == 0 ? tb : ta, number = a->rank == 0 ? ta : tb;
-    return category(number) > category(full) ? adz_promote_types(full, number) : full;
+    return a->rank == 0 ? adzi_number_result_type(tb, ta) : adzi_number_result_type(ta, tb);
 }
 
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype)
@@ -321,8 +325,7 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
 
 static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
 {
-    ++x->storage->version;
-    x->storage->writer = call->op->name;
+    adzi_written(x, call->op->name);
     if (call->node == NULL) {
         return;
     }

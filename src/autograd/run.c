@@ -239,26 +239,32 @@ static bool sort_order(adzi_run *run, size_t first)
     return true;
 }
 
-bool adzi_needs_targeted(const adzi_node *node, int i)
+bool adzi_needs(const adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
+    if (!node->targeted) {
+        return edge->node != NULL || edge->leaf != NULL;
+    }
     if (edge->node != NULL) {
         return edge->node->entry->wanted || edge->node->entry->captured;
+    }
+    if (edge->leaf == NULL) {
+        return false;
     }
     adzi_leaf_slot *slot = edge->leaf->gradient != NULL ? edge->leaf->gradient->slot : NULL;
     return slot != NULL && slot->run == node->entry->run;
 }
 
-void adzi_spend_input(adzi_node *node, int i)
+void adzi_release_input(adzi_node *node, int i)
 {
     adzi_edge *edge = &node->inputs[i];
     if (edge->saved == NULL || edge->saved == edge->leaf || node->entry->run->keep_graph) {
         return;
     }
-    adz_tensor *spent = edge->saved;
+    adz_tensor *saved = edge->saved;
     edge->saved = NULL;
     node->released = true; /* even if the backward should fail after this */
-    adzi_drop(spent);
+    adzi_drop(saved);
 }
 
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)

@@ -186,8 +186,7 @@ static void commit_model(const plan *p)
     for (size_t i = 0; p->targets != NULL && i < adz_state_count(p->targets); ++i) {
         adz_tensor *to = adz_state_tensor(p->targets, i);
         adzi_copy(to, adz_state_find(p->given, adz_state_name(p->targets, i)));
-        ++to->storage->version;
-        to->storage->writer = op;
+        adzi_written(to, op);
     }
 }
 

@@ -21,8 +21,7 @@ enum { GRAIN = 16384 };
 
 static adz_tensor *written(const char *op, adz_tensor *t)
 {
-    ++t->storage->version;
-    t->storage->writer = op;
+    adzi_written(t, op);
     return t;
 }
 

@@ -129,8 +129,7 @@ static void copy_entry(const load *l, const char *name, adz_tensor *t)
         adz_tensor *given = adz_state_tensor(l->state, i);
         if (given != t) {
             adzi_copy(t, given);
-            ++t->storage->version;
-            t->storage->writer = "load_state_dict";
+            adzi_written(t, "load_state_dict");
         }
     }
 }

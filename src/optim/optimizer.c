@@ -382,8 +382,7 @@ static void update(const adz_optimizer *optimizer, adzi_group *group, size_t i, 
         .powers = powers };
     optimizer->type->update(&u);
     kept->fresh = 0;
-    ++t->storage->version;
-    t->storage->writer = "adz_optimizer_step";
+    adzi_written(t, "adz_optimizer_step");
 }
 
 adz_status adz_optimizer_step(adz_optimizer *optimizer)

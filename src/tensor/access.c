@@ -218,7 +218,6 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
     }
     adz_tensor in = around(t, buffer);
     adzi_copy(t, &in);
-    ++t->storage->version;
-    t->storage->writer = op;
+    adzi_written(t, op);
     return ADZ_OK;
 }

@@ -94,8 +94,7 @@ static const adzi_kernel fill_kernels[ADZI_CPU_LEVELS][1] = {
     { ADZI_KERNEL_COLUMN(fill, any, avx512) },
 };
 
-/* One element, as the dtype's bits. */
-static void encode(adz_dtype dtype, double value, void *item)
+void adzi_encode(adz_dtype dtype, double value, void *item)
 {
     float f = (float)value;
     int64_t i = value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
@@ -112,7 +111,7 @@ void adzi_fill(adz_tensor *dst, double value)
         return;
     }
     adzi_fill_args args = { .out = dst->data, .size = (int64_t)adzi_item_size(dst) };
-    encode((adz_dtype)dst->dtype, value, &args.item);
+    adzi_encode((adz_dtype)dst->dtype, value, &args.item);
     if (!adzi_is_contiguous(dst)) {
         args.rank = dst->rank;
         memcpy(args.sizes, dst->sizes, sizeof args.sizes);

@@ -10,6 +10,9 @@ void adzi_copy(adz_tensor *dst, const adz_tensor *src);
 /** Copies `bytes` bytes in a launch; the memory must not overlap. Cannot fail. */
 void adzi_copy_bytes_to(void *dst, const void *src, size_t bytes);
 
+/** Writes `value`, converted to the dtype, as the one element at `item`. */
+void adzi_encode(adz_dtype dtype, double value, void *item);
+
 /** dst = value, converted to dst's dtype. Cannot fail. */
 void adzi_fill(adz_tensor *dst, double value);
 

@@ -138,6 +138,12 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
 /* ---- sequences ---------------------------------------------------------------------------------
  */
 
+/* The place of element i of a contiguous tensor. */
+static void *item_at(const adz_tensor *t, int64_t i)
+{
+    return t->data + i * (int64_t)adzi_item_size(t);
+}
+
 /* value(i) = start + i step, each from its index so that errors do not add up. */
 static adz_tensor *sequence(
     const char *op, double start, double step, double count, adz_dtype dtype)
@@ -151,11 +157,7 @@ static adz_tensor *sequence(
     int64_t n = (int64_t)count;
     adz_tensor *t = make(op, 1, &n, dtype);
     for (int64_t i = 0; t != NULL && i < n; ++i) {
-        adz_tensor item = { .dtype = t->dtype,
-            .rank = 0,
-            .numel = 1,
-            .data = t->data + i * (int64_t)adzi_item_size(t) };
-        adzi_fill(&item, start + (double)i * step);
+        adzi_encode(dtype, start + (double)i * step, item_at(t, i));
     }
     return t;
 }
@@ -179,11 +181,7 @@ adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtyp
     double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
     adz_tensor *t = sequence("linspace", start, step, (double)steps, dtype);
     if (t != NULL && steps > 1) { /* the last one exactly */
-        adz_tensor last = { .dtype = t->dtype,
-            .rank = 0,
-            .numel = 1,
-            .data = t->data + (steps - 1) * (int64_t)adzi_item_size(t) };
-        adzi_fill(&last, end);
+        adzi_encode(dtype, end, item_at(t, steps - 1));
     }
     return t;
 }
@@ -191,12 +189,8 @@ adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtyp
 adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype)
 {
     adz_tensor *t = filled(make("eye", 2, (int64_t[]){ rows, columns }, dtype), 0);
-    if (t != NULL && t->numel > 0) {
-        adz_tensor diagonal = *t;
-        diagonal.rank = 1;
-        diagonal.numel = diagonal.sizes[0] = rows < columns ? rows : columns;
-        diagonal.strides[0] = columns + 1;
-        adzi_fill(&diagonal, 1);
+    for (int64_t i = 0; t != NULL && i < rows && i < columns; ++i) {
+        adzi_encode(dtype, 1, item_at(t, i * (columns + 1)));
     }
     return t;
 }

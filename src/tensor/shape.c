@@ -130,15 +130,23 @@ int adzi_reduced_sizes(const adz_tensor *t, unsigned mask, bool keepdim, int64_t
 bool adzi_broadcast(
     const char *op, int *rank, int64_t *sizes, const adz_tensor *a, const adz_tensor *b)
 {
-    int r = a->rank > b->rank ? a->rank : b->rank;
+    *rank = 0;
+    return adzi_broadcast_with(op, rank, sizes, a) && adzi_broadcast_with(op, rank, sizes, b);
+}
+
+bool adzi_broadcast_with(const char *op, int *rank, int64_t *sizes, const adz_tensor *t)
+{
+    int64_t before[ADZ_MAX_RANK];
+    const int n = *rank, r = n > t->rank ? n : t->rank;
+    memcpy(before, sizes, (size_t)n * sizeof *before);
     for (int i = 0; i < r; ++i) {
-        int ia = i - (r - a->rank), ib = i - (r - b->rank);
-        int64_t na = ia < 0 ? 1 : a->sizes[ia], nb = ib < 0 ? 1 : b->sizes[ib];
+        int ia = i - (r - n), ib = i - (r - t->rank);
+        int64_t na = ia < 0 ? 1 : before[ia], nb = ib < 0 ? 1 : t->sizes[ib];
         if (na != nb && na != 1 && nb != 1) {
             adzi_error(op, ADZ_ERR_SHAPE,
                 "shapes do not broadcast: a%s and b%s differ in dimension %d (sizes must be equal "
                 "or 1, counted from the last)",
-                adzi_text_shape(a), adzi_text_shape(b), i - r);
+                adzi_text_sizes(n, before), adzi_text_shape(t), i - r);
             return false;
         }
         sizes[i] = na == 1 ? nb : na;

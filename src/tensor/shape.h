@@ -45,9 +45,12 @@ bool adzi_dims_mask(const char *op, const adz_tensor *t, adz_dims dims, unsigned
 int adzi_reduced_sizes(const adz_tensor *t, unsigned mask, bool keepdim, int64_t *sizes);
 
 /**
- * The broadcast shape of two; false with ADZ_ERR_SHAPE naming both. `rank` and `sizes` hold the
- * first shape and receive the result.
+ * Broadcasts the shape (rank, sizes) with that of `t` and writes the result back. False with
+ * ADZ_ERR_SHAPE, which names both shapes, if they do not broadcast.
  */
+bool adzi_broadcast_with(const char *op, int *rank, int64_t *sizes, const adz_tensor *t);
+
+/** Writes the broadcast shape of a and b to (rank, sizes); false as adzi_broadcast_with. */
 bool adzi_broadcast(
     const char *op, int *rank, int64_t *sizes, const adz_tensor *a, const adz_tensor *b);
 

@@ -384,7 +384,6 @@ int64_t *adz_tensor_data_i64(adz_tensor *t)
 void adz_tensor_touch(adz_tensor *t)
 {
     if (adzi_check_tensor("adz_tensor_touch", "t", t)) {
-        ++t->storage->version;
-        t->storage->writer = "adz_tensor_touch";
+        adzi_written(t, "adz_tensor_touch");
     }
 }

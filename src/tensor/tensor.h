@@ -160,6 +160,17 @@ void adzi_storage_hand_over(
 
 void adzi_storage_release(adzi_storage *storage);
 
+/**
+ * Notes that `op` has changed elements of `t` in place. The version of the storage rises, so that a
+ * backward which needs the old elements fails and names `op`. Every function that writes to a
+ * tensor which somebody else may hold calls this.
+ */
+static inline void adzi_written(adz_tensor *t, const char *op)
+{
+    ++t->storage->version;
+    t->storage->writer = op;
+}
+
 /** Gives `t` the storage, elements and dtype of `value`, of the same sizes, and drops `value`. */
 void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
 

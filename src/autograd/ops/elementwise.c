@@ -38,30 +38,25 @@ adz_status adzi_unary_fused(
 adz_status adzi_unary_fused_of_result(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels)
 {
-    adz_tensor y;
-    return adzi_saved_result_in(node, 0, &y) ? adzi_unary_fused(node, dx, dy, &y, kernels)
-                                             : adzi_status(NULL);
+    return adzi_unary_fused(node, dx, dy, adzi_saved_result(node, 0), kernels);
 }
 
-/* torch.result_type: tensors with dimensions decide among themselves; those of rank 0 count only
- * where they are of a higher kind. */
+/* torch.result_type of the inputs from `first` on. Tensors with dimensions decide among themselves.
+ * Tensors of rank 0 count as numbers: they matter only if they are of a higher category. */
 static adz_dtype result_type(const adzi_call *call, int first)
 {
-    adz_tensor kinds[2]; /* stand for all with dimensions, and for all without */
+    adz_dtype of[2] = { ADZ_BOOL, ADZ_BOOL }; /* of tensors with dimensions, of numbers */
     bool found[2] = { false, false };
     for (int i = first; i < call->n_in; ++i) {
-        const adz_tensor *t = call->in[i];
-        int k = t->rank == 0;
-        adz_dtype dtype = (adz_dtype)t->dtype;
-        kinds[k].rank = k ? 0 : 1;
-        kinds[k].dtype =
-            (uint8_t)(found[k] ? adz_promote_types((adz_dtype)kinds[k].dtype, dtype) : dtype);
+        const int k = call->in[i]->rank == 0;
+        const adz_dtype dtype = (adz_dtype)call->in[i]->dtype;
+        of[k] = found[k] ? adz_promote_types(of[k], dtype) : dtype;
         found[k] = true;
     }
     if (!found[0] || !found[1]) {
-        return (adz_dtype)kinds[found[0] ? 0 : 1].dtype;
+        return of[found[0] ? 0 : 1];
     }
-    return adzi_result_type(&kinds[0], &kinds[1]);
+    return adzi_number_result_type(of[0], of[1]);
 }
 
 bool adzi_promote_from(adzi_call *call, int first)
@@ -88,15 +83,10 @@ bool adzi_promote_from(adzi_call *call, int first)
 
 bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
 {
-    adz_tensor so_far = { .rank = 0 };
     *rank = 0;
     for (int i = 0; i < call->n_in; ++i) {
-        if (!adzi_broadcast(call->op->name, rank, sizes, &so_far, call->in[i])) {
+        if (!adzi_broadcast_with(call->op->name, rank, sizes, call->in[i])) {
             return false;
-        }
-        so_far.rank = (uint8_t)*rank;
-        for (int d = 0; d < *rank; ++d) {
-            so_far.sizes[d] = sizes[d];
         }
     }
     return true;

@@ -175,7 +175,7 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
         if ((dx[WEIGHT] = gradient_of_weight(node, g, n, h)) == NULL) {
             return adzi_status(NULL);
         }
-        adzi_spend_input(node, X); /* x's gradient may lie where x did */
+        adzi_release_input(node, X); /* x's gradient may lie where x did */
     }
     if (adzi_needs(node, X) && (dx[X] = gradient_of_x(node, g, n, h)) == NULL) {
         return adzi_status(NULL);

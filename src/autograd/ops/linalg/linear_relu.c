@@ -42,24 +42,24 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor y;
-    if (!adzi_saved_result_in(node, 0, &y)) {
+    adz_tensor *y = adzi_saved_result(node, 0);
+    if (y == NULL) {
         return adzi_status(NULL);
     }
     const double factor = factor_of(node);
-    const bool few_outputs = y.sizes[y.rank - 1] <= ADZI_LINEAR_FEW;
+    const bool few_outputs = y->sizes[y->rank - 1] <= ADZI_LINEAR_FEW;
     adzi_linear_narrow_args layer;
     if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0], &layer) &&
         (few_outputs || !adzi_needs(node, ADZI_LINEAR_X))) {
-        layer.y = y.data;
+        layer.y = y->data;
         layer.factor = factor;
         return adzi_linear_gradients_narrow(node, dx, dy[0], &layer);
     }
-    adz_tensor *dz = adzi_scratch_over(node->op->name, dy[0], &y);
+    adz_tensor *dz = adzi_scratch_over(node->op->name, dy[0], y);
     if (dz == NULL) {
         return adzi_status(NULL);
     }
-    through(dz, dy[0], &y, factor);
+    through(dz, dy[0], y, factor);
     return adzi_linear_gradients_fused(node, dx, dz);
 }
 

@@ -323,12 +323,6 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
     }
 }
 
-static void touch(adz_tensor *t)
-{
-    ++t->storage->version;
-    t->storage->writer = "batch_norm";
-}
-
 /* Launches what fills args->mean and args->rstd. */
 static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args *args,
     bool training, double momentum, double eps)
@@ -342,8 +336,8 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
     adzi_launch(take_statistics, &s, args->c, GRAIN);
     if (training && s.running_mean.data != NULL && s.count > 0) {
-        touch(mean);
-        touch(var);
+        adzi_written(mean, "batch_norm");
+        adzi_written(var, "batch_norm");
     }
 }
 
