@@ -162,7 +162,7 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
     kernel(args, 0, units);
 }
 
-void adzi_launch_slow(
+void adzi_launch_sized(
     adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
     adzi_observer observer = atomic_load_explicit(&adzi_launch_observer, memory_order_acquire);

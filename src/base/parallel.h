@@ -43,10 +43,6 @@ typedef void (*adzi_observer)(
 
 extern _Atomic(adzi_observer) adzi_launch_observer;
 
-/** Slow path of adzi_launch: the work is large enough for several threads, or is observed. */
-void adzi_launch_slow(
-    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
-
 /** Computes all units without telling the observer. An observer calls it. */
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
 
@@ -63,16 +59,8 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
  * @param units   0 or more; with 0 the kernel is called once with the empty range
  * @param grain   fewer units than this are not worth a thread; 1 or more
  */
-static inline void adzi_launch_sized(
-    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
-{
-    if (units <= grain &&
-        atomic_load_explicit(&adzi_launch_observer, memory_order_relaxed) == NULL) {
-        kernel(args, 0, units);
-    } else {
-        adzi_launch_slow(kernel, args, size, units, grain);
-    }
-}
+void adzi_launch_sized(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
 /** Launches a kernel with the struct that `args` points to. A pointer to void does not compile. */
 #define adzi_launch(kernel, args, units, grain) \
