@@ -55,7 +55,7 @@ INLINE void K(put)(const product *g, const strip *s, int64_t i, VEC sum0, VEC su
     }
 }
 
-/* The same where C or alpha counts. */
+/* K(put) for a product with alpha, beta or a bias: reads C where beta is not 0. */
 INLINE void K(put_general)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1,
     const int vecs, const bool whole)
 {
@@ -199,7 +199,8 @@ INLINE void K(row)(const product *g, const strip *s, int64_t i, const int vecs, 
 }
 #undef ADD_PRODUCT
 
-/* All rows where k is 1: nothing to sum, so what counts is to keep the stores coming. */
+/* All rows of C across the strip where k is 1, an outer product. There is nothing to sum and the
+ * time goes into stores, so the loops over rows are unrolled. */
 INLINE void K(outer)(const product *g, const strip *s, const int vecs, const bool whole)
 {
     VEC b0 = K(load)(s->b, whole || vecs > 1, s->last_lanes);
@@ -241,7 +242,7 @@ INLINE void K(outer)(const product *g, const strip *s, const int vecs, const boo
     }
 }
 
-/* On its own, since it is short and the rest is long. */
+/* C = a b^T for k of 1. */
 NOINLINE void K(outer_product)(const product *g)
 {
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
@@ -291,8 +292,8 @@ static void K(strip_product)(const product *g, strip *s, int64_t columns)
     }
 }
 
-/* B stored [k, n]: its rows are used where they lie. */
-static void K(plain)(const product *g)
+/* A product with B stored [k, n], whose rows are read in place. */
+static void K(product_in_place)(const product *g)
 {
     if (g->k == 1) {
         K(outer_product)(g);
@@ -304,8 +305,9 @@ static void K(plain)(const product *g)
     }
 }
 
-/* B stored [n, k]: each strip is turned round first, PANEL_DEPTH of its rows at a time. */
-NOINLINE void K(turned)(const product *g)
+/* A product with B stored [n, k]. Each strip is transposed into a packed panel first, PANEL_DEPTH
+ * of its rows at a time. */
+NOINLINE void K(product_transposed)(const product *g)
 {
     _Alignas(64) T panel[PANEL_DEPTH * 2 * VW];
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
@@ -327,8 +329,8 @@ NOINLINE void K(turned)(const product *g)
     }
 }
 
-/* Item i of a batch. On its own: a product's strides in registers across items would cost the one
- * product that most calls are for more than they save. */
+/* Computes item i of a batch. Most calls have one item, so it is not inlined: strides kept in
+ * registers from item to item would cost that one item more than they save. */
 NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
 {
     const bool nothing = args->k == 0 || args->alpha == 0;
@@ -357,7 +359,7 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
     if (g.n == 1 && !args->ta) {
         K(column_of_dots)(&g, args->tb ? 1 : g.ldb);
     } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {
-        /* A column is a row lying down: C^T = op(B)^T A, with A stored [k, m]. */
+        /* One contiguous column, read as a row: C^T = op(B)^T A, with A stored [k, m]. */
         const T *column = g.b;
         const int64_t step = args->tb ? 1 : g.ldb;
         g.b = g.a;
@@ -366,56 +368,19 @@ NOINLINE void K(one_product)(const adzi_gemm_args *args, int64_t i)
         g.ap = step;
         g.n = g.m;
         g.m = 1;
-        K(plain)(&g);
+        K(product_in_place)(&g);
     } else if (!args->tb || (g.k == 1 && g.ldb == 1)) {
-        K(plain)(&g);
+        K(product_in_place)(&g);
     } else if (g.m < TILE_ROWS) {
         K(rows_of_dots)(&g);
     } else {
-        K(turned)(&g);
-    }
-}
-
-/* What a layer of one input or one output computes, as it mostly comes. */
-INLINE bool K(is_line)(const adzi_gemm_args *args)
-{
-    const bool one = args->k == 1 ? args->ldb == 1 : args->n == 1 && args->ldc == 1;
-    return one && !args->ta && args->tb && args->alpha == 1 && args->beta == 0 && args->batch == 1;
-}
-
-/* The same as below for it: little is to be found out. */
-NOINLINE void K(line_product)(const adzi_gemm_args *args)
-{
-    const product g = { .a = args->a,
-        .b = args->b,
-        .c = args->c,
-        .bias = args->bias,
-        .ai = args->lda,
-        .ldc = args->ldc,
-        .m = args->m,
-        .n = args->n,
-        .alpha = R(1),
-        .floor = args->relu ? R(0) : NO_FLOOR,
-        .finish = args->bias != NULL ? BIASED : BARE };
-    if (args->k == 1) {
-        K(outer_product)(&g);
-        return;
-    }
-    const int64_t done = K(vectors_of_dots)(&g, g.m, g.a, g.ai, g.b, args->k, 0);
-    if (done < g.m) {
-        K(last_dots)(&g, done, g.m, g.a, g.ai, g.b, args->k, 0);
+        K(product_transposed)(&g);
     }
 }
 
 /* Units are the items of a batch. */
 void K(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
-    if (K(is_line)(opaque)) {
-        if (begin < end) {
-            K(line_product)(opaque);
-        }
-        return;
-    }
     for (; begin < end; ++begin) {
         K(one_product)(opaque, begin);
     }

@@ -1,7 +1,9 @@
-/* Products that are made of dot products, per type T: those with a column or with few rows. Inside
- * each_float.h, after gemm_product.kernel.h; no include guard: that is the point. */
+/* Products that consist of dot products, per type T: C has one column, or few rows. Included inside
+ * each_float.h, after gemm_product.kernel.h. There is no include guard, because each type includes
+ * it once. */
 
-/* How the results of dot products are written: r-th c at c + r * ldc, bias at r * bias_step. */
+/* Writes up to four dot products: c[r * ldc] = alpha sum[r] + bias[r * bias_step] + beta c[r *
+ * ldc], clipped at the floor. */
 INLINE void K(put_dots)(
     const product *g, T *c, int64_t ldc, const T *bias, int64_t bias_step, const T *sum, int count)
 {
@@ -12,8 +14,8 @@ INLINE void K(put_dots)(
     }
 }
 
-/* The products of y with four rows of x, lane by lane; with fewer, the first row stands in for the
- * others. */
+/* The products of y with four rows of x, lane by lane. Where `rows` is less than four, the first
+ * row is computed in place of the missing ones. */
 INLINE void K(four_sums)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, VEC s[4])
 {
     VEC zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero;
@@ -46,7 +48,7 @@ INLINE void K(four_dots)(const T *x, int64_t ldx, const int rows, const T *y, in
     VSUM4(s[0], s[1], s[2], s[3], out);
 }
 
-/* alpha v + bias, at least the floor: what is written from column or row r on. */
+/* alpha v + bias, clipped at the floor, for the vector of dot products from row r on. */
 INLINE VEC K(finished_dots)(
     const product *g, VEC v, int64_t r, int64_t bias_step, const bool whole, const int lanes)
 {
@@ -67,7 +69,7 @@ INLINE VEC K(finished_dots)(
     s2 = VFMA(K(load)((row) + 2 * ldx, whole, lanes), v, s2); \
     s3 = VFMA(K(load)((row) + 3 * ldx, whole, lanes), v, s3);
 
-/* The same for as many rows as a vector has lanes. */
+/* The share of one step for as many rows as a vector has lanes. */
 #define ADD_ALL(whole_, lanes_)                          \
     {                                                    \
         const bool whole = (whole_);                     \
@@ -105,8 +107,9 @@ INLINE VEC K(vector_of_dots)(const T *x, const int64_t ldx, const T *y, const in
 #undef ADD_FOUR
 #endif
 
-/* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many whole vectors of rows of x[rows, k] as
- * there are; how many rows that was. On its own, to leave the registers to the vectors. */
+/* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many rows of x[rows, k] as fill whole vectors.
+ * Returns their number, which is 0 on processors without AVX2. Not inlined, so that the sums keep
+ * the registers. */
 NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x, int64_t ldx,
     const T *y, int64_t k, int64_t bias_step)
 {
@@ -122,84 +125,47 @@ NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x, 
     return r;
 }
 
-/* c[r] = <x_r, y> for row r of x[rows, k]; on its own likewise. */
-NOINLINE void K(bare_dots)(T *c, int64_t rows, const T *x, int64_t ldx, const T *y, int64_t k)
-{
-    for (; rows >= 4; rows -= 4) {
-        K(four_dots)(x, ldx, 4, y, k, c);
-        x += 4 * ldx;
-        c += 4;
-    }
-    if (rows > 0) {
-        T sum[4];
-        K(four_dots)(x, ldx, (int)rows, y, k, sum);
-        for (int r = 0; r < (int)rows; ++r) {
-            c[r] = sum[r];
-        }
-    }
-}
-
-/* The rest of what bare_dots has left in c[from] to c[rows - 1]. */
-INLINE void K(finish_dots)(const product *g, int64_t from, int64_t rows, int64_t bias_step)
-{
-    for (int64_t r = from; r < rows; r += VW) {
-        const bool whole = rows - r >= VW;
-        const int lanes = whole ? VW : (int)(rows - r);
-        VEC v = K(load)(g->c + r, whole, lanes);
-        K(store)(g->c + r, K(finished_dots)(g, v, r, bias_step, whole, lanes), whole, lanes);
-    }
-}
-
-/* What vectors_of_dots has left: rows from `from` on. */
-NOINLINE void K(last_dots)(const product *g, int64_t from, int64_t rows, const T *x, int64_t ldx,
-    const T *y, int64_t k, int64_t bias_step)
-{
-    K(bare_dots)(g->c + from, rows - from, x + from * ldx, ldx, y, k);
-    K(finish_dots)(g, from, rows, bias_step);
-}
-
-/* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. */
+/* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. A
+ * contiguous result is written in vectors, four rows at a time are summed otherwise. */
 NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
     int64_t k, int64_t ldc, int64_t bias_step)
 {
+    int64_t i = 0;
     if (ldc == 1 && g->beta == R(0)) {
-        const int64_t done = K(vectors_of_dots)(g, rows, x, ldx, y, k, bias_step);
-        if (done < rows) {
-            K(last_dots)(g, done, rows, x, ldx, y, k, bias_step);
-        }
-        return;
+        i = K(vectors_of_dots)(g, rows, x, ldx, y, k, bias_step);
     }
-    for (int64_t i = 0; i < rows; i += 4) {
-        int left = rows - i < 4 ? (int)(rows - i) : 4;
+    for (; i < rows; i += 4) {
+        const T *bias = g->bias != NULL ? g->bias + i * bias_step : NULL;
+        const int left = rows - i < 4 ? (int)(rows - i) : 4;
         T sum[4];
         K(four_dots)(x + i * ldx, ldx, left, y, k, sum);
-        K(put_dots)
-        (g, g->c + i * ldc, ldc, g->bias != NULL ? g->bias + i * bias_step : NULL, bias_step, sum,
-            left);
+        K(put_dots)(g, g->c + i * ldc, ldc, bias, bias_step, sum, left);
     }
 }
 
-/* The same where y's elements lie y_step apart: they are collected, a block of k at a time. */
+/* K(dots) for a y whose elements are y_step apart. They are copied to a contiguous buffer, a block
+ * of k at a time. */
 NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
     int64_t y_step, int64_t ldc, int64_t bias_step)
 {
-    enum { BLOCK = 1024 }; /* elements collected at a time */
-    _Alignas(64) T together[BLOCK];
+    enum { BLOCK = 1024 }; /* elements copied at a time: 4 or 8 kB */
+    _Alignas(64) T contiguous[BLOCK];
     product part = *g;
     for (int64_t p = 0; p < g->k; p += BLOCK) {
         int64_t k = g->k - p < BLOCK ? g->k - p : BLOCK;
         part.floor = p + k < g->k ? NO_FLOOR : g->floor;
         for (int64_t q = 0; q < k; ++q) {
-            together[q] = y[(p + q) * y_step];
+            contiguous[q] = y[(p + q) * y_step];
         }
-        K(dots)(&part, rows, x + p, ldx, together, k, ldc, bias_step);
+        K(dots)(&part, rows, x + p, ldx, contiguous, k, ldc, bias_step);
         part.beta = R(1);
         part.bias = NULL;
         part.finish = GENERAL;
     }
 }
 
-/* Rows of C one at a time, B stored [n, k]: too few rows to pay for turning B round. */
+/* Rows of C one at a time, for B stored [n, k]. Use it where C has so few rows that a transposed
+ * copy of B would not pay. */
 NOINLINE void K(rows_of_dots)(const product *g)
 {
     product row = *g;
@@ -214,7 +180,8 @@ NOINLINE void K(rows_of_dots)(const product *g)
     }
 }
 
-/* A column is made of dot products where A's rows are as long as it is deep. */
+/* C of one column: element i is the dot product of row i of A with the column of B, whose elements
+ * are b_step apart. */
 static void K(column_of_dots)(const product *g, int64_t b_step)
 {
     if (b_step == 1 || g->k <= 1) {
