@@ -1,5 +1,7 @@
 #include "autograd/ops/linalg/linear.h"
 
+#include <string.h>
+
 #include "autograd/ops/linalg/matmul.h"
 #include "autograd/ops/reduction/sum.h"
 #include "base/context.h"
@@ -8,20 +10,22 @@ KERNEL_TABLE_FLOAT(linear_narrow);
 
 enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS };
 
-/* Beyond this products of their own, which go through the cache in blocks, take less time. */
+/* Larger narrow layers are computed as products, which go through the cache in blocks and take less
+ * time. */
 enum {
-    FEW_INPUTS_WORK = 1 << 16, /* multiply-adds where there are few inputs */
-    FEW_OUTPUTS_X = 1 << 12 /* elements of x, for each output and once more, where those are few */
+    NARROW_INPUTS_WORK = 1 << 16, /* multiply-adds of a layer with narrow inputs */
+    NARROW_OUTPUTS_X = 1 << 12    /* elements of x, times the number of outputs and one */
 };
+
+/* The number of rows N of a tensor [..., D] that is read as [N, D]. */
+static int64_t rows_of(const adz_tensor *t)
+{
+    return adzi_numel(t->rank - 1, t->sizes);
+}
 
 adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g)
 {
-    int last = g->rank - 1;
-    int64_t h = g->sizes[last];
-    int64_t n = 1;
-    for (int i = 0; i < last; ++i) {
-        n *= g->sizes[i];
-    }
+    const int64_t n = rows_of(g), h = g->sizes[g->rank - 1];
     adz_tensor *rows = adz_reshape(g, ADZ_SHAPE(n, h));
     if (rows == NULL) {
         return adzi_status(NULL);
@@ -48,7 +52,7 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
     return ADZ_OK;
 }
 
-/* g w, where w[H, D] may be the transpose of a matrix that lies by rows, as GPT-2's weights do. */
+/* dx[N, D] = g[N, H] w[H, D]. The weight may be a transposed view, as GPT-2's weights are. */
 static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adzi_matrix m;
@@ -58,9 +62,7 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     }
     adz_dtype dtype = (adz_dtype)g->dtype;
     int64_t sizes[ADZ_MAX_RANK], d = w->sizes[1];
-    for (int i = 0; i < g->rank - 1; ++i) {
-        sizes[i] = g->sizes[i];
-    }
+    memcpy(sizes, g->sizes, sizeof sizes);
     sizes[g->rank - 1] = d;
     adz_tensor *dx = adzi_scratch(node->op->name, dtype, g->rank, sizes);
     if (dx != NULL) {
@@ -69,7 +71,8 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     return dx;
 }
 
-/* g^T x, lying as the weight does where that is known. */
+/* dw[H, D] = g^T x. If the weight was saved and is a transposed view, the gradient is one too, so
+ * that an optimizer reads both in the same order. */
 static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adz_tensor *x = adzi_compact(node->op->name, adzi_saved_input(node, X));
@@ -81,11 +84,12 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     int64_t d = x->sizes[x->rank - 1];
     adzi_matrix m;
     if (w != NULL && adzi_as_matrix(w, &m) && m.transposed) {
-        adz_tensor *turned = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
-        if (turned != NULL) {
-            adzi_gemm(dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, turned->data, h);
+        adz_tensor *transposed = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
+        if (transposed != NULL) {
+            adzi_gemm(
+                dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, transposed->data, h);
         }
-        return adz_transpose(turned, 0, 1);
+        return adz_transpose(transposed, 0, 1);
     }
     adz_tensor *dw = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ h, d });
     if (dw != NULL) {
@@ -101,12 +105,9 @@ bool adzi_linear_is_narrow(
     if (x == NULL || !adzi_needs(node, WEIGHT)) {
         return false;
     }
-    const int64_t h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
-    int64_t n = 1;
-    for (int i = 0; i < g->rank - 1; ++i) {
-        n *= g->sizes[i];
-    }
-    if ((h > ADZI_LINEAR_FEW && d > ADZI_LINEAR_FEW) || n > ADZI_LINEAR_ROWS || n * h * d == 0) {
+    const int64_t n = rows_of(g), h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
+    if ((h > ADZI_LINEAR_NARROW && d > ADZI_LINEAR_NARROW) || n > ADZI_LINEAR_ROWS ||
+        n * h * d == 0) {
         return false;
     }
     layer->n = n;
@@ -114,8 +115,8 @@ bool adzi_linear_is_narrow(
     layer->h = h;
     layer->y = NULL;
     layer->factor = 1;
-    const bool small =
-        h <= ADZI_LINEAR_FEW ? n * d <= (h + 1) * FEW_OUTPUTS_X : n * h * d <= FEW_INPUTS_WORK;
+    const bool small = h <= ADZI_LINEAR_NARROW ? n * d <= (h + 1) * NARROW_OUTPUTS_X
+                                               : n * h * d <= NARROW_INPUTS_WORK;
     return small && adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
            (g->dtype != ADZ_F32 || !adzi_is_medium(adzi_self()->context));
 }
@@ -144,7 +145,7 @@ adz_status adzi_linear_gradients_narrow(
         return adzi_status(NULL);
     }
     layer->dw = dx[WEIGHT]->data;
-    if (adzi_needs(node, X) && h > ADZI_LINEAR_FEW) {
+    if (adzi_needs(node, X) && h > ADZI_LINEAR_NARROW) {
         dx[X] = gradient_of_x(node, g, n, h);
         if (dx[X] == NULL) {
             return adzi_status(NULL);
@@ -167,15 +168,12 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
     if (adzi_linear_is_narrow(node, g, &layer)) {
         return adzi_linear_gradients_narrow(node, dx, g, &layer);
     }
-    int64_t h = g->sizes[g->rank - 1], n = 1;
-    for (int i = 0; i < g->rank - 1; ++i) {
-        n *= g->sizes[i];
-    }
+    const int64_t n = rows_of(g), h = g->sizes[g->rank - 1];
     if (adzi_needs(node, WEIGHT)) {
         if ((dx[WEIGHT] = gradient_of_weight(node, g, n, h)) == NULL) {
             return adzi_status(NULL);
         }
-        adzi_release_input(node, X); /* x's gradient may lie where x did */
+        adzi_release_input(node, X); /* the gradient of x can be written to the memory of x */
     }
     if (adzi_needs(node, X) && (dx[X] = gradient_of_x(node, g, n, h)) == NULL) {
         return adzi_status(NULL);
@@ -239,16 +237,12 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     if (xs == NULL || bs == NULL || adzi_matrix_of(op, call->in[WEIGHT], &w) == NULL) {
         return NULL;
     }
-    int64_t sizes[ADZ_MAX_RANK], n = 1, d = weight->sizes[1], h = weight->sizes[0], numel;
-    const int64_t surely = 1 << 30; /* two sizes whose matrix fits the address space; x has no 0 */
-    for (int i = 0; i < x->rank - 1; ++i) {
-        sizes[i] = x->sizes[i];
-        n *= sizes[i];
-    }
+    const int64_t d = weight->sizes[1], h = weight->sizes[0];
+    const adz_dtype dtype = (adz_dtype)x->dtype;
+    int64_t sizes[ADZ_MAX_RANK], numel;
+    memcpy(sizes, x->sizes, sizeof sizes);
     sizes[x->rank - 1] = h;
-    adz_dtype dtype = (adz_dtype)x->dtype;
-    if ((x->numel == 0 || n >= surely || h >= surely) &&
-        adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
+    if (adzi_check_sizes(op, x->rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
     adz_tensor *y = adzi_new(call, dtype, x->rank, sizes);
@@ -258,7 +252,7 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     *product = (adzi_gemm_args){ .dtype = dtype,
         .ta = false,
         .tb = !w.transposed,
-        .m = n,
+        .m = rows_of(x),
         .n = h,
         .k = d,
         .alpha = 1,

@@ -19,18 +19,20 @@ void adzi_linear_save(adzi_call *call);
 /** dx = g w,  dw = g^T x,  db = sum of g's rows, as expressions; x and g read as [N, D], [N, H]. */
 adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g);
 
-/** The same products without views and nodes in between; g is contiguous. */
+/** The gradients of adzi_linear_gradients by kernels, without recording. g is contiguous. */
 adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g);
 
-/** Whether the above takes a layer of few inputs or outputs, which one pass over its few rows
- * serves. */
+/** Whether the layer has so few inputs or outputs, and so few rows, that linear_narrow computes its
+ * gradients. Fills the sizes of `layer`, and y and factor for no mask. */
 bool adzi_linear_is_narrow(
     const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer);
 
-/** The gradients of a narrow layer, with the sizes that the above has found. Of g counts, times
- * `layer->factor`, what stands where `layer->y` is not 0 or less; all of it where that is NULL, as
- * it is unless set and must be for more than ADZI_LINEAR_FEW outputs if the gradient of x is asked
- * for. g is contiguous. */
+/**
+ * The gradients of a narrow layer, by linear_narrow. `layer` comes from adzi_linear_is_narrow. To
+ * mask g by a ReLU, set layer->y and layer->factor: g counts as 0 where y[i] <= 0, and as
+ * g[i] * factor elsewhere. With more than ADZI_LINEAR_NARROW outputs a mask is allowed only if no
+ * gradient of x is wanted. g is contiguous.
+ */
 adz_status adzi_linear_gradients_narrow(
     adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer);
 

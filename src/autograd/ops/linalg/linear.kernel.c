@@ -1,6 +1,5 @@
-/* The gradients of a linear layer with few inputs or few outputs and few rows, in one pass over the
- * rows: as products and sums of their own they would each be a call, and read what they share anew.
- */
+/* The gradients of a narrow linear layer (at most ADZI_LINEAR_NARROW inputs or outputs) in one pass
+ * over its rows. Computed as separate products and sums, each would read dy and x again. */
 #ifndef T
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,26 +12,28 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-/* Rows whose shares are added up apart, or the additions would wait for each other: as many as have
- * room in registers. */
-#define GROUPS(few) ((few) <= 2 ? 4 : 2)
+/* Sums that are kept per gradient, each of other rows, so that one addition need not wait for the
+ * one before it: as many as fit the registers. `count` is the number of inputs or outputs. */
+#define SUMS(count) ((count) <= 2 ? 4 : 2)
 
-/* f(..., few, flag) for 2 to ADZI_LINEAR_FEW inputs or outputs, both known where f is compiled. */
-#define FOR_FEW(few, flag, f, ...)        \
-    do {                                  \
-        switch (few) {                    \
-            CASE(2, flag, f, __VA_ARGS__) \
-            CASE(3, flag, f, __VA_ARGS__) \
-            CASE(4, flag, f, __VA_ARGS__) \
-        }                                 \
+/* Calls f(..., count, flag) with both as constants, so that loops over them are unrolled. `count`
+ * is 1 to ADZI_LINEAR_NARROW. */
+#define WITH_CONSTANTS(count, flag, f, ...) \
+    do {                                    \
+        switch (count) {                    \
+            CASE(1, flag, f, __VA_ARGS__)   \
+            CASE(2, flag, f, __VA_ARGS__)   \
+            CASE(3, flag, f, __VA_ARGS__)   \
+            CASE(4, flag, f, __VA_ARGS__)   \
+        }                                   \
     } while (0)
-#define CASE(few, flag, f, ...)         \
-    case few:                           \
-        if (flag) {                     \
-            f(__VA_ARGS__, few, true);  \
-        } else {                        \
-            f(__VA_ARGS__, few, false); \
-        }                               \
+#define CASE(count, flag, f, ...)         \
+    case count:                           \
+        if (flag) {                       \
+            f(__VA_ARGS__, count, true);  \
+        } else {                          \
+            f(__VA_ARGS__, count, false); \
+        }                                 \
         break;
 
 #define THIS_FILE "autograd/ops/linalg/linear.kernel.c"
@@ -40,7 +41,8 @@
 #else
 #include "tensor/gemm/gemm_vec.h"
 
-/* The same as the arguments, in the function that loops: what it writes cannot change them. */
+/* The arguments with their types, copied to a local variable: the compiler knows that what a loop
+ * writes does not change them. */
 typedef struct K(narrow) {
     const T *dy, *y, *x, *w;
     T *dx, *dw, *db, factor;
@@ -63,7 +65,7 @@ INLINE narrow K(narrow_of)(const adzi_linear_narrow_args *a)
         .h = a->h };
 }
 
-/* What counts of dy, for one vector. */
+/* One vector of dy. With a mask it is 0 where y <= 0, and dy * factor elsewhere. */
 INLINE VEC K(gated)(const narrow *a, int64_t at, const bool gate, const bool whole, int lanes)
 {
     VEC v = K(load)(a->dy + at, whole, lanes);
@@ -73,7 +75,7 @@ INLINE VEC K(gated)(const narrow *a, int64_t at, const bool gate, const bool who
     return v;
 }
 
-/* ---- few inputs ----------------------------------------------------------------------------- */
+/* ---- narrow inputs -------------------------------------------------------------------------- */
 
 /* Writes column i of dw, across one vector of outputs. */
 INLINE void K(put_column)(
@@ -90,8 +92,8 @@ INLINE void K(put_column)(
     }
 }
 
-/* The sums of two or four vectors. */
-INLINE VEC K(together)(const VEC *v, const int count)
+/* The sum of two or four vectors. */
+INLINE VEC K(sum_of)(const VEC *v, const int count)
 {
     return count == 4 ? (v[0] + v[1]) + (v[2] + v[3]) : v[0] + v[1];
 }
@@ -100,8 +102,8 @@ INLINE VEC K(together)(const VEC *v, const int count)
 INLINE void K(inputs_strip)(
     const narrow *a, int64_t j, const int d, const bool gate, const bool whole, const int lanes)
 {
-    VEC s[ADZI_LINEAR_FEW][4], b[4];
-    for (int g = 0; g < GROUPS(d); ++g) {
+    VEC s[ADZI_LINEAR_NARROW][4], b[4];
+    for (int g = 0; g < SUMS(d); ++g) {
         b[g] = VSPLAT(R(0));
         for (int i = 0; i < d; ++i) {
             s[i][g] = VSPLAT(R(0));
@@ -110,8 +112,8 @@ INLINE void K(inputs_strip)(
     const T *x = a->x;
     const int64_t h = a->h;
     int64_t at = j, r = a->n;
-    for (; r >= GROUPS(d); r -= GROUPS(d)) {
-        for (int g = 0; g < GROUPS(d); ++g, at += h, x += d) {
+    for (; r >= SUMS(d); r -= SUMS(d)) {
+        for (int g = 0; g < SUMS(d); ++g, at += h, x += d) {
             VEC z = K(gated)(a, at, gate, whole, lanes);
             b[g] += z;
             for (int i = 0; i < d; ++i) {
@@ -127,14 +129,14 @@ INLINE void K(inputs_strip)(
         }
     }
     for (int i = 0; i < d; ++i) {
-        K(put_column)(a->dw + j * d, K(together)(s[i], GROUPS(d)), i, d, whole, lanes);
+        K(put_column)(a->dw + j * d, K(sum_of)(s[i], SUMS(d)), i, d, whole, lanes);
     }
     if (a->db != NULL) {
-        K(store)(a->db + j, K(together)(b, GROUPS(d)), whole, lanes);
+        K(store)(a->db + j, K(sum_of)(b, SUMS(d)), whole, lanes);
     }
 }
 
-INLINE void K(few_inputs)(const narrow *a, const int d, const bool gate)
+INLINE void K(narrow_inputs)(const narrow *a, const int d, const bool gate)
 {
     int64_t j = 0;
     for (; j + VW <= a->h; j += VW) {
@@ -145,28 +147,13 @@ INLINE void K(few_inputs)(const narrow *a, const int d, const bool gate)
     }
 }
 
-/* Apart from what one input takes, which is short. */
-NOINLINE void K(more_inputs)(const narrow *a, const bool gate)
-{
-    FOR_FEW(a->d, gate, K(few_inputs), a);
-}
-
 NOINLINE void K(by_inputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = K(narrow_of)(args);
-    const bool gate = a.y != NULL;
-    if (a.d == 1) {
-        if (gate) {
-            K(few_inputs)(&a, 1, true);
-        } else {
-            K(few_inputs)(&a, 1, false);
-        }
-        return;
-    }
-    K(more_inputs)(&a, gate);
+    WITH_CONSTANTS(a.d, a.y != NULL, K(narrow_inputs), &a);
 }
 
-/* ---- few outputs ---------------------------------------------------------------------------- */
+/* ---- narrow outputs ------------------------------------------------------------------------- */
 
 /* One row's share of dw, and its dx, across a vector of inputs. */
 INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h, const bool dx,
@@ -185,24 +172,24 @@ INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h,
     }
 }
 
-/* dx and dw[h, d] across one vector of inputs for h outputs, from rows z of what counts of dy. */
+/* dx and dw[h, d] across one vector of inputs for h outputs; z[n, h] is the masked dy. */
 INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h, const bool dx,
     const bool whole, const int lanes)
 {
     const int64_t d = a->d;
-    VEC s[ADZI_LINEAR_FEW][4], w[ADZI_LINEAR_FEW];
+    VEC s[ADZI_LINEAR_NARROW][4], w[ADZI_LINEAR_NARROW];
     for (int o = 0; o < h; ++o) {
         w[o] = VSPLAT(R(0));
         if (dx) {
             w[o] = K(load)(a->w + o * d + j, whole, lanes);
         }
-        for (int g = 0; g < GROUPS(h); ++g) {
+        for (int g = 0; g < SUMS(h); ++g) {
             s[o][g] = VSPLAT(R(0));
         }
     }
     int64_t at = j, r = a->n;
-    for (; r >= GROUPS(h); r -= GROUPS(h)) {
-        for (int g = 0; g < GROUPS(h); ++g, at += d, z += h) {
+    for (; r >= SUMS(h); r -= SUMS(h)) {
+        for (int g = 0; g < SUMS(h); ++g, at += d, z += h) {
             K(outputs_row)(a, at, z, h, dx, w, s, g, whole, lanes);
         }
     }
@@ -210,11 +197,11 @@ INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h
         K(outputs_row)(a, at, z, h, dx, w, s, 0, whole, lanes);
     }
     for (int o = 0; o < h; ++o) {
-        K(store)(a->dw + o * d + j, K(together)(s[o], GROUPS(h)), whole, lanes);
+        K(store)(a->dw + o * d + j, K(sum_of)(s[o], SUMS(h)), whole, lanes);
     }
 }
 
-INLINE void K(few_outputs)(const narrow *a, const T *z, const int h, const bool dx)
+INLINE void K(narrow_outputs)(const narrow *a, const T *z, const int h, const bool dx)
 {
     int64_t j = 0;
     for (; j + VW <= a->d; j += VW) {
@@ -225,7 +212,7 @@ INLINE void K(few_outputs)(const narrow *a, const T *z, const int h, const bool 
     }
 }
 
-/* db[1]: z lies in line. */
+/* db of one output, whose z is contiguous and is summed in vectors. */
 INLINE void K(bias_of_one)(const narrow *a, const T *z)
 {
     const VEC zero = { 0 };
@@ -242,7 +229,7 @@ INLINE void K(bias_of_one)(const narrow *a, const T *z)
     a->db[0] = of_four[0];
 }
 
-/* db[h] of rows z, each output's in four sums, for the same reason as above. */
+/* db[h] from the rows of z, with four sums per output, each of other rows. */
 INLINE void K(bias_of_outputs)(const narrow *a, const T *z)
 {
     const int64_t h = a->h, n = a->n;
@@ -261,20 +248,11 @@ INLINE void K(bias_of_outputs)(const narrow *a, const T *z)
     }
 }
 
-/* Apart from what one output takes. */
-NOINLINE void K(more_outputs)(const narrow *a, const T *z, const bool dx)
-{
-    if (a->db != NULL) {
-        K(bias_of_outputs)(a, z);
-    }
-    FOR_FEW(a->h, dx, K(few_outputs), a, z);
-}
-
-/* What counts of dy is so little that it is made first. */
+/* The masked dy is small, at most 2048 elements, and is computed first. */
 NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = K(narrow_of)(args);
-    T gated[ADZI_LINEAR_FEW * ADZI_LINEAR_ROWS];
+    T gated[ADZI_LINEAR_NARROW * ADZI_LINEAR_ROWS];
     const T *z = a.dy;
     const int64_t count = a.n * a.h;
     if (a.y != NULL) {
@@ -288,19 +266,12 @@ NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
         }
         z = gated;
     }
-    const bool dx = a.dx != NULL;
-    if (a.h == 1) {
-        if (a.db != NULL) {
-            K(bias_of_one)(&a, z);
-        }
-        if (dx) {
-            K(few_outputs)(&a, z, 1, true);
-        } else {
-            K(few_outputs)(&a, z, 1, false);
-        }
-        return;
+    if (a.db != NULL && a.h == 1) {
+        K(bias_of_one)(&a, z);
+    } else if (a.db != NULL) {
+        K(bias_of_outputs)(&a, z);
     }
-    K(more_outputs)(&a, z, dx);
+    WITH_CONSTANTS(a.h, a.dx != NULL, K(narrow_outputs), &a, z);
 }
 #undef narrow
 
@@ -311,7 +282,7 @@ void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
     if (begin == end) {
         return;
     }
-    if (a->h <= ADZI_LINEAR_FEW) {
+    if (a->h <= ADZI_LINEAR_NARROW) {
         K(by_outputs)(a);
     } else {
         K(by_inputs)(a);

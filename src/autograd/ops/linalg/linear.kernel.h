@@ -5,19 +5,20 @@
 #include <stdint.h>
 
 enum {
-    ADZI_LINEAR_FEW = 4,   /* inputs or outputs that linear_narrow takes */
-    ADZI_LINEAR_ROWS = 512 /* likewise rows: longer sums should be cut */
+    ADZI_LINEAR_NARROW = 4, /* the most inputs or outputs of a narrow layer, and */
+    ADZI_LINEAR_ROWS = 512  /* the most rows: one thread sums them in one order */
 };
 
 /**
- * The gradients of a narrow layer. With few outputs all of them; with few inputs and many outputs
- * those of the weight and the bias. All matrices lie by rows without gaps; what is NULL is not
- * computed. One unit.
+ * Arguments of linear_narrow, which computes gradients of a narrow layer y = x w^T + b. A layer
+ * with narrow outputs gets dx, dw and db. A layer with narrow inputs and wide outputs gets dw and
+ * db. All matrices are contiguous. A gradient that is NULL is not computed. The launch has one
+ * unit.
  */
 typedef struct adzi_linear_narrow_args {
     int64_t n, d, h; /* rows, inputs, outputs; each 1 or more */
     const char *dy;  /* [n, h] */
-    const char *y;   /* [n, h]: dy counts, times the factor, where y is not 0 or less; or NULL */
+    const char *y;   /* [n, h]: counts 0 where y <= 0, dy * factor elsewhere; or NULL: dy */
     double factor;
     const char *x, *w;  /* [n, d], for dw; [h, d], for dx */
     char *dx, *dw, *db; /* dw never NULL */

@@ -9,22 +9,24 @@ typedef struct {
     double p; /* of dropout; 0 without it */
 } linear_relu_attr;
 
-/* What dropout multiplies by what it keeps: 1 without it, 0 where it keeps nothing. */
+/* The factor of the elements that the dropout keeps: 1 / (1 - p), 1 without dropout, and 0 for p
+ * of 1. */
 static double factor_of(const adzi_node *node)
 {
     const double p = adzi_attr(node, linear_relu_attr)->p;
     return p < 1 ? 1 / (1 - p) : 0;
 }
 
-static void through(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double factor)
+/* dz = 0 where y <= 0, and dy * factor elsewhere. */
+static void mask_gradient(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double factor)
 {
     adzi_pointwise(KERNEL_FOR(linear_relu_backward, y->dtype), dz, 2, (adz_tensor *[]){ dy, y },
         (double[ADZI_POINTWISE_PARAMS]){ factor });
 }
 
-/* dz = dy times the factor where y is not 0 or less: what was dropped and what the rectifier cut
- * are both 0, so the mask need not be kept. The slope is piecewise constant: only dy and the
- * product's operands carry a graph. */
+/* y = dropout(relu(x w^T + b)), with dz as above. What the dropout and the ReLU cut is 0 in y, so y
+ * is saved and no mask of the dropout. The slope is piecewise constant, therefore only dy and the
+ * operands of the product carry a graph. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = node->op->name;
@@ -35,7 +37,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     adzi_fill(one, 1);
-    through(slope, one, y, factor_of(node));
+    mask_gradient(slope, one, y, factor_of(node));
     adz_tensor *dz = adz_mul(dy[0], slope);
     return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
 }
@@ -47,10 +49,10 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         return adzi_status(NULL);
     }
     const double factor = factor_of(node);
-    const bool few_outputs = y->sizes[y->rank - 1] <= ADZI_LINEAR_FEW;
+    const bool narrow_outputs = y->sizes[y->rank - 1] <= ADZI_LINEAR_NARROW;
     adzi_linear_narrow_args layer;
     if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0], &layer) &&
-        (few_outputs || !adzi_needs(node, ADZI_LINEAR_X))) {
+        (narrow_outputs || !adzi_needs(node, ADZI_LINEAR_X))) {
         layer.y = y->data;
         layer.factor = factor;
         return adzi_linear_gradients_narrow(node, dx, dy[0], &layer);
@@ -59,7 +61,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (dz == NULL) {
         return adzi_status(NULL);
     }
-    through(dz, dy[0], y, factor);
+    mask_gradient(dz, dy[0], y, factor);
     return adzi_linear_gradients_fused(node, dx, dz);
 }
 
