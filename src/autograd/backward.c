@@ -44,13 +44,12 @@ static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *g
     for (size_t i = 0; i < n; ++i) {
         adz_tensor *y = outputs[i];
         adz_tensor *g = gradients != NULL ? gradients[i] : adz_none();
-        const size_t mark = run->thread->n_temporaries;
         if (adzi_is_none(g)) {
             g = one_like(y, i);
         } else if (!check_gradient(g, y, i)) {
             return false;
         }
-        if (g == NULL || !adzi_run_deliver_to(run, y, g, mark)) {
+        if (g == NULL || !adzi_run_deliver_to(run, y, g)) {
             return false;
         }
     }

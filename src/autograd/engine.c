@@ -7,11 +7,11 @@
 /* ---- moving gradients --------------------------------------------------------------------------
  */
 
-bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark)
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t)
 {
     adz_tensor *held = *slot;
     if (held == NULL) {
-        *slot = adzi_scope_take(run->thread, mark, t);
+        *slot = adzi_retain(t);
         return true;
     }
     if (!run->create_graph && adzi_is_exclusive(held) && held->storage->deleter == NULL &&
@@ -23,64 +23,94 @@ bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t ma
     if (sum == NULL) {
         return false;
     }
-    adzi_retain(sum);
+    *slot = adzi_retain(sum);
     adzi_drop(held);
-    *slot = sum;
     return true;
 }
 
-bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t, size_t mark)
+bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t)
 {
     if (output->node != NULL) {
-        adz_tensor **slot = &output->node->entry->grads[output->result];
-        return adzi_run_deliver(run, slot, t, mark);
+        return adzi_run_deliver(run, &output->node->entry->grads[output->result], t);
     }
     adzi_leaf_slot *leaf = adzi_run_leaf(run, output, true);
-    return leaf != NULL && adzi_run_deliver(run, &leaf->grad, t, mark);
+    return leaf != NULL && adzi_run_deliver(run, &leaf->grad, t);
 }
 
-/* Rank and sizes of a node's input. */
+/* What the gradient of an input must look like: the layout of the input itself. */
 typedef struct {
     int rank;
     uint8_t dtype;
     const int64_t *sizes;
-} form;
+} layout;
 
-static inline bool has_form(const adz_tensor *t, form f)
+static bool has_layout(const adz_tensor *t, layout l)
 {
-    if (t->rank != f.rank || t->dtype != f.dtype || (f.rank > 0 && t->sizes[0] != f.sizes[0]) ||
-        (f.rank > 1 && t->sizes[1] != f.sizes[1])) {
-        return false;
+    bool same = t->rank == l.rank && t->dtype == l.dtype;
+    for (int d = 0; d < l.rank && same; ++d) {
+        same = t->sizes[d] == l.sizes[d];
     }
-    for (int d = 2; d < f.rank; ++d) {
-        if (t->sizes[d] != f.sizes[d]) {
+    return same;
+}
+
+/* Sums a gradient over the dimensions that its input was broadcast over. Fails if the shape of the
+ * gradient is none that the input can be broadcast to, or if the dtypes differ. */
+static adz_tensor *sum_to_layout(const adzi_node *node, int i, adz_tensor *t, layout l)
+{
+    if (t->dtype != l.dtype) {
+        return adzi_fail(node->op->name, ADZ_ERR_DTYPE,
+            "the backward gave %s for input %d, which is %s", adz_dtype_name((adz_dtype)t->dtype),
+            i, adz_dtype_name((adz_dtype)l.dtype));
+    }
+    bool fits = t->rank >= l.rank;
+    for (int d = 0; d < l.rank && fits; ++d) {
+        fits = l.sizes[d] == 1 || l.sizes[d] == t->sizes[d + t->rank - l.rank];
+    }
+    if (!fits) {
+        return adzi_fail(node->op->name, ADZ_ERR_SHAPE,
+            "the backward gave a gradient %s for input %d, which has shape %s", adzi_text_shape(t),
+            i, adzi_text_sizes(l.rank, l.sizes));
+    }
+    return adzi_sum_to(t, adz_shape_of(l.rank, l.sizes));
+}
+
+/* Delivers the gradient of input i to the node that computed the input, or to its leaf. */
+static bool deliver_input(adzi_run *run, const adzi_node *node, int i, adz_tensor *t)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    layout l;
+    adz_tensor **slot;
+    if (edge->leaf != NULL) {
+        adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf, false);
+        if (leaf == NULL) {
+            return false;
+        }
+        l = (layout){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
+        slot = &leaf->grad;
+    } else {
+        const adzi_result *r = &edge->node->results[edge->result];
+        l = (layout){ r->rank, r->dtype, r->sizes };
+        slot = &edge->node->entry->grads[edge->result];
+    }
+    if (!has_layout(t, l)) {
+        t = sum_to_layout(node, i, t, l);
+    }
+    return t != NULL && adzi_run_deliver(run, slot, t);
+}
+
+static bool deliver_inputs(adzi_run *run, const adzi_node *node, adz_tensor *const *dx)
+{
+    for (int i = 0; i < node->n_inputs; ++i) {
+        if (dx[i] != NULL && adzi_needs(node, i) && !deliver_input(run, node, i, dx[i])) {
             return false;
         }
     }
     return true;
 }
 
-/* A gradient that has not the shape of its input must have one that the input was broadcast to. */
-static adz_tensor *fit(const adzi_node *node, int i, adz_tensor *t, form f)
-{
-    if (t->dtype != f.dtype) {
-        return adzi_fail(node->op->name, ADZ_ERR_DTYPE,
-            "the backward gave %s for input %d, which is %s", adz_dtype_name((adz_dtype)t->dtype),
-            i, adz_dtype_name((adz_dtype)f.dtype));
-    }
-    bool fits = t->rank >= f.rank;
-    for (int d = 0; d < f.rank && fits; ++d) {
-        fits = f.sizes[d] == 1 || f.sizes[d] == t->sizes[d + t->rank - f.rank];
-    }
-    if (!fits) {
-        return adzi_fail(node->op->name, ADZ_ERR_SHAPE,
-            "the backward gave a gradient %s for input %d, which has shape %s", adzi_text_shape(t),
-            i, adzi_text_sizes(f.rank, f.sizes));
-    }
-    return adzi_sum_to(t, adz_shape_of(f.rank, f.sizes));
-}
-
-static bool hunt_nan(const adzi_node *node, adz_tensor *const *dx, adz_tensor *const *dy)
+/* Anomaly mode, after a backward: fails if a gradient is NaN or infinite although every gradient
+ * that came in was finite. */
+static bool check_finite(const adzi_node *node, adz_tensor *const *dx, adz_tensor *const *dy)
 {
     for (int k = 0; k < node->n_results; ++k) {
         if (dy[k] != NULL && adzi_has_nonfinite(dy[k])) {
@@ -101,56 +131,9 @@ static bool hunt_nan(const adzi_node *node, adz_tensor *const *dx, adz_tensor *c
     return true;
 }
 
-/* Whether some gradient may be that of several inputs, between which a slot is written to: then a
- * slot must not be its only owner. With two inputs nothing comes between. */
-static inline bool comes_twice(adz_tensor *const *dx, int n)
-{
-    if (n != 3) {
-        return n > 3;
-    }
-    return (dx[0] == dx[1]) | (dx[0] == dx[2]) | (dx[1] == dx[2]);
-}
-
-static bool send(adzi_run *run, adzi_node *node, adz_tensor **dx, size_t mark)
-{
-    const int n = node->n_inputs;
-    if (comes_twice(dx, n)) {
-        mark = SIZE_MAX;
-    }
-    for (int i = 0; i < n; ++i) {
-        adz_tensor *t = dx[i];
-        if (t == NULL || (node->targeted && !adzi_needs(node, i))) {
-            continue;
-        }
-        const adzi_edge *edge = &node->inputs[i];
-        adz_tensor **slot;
-        form f;
-        if (edge->leaf != NULL) {
-            adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf, false);
-            if (leaf == NULL) {
-                return false;
-            }
-            f = (form){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
-            slot = &leaf->grad;
-        } else if (edge->node != NULL) {
-            const adzi_result *r = &edge->node->results[edge->result];
-            f = (form){ r->rank, r->dtype, r->sizes };
-            slot = &edge->node->entry->grads[edge->result];
-        } else {
-            continue;
-        }
-        if (!has_form(t, f) && (t = fit(node, i, t, f)) == NULL) {
-            return false;
-        }
-        if (!adzi_run_deliver(run, slot, t, mark)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Hooks, retain_grad and captured results: what happens to a gradient before it is used. */
-static bool arrive(adzi_run *run, adzi_node *node)
+/* Runs the hooks of a node's results, and keeps their gradients for adz_retain_grad and for
+ * adz_autograd_grad. This happens before the backward of the node reads the gradients. */
+static bool observe(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
     for (int k = 0; k < node->n_results; ++k) {
@@ -171,8 +154,7 @@ static bool arrive(adzi_run *run, adzi_node *node)
         }
         if (r->retains != NULL && run->targets == NULL) {
             adzi_leaf_slot *slot = adzi_run_leaf(run, r->retains, true);
-            if (slot == NULL ||
-                !adzi_run_deliver(run, &slot->grad, entry->grads[k], run->thread->n_temporaries)) {
+            if (slot == NULL || !adzi_run_deliver(run, &slot->grad, entry->grads[k])) {
                 return false;
             }
         }
@@ -182,8 +164,9 @@ static bool arrive(adzi_run *run, adzi_node *node)
 
 enum { STACK_INPUTS = 12 };
 
-/* A gradient that somebody else holds is not written over: hunt_nan compares it with the result. */
-static void hold(const adzi_node *node, adz_tensor *const *dy)
+/* Retains the incoming gradients, so that the backward does not write its results over them:
+ * check_finite reads them afterwards. */
+static void retain_gradients(const adzi_node *node, adz_tensor *const *dy)
 {
     for (int k = 0; k < node->n_results; ++k) {
         if (dy[k] != NULL) {
@@ -192,42 +175,41 @@ static void hold(const adzi_node *node, adz_tensor *const *dy)
     }
 }
 
-static void let_go(const adzi_node *node, adz_tensor *const *dy)
+static void release_gradients(const adzi_node *node, adz_tensor *const *dy)
 {
     for (int k = 0; k < node->n_results; ++k) {
         adzi_drop(dy[k]);
     }
 }
 
-/* Calls inside this run that were left by a jump, and have not been missed, end before it sets its
- * own modes again. */
-static inline void end_inner_calls(adzi_run *run)
+/* Ends calls inside this run that were left by a jump, before the run sets its own modes again. */
+static void end_inner_calls(adzi_run *run)
 {
     if (run->thread->n_frames > run->frame + 1) {
         adzi_frames_leave(run->thread, run->frame + 1);
     }
 }
 
-/* With the hunt off while the backward runs: hunt_nan looks at the result and names this operator.
- */
-static adz_status call_hunting(adzi_run *run, adzi_node *node, adz_tensor **dx,
+/* Calls a backward in anomaly mode. The mode is off while the backward runs, because check_finite
+ * looks at its results and names this operator. */
+static adz_status call_checked(adzi_run *run, adzi_node *node, adz_tensor **dx,
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *))
 {
     adz_tensor *const *dy = node->entry->grads;
     run->thread->anomaly = false;
-    hold(node, dy);
-    run->hunted = node; /* until then, a jump out of the backward leaves it to the run's end */
+    retain_gradients(node, dy);
+    run->checked = node; /* if the backward is left by a jump, the end of the run releases them */
     adz_status status = backward(node, dx, dy);
     end_inner_calls(run);
-    run->hunted = NULL;
-    let_go(node, dy);
+    run->checked = NULL;
+    release_gradients(node, dy);
     run->thread->anomaly = true;
-    return status == ADZ_OK && !hunt_nan(node, dx, dy) ? adz_error_code() : status;
+    return status == ADZ_OK && !check_finite(node, dx, dy) ? adz_error_code() : status;
 }
 
-static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
+static bool call_backward(adzi_run *run, adzi_node *node)
 {
-    adz_tensor *few[STACK_INPUTS], **dx = few;
+    adz_tensor *on_stack[STACK_INPUTS], **dx = on_stack;
     const int n = node->n_inputs;
     if (n > STACK_INPUTS) {
         dx = adzi_run_alloc(run, (size_t)n * sizeof *dx);
@@ -242,7 +224,7 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *) =
         op->fused != NULL && !run->create_graph ? op->fused : op->backward;
     run->anomaly = run->thread->anomaly;
-    adz_status status = run->anomaly ? call_hunting(run, node, dx, backward)
+    adz_status status = run->anomaly ? call_checked(run, node, dx, backward)
                                      : backward(node, dx, node->entry->grads);
     if (status != ADZ_OK) {
         if (adz_error_code() == ADZ_OK) {
@@ -250,13 +232,13 @@ static bool call_backward(adzi_run *run, adzi_node *node, size_t mark)
         }
         return false;
     }
-    return send(run, node, dx, mark);
+    return deliver_inputs(run, node, dx);
 }
 
-/* Whether a gradient has come for another result than the first. */
-static bool reaches_another(const adzi_node *node)
+/* Whether a gradient has come for some result of the node. */
+static bool is_reached(const adzi_node *node)
 {
-    for (int k = 1; k < node->n_results; ++k) {
+    for (int k = 0; k < node->n_results; ++k) {
         if (node->entry->grads[k] != NULL) {
             return true;
         }
@@ -267,10 +249,10 @@ static bool reaches_another(const adzi_node *node)
 static bool visit(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
-    if (entry->grads[0] == NULL && !reaches_another(node)) {
+    if (!is_reached(node)) {
         return true;
     }
-    if ((node->watched || entry->captured) && !arrive(run, node)) {
+    if ((node->watched || entry->captured) && !observe(run, node)) {
         return false;
     }
     if (!entry->wanted) {
@@ -284,7 +266,7 @@ static bool visit(adzi_run *run, adzi_node *node)
         return false;
     }
     size_t mark = run->thread->n_temporaries;
-    bool ok = call_backward(run, node, mark);
+    bool ok = call_backward(run, node);
     adzi_scope_unwind(run->thread, mark);
     for (int k = 0, n = node->n_results; k < n; ++k) {
         adz_tensor *grad = entry->grads[k];
@@ -298,7 +280,7 @@ static bool visit(adzi_run *run, adzi_node *node)
     return ok;
 }
 
-enum { AHEAD = 4 }; /* nodes of a graph larger than the cache are fetched so much earlier */
+enum { AHEAD = 4 }; /* nodes are fetched into the cache this many visits before their own */
 
 bool adzi_run_nodes(adzi_run *run)
 {
@@ -341,7 +323,7 @@ bool adzi_run_within(
     thread->anomaly = anomaly;
     bool ok = true;
     for (size_t i = 0; i < n && ok; ++i) {
-        ok = adzi_run_deliver_to(run, outputs[i], gradients[i], thread->n_temporaries);
+        ok = adzi_run_deliver_to(run, outputs[i], gradients[i]);
     }
     for (size_t i = first, last = run->n_order; i < last && ok; ++i) {
         ok = visit(run, run->order[i]);

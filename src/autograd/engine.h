@@ -38,8 +38,8 @@ struct adzi_run {
     adzi_thread *thread;
     size_t frame; /* its place among the thread's frames */
     bool create_graph, keep_graph;
-    bool anomaly;               /* whether the thread hunts NaN, while a backward is called */
-    adzi_node *hunted;          /* whose gradients call_hunting holds, or NULL */
+    bool anomaly;               /* the thread's anomaly mode, while a backward is called */
+    adzi_node *checked;         /* the node whose gradients call_checked has retained, or NULL */
     adz_tensor *const *targets; /* NULL: all leaves */
     adz_tensor **found;         /* one per target, references of ours */
     size_t n_targets;
@@ -70,22 +70,19 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
 /** Under targets: marks the nodes between the outputs and a target. */
 bool adzi_run_mark_wanted(adzi_run *run);
 
-/** The same for the nodes from this place of the order on, which were found later. */
+/** adzi_run_mark_wanted for the nodes from place `first` of the order on, which were found later.
+ */
 void adzi_run_mark_from(adzi_run *run, size_t first);
 
 /** The run's slot for a leaf's gradient, made when absent. `hold`: no edge of the graph does. */
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
-/**
- * Adds the borrowed gradient `t` to a slot, or puts it there if the slot is empty. Tensors above
- * `mark` on the scope's stack were made by the calling backward alone, so `t` can be moved into the
- * slot instead of being retained. False with the error recorded if memory was refused.
- */
-bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t, size_t mark);
+/** Retains the gradient `t` in an empty slot, or adds it to the sum in the slot. False with the
+ * error recorded if memory was refused. */
+bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t);
 
-/** adzi_run_deliver to the slot of an output, which is a leaf or the result of a node of the run.
- */
-bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t, size_t mark);
+/** Delivers a gradient of `output`, which is a leaf or the result of a node of the run. */
+bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t);
 
 /** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
 bool adzi_run_nodes(adzi_run *run);

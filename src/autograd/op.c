@@ -35,7 +35,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     adzi_thread *thread = adzi_self();
     call->thread = thread;
     call->op = op;
-    call->in = n_in <= ADZI_FEW_INPUTS ? call->few : in;
+    call->in = n_in <= ADZI_CALL_INPUTS ? call->inputs : in;
     call->n_in = n_in;
     call->inplace = false;
     call->node = NULL;

@@ -29,15 +29,15 @@
 #include "tensor/kernel/pointwise.h"
 #include "tensor/shape.h"
 
-enum { ADZI_FEW_INPUTS = 8 };
+enum { ADZI_CALL_INPUTS = 8 };
 
 /** One call of an operator, on its caller's stack. */
 typedef struct adzi_call {
     adzi_thread *thread;
     const adzi_op *op;
-    adz_tensor **in; /* few, or for more inputs the caller's array, which must outlive the call */
+    adz_tensor **in; /* `inputs`; for more, the caller's array, which must outlive the call */
     int n_in;
-    adz_tensor *few[ADZI_FEW_INPUTS];
+    adz_tensor *inputs[ADZI_CALL_INPUTS];
     bool record;     /* some input wants a gradient and the thread records */
     bool inplace;    /* the result is in[0] itself */
     adz_tensor *old; /* in-place: a copy of in[0] from before, if the backward needs it */

@@ -45,7 +45,7 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     thread->frames[frame].run = run;
     run->thread = thread;
     run->frame = frame;
-    run->hunted = NULL;
+    run->checked = NULL;
     run->create_graph = run->keep_graph = false;
     run->targets = NULL;
     run->found = NULL;
@@ -61,9 +61,10 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     return run;
 }
 
-static void let_go_of_hunted(adzi_run *run)
+/* Releases what call_checked has retained, after a jump out of the backward. */
+static void release_checked(adzi_run *run)
 {
-    adzi_node *node = run->hunted;
+    adzi_node *node = run->checked;
     for (int k = 0; k < node->n_results; ++k) {
         adzi_drop(node->entry->grads[k]);
     }
@@ -72,8 +73,8 @@ static void let_go_of_hunted(adzi_run *run)
 static void run_abandon(adzi_run *run)
 {
     size_t n_roots = 0;
-    if (run->hunted != NULL) {
-        let_go_of_hunted(run);
+    if (run->checked != NULL) {
+        release_checked(run);
     }
     for (size_t i = 0; i < run->n_order; ++i) {
         adzi_node *node = run->order[i];
@@ -174,8 +175,8 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
 
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 {
-    adzi_gradient *gradient = leaf->gradient; /* as what wants one mostly has */
-    if (gradient == NULL && (gradient = adzi_gradient_of(adzi_backward_name, leaf)) == NULL) {
+    adzi_gradient *gradient = adzi_gradient_of(adzi_backward_name, leaf);
+    if (gradient == NULL) {
         return NULL;
     }
     adzi_leaf_slot *slot = gradient->slot;
@@ -197,8 +198,7 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
     return slot;
 }
 
-/* Newest first, from place `first` on. Nodes are mostly found in that order; a merge sort repairs
- * the rest. */
+/* Sorts the nodes from place `first` on, newest first: up to 32 by insertion, more by merging. */
 static bool sort_order(adzi_run *run, size_t first)
 {
     size_t n = run->n_order - first;

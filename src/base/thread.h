@@ -185,12 +185,6 @@ static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
     return t;
 }
 
-/**
- * Takes a reference back from the innermost scope, if `t` is among its newest temporaries after
- * `mark`; else a new one. Either way the caller owns one reference more.
- */
-adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t);
-
 /** Tensors that the thread's root scope holds. */
 static inline size_t adzi_scope_root_count(const adzi_thread *thread)
 {

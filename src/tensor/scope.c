@@ -28,7 +28,7 @@ bool adzi_scope_reserve(adzi_thread *thread, size_t n)
         sizeof *thread->temporaries);
 }
 
-enum { AHEAD = 8 }; /* tensors of a scope larger than the cache are fetched so much earlier */
+enum { AHEAD = 8 }; /* headers are fetched into the cache this many releases before their own */
 
 void adzi_scope_unwind(adzi_thread *thread, size_t mark)
 {
@@ -45,21 +45,6 @@ void adzi_scope_unwind(adzi_thread *thread, size_t mark)
 ADZI_AT_LOAD register_scopes(void)
 {
     adzi_upper.scope_unwind = adzi_scope_unwind;
-}
-
-enum { TAKE_AMONG = 8 }; /* the newest temporaries, among which adzi_scope_take searches */
-
-adz_tensor *adzi_scope_take(adzi_thread *thread, size_t mark, adz_tensor *t)
-{
-    size_t n = thread->n_temporaries;
-    size_t stop = n > mark && n - mark > TAKE_AMONG ? n - TAKE_AMONG : mark;
-    for (size_t i = n; i-- > stop;) {
-        if (thread->temporaries[i] == t) {
-            thread->temporaries[i] = thread->temporaries[--thread->n_temporaries];
-            return t;
-        }
-    }
-    return adzi_retain(t);
 }
 
 adz_scope *adz_scope_open(void)
