@@ -6,8 +6,8 @@
 #include "tensor/debug.h"
 #include "tensor/shape.h"
 
-/* PyTorch's rank-0 tensors and ADZ_NONE look alike to code that only copies headers, so none has a
- * rank that no tensor has. */
+/* ADZ_NONE is alive, so that checks for stale pointers let it pass. It has no storage: code that reads
+ * elements asks adzi_is_none() first. */
 adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 
 /* ---- storage -----------------------------------------------------------------------------------
@@ -19,11 +19,10 @@ enum { JOINED_BYTES = 4096 };
 
 static void storage_init(adzi_storage *storage, size_t bytes, void *user)
 {
-    static const adzi_storage fresh = { .refs = 1 };
-    memcpy(storage, &fresh, sizeof fresh);
-    storage->bytes = bytes;
-    storage->data = (char *)storage + ADZI_ALIGNMENT;
-    storage->user = user;
+    *storage = (adzi_storage){ .refs = 1,
+        .bytes = bytes,
+        .data = (char *)storage + ADZI_ALIGNMENT,
+        .user = user };
 }
 
 static adzi_storage *storage_new(size_t bytes)
@@ -77,17 +76,19 @@ void adzi_storage_release(adzi_storage *storage)
 /* ---- headers -----------------------------------------------------------------------------------
  */
 
-static inline void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool joined)
+/* Sets all of a header but the storage, the data and the sizes. */
+static void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool joined)
 {
-    static const adz_tensor fresh = { .refs = 1, .alive = ADZI_ALIVE };
-    memcpy(t, &fresh, offsetof(adz_tensor, sizes)); /* a few vectors, not a dozen stores */
+    memset(t, 0, offsetof(adz_tensor, sizes));
+    atomic_init(&t->refs, 1);
+    t->alive = ADZI_ALIVE;
     t->dtype = (uint8_t)dtype;
     t->rank = (uint8_t)rank;
     t->joined = joined;
 }
 
 /* Counts a header that is complete but for its sizes. */
-static inline adz_tensor *made(adzi_thread *thread, adz_tensor *t)
+static adz_tensor *made(adzi_thread *thread, adz_tensor *t)
 {
     adzi_count_tensor(&thread->cache, 1);
     if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) {
@@ -107,7 +108,7 @@ static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dty
 }
 
 /* In one block with its storage. */
-static inline adz_tensor *joined_init(adz_tensor *t, adz_dtype dtype, int rank, size_t bytes)
+static adz_tensor *joined_init(adz_tensor *t, adz_dtype dtype, int rank, size_t bytes)
 {
     header_init(t, dtype, rank, true);
     t->storage = adzi_home(t);
@@ -115,7 +116,7 @@ static inline adz_tensor *joined_init(adz_tensor *t, adz_dtype dtype, int rank, 
     return t;
 }
 
-static inline void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t *sizes)
+static void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t *sizes)
 {
     t->data = t->storage->data;
     t->numel = numel;
@@ -126,7 +127,7 @@ adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
     const int64_t numel = adzi_numel(rank, sizes);
-    const size_t bytes = (size_t)numel * adzi_dtype_bytes(dtype);
+    const size_t bytes = (size_t)numel * adz_dtype_size(dtype);
     adz_tensor *t;
     if (bytes <= JOINED_BYTES) {
         t = adzi_alloc(sizeof *t + ADZI_ALIGNMENT + bytes);

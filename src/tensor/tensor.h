@@ -78,15 +78,10 @@ static inline bool adzi_is_none(const adz_tensor *t)
     return t == &adzi_none;
 }
 
-/** Bytes of one element of a dtype that is one. */
-static inline size_t adzi_dtype_bytes(adz_dtype dtype)
-{
-    return 1u << (0x11003232u >> (4 * (unsigned)dtype) & 15); /* a table in a register */
-}
-
+/** Bytes of one element. */
 static inline size_t adzi_item_size(const adz_tensor *t)
 {
-    return adzi_dtype_bytes((adz_dtype)t->dtype);
+    return adz_dtype_size((adz_dtype)t->dtype);
 }
 
 static inline bool adzi_is_float(adz_dtype dtype)
