@@ -142,8 +142,8 @@ static bool run_parts(const adzi_cut *cut)
 
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
 {
-    int64_t parts = units / (grain < 1 ? 1 : grain);
-    if (parts > 1 && !inside && !atomic_load_explicit(&forked, memory_order_relaxed)) {
+    if (units > grain && !inside && !atomic_load_explicit(&forked, memory_order_relaxed)) {
+        int64_t parts = units / (grain < 1 ? 1 : grain);
         int64_t threads = adzi_num_threads();
         threads = threads > ADZI_MAX_THREADS ? ADZI_MAX_THREADS : threads;
         parts = parts > threads ? threads : parts;
