@@ -1,5 +1,7 @@
 #ifndef T
 #define THIS_FILE "autograd/ops/reduction/extreme.kernel.c"
+#include <string.h>
+
 #include "autograd/ops/lanes.h"
 #include "autograd/ops/reduction/reduce.h"
 #include "tensor/kernel/pointwise.kernel.h"

@@ -1,0 +1,157 @@
+/* What all elementwise kernels share: elements that are strided or broadcast are brought to
+ * buffers, for a loop over contiguous ones. See Note [One loop per kernel] in pointwise.kernel.h.
+ */
+#include "tensor/kernel/pointwise.kernel.h"
+#include "tensor/kernel/strided.h"
+
+/** How a kernel cuts the elements of a strided call. Bit k of a set stands for operand k. */
+typedef struct chunks {
+    const adzi_pointwise_args *args;
+    bool rows;   /* rows are as long as a buffer: chunks do not go beyond their ends */
+    bool whole;  /* and every operand is contiguous in them */
+    bool out;    /* the output is contiguous */
+    unsigned in; /* these inputs are contiguous */
+    unsigned
+        fixed; /* every chunk reads the same elements of these: their buffers are filled once */
+    unsigned numbers; /* of these, inputs of one element */
+    int64_t length;   /* of a chunk */
+} chunks;
+
+/* Room for a chunk of one operand. The cache line more than a power of two keeps elements of one
+ * number from having addresses that a processor takes for equal (their low 12 bits). */
+typedef struct buffer {
+    uint64_t items[ADZI_CHUNK + 8];
+} buffer;
+
+/* After how many elements an operand that is broadcast over the first dimensions starts again. */
+static int64_t period_of(const adzi_pointwise_args *a, const int64_t *strides)
+{
+    int64_t period = 1;
+    int d = 0;
+    while (d < a->rank && strides[d] == 0) {
+        ++d;
+    }
+    for (; d < a->rank; ++d) {
+        period *= a->sizes[d];
+    }
+    return period;
+}
+
+static chunks chunks_of(const adzi_pointwise_args *a, int n_in)
+{
+    const int inner = a->rank - 1;
+    chunks c = { .args = a, .rows = a->sizes[inner] >= ADZI_CHUNK };
+    int64_t longest = 1;
+    c.whole = c.rows && a->out_strides[inner] == 1;
+    c.out = adzi_lies_in_line(a, a->out_strides);
+    for (int k = 0; k < n_in; ++k) {
+        c.whole = c.whole && a->in_strides[k][inner] == 1;
+        if (adzi_lies_in_line(a, a->in_strides[k])) {
+            c.in |= 1u << k;
+            continue;
+        }
+        int64_t period = period_of(a, a->in_strides[k]);
+        if (period <= (c.rows ? 1 : ADZI_CHUNK)) {
+            c.fixed |= 1u << k;
+            c.numbers |= (unsigned)(period == 1) << k;
+            longest = period > longest ? period : longest; /* a multiple of the others */
+        }
+    }
+    c.length = ADZI_CHUNK / longest * longest;
+    return c;
+}
+
+/* How many elements from number i on go together. */
+static int64_t chunk_length(const chunks *c, int64_t i, int64_t end)
+{
+    int64_t n = end - i, most = c->length;
+    if (c->rows) {
+        int64_t row = c->args->sizes[c->args->rank - 1], left = row - i % row;
+        most = c->whole || left < most ? left : most;
+    }
+    return n < most ? n : most;
+}
+
+/* Fills the buffer of operand k with what every chunk reads of it, from number i on. */
+static void fill(const chunks *c, int k, int64_t i, int64_t end, size_t item, buffer *to)
+{
+    const adzi_pointwise_args *a = c->args;
+    const int64_t n = end - i < c->length ? end - i : c->length;
+    if (c->numbers >> k & 1) {
+        ADZI_SPLAT(to, a->in[k], item, n);
+    } else if (c->fixed >> k & 1) {
+        ADZI_GATHER(to, a->in[k], item, i, n, a->rank, a->sizes, a->in_strides[k]);
+    }
+}
+
+/* Elements i .. i+n-1 of operand k: in their own memory, or copied to the buffer. */
+static const void *input(const chunks *c, int k, int64_t i, int64_t n, size_t item, buffer *to)
+{
+    const adzi_pointwise_args *a = c->args;
+    if (c->fixed >> k & 1) {
+        return to;
+    }
+    if (c->in >> k & 1) {
+        return a->in[k] + i * (int64_t)item;
+    }
+    if (c->rows && a->in_strides[k][a->rank - 1] == 1) {
+        return a->in[k] +
+               adzi_strided_offset(i, a->rank, a->sizes, a->in_strides[k]) * (int64_t)item;
+    }
+    ADZI_GATHER(to, a->in[k], item, i, n, a->rank, a->sizes, a->in_strides[k]);
+    return to;
+}
+
+/* Where elements i .. i+n-1 of the output are written: to their own memory, or to the buffer. */
+static void *output(const chunks *c, int64_t i, size_t item, buffer *to)
+{
+    const adzi_pointwise_args *a = c->args;
+    if (c->out) {
+        return a->out + i * (int64_t)item;
+    }
+    if (c->rows && a->out_strides[a->rank - 1] == 1) {
+        return a->out + adzi_strided_offset(i, a->rank, a->sizes, a->out_strides) * (int64_t)item;
+    }
+    return to;
+}
+
+static void run_chunks(const adzi_pointwise_args *a, int64_t begin, int64_t end,
+    adzi_pointwise_loop *loop, const size_t *item, int n_in, size_t out_item)
+{
+    const chunks c = chunks_of(a, n_in);
+    buffer y_buffer, in_buffers[ADZI_POINTWISE_INPUTS];
+    const void *in[ADZI_POINTWISE_INPUTS];
+    for (int k = 0; k < n_in; ++k) {
+        fill(&c, k, begin, end, item[k], &in_buffers[k]);
+    }
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = chunk_length(&c, i, end);
+        void *y = output(&c, i, out_item, &y_buffer);
+        for (int k = 0; k < n_in; ++k) {
+            in[k] = input(&c, k, i, n, item[k], &in_buffers[k]);
+        }
+        loop(y, in, n, a->p);
+        if (y == &y_buffer) {
+            ADZI_SCATTER(a->out, y, out_item, i, n, a->rank, a->sizes, a->out_strides);
+        }
+    }
+}
+
+void ADZI_POINTWISE(
+    const void *block, int64_t begin, int64_t end, adzi_pointwise_loop *loop, uint32_t items)
+{
+    const adzi_pointwise_args *a = block;
+    const size_t out_item = items & 15;
+    size_t item[ADZI_POINTWISE_INPUTS];
+    const void *in[ADZI_POINTWISE_INPUTS];
+    int n_in = 0;
+    for (items >>= 4; items != 0; items >>= 4, ++n_in) {
+        item[n_in] = items & 15;
+        in[n_in] = a->in[n_in] + begin * (int64_t)item[n_in];
+    }
+    if (a->flat) {
+        loop(a->out + begin * (int64_t)out_item, in, end - begin, a->p);
+    } else {
+        run_chunks(a, begin, end, loop, item, n_in, out_item);
+    }
+}
