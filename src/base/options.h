@@ -63,4 +63,20 @@ static inline adz_status adzi_options_fill(
     return ADZ_OK;
 }
 
+/**
+ * Defines the public function that fills an option struct with its defaults:
+ *
+ *     ADZI_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)
+ */
+#define ADZI_OPTIONS_INIT(function, type, DEFAULTS)                              \
+    void function(type *options, size_t size)                                    \
+    {                                                                            \
+        const type defaults = DEFAULTS;                                          \
+        adzi_options_fill(#function, options, size, &defaults, sizeof defaults); \
+    }
+
+/** adzi_options_read into `all`, which was initialised with DEFAULTS. */
+#define ADZI_OPTIONS_READ(op, DEFAULTS, all, options) \
+    adzi_options_read((op), #DEFAULTS, (all), sizeof *(all), (options))
+
 #endif

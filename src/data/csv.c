@@ -8,11 +8,7 @@
 #include "tensor/copy.h"
 #include "base/options.h"
 
-void adz_csv_options_init(adz_csv_options *options, size_t size)
-{
-    const adz_csv_options defaults = ADZ_CSV_OPTIONS;
-    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
-}
+ADZI_OPTIONS_INIT(adz_csv_options_init, adz_csv_options, ADZ_CSV_OPTIONS)
 
 void adz_csv_free(adz_csv **address)
 {

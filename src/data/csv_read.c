@@ -329,7 +329,7 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
 {
     adz_csv_options *o = &r->options;
     *o = (adz_csv_options)ADZ_CSV_OPTIONS;
-    if (!adzi_options_read(r->op, "ADZ_CSV_OPTIONS", o, sizeof *o, options)) {
+    if (!ADZI_OPTIONS_READ(r->op, ADZ_CSV_OPTIONS, o, options)) {
         return adz_error_code();
     }
     if (o->delimiter == '\0' ||

@@ -16,11 +16,7 @@ struct adz_loader {
     int64_t *order;           /* of the dataset's size; only when shuffling */
 };
 
-void adz_loader_options_init(adz_loader_options *options, size_t size)
-{
-    const adz_loader_options defaults = ADZ_LOADER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
-}
+ADZI_OPTIONS_INIT(adz_loader_options_init, adz_loader_options, ADZ_LOADER_OPTIONS)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
@@ -33,7 +29,7 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
 {
     const char *op = "adz_loader_new";
     adz_loader_options o = ADZ_LOADER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LOADER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (dataset == NULL) {

@@ -11,11 +11,7 @@
 #include "base/options.h"
 #include "tensor/tensor.h"
 
-void adz_tokenizer_options_init(adz_tokenizer_options *options, size_t size)
-{
-    const adz_tokenizer_options defaults = ADZ_TOKENIZER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
-}
+ADZI_OPTIONS_INIT(adz_tokenizer_options_init, adz_tokenizer_options, ADZ_TOKENIZER_OPTIONS)
 
 adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)
 {

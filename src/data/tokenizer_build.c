@@ -211,7 +211,7 @@ adz_tokenizer *adz_tokenizer_build(
 {
     static const char op[] = "adz_tokenizer_build";
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_TOKENIZER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_TOKENIZER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (kind != ADZ_TOKENS_CHARACTERS && kind != ADZ_TOKENS_BYTES && kind != ADZ_TOKENS_WORDS) {

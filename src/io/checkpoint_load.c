@@ -257,7 +257,7 @@ adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }
-    if (!adzi_options_read(op, "ADZ_CHECKPOINT", &p.parts, sizeof p.parts, checkpoint)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &p.parts, checkpoint)) {
         return adz_error_code();
     }
     adz_status status = adzi_checkpoint_check(op, &p.parts);

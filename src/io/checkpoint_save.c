@@ -10,11 +10,7 @@
 
 static const char op[] = "adz_checkpoint_save";
 
-void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size)
-{
-    const adz_checkpoint nothing = ADZ_CHECKPOINT;
-    adzi_options_fill(__func__, checkpoint, size, &nothing, sizeof nothing);
-}
+ADZI_OPTIONS_INIT(adz_checkpoint_init, adz_checkpoint, ADZ_CHECKPOINT)
 
 adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
 {
@@ -169,7 +165,7 @@ adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *pat
     if (checkpoint == NULL || path == NULL) {
         return adzi_error_null(op, checkpoint == NULL ? "checkpoint" : "path");
     }
-    if (!adzi_options_read(op, "ADZ_CHECKPOINT", &c, sizeof c, checkpoint)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &c, checkpoint)) {
         return adz_error_code();
     }
     adz_status status = adzi_checkpoint_check(op, &c);

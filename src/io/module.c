@@ -6,11 +6,7 @@
 #include "io/safetensors.h"
 #include "base/options.h"
 
-void adz_module_save_options_init(adz_module_save_options *options, size_t size)
-{
-    const adz_module_save_options defaults = ADZ_MODULE_SAVE_OPTIONS;
-    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
-}
+ADZI_OPTIONS_INIT(adz_module_save_options_init, adz_module_save_options, ADZ_MODULE_SAVE_OPTIONS)
 
 /* ---- out ------------------------------------------------------------------------------------ */
 
@@ -91,7 +87,7 @@ adz_safetensors *adz_module_to_safetensors(
 {
     const char *op = "adz_module_to_safetensors";
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_MODULE_SAVE_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (module == NULL) {

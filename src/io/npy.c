@@ -13,11 +13,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-void adz_npy_options_init(adz_npy_options *options, size_t size)
-{
-    const adz_npy_options defaults = ADZ_NPY_OPTIONS;
-    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
-}
+ADZI_OPTIONS_INIT(adz_npy_options_init, adz_npy_options, ADZ_NPY_OPTIONS)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -254,7 +250,7 @@ static size_t make_header(const adz_tensor *t, const adz_npy_options *o, unsigne
 static bool check(const char *op, adz_tensor *t, const adz_npy_options *options, adz_npy_options *o)
 {
     *o = (adz_npy_options)ADZ_NPY_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_NPY_OPTIONS", o, sizeof *o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_NPY_OPTIONS, o, options)) {
         return false;
     }
     if (!adzi_check_tensor(op, "t", t)) {

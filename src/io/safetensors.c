@@ -8,11 +8,7 @@
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-void adz_safetensors_options_init(adz_safetensors_options *options, size_t size)
-{
-    const adz_safetensors_options defaults = ADZ_SAFETENSORS_OPTIONS;
-    adzi_options_fill(__func__, options, size, &defaults, sizeof defaults);
-}
+ADZI_OPTIONS_INIT(adz_safetensors_options_init, adz_safetensors_options, ADZ_SAFETENSORS_OPTIONS)
 
 adz_safetensors *adz_safetensors_new(void)
 {

@@ -218,7 +218,7 @@ adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_op
 {
     const char *op = "adz_safetensors_load";
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_SAFETENSORS_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_SAFETENSORS_OPTIONS, &o, options)) {
         return NULL;
     }
     adzi_source source;

@@ -59,17 +59,13 @@ static const adzi_optimizer_type adagrad_type = {
     .update = update,
 };
 
-void adz_adagrad_options_init(adz_adagrad_options *options, size_t size)
-{
-    adz_adagrad_options all = ADZ_ADAGRAD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_adagrad_options_init, adz_adagrad_options, ADZ_ADAGRAD_OPTIONS)
 
 adz_optimizer *adz_adagrad_new(
     adz_tensor_list parameters, double lr, const adz_adagrad_options *options)
 {
     adz_adagrad_options o = ADZ_ADAGRAD_OPTIONS;
-    if (!adzi_options_read("adz_adagrad_new", "ADZ_ADAGRAD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_adagrad_new", ADZ_ADAGRAD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,

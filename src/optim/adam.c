@@ -98,16 +98,12 @@ static void adamw_update(const adzi_update *u)
 static const adzi_optimizer_type adam_type = ADAM_TYPE("Adam", adam_update);
 static const adzi_optimizer_type adamw_type = ADAM_TYPE("AdamW", adamw_update);
 
-void adz_adam_options_init(adz_adam_options *options, size_t size)
-{
-    adz_adam_options all = ADZ_ADAM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
 
 adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_adam_options *options)
 {
     adz_adam_options o = ADZ_ADAM_OPTIONS;
-    if (!adzi_options_read("adz_adam_new", "ADZ_ADAM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_adam_new", ADZ_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
@@ -115,17 +111,13 @@ adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_ada
     return adzi_optimizer_new("adz_adam_new", &adam_type, parameters, settings);
 }
 
-void adz_adamw_options_init(adz_adamw_options *options, size_t size)
-{
-    adz_adamw_options all = ADZ_ADAMW_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_adamw_options_init, adz_adamw_options, ADZ_ADAMW_OPTIONS)
 
 adz_optimizer *adz_adamw_new(
     adz_tensor_list parameters, double lr, const adz_adamw_options *options)
 {
     adz_adamw_options o = ADZ_ADAMW_OPTIONS;
-    if (!adzi_options_read("adz_adamw_new", "ADZ_ADAMW_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_adamw_new", ADZ_ADAMW_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,

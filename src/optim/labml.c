@@ -233,17 +233,13 @@ static const adzi_optimizer_type ada_belief_type = {
 
 /* ---- public --------------------------------------------------------------------------------- */
 
-void adz_labml_adam_options_init(adz_labml_adam_options *options, size_t size)
-{
-    adz_labml_adam_options all = ADZ_LABML_ADAM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
 
 adz_optimizer *adz_labml_adam_new(
     adz_tensor_list parameters, double lr, const adz_labml_adam_options *options)
 {
     adz_labml_adam_options o = ADZ_LABML_ADAM_OPTIONS;
-    if (!adzi_options_read("adz_labml_adam_new", "ADZ_LABML_ADAM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -251,11 +247,8 @@ adz_optimizer *adz_labml_adam_new(
     return adzi_optimizer_new("adz_labml_adam_new", &adam_type, parameters, settings);
 }
 
-void adz_labml_amsgrad_options_init(adz_labml_amsgrad_options *options, size_t size)
-{
-    adz_labml_amsgrad_options all = ADZ_LABML_AMSGRAD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_labml_amsgrad_options_init, adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS)
 
 /* AMSGrad and what derives from it: the same options, amsgrad on or off. */
 static adz_optimizer *derived_new(const char *op, const adzi_optimizer_type *type,
@@ -264,7 +257,7 @@ static adz_optimizer *derived_new(const char *op, const adzi_optimizer_type *typ
 {
     adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
     o.amsgrad = type == &amsgrad_type;
-    if (!adzi_options_read(op, "ADZ_LABML_AMSGRAD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -298,18 +291,13 @@ adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double 
     return derived_new("adz_labml_noam_new", &noam_type, parameters, lr, options, warmup, d_model);
 }
 
-void adz_labml_radam_options_init(adz_labml_radam_options *options, size_t size)
-{
-    adz_labml_radam_options all = ADZ_LABML_RADAM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
 
 adz_optimizer *adz_labml_radam_new(
     adz_tensor_list parameters, double lr, const adz_labml_radam_options *options)
 {
     adz_labml_radam_options o = ADZ_LABML_RADAM_OPTIONS;
-    if (!adzi_options_read(
-            "adz_labml_radam_new", "ADZ_LABML_RADAM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -317,18 +305,14 @@ adz_optimizer *adz_labml_radam_new(
     return adzi_optimizer_new("adz_labml_radam_new", &radam_type, parameters, settings);
 }
 
-void adz_labml_ada_belief_options_init(adz_labml_ada_belief_options *options, size_t size)
-{
-    adz_labml_ada_belief_options all = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_labml_ada_belief_options_init, adz_labml_ada_belief_options, ADZ_LABML_ADA_BELIEF_OPTIONS)
 
 adz_optimizer *adz_labml_ada_belief_new(
     adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
 {
     adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    if (!adzi_options_read(
-            "adz_labml_ada_belief_new", "ADZ_LABML_ADA_BELIEF_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,

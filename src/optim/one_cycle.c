@@ -90,11 +90,7 @@ static const adzi_schedule_type one_cycle_type = {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-void adz_one_cycle_options_init(adz_one_cycle_options *options, size_t size)
-{
-    adz_one_cycle_options all = ADZ_ONE_CYCLE_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
 
 /* The setting that is cycled: the momentum, or Adam's first beta; -1 without either. */
 static int momentum_setting(const adz_optimizer *optimizer)
@@ -186,7 +182,7 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
 {
     static const char op[] = "adz_one_cycle_lr_new";
     adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_ONE_CYCLE_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_ONE_CYCLE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

@@ -74,11 +74,7 @@ static const adzi_schedule_type plateau_type = {
     .takes_metric = true,
 };
 
-void adz_plateau_options_init(adz_plateau_options *options, size_t size)
-{
-    adz_plateau_options all = ADZ_PLATEAU_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_plateau_options_init, adz_plateau_options, ADZ_PLATEAU_OPTIONS)
 
 static adz_status check(
     const char *op, const adz_optimizer *optimizer, const adz_plateau_options *o)
@@ -127,7 +123,7 @@ adz_scheduler *adz_reduce_lr_on_plateau_new(
 {
     static const char op[] = "adz_reduce_lr_on_plateau_new";
     adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_PLATEAU_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_PLATEAU_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

@@ -51,17 +51,13 @@ static const adzi_optimizer_type radam_type = {
     .update = update,
 };
 
-void adz_radam_options_init(adz_radam_options *options, size_t size)
-{
-    adz_radam_options all = ADZ_RADAM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)
 
 adz_optimizer *adz_radam_new(
     adz_tensor_list parameters, double lr, const adz_radam_options *options)
 {
     adz_radam_options o = ADZ_RADAM_OPTIONS;
-    if (!adzi_options_read("adz_radam_new", "ADZ_RADAM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_radam_new", ADZ_RADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,

@@ -59,17 +59,13 @@ static const adzi_optimizer_type rmsprop_type = {
     .update = update,
 };
 
-void adz_rmsprop_options_init(adz_rmsprop_options *options, size_t size)
-{
-    adz_rmsprop_options all = ADZ_RMSPROP_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_rmsprop_options_init, adz_rmsprop_options, ADZ_RMSPROP_OPTIONS)
 
 adz_optimizer *adz_rmsprop_new(
     adz_tensor_list parameters, double lr, const adz_rmsprop_options *options)
 {
     adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
-    if (!adzi_options_read("adz_rmsprop_new", "ADZ_RMSPROP_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_rmsprop_new", ADZ_RMSPROP_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered,

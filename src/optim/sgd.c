@@ -60,16 +60,12 @@ static const adzi_optimizer_type sgd_type = {
     .update = update,
 };
 
-void adz_sgd_options_init(adz_sgd_options *options, size_t size)
-{
-    adz_sgd_options all = ADZ_SGD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)
 
 adz_optimizer *adz_sgd_new(adz_tensor_list parameters, double lr, const adz_sgd_options *options)
 {
     adz_sgd_options o = ADZ_SGD_OPTIONS;
-    if (!adzi_options_read("adz_sgd_new", "ADZ_SGD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_sgd_new", ADZ_SGD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,

@@ -73,16 +73,12 @@ adz_module *adz_activation_new(adz_activation activation)
                : activation_new(activation, adzi_activation_row_of(activation)->p, false);
 }
 
-void adz_relu_options_init(adz_relu_options *options, size_t size)
-{
-    adz_relu_options all = ADZ_RELU_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_relu_options_init, adz_relu_options, ADZ_RELU_OPTIONS)
 
 adz_module *adz_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    return adzi_options_read("adz_relu_new", "ADZ_RELU_OPTIONS", &o, sizeof o, options)
+    return ADZI_OPTIONS_READ("adz_relu_new", ADZ_RELU_OPTIONS, &o, options)
                ? activation_new(ADZ_ACTIVATION_RELU, 0, o.inplace)
                : NULL;
 }

@@ -87,11 +87,7 @@ static const adz_module_type batch_norm_type = {
     .extra_repr = extra_repr,
 };
 
-void adz_batch_norm1d_options_init(adz_batch_norm1d_options *options, size_t size)
-{
-    adz_batch_norm1d_options all = ADZ_BATCH_NORM1D_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
 
 static bool check(int64_t features, const adz_batch_norm1d_options *o)
 {
@@ -120,8 +116,7 @@ static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dt
 adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_options *options)
 {
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
-    if (!adzi_options_read(
-            "adz_batch_norm1d_new", "ADZ_BATCH_NORM1D_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_batch_norm1d_new", ADZ_BATCH_NORM1D_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(num_features, &o)) {

@@ -47,17 +47,13 @@ static const adz_module_type dropout_type = {
     .elementwise_step = adzi_dropout_step,
 };
 
-void adz_dropout_options_init(adz_dropout_options *options, size_t size)
-{
-    adz_dropout_options all = ADZ_DROPOUT_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_dropout_options_init, adz_dropout_options, ADZ_DROPOUT_OPTIONS)
 
 adz_module *adzi_dropout_new(
     const char *op, const adz_module_type *type, double p, const adz_dropout_options *options)
 {
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_DROPOUT_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!(p >= 0 && p <= 1)) {

@@ -58,11 +58,8 @@ const adz_embedding_options *adzi_embedding_options(const adz_module *module)
                                                : NULL;
 }
 
-void adz_embedding_table_options_init(adz_embedding_table_options *options, size_t size)
-{
-    adz_embedding_table_options all = ADZ_EMBEDDING_TABLE_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_embedding_table_options_init, adz_embedding_table_options, ADZ_EMBEDDING_TABLE_OPTIONS)
 
 static bool check(int64_t rows, int64_t features, const adz_embedding_table_options *o)
 {
@@ -92,8 +89,7 @@ adz_module *adz_embedding_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options)
 {
     adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
-    if (!adzi_options_read(
-            "adz_embedding_new", "ADZ_EMBEDDING_TABLE_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_embedding_new", ADZ_EMBEDDING_TABLE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(num_embeddings, embedding_dim, &o)) {

@@ -48,11 +48,7 @@ static const adz_module_type feed_forward_type = {
     .forward = forward,
 };
 
-void adz_feed_forward_options_init(adz_feed_forward_options *options, size_t size)
-{
-    adz_feed_forward_options all = ADZ_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_feed_forward_options_init, adz_feed_forward_options, ADZ_FEED_FORWARD_OPTIONS)
 
 static bool add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
@@ -100,7 +96,7 @@ adz_module *adz_feed_forward_new(
 {
     static const char op[] = "adz_feed_forward_new";
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
-    return adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", &o, sizeof o, options)
+    return ADZI_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)
                ? network(op, d_model, d_ff, &o)
                : NULL;
 }
@@ -142,7 +138,7 @@ adz_module *adz_feed_forward_variant_new(
     if (variant == NULL) {
         return adzi_fail_null(op, "variant");
     }
-    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!set_variant(&o, variant, known, sizeof known)) {

@@ -54,11 +54,7 @@ static const adz_module_type layer_norm_type = {
     .extra_repr = extra_repr,
 };
 
-void adz_layer_norm_options_init(adz_layer_norm_options *options, size_t size)
-{
-    adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_layer_norm_options_init, adz_layer_norm_options, ADZ_LAYER_NORM_OPTIONS)
 
 static bool check(const char *op, adz_shape shape, const adz_layer_norm_options *o)
 {
@@ -89,7 +85,7 @@ adz_module *adz_layer_norm_new(adz_shape normalized_shape, const adz_layer_norm_
 {
     static const char op[] = "adz_layer_norm_new";
     adz_layer_norm_options o = ADZ_LAYER_NORM_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LAYER_NORM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LAYER_NORM_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(op, normalized_shape, &o)) {

@@ -66,17 +66,13 @@ static const adz_module_type linear_type = {
     .linear_parts = linear_parts,
 };
 
-void adz_linear_options_init(adz_linear_options *options, size_t size)
-{
-    adz_linear_options all = ADZ_LINEAR_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_linear_options_init, adz_linear_options, ADZ_LINEAR_OPTIONS)
 
 adz_module *adzi_linear_new(const char *op, const adz_module_type *type, size_t state_size,
     int64_t in_features, int64_t out_features, const adz_linear_options *options)
 {
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LINEAR_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LINEAR_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_check_module_dtype(op, o.dtype)) {

@@ -97,11 +97,7 @@ static const adz_module_type lstm_type = {
     .extra_repr = extra_repr,
 };
 
-void adz_lstm_module_options_init(adz_lstm_module_options *options, size_t size)
-{
-    adz_lstm_module_options all = ADZ_LSTM_MODULE_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_lstm_module_options_init, adz_lstm_module_options, ADZ_LSTM_MODULE_OPTIONS)
 
 static bool check(int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *o)
 {
@@ -141,7 +137,7 @@ adz_module *adz_lstm_new(
     int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *options)
 {
     adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
-    if (!adzi_options_read("adz_lstm_new", "ADZ_LSTM_MODULE_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_lstm_new", ADZ_LSTM_MODULE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(input_size, hidden_size, &o)) {

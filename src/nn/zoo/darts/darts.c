@@ -45,7 +45,7 @@ static bool read_options(
     const char *op, const adz_feed_forward_options *options, adz_feed_forward_options *all)
 {
     *all = (adz_feed_forward_options)ADZ_FEED_FORWARD_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FEED_FORWARD_OPTIONS", all, sizeof *all, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, all, options)) {
         return false;
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;

@@ -332,11 +332,8 @@ static const adz_module_type relative_type = {
     .extra_repr = extra_repr,
 };
 
-void adz_fastai_attention_options_init(adz_fastai_attention_options *options, size_t size)
-{
-    adz_fastai_attention_options all = ADZ_FASTAI_ATTENTION_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_fastai_attention_options_init, adz_fastai_attention_options, ADZ_FASTAI_ATTENTION_OPTIONS)
 
 static bool add_children(
     adz_module *self, const attention_state *s, const adz_fastai_attention_options *o)
@@ -364,7 +361,7 @@ static adz_module *attention_new(const char *op, const adz_module_type *type, in
     int64_t d_model, const adz_fastai_attention_options *options)
 {
     adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_fastai_check_size(op, "n_heads", n_heads, 1) ||

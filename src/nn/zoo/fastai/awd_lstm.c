@@ -212,11 +212,8 @@ static const adz_module_type awd_type = {
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-void adz_fastai_awd_lstm_options_init(adz_fastai_awd_lstm_options *options, size_t size)
-{
-    adz_fastai_awd_lstm_options all = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_fastai_awd_lstm_options_init, adz_fastai_awd_lstm_options, ADZ_FASTAI_AWD_LSTM_OPTIONS)
 
 static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
@@ -324,8 +321,7 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
     int64_t n_layers, const adz_fastai_awd_lstm_options *options)
 {
     adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    if (!adzi_options_read(
-            "adz_fastai_awd_lstm_new", "ADZ_FASTAI_AWD_LSTM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_fastai_awd_lstm_new", ADZ_FASTAI_AWD_LSTM_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(vocab_sz, emb_sz, n_hid, n_layers, &o)) {

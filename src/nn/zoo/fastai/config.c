@@ -184,12 +184,8 @@ adz_module *adz_fastai_language_model_new(
     return model_new(encoder, adz_fastai_linear_decoder_new(vocab_sz, hidden_width(&c), &o), &c);
 }
 
-void adz_fastai_text_classifier_options_init(
-    adz_fastai_text_classifier_options *options, size_t size)
-{
-    adz_fastai_text_classifier_options all = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
+    ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS)
 
 /* The head for `n_class` classes; op's error for memory that is refused. */
 static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_config *c,
@@ -227,7 +223,7 @@ adz_module *adz_fastai_text_classifier_new(int64_t vocab_sz, int64_t n_class,
 {
     static const char op[] = "adz_fastai_text_classifier_new";
     adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_fastai_config c;

@@ -110,11 +110,8 @@ static const adz_module_type decoder_type = {
     .call = decoder_call,
 };
 
-void adz_fastai_linear_decoder_options_init(adz_fastai_linear_decoder_options *options, size_t size)
-{
-    adz_fastai_linear_decoder_options all = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
+    ADZ_FASTAI_LINEAR_DECODER_OPTIONS)
 
 /* The table to tie to, ADZ_NONE for none; NULL for one that does not fit. */
 static adz_tensor *table_of(const char *op, adz_module *encoder, int64_t n_out, int64_t n_hid)
@@ -154,7 +151,7 @@ adz_module *adz_fastai_linear_decoder_new(
 {
     static const char op[] = "adz_fastai_linear_decoder_new";
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_LINEAR_DECODER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (n_out < 1 || n_hid < 1) {

@@ -100,19 +100,15 @@ static const adz_module_type embedding_dropout_type = {
     .forward = embedding_forward,
 };
 
-void adz_fastai_embedding_dropout_options_init(
-    adz_fastai_embedding_dropout_options *options, size_t size)
-{
-    adz_fastai_embedding_dropout_options all = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_embedding_dropout_options_init, adz_fastai_embedding_dropout_options,
+    ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS)
 
 adz_module *adz_fastai_embedding_dropout_new(
     adz_module *emb, double embed_p, const adz_fastai_embedding_dropout_options *options)
 {
     static const char op[] = "adz_fastai_embedding_dropout_new";
     adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS, &o, options)) {
         adz_module_free(&emb);
         return NULL;
     }

@@ -61,11 +61,8 @@ adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t coun
 
 /* ---- feed_forward --------------------------------------------------------------------------- */
 
-void adz_fastai_feed_forward_options_init(adz_fastai_feed_forward_options *options, size_t size)
-{
-    adz_fastai_feed_forward_options all = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_options,
+    ADZ_FASTAI_FEED_FORWARD_OPTIONS)
 
 static adz_module *activation(const char *op, adz_fastai_activation act)
 {
@@ -87,7 +84,7 @@ adz_module *adz_fastai_feed_forward_new(
 {
     static const char op[] = "adz_fastai_feed_forward_new";
     adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {

@@ -29,18 +29,15 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-void adz_fastai_decoder_layer_options_init(adz_fastai_decoder_layer_options *options, size_t size)
-{
-    adz_fastai_decoder_layer_options all = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_decoder_layer_options_init, adz_fastai_decoder_layer_options,
+    ADZ_FASTAI_DECODER_LAYER_OPTIONS)
 
 adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
     int64_t d_inner, const adz_fastai_decoder_layer_options *options)
 {
     adz_fastai_decoder_layer_options o = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    if (!adzi_options_read("adz_fastai_decoder_layer_new", "ADZ_FASTAI_DECODER_LAYER_OPTIONS", &o,
-            sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(
+            "adz_fastai_decoder_layer_new", ADZ_FASTAI_DECODER_LAYER_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_fastai_attention_options attention = ADZ_FASTAI_ATTENTION_OPTIONS;

@@ -93,11 +93,8 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 
 /* ---- bn_drop_lin ---------------------------------------------------------------------------- */
 
-void adz_fastai_bn_drop_lin_options_init(adz_fastai_bn_drop_lin_options *options, size_t size)
-{
-    adz_fastai_bn_drop_lin_options all = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
+    ADZ_FASTAI_BN_DROP_LIN_OPTIONS)
 
 /* Appends a block's layers. The activation's reference is taken over in every case. */
 static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n_out,
@@ -133,8 +130,8 @@ adz_module *adz_fastai_bn_drop_lin_new(
     int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options)
 {
     adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    if (!adzi_options_read("adz_fastai_bn_drop_lin_new", "ADZ_FASTAI_BN_DROP_LIN_OPTIONS", &o,
-            sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(
+            "adz_fastai_bn_drop_lin_new", ADZ_FASTAI_BN_DROP_LIN_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_module *self = adz_sequential_new(NULL, 0);
@@ -175,12 +172,8 @@ static const adz_module_type classifier_type = {
     .call = classifier_call,
 };
 
-void adz_fastai_pooling_classifier_options_init(
-    adz_fastai_pooling_classifier_options *options, size_t size)
-{
-    adz_fastai_pooling_classifier_options all = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
+    ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS)
 
 static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
     size_t count, const adz_fastai_pooling_classifier_options *o)
@@ -208,7 +201,7 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
 {
     static const char op[] = "adz_fastai_pooling_classifier_new";
     adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (layers == NULL || drops == NULL) {

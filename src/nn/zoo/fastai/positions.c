@@ -30,12 +30,8 @@ static const adz_module_type positional_encoding_type = {
     .forward = forward,
 };
 
-void adz_fastai_positional_encoding_options_init(
-    adz_fastai_positional_encoding_options *options, size_t size)
-{
-    adz_fastai_positional_encoding_options all = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
+    adz_fastai_positional_encoding_options, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS)
 
 static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
 {
@@ -51,7 +47,7 @@ adz_module *adz_fastai_positional_encoding_new(
 {
     static const char op[] = "adz_fastai_positional_encoding_new";
     adz_fastai_positional_encoding_options o = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_check_module_dtype(op, o.dtype) || !adzi_fastai_check_size(op, "d", d, 1)) {

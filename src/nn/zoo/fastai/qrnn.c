@@ -162,18 +162,15 @@ static const adz_module_type layer_type = {
     .select_hidden = layer_select,
 };
 
-void adz_fastai_qrnn_layer_options_init(adz_fastai_qrnn_layer_options *options, size_t size)
-{
-    adz_fastai_qrnn_layer_options all = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_qrnn_layer_options_init, adz_fastai_qrnn_layer_options,
+    ADZ_FASTAI_QRNN_LAYER_OPTIONS)
 
 adz_module *adz_fastai_qrnn_layer_new(
     int64_t input_size, int64_t hidden_size, const adz_fastai_qrnn_layer_options *options)
 {
     static const char op[] = "adz_fastai_qrnn_layer_new";
     adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_QRNN_LAYER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_QRNN_LAYER_OPTIONS, &o, options)) {
         return NULL;
     }
     hidden_size = hidden_size == 0 ? input_size : hidden_size;
@@ -321,11 +318,7 @@ static const adz_module_type qrnn_type = {
     .call = qrnn_call,
 };
 
-void adz_fastai_qrnn_options_init(adz_fastai_qrnn_options *options, size_t size)
-{
-    adz_fastai_qrnn_options all = ADZ_FASTAI_QRNN_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_qrnn_options_init, adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS)
 
 static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
 {
@@ -375,7 +368,7 @@ adz_module *adz_fastai_qrnn_new(
 {
     static const char op[] = "adz_fastai_qrnn_new";
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_QRNN_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_QRNN_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check_sizes(op, input_size, hidden_size) || !check_options(op, &o)) {

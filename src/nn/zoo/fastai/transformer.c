@@ -315,17 +315,11 @@ static const adz_module_type xl_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-void adz_fastai_transformer_options_init(adz_fastai_transformer_options *options, size_t size)
-{
-    adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_transformer_options_init, adz_fastai_transformer_options,
+    ADZ_FASTAI_TRANSFORMER_OPTIONS)
 
-void adz_fastai_transformer_xl_options_init(adz_fastai_transformer_options *options, size_t size)
-{
-    adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_fastai_transformer_xl_options_init, adz_fastai_transformer_options,
+    ADZ_FASTAI_TRANSFORMER_XL_OPTIONS)
 
 static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer_options *o)
 {
@@ -415,7 +409,7 @@ adz_module *adz_fastai_transformer_new(
 {
     static const char op[] = "adz_fastai_transformer_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_TRANSFORMER_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(op, vocab_sz, &o)) {
@@ -451,7 +445,7 @@ adz_module *adz_fastai_transformer_xl_new(
 {
     static const char op[] = "adz_fastai_transformer_xl_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_FASTAI_TRANSFORMER_XL_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_XL_OPTIONS, &o, options)) {
         return NULL;
     }
     if (o.learned_pos_enc) {

@@ -119,7 +119,7 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
         "weight_hh_l0"
     };
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_DROPOUT_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
         adz_module_free(&module);
         return NULL;
     }

@@ -49,17 +49,13 @@ static const adz_module_type conv1d_type = {
     .extra_repr = conv1d_repr,
 };
 
-void adz_gpt2_conv1d_options_init(adz_gpt2_conv1d_options *options, size_t size)
-{
-    adz_gpt2_conv1d_options all = ADZ_GPT2_CONV1D_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
 
 adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
 {
     static const char op[] = "adz_gpt2_conv1d_new";
     adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_GPT2_CONV1D_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_check_module_dtype(op, o.dtype) || !adzi_gpt2_check_size(op, "nf", nf) ||
@@ -86,17 +82,13 @@ bool adzi_gpt2_add_conv1d(
 
 /* ---- LayerNorm ------------------------------------------------------------------------------ */
 
-void adz_gpt2_layer_norm_options_init(adz_gpt2_layer_norm_options *options, size_t size)
-{
-    adz_gpt2_layer_norm_options all = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_gpt2_layer_norm_options_init, adz_gpt2_layer_norm_options, ADZ_GPT2_LAYER_NORM_OPTIONS)
 
 adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
 {
     adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    if (!adzi_options_read(
-            "adz_gpt2_layer_norm_new", "ADZ_GPT2_LAYER_NORM_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
@@ -162,19 +154,15 @@ adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
     return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
 }
 
-void adz_gpt2_notes_feed_forward_options_init(
-    adz_gpt2_notes_feed_forward_options *options, size_t size)
-{
-    adz_gpt2_notes_feed_forward_options all = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
+    ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS)
 
 adz_module *adz_gpt2_notes_feed_forward_new(
     int64_t d_model, int64_t nx, const adz_gpt2_notes_feed_forward_options *options)
 {
     static const char op[] = "adz_gpt2_notes_feed_forward_new";
     adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_gpt2_check_size(op, "d_model", d_model) || !adzi_gpt2_check_size(op, "nx", nx)) {

@@ -13,16 +13,12 @@
 #include "base/error.h"
 #include "base/options.h"
 
-void adz_gpt2_options_init(adz_gpt2_options *options, size_t size)
-{
-    adz_gpt2_options all = ADZ_GPT2_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
 
 bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
 {
     *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_GPT2_OPTIONS", o, sizeof *o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options)) {
         return false;
     }
     o->size = sizeof *o;

@@ -108,18 +108,15 @@ static const adz_module_type prepare_type = {
     .extra_repr = prepare_repr,
 };
 
-void adz_labml_prepare_options_init(adz_labml_prepare_options *options, size_t size)
-{
-    adz_labml_prepare_options all = ADZ_LABML_PREPARE_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_labml_prepare_options_init, adz_labml_prepare_options, ADZ_LABML_PREPARE_OPTIONS)
 
 adz_module *adz_labml_prepare_for_multi_head_attention_new(int64_t d_model, int64_t heads,
     int64_t d_k, bool bias, const adz_labml_prepare_options *options)
 {
     static const char op[] = "adz_labml_prepare_for_multi_head_attention_new";
     adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LABML_PREPARE_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_labml_check_size(op, "d_model", d_model) ||
@@ -258,12 +255,8 @@ static const adz_module_type attention_type = {
     .call = attention_call,
 };
 
-void adz_labml_multi_head_attention_options_init(
-    adz_labml_multi_head_attention_options *options, size_t size)
-{
-    adz_labml_multi_head_attention_options all = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_labml_multi_head_attention_options_init,
+    adz_labml_multi_head_attention_options, ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS)
 
 static adz_module *attention_new(
     int64_t heads, int64_t d_model, const adz_labml_multi_head_attention_options *o)
@@ -294,7 +287,7 @@ adz_module *adz_labml_multi_head_attention_new(
 {
     static const char op[] = "adz_labml_multi_head_attention_new";
     adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_labml_check_size(op, "d_model", d_model)) {

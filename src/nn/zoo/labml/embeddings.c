@@ -96,11 +96,8 @@ static const adz_module_type learned_type = {
     .reset_parameters = reset_learned,
 };
 
-void adz_labml_embeddings_options_init(adz_labml_embeddings_options *options, size_t size)
-{
-    adz_labml_embeddings_options all = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_labml_embeddings_options_init, adz_labml_embeddings_options, ADZ_LABML_EMBEDDINGS_OPTIONS)
 
 static bool add_encodings(
     adz_module *self, int64_t d_model, const adz_labml_embeddings_options *o, bool learned)
@@ -118,7 +115,7 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
     const adz_labml_embeddings_options *options, bool learned)
 {
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LABML_EMBEDDINGS_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_labml_check_size(op, "d_model", d_model) || !(learned || check_even(op, d_model)) ||

@@ -78,12 +78,8 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-void adz_labml_transformer_layer_options_init(
-    adz_labml_transformer_layer_options *options, size_t size)
-{
-    adz_labml_transformer_layer_options all = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_labml_transformer_layer_options_init, adz_labml_transformer_layer_options,
+    ADZ_LABML_TRANSFORMER_LAYER_OPTIONS)
 
 static adz_module *norm_new(int64_t d_model, adz_dtype dtype)
 {
@@ -140,8 +136,7 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
     if (self_attn == NULL || feed_forward == NULL) {
         adzi_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
     } else if (adzi_pending() == ADZ_OK &&
-               adzi_options_read(
-                   op, "ADZ_LABML_TRANSFORMER_LAYER_OPTIONS", &o, sizeof o, options) &&
+               ADZI_OPTIONS_READ(op, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, &o, options) &&
                adzi_labml_check_size(op, "d_model", d_model)) {
         self = adz_module_new(&layer_type, sizeof(layer_state));
     }

@@ -22,18 +22,15 @@ static const adz_module_type generator_type = {
     .forward = generator_forward,
 };
 
-void adz_labml_generator_options_init(adz_labml_generator_options *options, size_t size)
-{
-    adz_labml_generator_options all = ADZ_LABML_GENERATOR_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(
+    adz_labml_generator_options_init, adz_labml_generator_options, ADZ_LABML_GENERATOR_OPTIONS)
 
 adz_module *adz_labml_generator_new(
     int64_t n_vocab, int64_t d_model, const adz_labml_generator_options *options)
 {
     static const char op[] = "adz_labml_generator_new";
     adz_labml_generator_options o = ADZ_LABML_GENERATOR_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LABML_GENERATOR_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_GENERATOR_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_labml_check_size(op, "n_vocab", n_vocab) ||
@@ -234,11 +231,8 @@ adz_module *adz_labml_autoregressive_model_new(
 
 /* ---- the model of characters ---------------------------------------------------------------- */
 
-void adz_labml_character_model_options_init(adz_labml_character_model_options *options, size_t size)
-{
-    adz_labml_character_model_options all = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_model_options,
+    ADZ_LABML_CHARACTER_MODEL_OPTIONS)
 
 static adz_module *layer_new(const adz_labml_character_model_options *o)
 {
@@ -260,7 +254,7 @@ adz_module *adz_labml_character_model_new(
 {
     static const char op[] = "adz_labml_character_model_new";
     adz_labml_character_model_options o = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
-    if (!adzi_options_read(op, "ADZ_LABML_CHARACTER_MODEL_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_CHARACTER_MODEL_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_labml_check_size(op, "n_chars", n_chars)) {

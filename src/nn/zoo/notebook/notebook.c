@@ -37,7 +37,7 @@ static const adz_module_type relu_type = {
 adz_module *adz_notebook_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    if (!adzi_options_read("adz_notebook_relu_new", "ADZ_RELU_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ("adz_notebook_relu_new", ADZ_RELU_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&relu_type, sizeof(relu_state));
@@ -96,13 +96,9 @@ static const adz_module_type feed_forward_type = {
     .reset_parameters = reset_parameters,
 };
 
-void adz_notebook_position_wise_feed_forward_options_init(
-    adz_notebook_position_wise_feed_forward_options *options, size_t size)
-{
-    adz_notebook_position_wise_feed_forward_options all =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
+ADZI_OPTIONS_INIT(adz_notebook_position_wise_feed_forward_options_init,
+    adz_notebook_position_wise_feed_forward_options,
+    ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS)
 
 adz_module *adz_notebook_position_wise_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_notebook_position_wise_feed_forward_options *options)
@@ -110,8 +106,7 @@ adz_module *adz_notebook_position_wise_feed_forward_new(
     static const char op[] = "adz_notebook_position_wise_feed_forward_new";
     adz_notebook_position_wise_feed_forward_options o =
         ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
-    if (!adzi_options_read(
-            op, "ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS", &o, sizeof o, options)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_check_module_dtype(op, o.dtype)) {
