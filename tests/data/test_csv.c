@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "data/csv.h"
+#include "../errors.h"
 #include "../temporary.h"
 #include "tensor/tensor.h"
 

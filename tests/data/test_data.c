@@ -13,6 +13,7 @@
 #include "adze/data.h"
 #include "adze/nn.h"
 #include "adze/ops.h"
+#include "../errors.h"
 #include "../temporary.h"
 #include "tensor/tensor.h"
 

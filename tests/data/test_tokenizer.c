@@ -9,6 +9,7 @@
 
 #include "adze/data/tokenizer.h"
 #include "data/unicode.h"
+#include "../errors.h"
 #include "../temporary.h"
 #include "tensor/tensor.h"
 

@@ -11,6 +11,7 @@
 #include "adze/ops.h"
 #include "base/bytes.h"
 #include "io/npy.h"
+#include "../errors.h"
 #include "../temporary.h"
 #include "tensor/tensor.h"
 

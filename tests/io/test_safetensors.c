@@ -14,6 +14,7 @@
 #include "adze/io/safetensors.h"
 #include "adze/ops.h"
 #include "base/bytes.h"
+#include "../errors.h"
 #include "../temporary.h"
 #include "tensor/kernel/half.h"
 #include "tensor/tensor.h"
@@ -519,7 +520,7 @@ static void full_disk_leaves_the_old_file(void **state)
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(status, ADZ_ERR_IO);
     expect_error(ADZ_ERR_IO, "kept: cannot be written, what was there is "
-                                                "unchanged: File too large");
+                             "unchanged: File too large");
     assert_true(kept_is_intact(NULL));
     const char *device = device_path("full");
     if (device != NULL) {
@@ -658,7 +659,7 @@ static void null_is_said(void **state)
     adz_error_clear();
 }
 
-static void expect_null(bool refused, const char *says)
+static void expect_null_said(bool refused, const char *says)
 {
     if (!refused || adz_error_code() != ADZ_ERR_NULL || strstr(adz_error_message(), says) == NULL) {
         fail_msg("\"%s\" instead of \"%s\"", adz_error_message(), says);
@@ -671,28 +672,35 @@ static void what_is_null_is_named(void **state)
     (void)state;
     adz_safetensors *file = adz_safetensors_new();
     adz_tensor *t = adz_scalar(1, ADZ_F32);
-    expect_null(adz_safetensors_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_safetensors_add: file is");
-    expect_null(adz_safetensors_add(file, NULL, t) == ADZ_ERR_NULL, "adz_safetensors_add: name is");
-    expect_null(adz_safetensors_add(file, "x", NULL) == ADZ_ERR_NULL, "adz_safetensors_add: t is");
-    expect_null(adz_safetensors_get(NULL, "x") == NULL, "adz_safetensors_get: file is NULL");
-    expect_null(adz_safetensors_get(file, NULL) == NULL, "adz_safetensors_get: name is NULL");
-    expect_null(
+    expect_null_said(
+        adz_safetensors_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_safetensors_add: file is");
+    expect_null_said(
+        adz_safetensors_add(file, NULL, t) == ADZ_ERR_NULL, "adz_safetensors_add: name is");
+    expect_null_said(
+        adz_safetensors_add(file, "x", NULL) == ADZ_ERR_NULL, "adz_safetensors_add: t is");
+    expect_null_said(adz_safetensors_get(NULL, "x") == NULL, "adz_safetensors_get: file is NULL");
+    expect_null_said(adz_safetensors_get(file, NULL) == NULL, "adz_safetensors_get: name is NULL");
+    expect_null_said(
         adz_safetensors_metadata(NULL, "x") == NULL, "adz_safetensors_metadata: file is NULL");
-    expect_null(
+    expect_null_said(
         adz_safetensors_metadata(file, NULL) == NULL, "adz_safetensors_metadata: key is NULL");
-    expect_null(adz_safetensors_metadata_count(NULL) == 0, "adz_safetensors_metadata_count: file");
-    expect_null(
+    expect_null_said(
+        adz_safetensors_metadata_count(NULL) == 0, "adz_safetensors_metadata_count: file");
+    expect_null_said(
         adz_safetensors_metadata_key(NULL, 0) == NULL, "adz_safetensors_metadata_key: file");
-    expect_null(adz_safetensors_name(NULL, 0) == NULL, "adz_safetensors_name: file is NULL");
-    expect_null(adz_safetensors_tensor(NULL, 0) == NULL, "adz_safetensors_tensor: file is NULL");
-    expect_null(adz_safetensors_set_metadata(NULL, "k", "v") == ADZ_ERR_NULL,
+    expect_null_said(adz_safetensors_name(NULL, 0) == NULL, "adz_safetensors_name: file is NULL");
+    expect_null_said(
+        adz_safetensors_tensor(NULL, 0) == NULL, "adz_safetensors_tensor: file is NULL");
+    expect_null_said(adz_safetensors_set_metadata(NULL, "k", "v") == ADZ_ERR_NULL,
         "adz_safetensors_set_metadata: file is NULL");
-    expect_null(adz_safetensors_set_metadata(file, NULL, "v") == ADZ_ERR_NULL,
+    expect_null_said(adz_safetensors_set_metadata(file, NULL, "v") == ADZ_ERR_NULL,
         "adz_safetensors_set_metadata: key is NULL");
-    expect_null(adz_safetensors_set_metadata(file, "k", NULL) == ADZ_ERR_NULL,
+    expect_null_said(adz_safetensors_set_metadata(file, "k", NULL) == ADZ_ERR_NULL,
         "adz_safetensors_set_metadata: value is NULL");
-    expect_null(adz_safetensors_save(file, NULL) == ADZ_ERR_NULL, "adz_safetensors_save: path is");
-    expect_null(adz_safetensors_to_memory(NULL) == NULL, "adz_safetensors_to_memory: file is NULL");
+    expect_null_said(
+        adz_safetensors_save(file, NULL) == ADZ_ERR_NULL, "adz_safetensors_save: path is");
+    expect_null_said(
+        adz_safetensors_to_memory(NULL) == NULL, "adz_safetensors_to_memory: file is NULL");
     assert_int_equal(adz_safetensors_count(file), 0);
     assert_int_equal(adz_safetensors_metadata_count(file), 0);
     assert_false(adz_safetensors_has(NULL, "x") || adz_safetensors_has(file, NULL));
