@@ -269,7 +269,7 @@ ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);
  * @return    what it was before
  * @see       torch.autograd.set_detect_anomaly
  */
-ADZ_API bool adz_set_detect_anomaly(bool on);
+ADZ_API bool adz_set_anomaly_enabled(bool on);
 
 /**
  * Whether anomaly mode is on for this thread.

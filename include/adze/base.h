@@ -122,6 +122,18 @@ ADZ_API void adz_error_clear(void);
  */
 ADZ_API adz_status adz_error_take(char *buffer, size_t size);
 
+/**
+ * Records an error, as adze's own functions do. Call it in a module or an operator of your own
+ * before it returns its failure.
+ *
+ * @param op       what failed, for the message and for adz_error_operator, which cuts it to 63
+ * bytes; NULL for nobody in particular
+ * @param status   any but ADZ_OK; a value that is no status counts as ADZ_ERR_ARGUMENT
+ * @param message  what is wrong, and the way out; NULL for none
+ * @return         the status recorded
+ */
+ADZ_API adz_status adz_error_set(const char *op, adz_status status, const char *message);
+
 /** Called with each error or warning as it is recorded. */
 typedef void (*adz_message_callback)(adz_status status, const char *message, void *user);
 
@@ -311,15 +323,16 @@ ADZ_API int adz_get_num_threads(void);
  * than 5%. Everything else is so in either case; docs/design.md lists what this changes.
  *
  * @param on  false by default
+ * @return    what it was before
  */
-ADZ_API void adz_set_deterministic(bool on);
+ADZ_API bool adz_set_deterministic(bool on);
 
 /**
  * Whether adz_set_deterministic is on.
  *
  * @return false by default
  */
-ADZ_API bool adz_get_deterministic(void);
+ADZ_API bool adz_is_deterministic(void);
 
 /**
  * The instruction set that kernels run with: "baseline", "avx2" or "avx512". ADZE_CPU in the

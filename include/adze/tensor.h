@@ -156,6 +156,13 @@ ADZ_API adz_tensor *adz_none(void);
 ADZ_API bool adz_set_debug(bool on);
 
 /**
+ * Whether the search for leaks and stale pointers is on.
+ *
+ * @return false by default
+ */
+ADZ_API bool adz_is_debug(void);
+
+/**
  * Writes a line for each tensor that was made since adz_set_debug(true) and is alive: dtype, shape,
  * references, the operator that made it and, under ADZ_SITES, the line of the call.
  *

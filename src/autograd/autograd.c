@@ -56,7 +56,7 @@ bool adz_is_grad_enabled(void)
     return thread->grad_enabled;
 }
 
-bool adz_set_detect_anomaly(bool on)
+bool adz_set_anomaly_enabled(bool on)
 {
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);

@@ -90,6 +90,18 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
     return NULL;
 }
 
+adz_status adz_error_set(const char *op, adz_status status, const char *message)
+{
+    static _Thread_local char name[64]; /* the record keeps a pointer to it */
+    const int n = sizeof status_names / sizeof *status_names;
+    const bool is_error = (int)status < 0 && (int)status > -n;
+    if (op != name) {
+        snprintf(name, sizeof name, "%s", op != NULL ? op : "error");
+    }
+    return adzi_error(name, is_error ? status : ADZ_ERR_ARGUMENT, "%s",
+        message != NULL ? message : "no reason was given");
+}
+
 void *adzi_fail_memory(const char *op, size_t bytes)
 {
     enum { MANY = 1000 }; /* tensors that no scope but the root has */

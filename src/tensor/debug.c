@@ -65,6 +65,11 @@ bool adz_set_debug(bool on)
     return before;
 }
 
+bool adz_is_debug(void)
+{
+    return atomic_load_explicit(&adzi_debug_on, memory_order_relaxed);
+}
+
 static bool report(const adz_tensor *t, FILE *stream)
 {
     char line[512];

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "../errors.h"
+
 /* y = x^3, the example of adze/custom.h with a save of either kind */
 static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -293,9 +295,9 @@ static void messages_name_the_line(void **state)
     snprintf(where, sizeof where, "test_custom.c:%d)", __LINE__ + 1);
     adz_tensor *y = adz_mul(x, adz_full(ADZ_SHAPE(1), 1e308, ADZ_F64));
     adz_tensor *up = adz_full(ADZ_SHAPE(1), 1e10, ADZ_F64);
-    adz_set_detect_anomaly(true);
+    adz_set_anomaly_enabled(true);
     assert_int_equal(adz_backward_with(&y, &up, 1, NULL), ADZ_ERR_NUMERIC);
-    adz_set_detect_anomaly(false);
+    adz_set_anomaly_enabled(false);
     assert_non_null(strstr(adz_error_message(), where));
     adz_error_clear();
     adz_scope_close(scope);
@@ -331,6 +333,7 @@ static void what_is_alive_is_listed(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     assert_false(adz_set_debug(true));
+    assert_true(adz_is_debug());
     adz_scope *inner = adz_scope_open();
     adz_tensor *gone = adz_ones(ADZ_SHAPE(5), ADZ_F32);
     adz_scope_close(inner);
@@ -358,6 +361,22 @@ static void what_is_alive_is_listed(void **state)
     adz_scope_close(scope);
 }
 
+static void users_record_errors(void **state)
+{
+    (void)state;
+    char op[] = "scale";
+    assert_int_equal(adz_error_set(op, ADZ_ERR_SHAPE, "x[2] is too short"), ADZ_ERR_SHAPE);
+    op[0] = 'S'; /* the name was copied */
+    assert_string_equal(adz_error_operator(), "scale");
+    expect_error(ADZ_ERR_SHAPE, "scale: x[2] is too short");
+    assert_int_equal(adz_error_set("scale", ADZ_OK, NULL), ADZ_ERR_ARGUMENT);
+    assert_int_equal(
+        adz_error_set(adz_error_operator(), (adz_status)-99, "again"), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "scale: again");
+    assert_int_equal(adz_error_set(NULL, ADZ_ERR_IO, NULL), ADZ_ERR_IO);
+    expect_error(ADZ_ERR_IO, "error: no reason was given");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +390,7 @@ int main(void)
         cmocka_unit_test(messages_name_the_line),
         cmocka_unit_test(the_graph_is_written),
         cmocka_unit_test(what_is_alive_is_listed),
+        cmocka_unit_test(users_record_errors),
     };
     return cmocka_run_group_tests_name("custom", tests, NULL, NULL);
 }

@@ -281,11 +281,11 @@ static void an_operator_leaves_a_backward(void **state)
         adz_scope *inner = adz_scope_open();
         adz_tensor *x = leaf(1), *y = adz_full(ADZ_SHAPE(2), 7, ADZ_F64);
         assert_int_equal(adz_record(&op, &x, 1, &y, 1, NULL), ADZ_OK);
-        adz_set_detect_anomaly(round >= 2); /* the engine turns that off around an operator */
+        adz_set_anomaly_enabled(round >= 2); /* the engine turns that off around an operator */
         assert_int_equal(leave_backward(total(y), false, NULL), ADZ_ERR_CANCELLED);
         assert_true(adz_is_anomaly_enabled() == (round >= 2));
         assert_true(adz_is_grad_enabled());
-        adz_set_detect_anomaly(false);
+        adz_set_anomaly_enabled(false);
         adz_scope_close(inner);
         assert_int_equal(adzi_live_tensors(), live);
     }
@@ -322,11 +322,11 @@ static void a_backward_goes_on_after_an_inner_one_was_left(void **state)
         adz_tensor *z = leaf(1), *left = total(adz_mul(adz_mul(z, x), inner));
         adz_register_hook(z, jump_from_hook, NULL);
         adz_register_hook(y, catch_inside, left);
-        adz_set_detect_anomaly(round >= 2);
+        adz_set_anomaly_enabled(round >= 2);
         assert_int_equal(adz_backward(total(adz_mul(y, x))), ADZ_OK);
         assert_true(adz_is_grad_enabled());
         assert_true(adz_is_anomaly_enabled() == (round >= 2));
-        adz_set_detect_anomaly(false);
+        adz_set_anomaly_enabled(false);
         assert_float_equal(grad_of(x), 27, 0);
         assert_null(adz_tensor_grad(z));
     }

@@ -243,8 +243,8 @@ static void shapes_of_too_many_sizes_are_not_read(void **state)
 
 static adz_module *labml_layer(void)
 {
-    return adz_labml_transformer_layer_new(2, adz_labml_multi_head_attention_new(1, 2, NULL),
-        adz_feed_forward_new(2, 2, NULL), 0, NULL);
+    return adz_labml_transformer_layer_new(
+        2, adz_labml_attention_new(1, 2, NULL), adz_feed_forward_new(2, 2, NULL), 0, NULL);
 }
 
 static adz_module *of_layers(int kind, int64_t n)
@@ -303,11 +303,11 @@ static void masks_of_an_encoder_decoder_may_be_left_out(void **state)
 {
     (void)state;
     adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
-    o.src_attn = adz_labml_multi_head_attention_new(1, 2, NULL);
+    o.src_attn = adz_labml_attention_new(1, 2, NULL);
     adz_module *model = adz_labml_encoder_decoder_new(adz_labml_encoder_new(labml_layer(), 1),
         adz_labml_decoder_new(
-            adz_labml_transformer_layer_new(2, adz_labml_multi_head_attention_new(1, 2, NULL),
-                adz_feed_forward_new(2, 2, NULL), 0, &o),
+            adz_labml_transformer_layer_new(
+                2, adz_labml_attention_new(1, 2, NULL), adz_feed_forward_new(2, 2, NULL), 0, &o),
             1),
         adz_embedding_new(3, 2, NULL), adz_embedding_new(3, 2, NULL),
         adz_labml_generator_new(3, 2, NULL));

@@ -221,8 +221,7 @@ static void a_forked_child_computes_serially(void **state)
 
 static atomic_int observed;
 
-static void observe(
-    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
+static void observe(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
     assert_true(size > 0);
     atomic_fetch_add(&observed, 1);
@@ -273,7 +272,7 @@ static void settings_belong_to_the_context(void **state)
     assert_int_equal(calls, 2);
     assert_ptr_equal(adz_context_use(NULL), other);
     assert_int_equal(adz_get_num_threads(), 5);
-    assert_false(adz_get_deterministic());
+    assert_false(adz_is_deterministic());
     assert_true(each_once(1000, 1, &calls));
     assert_int_equal(calls, 5);
     adz_context_free(&other);

@@ -21,8 +21,8 @@ TITLES = {
     'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses', 'convert': 'Conversions',
 }
 # In-place forms that carry another name than their operator's.
-INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'sub_number_': 'sub', 'mul_number_': 'mul',
-              'div_number_': 'div'}
+INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'add_scaled_': 'add', 'sub_number_': 'sub',
+              'sub_scaled_': 'sub', 'mul_number_': 'mul', 'div_number_': 'div'}
 # Operators that have no public function of their own.
 INTERNAL = {'linear_recurrence', 'lstm_layer'}
 BEGIN, END = '<!-- operators -->\n', '<!-- /operators -->\n'

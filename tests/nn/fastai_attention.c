@@ -14,7 +14,7 @@ static adz_module *positions(adz_generator *g)
 static adz_module *plain(adz_generator *g)
 {
     (void)g;
-    return adz_fastai_multi_head_attention_new(2, 4, NULL);
+    return adz_fastai_attention_new(2, 4, NULL);
 }
 
 static adz_module *dropping(adz_generator *g)
@@ -27,7 +27,7 @@ static adz_module *dropping(adz_generator *g)
     o.bias = false;
     o.scale = false;
     o.generator = g;
-    return adz_fastai_multi_head_attention_new(2, 4, &o);
+    return adz_fastai_attention_new(2, 4, &o);
 }
 
 static adz_module *relative(adz_generator *g)
@@ -35,7 +35,7 @@ static adz_module *relative(adz_generator *g)
     adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
     o.attn_p = 0.2;
     o.generator = g;
-    return adz_fastai_multi_head_relative_attention_new(2, 4, &o);
+    return adz_fastai_relative_attention_new(2, 4, &o);
 }
 
 static adz_module *unscaled(adz_generator *g)
@@ -45,7 +45,7 @@ static adz_module *unscaled(adz_generator *g)
     o.d_head = 3;
     o.bias = false;
     o.scale = false;
-    return adz_fastai_multi_head_relative_attention_new(2, 4, &o);
+    return adz_fastai_relative_attention_new(2, 4, &o);
 }
 
 static adz_module *layer(adz_generator *g)
@@ -67,7 +67,7 @@ static adz_module *relative_layer(adz_generator *g)
     o.bias = false;
     o.act = ADZ_FASTAI_ACTIVATION_SWISH;
     o.double_drop = false;
-    o.attn_cls = adz_fastai_multi_head_relative_attention_new;
+    o.attn_cls = adz_fastai_relative_attention_new;
     return adz_fastai_decoder_layer_new(1, 4, 3, 5, &o);
 }
 
@@ -230,29 +230,29 @@ static void bad_sizes_are_refused(void **state)
     (void)state;
     adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
     expect_no_module(adz_fastai_positional_encoding_new(0, NULL), "d is 0");
-    expect_no_module(adz_fastai_multi_head_attention_new(0, 4, NULL), "n_heads is 0");
-    expect_no_module(adz_fastai_multi_head_attention_new(2, 0, NULL), "d_model is 0");
-    expect_no_module(adz_fastai_multi_head_attention_new(5, 4, NULL),
-        "5 heads leave nothing of d_model 4 for a head");
+    expect_no_module(adz_fastai_attention_new(0, 4, NULL), "n_heads is 0");
+    expect_no_module(adz_fastai_attention_new(2, 0, NULL), "d_model is 0");
+    expect_no_module(
+        adz_fastai_attention_new(5, 4, NULL), "5 heads leave nothing of d_model 4 for a head");
     o.d_head = -1;
-    expect_no_module(adz_fastai_multi_head_relative_attention_new(2, 4, &o), "d_head is -1");
+    expect_no_module(adz_fastai_relative_attention_new(2, 4, &o), "d_head is -1");
     o.d_head = (int64_t)1 << 58;
-    expect_no_module(adz_fastai_multi_head_attention_new(16, 4, &o), "are too many");
+    expect_no_module(adz_fastai_attention_new(16, 4, &o), "are too many");
     o.d_head = INT64_MAX / 4;
-    expect_no_module(adz_fastai_multi_head_attention_new(2, 4, &o), "more than fit in memory");
+    expect_no_module(adz_fastai_attention_new(2, 4, &o), "more than fit in memory");
     o.d_head = 0;
     o.attn_p = 1.5;
-    expect_no_module(adz_fastai_multi_head_attention_new(2, 4, &o), "p is 1.5");
+    expect_no_module(adz_fastai_attention_new(2, 4, &o), "p is 1.5");
     o.attn_p = 0;
     o.resid_p = -0.5;
-    expect_no_module(adz_fastai_multi_head_attention_new(2, 4, &o), "p is -0.5");
+    expect_no_module(adz_fastai_attention_new(2, 4, &o), "p is -0.5");
     o.resid_p = 0;
     o.dtype = ADZ_I64;
-    assert_null(adz_fastai_multi_head_attention_new(2, 4, &o));
+    assert_null(adz_fastai_attention_new(2, 4, &o));
     expect_error(ADZ_ERR_DTYPE, "int64");
     expect_no_module(adz_fastai_decoder_layer_new(2, 4, 2, 0, NULL), "d_ff 0");
     /* Heads that do not divide the features get what is left when rounded down, as there. */
-    adz_module *m = adz_fastai_multi_head_attention_new(2, 5, NULL);
+    adz_module *m = adz_fastai_attention_new(2, 5, NULL);
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "attention.weight"), 0), 12);
     adz_module_free(&m);
 }
@@ -353,7 +353,7 @@ static adz_module *layer_from(const json_t *config)
     o.double_drop = config_flag(config, "double_drop", true);
     bool is_relative = strcmp(config_text(config, "attn_cls", "MultiHeadAttention"),
                            "MultiHeadRelativeAttention") == 0;
-    o.attn_cls = is_relative ? adz_fastai_multi_head_relative_attention_new : NULL;
+    o.attn_cls = is_relative ? adz_fastai_relative_attention_new : NULL;
     return adz_fastai_decoder_layer_new(size_of(config, "n_heads"), size_of(config, "d_model"),
         size_of(config, "d_head"), size_of(config, "d_inner"), &o);
 }
@@ -376,8 +376,8 @@ static adz_module *from_config(const char *reference, const json_t *config)
     o.bias = config_flag(config, "bias", true);
     o.scale = config_flag(config, "scale", true);
     return (strcmp(reference, "fastai MultiHeadAttention") == 0
-                ? adz_fastai_multi_head_attention_new
-                : adz_fastai_multi_head_relative_attention_new)(
+                ? adz_fastai_attention_new
+                : adz_fastai_relative_attention_new)(
         size_of(config, "n_heads"), size_of(config, "d_model"), &o);
 }
 

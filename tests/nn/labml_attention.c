@@ -8,24 +8,24 @@ static adz_module *prepare(adz_generator *g)
     (void)g;
     adz_labml_prepare_options o;
     adz_labml_prepare_options_init(&o, sizeof o);
-    return adz_labml_prepare_for_multi_head_attention_new(4, 2, 3, true, &o);
+    return adz_labml_prepare_new(4, 2, 3, true, &o);
 }
 
 static adz_module *attention(adz_generator *g)
 {
-    adz_labml_multi_head_attention_options o;
-    adz_labml_multi_head_attention_options_init(&o, sizeof o);
+    adz_labml_attention_options o;
+    adz_labml_attention_options_init(&o, sizeof o);
     o.generator = g;
-    return adz_labml_multi_head_attention_new(2, 4, &o);
+    return adz_labml_attention_new(2, 4, &o);
 }
 
 static adz_module *without_bias(adz_generator *g)
 {
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
     o.generator = g;
     o.bias = false;
     o.dropout_prob = 0.4;
-    return adz_labml_multi_head_attention_new(3, 6, &o);
+    return adz_labml_attention_new(3, 6, &o);
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
@@ -47,10 +47,10 @@ static adz_tensor *call(
 
 static adz_module *exact(void)
 {
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
     o.dtype = ADZ_F64;
     o.dropout_prob = 0;
-    return adz_labml_multi_head_attention_new(2, 4, &o);
+    return adz_labml_attention_new(2, 4, &o);
 }
 
 /* What is left out is the query, and then the key. */
@@ -124,20 +124,16 @@ static void expect_call_refused(
 static void bad_values_are_refused(void **state)
 {
     (void)state;
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
-    expect_no_module(
-        adz_labml_multi_head_attention_new(3, 4, NULL), "heads is 3, but must divide d_model, 4");
-    expect_no_module(adz_labml_multi_head_attention_new(0, 4, NULL), "heads is 0");
-    expect_no_module(adz_labml_multi_head_attention_new(1, 0, NULL), "d_model is 0");
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
+    expect_no_module(adz_labml_attention_new(3, 4, NULL), "heads is 3, but must divide d_model, 4");
+    expect_no_module(adz_labml_attention_new(0, 4, NULL), "heads is 0");
+    expect_no_module(adz_labml_attention_new(1, 0, NULL), "d_model is 0");
     o.dropout_prob = 2;
-    expect_no_module(adz_labml_multi_head_attention_new(2, 4, &o), "p is 2");
-    expect_no_module(
-        adz_labml_prepare_for_multi_head_attention_new(4, 2, 0, true, NULL), "d_k is 0");
+    expect_no_module(adz_labml_attention_new(2, 4, &o), "p is 2");
+    expect_no_module(adz_labml_prepare_new(4, 2, 0, true, NULL), "d_k is 0");
     const int64_t many = (int64_t)1 << 58;
-    expect_no_module(
-        adz_labml_prepare_for_multi_head_attention_new(4, many, 64, true, NULL), "are too many");
-    expect_no_module(adz_labml_prepare_for_multi_head_attention_new(4, INT64_MAX, 2, true, NULL),
-        "more than fit in memory");
+    expect_no_module(adz_labml_prepare_new(4, many, 64, true, NULL), "are too many");
+    expect_no_module(adz_labml_prepare_new(4, INT64_MAX, 2, true, NULL), "more than fit in memory");
     adz_tensor *x = adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F64), *none = ADZ_NONE;
     adz_module *m = exact();
     expect_call_refused(m, x, x, adz_ones(ADZ_SHAPE(2, 3, 2), ADZ_BOOL),
@@ -157,13 +153,13 @@ static adz_module *from_config(const char *reference, const json_t *config)
     int64_t d_model = (int64_t)config_number(config, "d_model", 0);
     int64_t heads = (int64_t)config_number(config, "heads", 0);
     if (strcmp(reference, "labml PrepareForMultiHeadAttention") == 0) {
-        return adz_labml_prepare_for_multi_head_attention_new(d_model, heads,
-            (int64_t)config_number(config, "d_k", 0), config_flag(config, "bias", true), NULL);
+        return adz_labml_prepare_new(d_model, heads, (int64_t)config_number(config, "d_k", 0),
+            config_flag(config, "bias", true), NULL);
     }
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
     o.dropout_prob = config_number(config, "dropout_prob", o.dropout_prob);
     o.bias = config_flag(config, "bias", true);
-    return adz_labml_multi_head_attention_new(heads, d_model, &o);
+    return adz_labml_attention_new(heads, d_model, &o);
 }
 
 static const struct CMUnitTest facts[] = {

@@ -5,11 +5,11 @@
 
 static adz_module *heads(int64_t n, int64_t d_model, double p, bool bias, adz_generator *g)
 {
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
     o.dropout_prob = p;
     o.bias = bias;
     o.generator = g;
-    return adz_labml_multi_head_attention_new(n, d_model, &o);
+    return adz_labml_attention_new(n, d_model, &o);
 }
 
 static adz_module *network(int64_t d_model, int64_t d_ff, double p, adz_generator *g)
@@ -37,8 +37,8 @@ static adz_module *embeddings(bool learned)
     adz_labml_embeddings_options o;
     adz_labml_embeddings_options_init(&o, sizeof o);
     o.max_len = 5;
-    return learned ? adz_labml_embeddings_with_learned_positional_encoding_new(4, 7, &o)
-                   : adz_labml_embeddings_with_positional_encoding_new(4, 7, &o);
+    return learned ? adz_labml_learned_embeddings_new(4, 7, &o)
+                   : adz_labml_embeddings_new(4, 7, &o);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -263,9 +263,8 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_labml_character_model_new(5, &o), "max_len is 0");
     o.d_model = 7;
     expect_no_module(adz_labml_character_model_new(5, &o), "d_model is 7");
-    expect_no_module(
-        adz_labml_embeddings_with_learned_positional_encoding_new(0, 5, NULL), "d_model is 0");
-    expect_no_module(adz_labml_embeddings_with_positional_encoding_new(4, 0, NULL), "n_vocab is 0");
+    expect_no_module(adz_labml_learned_embeddings_new(0, 5, NULL), "d_model is 0");
+    expect_no_module(adz_labml_embeddings_new(4, 0, NULL), "n_vocab is 0");
     expect_no_module(adz_labml_generator_new(0, 4, NULL), "n_vocab is 0");
     assert_null(adz_labml_get_positional_encoding(3, 4, ADZ_F32));
     expect_error(ADZ_ERR_ARGUMENT, "d_model is 3");
@@ -380,8 +379,8 @@ static adz_module *embeddings_from(const json_t *c, const char *vocabulary, bool
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
     o.max_len = whole(c, "max_len");
     int64_t d_model = whole(c, "d_model"), n = whole(c, vocabulary);
-    return learn ? adz_labml_embeddings_with_learned_positional_encoding_new(d_model, n, &o)
-                 : adz_labml_embeddings_with_positional_encoding_new(d_model, n, &o);
+    return learn ? adz_labml_learned_embeddings_new(d_model, n, &o)
+                 : adz_labml_embeddings_new(d_model, n, &o);
 }
 
 static adz_module *characters_from(const json_t *c)

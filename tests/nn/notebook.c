@@ -3,20 +3,18 @@
 
 static adz_module *network(adz_generator *g)
 {
-    adz_notebook_position_wise_feed_forward_options o =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     o.dropout = 0.3;
     o.generator = g;
-    return adz_notebook_position_wise_feed_forward_new(4, 6, &o);
+    return adz_notebook_feed_forward_new(4, 6, &o);
 }
 
 static adz_module *without_bias(adz_generator *g)
 {
-    adz_notebook_position_wise_feed_forward_options o =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     o.bias = false;
     o.generator = g;
-    return adz_notebook_position_wise_feed_forward_new(4, 6, &o);
+    return adz_notebook_feed_forward_new(4, 6, &o);
 }
 
 static adz_module *dropout(adz_generator *g)
@@ -41,11 +39,10 @@ static adz_module *from_config(const char *reference, const json_t *config)
     if (strcmp(reference, "notebook Dropout") == 0) {
         return adz_notebook_dropout_new(config_number(config, "p", 0.1), NULL);
     }
-    adz_notebook_position_wise_feed_forward_options o =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     o.dropout = config_number(config, "dropout_p", o.dropout);
     o.bias = config_flag(config, "bias", o.bias);
-    return adz_notebook_position_wise_feed_forward_new((int64_t)config_number(config, "d_model", 0),
+    return adz_notebook_feed_forward_new((int64_t)config_number(config, "d_model", 0),
         (int64_t)config_number(config, "d_ff", 0), &o);
 }
 

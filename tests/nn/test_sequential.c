@@ -191,9 +191,9 @@ static void errors_name_the_child(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "x");
     adz_init_constant_(adz_module_parameter(m, "0.weight"), 1);
     adz_tensor *x = adz_full(ADZ_SHAPE(2, 5), 3e38, ADZ_F32);
-    adz_set_detect_anomaly(true);
+    adz_set_anomaly_enabled(true);
     assert_null(adz_module_forward(m, x));
-    adz_set_detect_anomaly(false);
+    adz_set_anomaly_enabled(false);
     expect_error(ADZ_ERR_NUMERIC, "0: linear");
     adz_module_free(&m);
 }

@@ -123,7 +123,7 @@ CALLBACKS = {
     'adz_tensor_hook': 'hook', 'adz_message_callback': 'on_message',
     'adz_activation_function': 'activation', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_loader_progress': 'progress',
-    'adz_fastai_attention_class': 'adz_fastai_multi_head_attention_new',
+    'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',

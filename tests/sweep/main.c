@@ -83,7 +83,7 @@ static void restore_settings(void)
     adz_set_grad_enabled(true);
     adz_set_deterministic(false);
     adz_set_debug(false);
-    adz_set_detect_anomaly(false);
+    adz_set_anomaly_enabled(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
     adz_manual_seed(1);
     adz_error_clear();

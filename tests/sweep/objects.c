@@ -126,10 +126,10 @@ static adz_module *sequential(void)
 static adz_module *labml_layer(bool decoder)
 {
     adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
-    adz_module *source = decoder ? adz_labml_multi_head_attention_new(1, 3, NULL) : NULL;
+    adz_module *source = decoder ? adz_labml_attention_new(1, 3, NULL) : NULL;
     o.src_attn = source;
-    adz_module *layer = adz_labml_transformer_layer_new(3,
-        adz_labml_multi_head_attention_new(1, 3, NULL), adz_feed_forward_new(3, 4, NULL), 0.1, &o);
+    adz_module *layer = adz_labml_transformer_layer_new(
+        3, adz_labml_attention_new(1, 3, NULL), adz_feed_forward_new(3, 4, NULL), 0.1, &o);
     if (source != NULL) {
         adz_module_free(&source);
     }
@@ -200,7 +200,7 @@ static adz_module *module_make(size_t choice)
         one = adz_linear_new(3, 3, NULL);
         return adz_module_list_new(&one, 1);
     case 7:
-        return adz_labml_multi_head_attention_new(1, 3, NULL);
+        return adz_labml_attention_new(1, 3, NULL);
     case 8:
         return labml_layer(false);
     case 9:

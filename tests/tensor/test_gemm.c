@@ -588,14 +588,14 @@ static void same_bits_from_any_thread_count(void **state)
 static void same_bits_when_deterministic(void **state)
 {
     (void)state;
-    assert_false(adz_get_deterministic());
-    adz_set_deterministic(true);
-    assert_true(adz_get_deterministic());
+    assert_false(adz_is_deterministic());
+    assert_false(adz_set_deterministic(true));
+    assert_true(adz_is_deterministic());
     expect_same_bits(5);
     problem p = make_problem(300, 200, 100);
     solve_all_ways(&p);
     free_problem(&p);
-    adz_set_deterministic(false);
+    assert_true(adz_set_deterministic(false));
 }
 
 /* ---- threads of others ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * @code
  * adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
  * o.attn_p = 0.1;
- * adz_module *attention = adz_fastai_multi_head_attention_new(4, 32, &o);
+ * adz_module *attention = adz_fastai_attention_new(4, 32, &o);
  * adz_tensor *y = adz_module_forward(attention, adz_randn(ADZ_SHAPE(2, 10, 32), ADZ_F32));
  * adz_module_free(&attention);
  * @endcode
@@ -92,8 +92,8 @@ typedef struct adz_fastai_attention_options {
 ADZ_API void adz_fastai_attention_options_init(adz_fastai_attention_options *options, size_t size);
 
 /**
- * What makes the attention of a decoder layer: adz_fastai_multi_head_attention_new,
- * adz_fastai_multi_head_relative_attention_new, or a constructor of one's own with these
+ * What makes the attention of a decoder layer: adz_fastai_attention_new,
+ * adz_fastai_relative_attention_new, or a constructor of one's own with these
  * parameters, whose module is called with "x" and, by name, what its layer is called with.
  */
 typedef adz_module *(*adz_fastai_attention_class)(
@@ -120,7 +120,7 @@ typedef adz_module *(*adz_fastai_attention_class)(
  *                 ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.MultiHeadAttention
  */
-ADZ_API adz_module *adz_fastai_multi_head_attention_new(
+ADZ_API adz_module *adz_fastai_attention_new(
     int64_t n_heads, int64_t d_model, const adz_fastai_attention_options *options);
 
 /**
@@ -131,20 +131,20 @@ ADZ_API adz_module *adz_fastai_multi_head_attention_new(
  *     y = layer_norm(x + dropout(out(dropout(softmax(s)) v)))
  *
  * The call takes "x"[B, T, d_model]; second or by name "mask", which broadcasts to
- * [B, n_heads, T, M + T] and hides as in adz_fastai_multi_head_attention_new; and by name
+ * [B, n_heads, T, M + T] and hides as in adz_fastai_attention_new; and by name
  * "r"[M + T, d_model], the encoded distances from M + T - 1 down to 0, "u" and
  * "v"[n_heads, 1, d_head], and "mem"[B, M, d_model], no memory where it is left out. With
  * "is_causal" query i sees key j where j <= i + M. The children are those of
- * adz_fastai_multi_head_attention_new and r_attn. Without `scale` the reference fails; here the
+ * adz_fastai_attention_new and r_attn. Without `scale` the reference fails; here the
  * scores are then not divided.
  *
  * @param n_heads  heads, 1 or more
  * @param d_model  features of x and y, 1 or more
  * @param options  NULL for the defaults
- * @return         as adz_fastai_multi_head_attention_new
+ * @return         as adz_fastai_attention_new
  * @see            fastai.text.models.transformer.MultiHeadRelativeAttention
  */
-ADZ_API adz_module *adz_fastai_multi_head_relative_attention_new(
+ADZ_API adz_module *adz_fastai_relative_attention_new(
     int64_t n_heads, int64_t d_model, const adz_fastai_attention_options *options);
 
 /**

@@ -41,7 +41,7 @@ typedef struct adz_fastai_decoder_layer_options {
     adz_fastai_activation act; /**< of the feed-forward network; ADZ_FASTAI_ACTIVATION_RELU */
     bool double_drop;          /**< its dropout after the activation too; true */
     adz_fastai_attention_class attn_cls; /**< makes the attention; NULL for
-                                            adz_fastai_multi_head_attention_new; NULL */
+                                            adz_fastai_attention_new; NULL */
     adz_dtype dtype;                     /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
     adz_generator *generator; /**< for the dropouts, stays the caller's; NULL for the default one */
 } adz_fastai_decoder_layer_options;
@@ -109,8 +109,8 @@ typedef struct adz_fastai_transformer_options {
     adz_fastai_activation act; /**< of the feed-forward networks; ADZ_FASTAI_ACTIVATION_RELU */
     bool double_drop;          /**< their dropout after the activation too; true */
     adz_fastai_attention_class attn_cls; /**< makes the attention of each layer; NULL for
-                                            adz_fastai_multi_head_attention_new, for Transformer-XL
-                                            adz_fastai_multi_head_relative_attention_new; NULL */
+                                            adz_fastai_attention_new, for Transformer-XL
+                                            adz_fastai_relative_attention_new; NULL */
     bool learned_pos_enc;     /**< learned positions, else sinusoidal ones; true, for Transformer-XL
                                  false, and true is ADZ_ERR_UNSUPPORTED: it fails in the reference */
     bool mask;                /**< whether later tokens are hidden; true */

@@ -52,34 +52,33 @@ ADZ_API void adz_labml_prepare_options_init(adz_labml_prepare_options *options, 
  *                 ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.mha.PrepareForMultiHeadAttention
  */
-ADZ_API adz_module *adz_labml_prepare_for_multi_head_attention_new(int64_t d_model, int64_t heads,
-    int64_t d_k, bool bias, const adz_labml_prepare_options *options);
+ADZ_API adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
+    const adz_labml_prepare_options *options);
 
-/** What else multi-headed attention can be told. Start from ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS.
+/** What else multi-headed attention can be told. Start from ADZ_LABML_ATTENTION_OPTIONS.
  */
-typedef struct adz_labml_multi_head_attention_options {
-    size_t size;         /**< sizeof(adz_labml_multi_head_attention_options) */
+typedef struct adz_labml_attention_options {
+    size_t size;         /**< sizeof(adz_labml_attention_options) */
     double dropout_prob; /**< probability of zeroing an attention probability, in [0, 1]; 0.1 */
     bool bias;           /**< whether queries and keys have one; values and output always do;
                             true */
     adz_dtype dtype;     /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
     adz_generator *generator; /**< for dropout, stays the caller's; NULL for the default one */
-} adz_labml_multi_head_attention_options;
+} adz_labml_attention_options;
 
 /** The defaults. */
-#define ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS                                   \
-    {                                                                            \
-        sizeof(adz_labml_multi_head_attention_options), 0.1, true, ADZ_F32, NULL \
+#define ADZ_LABML_ATTENTION_OPTIONS                                   \
+    {                                                                 \
+        sizeof(adz_labml_attention_options), 0.1, true, ADZ_F32, NULL \
     }
 
 /**
  * Fills options with the defaults.
  *
  * @param options  filled
- * @param size     sizeof(adz_labml_multi_head_attention_options) as the caller knows it
+ * @param size     sizeof(adz_labml_attention_options) as the caller knows it
  */
-ADZ_API void adz_labml_multi_head_attention_options_init(
-    adz_labml_multi_head_attention_options *options, size_t size);
+ADZ_API void adz_labml_attention_options_init(adz_labml_attention_options *options, size_t size);
 
 /**
  * Scaled dot-product attention with several heads, to the same sequence or to another one.
@@ -101,8 +100,8 @@ ADZ_API void adz_labml_multi_head_attention_options_init(
  *                 ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.mha.MultiHeadAttention
  */
-ADZ_API adz_module *adz_labml_multi_head_attention_new(
-    int64_t heads, int64_t d_model, const adz_labml_multi_head_attention_options *options);
+ADZ_API adz_module *adz_labml_attention_new(
+    int64_t heads, int64_t d_model, const adz_labml_attention_options *options);
 
 /**
  * The mask by which each position attends to itself and to what went before.

@@ -82,20 +82,20 @@ ADZ_API void adz_labml_embeddings_options_init(adz_labml_embeddings_options *opt
  *                 ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.models.EmbeddingsWithPositionalEncoding
  */
-ADZ_API adz_module *adz_labml_embeddings_with_positional_encoding_new(
+ADZ_API adz_module *adz_labml_embeddings_new(
     int64_t d_model, int64_t n_vocab, const adz_labml_embeddings_options *options);
 
 /**
- * adz_labml_embeddings_with_positional_encoding_new with encodings that are learned: a parameter
+ * adz_labml_embeddings_new with encodings that are learned: a parameter
  * that starts as zeros. D may be odd.
  *
  * @param d_model  features D, 1 or more
  * @param n_vocab  tokens, 1 or more
  * @param options  NULL for the defaults
- * @return         as adz_labml_embeddings_with_positional_encoding_new
+ * @return         as adz_labml_embeddings_new
  * @see            labml_nn.transformers.models.EmbeddingsWithLearnedPositionalEncoding
  */
-ADZ_API adz_module *adz_labml_embeddings_with_learned_positional_encoding_new(
+ADZ_API adz_module *adz_labml_learned_embeddings_new(
     int64_t d_model, int64_t n_vocab, const adz_labml_embeddings_options *options);
 
 /* ---- layers -------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ ADZ_API void adz_labml_transformer_layer_options_init(
  *
  * @param d_model       features D, 1 or more
  * @param self_attn     called with query, key, value and mask by name, as
- *                      adz_labml_multi_head_attention_new is; its reference is taken over in every
+ *                      adz_labml_attention_new is; its reference is taken over in every
  *                      case, failure included
  * @param feed_forward  called with one tensor; its reference is taken over in every case
  * @param dropout_prob  probability of zeroing what is added to x, in [0, 1]

@@ -32,29 +32,29 @@ ADZ_API adz_module *adz_notebook_relu_new(const adz_relu_options *options);
 ADZ_API adz_module *adz_notebook_dropout_new(double p, const adz_dropout_options *options);
 
 /** What else the notebook's network can be told. Start from
- * ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS. */
-typedef struct adz_notebook_position_wise_feed_forward_options {
-    size_t size;              /**< sizeof(adz_notebook_position_wise_feed_forward_options) */
+ * ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS. */
+typedef struct adz_notebook_feed_forward_options {
+    size_t size;              /**< sizeof(adz_notebook_feed_forward_options) */
     double dropout;           /**< probability of zeroing a hidden value, in [0, 1); 0.1 */
     bool bias;                /**< whether there are b1 and b2; true */
     adz_dtype dtype;          /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
     adz_generator *generator; /**< for dropout, stays the caller's; NULL for the default one */
-} adz_notebook_position_wise_feed_forward_options;
+} adz_notebook_feed_forward_options;
 
 /** The defaults. */
-#define ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS                                   \
-    {                                                                                     \
-        sizeof(adz_notebook_position_wise_feed_forward_options), 0.1, true, ADZ_F32, NULL \
+#define ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS                                   \
+    {                                                                       \
+        sizeof(adz_notebook_feed_forward_options), 0.1, true, ADZ_F32, NULL \
     }
 
 /**
  * Fills options with the defaults.
  *
  * @param options  filled
- * @param size     sizeof(adz_notebook_position_wise_feed_forward_options) as the caller knows it
+ * @param size     sizeof(adz_notebook_feed_forward_options) as the caller knows it
  */
-ADZ_API void adz_notebook_position_wise_feed_forward_options_init(
-    adz_notebook_position_wise_feed_forward_options *options, size_t size);
+ADZ_API void adz_notebook_feed_forward_options_init(
+    adz_notebook_feed_forward_options *options, size_t size);
 
 /**
  * The notebook's position-wise feed-forward network.
@@ -71,8 +71,8 @@ ADZ_API void adz_notebook_position_wise_feed_forward_options_init(
  * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
  *                 ADZ_ERR_MEMORY recorded
  */
-ADZ_API adz_module *adz_notebook_position_wise_feed_forward_new(
-    int64_t d_model, int64_t d_ff, const adz_notebook_position_wise_feed_forward_options *options);
+ADZ_API adz_module *adz_notebook_feed_forward_new(
+    int64_t d_model, int64_t d_ff, const adz_notebook_feed_forward_options *options);
 
 #ifdef __cplusplus
 }

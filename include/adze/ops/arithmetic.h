@@ -55,6 +55,20 @@ ADZ_API adz_tensor *adz_add_number(adz_tensor *a, double number);
 /**
  * Adds in place.
  *
+ *     a = a + b
+ *
+ * @param a  its dtype must hold the promoted one
+ * @param b  broadcasts to a
+ * @return   a, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves nothing
+ * @see      torch.Tensor.add_
+ */
+ADZ_API adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Adds a multiple in place.
+ *
  *     a = a + alpha b
  *
  * @param a      its dtype must hold the promoted one
@@ -63,9 +77,9 @@ ADZ_API adz_tensor *adz_add_number(adz_tensor *a, double number);
  * @return       a, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad         a and b, to any order; saves nothing
- * @see          torch.Tensor.add_
+ * @see          torch.Tensor.add_ with alpha
  */
-ADZ_API adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b, double alpha);
+ADZ_API adz_tensor *adz_add_scaled_(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
  * Adds a number in place.
@@ -139,6 +153,20 @@ ADZ_API adz_tensor *adz_number_sub(double number, adz_tensor *a);
 /**
  * Subtracts in place.
  *
+ *     a = a - b
+ *
+ * @param a  no bool; its dtype must hold the promoted one
+ * @param b  broadcasts to a; no bool
+ * @return   a, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves nothing
+ * @see      torch.Tensor.sub_
+ */
+ADZ_API adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Subtracts a multiple in place.
+ *
  *     a = a - alpha b
  *
  * @param a      no bool; its dtype must hold the promoted one
@@ -147,9 +175,9 @@ ADZ_API adz_tensor *adz_number_sub(double number, adz_tensor *a);
  * @return       a, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad         a and b, to any order; saves nothing
- * @see          torch.Tensor.sub_
+ * @see          torch.Tensor.sub_ with alpha
  */
-ADZ_API adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b, double alpha);
+ADZ_API adz_tensor *adz_sub_scaled_(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
  * Subtracts a number in place.

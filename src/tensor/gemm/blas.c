@@ -269,7 +269,7 @@ bool adzi_blas_run(const adzi_gemm_args *g)
 {
     const bool by_columns = cuts_columns(g);
     const adzi_gemm_cut_rule rule = { .by_columns = by_columns,
-        .each_alone = by_columns || g->n == 1 || adz_get_deterministic(),
+        .each_alone = by_columns || g->n == 1 || adz_is_deterministic(),
         .work = BLOCK_WORK,
         .least = by_columns ? COLUMN_BLOCK - 1 : 0,
         .above = true,

@@ -28,12 +28,12 @@ static const adzi_kernel gemm_int_kernels[ADZI_CPU_LEVELS][3] = { INT_ROW(baseli
 int64_t adzi_gemm_small_limit = 32 * 32 * 32;
 adzi_gemm_choice adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
 
-void adz_set_deterministic(bool on)
+bool adz_set_deterministic(bool on)
 {
-    atomic_store_explicit(&adzi_self()->context->deterministic, on, memory_order_relaxed);
+    return atomic_exchange_explicit(&adzi_self()->context->deterministic, on, memory_order_relaxed);
 }
 
-bool adz_get_deterministic(void)
+bool adz_is_deterministic(void)
 {
     return atomic_load_explicit(&adzi_self()->context->deterministic, memory_order_relaxed);
 }

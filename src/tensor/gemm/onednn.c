@@ -229,7 +229,7 @@ bool adzi_onednn_run_prepared(const adzi_gemm_args *g)
 
 bool adzi_onednn_run_strided(const adzi_gemm_args *g)
 {
-    const adzi_onednn_plan plan = adzi_onednn_plan_for(g, adz_get_deterministic());
+    const adzi_onednn_plan plan = adzi_onednn_plan_for(g, adz_is_deterministic());
     adzi_onednn_run_plan(&plan);
     return true;
 }

@@ -46,11 +46,11 @@ static void in_place_adds_and_records(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 3, ADZ_F64), true);
-    assert_null(adz_add_(x, x, 1));
+    assert_null(adz_add_(x, x));
     assert_int_equal(adz_error_code(), ADZ_ERR_INPLACE);
     assert_non_null(strstr(adz_error_message(), "adz_add"));
     adz_error_clear();
-    adz_tensor *y = adz_mul_number(x, 2), *z = adz_add_(y, x, 5);
+    adz_tensor *y = adz_mul_number(x, 2), *z = adz_add_scaled_(y, x, 5);
     assert_ptr_equal(y, z);
     assert_int_equal(adz_backward(adz_sum(z, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
     assert_float_equal(adz_tensor_at(adz_tensor_grad(x), (int64_t[]){ 1 }), 7, 0);

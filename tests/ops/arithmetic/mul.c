@@ -50,7 +50,7 @@ static void a_saved_value_changed_in_place_is_named(void **state)
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 3, ADZ_F64), true);
     adz_tensor *y = adz_mul_number(x, 2), *z = adz_mul(y, y);
-    assert_non_null(adz_add_(y, x, 1));
+    assert_non_null(adz_add_(y, x));
     assert_int_equal(adz_backward(adz_sum(z, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_ERR_VERSION);
     assert_non_null(strstr(adz_error_message(), "mul"));
     assert_non_null(strstr(adz_error_message(), "add"));

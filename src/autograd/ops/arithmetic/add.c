@@ -73,7 +73,12 @@ adz_tensor *adz_add_number_(adz_tensor *a, double number)
     return add(a, adzi_number("add", a, number), 1, true);
 }
 
-adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b, double alpha)
+adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b)
+{
+    return add(a, b, 1, true);
+}
+
+adz_tensor *adz_add_scaled_(adz_tensor *a, adz_tensor *b, double alpha)
 {
     return add(a, b, alpha, true);
 }

@@ -72,7 +72,12 @@ adz_tensor *adz_number_sub(double number, adz_tensor *a)
     return sub(adzi_number("sub", a, number), a, 1, false);
 }
 
-adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b, double alpha)
+adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b)
+{
+    return sub(a, b, 1, true);
+}
+
+adz_tensor *adz_sub_scaled_(adz_tensor *a, adz_tensor *b, double alpha)
 {
     return sub(a, b, alpha, true);
 }

@@ -390,16 +390,15 @@ static adz_module *attention_new(const char *op, const adz_module_type *type, in
     return self;
 }
 
-adz_module *adz_fastai_multi_head_attention_new(
+adz_module *adz_fastai_attention_new(
     int64_t n_heads, int64_t d_model, const adz_fastai_attention_options *options)
 {
-    return attention_new(
-        "adz_fastai_multi_head_attention_new", &attention_type, n_heads, d_model, options);
+    return attention_new("adz_fastai_attention_new", &attention_type, n_heads, d_model, options);
 }
 
-adz_module *adz_fastai_multi_head_relative_attention_new(
+adz_module *adz_fastai_relative_attention_new(
     int64_t n_heads, int64_t d_model, const adz_fastai_attention_options *options)
 {
     return attention_new(
-        "adz_fastai_multi_head_relative_attention_new", &relative_type, n_heads, d_model, options);
+        "adz_fastai_relative_attention_new", &relative_type, n_heads, d_model, options);
 }

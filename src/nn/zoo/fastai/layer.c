@@ -55,7 +55,7 @@ adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64
     ff.dtype = o.dtype;
     ff.generator = o.generator;
     adz_fastai_attention_class attn_cls =
-        o.attn_cls != NULL ? o.attn_cls : adz_fastai_multi_head_attention_new;
+        o.attn_cls != NULL ? o.attn_cls : adz_fastai_attention_new;
     adz_module *self = adz_module_new(&layer_type, 0);
     bool good =
         self != NULL &&

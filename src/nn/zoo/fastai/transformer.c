@@ -397,10 +397,10 @@ static adz_module *encoder_new(
         adz_module_free(&self);
         return NULL;
     }
-    *(encoder_state *)self->state =
-        (encoder_state){ o->ctx_len, o->mem_len, o->learned_pos_enc, o->mask,
-            o->attn_cls == adz_fastai_multi_head_attention_new ||
-                o->attn_cls == adz_fastai_multi_head_relative_attention_new };
+    *(encoder_state *)self->state = (encoder_state){
+        o->ctx_len, o->mem_len, o->learned_pos_enc, o->mask,
+        o->attn_cls == adz_fastai_attention_new || o->attn_cls == adz_fastai_relative_attention_new
+    };
     return self;
 }
 
@@ -420,7 +420,7 @@ adz_module *adz_fastai_transformer_new(
             "mem_len is %lld, but only adz_fastai_transformer_xl_new makes what remembers",
             (long long)o.mem_len);
     }
-    o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_multi_head_attention_new;
+    o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_attention_new;
     return encoder_new(&transformer_type, vocab_sz, &o);
 }
 
@@ -455,7 +455,7 @@ adz_module *adz_fastai_transformer_xl_new(
     if (!check(op, vocab_sz, &o)) {
         return NULL;
     }
-    o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_multi_head_relative_attention_new;
+    o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_relative_attention_new;
     adzi_build build = adzi_build_begin();
     adz_module *self = encoder_new(&xl_type, vocab_sz, &o);
     return adzi_build_end(build, self, self != NULL && add_own(self, &o));

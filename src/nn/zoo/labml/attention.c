@@ -111,10 +111,10 @@ static const adz_module_type prepare_type = {
 ADZI_OPTIONS_INIT(
     adz_labml_prepare_options_init, adz_labml_prepare_options, ADZ_LABML_PREPARE_OPTIONS)
 
-adz_module *adz_labml_prepare_for_multi_head_attention_new(int64_t d_model, int64_t heads,
-    int64_t d_k, bool bias, const adz_labml_prepare_options *options)
+adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
+    const adz_labml_prepare_options *options)
 {
-    static const char op[] = "adz_labml_prepare_for_multi_head_attention_new";
+    static const char op[] = "adz_labml_prepare_new";
     adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
         return NULL;
@@ -255,11 +255,11 @@ static const adz_module_type attention_type = {
     .call = attention_call,
 };
 
-ADZI_OPTIONS_INIT(adz_labml_multi_head_attention_options_init,
-    adz_labml_multi_head_attention_options, ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS)
+ADZI_OPTIONS_INIT(
+    adz_labml_attention_options_init, adz_labml_attention_options, ADZ_LABML_ATTENTION_OPTIONS)
 
 static adz_module *attention_new(
-    int64_t heads, int64_t d_model, const adz_labml_multi_head_attention_options *o)
+    int64_t heads, int64_t d_model, const adz_labml_attention_options *o)
 {
     static const char *const names[] = { "query", "key", "value" };
     adz_labml_prepare_options prepare = ADZ_LABML_PREPARE_OPTIONS;
@@ -270,7 +270,7 @@ static adz_module *attention_new(
     bool good = self != NULL;
     for (int i = 0; i < 3 && good; ++i) {
         good = adz_module_add_child(self, names[i],
-                   adz_labml_prepare_for_multi_head_attention_new(
+                   adz_labml_prepare_new(
                        d_model, heads, d_model / heads, i == VALUE || o->bias, &prepare)) != NULL;
     }
     good =
@@ -282,12 +282,12 @@ static adz_module *attention_new(
     return self;
 }
 
-adz_module *adz_labml_multi_head_attention_new(
-    int64_t heads, int64_t d_model, const adz_labml_multi_head_attention_options *options)
+adz_module *adz_labml_attention_new(
+    int64_t heads, int64_t d_model, const adz_labml_attention_options *options)
 {
-    static const char op[] = "adz_labml_multi_head_attention_new";
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS, &o, options)) {
+    static const char op[] = "adz_labml_attention_new";
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
+    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_labml_check_size(op, "d_model", d_model)) {

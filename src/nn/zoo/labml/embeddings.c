@@ -138,16 +138,14 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
     return adzi_build_end(build, self, good);
 }
 
-adz_module *adz_labml_embeddings_with_positional_encoding_new(
+adz_module *adz_labml_embeddings_new(
     int64_t d_model, int64_t n_vocab, const adz_labml_embeddings_options *options)
 {
-    return embeddings_new(
-        "adz_labml_embeddings_with_positional_encoding_new", d_model, n_vocab, options, false);
+    return embeddings_new("adz_labml_embeddings_new", d_model, n_vocab, options, false);
 }
 
-adz_module *adz_labml_embeddings_with_learned_positional_encoding_new(
+adz_module *adz_labml_learned_embeddings_new(
     int64_t d_model, int64_t n_vocab, const adz_labml_embeddings_options *options)
 {
-    return embeddings_new("adz_labml_embeddings_with_learned_positional_encoding_new", d_model,
-        n_vocab, options, true);
+    return embeddings_new("adz_labml_learned_embeddings_new", d_model, n_vocab, options, true);
 }

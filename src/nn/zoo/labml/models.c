@@ -236,14 +236,14 @@ ADZI_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_mo
 
 static adz_module *layer_new(const adz_labml_character_model_options *o)
 {
-    adz_labml_multi_head_attention_options attention = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adz_labml_attention_options attention = ADZ_LABML_ATTENTION_OPTIONS;
     adz_feed_forward_options feed_forward = ADZ_FEED_FORWARD_OPTIONS;
     adz_labml_transformer_layer_options layer = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
     attention.bias = o->attention_bias;
     attention.dropout_prob = feed_forward.dropout = o->dropout;
     attention.dtype = feed_forward.dtype = layer.dtype = o->dtype;
     attention.generator = feed_forward.generator = layer.generator = o->generator;
-    adz_module *heads = adz_labml_multi_head_attention_new(o->n_heads, o->d_model, &attention);
+    adz_module *heads = adz_labml_attention_new(o->n_heads, o->d_model, &attention);
     return adz_labml_transformer_layer_new(o->d_model, heads,
         adz_feed_forward_variant_new(o->glu_variant, o->d_model, o->d_ff, &feed_forward),
         o->dropout, &layer);
@@ -264,8 +264,7 @@ adz_module *adz_labml_character_model_new(
     adz_linear_options linear = ADZ_LINEAR_OPTIONS;
     embeddings.max_len = o.max_len;
     embeddings.dtype = linear.dtype = o.dtype;
-    adz_module *embed =
-        adz_labml_embeddings_with_positional_encoding_new(o.d_model, n_chars, &embeddings);
+    adz_module *embed = adz_labml_embeddings_new(o.d_model, n_chars, &embeddings);
     if (embed == NULL) {
         return NULL;
     }

@@ -96,17 +96,15 @@ static const adz_module_type feed_forward_type = {
     .reset_parameters = reset_parameters,
 };
 
-ADZI_OPTIONS_INIT(adz_notebook_position_wise_feed_forward_options_init,
-    adz_notebook_position_wise_feed_forward_options,
-    ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS)
+ADZI_OPTIONS_INIT(adz_notebook_feed_forward_options_init, adz_notebook_feed_forward_options,
+    ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS)
 
-adz_module *adz_notebook_position_wise_feed_forward_new(
-    int64_t d_model, int64_t d_ff, const adz_notebook_position_wise_feed_forward_options *options)
+adz_module *adz_notebook_feed_forward_new(
+    int64_t d_model, int64_t d_ff, const adz_notebook_feed_forward_options *options)
 {
-    static const char op[] = "adz_notebook_position_wise_feed_forward_new";
-    adz_notebook_position_wise_feed_forward_options o =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS, &o, options)) {
+    static const char op[] = "adz_notebook_feed_forward_new";
+    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
+    if (!ADZI_OPTIONS_READ(op, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_check_module_dtype(op, o.dtype)) {
