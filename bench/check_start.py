@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a comparison starts from, checked without PyTorch.
+"""Checks, without PyTorch, that a comparison starts from equal weights.
 
 usage: check_start.py ADZE_BENCH
 
-The first loss that `adze-bench toy` reports is computed again from the weights and data that it saved. A
-side that answers with another loss ends the comparison with 1.
+Computes the first loss that `adze-bench toy` reports again, from the weights and data that it saved. Then
+checks that a comparison ends with 1 if one side answers with another loss.
 """
 
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Two builds of adze-bench beside each other, operator by operator.
+"""Compares two builds of adze-bench, operator by operator.
 
 usage: compare_ops.py BEFORE AFTER [--size N] [--rounds N] [--all]
 
-BEFORE and AFTER are adze-bench programs; they take turns. Prints the operators whose least time
-changed by more than a tenth, forward or with backward (--all: every one), the slowest first, and
-the geometric mean of all ratios. Prints; asserts nothing.
+BEFORE and AFTER are adze-bench programs, which take turns. Prints the operators whose least time changed by
+more than a tenth, forward or with backward, the slowest first; with --all every operator. The last line is
+the geometric mean of all ratios. The script prints and checks nothing.
 """
 
 import argparse

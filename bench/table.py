@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""The table of training steps: adze, PyTorch and the floors, interleaved round by round.
+"""Prints the table of training steps: adze, PyTorch and the floors, in turn, round by round.
 
 usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--rounds N] [--threads 1,2] [--json FILE]
                 [--quick]
 
-Every row is one network. Its contenders are processes that stay alive and run one round of steps
-each in turn, so that all see the same seconds of the machine. All start from the weights and data that
-adze's process saves; if their first losses, without dropout, differ, the table ends with 1. A ratio is the median over the rounds of
-what a round's two medians give: where processors are shared their speed doubles and halves within
-seconds, and only what was run next to each other can be compared. PyTorch runs with the OpenMP build of OpenBLAS and
-with malloc's trim and mmap thresholds raised, once with zero_grad() and once with set_to_none, and
-once more as it was installed. A row in which two threads got less than one and a half processors is
-run again, and marked with a * if that does not help.
+Each row is one network. Its contenders are processes that stay alive and run one round of steps each in
+turn, so all of them meet the same conditions. All start from the weights and data that adze's process saves.
+If their first losses, without dropout, differ, the script ends with 1.
+
+A ratio is computed from the two medians of one round, and the table shows the median over the rounds. On a
+shared processor the speed doubles and halves within seconds, so only runs next to each other can be compared.
+
+PyTorch runs with the OpenMP build of OpenBLAS and with raised trim and mmap thresholds of malloc. It runs
+once with zero_grad() and once with set_to_none, and once more as it was installed. A row in which two threads
+got less than one and a half processors is run again, and marked with a * if that does not help.
 """
 
 import argparse

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Causal attention, forward and backward, adze beside PyTorch, step by step in turn.
+"""Compares causal attention, forward and backward, with PyTorch, step by step in turn.
 
     torch_attention.py BENCH_ATTENTION [--lengths 512,2048] [--threads 1,2] [--rounds 15]
 
-Batch 1, 8 heads of 64, the same inputs on both sides; if the gradients' sums of squares differ it ends with
-1. PyTorch's side is matmul, masked_fill, softmax, matmul. Only the ratio counts:
-the machine may do other things meanwhile, to both. Memory is what the process's peak grows by during a
-step.
+Batch 1, 8 heads of 64, equal inputs on both sides. If the sums of squares of the gradients differ, the script
+ends with 1. PyTorch's side is matmul, masked_fill, softmax, matmul. Only the ratio means something, because
+other work on the machine slows down both. Memory is the growth of the process's peak during a step.
 """
 
 import argparse

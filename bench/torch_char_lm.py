@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The character model: a training step and a written token, adze beside PyTorch, in turn.
+"""Compares the character model with PyTorch: a training step and a written token, in turn.
 
     torch_char_lm.py BENCH_CHAR_LM [--work small,large,small-again,large-again,token] [--threads 1,2] [--rounds 15]
 
-PyTorch's side is the usual small GPT: one product for queries, keys and values, a masked softmax, the
-table of tokens as head, AdamW, clipping, from the weights that adze's side starts from; it writes without a cache, as the public code does. "again" is
-adze with an activation checkpoint around each block, beside PyTorch without. Only the
-ratio counts: the machine may do other things meanwhile, to both. Memory is what the process's peak
-grows by during a step.
+PyTorch's side is the usual small GPT: one product for queries, keys and values, a masked softmax, the table of
+tokens as head, AdamW and clipping. It starts from the weights of adze's side, and writes without a cache, as
+the public code does. In the works with "again", adze has an activation checkpoint around each block and
+PyTorch has none. Only the ratio means something, because other work on the machine slows down both. Memory is
+the growth of the process's peak during a step.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""PyTorch's side of `adze-bench ffn-step`, `toy` and `mlp`: the same training steps, as JSON.
+"""PyTorch's side of `adze-bench ffn-step`, `toy` and `mlp`: equal training steps, reported as JSON.
 
 usage: torch_ffn.py [--bench ffn-step|toy|mlp] [the options of adze-bench ffn-step] [--set-to-none]
                     [--rounds] [--start FILE]
 
-With --rounds it runs one round for every line of standard input and prints one line each; for the line
-"first" it prints the loss of the first weights, without dropout. --start: what `adze-bench --start` saved;
-weights and data are read from there.
+With --rounds it runs one round for every line of standard input and prints one line for it. For the line
+"first" it prints the loss of the first weights, without dropout. With --start it reads weights and data from a
+file that `adze-bench --start` saved.
 """
 
 import argparse

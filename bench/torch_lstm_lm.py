@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""One training step of an LSTM language model, adze beside PyTorch, step by step in turn.
+"""Compares one training step of an LSTM language model with PyTorch, step by step in turn.
 
     torch_lstm_lm.py BENCH_LSTM_LM [--threads 1,2] [--rounds 15]
 
-5,000 words, an embedding of 200 tied to the decoder, layers of 400, 400 and 200, 70 steps of a batch
-of 16, cross entropy, Adam. Both start from the same weights and words. Only the ratio counts: the machine may do other things meanwhile, to both.
-Memory is what the process's peak grows by during a step: the first, in which the optimizer makes its
-state, and a later one.
+5,000 words, an embedding of 200 tied to the decoder, layers of 400, 400 and 200, 70 steps of a batch of 16,
+cross entropy, Adam. Both sides start from equal weights and words. Only the ratio means something, because
+other work on the machine slows down both. Memory is the growth of the process's peak during a step: the first
+step, in which the optimizer makes its state, and a later one.
 """
 
 import argparse

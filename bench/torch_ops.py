@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Single operators of adze beside PyTorch's, one thread.
+"""Compares single operators with PyTorch's, on one thread.
 
 usage: torch_ops.py ADZE_BENCH [--size N] [--rounds N]
 
-ADZE_BENCH and PyTorch take turns, round by round; the least time of each operator counts, forward without
-a graph, and forward and backward. Prints how many times as fast as PyTorch adze is, the slowest first.
+ADZE_BENCH and PyTorch take turns, round by round. The least time of each operator counts: forward without a
+graph, and forward with backward. Prints how many times as fast as PyTorch adze is, the slowest first.
 """
 
 import argparse

@@ -1,10 +1,9 @@
-"""What the comparisons with PyTorch share: two sides that start from the same weights and take turns,
-and what a step adds to memory.
+"""Runs the two sides of a comparison with PyTorch: they start from equal weights and take turns.
 
-A side is a process that runs one step for each line on its standard input and answers with numbers: the
-seconds of the step by the clock and of the processor, then what the comparison defines. The line "first"
-asks for the loss before any step. adze's side saves its first weights and its data to a file in
-safetensors form, PyTorch's side loads them; a comparison in which the first losses differ ends with 1.
+A side is a process that runs one step for each line on its standard input. It answers with numbers: the
+seconds of the step by the clock and of the processor, then what the comparison defines. The line "first" asks
+for the loss before any step. adze's side saves its first weights and its data to a file in safetensors form,
+and PyTorch's side loads them. A comparison whose first losses differ ends with 1.
 """
 
 import ctypes

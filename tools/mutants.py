@@ -1,36 +1,35 @@
 #!/usr/bin/env python3
-"""Breaks every backward, and what stands around the operators, in small ways and sees whether the
-tests notice.
+"""Breaks the code in small ways and checks that a test notices each.
 
 usage: mutants.py [--jobs N] [--list] [--only TEXT]... [NAME...]
 
-Starting at what an operator registers as its backward and fused backward, the script follows the
-calls and the kernels through src/autograd/ops, the helpers that several operators share included,
-and makes mutants by rule from each function that it reaches: + - * / and the operators of those
-names swapped, constants doubled, gradients dropped, scaled or shifted, dimensions off by one. A
-public operator's forward is another operator's business and not followed; into how many parts work
-is cut (functions and lines of a `grain`) and what memory is asked for ahead (those of a `fetch`) is
-no formula. Of each mutant one object is compiled anew, of kernels the one of the baseline, on which
-the tests of the operators that reach the function then run until one fails. A kernel's mutant that
-survives this is compiled for the other instruction sets, and the tests run on each that the
-processor has: some code is there for the wide ones alone. What compiles to the same code at all
-levels is no mutant.
+Operators: the script starts at the backward and the fused backward that an operator registers. It follows
+their calls and kernels through src/autograd/ops, shared helpers included, and makes mutants by rule from each
+function that it reaches. The rules swap + - * / and the operators of those names, double constants, drop,
+scale or shift gradients, and move dimensions by one. They leave out the forward of another public operator,
+which is that operator's business. They also leave out how work is cut into parts (functions and lines of a
+`grain`) and memory that is requested ahead (those of a `fetch`).
 
-The files of src/optim, src/data, src/io and src/nn, and what these use of src/base, are mutated
-function by function, by the same rules and those of decisions: comparisons that take in their border
-or leave it out, == and !=, && and ||, guards that never hold, `!` and statements left out, true and
-false. COVER says which tests run for which file; the sweep of wrong arguments over the file's public
-functions comes last. Loops' heads and the release of memory are left to the sanitizers.
+For each mutant one object is compiled anew; of a kernel it is the object of the baseline. The tests of the
+operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
+the other instruction sets, and the tests run on each that the processor has, because some code serves wide
+registers only. A change that compiles to equal code at all levels is no mutant.
+
+Other rooms: the files of src/optim, src/data, src/io and src/nn, and the parts of src/base that they use, are
+mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
+border, == and !=, && and ||, guards that never hold, `!` and statements left out, true and false. COVER says
+which tests run for which file. The sweep of wrong arguments over the file's public functions comes last. The
+heads of loops and the release of memory are left to the sanitizers.
 
 A mutant that no test notices survives, and the script fails, unless tests/mutants.txt lists it as
 equivalent, with the reason:
 
     <name> | <the line as mutated> | <why no test can tell it apart>
 
-NAME is a file of src/autograd/ops without its ending: an operator (relu) or a helper (extreme);
-or a folder (optim), or a file in it (optim/adam); or `backwards`, which is all of the former.
-With --only, just the mutants run whose line in --list contains one of the texts: lstm_layer.c:74:
-or panels_of.
+NAME is one of these: a file of src/autograd/ops without its ending, which is an operator (relu) or a helper
+(extreme); a folder (optim); a file in a folder (optim/adam); or `backwards`, which means all files of
+src/autograd/ops. With --only, only those mutants run whose line in --list contains one of the texts, for
+example lstm_layer.c:74: or panels_of.
 """
 import argparse
 import collections

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes adze/sites.h: under ADZ_SITES, each call that returns a tensor remembers its source line.
+"""Writes adze/sites.h. Under ADZ_SITES, each call that returns a tensor remembers its source line.
 
 usage: sites.py OUTPUT INCLUDE_FOLDER
 """
