@@ -1,6 +1,6 @@
 /**
  * @file autograd.h
- * Gradients: which tensors want one, backward, gradients as values, hooks, checks.
+ * Gradients: which tensors want one, backward, gradients as results, hooks, gradient checks.
  */
 #ifndef ADZE_AUTOGRAD_H
 #define ADZE_AUTOGRAD_H
@@ -14,7 +14,7 @@ extern "C" {
 /* ---- who takes part ----------------------------------------------------------------------- */
 
 /**
- * Says whether a leaf wants a gradient.
+ * Sets whether a leaf wants a gradient.
  *
  * @param t   an f32 or f64 tensor that no recorded operator made
  * @param on  true to start, false to stop
@@ -24,7 +24,7 @@ extern "C" {
 ADZ_API adz_tensor *adz_requires_grad_(adz_tensor *t, bool on);
 
 /**
- * Whether gradients flow to or through this tensor.
+ * Whether a backward computes a gradient for this tensor.
  *
  * @param t  any tensor
  * @return   false when t is NULL
@@ -32,7 +32,7 @@ ADZ_API adz_tensor *adz_requires_grad_(adz_tensor *t, bool on);
 ADZ_API bool adz_tensor_requires_grad(const adz_tensor *t);
 
 /**
- * Whether no recorded operator made this tensor.
+ * Whether this tensor is a leaf: no recorded operator computed it.
  *
  * @param t  any tensor
  * @return   false when t is NULL
@@ -40,7 +40,7 @@ ADZ_API bool adz_tensor_requires_grad(const adz_tensor *t);
 ADZ_API bool adz_tensor_is_leaf(const adz_tensor *t);
 
 /**
- * The gradient that backward has accumulated.
+ * The gradient that backward has accumulated for a tensor.
  *
  * @param t  a leaf, or a result on which adz_retain_grad was called
  * @return   owned by t until it is zeroed or set; NULL, without an error, when there is none
@@ -48,7 +48,7 @@ ADZ_API bool adz_tensor_is_leaf(const adz_tensor *t);
 ADZ_API adz_tensor *adz_tensor_grad(const adz_tensor *t);
 
 /**
- * Replaces the gradient.
+ * Replaces the gradient of a tensor.
  *
  * @param t     a tensor that wants a gradient
  * @param grad  of t's shape and dtype, copied; ADZ_NONE to drop the gradient
@@ -75,20 +75,21 @@ ADZ_API adz_status adz_retain_grad(adz_tensor *t);
 ADZ_API bool adz_set_grad_enabled(bool on);
 
 /**
- * Whether this thread records.
+ * Whether operators on this thread record what gradients need.
  *
  * @return true at a thread's start
  */
 ADZ_API bool adz_is_grad_enabled(void);
 
 /**
- * A block that records nothing: ADZ_NO_GRAD { ... }. Blocks nest.
+ * Begins a block in which operators record nothing: ADZ_NO_GRAD { ... }. Blocks nest.
  *
- * With gcc and clang the mode before the block comes back however the block is left: by its end,
- * by break, continue, return or goto, and in C++ by an exception. The block is a loop to the
- * compiler: break and continue leave the block and not the loop around it. With other C compilers,
- * and by longjmp from inside the block, only the end and continue bring the mode back; call
- * adz_set_grad_enabled there.
+ * With gcc and clang the earlier mode returns however the block is left: by its end, by break,
+ * continue, return or goto, and in C++ by an exception. To the compiler the block is a loop, so
+ * break and continue leave the block and not the loop around it.
+ *
+ * With other C compilers only the end of the block and continue restore the mode. With any compiler
+ * longjmp out of the block does not restore it. Call adz_set_grad_enabled in these cases.
  */
 #define ADZ_NO_GRAD ADZ_NO_GRAD_AT_(__LINE__)
 /** @cond the names of nested blocks differ by their line */
@@ -143,13 +144,14 @@ static inline void adz_no_grad_end_(adz_no_grad_block *block)
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/** How backward and adz_autograd_grad treat the graph. Start from ADZ_BACKWARD_OPTIONS. */
+/** Options of adz_backward_with and adz_autograd_grad. Start from ADZ_BACKWARD_OPTIONS. */
 typedef struct adz_backward_options {
     size_t size;       /**< sizeof(adz_backward_options) */
-    bool retain_graph; /**< keep what the graph saved, for another backward; false */
-    bool create_graph; /**< make the gradients differentiable (adz_autograd_grad only); false */
-    bool allow_unused; /**< an input that the outputs do not depend on gives ADZ_NONE; false: error
-                        */
+    bool retain_graph; /**< keep the saved values for another backward; false by default */
+    bool create_graph; /**< make the gradients differentiable (adz_autograd_grad only);
+                            false by default */
+    bool allow_unused; /**< true: the gradient of an input on which no output depends is ADZ_NONE;
+                            false, the default: such an input is an error */
 } adz_backward_options;
 
 /** The defaults. */
@@ -175,8 +177,8 @@ ADZ_API void adz_backward_options_init(adz_backward_options *options, size_t siz
  * adz_tensor_print(adz_tensor_grad(x), stdout); // tensor([0., 2., 4.])
  * @endcode
  *
- * All or nothing: gradients are committed after the last operator. What the graph saved is
- * released.
+ * Gradients change completely or not at all: they are committed after the last operator. The values
+ * that the graph saved are then released.
  *
  * @param loss  one element, made by recorded operators
  * @return      ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_SHAPE (more than one element), ADZ_ERR_GRAPH (nothing
@@ -187,21 +189,24 @@ ADZ_API void adz_backward_options_init(adz_backward_options *options, size_t siz
 ADZ_API adz_status adz_backward(adz_tensor *loss);
 
 /**
- * adz_backward from several outputs and with given upstream gradients.
+ * Adds the gradients of several outputs, with given upstream gradients, to `.grad` of every leaf
+ * that wants one.
  *
  * @param outputs    n tensors made by recorded operators, or leaves that want a gradient
  * @param gradients  n upstream gradients, each of its output's shape and dtype; ADZ_NONE stands for
  *                   1 where the output has one element; the array may be NULL for all ADZ_NONE
  * @param n          1 or more
  * @param options    NULL for the defaults; create_graph is an error here: use adz_autograd_grad
- * @return           as adz_backward
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE and ADZ_ERR_DTYPE (an
+ *                   upstream gradient does not fit), ADZ_ERR_GRAPH (nothing recorded, or released),
+ *                   ADZ_ERR_VERSION, ADZ_ERR_MEMORY, ADZ_ERR_NUMERIC (anomaly mode)
  * @see              torch.autograd.backward
  */
 ADZ_API adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
     size_t n, const adz_backward_options *options);
 
 /**
- * The gradients of outputs with respect to inputs, as values. Touches no `.grad`.
+ * Returns the gradients of outputs with respect to inputs. No `.grad` changes.
  *
  * @code
  * adz_tensor *x = adz_requires_grad_(adz_scalar(2, ADZ_F64), true), *first, *second;
@@ -213,14 +218,17 @@ ADZ_API adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *con
  * @endcode
  *
  * @param outputs    n_outputs tensors
- * @param gradients  n_outputs upstream gradients, or NULL; see adz_backward_with
+ * @param gradients  n_outputs upstream gradients, each of its output's shape and dtype; ADZ_NONE
+ *                   stands for 1 where the output has one element; NULL for all ADZ_NONE
  * @param n_outputs  1 or more
  * @param inputs     n_inputs tensors, leaves or results, that want a gradient
  * @param results    receives n_inputs gradients, borrowed from the scope, shaped like the inputs;
  *                   ADZ_NONE for an unused input under allow_unused. Untouched on failure.
  * @param n_inputs   1 or more
  * @param options    NULL for the defaults; create_graph implies retain_graph
- * @return           as adz_backward; ADZ_ERR_GRAPH for an unused input
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *                   ADZ_ERR_GRAPH (nothing recorded, released, or an unused input),
+ *                   ADZ_ERR_VERSION, ADZ_ERR_MEMORY, ADZ_ERR_NUMERIC (anomaly mode)
  * @grad             results, to any order, under create_graph
  * @see              torch.autograd.grad
  */
@@ -231,16 +239,17 @@ ADZ_API adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *con
 /* ---- hooks and checks --------------------------------------------------------------------- */
 
 /**
- * Sees a gradient before it is used; may replace it.
+ * A hook: it sees a gradient before the gradient is used, and may replace it.
  *
  * @param grad  the gradient, borrowed
- * @param user  as registered
+ * @param user  the pointer given to adz_register_hook
  * @return      grad itself, a replacement of the same shape and dtype, or NULL for a failure
  */
 typedef adz_tensor *(*adz_tensor_hook)(adz_tensor *grad, void *user);
 
 /**
- * Calls a function with a tensor's gradient in every backward, once all of it has been summed.
+ * Registers a hook. Every backward calls it with the gradient of the tensor, after the gradient has
+ * been summed completely.
  *
  * @param t     a tensor that wants a gradient
  * @param hook  called in the order of registration
@@ -261,9 +270,11 @@ ADZ_API uint64_t adz_register_hook(adz_tensor *t, adz_tensor_hook hook, void *us
 ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);
 
 /**
- * Makes this thread report the first NaN or infinity that an operator computes from finite
- * inputs, forward or backward, as ADZ_ERR_NUMERIC naming the operator (and, under ADZ_SITES, the
- * file and line of the call). Slow.
+ * Turns anomaly mode on or off for this thread. It makes every operator slower.
+ *
+ * In anomaly mode an operator that computes a NaN or an infinity from finite inputs fails with
+ * ADZ_ERR_NUMERIC, forward and backward. The message names the operator and, under ADZ_SITES, the
+ * file and line of the call.
  *
  * @param on  false by default
  * @return    what it was before
@@ -279,10 +290,10 @@ ADZ_API bool adz_set_anomaly_enabled(bool on);
 ADZ_API bool adz_is_anomaly_enabled(void);
 
 /**
- * Remembers where a call stands in the caller's source; behind the macros of ADZ_SITES.
+ * Stores file and line of a call. The macros of ADZ_SITES call it.
  *
  * @param t     what the call returned; NULL adds the place to the recorded error's message
- * @param file  the caller's file, a string that stays
+ * @param file  the caller's file, a string that lives as long as the program
  * @param line  the caller's line
  * @return      t
  */
@@ -290,22 +301,22 @@ ADZ_API adz_tensor *adz_sited(adz_tensor *t, const char *file, int line);
 
 /** A function of several tensors whose gradients are to be checked. */
 typedef struct adz_gradcheck_function {
-    /** Computes outputs from inputs: fills outputs[0 .. return-1] (at most 16), returns how many; 0
-     * for a failure */
+    /** Computes outputs from inputs. Fills at most 16 outputs and returns how many; 0 for a
+     * failure */
     int (*call)(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
     void *user; /**< handed to call */
 } adz_gradcheck_function;
 
-/** Tolerances of the gradient checks, PyTorch's. Start from ADZ_GRADCHECK_OPTIONS. */
+/** Options of the gradient checks, with PyTorch's tolerances. Start from ADZ_GRADCHECK_OPTIONS. */
 typedef struct adz_gradcheck_options {
     size_t size;   /**< sizeof(adz_gradcheck_options) */
     double eps;    /**< step of the central difference; 1e-6 */
     double atol;   /**< absolute tolerance; 1e-5 */
     double rtol;   /**< relative tolerance; 1e-3 */
-    uint64_t seed; /**< of the random upstream gradients of adz_gradgradcheck; 0 */
-    /** Above 0, adz_gradcheck also runs the function in f32, and allows results and derivatives to
-     * differ from those in f64 by this much, times the f64 value where that is above 1. 1e-4 suits
-     * most functions; 0: no run in f32 */
+    uint64_t seed; /**< seed of the random upstream gradients of adz_gradgradcheck; 0 */
+    /** Above 0, adz_gradcheck also runs the function in f32. Results and derivatives r may then
+     * differ from the f64 values v by f32_tolerance max(1, |v|). 1e-4 suits most functions; 0, the
+     * default, means no run in f32 */
     double f32_tolerance;
 } adz_gradcheck_options;
 
@@ -324,8 +335,8 @@ typedef struct adz_gradcheck_options {
 ADZ_API void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size);
 
 /**
- * What a gradient check found. The worst element is the one with the largest error over what the
- * tolerances allow for it.
+ * The findings of a gradient check. The worst element is the element whose error is the largest
+ * part of what the tolerances allow.
  */
 typedef struct adz_gradcheck_report {
     size_t input;         /**< the input of the worst element */
@@ -359,10 +370,10 @@ typedef struct adz_gradcheck_report {
  * }
  * @endcode
  *
- * A kernel that runs for f32 alone is never reached in f64. With options.f32_tolerance above 0 the
- * function runs a second time, with every f64 input converted to f32, and its outputs and Jacobian
- * are compared with those in f64 at the same, rounded inputs. An operator that exists in f32 only
- * needs a function that computes the same for f64 inputs by other means, adze's operators for one.
+ * A check in f64 never runs a kernel that exists for f32 only. With options.f32_tolerance above 0
+ * the function runs a second time, with every f64 input rounded to f32. Outputs and Jacobian are
+ * compared with those in f64 at the rounded inputs. For an operator that exists in f32 only, write
+ * a function that computes f64 inputs in another way, for example with adze's operators.
  *
  * @param function  what to check
  * @param inputs    n tensors; the f64 leaves that want a gradient are checked, the others constant
@@ -378,15 +389,17 @@ ADZ_API adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_ten
     size_t n, const adz_gradcheck_options *options, adz_gradcheck_report *report);
 
 /**
- * adz_gradcheck of the gradients themselves, with random upstream gradients that are checked too.
- * All in f64; options.f32_tolerance is not read.
+ * Compares every second derivative with central differences of the gradients, in f64. The upstream
+ * gradients are random, and the derivatives with respect to them are checked as well.
+ * options.f32_tolerance is not read.
  *
  * @param function  what to check
- * @param inputs    as adz_gradcheck
+ * @param inputs    n tensors; the f64 leaves that want a gradient are checked, the others constant
  * @param n         1 or more
  * @param options   NULL for PyTorch's tolerances
  * @param report    filled with the worst element; may be NULL
- * @return          as adz_gradcheck
+ * @return          ADZ_OK; ADZ_ERR_NUMERIC, naming input, index, analytic and numeric value;
+ *                  ADZ_ERR_ARGUMENT when nothing wants a gradient; or the function's own error
  * @see             torch.autograd.gradgradcheck
  */
 ADZ_API adz_status adz_gradgradcheck(const adz_gradcheck_function *function,
@@ -394,7 +407,7 @@ ADZ_API adz_status adz_gradgradcheck(const adz_gradcheck_function *function,
     adz_gradcheck_report *report);
 
 /**
- * Writes the graph behind a tensor in Graphviz's language.
+ * Writes the graph of operators that computed a tensor in the language of Graphviz.
  *
  * @param t       a tensor made by recorded operators
  * @param stream  where to

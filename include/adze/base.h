@@ -1,6 +1,6 @@
 /**
  * @file base.h
- * Status codes, errors, memory, threads and settings: what every other header rests on.
+ * Status codes, errors, dtypes, contexts, memory and threads. Every other header includes it.
  */
 #ifndef ADZE_BASE_H
 #define ADZE_BASE_H
@@ -16,13 +16,13 @@ extern "C" {
 #if defined(_WIN32)
 #define ADZ_API
 #else
-/** Marks what the library exports. */
+/** Marks a function that the library exports. */
 #define ADZ_API __attribute__((visibility("default")))
 #endif
 
 /* Version of these headers, as numbers. */
 #define ADZ_VERSION_MAJOR 0 /**< rises when old programs must change (from 1.0 on) */
-#define ADZ_VERSION_MINOR 1 /**< rises with what is added; before 1.0, with every change */
+#define ADZ_VERSION_MINOR 1 /**< rises with additions; before 1.0, with any change */
 #define ADZ_VERSION_PATCH 0 /**< rises with corrections */
 
 /**
@@ -40,22 +40,22 @@ ADZ_API const char *adz_version(void);
 /** A tensor: shape, strides and offset over reference-counted storage (adze/tensor.h). */
 typedef struct adz_tensor adz_tensor;
 
-/** Owns the temporaries made while it is the innermost open scope of its thread (adze/tensor.h). */
+/** Owns the tensors that are made while it is the innermost open scope of its thread (scope.h). */
 typedef struct adz_scope adz_scope;
 
 /** A counter-based random number generator (adze/random.h). One thread at a time may draw from it.
  */
 typedef struct adz_generator adz_generator;
 
-/** All that determines what a generator draws next. */
+/** The state of a generator. It determines all numbers that the generator will draw. */
 typedef struct adz_generator_state {
-    uint64_t seed;   /**< the key */
-    uint64_t offset; /**< counters of 128 bits drawn so far */
+    uint64_t seed;   /**< the key of the Philox cipher */
+    uint64_t offset; /**< how many blocks of 128 bits have been drawn */
 } adz_generator_state;
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-/** What a call came to. Zero is success, every failure is negative. */
+/** The outcome of a call. Zero is success, every failure is negative. */
 typedef enum adz_status {
     ADZ_OK = 0,              /**< done */
     ADZ_ERR_NULL = -1,       /**< an argument is NULL (often: an earlier call failed) */
@@ -65,10 +65,10 @@ typedef enum adz_status {
     ADZ_ERR_DTYPE = -5,      /**< a dtype that the operator does not take */
     ADZ_ERR_INDEX = -6,      /**< an index outside the size it indexes */
     ADZ_ERR_MEMORY = -7,     /**< memory was refused */
-    ADZ_ERR_GRAPH = -8,      /**< gradients asked for where there is no graph, or a released one */
+    ADZ_ERR_GRAPH = -8,      /**< there is no graph to compute gradients from, or no longer */
     ADZ_ERR_VERSION = -9,    /**< a value that a gradient needs was changed in place */
     ADZ_ERR_INPLACE = -10,   /**< an in-place call that the graph forbids */
-    ADZ_ERR_OWNERSHIP = -11, /**< released without keep, a stale pointer, a scope closed twice */
+    ADZ_ERR_OWNERSHIP = -11, /**< a release without a keep, a stale pointer, a scope closed twice */
     ADZ_ERR_STATE = -12, /**< a call at the wrong time: an error pending, names that do not match */
     ADZ_ERR_IO = -13,    /**< the operating system refused: no such file, disk full */
     ADZ_ERR_FORMAT = -14,    /**< a file that is not what it claims to be */
@@ -89,8 +89,8 @@ ADZ_API const char *adz_status_name(adz_status status);
 /**
  * The code of this thread's recorded error.
  *
- * An error stays recorded until it is cleared, taken, or replaced by a newer one. While one is
- * recorded, calls that change parameters (backward, optimizer steps, loading) refuse with it.
+ * An error stays recorded until it is cleared, taken, or replaced by a newer one. Until then, calls
+ * that change parameters (backward, optimizer steps, loading) refuse to run and return its code.
  *
  * @return ADZ_OK when none is recorded
  */
@@ -104,7 +104,7 @@ ADZ_API adz_status adz_error_code(void);
 ADZ_API const char *adz_error_message(void);
 
 /**
- * The operator or function that recorded the error, "matmul".
+ * The name of the operator or function that recorded the error, "matmul".
  *
  * @return a static string; "" when none is recorded
  */
@@ -114,7 +114,7 @@ ADZ_API const char *adz_error_operator(void);
 ADZ_API void adz_error_clear(void);
 
 /**
- * Copies the recorded error's message out and clears it.
+ * Copies the message of the recorded error into a buffer and clears the error.
  *
  * @param buffer  receives the message, cut to fit and always terminated; may be NULL
  * @param size    bytes of buffer
@@ -138,7 +138,7 @@ ADZ_API adz_status adz_error_set(const char *op, adz_status status, const char *
 typedef void (*adz_message_callback)(adz_status status, const char *message, void *user);
 
 /**
- * Sends each error to a callback, from the failing call itself and on its thread.
+ * Sets a callback that is called with each error. The failing call itself calls it, on its thread.
  *
  * @param callback  NULL for none (the default)
  * @param user      handed to the callback
@@ -146,7 +146,7 @@ typedef void (*adz_message_callback)(adz_status status, const char *message, voi
 ADZ_API void adz_on_error(adz_message_callback callback, void *user);
 
 /**
- * Sends warnings to a callback. Without one they are dropped.
+ * Sets a callback that is called with each warning. Without one, warnings are dropped.
  *
  * @param callback  NULL for none (the default)
  * @param user      handed to the callback
@@ -155,24 +155,28 @@ ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
 
 /* ---- callbacks ----------------------------------------------------------------------------
  *
- * A callback may call adze, except for the two functions of an adz_allocator.
+ * A callback may call adze. The two functions of an adz_allocator may not.
  *
  * A callback that reports or computes may be left by longjmp or by a C++ exception instead of
- * returning: those of adz_on_error and adz_on_warning, a module's forward and call, an operator's
- * backward, a tensor's hook, the function of a gradient check, a loader's progress, a schedule's
- * function. The call of adze that it was called from is then over. What that call did up to there
- * stays, such as numbers drawn and buffers written; memory that it had taken for itself may stay
- * taken; a backward has changed no gradient, and its graph may be used up.
+ * returning. These are: the callbacks of adz_on_error and adz_on_warning, a module's forward and
+ * call, an operator's backward, a tensor's hook, the function of a gradient check, a loader's
+ * progress and a schedule's function. The call of adze that ran the callback is then over:
  *
- * The first of these calls that is made in the function that was jumped to, or in one that called
- * it, puts the thread right: adz_error_clear, adz_error_take, adz_scope_open, adz_scope_close,
- * adz_set_grad_enabled, adz_is_grad_enabled, a module, a backward, and every call that fails. Grad
- * mode and anomaly mode are then as they were when the call that was left began, and messages name
- * no module that is not running. Tensors and scopes made meanwhile end with the scope around them.
+ * - Its effects up to that point stay, such as drawn numbers and written buffers.
+ * - Memory that the call had taken for itself may stay taken.
+ * - A backward has changed no gradient, but its graph may be used up.
  *
- * A callback must return if it ends something or hands out memory: a deleter, a module's destroy,
- * attributes_free, an adz_allocator. And it returns, or is left, on the stack on which it was
- * called: one that switches to another stack (a coroutine) must not call adze from there.
+ * The function that was jumped to, or one that called it, then restores the thread's state by one
+ * of these calls: adz_error_clear, adz_error_take, adz_scope_open, adz_scope_close,
+ * adz_set_grad_enabled, adz_is_grad_enabled, a module, a backward, or any call that fails. Grad
+ * mode and anomaly mode are then as they were when the abandoned call began, and messages name only
+ * modules that are running. Tensors and scopes that the abandoned call made end with the scope
+ * around them.
+ *
+ * A callback that ends something or hands out memory must return: a deleter, a module's destroy,
+ * attributes_free, an adz_allocator. Every callback returns, or is left, on the stack on which it
+ * was called. A callback that switches to another stack (a coroutine) must not call adze from
+ * there.
  */
 
 /* ---- dtypes ------------------------------------------------------------------------------- */
@@ -206,20 +210,24 @@ ADZ_API size_t adz_dtype_size(adz_dtype dtype);
 ADZ_API const char *adz_dtype_name(adz_dtype dtype);
 
 /**
- * The dtype that an operator on both computes in (torch.promote_types).
+ * The dtype in which an operator on two tensors computes.
  *
- * @param a  one dtype
- * @param b  the other
- * @return   the smaller dtype that holds both kinds
+ * Floats win over integers, and integers over bool. Of two floats or two integers the larger wins;
+ * f16 with bf16 gives f32.
+ *
+ * @param a  the dtype of the first operand
+ * @param b  the dtype of the second operand
+ * @return   the promoted dtype
+ * @see      torch.promote_types
  */
 ADZ_API adz_dtype adz_promote_types(adz_dtype a, adz_dtype b);
 
 /* ---- contexts ----------------------------------------------------------------------------- */
 
 /**
- * Settings of one user of the library: threads, determinism, precision of products, default
- * generator, callbacks. A thread uses the process's own context unless it chose another. The
- * allocator and the memory limit are the process's.
+ * The settings of one user of the library: number of threads, determinism, precision of products,
+ * default generator and callbacks. A thread uses the context of the process unless it chose another
+ * one. The allocator and the memory limit belong to the process and not to a context.
  */
 typedef struct adz_context adz_context;
 
@@ -240,48 +248,53 @@ ADZ_API void adz_context_free(adz_context **context);
 /**
  * Makes the calling thread use a context from now on.
  *
- * @param context  NULL for the process's own
- * @return         the one in use before (NULL for the process's own)
+ * @param context  NULL for the context of the process
+ * @return         the context that was in use before; NULL for the context of the process
  */
 ADZ_API adz_context *adz_context_use(adz_context *context);
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-/** Where adze's memory comes from. Both are called from any thread. */
+/** The source of adze's memory. Any thread may call both functions. */
 typedef struct adz_allocator {
     void *(*allocate)(size_t bytes, size_t alignment, void *user); /**< NULL to refuse */
     void (*deallocate)(void *block, size_t bytes, void *user);     /**< never fails */
     void *user; /**< handed to both, until the process ends or another allocator is set */
 } adz_allocator;
 
-/** What the allocator holds, in bytes and in tensors. */
+/** How much memory the allocator holds, and how many tensors live in it. */
 typedef struct adz_memory_info {
     size_t live_bytes;   /**< handed out and not yet returned */
     size_t peak_bytes;   /**< the most live_bytes has been since the last reset */
-    size_t cached_bytes; /**< held for reuse, and what blocks are rounded up by */
+    size_t cached_bytes; /**< kept for reuse, and the bytes by which blocks are rounded up */
     size_t live_tensors; /**< tensor headers alive, borrowed and kept */
-    uint64_t requests;   /**< requests so far, cache hits included */
+    uint64_t requests;   /**< requests for memory so far, those that the cache served included */
 } adz_memory_info;
 
 /**
- * Replaces the source of memory. Only while nothing is live: before anything is made, or
- * when all of it has ended, the scopes of this thread and the other threads that used adze too.
+ * Replaces the source of memory.
  *
- * @param allocator  copied; NULL for the system's
- * @return           ADZ_OK, or ADZ_ERR_STATE while memory of the old one is held
+ * Call it before anything is made, or after all of it has ended: tensors, modules, the scopes of
+ * this thread, and the other threads that used adze.
+ *
+ * @param allocator  copied; NULL for the system's memory
+ * @return           ADZ_OK, or ADZ_ERR_STATE while memory of the old source is in use
  */
 ADZ_API adz_status adz_set_allocator(const adz_allocator *allocator);
 
 /**
- * Sets the most bytes that may be live at a time. A request beyond it fails with ADZ_ERR_MEMORY;
- * the message says how many bytes are live and cached, and how many tensors the root scope holds if
- * they are many.
+ * Sets the most bytes that may be live at a time. A request beyond the limit fails with
+ * ADZ_ERR_MEMORY. The message says how many bytes are live and how many are cached. It also says
+ * how many tensors the root scope holds if they are many.
  *
  * Cached bytes do not count. The shared cache is emptied whenever live and cached bytes together
- * would pass the limit, and so is the calling thread's when the limit is set below what is held;
- * what may come on top of the limit is 256 kB of cache per thread, the unused rest of blocks of 64
- * kB that small tensors are cut from, and rounding of large tensors by up to a sixteenth. Several
- * threads that allocate at the same time may pass the limit by 64 kB each.
+ * would pass the limit. The calling thread's cache is emptied when the limit is set below the bytes
+ * that are held.
+ *
+ * The process may hold more than the limit by three things: 256 kB of cache per thread, the unused
+ * rest of the 64 kB slabs from which small tensors are cut, and up to a sixteenth by which large
+ * tensors are rounded up. Several threads that allocate at the same time may pass the limit by 64
+ * kB each.
  *
  * @param bytes  0 for no limit (the default)
  */
@@ -298,7 +311,8 @@ ADZ_API void adz_memory_info_get(adz_memory_info *info, size_t size);
 /** Starts a new peak measurement from the bytes that are live now. */
 ADZ_API void adz_memory_reset_peak(void);
 
-/** Gives cached memory back to the system: the shared pool's and the calling thread's. */
+/** Gives cached memory back to the system: the memory of the shared pool and of the calling thread.
+ */
 ADZ_API void adz_empty_cache(void);
 
 /* ---- threads and processors --------------------------------------------------------------- */
@@ -319,8 +333,11 @@ ADZ_API adz_status adz_set_num_threads(int threads);
 ADZ_API int adz_get_num_threads(void);
 
 /**
- * Chooses results that are the same bits for any number of threads even where that costs more
- * than 5%. Everything else is so in either case; docs/design.md lists what this changes.
+ * Demands equal bits for any number of threads from any BLAS library.
+ *
+ * Results have equal bits for any number of threads in any case, as far as that costs at most 5%.
+ * With this setting the blocks of a matrix product depend on its shape only, which can take 10 to
+ * 30% longer on one thread. docs/design.md, "Kernels", has the details.
  *
  * @param on  false by default
  * @return    what it was before
@@ -335,17 +352,19 @@ ADZ_API bool adz_set_deterministic(bool on);
 ADZ_API bool adz_is_deterministic(void);
 
 /**
- * The instruction set that kernels run with: "baseline", "avx2" or "avx512". ADZE_CPU in the
- * environment chooses a lower one.
+ * The instruction set of the kernels: "baseline", "avx2" or "avx512". It is the highest that the
+ * processor has, unless ADZE_CPU in the environment names a lower one.
  *
  * @return a static string
  */
 ADZ_API const char *adz_cpu_name(void);
 
 /**
- * One line on how this build runs: processor, instruction set, threads, BLAS, and oneDNN. Of oneDNN
- * it says its version and instruction set once the library has loaded it, "not needed yet" before
- * that, or "no oneDNN" with the reason. The call itself loads nothing.
+ * One line that describes this build on this machine: processor, instruction set, threads, BLAS and
+ * oneDNN.
+ *
+ * Once oneDNN is loaded, the line gives its version and instruction set. Before that it says "not
+ * needed yet", or "no oneDNN" with the reason. The call itself loads nothing.
  *
  * @return a string valid until the thread's next call of this function
  */

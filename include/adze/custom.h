@@ -1,6 +1,6 @@
 /**
  * @file custom.h
- * What extending adze from outside takes: operators (record.h) and modules (nn/type.h) of your own.
+ * Includes the headers for operators (record.h) and modules (nn/type.h) of your own.
  */
 #ifndef ADZE_CUSTOM_H
 #define ADZE_CUSTOM_H

@@ -2,10 +2,14 @@
  * @file ops.h
  * Every operator, by family.
  *
- * What holds for all of them: tensors that are results are borrowed from the innermost scope; a
- * NULL argument gives NULL; arguments are checked before anything changes; dtypes promote as
- * torch.result_type where two tensors meet; shapes broadcast as in PyTorch where a comment says so.
- * Functions whose name ends in an underscore change their first argument and return it.
+ * These rules hold for every operator:
+ *
+ * - Results are borrowed from the innermost scope.
+ * - A NULL argument gives NULL.
+ * - Arguments are checked before anything changes.
+ * - Dtypes of two tensors promote by the rules of torch.result_type.
+ * - Shapes broadcast by PyTorch's rules where a comment says so.
+ * - A function whose name ends in an underscore changes its first argument and returns it.
  */
 #ifndef ADZE_OPS_H
 #define ADZE_OPS_H

@@ -1,6 +1,6 @@
 /**
  * @file precision.h
- * How exactly products of f32 matrices are computed.
+ * The precision of products of f32 matrices.
  */
 #ifndef ADZE_PRECISION_H
 #define ADZE_PRECISION_H
@@ -11,8 +11,7 @@
 extern "C" {
 #endif
 
-/** How exactly products of f32 matrices are computed: torch.set_float32_matmul_precision's names.
- */
+/** The precision of products of f32 matrices, under the names of PyTorch. */
 typedef enum adz_matmul_precision {
     ADZ_MATMUL_HIGHEST = 0, /**< in f32 */
     ADZ_MATMUL_HIGH = 1,    /**< accepted, and computed as ADZ_MATMUL_HIGHEST */
@@ -23,25 +22,27 @@ typedef enum adz_matmul_precision {
  * Chooses how products of f32 matrices are computed, for the context that the calling thread uses.
  *
  * At ADZ_MATMUL_MEDIUM both operands are rounded to bf16 (8 bits of mantissa, to nearest, ties to
- * even) and multiplied, the products summed in f32:
+ * even), and the products are summed in f32:
  *
  *     C = alpha bf16(A) bf16(B) + beta C + bias
  *
- * Weights, gradients, results and optimizers stay f32. Each rounding is off by at most 2^-9 of its
- * value, so an element of C by at most 2^-8 sum |a b|, and a product of random matrices by about
- * 3e-3 of its size (2.2e-3 to 4.4e-3 measured, where f32 is off by 1e-7 to 4e-7); operands that
- * bf16 holds lose nothing. A value beyond 3.39e38 becomes infinite. Trainings reach the same loss:
- * the 768-3072 feed-forward network 0.009746 at medium and at highest where another seed gives
- * 0.009768, regressions on three UCI sets the same error within a tenth of its standard error over
- * splits (docs/performance.md).
+ * Weights, gradients, results and the state of optimizers stay f32.
  *
- * It is fast on AMD's processors with AVX512_BF16, and with AMX where oneDNN's module is
- * built; elsewhere it costs what f32 costs and a little for the rounding, and gives the same
- * numbers up to the order of sums (adz_matmul_precision_info says which). It concerns adz_linear,
- * adz_matmul, the layers of an LSTM and all built on them; f64, products inside fused steps
- * (attention, an LSTM's step) and elementwise operators stay as they are. Where memory for the
- * rounded operands is refused, the product is computed in f32. Rounding a matrix of weights takes
- * as long as multiplying it by some ten to twenty rows: under that, medium is slower than highest.
+ * Error: rounding changes a value by at most 2^-9 of itself, so an element of C is off by at most
+ * 2^-8 sum |a b|. Products of random matrices were measured to be off by 2.2e-3 to 4.4e-3 of their
+ * size; in f32 it is 1e-7 to 4e-7. Operands that bf16 can hold lose nothing. Values above 3.39e38
+ * become infinite. Trainings were measured to reach the loss that they reach in f32
+ * (docs/measurements/).
+ *
+ * Speed: medium is fast on AMD's processors with AVX512_BF16, and on processors with AMX if
+ * oneDNN's module is installed. Elsewhere a product takes as long as in f32, plus the time of the
+ * rounding. Rounding a matrix of weights takes as long as multiplying it by 10 to 20 rows, so for
+ * fewer rows medium is slower than highest. adz_matmul_precision_info says which case holds here.
+ *
+ * The setting applies to adz_linear, adz_matmul, the layers of an LSTM and everything built on
+ * them. It does not apply to f64, to products inside fused steps (attention, one step of an LSTM)
+ * and to elementwise operators. If there is no memory for the rounded operands, the product is
+ * computed in f32.
  *
  * @param precision  ADZ_MATMUL_HIGHEST by default
  * @return           ADZ_OK or ADZ_ERR_ARGUMENT
@@ -58,9 +59,12 @@ ADZ_API adz_status adz_set_matmul_precision(adz_matmul_precision precision);
 ADZ_API adz_matmul_precision adz_get_matmul_precision(void);
 
 /**
- * How ADZ_MATMUL_MEDIUM is computed here: "medium: bf16 on AVX512_BF16, by adze's own loops",
- * "medium: bf16 on AMX, by oneDNN 2.6.3" or "medium: rounded to bf16, multiplied in f32 (this
- * processor has no fast bf16)". Loads oneDNN's module if there is one.
+ * How ADZ_MATMUL_MEDIUM is computed on this processor. The call loads oneDNN's module if there is
+ * one. It returns a text such as
+ *
+ *     "medium: bf16 on AVX512_BF16, by adze's own loops"
+ *     "medium: bf16 on AMX, by oneDNN 2.6.3"
+ *     "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)"
  *
  * @return a string valid until the thread's next call of this function
  */

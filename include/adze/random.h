@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * A generator.
+ * Makes a random number generator.
  *
  * @param seed  any number
  * @return      yours, end it with adz_generator_free; NULL when memory was refused
@@ -29,14 +29,14 @@ ADZ_API adz_generator *adz_generator_new(uint64_t seed);
 ADZ_API void adz_generator_free(adz_generator **generator);
 
 /**
- * The default generator of the thread's context, which every call without a generator draws from.
+ * The default generator of the thread's context. A call without a generator draws from it.
  *
  * @return borrowed from the context
  */
 ADZ_API adz_generator *adz_default_generator(void);
 
 /**
- * Starts the default generator anew from a seed.
+ * Restarts the default generator from a seed.
  *
  * @param seed  any number
  * @return      ADZ_OK
@@ -86,7 +86,7 @@ ADZ_API adz_tensor *adz_randn(adz_shape shape, adz_dtype dtype);
  * @param low    smallest value
  * @param high   above low
  * @param shape  rank 0 to 8, sizes 0 or more
- * @param dtype  i64, f32 or f64; i32 or u8 where they hold all of the range
+ * @param dtype  i64, f32 or f64; i32 or u8 if they hold the whole range
  * @return       borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
  *               ADZ_ERR_MEMORY)
  * @see          torch.randint
@@ -115,73 +115,75 @@ ADZ_API adz_tensor *adz_randperm(int64_t n);
 ADZ_API adz_tensor *adz_bernoulli(double p, adz_shape shape, adz_dtype dtype);
 
 /**
- * adz_rand with another tensor's shape and dtype.
+ * Uniform numbers in [0, 1), in another tensor's shape and dtype.
  *
  * @param t  f32 or f64
- * @return   borrowed from the scope, or NULL
+ * @return   borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  * @see      torch.rand_like
  */
 ADZ_API adz_tensor *adz_rand_like(const adz_tensor *t);
 
 /**
- * adz_randn with another tensor's shape and dtype.
+ * Normal numbers with mean 0 and deviation 1, in another tensor's shape and dtype.
  *
  * @param t  f32 or f64
- * @return   borrowed from the scope, or NULL
+ * @return   borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  * @see      torch.randn_like
  */
 ADZ_API adz_tensor *adz_randn_like(const adz_tensor *t);
 
 /**
- * adz_rand from a given generator.
+ * Uniform numbers in [0, 1) from a given generator.
  *
  * @param generator  NULL for the default one
  * @param shape      rank 0 to 8, sizes 0 or more
  * @param dtype      f32 or f64
- * @return           borrowed from the scope, or NULL
+ * @return           borrowed from the scope, or NULL (ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  */
 ADZ_API adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dtype dtype);
 
 /**
- * adz_randn from a given generator.
+ * Normal numbers with mean 0 and deviation 1 from a given generator.
  *
  * @param generator  NULL for the default one
  * @param shape      rank 0 to 8, sizes 0 or more
  * @param dtype      f32 or f64
- * @return           borrowed from the scope, or NULL
+ * @return           borrowed from the scope, or NULL (ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  */
 ADZ_API adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype);
 
 /**
- * adz_randint from a given generator.
+ * Integers drawn evenly from [low, high), from a given generator.
  *
  * @param generator  NULL for the default one
  * @param low        smallest value
  * @param high       above low
  * @param shape      rank 0 to 8, sizes 0 or more
- * @param dtype      as for adz_randint
- * @return           borrowed from the scope, or NULL
+ * @param dtype      i64, f32 or f64; i32 or u8 if they hold the whole range
+ * @return           borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE,
+ *                   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  */
 ADZ_API adz_tensor *adz_generator_randint(
     adz_generator *generator, int64_t low, int64_t high, adz_shape shape, adz_dtype dtype);
 
 /**
- * adz_randperm from a given generator.
+ * The numbers 0 .. n-1 in random order, from a given generator.
  *
  * @param generator  NULL for the default one
  * @param n          0 or more
- * @return           y[n] i64, borrowed from the scope, or NULL
+ * @return           y[n] i64, borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY)
  */
 ADZ_API adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n);
 
 /**
- * adz_bernoulli from a given generator.
+ * Ones with probability p, else zeros, from a given generator.
  *
  * @param generator  NULL for the default one
  * @param p          in [0, 1]
  * @param shape      rank 0 to 8, sizes 0 or more
  * @param dtype      any dtype but f16 and bf16
- * @return           borrowed from the scope, or NULL
+ * @return           borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE,
+ *                   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  */
 ADZ_API adz_tensor *adz_generator_bernoulli(
     adz_generator *generator, double p, adz_shape shape, adz_dtype dtype);

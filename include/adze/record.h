@@ -33,7 +33,7 @@
  * adz_backward(cube(x)); // x's gradient is 12
  * @endcode
  *
- * The backward is an expression of adze's operators, so that it can be differentiated again; check
+ * The backward is an expression of adze's operators, so that it can be differentiated again. Check
  * it with adz_gradcheck and adz_gradgradcheck.
  */
 #ifndef ADZE_RECORD_H
@@ -45,13 +45,16 @@
 extern "C" {
 #endif
 
-/** One recorded call. */
+/** A node of the tape: one recorded call. */
 typedef struct adzi_node adz_node;
 
 /**
- * A backward: given the gradients of the results (NULL where none arrived), fills those of the
- * inputs that need one (adz_node_needs); NULL with ADZ_OK means zero. New tensors are borrowed from
- * a scope of the call. Gradients of broadcast inputs are summed afterwards by the engine.
+ * A backward. It gets the gradient dy[k] of each result, NULL for a result that received none. It
+ * fills dx[i] for each input that needs a gradient (adz_node_needs). A dx[i] that stays NULL while
+ * the function returns ADZ_OK means zero.
+ *
+ * New tensors are borrowed from a scope of the call. The engine sums gradients over the dimensions
+ * along which an input was broadcast.
  */
 typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
@@ -99,27 +102,27 @@ typedef struct adz_field {
                                     NULL: shown as a number */
 } adz_field;
 
-/** What the tape has to know of an operator. Static: it must outlive every call. */
+/** Describes an operator to the tape. It must outlive every call, so make it static. */
 typedef struct adz_operator {
     size_t size;                    /**< sizeof(adz_operator) */
     const char *name;               /**< for messages */
     adz_backward_function backward; /**< an expression of adze's operators */
-    adz_backward_function fused;    /**< the same without a graph of its own, or NULL: runs when no
-                                         gradient of the gradient is asked for */
-    void (*attributes_free)(void *attributes); /**< ends what attributes own, or NULL */
+    adz_backward_function fused;    /**< a faster backward that records nothing, or NULL; it runs
+                                         when nobody will differentiate the gradients */
+    void (*attributes_free)(void *attributes); /**< releases what the attributes own, or NULL */
     const adz_field *fields; /**< what the attributes consist of, for messages; NULL: unknown */
     size_t n_fields;         /**< rows of fields; 0 */
 } adz_operator;
 
-/** What a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */
+/** The values that a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */
 typedef struct adz_record_options {
     size_t size;               /**< sizeof(adz_record_options) */
-    uint32_t saved_inputs;     /**< bit i: input i's value; none */
-    uint32_t saved_results;    /**< bit k: result k's value; none */
-    adz_tensor *const *extras; /**< further values; NULL */
-    size_t n_extras;           /**< how many; 0 */
-    const void *attributes;    /**< numbers and the like, copied; NULL */
-    size_t attributes_size;    /**< bytes of them; 0 */
+    uint32_t saved_inputs;     /**< bit i set: save input i; none by default */
+    uint32_t saved_results;    /**< bit k set: save result k; none by default */
+    adz_tensor *const *extras; /**< further tensors to save; NULL by default */
+    size_t n_extras;           /**< how many tensors `extras` has; 0 by default */
+    const void *attributes;    /**< arguments that are not tensors, copied; NULL by default */
+    size_t attributes_size;    /**< bytes of the attributes; 0 by default */
 } adz_record_options;
 
 /** The defaults. */
@@ -154,7 +157,7 @@ ADZ_API adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs,
     adz_tensor *const *results, size_t n_results, const adz_record_options *options);
 
 /**
- * Whether this backward needs input i's gradient.
+ * Whether the running backward has to compute the gradient of input i.
  *
  * @param node  the call
  * @param i     0 .. n_inputs-1
@@ -168,7 +171,7 @@ ADZ_API bool adz_node_needs(const adz_node *node, size_t i);
  * @param node  the call
  * @param i     an input named in saved_inputs
  * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
- * in place since)
+ *              in place since)
  */
 ADZ_API adz_tensor *adz_node_input(adz_node *node, size_t i);
 
@@ -177,16 +180,18 @@ ADZ_API adz_tensor *adz_node_input(adz_node *node, size_t i);
  *
  * @param node  the call
  * @param k     a result named in saved_results
- * @return      borrowed from the scope; NULL as adz_node_input
+ * @return      borrowed from the scope; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION
+ *              (changed in place since)
  */
 ADZ_API adz_tensor *adz_node_result(adz_node *node, size_t k);
 
 /**
- * A further saved value.
+ * A saved tensor that is neither an input nor a result.
  *
  * @param node  the call
  * @param i     its place in extras
- * @return      owned by the call; NULL as adz_node_input
+ * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
+ *              in place since)
  */
 ADZ_API adz_tensor *adz_node_extra(adz_node *node, size_t i);
 

@@ -1,9 +1,9 @@
 /**
  * @file tensor.h
- * Tensors: scopes and ownership, shapes, factories, access, printing.
+ * Tensors: shapes, reading and writing elements, comparing, printing, making new ones.
  *
- * New tensors are *borrowed* from the innermost open scope of the thread: they live until it is
- * closed. Take a reference of your own with adz_keep and end it with adz_release.
+ * A new tensor is *borrowed* from the innermost open scope of the thread and lives until that scope
+ * is closed. Take a reference of your own with adz_keep and end it with adz_release (scope.h).
  *
  * @code
  * adz_scope *scope = adz_scope_open();
@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "adze/base.h"
+#include "adze/scope.h"
 
 #ifdef __cplusplus
 #include <initializer_list>
@@ -28,13 +29,13 @@ extern "C" {
 
 /** Sizes, outermost first. Made with ADZ_SHAPE or adz_shape_of. */
 typedef struct adz_shape {
-    int rank; /**< 0 to 8; -1 marks sizes that do not fit, which every call refuses */
+    int rank;                    /**< 0 to 8; -1 marks an invalid shape, which every call refuses */
     int64_t sizes[ADZ_MAX_RANK]; /**< each 0 or more */
 } adz_shape;
 
 /** A list of dimensions, each counted from the front (0 ...) or the back (-1 ...). */
 typedef struct adz_dims {
-    int count;              /**< -1 means every dimension; -2 marks a list too long */
+    int count; /**< 0 to 8; -1 means every dimension; -2 marks a list that is too long */
     int dims[ADZ_MAX_RANK]; /**< the dimensions */
 } adz_dims;
 
@@ -42,7 +43,7 @@ typedef struct adz_dims {
  * A shape from an array.
  *
  * @param rank   0 to 8
- * @param sizes  rank sizes, outermost first; may be NULL for rank 0
+ * @param sizes  `rank` sizes, outermost first; may be NULL for rank 0
  * @return       the shape; its rank is -1 when `rank` is out of range
  */
 ADZ_API adz_shape adz_shape_of(int rank, const int64_t *sizes);
@@ -51,7 +52,7 @@ ADZ_API adz_shape adz_shape_of(int rank, const int64_t *sizes);
  * A list of dimensions from an array.
  *
  * @param count  0 to 8; 0 means every dimension, as PyTorch's empty list does
- * @param dims   count dimensions; may be NULL for count 0
+ * @param dims   `count` dimensions; may be NULL for count 0
  * @return       the list; its count is -2 when `count` is out of range
  */
 ADZ_API adz_dims adz_dims_of(int count, const int *dims);
@@ -62,12 +63,12 @@ ADZ_API adz_dims adz_dims_of(int count, const int *dims);
 #define ADZ_SHAPE(...) (adz_shape_list({ __VA_ARGS__ }))
 /** A list of dimensions: ADZ_DIMS(0, -1). */
 #define ADZ_DIMS(...) (adz_dims_list({ __VA_ARGS__ }))
-/** A shape from a braced list; behind ADZ_SHAPE in C++. */
+/** Makes a shape from a braced list. ADZ_SHAPE calls it in C++. */
 static inline adz_shape adz_shape_list(std::initializer_list<int64_t> sizes)
 {
     return adz_shape_of((int)sizes.size(), sizes.begin());
 }
-/** Dimensions from a braced list; behind ADZ_DIMS in C++. */
+/** Makes a list of dimensions from a braced list. ADZ_DIMS calls it in C++. */
 static inline adz_dims adz_dims_list(std::initializer_list<int> dims)
 {
     return adz_dims_of((int)dims.size(), dims.begin());
@@ -85,96 +86,17 @@ extern "C" {
 
 /** The shape of a tensor with one element and no dimensions. */
 #define ADZ_SHAPE_SCALAR (adz_shape_of(0, NULL))
-/** Every dimension. */
+/** Stands for every dimension of a tensor. */
 #define ADZ_ALL_DIMS (adz_dims_of(0, NULL))
 /** For reductions: keep each reduced dimension as one of size 1. */
 #define ADZ_KEEPDIM true
 /** For reductions: remove each reduced dimension. */
 #define ADZ_DROPDIM false
 
-/* ---- scopes and ownership ----------------------------------------------------------------- */
-
-/**
- * Opens a scope, which becomes the innermost of this thread.
- *
- * @return the scope, or NULL when memory was refused
- */
-ADZ_API adz_scope *adz_scope_open(void);
-
-/**
- * Closes a scope and every scope opened inside it; their temporaries end.
- *
- * @param scope  open, and opened by this thread
- * @return       ADZ_OK, ADZ_ERR_NULL, or ADZ_ERR_OWNERSHIP for a scope that is not open here
- */
-ADZ_API adz_status adz_scope_close(adz_scope *scope);
-
-/**
- * Closes a scope and hands one tensor to the scope around it.
- *
- * @param scope  open, and opened by this thread
- * @param t      the tensor to hand outward; NULL closes the scope all the same
- * @return       t, now borrowed from the outer scope; NULL when t was NULL or the call failed
- */
-ADZ_API adz_tensor *adz_scope_return(adz_scope *scope, adz_tensor *t);
-
-/**
- * Takes a reference of your own, so that the tensor outlives its scope.
- *
- * @param t  any tensor; NULL gives NULL
- * @return   t, to be ended with adz_release
- */
-ADZ_API adz_tensor *adz_keep(adz_tensor *t);
-
-/**
- * Ends a reference taken with adz_keep.
- *
- * @param t  address of the pointer, which becomes NULL; a NULL inside is left alone
- * @return   ADZ_OK, or ADZ_ERR_OWNERSHIP when nothing was kept (the pointer stays as it is)
- */
-ADZ_API adz_status adz_release(adz_tensor **t);
-
-/**
- * What stands for an optional tensor that is left out. NULL never does: it means that an earlier
- * call failed.
- *
- * @return a shared object that only calls with optional tensors take
- */
-ADZ_API adz_tensor *adz_none(void);
-
-/** adz_none(), as a constant reads. */
-#define ADZ_NONE (adz_none())
-
-/**
- * Turns the search for leaks and stale pointers on or off, for all threads. While it is on, tensors
- * made are listed (see adz_report_alive), and the headers of those that end are not used again, so
- * that every later use of a stale pointer is an error. Slow, and it holds on to memory.
- *
- * @param on  false by default
- * @return    what it was before
- */
-ADZ_API bool adz_set_debug(bool on);
-
-/**
- * Whether the search for leaks and stale pointers is on.
- *
- * @return false by default
- */
-ADZ_API bool adz_is_debug(void);
-
-/**
- * Writes a line for each tensor that was made since adz_set_debug(true) and is alive: dtype, shape,
- * references, the operator that made it and, under ADZ_SITES, the line of the call.
- *
- * @param stream  where to
- * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_IO
- */
-ADZ_API adz_status adz_report_alive(FILE *stream);
-
 /* ---- what a tensor is --------------------------------------------------------------------- */
 
 /**
- * The number of dimensions.
+ * The number of a tensor's dimensions.
  *
  * @param t  any tensor
  * @return   0 to 8; -1 when t is NULL
@@ -182,7 +104,7 @@ ADZ_API adz_status adz_report_alive(FILE *stream);
 ADZ_API int adz_tensor_rank(const adz_tensor *t);
 
 /**
- * The sizes.
+ * The sizes of a tensor.
  *
  * @param t  any tensor
  * @return   the shape; rank -1 when t is NULL
@@ -190,7 +112,7 @@ ADZ_API int adz_tensor_rank(const adz_tensor *t);
 ADZ_API adz_shape adz_tensor_shape(const adz_tensor *t);
 
 /**
- * One size.
+ * The size of one dimension.
  *
  * @param t    any tensor
  * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
@@ -199,7 +121,7 @@ ADZ_API adz_shape adz_tensor_shape(const adz_tensor *t);
 ADZ_API int64_t adz_tensor_size(const adz_tensor *t, int dim);
 
 /**
- * One stride, in elements.
+ * The stride of one dimension: how many elements apart two neighbours along it are in memory.
  *
  * @param t    any tensor
  * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
@@ -208,7 +130,7 @@ ADZ_API int64_t adz_tensor_size(const adz_tensor *t, int dim);
 ADZ_API int64_t adz_tensor_stride(const adz_tensor *t, int dim);
 
 /**
- * The number of elements.
+ * The number of a tensor's elements.
  *
  * @param t  any tensor
  * @return   the product of the sizes; -1 when t is NULL
@@ -216,7 +138,7 @@ ADZ_API int64_t adz_tensor_stride(const adz_tensor *t, int dim);
 ADZ_API int64_t adz_tensor_numel(const adz_tensor *t);
 
 /**
- * The dtype.
+ * The dtype of a tensor's elements.
  *
  * @param t  any tensor
  * @return   the dtype; ADZ_F32 with ADZ_ERR_NULL recorded when t is NULL
@@ -224,7 +146,7 @@ ADZ_API int64_t adz_tensor_numel(const adz_tensor *t);
 ADZ_API adz_dtype adz_tensor_dtype(const adz_tensor *t);
 
 /**
- * Whether the elements lie in memory in order, without gaps.
+ * Whether the elements follow each other in memory in row-major order, without gaps.
  *
  * @param t  any tensor
  * @return   false when t is NULL
@@ -232,9 +154,10 @@ ADZ_API adz_dtype adz_tensor_dtype(const adz_tensor *t);
 ADZ_API bool adz_tensor_is_contiguous(const adz_tensor *t);
 
 /**
- * The first element. The elements of a tensor that is not contiguous lie at its strides. Writing
- * through this pointer is not seen by the checks of in-place changes: do it before the tensor takes
- * part in a graph, or call adz_tensor_touch afterwards.
+ * A pointer to the first element. The other elements follow at the tensor's strides.
+ *
+ * The checks of in-place changes do not see writes through this pointer. Write before the tensor
+ * takes part in a graph, or call adz_tensor_touch afterwards.
  *
  * @param t  any tensor
  * @return   a pointer valid as long as the storage lives; NULL when t is NULL
@@ -242,39 +165,42 @@ ADZ_API bool adz_tensor_is_contiguous(const adz_tensor *t);
 ADZ_API void *adz_tensor_data(adz_tensor *t);
 
 /**
- * The first element of an f32 tensor.
+ * A pointer to the first element of an f32 tensor. The other elements follow at its strides.
  *
  * @param t  f32
- * @return   NULL with ADZ_ERR_DTYPE recorded for another dtype; see adz_tensor_data
+ * @return   a pointer valid as long as the storage lives; NULL with ADZ_ERR_DTYPE recorded for
+ *           another dtype, and NULL when t is NULL
  */
 ADZ_API float *adz_tensor_data_f32(adz_tensor *t);
 
 /**
- * The first element of an f64 tensor.
+ * A pointer to the first element of an f64 tensor. The other elements follow at its strides.
  *
  * @param t  f64
- * @return   NULL with ADZ_ERR_DTYPE recorded for another dtype; see adz_tensor_data
+ * @return   a pointer valid as long as the storage lives; NULL with ADZ_ERR_DTYPE recorded for
+ *           another dtype, and NULL when t is NULL
  */
 ADZ_API double *adz_tensor_data_f64(adz_tensor *t);
 
 /**
- * The first element of an i64 tensor.
+ * A pointer to the first element of an i64 tensor. The other elements follow at its strides.
  *
  * @param t  i64
- * @return   NULL with ADZ_ERR_DTYPE recorded for another dtype; see adz_tensor_data
+ * @return   a pointer valid as long as the storage lives; NULL with ADZ_ERR_DTYPE recorded for
+ *           another dtype, and NULL when t is NULL
  */
 ADZ_API int64_t *adz_tensor_data_i64(adz_tensor *t);
 
 /**
- * Says that the caller has written through adz_tensor_data, so that a gradient which needs the old
- * value is refused rather than wrong.
+ * Says that the caller has written through a pointer to the elements. A backward that needs the old
+ * values then fails with ADZ_ERR_VERSION instead of computing a wrong gradient.
  *
  * @param t  any tensor
  */
 ADZ_API void adz_tensor_touch(adz_tensor *t);
 
 /**
- * The only element, as a double.
+ * The value of a tensor with one element, as a double.
  *
  * @param t  one element, any dtype
  * @return   its value; NaN with ADZ_ERR_SHAPE or ADZ_ERR_NULL recorded
@@ -283,7 +209,7 @@ ADZ_API void adz_tensor_touch(adz_tensor *t);
 ADZ_API double adz_item(const adz_tensor *t);
 
 /**
- * The only element, as an integer.
+ * The value of a tensor with one element, as an integer.
  *
  * @param t  one element of an integer or bool dtype
  * @return   its value; 0 with ADZ_ERR_SHAPE, ADZ_ERR_DTYPE or ADZ_ERR_NULL recorded
@@ -300,7 +226,7 @@ ADZ_API int64_t adz_item_i64(const adz_tensor *t);
 ADZ_API double adz_tensor_at(const adz_tensor *t, const int64_t *index);
 
 /**
- * Copies the elements out, contiguous, in the tensor's dtype.
+ * Copies the elements into a buffer, in row-major order and in the tensor's dtype.
  *
  * @param t       any tensor
  * @param buffer  receives numel elements
@@ -310,9 +236,10 @@ ADZ_API double adz_tensor_at(const adz_tensor *t, const int64_t *index);
 ADZ_API adz_status adz_tensor_read(const adz_tensor *t, void *buffer, size_t bytes);
 
 /**
- * Copies elements in, contiguous, in the tensor's dtype; counts as an in-place change.
+ * Copies elements from a buffer, in row-major order and in the tensor's dtype. This counts as an
+ * in-place change.
  *
- * @param t       any tensor that takes no part in a graph (a leaf under adz_no_grad is fine)
+ * @param t       any tensor that takes no part in a graph (a leaf inside ADZ_NO_GRAD is fine)
  * @param buffer  numel elements
  * @param bytes   bytes of buffer, exactly numel times the element size
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_INPLACE
@@ -320,7 +247,7 @@ ADZ_API adz_status adz_tensor_read(const adz_tensor *t, void *buffer, size_t byt
 ADZ_API adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes);
 
 /**
- * Whether shapes and all elements are the same; dtypes may differ. NaN equals nothing.
+ * Whether two tensors have equal shapes and equal elements. Dtypes may differ. NaN equals nothing.
  *
  * @param a  any tensor
  * @param b  any tensor
@@ -330,7 +257,7 @@ ADZ_API adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t by
 ADZ_API bool adz_equal(const adz_tensor *a, const adz_tensor *b);
 
 /**
- * Whether shapes are the same and |a - b| <= atol + rtol |b| everywhere.
+ * Whether two tensors have equal shapes and |a - b| <= atol + rtol |b| for every element.
  *
  * @param a          any tensor
  * @param b          any tensor
@@ -344,7 +271,7 @@ ADZ_API bool adz_allclose(
     const adz_tensor *a, const adz_tensor *b, double rtol, double atol, bool equal_nan);
 
 /**
- * Prints a tensor as PyTorch does, long dimensions shortened.
+ * Prints a tensor as PyTorch does. Of long dimensions it prints the first and last elements only.
  *
  * @param t       any tensor; NULL prints "NULL"
  * @param stream  where to
@@ -353,13 +280,13 @@ ADZ_API bool adz_allclose(
 ADZ_API adz_status adz_tensor_print(const adz_tensor *t, FILE *stream);
 
 /**
- * What adz_tensor_print prints, as text.
+ * Writes the text that adz_tensor_print prints into a buffer.
  *
  * @param t       any tensor; NULL gives "NULL"
  * @param buffer  receives the text, cut to fit and always terminated; may be NULL when size is 0
  * @param size    bytes of buffer
  * @return        the length of the whole text without its terminator; 0 with ADZ_ERR_MEMORY
- * recorded
+ *                recorded
  */
 ADZ_API size_t adz_tensor_to_string(const adz_tensor *t, char *buffer, size_t size);
 
@@ -410,7 +337,7 @@ ADZ_API adz_tensor *adz_full(adz_shape shape, double value, adz_dtype dtype);
 /**
  * A tensor with no dimensions and one value.
  *
- * @param value  as for adz_full
+ * @param value  converted to dtype; an integer dtype drops the fraction and must hold the rest
  * @param dtype  any dtype
  * @return       borrowed from the scope, or NULL (ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY)
  */
@@ -420,7 +347,7 @@ ADZ_API adz_tensor *adz_scalar(double value, adz_dtype dtype);
  * A tensor holding a copy of an array.
  *
  * @param data   contiguous elements of the given dtype, as many as the shape has; may be NULL for
- * none
+ *               none
  * @param shape  rank 0 to 8, sizes 0 or more
  * @param dtype  the elements' dtype
  * @return       borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
@@ -430,14 +357,14 @@ ADZ_API adz_tensor *adz_scalar(double value, adz_dtype dtype);
 ADZ_API adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype dtype);
 
 /**
- * A tensor around the caller's memory, which is not copied.
+ * A tensor over the caller's memory, which is not copied.
  *
  * @param data     contiguous elements; aligned to their size
  * @param shape    rank 0 to 8, sizes 0 or more
  * @param dtype    the elements' dtype
  * @param deleter  called with data and user when the last tensor over the memory ends; may be NULL.
  *                 On failure it is not called: the memory stays the caller's.
- * @param user     handed to deleter, and otherwise left alone
+ * @param user     handed to deleter
  * @return         borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
  *                 ADZ_ERR_ARGUMENT for misaligned memory, ADZ_ERR_MEMORY)
  * @see            torch.from_blob
@@ -477,44 +404,46 @@ ADZ_API adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dt
  * @param rows     0 or more
  * @param columns  0 or more
  * @param dtype    any dtype
- * @return         y[rows, columns], borrowed from the scope, or NULL
+ * @return         y[rows, columns], borrowed from the scope, or NULL (ADZ_ERR_SHAPE,
+ *                 ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
  * @see            torch.eye
  */
 ADZ_API adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype);
 
 /**
- * adz_empty with another tensor's shape and dtype.
+ * A tensor with undefined contents, of another tensor's shape and dtype.
  *
  * @param t  any tensor
- * @return   borrowed from the scope, or NULL
+ * @return   contiguous, borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_MEMORY)
  * @see      torch.empty_like
  */
 ADZ_API adz_tensor *adz_empty_like(const adz_tensor *t);
 
 /**
- * adz_zeros with another tensor's shape and dtype.
+ * A tensor of zeros, of another tensor's shape and dtype.
  *
  * @param t  any tensor
- * @return   borrowed from the scope, or NULL
+ * @return   contiguous, borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_MEMORY)
  * @see      torch.zeros_like
  */
 ADZ_API adz_tensor *adz_zeros_like(const adz_tensor *t);
 
 /**
- * adz_ones with another tensor's shape and dtype.
+ * A tensor of ones, of another tensor's shape and dtype.
  *
  * @param t  any tensor
- * @return   borrowed from the scope, or NULL
+ * @return   contiguous, borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_MEMORY)
  * @see      torch.ones_like
  */
 ADZ_API adz_tensor *adz_ones_like(const adz_tensor *t);
 
 /**
- * adz_full with another tensor's shape and dtype.
+ * A tensor filled with one value, of another tensor's shape and dtype.
  *
  * @param t      any tensor
- * @param value  as for adz_full
- * @return       borrowed from the scope, or NULL
+ * @param value  converted to t's dtype; an integer dtype drops the fraction and must hold the rest
+ * @return       contiguous, borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
+ *               ADZ_ERR_MEMORY)
  * @see          torch.full_like
  */
 ADZ_API adz_tensor *adz_full_like(const adz_tensor *t, double value);

@@ -22,7 +22,7 @@ ROOMS = {
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
 # modules and is included by whoever defines one.
 HEADERS = {
-    "base": "base", "dlpack": "tensor", "tensor": "tensor", "random": "tensor",
+    "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
     "precision": "base",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "io": "io",

@@ -2,8 +2,8 @@
  * @file csv.h
  * Tables of numbers from CSV files (RFC 4180).
  *
- * Fields may be quoted, lines end in LF, CRLF or CR, a byte order mark is skipped, blank lines are
- * too. Numbers are read the same under every locale. What cannot be read is reported with the
+ * Fields may be quoted. Lines end in LF, CRLF or CR. A byte order mark and blank lines are skipped.
+ * The locale does not change how numbers are read. The error for a field that cannot be read names
  * file, line and column.
  *
  * @code
@@ -26,27 +26,28 @@
 extern "C" {
 #endif
 
-/** Named columns of numbers. */
+/** A table: named columns of numbers. */
 typedef struct adz_csv adz_csv;
 
-/** What becomes of a missing value: an empty field, or NA, N/A, NaN, null, none, ? in any case. */
+/** How a missing value is treated: an empty field, or NA, N/A, NaN, null, none or ?, in upper or
+ * lower case. */
 typedef enum adz_csv_missing {
     ADZ_CSV_MISSING_ERROR = 0, /**< it is an error */
     ADZ_CSV_MISSING_NAN = 1,   /**< it becomes NaN */
     ADZ_CSV_MISSING_DROP = 2   /**< its row is left out */
 } adz_csv_missing;
 
-/** How a table is read. Start from ADZ_CSV_OPTIONS. */
+/** Options of adz_csv_read and adz_csv_from_memory. Start from ADZ_CSV_OPTIONS. */
 typedef struct adz_csv_options {
-    size_t size;             /**< sizeof(adz_csv_options) */
-    char delimiter;          /**< what separates fields; ',' */
-    bool header;             /**< the first line names the columns; true. Without one they are named
-                                "0", "1", ... */
-    adz_csv_missing missing; /**< ADZ_CSV_MISSING_ERROR */
-    adz_dtype dtype;         /**< of the values, ADZ_F64 or ADZ_F32; ADZ_F64 */
-    const char *const *columns; /**< the names of those to read, in the order wanted; the others may
-                                   hold anything. NULL for all */
-    size_t n_columns;           /**< how many; 0 for all */
+    size_t size;                /**< sizeof(adz_csv_options) */
+    char delimiter;             /**< the character between two fields; ',' */
+    bool header;                /**< whether the first line names the columns; true. Otherwise the
+                                   columns are named "0", "1", ... */
+    adz_csv_missing missing;    /**< how a missing value is treated; ADZ_CSV_MISSING_ERROR */
+    adz_dtype dtype;            /**< dtype of the values, ADZ_F64 or ADZ_F32; ADZ_F64 */
+    const char *const *columns; /**< names of the columns to read, in the order wanted; other
+                                   columns may hold anything; NULL for all */
+    size_t n_columns;           /**< number of names in `columns`; 0 for all */
 } adz_csv_options;
 
 /** The defaults. */
@@ -64,37 +65,40 @@ typedef struct adz_csv_options {
 ADZ_API void adz_csv_options_init(adz_csv_options *options, size_t size);
 
 /**
- * Reads a file.
+ * Reads a table from a file.
  *
  * @param path     the file
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_csv_free; or NULL
- * @errors         ADZ_ERR_IO; ADZ_ERR_FORMAT (no number, a missing value, a row of another length,
- *                 an open quote, no such column); ADZ_ERR_ARGUMENT (an option), ADZ_ERR_MEMORY
+ * @errors         ADZ_ERR_IO; ADZ_ERR_FORMAT (a field that is no number, a missing value, a row of
+ *                 another length, an open quote, no such column); ADZ_ERR_ARGUMENT (an option);
+ *                 ADZ_ERR_MEMORY
  * @see            pandas.read_csv
  */
 ADZ_API adz_csv *adz_csv_read(const char *path, const adz_csv_options *options);
 
 /**
- * Reads text.
+ * Reads a table from memory.
  *
  * @param text     the whole table
  * @param size     bytes of text
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_csv_free; or NULL
- * @errors         as adz_csv_read
+ * @errors         ADZ_ERR_NULL; ADZ_ERR_FORMAT (a field that is no number, a missing value, a row
+ *                 of another length, an open quote, no such column); ADZ_ERR_ARGUMENT (an option);
+ *                 ADZ_ERR_MEMORY
  */
 ADZ_API adz_csv *adz_csv_from_memory(const char *text, size_t size, const adz_csv_options *options);
 
 /**
- * Ends a table; its tensor stays with whoever keeps it.
+ * Ends a table. Its tensor lives on if somebody keeps it.
  *
  * @param csv  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
 ADZ_API void adz_csv_free(adz_csv **csv);
 
 /**
- * The values.
+ * The values of a table.
  *
  * @param csv  a table
  * @return     x[rows, columns] in the dtype that was asked for, borrowed from the table; NULL with
@@ -136,23 +140,23 @@ ADZ_API int64_t adz_csv_dropped(adz_csv *csv);
 ADZ_API const char *adz_csv_name(adz_csv *csv, int64_t column);
 
 /**
- * The place of a column.
+ * The index of a column.
  *
  * @param csv   a table
  * @param name  its name
- * @return      0 .. columns-1; -1 with ADZ_ERR_NULL or ADZ_ERR_ARGUMENT (no such column: the
- * message lists those there are; or several of the name)
+ * @return      0 .. columns-1; -1 with ADZ_ERR_NULL or ADZ_ERR_ARGUMENT (several columns have the
+ *              name, or none; the message then lists the columns)
  */
 ADZ_API int64_t adz_csv_find(adz_csv *csv, const char *name);
 
 /**
- * Some of the columns, in the order wanted: features, or a target.
+ * Copies some columns of a table, in the order wanted. Use it for features, or for a target.
  *
  * @param csv    a table
  * @param names  n names
  * @param n      1 or more
- * @return       a copy, x[rows, n], borrowed from the scope; NULL with the errors of adz_csv_find,
- *               ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ * @return       x[rows, n], borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (n is
+ *               0, no such column, several of one name) or ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n);
 

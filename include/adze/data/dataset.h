@@ -1,9 +1,9 @@
 /**
  * @file dataset.h
- * Datasets: tensors whose rows belong together, and parts of them.
+ * Datasets: tensors whose rows belong together, and subsets of their rows.
  *
- * A dataset is reference-counted: every call that returns one gives a reference of yours, ended by
- * adz_dataset_free. It never changes, so parts and loaders share it.
+ * A dataset is reference-counted. Every call that returns one gives you a reference, which you end
+ * with adz_dataset_free. A dataset never changes, so subsets and loaders share it.
  */
 #ifndef ADZE_DATA_DATASET_H
 #define ADZE_DATA_DATASET_H
@@ -15,11 +15,12 @@
 extern "C" {
 #endif
 
-/** Tensors that share their first dimension; or some rows of such a dataset. */
+/** Tensors of equal first size; or some rows of another dataset. */
 typedef struct adz_dataset adz_dataset;
 
 /**
- * A dataset over tensors, which are kept (and copied when they are not contiguous).
+ * Makes a dataset of tensors. It keeps a reference to each tensor, or copies it if it is not
+ * contiguous.
  *
  * @param tensors  n tensors, such as x[N, D] and y[N, 1], any dtypes, outside any graph
  * @param n        1 to 16
@@ -30,23 +31,23 @@ typedef struct adz_dataset adz_dataset;
 ADZ_API adz_dataset *adz_dataset_new(adz_tensor *const *tensors, size_t n);
 
 /**
- * A dataset of two tensors, features and target, from a table.
+ * Makes a dataset of two tensors, features and target, from a table.
  *
  * @param csv         a table
  * @param features    n_features names; NULL for every column but the target
- * @param n_features  how many; 0 for every column but the target
+ * @param n_features  number of names; 0 for every column but the target
  * @param target      the target's name
  * @return            yours, end it with adz_dataset_free: x[rows, features] and y[rows, 1]; NULL
- * with the errors of adz_csv_select or ADZ_ERR_ARGUMENT (the target is a feature, or there is no
- * other column)
+ *                    with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (no such column, several of one name, the
+ *                    target is a feature, there is no other column) or ADZ_ERR_MEMORY
  */
 ADZ_API adz_dataset *adz_dataset_from_csv(
     adz_csv *csv, const char *const *features, size_t n_features, const char *target);
 
 /**
- * Some rows of a dataset, which is shared, not copied.
+ * Makes a dataset of some rows of another one. The rows are shared and not copied.
  *
- * @param dataset  where from
+ * @param dataset  the dataset that holds the rows
  * @param rows     n row numbers, each 0 .. size-1; a row may come twice
  * @param n        0 or more
  * @return         yours, end it with adz_dataset_free; NULL with ADZ_ERR_NULL, ADZ_ERR_INDEX or
@@ -56,51 +57,52 @@ ADZ_API adz_dataset *adz_dataset_from_csv(
 ADZ_API adz_dataset *adz_dataset_subset(adz_dataset *dataset, const int64_t *rows, size_t n);
 
 /**
- * Cuts a dataset into the given rows and all others, both in rising order.
+ * Cuts a dataset into the given rows and all other rows, both in rising order.
  *
- * @param dataset  where from
+ * @param dataset  the dataset to cut; it stays as it is
  * @param rows     n row numbers, each 0 .. size-1 and none twice
  * @param n        0 or more
  * @param chosen   receives these rows; yours, end it with adz_dataset_free
- * @param others   receives the other rows; likewise
+ * @param others   receives the other rows; yours, end it with adz_dataset_free
  * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT (a row twice) or
- *                 ADZ_ERR_MEMORY, and then neither is set
+ *                 ADZ_ERR_MEMORY; after a failure neither result is set
  */
 ADZ_API adz_status adz_dataset_split_rows(adz_dataset *dataset, const int64_t *rows, size_t n,
     adz_dataset **chosen, adz_dataset **others);
 
 /**
- * Cuts a dataset into random parts. Each has floor(share * size) rows; rows that are left over go
- * to the first parts, one each.
+ * Cuts a dataset into random parts. Each part gets floor(share * size) rows. The rows that are left
+ * over go to the first parts, one row each.
  *
- * @param dataset    where from
+ * @param dataset    the dataset to cut; it stays as it is
  * @param shares     n shares from 0 to 1 that add up to 1
  * @param n          1 or more
  * @param generator  draws the rows; NULL for the default one
  * @param parts      receives n datasets; yours, end each with adz_dataset_free
- * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY, and then none is set
+ * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY; after a failure none
+ *                   is set
  * @see              torch.utils.data.random_split
  */
 ADZ_API adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t n,
     adz_generator *generator, adz_dataset **parts);
 
 /**
- * Takes one more reference.
+ * Takes one more reference to a dataset.
  *
  * @param dataset  any; NULL gives NULL
- * @return         dataset, to be ended once more with adz_dataset_free
+ * @return         dataset; end this reference with adz_dataset_free too
  */
 ADZ_API adz_dataset *adz_dataset_keep(adz_dataset *dataset);
 
 /**
- * Ends a reference.
+ * Ends a reference to a dataset. The last one ends the dataset.
  *
  * @param dataset  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
 ADZ_API void adz_dataset_free(adz_dataset **dataset);
 
 /**
- * The number of rows.
+ * The number of rows of a dataset.
  *
  * @param dataset  any
  * @return         0 or more; -1 with ADZ_ERR_NULL recorded
@@ -108,7 +110,7 @@ ADZ_API void adz_dataset_free(adz_dataset **dataset);
 ADZ_API int64_t adz_dataset_size(adz_dataset *dataset);
 
 /**
- * The number of tensors.
+ * The number of tensors of a dataset.
  *
  * @param dataset  any
  * @return         1 to 16; 0 with ADZ_ERR_NULL recorded
@@ -120,7 +122,7 @@ ADZ_API size_t adz_dataset_count(adz_dataset *dataset);
  *
  * @param dataset  any
  * @param index    0 .. count-1
- * @return         the tensor itself, borrowed from the dataset; of a part its rows, gathered and
+ * @return         the tensor itself, borrowed from the dataset; for a subset a copy of its rows,
  *                 borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_dataset_tensor(adz_dataset *dataset, size_t index);

@@ -1,6 +1,6 @@
 /**
  * @file loader.h
- * Loaders: a dataset in batches, epoch after epoch.
+ * Loaders: they give out a dataset in batches, epoch after epoch.
  *
  * @code
  * adz_tensor *x = adz_randn(ADZ_SHAPE(100, 4), ADZ_F32), *y = adz_ones(ADZ_SHAPE(100, 1), ADZ_F32);
@@ -37,25 +37,25 @@ extern "C" {
 typedef struct adz_loader adz_loader;
 
 /**
- * Told after each batch how far the epoch is.
+ * A callback of the loader, called after each batch.
  *
  * @param batch    batches drawn in this epoch, 1 or more
  * @param batches  batches of an epoch
- * @param user     as given
- * @return         false to cancel: the batch is not handed out, and adz_loader_next fails with
- *                 ADZ_ERR_CANCELLED
+ * @param user     the pointer from the options
+ * @return         true to go on; false to cancel: adz_loader_next then gives no batch and fails
+ *                 with ADZ_ERR_CANCELLED
  */
 typedef bool (*adz_loader_progress)(int64_t batch, int64_t batches, void *user);
 
-/** How a loader draws. Start from ADZ_LOADER_OPTIONS. */
+/** Options of adz_loader_new. Start from ADZ_LOADER_OPTIONS. */
 typedef struct adz_loader_options {
     size_t size;                  /**< sizeof(adz_loader_options) */
-    int64_t batch_size;           /**< rows of a batch, 1 or more; 32 */
-    bool shuffle;                 /**< a new order each epoch; false */
-    bool drop_last;               /**< leaves out a last batch with fewer rows; false */
-    adz_generator *generator;     /**< draws the orders; must outlive the loader; NULL for the
+    int64_t batch_size;           /**< rows per batch, 1 or more; 32 */
+    bool shuffle;                 /**< whether each epoch has a new random order; false */
+    bool drop_last;               /**< whether to leave out a last batch with fewer rows; false */
+    adz_generator *generator;     /**< draws the orders, and must outlive the loader; NULL for the
                                      default one */
-    adz_loader_progress progress; /**< NULL for none */
+    adz_loader_progress progress; /**< called after each batch; NULL for none */
     void *user;                   /**< handed to progress */
 } adz_loader_options;
 
@@ -73,18 +73,18 @@ typedef struct adz_loader_options {
  */
 ADZ_API void adz_loader_options_init(adz_loader_options *options, size_t size);
 
-/** Where a loader is, complete: all that follows from it is the same bits again. */
+/** The position of a loader. A loader that is set to it gives the same batches, bit for bit. */
 typedef struct adz_loader_position {
     uint64_t epoch;                /**< epochs that have ended */
-    int64_t batch;                 /**< batches drawn in the present one; 0 between epochs */
-    adz_generator_state order;     /**< what the present epoch's order was drawn from */
-    adz_generator_state generator; /**< the generator as it is now */
+    int64_t batch;                 /**< batches drawn in the current epoch; 0 between epochs */
+    adz_generator_state order;     /**< the state from which the current epoch's order was drawn */
+    adz_generator_state generator; /**< the current state of the generator */
 } adz_loader_position;
 
 /**
- * A loader.
+ * Makes a loader.
  *
- * @param dataset  kept
+ * @param dataset  the rows to load; the loader keeps a reference
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_loader_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
  *                 ADZ_ERR_MEMORY
@@ -108,19 +108,19 @@ ADZ_API void adz_loader_free(adz_loader **loader);
 ADZ_API int64_t adz_loader_batches(adz_loader *loader);
 
 /**
- * Draws the next batch. After the last one of an epoch it says so once, and the next call begins
- * another epoch.
+ * Draws the next batch. After the last batch of an epoch it returns false once, and the call after
+ * that begins another epoch.
  *
  * @param loader  any
  * @param batch   receives one tensor per tensor of the dataset, [rows, ...], contiguous, borrowed
  *                from the scope
- * @return        true with a batch; false at the end of the epoch, and false with ADZ_ERR_NULL,
- *                ADZ_ERR_MEMORY or ADZ_ERR_CANCELLED recorded, where nothing was drawn
+ * @return        true with a batch; false at the end of the epoch; false with ADZ_ERR_NULL,
+ *                ADZ_ERR_MEMORY or ADZ_ERR_CANCELLED recorded, and then nothing was drawn
  */
 ADZ_API bool adz_loader_next(adz_loader *loader, adz_tensor **batch);
 
 /**
- * Reads where a loader is.
+ * Reads the position of a loader.
  *
  * @param loader    any
  * @param position  filled
@@ -129,12 +129,13 @@ ADZ_API bool adz_loader_next(adz_loader *loader, adz_tensor **batch);
 ADZ_API adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position);
 
 /**
- * Takes a loader to a place, in the middle of an epoch too; its generator goes there as well.
+ * Sets the position of a loader, also to the middle of an epoch, and the state of its generator.
  *
- * @param loader    over the same rows and with the same options as the one that was asked
+ * @param loader    a loader over the rows, and with the options, of the loader whose position was
+ *                  read
  * @param position  from adz_loader_get_position
- * @return          ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a batch that the epoch has not) or
- *                  ADZ_ERR_MEMORY, and then the loader is where it was
+ * @return          ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the epoch has no such batch) or
+ *                  ADZ_ERR_MEMORY; after a failure the position is unchanged
  */
 ADZ_API adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position);
 

@@ -1,6 +1,6 @@
 /**
  * @file tokenizer.h
- * Text as numbers and back: characters, bytes or words, behind one interface.
+ * Tokenizers: they turn text into numbers and back, by characters, bytes or words.
  *
  * @code
  * const adz_text texts[] = { { "to be or not to be", 18 } };
@@ -20,13 +20,13 @@
 extern "C" {
 #endif
 
-/** Cuts text into tokens and numbers them. It does not change, so several threads may use it. */
+/** Cuts text into tokens and numbers them. It never changes, so several threads may use it. */
 typedef struct adz_tokenizer adz_tokenizer;
 
-/** What a token is. */
+/** The kind of a vocabulary's tokens. */
 typedef enum adz_token_kind {
     ADZ_TOKENS_CHARACTERS = 0, /**< a code point of UTF-8 */
-    ADZ_TOKENS_BYTES = 1,      /**< a byte, whose number it is */
+    ADZ_TOKENS_BYTES = 1,      /**< a byte; its value is its number */
     ADZ_TOKENS_WORDS = 2       /**< a word or a sign, after fastai's rules */
 } adz_token_kind;
 
@@ -36,33 +36,34 @@ typedef struct adz_text {
     size_t size;       /**< bytes */
 } adz_text;
 
-/** The numbers of the special tokens, where a vocabulary has them. */
+/** The numbers of the special tokens in a vocabulary that has them. */
 typedef enum adz_special_token {
-    ADZ_XXUNK = 0, /**< what is not in the vocabulary */
-    ADZ_XXPAD = 1, /**< fills a batch up */
+    ADZ_XXUNK = 0, /**< stands for a token outside the vocabulary */
+    ADZ_XXPAD = 1, /**< fills short rows of a batch */
     ADZ_XXBOS = 2, /**< a text begins */
     ADZ_XXEOS = 3, /**< a text ends */
     ADZ_XXFLD = 4, /**< a field begins; its number follows */
     ADZ_XXMAJ = 5, /**< the next word begins with a capital */
     ADZ_XXUP = 6,  /**< the next word is all capitals */
-    ADZ_XXREP = 7, /**< the character after the next word, as often as that word says */
-    ADZ_XXWREP = 8 /**< likewise the word */
+    ADZ_XXREP = 7, /**< the next word is a count, and the word after it a repeated character */
+    ADZ_XXWREP = 8 /**< the next word is a count, and the word after it a repeated word */
 } adz_special_token;
 
-/** How a vocabulary is built. Start from ADZ_TOKENIZER_OPTIONS. */
+/** Options of adz_tokenizer_build. Start from ADZ_TOKENIZER_OPTIONS. */
 typedef struct adz_tokenizer_options {
     size_t size;         /**< sizeof(adz_tokenizer_options) */
-    int64_t max_vocab;   /**< most tokens, special ones included, 9 or more; 60000. Heeded where
-                            there is a token for what is unknown */
-    int64_t min_freq;    /**< how often a token must come, 1 or more; 2. Heeded likewise */
-    bool special_tokens; /**< characters: begin the vocabulary with the special tokens, and take
-                            what is unknown for xxunk instead of refusing it; false. Words always
-                            have them, bytes never */
-    bool rules;          /**< words: fastai's rules before and after the splitting; true */
-    bool include_bos;    /**< words: begin each text with xxbos; true */
-    bool include_eos;    /**< words: end each text with xxeos; false */
-    bool mark_fields;    /**< words: begin each field with xxfld and its number; false */
-    size_t n_fields;     /**< so many consecutive texts are the fields of one; 1 */
+    int64_t max_vocab;   /**< the most tokens, special ones included, 9 or more; 60000. It has an
+                            effect only in a vocabulary with xxunk */
+    int64_t min_freq;    /**< how often a token must occur, 1 or more; 2. It has an effect only in
+                            a vocabulary with xxunk */
+    bool special_tokens; /**< characters: whether the vocabulary begins with the special tokens, so
+                            that unknown characters become xxunk and are no error; false. Words
+                            always have special tokens, bytes never */
+    bool rules;          /**< words: whether to apply fastai's rules; true */
+    bool include_bos;    /**< words: whether each text begins with xxbos; true */
+    bool include_eos;    /**< words: whether each text ends with xxeos; false */
+    bool mark_fields;    /**< words: whether each field begins with xxfld and its number; false */
+    size_t n_fields;     /**< how many consecutive texts are the fields of one text; 1 */
 } adz_tokenizer_options;
 
 /** The defaults. */
@@ -84,27 +85,34 @@ ADZ_API void adz_tokenizer_options_init(adz_tokenizer_options *options, size_t s
 /**
  * Builds a vocabulary.
  *
- * Characters are numbered in the order of their code points; bytes are their own numbers. Words
- * come after the special tokens, the most frequent first, and those equally frequent in the order
- * they first came.
+ * Characters are numbered in the order of their code points. Bytes are their own numbers. Words
+ * come after the special tokens, the most frequent word first. Equally frequent words stand in the
+ * order of their first occurrence.
  *
- * A text becomes words in this order. With the rules, first fastai's on the text: fix_html,
- * replace_rep (4 or more of one character become "xxrep 4 c"), replace_wrep (the same of words),
- * spec_add_spaces (around / # and ends of lines) and rm_useless_spaces. HTML references are HTML
- * 4's names and all numbers. Then the splitting, which is ours, where fastai has spaCy's: white
- * space separates, but the end of a line is a token; letters, digits, marks and _ form words; a .
- * or , between two digits belongs to the number; an apostrophe between letters begins a token, with
- * the n before it if it is followed by t alone ("it's" is it 's, "don't" is do n't); a run of one
- * other character is a token. Last fastai's rules on words: replace_all_caps (AB: xxup ab) and
- * deal_caps (Ab: xxmaj ab), after which all is lower case.
+ * A text is cut into words in three steps. Steps 1 and 3 are fastai's rules, which `rules` turns
+ * off.
  *
- * @param kind     what a token is
- * @param texts    n of them; not needed for bytes
+ * Step 1 is rules on the text: fix_html (the names of HTML 4 and all numeric references),
+ * replace_rep (4 or more of one character become "xxrep 4 c"), replace_wrep (4 or more of one word
+ * become "xxwrep 4 word"), spec_add_spaces (around / # and ends of lines) and rm_useless_spaces.
+ *
+ * Step 2 splits the text, by rules of adze's own; fastai uses spaCy here. White space separates
+ * words, but the end of a line is a token. Letters, digits, marks and _ form words. A . or ,
+ * between two digits belongs to the number. An apostrophe between letters begins a token. If only t
+ * follows it, the n before it belongs to that token ("it's" is it 's, "don't" is do n't). A run of
+ * one other character is a token.
+ *
+ * Step 3 is rules on words: replace_all_caps (AB: xxup ab) and deal_caps (Ab: xxmaj ab). All words
+ * are then in lower case.
+ *
+ * @param kind     the kind of the tokens
+ * @param texts    n texts; not needed for bytes
  * @param n        0 or more, a multiple of n_fields
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_tokenizer_free; or NULL
- * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option; texts without a character),
- * ADZ_ERR_MEMORY; ADZ_ERR_FORMAT (invalid UTF-8, with the offset of the byte)
+ * @errors         ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (an option; texts without a character);
+ *                 ADZ_ERR_FORMAT (invalid UTF-8; the message gives the offset of the byte);
+ *                 ADZ_ERR_MEMORY
  * @see            fastai.text.transform.Tokenizer, Vocab.create
  */
 ADZ_API adz_tokenizer *adz_tokenizer_build(
@@ -118,28 +126,30 @@ ADZ_API adz_tokenizer *adz_tokenizer_build(
 ADZ_API void adz_tokenizer_free(adz_tokenizer **tokenizer);
 
 /**
- * Writes a tokenizer to a file, atomically: a line that says what it is, then a line for each
- * token, in the order of their numbers. Control characters, and bytes that are no UTF-8, stand as
- * \\xhh there, a backslash twice.
+ * Writes a tokenizer to a file, atomically.
+ *
+ * The first line names the kind. A line for each token follows, in the order of their numbers. A
+ * control character, or a byte that is no UTF-8, is written as \\xhh, and a backslash twice.
  *
  * @param tokenizer  any
  * @param path       replaced if it exists
  * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old
- *                   file is as it was
+ *                   file is unchanged
  */
 ADZ_API adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path);
 
 /**
- * Reads a tokenizer back.
+ * Reads a tokenizer from a file.
  *
- * @param path  from adz_tokenizer_save
+ * @param path  a file that adz_tokenizer_save wrote
  * @return      yours, end it with adz_tokenizer_free; or NULL
- * @errors      ADZ_ERR_NULL, ADZ_ERR_IO, ADZ_ERR_MEMORY; ADZ_ERR_FORMAT (with the line)
+ * @errors      ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT (the message gives the line);
+ *              ADZ_ERR_MEMORY
  */
 ADZ_API adz_tokenizer *adz_tokenizer_load(const char *path);
 
 /**
- * What adz_tokenizer_save writes.
+ * Writes the bytes of a tokenizer's file into a buffer.
  *
  * @param tokenizer  any
  * @param buffer     receives the file, cut to fit; may be NULL when size is 0
@@ -151,16 +161,17 @@ ADZ_API size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buf
 /**
  * Reads a tokenizer from memory.
  *
- * @param bytes  what adz_tokenizer_to_memory wrote
- * @param size   how many
- * @return       as adz_tokenizer_load
+ * @param bytes  the bytes that adz_tokenizer_to_memory wrote
+ * @param size   number of bytes
+ * @return       yours, end it with adz_tokenizer_free; or NULL
+ * @errors       ADZ_ERR_NULL; ADZ_ERR_FORMAT (the message gives the line); ADZ_ERR_MEMORY
  */
 ADZ_API adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size);
 
 /* ---- what it is --------------------------------------------------------------------------- */
 
 /**
- * What a token is.
+ * The kind of a tokenizer's tokens.
  *
  * @param tokenizer  any
  * @return           its kind; ADZ_TOKENS_CHARACTERS with ADZ_ERR_NULL recorded
@@ -168,7 +179,7 @@ ADZ_API adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
 ADZ_API adz_token_kind adz_tokenizer_kind(const adz_tokenizer *tokenizer);
 
 /**
- * The number of tokens.
+ * The number of tokens in the vocabulary.
  *
  * @param tokenizer  any
  * @return           V, 1 or more; -1 with ADZ_ERR_NULL recorded
@@ -198,7 +209,7 @@ ADZ_API adz_text adz_tokenizer_token(const adz_tokenizer *tokenizer, int64_t id)
  *
  * @param tokenizer  any
  * @param token      its text
- * @return           0 .. V-1; -1, without an error, when there is none of that text
+ * @return           0 .. V-1; -1, without an error, when the vocabulary has no such token
  */
 ADZ_API int64_t adz_tokenizer_find(const adz_tokenizer *tokenizer, adz_text token);
 
@@ -211,43 +222,46 @@ ADZ_API int64_t adz_tokenizer_find(const adz_tokenizer *tokenizer, adz_text toke
  * @param text       UTF-8 (bytes: anything); may be NULL when size is 0
  * @param size       bytes of text
  * @return           ids[T] i64, borrowed from the scope; or NULL
- * @errors           ADZ_ERR_NULL, ADZ_ERR_MEMORY; ADZ_ERR_FORMAT (invalid UTF-8) and
- *                   ADZ_ERR_ARGUMENT (a character outside a vocabulary without xxunk), both with
- *                   the offset of the byte
+ * @errors           ADZ_ERR_NULL; ADZ_ERR_FORMAT (invalid UTF-8) and ADZ_ERR_ARGUMENT (an unknown
+ *                   character, and the vocabulary has no xxunk), whose messages give the offset of
+ *                   the byte; ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_tokenizer_encode(
     const adz_tokenizer *tokenizer, const char *text, size_t size);
 
 /**
- * adz_tokenizer_encode of one text that consists of several fields.
+ * Turns one text that consists of several fields into numbers.
  *
  * @param tokenizer  any
- * @param fields     n of them; with words, a space comes between two
+ * @param fields     n fields; for words, a space is put between two fields
  * @param n          0 or more
- * @return           as adz_tokenizer_encode
+ * @return           ids[T] i64, borrowed from the scope; or NULL
+ * @errors           ADZ_ERR_NULL; ADZ_ERR_FORMAT (invalid UTF-8) and ADZ_ERR_ARGUMENT (an unknown
+ *                   character, and the vocabulary has no xxunk), whose messages give the offset of
+ *                   the byte; ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_tokenizer_encode_fields(
     const adz_tokenizer *tokenizer, const adz_text *fields, size_t n);
 
 /**
- * Turns numbers into text. Characters and bytes come back as they were; words are put together
- * with spaces, special tokens as they are.
+ * Turns numbers into text. Characters and bytes give the original text. Words are joined by spaces,
+ * and special tokens are written by their names.
  *
  * @param tokenizer  any
  * @param ids        integers of any shape, each 0 .. V-1
  * @param buffer     receives the text, cut to fit and always terminated; may be NULL when size is 0
  * @param size       bytes of buffer
  * @return           the length of the whole text without its terminator; 0 with ADZ_ERR_NULL,
- *                   ADZ_ERR_DTYPE, ADZ_ERR_INDEX or ADZ_ERR_MEMORY recorded, or for no text
+ *                   ADZ_ERR_DTYPE, ADZ_ERR_INDEX or ADZ_ERR_MEMORY recorded, or for an empty text
  */
 ADZ_API size_t adz_tokenizer_decode(
     const adz_tokenizer *tokenizer, const adz_tensor *ids, char *buffer, size_t size);
 
-/** Turns numbers into text one at a time, so that what was given out is whole UTF-8. */
+/** Turns numbers into text one at a time. It gives out complete characters of UTF-8 only. */
 typedef struct adz_token_stream adz_token_stream;
 
 /**
- * A stream at the beginning of a text.
+ * Makes a stream, at the beginning of a text.
  *
  * @param tokenizer  must outlive the stream
  * @return           yours, end it with adz_token_stream_free; NULL with ADZ_ERR_NULL or
@@ -263,22 +277,24 @@ ADZ_API adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer);
 ADZ_API void adz_token_stream_free(adz_token_stream **stream);
 
 /**
- * The text that one more token adds. Bytes are held back until their character is whole; those
- * that cannot become one are given as U+FFFD.
+ * The text that one more token adds. Bytes are held back until their character is complete. Bytes
+ * that cannot become a character are given as U+FFFD.
  *
  * @param stream  any
  * @param id      0 .. V-1
- * @return        borrowed until the stream's next call, and terminated beyond its size; of size 0
- *                where nothing is whole yet; { NULL, 0 } with ADZ_ERR_NULL, ADZ_ERR_INDEX or
- *                ADZ_ERR_MEMORY recorded
+ * @return        borrowed until the next call for this stream, with a zero after its last byte; of
+ *                size 0 when no character is complete yet; { NULL, 0 } with ADZ_ERR_NULL,
+ *                ADZ_ERR_INDEX or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_text adz_token_stream_next(adz_token_stream *stream, int64_t id);
 
 /**
- * What is held back at the end of a text, after which the stream is at the beginning of another.
+ * Ends a text: gives what is held back, and sets the stream to the beginning of another text.
  *
  * @param stream  any
- * @return        as adz_token_stream_next; U+FFFD for a character that stayed incomplete
+ * @return        U+FFFD for a character that stayed incomplete, or a text of size 0; borrowed until
+ *                the next call for this stream; { NULL, 0 } with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ *                recorded
  */
 ADZ_API adz_text adz_token_stream_end(adz_token_stream *stream);
 

@@ -1,7 +1,7 @@
 /**
  * @file checkpoint.h
- * A whole training run in one file, so that it can be cut off anywhere and go on with the same
- * bits.
+ * Checkpoints: a whole training run in one file. A run that was interrupted continues from it with
+ * the bits that it would have had.
  *
  * @code
  * adz_module *model = adz_linear_new(4, 1, NULL);
@@ -38,24 +38,25 @@ extern "C" {
 #endif
 
 /**
- * What a run consists of. Start from ADZ_CHECKPOINT and fill in what there is; a part that is NULL
- * is neither saved nor loaded. The same parts, made the same way, are given to both calls.
+ * The parts of a training run. Start from ADZ_CHECKPOINT and fill in the parts that the run has. A
+ * part that is NULL is neither saved nor loaded. Give equal parts, made in the same way, to saving
+ * and loading.
  */
 typedef struct adz_checkpoint {
     size_t size;                      /**< sizeof(adz_checkpoint) */
-    adz_module *model;                /**< parameters and persistent buffers */
-    adz_optimizer *optimizer;         /**< state and settings of each group */
-    adz_scheduler *const *schedulers; /**< n_schedulers of them */
+    adz_module *model;                /**< its parameters and persistent buffers are saved */
+    adz_optimizer *optimizer;         /**< its state and the settings of each group are saved */
+    adz_scheduler *const *schedulers; /**< n_schedulers schedulers */
     size_t n_schedulers;              /**< 0 or more */
-    adz_generator *const *generators; /**< n_generators of them; NULL among them is the default one,
-                                         which dropout draws from unless told otherwise */
+    adz_generator *const *generators; /**< n_generators generators; NULL among them is the default
+                                         one, from which dropout draws unless told otherwise */
     size_t n_generators;              /**< 0 or more */
-    adz_loader *loader;               /**< its position, in mid-epoch too */
-    int64_t epoch;                    /**< a number of the caller's, 0 or more; set by loading */
-    int64_t step;                     /**< likewise */
+    adz_loader *loader;               /**< its position is saved, also in the middle of an epoch */
+    int64_t epoch; /**< the caller's count of epochs, 0 or more; set by loading */
+    int64_t step;  /**< the caller's count of steps, 0 or more; set by loading */
 } adz_checkpoint;
 
-/** A checkpoint of nothing. */
+/** A checkpoint without parts. */
 #define ADZ_CHECKPOINT                                                   \
     {                                                                    \
         sizeof(adz_checkpoint), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0 \
@@ -70,28 +71,30 @@ typedef struct adz_checkpoint {
 ADZ_API void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size);
 
 /**
- * Writes a run to a file, atomically: see adz_safetensors_save.
+ * Writes a run to a file, atomically: a failure or a crash leaves the old file.
  *
- * The file is in safetensors form: the model's tensors as `model.<name>`, a tied one once; the
- * optimizer's as `state.<index>.<name>`, its parameter groups as JSON in the metadata; schedulers,
- * generators and the loader's position as `scheduler.<i>`, `generator.<i>` and `loader`.
+ * The file is in safetensors form. The tensors of the model are `model.<name>`, a tied one once.
+ * The tensors of the optimizer are `state.<index>.<name>`, and its parameter groups are JSON in the
+ * metadata. Schedulers, generators and the position of the loader are `scheduler.<i>`,
+ * `generator.<i>` and `loader`.
  *
  * @param checkpoint  what to write
  * @param path        replaced if it exists
  * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a
- *                    failure the old file is as it was
+ *                    failure the old file is unchanged
  * @see               torch.save of a dict of state_dicts
  */
 ADZ_API adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path);
 
 /**
- * Restores a run from a file: all parts or, after a failure, none.
+ * Restores a run from a file. All parts change or, after a failure, none.
  *
  * @param checkpoint  the parts to restore; its epoch and step are set
  * @param path        from adz_checkpoint_save
- * @return            ADZ_OK; ADZ_ERR_NULL; the errors of adz_safetensors_load; ADZ_ERR_FORMAT (no
- *                    checkpoint); ADZ_ERR_STATE (a part that the file has not, or of another kind
- *                    or shape); ADZ_ERR_MEMORY; or the code of an error that is pending
+ * @return            ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT (the file is no checkpoint);
+ *                    ADZ_ERR_UNSUPPORTED (a dtype that adze does not have); ADZ_ERR_STATE (the file
+ *                    lacks a part, or has it with another kind or shape); ADZ_ERR_MEMORY; or the
+ *                    code of an error that is pending
  */
 ADZ_API adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path);
 

@@ -12,11 +12,12 @@
 extern "C" {
 #endif
 
-/** How a module's state is written. Start from ADZ_MODULE_SAVE_OPTIONS. */
+/** Options of saving a module. Start from ADZ_MODULE_SAVE_OPTIONS. */
 typedef struct adz_module_save_options {
     size_t size; /**< sizeof(adz_module_save_options) */
-    bool dedup;  /**< writes a tied parameter once, under its first name, and its other names into
-                    the metadata; false writes it under every name, as PyTorch lists them */
+    bool dedup;  /**< true writes a tied parameter once, under its first name, and its other names
+                    into  the metadata; false, the default, writes it under every name, as PyTorch
+                    does */
 } adz_module_save_options;
 
 /** The defaults. */
@@ -34,23 +35,26 @@ typedef struct adz_module_save_options {
 ADZ_API void adz_module_save_options_init(adz_module_save_options *options, size_t size);
 
 /**
- * Writes all parameters and persistent buffers to a file, atomically: see adz_safetensors_save.
+ * Writes all parameters and persistent buffers to a file, atomically: a failure or a crash leaves
+ * the old file.
  *
  * @param module  any module
  * @param path    replaced if it exists
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file
- * is as it was
+ *                is unchanged
  * @see           torch.save of a state_dict, safetensors.torch.save_model
  */
 ADZ_API adz_status adz_module_save(adz_module *module, const char *path);
 
 /**
- * adz_module_save with options.
+ * Writes all parameters and persistent buffers to a file, with options, atomically: a failure or a
+ * crash leaves the old file.
  *
  * @param module   any module
  * @param path     replaced if it exists
  * @param options  NULL for the defaults
- * @return         as adz_module_save
+ * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option), ADZ_ERR_IO or ADZ_ERR_MEMORY;
+ *                 after a failure the old file is unchanged
  */
 ADZ_API adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options);
@@ -58,24 +62,24 @@ ADZ_API adz_status adz_module_save_with(
 /**
  * Copies values from a file into parameters and buffers.
  *
- * Their dtypes must be those of the module, but float16 and bfloat16 are converted. (PyTorch
- * converts all.)
+ * The dtypes of the file must be those of the module. Only float16 and bfloat16 are converted.
+ * (PyTorch converts all dtypes.)
  *
  * @param module  any module; all of it changes or nothing does
  * @param path    a safetensors file
  * @param strict  whether names that only one side has are an error
- * @return        ADZ_OK; ADZ_ERR_NULL; the errors of adz_safetensors_load and of
- *                adz_module_load_state_dict, whose one message lists every name that does not fit;
- *                or the code of an error that is pending
+ * @return        ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT; ADZ_ERR_UNSUPPORTED (a dtype
+ *                that adze does not have); ADZ_ERR_STATE (the message lists every name that does
+ *                not fit); ADZ_ERR_MEMORY; or the code of an error that is pending
  * @see           torch.nn.Module.load_state_dict, safetensors.torch.load_model
  */
 ADZ_API adz_status adz_module_load(adz_module *module, const char *path, bool strict);
 
 /**
- * A module's state as a collection, to which more tensors and metadata can be added before it is
- * saved.
+ * Makes a collection of a module's parameters and persistent buffers. More tensors and metadata can
+ * be added before it is saved.
  *
- * @param module   any module; its tensors are shared
+ * @param module   any module; the collection shares its tensors
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_safetensors_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  */
@@ -88,7 +92,8 @@ ADZ_API adz_safetensors *adz_module_to_safetensors(
  * @param module  any module; all of it changes or nothing does
  * @param file    from adz_safetensors_load
  * @param strict  whether names that only one side has are an error
- * @return        as adz_module_load
+ * @return        ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE (the message lists every name that does not
+ *                fit); ADZ_ERR_MEMORY; or the code of an error that is pending
  */
 ADZ_API adz_status adz_module_from_safetensors(
     adz_module *module, adz_safetensors *file, bool strict);

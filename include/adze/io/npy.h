@@ -1,6 +1,6 @@
 /**
  * @file npy.h
- * NumPy's files of one array.
+ * NumPy's npy files, each of which holds one array.
  */
 #ifndef ADZE_IO_NPY_H
 #define ADZE_IO_NPY_H
@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/** How an array is written. Start from ADZ_NPY_OPTIONS. */
+/** Options of writing an array. Start from ADZ_NPY_OPTIONS. */
 typedef struct adz_npy_options {
     size_t size;        /**< sizeof(adz_npy_options) */
     int version;        /**< format version 1, 2 or 3; 1 */
-    bool fortran_order; /**< the first dimension varies fastest; false */
-    bool big_endian;    /**< the most significant byte comes first; false */
+    bool fortran_order; /**< whether the first dimension varies fastest; false */
+    bool big_endian;    /**< whether the most significant byte comes first; false */
 } adz_npy_options;
 
 /** The defaults. */
@@ -34,8 +34,8 @@ typedef struct adz_npy_options {
 ADZ_API void adz_npy_options_init(adz_npy_options *options, size_t size);
 
 /**
- * Reads an array: format versions 1 to 3, either order, either endianness, and the dtypes f2, f4,
- * f8, i4, i8, u1 and b1.
+ * Reads an array from a file. It reads format versions 1 to 3, both orders of dimensions, both
+ * orders of bytes, and the dtypes f2, f4, f8, i4, i8, u1 and b1.
  *
  * @param path  the file
  * @return      contiguous, borrowed from the scope, or NULL
@@ -46,19 +46,19 @@ ADZ_API void adz_npy_options_init(adz_npy_options *options, size_t size);
 ADZ_API adz_tensor *adz_npy_load(const char *path);
 
 /**
- * Reads the bytes of such a file.
+ * Reads an array from the bytes of an npy file.
  *
  * @param bytes  the whole file
- * @param size   how many
+ * @param size   number of bytes
  * @return       contiguous, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_NULL, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED, ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_npy_from_memory(const void *bytes, size_t size);
 
 /**
- * Writes an array, atomically: see adz_safetensors_save.
+ * Writes an array to a file, atomically: a failure or a crash leaves the old file.
  *
- * @param t        any shape, layout and dtype but bf16, which NumPy has not
+ * @param t        any shape and layout, any dtype but bf16, which NumPy does not have
  * @param path     replaced if it exists
  * @param options  NULL for the defaults
  * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_IO or
@@ -68,9 +68,9 @@ ADZ_API adz_tensor *adz_npy_from_memory(const void *bytes, size_t size);
 ADZ_API adz_status adz_npy_save(adz_tensor *t, const char *path, const adz_npy_options *options);
 
 /**
- * The bytes that adz_npy_save writes.
+ * The bytes of an npy file that holds a tensor.
  *
- * @param t        any shape, layout and dtype but bf16
+ * @param t        any shape and layout, any dtype but bf16
  * @param options  NULL for the defaults
  * @return         y[bytes] u8, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY

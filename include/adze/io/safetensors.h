@@ -2,14 +2,17 @@
  * @file safetensors.h
  * Named tensors in safetensors form, the format of PyTorch's `safetensors` package.
  *
- * A file is 8 bytes of little-endian header length, a JSON header that gives each tensor's dtype,
- * shape and place, and the tensors' bytes. Reading trusts nothing: the header is checked field by
- * field, and a file that fails is refused as a whole. Writing is atomic: the bytes go to a
- * temporary file in the same folder, which takes the name's place once the disk has them, so the
- * old file survives a crash and a full disk. A process that is killed while it saves leaves its
- * temporary file (`.adze-*.tmp`) behind; the next save to that folder deletes it. Temporary files
- * of processes that are still saving are locked (flock) and stay. Names are looked up through a
- * hash with a secret key, so no choice of names makes reading slow.
+ * A file holds three parts: the length of the header as 8 little-endian bytes, a JSON header with
+ * each tensor's dtype, shape and offset, and the bytes of the tensors.
+ *
+ * Reading trusts nothing. The header is checked field by field, and a file that fails is refused as
+ * a whole. Names are looked up by a hash with a secret key, so no choice of names makes reading
+ * slow.
+ *
+ * Writing is atomic. The bytes go to a temporary file in the same folder, which is renamed once the
+ * disk has them. The old file therefore survives a crash and a full disk. A process that is killed
+ * while it saves leaves its temporary file (`.adze-*.tmp`) behind, and the next save to that folder
+ * deletes it. Temporary files of processes that are still saving are locked (flock) and stay.
  *
  * @code
  * adz_safetensors *file = adz_safetensors_new();
@@ -32,14 +35,14 @@
 extern "C" {
 #endif
 
-/** Named tensors in order, and strings about them: what a safetensors file holds. */
+/** The contents of a safetensors file: named tensors in order, and metadata strings. */
 typedef struct adz_safetensors adz_safetensors;
 
-/** How a file is read. Start from ADZ_SAFETENSORS_OPTIONS. */
+/** Options of adz_safetensors_load. Start from ADZ_SAFETENSORS_OPTIONS. */
 typedef struct adz_safetensors_options {
     size_t size; /**< sizeof(adz_safetensors_options) */
-    bool map;    /**< tensors lie in the mapped file (changes stay private, the file must not be
-                    changed meanwhile) instead of being copied out before the call returns; false */
+    bool map;    /**< whether the file is mapped and not copied. Changes of mapped tensors stay
+                    private,    and nobody may change the file while they live; false */
 } adz_safetensors_options;
 
 /** The defaults. */
@@ -57,30 +60,30 @@ typedef struct adz_safetensors_options {
 ADZ_API void adz_safetensors_options_init(adz_safetensors_options *options, size_t size);
 
 /**
- * An empty collection, to be filled and saved.
+ * Makes an empty collection, which can be filled and saved.
  *
  * @return yours, end it with adz_safetensors_free; NULL when memory was refused
  */
 ADZ_API adz_safetensors *adz_safetensors_new(void);
 
 /**
- * Reads a file.
+ * Reads a safetensors file.
  *
  * @param path     the file
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_safetensors_free; or NULL
- * @errors         ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (a dtype that adze has not),
- *                 ADZ_ERR_MEMORY
+ * @errors         ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (a dtype that adze does not
+ *                 have), ADZ_ERR_MEMORY
  * @see            safetensors.torch.load_file
  */
 ADZ_API adz_safetensors *adz_safetensors_load(
     const char *path, const adz_safetensors_options *options);
 
 /**
- * Reads a file's bytes, which are copied.
+ * Reads a safetensors file from memory. The bytes are copied.
  *
  * @param bytes  the whole file
- * @param size   how many
+ * @param size   number of bytes
  * @return       yours, end it with adz_safetensors_free; or NULL
  * @errors       ADZ_ERR_NULL, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED, ADZ_ERR_MEMORY
  * @see          safetensors.torch.load
@@ -88,14 +91,15 @@ ADZ_API adz_safetensors *adz_safetensors_load(
 ADZ_API adz_safetensors *adz_safetensors_from_memory(const void *bytes, size_t size);
 
 /**
- * Ends a collection; tensors that somebody keeps stay.
+ * Ends a collection. A tensor lives on if somebody keeps it.
  *
  * @param file  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
 ADZ_API void adz_safetensors_free(adz_safetensors **file);
 
 /**
- * Adds a tensor at the end. It is shared, not copied: its values are read when they are saved.
+ * Adds a tensor at the end of a collection. The tensor is shared and not copied, so its values are
+ * those at the time of saving.
  *
  * @param file  the collection
  * @param name  UTF-8, not yet taken, not "__metadata__"; copied
@@ -105,7 +109,7 @@ ADZ_API void adz_safetensors_free(adz_safetensors **file);
 ADZ_API adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tensor *t);
 
 /**
- * Sets a string of the metadata, in its old place or at the end.
+ * Sets a metadata string. A new key is added at the end.
  *
  * @param file   the collection
  * @param key    UTF-8, copied
@@ -145,7 +149,7 @@ ADZ_API adz_tensor *adz_safetensors_tensor(adz_safetensors *file, size_t index);
  * A tensor by its name.
  *
  * @param file  the collection
- * @param name  which one
+ * @param name  name of the tensor
  * @return      borrowed from the collection; NULL with ADZ_ERR_NULL or, when no tensor has the
  *              name, ADZ_ERR_ARGUMENT (adz_safetensors_has asks without an error)
  */
@@ -155,7 +159,7 @@ ADZ_API adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
  * Whether a tensor has this name.
  *
  * @param file  the collection
- * @param name  which one
+ * @param name  name of the tensor
  * @return      false when an argument is NULL
  */
 ADZ_API bool adz_safetensors_has(adz_safetensors *file, const char *name);
@@ -181,29 +185,29 @@ ADZ_API const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t i
  * A metadata string.
  *
  * @param file  the collection
- * @param key   which one
+ * @param key   key of the string
  * @return      owned by the collection until it is set again; NULL, without an error, when there is
  *              none
  */
 ADZ_API const char *adz_safetensors_metadata(adz_safetensors *file, const char *key);
 
 /**
- * Writes a file, atomically.
+ * Writes a collection to a file, atomically: a failure or a crash leaves the old file.
  *
- * The same collection always gives the same bytes, and a file that was loaded gives its own bytes
- * again if adze wrote it. The header names tensors in their order; their bytes lie by falling
- * element size, so that each is aligned.
+ * A collection always gives the same bytes, and so does a collection that was loaded from a file
+ * that adze wrote. The header names the tensors in their order. Their bytes are sorted by falling
+ * element size, so that each tensor is aligned.
  *
  * @param file  the collection
  * @param path  replaced if it exists
  * @return      ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file is
- *              as it was
+ *              unchanged
  * @see         safetensors.torch.save_file
  */
 ADZ_API adz_status adz_safetensors_save(adz_safetensors *file, const char *path);
 
 /**
- * The bytes that adz_safetensors_save writes.
+ * The bytes of a collection's file.
  *
  * @param file  the collection
  * @return      y[bytes] u8, borrowed from the scope, or NULL

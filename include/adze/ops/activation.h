@@ -14,7 +14,9 @@ extern "C" {
 /**
  * Rectified linear unit.
  *
- *     y = max(x, 0); the gradient at exactly 0 is 0, NaN stays NaN
+ *     y = max(x, 0)
+ *
+ * The gradient at exactly 0 is 0. NaN stays NaN.
  *
  * @param x  any shape, any dtype but f16, bf16 and bool
  * @return   y, shaped like x, borrowed from the scope, or NULL
@@ -25,7 +27,11 @@ extern "C" {
 ADZ_API adz_tensor *adz_relu(adz_tensor *x);
 
 /**
- * adz_relu in place.
+ * Rectified linear unit, in place.
+ *
+ *     x = max(x, 0)
+ *
+ * The gradient at exactly 0 is 0. NaN stays NaN.
  *
  * @param x  any shape, any dtype but f16, bf16 and bool
  * @return   x, or NULL
@@ -35,7 +41,7 @@ ADZ_API adz_tensor *adz_relu(adz_tensor *x);
  */
 ADZ_API adz_tensor *adz_relu_(adz_tensor *x);
 
-/** How adz_gelu is computed. */
+/** The formula by which adz_gelu is computed. */
 typedef enum adz_gelu_approximate {
     ADZ_GELU_NONE = 0, /**< x Phi(x), with erf */
     ADZ_GELU_TANH = 1  /**< with tanh, as in GPT-2 */
@@ -47,7 +53,7 @@ typedef enum adz_gelu_approximate {
  *     ADZ_GELU_NONE: y = x / 2 (1 + erf(x / sqrt(2)))
  *     ADZ_GELU_TANH: y = x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
  *
- * At -inf it is NaN, the product of -inf and 0; so is the gradient at both infinities.
+ * At -inf the result is NaN, the product of -inf and 0. The gradient is NaN at both infinities.
  *
  * @param x            any shape, f32 or f64
  * @param approximate  ADZ_GELU_NONE (PyTorch's default) or ADZ_GELU_TANH
@@ -86,7 +92,7 @@ ADZ_API adz_tensor *adz_silu(adz_tensor *x);
 ADZ_API adz_tensor *adz_elu(adz_tensor *x, double alpha);
 
 /**
- * A smooth rectifier.
+ * Softplus, a smooth rectifier.
  *
  *     y = log(1 + exp(beta x)) / beta, and x itself where beta x > threshold
  *
@@ -103,7 +109,9 @@ ADZ_API adz_tensor *adz_softplus(adz_tensor *x, double beta, double threshold);
 /**
  * Leaky rectified linear unit.
  *
- *     y = x where x > 0, else negative_slope x; the gradient at exactly 0 is negative_slope
+ *     y = x where x > 0, else negative_slope x
+ *
+ * The gradient at exactly 0 is negative_slope.
  *
  * @param x               any shape, f32 or f64
  * @param negative_slope  any number (PyTorch's default is 0.01)
@@ -119,7 +127,8 @@ ADZ_API adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope);
  *
  *     y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j
  *
- * Entries of -inf get probability 0; a lane of -inf alone, or with NaN or +inf in it, gives NaN.
+ * Elements of -inf get probability 0. A lane gives NaN if all its elements are -inf, or if one of
+ * them is NaN or +inf.
  *
  * @param x    any shape, f32 or f64
  * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
@@ -158,7 +167,7 @@ ADZ_API adz_tensor *adz_log_softmax(adz_tensor *x, int dim);
  */
 ADZ_API adz_tensor *adz_glu(adz_tensor *x, int dim);
 
-/** Activation functions by name, where a network takes one as an option. */
+/** The activation functions that a network takes as an option. */
 typedef enum adz_activation {
     ADZ_ACTIVATION_RELU = 0,       /**< max(x, 0) */
     ADZ_ACTIVATION_GELU = 1,       /**< with erf */
@@ -170,8 +179,7 @@ typedef enum adz_activation {
     ADZ_ACTIVATION_IDENTITY = 7    /**< x */
 } adz_activation;
 
-/** What adz_bias_activation does between bias and result. Start from
- * ADZ_BIAS_ACTIVATION_OPTIONS. */
+/** Options of adz_bias_activation. Start from ADZ_BIAS_ACTIVATION_OPTIONS. */
 typedef struct adz_bias_activation_options {
     size_t size;               /**< sizeof(adz_bias_activation_options) */
     adz_activation activation; /**< the function f; ADZ_ACTIVATION_RELU */
@@ -195,25 +203,25 @@ typedef struct adz_bias_activation_options {
 ADZ_API void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size);
 
 /**
- * What stands between the two products of a feed-forward network, in one pass over memory: a bias
- * added, an activation function, a gate, dropout. The backward is one pass too, the gradients of
- * both biases included.
+ * Adds a bias, applies an activation function, multiplies by a gate and applies dropout, in one
+ * pass over memory. Use it between the two matrix products of a feed-forward network. The backward
+ * takes one pass as well and gives the gradients of both biases.
  *
  *     y = dropout(f(x + bias) (gate + gate_bias))
  *
- * Results and masks have the bits of adz_add, the activation, adz_mul and adz_dropout called one
- * after the other; so has what is drawn from the generator.
+ * Results, masks and draws from the generator have the bits of adz_add, the activation, adz_mul and
+ * adz_dropout called one after the other.
  *
  * @param x          x[..., H], f32 or f64
  * @param bias       bias[H] of x's dtype, or ADZ_NONE
  * @param gate       of x's shape and dtype, or ADZ_NONE for the factor 1
- * @param gate_bias  gate_bias[H] of x's dtype, or ADZ_NONE; only where there is a gate
+ * @param gate_bias  gate_bias[H] of x's dtype, or ADZ_NONE; allowed only with a gate
  * @param options    NULL for the defaults
  * @return           y, shaped like x, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (the options; gate_bias without
  *                   gate), ADZ_ERR_MEMORY
- * @grad             x, bias, gate and gate_bias, to any order; saves them and one bit an element of
- *                   the mask
+ * @grad             x, bias, gate and gate_bias, to any order; saves them, and one bit of the mask
+ *                   per element
  * @see              torch.nn.functional.gelu, torch.nn.functional.dropout
  */
 ADZ_API adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gate,

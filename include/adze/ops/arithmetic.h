@@ -1,6 +1,6 @@
 /**
  * @file arithmetic.h
- * Arithmetic, elementwise, with broadcasting.
+ * Elementwise arithmetic, with broadcasting.
  */
 #ifndef ADZE_OPS_ARITHMETIC_H
 #define ADZE_OPS_ARITHMETIC_H
@@ -32,7 +32,7 @@ ADZ_API adz_tensor *adz_add(adz_tensor *a, adz_tensor *b);
  *
  * @param a      any shape, any dtype but f16 and bf16
  * @param b      broadcasts with a
- * @param alpha  a whole number when y is no float
+ * @param alpha  a whole number if y is not a float
  * @return       y in the promoted dtype, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad         a and b, to any order; saves nothing
@@ -42,6 +42,8 @@ ADZ_API adz_tensor *adz_add_scaled(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
  * Sum of a tensor and a number.
+ *
+ *     y = a + number
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -73,7 +75,7 @@ ADZ_API adz_tensor *adz_add_(adz_tensor *a, adz_tensor *b);
  *
  * @param a      its dtype must hold the promoted one
  * @param b      broadcasts to a
- * @param alpha  a whole number when a is no float
+ * @param alpha  a whole number if a is not a float
  * @return       a, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad         a and b, to any order; saves nothing
@@ -83,6 +85,8 @@ ADZ_API adz_tensor *adz_add_scaled_(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
  * Adds a number in place.
+ *
+ *     a = a + number
  *
  * @param a       its dtype must hold the promoted one
  * @param number  counts as an integer when it is whole and a is not a float
@@ -99,7 +103,7 @@ ADZ_API adz_tensor *adz_add_number_(adz_tensor *a, double number);
  *     y = a - b
  *
  * @param a  any shape, any dtype but f16, bf16 and bool
- * @param b  broadcasts with a; likewise no bool
+ * @param b  broadcasts with a; any dtype but f16, bf16 and bool
  * @return   y in the promoted dtype (integers wrap), borrowed from the scope, or NULL
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     a and b, to any order; saves nothing
@@ -113,8 +117,8 @@ ADZ_API adz_tensor *adz_sub(adz_tensor *a, adz_tensor *b);
  *     y = a - alpha b
  *
  * @param a      any shape, any dtype but f16, bf16 and bool
- * @param b      broadcasts with a; likewise no bool
- * @param alpha  a whole number when y is no float
+ * @param b      broadcasts with a; any dtype but f16, bf16 and bool
+ * @param alpha  a whole number if y is not a float
  * @return       y in the promoted dtype, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad         a and b, to any order; saves nothing
@@ -123,7 +127,7 @@ ADZ_API adz_tensor *adz_sub(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_sub_scaled(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
- * A tensor less a number.
+ * Difference of a tensor and a number.
  *
  *     y = a - number
  *
@@ -137,7 +141,7 @@ ADZ_API adz_tensor *adz_sub_scaled(adz_tensor *a, adz_tensor *b, double alpha);
 ADZ_API adz_tensor *adz_sub_number(adz_tensor *a, double number);
 
 /**
- * A number less a tensor.
+ * Difference of a number and a tensor.
  *
  *     y = number - a
  *
@@ -171,7 +175,7 @@ ADZ_API adz_tensor *adz_sub_(adz_tensor *a, adz_tensor *b);
  *
  * @param a      no bool; its dtype must hold the promoted one
  * @param b      broadcasts to a; no bool
- * @param alpha  a whole number when a is no float
+ * @param alpha  a whole number if a is not a float
  * @return       a, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad         a and b, to any order; saves nothing
@@ -181,6 +185,8 @@ ADZ_API adz_tensor *adz_sub_scaled_(adz_tensor *a, adz_tensor *b, double alpha);
 
 /**
  * Subtracts a number in place.
+ *
+ *     a = a - number
  *
  * @param a       no bool; its dtype must hold the promoted one
  * @param number  counts as an integer when it is whole and a is not a float
@@ -208,6 +214,8 @@ ADZ_API adz_tensor *adz_mul(adz_tensor *a, adz_tensor *b);
 /**
  * Product of a tensor and a number.
  *
+ *     y = a number
+ *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
  * @return        y in the promoted dtype, borrowed from the scope, or NULL
@@ -234,6 +242,8 @@ ADZ_API adz_tensor *adz_mul_(adz_tensor *a, adz_tensor *b);
 /**
  * Multiplies by a number in place.
  *
+ *     a = a number
+ *
  * @param a       its dtype must hold the promoted one
  * @param number  counts as an integer when it is whole and a is not a float
  * @return        a, or NULL
@@ -250,7 +260,7 @@ ADZ_API adz_tensor *adz_mul_number_(adz_tensor *a, double number);
  *
  * @param a  any shape, any dtype but f16 and bf16
  * @param b  broadcasts with a
- * @return   y in the promoted dtype, f32 where that is no float, borrowed from the scope, or NULL;
+ * @return   y in the promoted dtype, f32 if that is not a float, borrowed from the scope, or NULL;
  *           a division by 0 gives an infinity or NaN
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     a and b, to any order; saves b, and a where b wants a gradient
@@ -265,7 +275,7 @@ ADZ_API adz_tensor *adz_div(adz_tensor *a, adz_tensor *b);
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  any
- * @return        y in a's dtype, f32 where that is no float, borrowed from the scope, or NULL
+ * @return        y in a's dtype, f32 if that is not a float, borrowed from the scope, or NULL
  * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad          a, to any order
  * @see           torch.div
@@ -279,7 +289,7 @@ ADZ_API adz_tensor *adz_div_number(adz_tensor *a, double number);
  *
  * @param number  any
  * @param a       any shape, any dtype but f16 and bf16
- * @return        y in a's dtype, f32 where that is no float, borrowed from the scope, or NULL
+ * @return        y in a's dtype, f32 if that is not a float, borrowed from the scope, or NULL
  * @errors        ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad          a, to any order; saves a
  * @see           torch.div
@@ -303,6 +313,8 @@ ADZ_API adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b);
 /**
  * Divides by a number in place.
  *
+ *     a = a / number
+ *
  * @param a       a float
  * @param number  any
  * @return        a, or NULL
@@ -313,7 +325,7 @@ ADZ_API adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_div_number_(adz_tensor *a, double number);
 
 /**
- * The negative.
+ * The negative of a tensor.
  *
  *     y = -x
  *
@@ -326,7 +338,9 @@ ADZ_API adz_tensor *adz_div_number_(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_neg(adz_tensor *x);
 
 /**
- * adz_neg in place.
+ * Negates in place.
+ *
+ *     x = -x
  *
  * @param x  any shape, any dtype but f16, bf16 and bool
  * @return   x, or NULL
@@ -337,14 +351,14 @@ ADZ_API adz_tensor *adz_neg(adz_tensor *x);
 ADZ_API adz_tensor *adz_neg_(adz_tensor *x);
 
 /**
- * Adds a product.
+ * Adds a product of two tensors to a third.
  *
  *     y = x + value a b
  *
  * @param x      any shape, any dtype but f16, bf16 and bool
  * @param a      broadcasts with x and b
  * @param b      broadcasts with x and a
- * @param value  a whole number when y is no float; 1 in PyTorch's default
+ * @param value  a whole number if y is not a float; 1 in PyTorch's default
  * @return       y in the promoted dtype, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad         x, a and b, to any order; saves each of a and b where the other wants a gradient
@@ -360,7 +374,7 @@ ADZ_API adz_tensor *adz_addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, dou
  * @param x      no bool; its dtype must hold the promoted one
  * @param a      broadcasts to x
  * @param b      broadcasts to x
- * @param value  a whole number when x is no float; 1 in PyTorch's default
+ * @param value  a whole number if x is not a float; 1 in PyTorch's default
  * @return       x, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad         x, a and b, to any order; saves each of a and b where the other wants a gradient
@@ -372,10 +386,10 @@ ADZ_API adz_tensor *adz_addcmul_(adz_tensor *x, adz_tensor *a, adz_tensor *b, do
  * Writes a number to every element.
  *
  * @param x      any shape and dtype
- * @param value  a whole number in range when x is an integer; everything but 0 is true
+ * @param value  a whole number in range when x is an integer; for bool every value but 0 is true
  * @return       x, or NULL
  * @errors       ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
- * @grad         zero for x's old values
+ * @grad         the gradient of the old values of x is zero
  * @see          torch.Tensor.fill_
  */
 ADZ_API adz_tensor *adz_fill_(adz_tensor *x, double value);
@@ -386,7 +400,7 @@ ADZ_API adz_tensor *adz_fill_(adz_tensor *x, double value);
  * @param x  any shape and dtype
  * @return   x, or NULL
  * @errors   ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
- * @grad     zero for x's old values
+ * @grad     the gradient of the old values of x is zero
  * @see      torch.Tensor.zero_
  */
 ADZ_API adz_tensor *adz_zero_(adz_tensor *x);

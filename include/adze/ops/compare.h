@@ -26,7 +26,9 @@ extern "C" {
 ADZ_API adz_tensor *adz_eq(adz_tensor *a, adz_tensor *b);
 
 /**
- * adz_eq with a number on the right.
+ * Where a tensor equals a number.
+ *
+ *     y = a == number, false where a is NaN
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -52,7 +54,9 @@ ADZ_API adz_tensor *adz_eq_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_ne(adz_tensor *a, adz_tensor *b);
 
 /**
- * adz_ne with a number on the right.
+ * Where a tensor differs from a number.
+ *
+ *     y = a != number, true where a is NaN
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -78,7 +82,9 @@ ADZ_API adz_tensor *adz_ne_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_lt(adz_tensor *a, adz_tensor *b);
 
 /**
- * adz_lt with a number on the right.
+ * Where a tensor is less than a number.
+ *
+ *     y = a < number, false where a is NaN
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -90,7 +96,7 @@ ADZ_API adz_tensor *adz_lt(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_lt_number(adz_tensor *a, double number);
 
 /**
- * Where one tensor is less than another or equal.
+ * Where one tensor is less than or equal to another.
  *
  *     y = a <= b, false where either is NaN
  *
@@ -104,7 +110,9 @@ ADZ_API adz_tensor *adz_lt_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_le(adz_tensor *a, adz_tensor *b);
 
 /**
- * adz_le with a number on the right.
+ * Where a tensor is less than or equal to a number.
+ *
+ *     y = a <= number, false where a is NaN
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -130,7 +138,9 @@ ADZ_API adz_tensor *adz_le_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_gt(adz_tensor *a, adz_tensor *b);
 
 /**
- * adz_gt with a number on the right.
+ * Where a tensor is greater than a number.
+ *
+ *     y = a > number, false where a is NaN
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -142,7 +152,7 @@ ADZ_API adz_tensor *adz_gt(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_gt_number(adz_tensor *a, double number);
 
 /**
- * Where one tensor is greater than another or equal.
+ * Where one tensor is greater than or equal to another.
  *
  *     y = a >= b, false where either is NaN
  *
@@ -156,7 +166,9 @@ ADZ_API adz_tensor *adz_gt_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_ge(adz_tensor *a, adz_tensor *b);
 
 /**
- * adz_ge with a number on the right.
+ * Where a tensor is greater than or equal to a number.
+ *
+ *     y = a >= number, false where a is NaN
  *
  * @param a       any shape, any dtype but f16 and bf16
  * @param number  counts as an integer when it is whole and a is not a float
@@ -168,9 +180,11 @@ ADZ_API adz_tensor *adz_ge(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_ge_number(adz_tensor *a, double number);
 
 /**
- * Where both are true.
+ * Where two tensors are both true.
  *
- *     y = a and b;  everything but 0 is true, NaN too
+ *     y = a and b
+ *
+ * Every value but 0 counts as true, NaN included.
  *
  * @param a  any shape, any dtype but f16 and bf16
  * @param b  broadcasts with a
@@ -182,9 +196,11 @@ ADZ_API adz_tensor *adz_ge_number(adz_tensor *a, double number);
 ADZ_API adz_tensor *adz_logical_and(adz_tensor *a, adz_tensor *b);
 
 /**
- * Where at least one is true.
+ * Where at least one of two tensors is true.
  *
- *     y = a or b;  everything but 0 is true, NaN too
+ *     y = a or b
+ *
+ * Every value but 0 counts as true, NaN included.
  *
  * @param a  any shape, any dtype but f16 and bf16
  * @param b  broadcasts with a
@@ -196,9 +212,11 @@ ADZ_API adz_tensor *adz_logical_and(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_logical_or(adz_tensor *a, adz_tensor *b);
 
 /**
- * Where exactly one is true.
+ * Where exactly one of two tensors is true.
  *
- *     y = a xor b;  everything but 0 is true, NaN too
+ *     y = a xor b
+ *
+ * Every value but 0 counts as true, NaN included.
  *
  * @param a  any shape, any dtype but f16 and bf16
  * @param b  broadcasts with a
@@ -210,7 +228,7 @@ ADZ_API adz_tensor *adz_logical_or(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_logical_xor(adz_tensor *a, adz_tensor *b);
 
 /**
- * Where a tensor is false.
+ * Where a tensor is 0 (false).
  *
  *     y = x == 0
  *
@@ -258,7 +276,7 @@ ADZ_API adz_tensor *adz_isfinite(adz_tensor *x);
  * @param b     broadcasts with a
  * @return      y in the dtype that a and b promote to, borrowed from the scope, or NULL
  * @errors      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad        a and b, to any order; saves cond. The side not chosen gets 0, whatever it holds
+ * @grad        a and b, to any order; saves cond; the side that was not chosen gets 0
  * @see         torch.where
  */
 ADZ_API adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b);
@@ -270,7 +288,7 @@ ADZ_API adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b);
  *
  * @param x      any shape, any dtype but f16 and bf16
  * @param mask   bool; broadcasts with x
- * @param value  a whole number in range when x is an integer; everything but 0 is true
+ * @param value  a whole number in range if x is an integer; for bool every value but 0 is true
  * @return       y in x's dtype, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves the mask
@@ -279,11 +297,13 @@ ADZ_API adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_masked_fill(adz_tensor *x, adz_tensor *mask, double value);
 
 /**
- * adz_masked_fill in place.
+ * Writes a number where a mask is true, in place.
+ *
+ *     x = mask ? value : x
  *
  * @param x      any shape, any dtype but f16 and bf16
  * @param mask   bool; broadcasts to x
- * @param value  a whole number in range when x is an integer; everything but 0 is true
+ * @param value  a whole number in range if x is an integer; for bool every value but 0 is true
  * @return       x, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves the mask

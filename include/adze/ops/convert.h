@@ -1,6 +1,6 @@
 /**
  * @file convert.h
- * Conversions, copies, and leaving the graph.
+ * Conversions, copies, and views outside the graph.
  */
 #ifndef ADZE_OPS_CONVERT_H
 #define ADZE_OPS_CONVERT_H
@@ -12,12 +12,12 @@ extern "C" {
 #endif
 
 /**
- * Conversion to another dtype.
+ * Converts a tensor to another dtype.
  *
  * @param x      any shape and dtype
- * @param dtype  any dtype; a float out of an integer's range gives some integer
- * @return       x itself when it has the dtype, else a contiguous tensor borrowed from the scope;
- * or NULL
+ * @param dtype  any dtype; a float outside the range of an integer dtype gives an undefined integer
+ * @return       x itself if it has the dtype, else a contiguous tensor borrowed from the scope; or
+ *               NULL
  * @errors       ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad         x, to any order, between f32 and f64; saves nothing
  * @see          torch.Tensor.to
@@ -47,26 +47,26 @@ ADZ_API adz_tensor *adz_clone(adz_tensor *x);
 ADZ_API adz_tensor *adz_contiguous(adz_tensor *x);
 
 /**
- * The same values outside the graph.
+ * A view of a tensor that is outside the graph: backward stops at it.
  *
  * @param x  any shape and dtype
  * @return   a view of x that wants no gradient, borrowed from the scope, or NULL
  * @errors   ADZ_ERR_MEMORY
- * @grad     none flows back
+ * @grad     none
  * @see      torch.Tensor.detach
  */
 ADZ_API adz_tensor *adz_detach(adz_tensor *x);
 
 /**
- * Copies values into a tensor.
+ * Copies values into a tensor, broadcast to its shape and converted to its dtype.
  *
- *     x = y, y broadcast and converted to x
+ *     x = y
  *
  * @param x  any shape and dtype
  * @param y  broadcasts to x
  * @return   x, or NULL
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
- * @grad     y, to any order; that of x's old values is zero; saves nothing
+ * @grad     y, to any order; the gradient of the old values of x is zero; saves nothing
  * @see      torch.Tensor.copy_
  */
 ADZ_API adz_tensor *adz_copy_(adz_tensor *x, adz_tensor *y);

@@ -1,7 +1,9 @@
 /**
  * @file index.h
- * Reading and adding at places that index tensors name. Indices are i64 or i32, and all are checked
- * before anything changes; negative ones are errors.
+ * Operators with tensors of indices.
+ *
+ * Indices are i64 or i32. All of them are checked before anything changes, and a negative index is
+ * an error.
  */
 #ifndef ADZE_OPS_INDEX_H
 #define ADZE_OPS_INDEX_H
@@ -13,7 +15,7 @@ extern "C" {
 #endif
 
 /**
- * Elements at given places of one dimension.
+ * Picks elements by their indices along one dimension.
  *
  *     y[i][j][k] = x[i][index[i][j][k]][k]   for dim 1
  *
@@ -28,11 +30,12 @@ extern "C" {
 ADZ_API adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index);
 
 /**
- * Adds elements at given places of one dimension.
+ * Adds elements at given indices along one dimension.
  *
  *     y = x, then y[i][index[i][j][k]][k] += src[i][j][k]   for dim 1
  *
- * Sums go in the order of the index; those of more than 16 elements of f32 are made in f64.
+ * Elements are added in the order of the index. If the index has more than 16 places along dim,
+ * sums of f32 accumulate in f64.
  *
  * @param x      any dtype but f16 and bf16
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
@@ -46,26 +49,33 @@ ADZ_API adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index);
 ADZ_API adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src);
 
 /**
- * adz_scatter_add, written to x.
+ * Adds elements at given indices along one dimension, in place.
  *
- * @param x      see adz_scatter_add
- * @param dim    see adz_scatter_add
- * @param index  see adz_scatter_add
- * @param src    see adz_scatter_add
+ *     x[i][index[i][j][k]][k] += src[i][j][k]   for dim 1
+ *
+ * Elements are added in the order of the index. If the index has more than 16 places along dim,
+ * sums of f32 accumulate in f64.
+ *
+ * @param x      any dtype but f16 and bf16
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @param index  of x's rank, no size above src's, nor above x's except along dim
+ * @param src    of x's rank and dtype
  * @return       x, or NULL
- * @errors       as adz_scatter_add, and ADZ_ERR_INPLACE
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_INPLACE,
+ *               ADZ_ERR_MEMORY
+ * @grad         x and src, to any order; saves index
  * @see          torch.Tensor.scatter_add_
  */
 ADZ_API adz_tensor *adz_scatter_add_(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src);
 
 /**
- * Whole places of one dimension.
+ * Picks whole slices of one dimension, for example rows of a matrix.
  *
  *     y[i][j][k] = x[i][index[j]][k]   for dim 1
  *
  * @param x      rank 1 to 8, any dtype
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
- * @param index  index[n], or a scalar for one place; 0 .. size of dim - 1
+ * @param index  index[n], or a scalar for one slice; 0 .. size of dim - 1
  * @return       y, shaped like x but n along dim, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves index
@@ -73,14 +83,14 @@ ADZ_API adz_tensor *adz_scatter_add_(adz_tensor *x, int dim, adz_tensor *index, 
  */
 ADZ_API adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index);
 
-/** For adz_embedding_options.padding_idx: every row has a gradient. */
+/** A value of adz_embedding_options.padding_idx that means: every row has a gradient. */
 #define ADZ_NO_PADDING INT64_MIN
 
-/** How adz_embedding's gradient is made. Start from ADZ_EMBEDDING_OPTIONS. */
+/** Options of adz_embedding. Start from ADZ_EMBEDDING_OPTIONS. */
 typedef struct adz_embedding_options {
     size_t size;             /**< sizeof(adz_embedding_options) */
-    int64_t padding_idx;     /**< the row without a gradient, negative ones counted from the last;
-                                  ADZ_NO_PADDING */
+    int64_t padding_idx;     /**< the row without a gradient; a negative number counts from the
+                                  last row; ADZ_NO_PADDING by default */
     bool scale_grad_by_freq; /**< divide a row's gradient by how often ids names it; false */
     bool sparse;             /**< true is ADZ_ERR_UNSUPPORTED: gradients are dense; false */
 } adz_embedding_options;
@@ -100,11 +110,11 @@ typedef struct adz_embedding_options {
 ADZ_API void adz_embedding_options_init(adz_embedding_options *options, size_t size);
 
 /**
- * Rows of a table.
+ * Looks up rows of a table.
  *
  *     y[..., :] = weight[ids[...], :]
  *
- * The padding row is looked up like any other; only its gradient is 0. The gradient has the same
+ * The padding row is looked up like any other row, but its gradient is 0. The gradient has the same
  * bits for any number of threads.
  *
  * @param ids      any shape of rank 0 to 7; 0 .. V-1
@@ -120,12 +130,12 @@ ADZ_API adz_tensor *adz_embedding(
     adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options);
 
 /**
- * Classes as vectors with a single 1.
+ * Turns class numbers into vectors that have a single 1.
  *
  *     y[..., c] = 1 where c = ids[...], else 0
  *
  * @param ids          any shape of rank 0 to 7; 0 .. num_classes-1
- * @param num_classes  1 or more; -1 for one above the largest id
+ * @param num_classes  1 or more; -1 for the largest id plus 1
  * @return             y[..., num_classes], i64, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad               none
@@ -134,7 +144,7 @@ ADZ_API adz_tensor *adz_embedding(
 ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
 
 /**
- * The k largest or smallest elements of each lane along a dimension, the first first.
+ * The k largest or smallest elements of each lane along a dimension, sorted.
  *
  * NaN counts as the largest of all. Of equal elements the one with the lower index comes first.
  *
@@ -143,8 +153,9 @@ ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
  *                 PyTorch
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
  * @param largest  true for the largest, false for the smallest
- * @param sorted   as in PyTorch; here they are sorted in any case
- * @param indices  receives their indices along dim, i64, borrowed from the scope; may be NULL
+ * @param sorted   has no effect: the result is always sorted
+ * @param indices  receives the indices of the elements along dim, i64, borrowed from the scope; may
+ *                 be NULL
  * @return         the elements, shaped like x but k along dim, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_ARGUMENT, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad           x, to any order; saves the indices
@@ -154,9 +165,9 @@ ADZ_API adz_tensor *adz_topk(
     adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices);
 
 /**
- * Classes drawn with probabilities proportional to weights.
+ * Draws classes with probabilities proportional to weights.
  *
- * The draws are not PyTorch's, but do not depend on the number of threads.
+ * The draws are not those of PyTorch. They do not depend on the number of threads.
  *
  * @param weights      weights[C] or weights[N, C], f32 or f64, 0 or more and not all 0
  * @param n            draws from each row, 1 or more; without replacement at most as many as a row

@@ -13,15 +13,15 @@ extern "C" {
 #endif
 
 /**
- * Matrix product, with PyTorch's rules on ranks.
+ * Matrix product.
  *
  *     y[..., m, n] = a[..., m, k] b[..., k, n]
  *
- * A vector on the left counts as a row, on the right as a column, and its dimension is removed from
- * the result. Leading dimensions broadcast. Transposed operands are read without a copy.
+ * A vector counts as a row on the left and as a column on the right, and its dimension is removed
+ * from the result. Leading dimensions broadcast. Transposed operands are read without a copy.
  *
  * @param a  rank 1 to 8; f32, f64, i32, i64 or u8
- * @param b  rank 1 to 8, its inner size that of a
+ * @param b  rank 1 to 8; its inner size k is that of a
  * @return   y in the promoted dtype, borrowed from the scope, or NULL
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     a and b, to any order; saves each where the other wants a gradient
@@ -30,7 +30,7 @@ extern "C" {
 ADZ_API adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b);
 
 /**
- * Affine map of the last dimension.
+ * Affine map of the last dimension: a linear layer.
  *
  *     y[..., H] = x[..., D] w[H, D]^T + b[H]
  *
@@ -45,14 +45,15 @@ ADZ_API adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias);
 
 /**
- * adz_relu of adz_linear as one operator, which passes over the result once and keeps one matrix
- * fewer. An ADZ_SEQUENTIAL with a Linear before a ReLU computes it so.
+ * A linear layer with a ReLU after it, as one operator. It passes over the result once and saves
+ * one matrix less than adz_relu(adz_linear(x, weight, bias)). ADZ_SEQUENTIAL uses it for a Linear
+ * that is followed by a ReLU.
  *
- *     y = max(0, x w^T + b)
+ *     y[..., H] = max(0, x[..., D] w[H, D]^T + b[H])
  *
- * @param x       as adz_linear's
- * @param weight  likewise
- * @param bias    likewise
+ * @param x       x[..., D], rank 1 to 8, f32 or f64
+ * @param weight  w[H, D], of x's dtype
+ * @param bias    b[H], or ADZ_NONE
  * @return        y, with the bits of adz_relu(adz_linear(x, weight, bias)), borrowed from the
  *                scope, or NULL
  * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
@@ -62,28 +63,32 @@ ADZ_API adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bi
 ADZ_API adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias);
 
 /**
- * adz_dropout of adz_linear_relu as one operator. The backward needs no mask: it reads y.
+ * A linear layer with a ReLU and a dropout after it, as one operator. The backward needs no mask:
+ * it reads from y which elements were dropped.
  *
- * @param x          as adz_linear's
- * @param weight     likewise
- * @param bias       likewise
+ *     y[..., H] = max(0, x[..., D] w[H, D]^T + b[H]) mask / (1 - p), mask = 1 with probability 1 -
+ * p
+ *
+ * @param x          x[..., D], rank 1 to 8, f32 or f64
+ * @param weight     w[H, D], of x's dtype
+ * @param bias       b[H], or ADZ_NONE
  * @param p          probability of zeroing an element, in [0, 1]
- * @param training   false: as adz_linear_relu
- * @param generator  what to draw from, as adz_dropout does; NULL for the default one
+ * @param training   whether dropout acts
+ * @param generator  drawn from unless p is 0 or 1; NULL for the default one
  * @return           y, with the bits of the three operators, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (p), ADZ_ERR_MEMORY
- * @grad             as adz_linear_relu's
+ * @grad             x, weight and bias, to any order; saves y, and x and weight where needed
  * @see              torch.nn.functional.dropout
  */
 ADZ_API adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
     double p, bool training, adz_generator *generator);
 
 /**
- * A matrix product added to something.
+ * The sum of a tensor and a matrix product.
  *
  *     y[m, n] = beta c + alpha a[m, k] b[k, n]
  *
- * With beta 0, c counts for nothing, NaN included.
+ * With beta 0 the values of c are ignored, NaN included.
  *
  * @param c      broadcasts to [m, n]
  * @param a      a[m, k]
@@ -114,7 +119,7 @@ ADZ_API adz_tensor *adz_addmm(
 ADZ_API adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b);
 
 /**
- * Every product of two vectors' elements.
+ * The outer product: each element of one vector times each element of another.
  *
  *     y[i, j] = a[i] b[j]
  *
@@ -128,17 +133,19 @@ ADZ_API adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_outer(adz_tensor *a, adz_tensor *b);
 
 /**
- * Sums of products of one or two tensors, dimensions named by letters: "bqd,bkd->bqk".
+ * Sums of products of one or two tensors whose dimensions are named by letters: "bqd,bkd->bqk".
  *
- * A letter of the result stands for a dimension of the result; the others are summed over. A letter
- * twice in one operand takes the diagonal. "..." stands for the dimensions without a letter, which
- * broadcast; so do sizes of 1. Without "->" the result has the ellipsis and then, in the order of
- * the alphabet (capitals first), the letters that occur once. What is summed over in both operands
- * is computed as a matrix product, which reads operands where they lie if their strides allow.
+ * Letters after "->" are the dimensions of the result. Sums run over all other letters. A letter
+ * that occurs twice in one operand takes the diagonal. "..." stands for the dimensions without a
+ * letter, which broadcast. Sizes of 1 broadcast too. Without "->" the result has the dimensions of
+ * "..." and then the letters that occur once, in the order of the alphabet (capitals first).
+ *
+ * A sum over a letter that both operands have is computed as a matrix product, without copying
+ * operands whose strides allow it.
  *
  * @param equation  letters, commas, "..." and "->"; blanks are skipped
  * @param a         the first operand
- * @param b         the second, or ADZ_NONE
+ * @param b         the second operand, or ADZ_NONE
  * @return          y in the promoted dtype, borrowed from the scope, or NULL; with one operand it
  *                  may be a view of a, or a itself
  * @errors          ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY

@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/** What a loss does with the losses of its elements. */
+/** How a loss combines the losses of its elements. */
 typedef enum adz_reduction {
-    ADZ_REDUCE_NONE = 0,     /**< returns them */
+    ADZ_REDUCE_NONE = 0,     /**< not at all: returns each element's loss */
     ADZ_REDUCE_MEAN = 1,     /**< their mean, PyTorch's default */
     ADZ_REDUCE_SUM = 2,      /**< their sum */
-    ADZ_REDUCE_BATCHMEAN = 3 /**< their sum over the first size; adz_kl_div only */
+    ADZ_REDUCE_BATCHMEAN = 3 /**< their sum divided by the first size; adz_kl_div only */
 } adz_reduction;
 
 /**
@@ -25,7 +25,7 @@ typedef enum adz_reduction {
  *     l = (x - target)^2
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
+ * @param target     broadcasts with x; both are converted to the wider of their dtypes, scalars too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
@@ -37,10 +37,12 @@ ADZ_API adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reductio
 /**
  * Mean absolute error.
  *
- *     l = |x - target|; the gradient where both are equal is 0
+ *     l = |x - target|
+ *
+ * The gradient is 0 where both are equal.
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
+ * @param target     broadcasts with x; both are converted to the wider of their dtypes, scalars too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
@@ -55,9 +57,9 @@ ADZ_API adz_tensor *adz_l1_loss(adz_tensor *x, adz_tensor *target, adz_reduction
  *     d = |x - target|;  l = d^2 / (2 beta) where d < beta, d - beta / 2 elsewhere
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
+ * @param target     broadcasts with x; both are converted to the wider of their dtypes, scalars too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
- * @param beta       0 or more, PyTorch's default is 1; 0 is adz_l1_loss
+ * @param beta       0 or more (PyTorch's default is 1); 0 gives l = d
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad             x and target, to any order; saves both
@@ -72,9 +74,9 @@ ADZ_API adz_tensor *adz_smooth_l1_loss(
  *     d = |x - target|;  l = d^2 / 2 where d < delta, delta (d - delta / 2) elsewhere
  *
  * @param x          any shape, f32 or f64
- * @param target     broadcasts with x; the wider dtype of both counts, a scalar's too
+ * @param target     broadcasts with x; both are converted to the wider of their dtypes, scalars too
  * @param reduction  none, mean or sum; the mean of no elements is NaN
- * @param delta      above 0, PyTorch's default is 1
+ * @param delta      above 0 (PyTorch's default is 1)
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad             x and target, to any order; saves both
@@ -86,9 +88,9 @@ ADZ_API adz_tensor *adz_huber_loss(
 /**
  * Negative log-likelihood of classes, from their log-probabilities.
  *
- *     l = -weight_y x_y, y the row's class; 0 where y is ignore_index
+ *     l = -weight_y x_y, where y is the class of the row; 0 where y is ignore_index
  *
- * The mean divides by the sum of the weights of the rows that count; of no such rows it is NaN.
+ * The mean divides by the sum of the weights of the rows that count. It is NaN if no row counts.
  *
  * @param x             x[C], x[N, C] or x[N, C, ...]: log-probabilities, f32 or f64
  * @param target        [], [N] or [N, ...]: a class in [0, C) or ignore_index; i64 or i32
@@ -105,7 +107,7 @@ ADZ_API adz_tensor *adz_huber_loss(
 ADZ_API adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int64_t ignore_index, adz_reduction reduction);
 
-/** How adz_cross_entropy counts. Start from ADZ_CROSS_ENTROPY_OPTIONS. */
+/** Options of adz_cross_entropy. Start from ADZ_CROSS_ENTROPY_OPTIONS. */
 typedef struct adz_cross_entropy_options {
     size_t size;             /**< sizeof(adz_cross_entropy_options) */
     int64_t ignore_index;    /**< rows of this class do not count; -100 */
@@ -128,14 +130,14 @@ typedef struct adz_cross_entropy_options {
 ADZ_API void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size);
 
 /**
- * Cross entropy between scores and a target, the softmax of the scores included.
+ * Cross entropy between the softmax of scores and a target.
  *
  *     log p = log_softmax(x) over the classes, e = label_smoothing
  *     class y:          l = -(1 - e) weight_y log p_y - e / C sum_c weight_c log p_c
  *     probabilities t:  l = -sum_c weight_c ((1 - e) t_c + e / C) log p_c
  *
- * Rows whose class is ignore_index give 0. The mean divides by the sum of weight_y over the other
- * rows (NaN if there are none), for probabilities by the number of rows.
+ * Rows whose class is ignore_index give 0. For classes the mean divides by the sum of weight_y over
+ * the other rows, and is NaN if there are none. For probabilities it divides by the number of rows.
  *
  * @param x        x[C], x[N, C] or x[N, C, ...]: scores, f32 or f64
  * @param target   classes: [], [N] or [N, ...], each in [0, C) or ignore_index, i64 or i32; or
@@ -147,16 +149,16 @@ ADZ_API void adz_cross_entropy_options_init(adz_cross_entropy_options *options, 
  * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT,
  *                 ADZ_ERR_UNSUPPORTED (weight wants a gradient), ADZ_ERR_MEMORY
  * @grad           x and a target of probabilities, to any order; saves all tensors and one number
- *                 a row
+ *                 per row
  * @see            torch.nn.functional.cross_entropy
  */
 ADZ_API adz_tensor *adz_cross_entropy(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     const adz_cross_entropy_options *options);
 
 /**
- * Cross entropy of probabilities of yes and no.
+ * Cross entropy of two classes, from the probability of the first.
  *
- *     l = -weight (target log x + (1 - target) log(1 - x)), each logarithm held above -100
+ *     l = -weight (target log x + (1 - target) log(1 - x)), each logarithm at least -100
  *
  * @param x          any shape, f32 or f64, elements in [0, 1]
  * @param target     shaped like x
@@ -165,15 +167,15 @@ ADZ_API adz_tensor *adz_cross_entropy(adz_tensor *x, adz_tensor *target, adz_ten
  * @return           l, or its mean or sum as a scalar, borrowed from the scope, or NULL
  * @errors           ADZ_ERR_ARGUMENT (also for elements of x outside [0, 1]), ADZ_ERR_SHAPE,
  *                   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad             x, target and weight, to any order; saves x and target. That of x divides by
- *                   x (1 - x), held above 1e-12.
+ * @grad             x, target and weight, to any order; saves x and target; the gradient of x
+ *                   divides by x (1 - x), which counts as at least 1e-12
  * @see              torch.nn.functional.binary_cross_entropy
  */
 ADZ_API adz_tensor *adz_binary_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction);
 
 /**
- * Cross entropy of scores of yes and no, the sigmoid of the scores included.
+ * Cross entropy of two classes, from the sigmoid of scores.
  *
  *     l = weight (pos_weight target softplus(-x) + (1 - target) softplus(x))
  *
@@ -193,14 +195,15 @@ ADZ_API adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tens
 /**
  * Kullback-Leibler divergence of a target from log-probabilities.
  *
- *     l = target (log target - x); under log_target: l = e^target (target - x)
+ *     l = target (log target - x)
+ *     l = e^target (target - x)    with log_target
  *
  * A target of 0 contributes 0.
  *
  * @param x           any shape, f32 or f64: log-probabilities
  * @param target      broadcasts with x: probabilities, or their logarithms
- * @param reduction   none, mean (over all elements), sum, or batchmean (the sum over x's first
- *                    size, the divergence proper)
+ * @param reduction   none, mean (over all elements), sum, or batchmean (the sum divided by x's
+ *                    first size, which is the divergence of the definition)
  * @param log_target  whether target holds logarithms; PyTorch's default is false
  * @return            l, or one number as a scalar, borrowed from the scope, or NULL
  * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY

@@ -1,6 +1,6 @@
 /**
  * @file math.h
- * Mathematical functions, elementwise.
+ * Elementwise mathematical functions.
  */
 #ifndef ADZE_OPS_MATH_H
 #define ADZE_OPS_MATH_H
@@ -17,7 +17,7 @@ extern "C" {
  *     y = 1 / x
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -26,7 +26,7 @@ extern "C" {
 ADZ_API adz_tensor *adz_reciprocal(adz_tensor *x);
 
 /**
- * The square.
+ * The square of a tensor.
  *
  *     y = x^2
  *
@@ -39,12 +39,12 @@ ADZ_API adz_tensor *adz_reciprocal(adz_tensor *x);
 ADZ_API adz_tensor *adz_square(adz_tensor *x);
 
 /**
- * The square root.
+ * The square root of a tensor.
  *
- *     y = sqrt(x);  NaN below 0
+ *     y = sqrt(x), NaN for x < 0
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -55,10 +55,10 @@ ADZ_API adz_tensor *adz_sqrt(adz_tensor *x);
 /**
  * One divided by the square root.
  *
- *     y = 1 / sqrt(x);  inf at 0, NaN below
+ *     y = 1 / sqrt(x), inf at 0, NaN for x < 0
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -67,15 +67,15 @@ ADZ_API adz_tensor *adz_sqrt(adz_tensor *x);
 ADZ_API adz_tensor *adz_rsqrt(adz_tensor *x);
 
 /**
- * Powers, a tensor to a tensor.
+ * Powers of a tensor with a tensor of exponents.
  *
  *     y = a^b
  *
- * The gradient of a is 0 where b is 0; that of b is 0 where a is 0 and b is not negative.
+ * The gradient of a is 0 where b is 0. The gradient of b is 0 where a is 0 and b is not negative.
  *
  * @param a  any shape, any dtype but f16, bf16 and bool
- * @param b  broadcasts with a. Between integers a negative exponent gives 0, or 1 or -1 where a is
- *           one of these
+ * @param b  broadcasts with a; between integers a negative exponent gives 1 or -1 where a is 1 or
+ *           -1, and 0 elsewhere
  * @return   y in the promoted dtype (integers wrap), borrowed from the scope, or NULL
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     a and b, to any order; saves both, and y where b wants a gradient
@@ -84,14 +84,16 @@ ADZ_API adz_tensor *adz_rsqrt(adz_tensor *x);
 ADZ_API adz_tensor *adz_pow(adz_tensor *a, adz_tensor *b);
 
 /**
- * Powers, a tensor to a number.
+ * Powers of a tensor with one exponent.
  *
- *     y = x^exponent;  1 for exponent 0, with gradient 0
+ *     y = x^exponent
+ *
+ * For exponent 0 the result is 1 and the gradient is 0.
  *
  * @param x         any shape, any dtype but f16 and bf16; bool counts as i64
- * @param exponent  not negative for an integer x, unless it is no whole number
- * @return          y, shaped like x, f32 for an integer x and an exponent that is no whole number,
- *                  borrowed from the scope, or NULL
+ * @param exponent  for an integer x: 0 or more, or not a whole number
+ * @return          y, shaped like x; f32 for an integer x and an exponent that is not a whole
+ *                  number; borrowed from the scope, or NULL
  * @errors          ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad            x, to any order; saves x
  * @see             torch.pow
@@ -99,7 +101,7 @@ ADZ_API adz_tensor *adz_pow(adz_tensor *a, adz_tensor *b);
 ADZ_API adz_tensor *adz_pow_number(adz_tensor *x, double exponent);
 
 /**
- * Powers, a number to a tensor.
+ * Powers of a number with a tensor of exponents.
  *
  *     y = number^x
  *
@@ -113,9 +115,11 @@ ADZ_API adz_tensor *adz_pow_number(adz_tensor *x, double exponent);
 ADZ_API adz_tensor *adz_number_pow(double number, adz_tensor *x);
 
 /**
- * The magnitude.
+ * The absolute value.
  *
- *     y = |x|;  the gradient at exactly 0 is 0
+ *     y = |x|
+ *
+ * The gradient at exactly 0 is 0.
  *
  * @param x  any shape, any dtype but f16, bf16 and bool
  * @return   y, shaped like x and of its dtype, borrowed from the scope, or NULL
@@ -131,7 +135,7 @@ ADZ_API adz_tensor *adz_abs(adz_tensor *x);
  *     y = e^x
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -142,10 +146,10 @@ ADZ_API adz_tensor *adz_exp(adz_tensor *x);
 /**
  * The natural logarithm.
  *
- *     y = log x;  -inf at 0, NaN below
+ *     y = log x, -inf at 0, NaN for x < 0
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves x
@@ -154,12 +158,12 @@ ADZ_API adz_tensor *adz_exp(adz_tensor *x);
 ADZ_API adz_tensor *adz_log(adz_tensor *x);
 
 /**
- * The logarithm of 1 + x, exact for small x.
+ * The logarithm of 1 + x, accurate for small x.
  *
- *     y = log(1 + x);  -inf at -1, NaN below
+ *     y = log(1 + x), -inf at -1, NaN for x < -1
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves x
@@ -168,12 +172,12 @@ ADZ_API adz_tensor *adz_log(adz_tensor *x);
 ADZ_API adz_tensor *adz_log1p(adz_tensor *x);
 
 /**
- * The exponential function less 1, exact for small x.
+ * The exponential function minus 1, accurate for small x.
  *
  *     y = e^x - 1
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -187,7 +191,7 @@ ADZ_API adz_tensor *adz_expm1(adz_tensor *x);
  *     y = sin x
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves x
@@ -201,7 +205,7 @@ ADZ_API adz_tensor *adz_sin(adz_tensor *x);
  *     y = cos x
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves x
@@ -215,7 +219,7 @@ ADZ_API adz_tensor *adz_cos(adz_tensor *x);
  *     y = (e^x - e^-x) / (e^x + e^-x)
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -229,7 +233,7 @@ ADZ_API adz_tensor *adz_tanh(adz_tensor *x);
  *     y = 1 / (1 + e^-x)
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves y
@@ -243,7 +247,7 @@ ADZ_API adz_tensor *adz_sigmoid(adz_tensor *x);
  *     y = log(1 / (1 + e^-x))
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves x
@@ -257,7 +261,7 @@ ADZ_API adz_tensor *adz_logsigmoid(adz_tensor *x);
  *     y = 2 / sqrt(pi) * integral of e^(-t^2) over t = 0 .. x
  *
  * @param x  any shape, any dtype but f16 and bf16
- * @return   y, shaped like x, in x's dtype or f32 where that is no float, borrowed from the
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     x, to any order; saves x
@@ -266,18 +270,18 @@ ADZ_API adz_tensor *adz_logsigmoid(adz_tensor *x);
 ADZ_API adz_tensor *adz_erf(adz_tensor *x);
 
 /**
- * Holds values within bounds.
+ * Limits values to a range.
  *
  *     y = min(max(x, min), max)
  *
- * The gradient passes where x lies between the bounds or on one of them. NaN stays NaN, and a NaN
- * bound makes every element NaN.
+ * The gradient passes where x is between the bounds or equal to one of them. NaN stays NaN. A bound
+ * of NaN makes every element NaN.
  *
  * @param x    any shape, any dtype but f16 and bf16; bool counts as i64
  * @param min  lower bound, -INFINITY for none
- * @param max  upper bound, INFINITY for none; it wins where it is below min
- * @return     y, shaped like x, in x's dtype, or f32 for an integer x with a bound that is no whole
- *             number; borrowed from the scope, or NULL
+ * @param max  upper bound, INFINITY for none; if it is below min, every element becomes max
+ * @return     y, shaped like x, in x's dtype, or f32 for an integer x with a bound that is not a
+ *             whole number; borrowed from the scope, or NULL
  * @errors     ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a bound beyond an integer dtype), ADZ_ERR_MEMORY
  * @grad       x, to any order; saves x
  * @see        torch.clamp
@@ -285,11 +289,13 @@ ADZ_API adz_tensor *adz_erf(adz_tensor *x);
 ADZ_API adz_tensor *adz_clamp(adz_tensor *x, double min, double max);
 
 /**
- * adz_clamp in place.
+ * Limits values to a range, in place.
+ *
+ *     x = min(max(x, min), max)
  *
  * @param x    any shape, any dtype but f16, bf16 and bool
  * @param min  lower bound, -INFINITY for none
- * @param max  upper bound, INFINITY for none; it wins where it is below min
+ * @param max  upper bound, INFINITY for none; if it is below min, every element becomes max
  * @return     x, or NULL
  * @errors     ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE, ADZ_ERR_MEMORY
  * @grad       x, to any order; saves a copy of x from before
@@ -300,7 +306,7 @@ ADZ_API adz_tensor *adz_clamp_(adz_tensor *x, double min, double max);
 /**
  * The larger of two tensors, element by element.
  *
- *     y = max(a, b);  NaN where either is NaN
+ *     y = max(a, b), NaN where either is NaN
  *
  * Where both are equal, each gets half of the gradient.
  *
@@ -316,7 +322,7 @@ ADZ_API adz_tensor *adz_maximum(adz_tensor *a, adz_tensor *b);
 /**
  * The smaller of two tensors, element by element.
  *
- *     y = min(a, b);  NaN where either is NaN
+ *     y = min(a, b), NaN where either is NaN
  *
  * Where both are equal, each gets half of the gradient.
  *

@@ -12,11 +12,11 @@ extern "C" {
 #endif
 
 /**
- * Layer normalisation: each row over its last dimensions.
+ * Layer normalisation: each row is normalised over its last dimensions.
  *
  *     y = (x - mean) / sqrt(variance + eps) weight + bias
  *
- * The variance is the biased one, computed in two passes, in f64.
+ * The variance is the biased one. Mean and variance are computed in f64, in two passes.
  *
  * @param x           x[..., normalized], f32 or f64
  * @param normalized  the last sizes of x, one or more: what is normalised together
@@ -25,21 +25,24 @@ extern "C" {
  * @param eps         0 or more; PyTorch's default is 1e-5
  * @return            y, shaped like x, borrowed from the scope, or NULL
  * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
- * @grad              x, weight and bias, to any order; saves x, weight and two numbers a row
+ * @grad              x, weight and bias, to any order; saves x, weight and two numbers per row
  * @see               torch.nn.functional.layer_norm
  */
 ADZ_API adz_tensor *adz_layer_norm(
     adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps);
 
 /**
- * Batch normalisation: each channel over everything else.
+ * Batch normalisation: each channel is normalised over all other dimensions.
  *
  *     y = (x - mean) / sqrt(variance + eps) weight + bias
  *
- * In training, mean and (biased) variance are the batch's, computed in two passes, in f64, and the
- * running statistics, if given, move in place: running = (1 - momentum) running + momentum batch,
- * with the unbiased variance. They stay as they are when the call fails or x is empty. In
- * evaluation the running statistics take the place of the batch's.
+ * In training, mean and (biased) variance are those of the batch, computed in f64, in two passes.
+ * Running statistics, if given, are updated in place, with the unbiased variance:
+ *
+ *     running = (1 - momentum) running + momentum batch
+ *
+ * They do not change when the call fails or when x is empty. In evaluation the running statistics
+ * are used instead of those of the batch.
  *
  * @param x             x[N, C, ...], f32 or f64; in training with more than one value per channel
  * @param running_mean  running_mean[C] of x's dtype, or ADZ_NONE
@@ -54,7 +57,8 @@ ADZ_API adz_tensor *adz_layer_norm(
  * @errors              ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE (running
  *                      statistics that were expanded), ADZ_ERR_UNSUPPORTED (running statistics
  *                      that want a gradient), ADZ_ERR_MEMORY
- * @grad                x, weight and bias, to any order; saves x, weight and two numbers a channel
+ * @grad                x, weight and bias, to any order; saves x, weight and two numbers per
+ *                      channel
  * @see                 torch.nn.functional.batch_norm
  */
 ADZ_API adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,

@@ -1,6 +1,6 @@
 /**
  * @file recurrent.h
- * Recurrence.
+ * Recurrent operators: the LSTM, and the recurrence of the QRNN.
  */
 #ifndef ADZE_OPS_RECURRENT_H
 #define ADZE_OPS_RECURRENT_H
@@ -11,15 +11,16 @@
 extern "C" {
 #endif
 
-/** What an LSTM is made of. Start from ADZ_LSTM_OPTIONS. */
+/** Options of adz_lstm. Start from ADZ_LSTM_OPTIONS. */
 typedef struct adz_lstm_options {
     size_t size;              /**< sizeof(adz_lstm_options) */
     int64_t layers;           /**< stacked layers, 1 to 65535; 1 */
-    bool bias;                /**< each layer and direction has two biases; true */
-    bool batch_first;         /**< x and y are [B, T, ...] instead of [T, B, ...]; false */
-    bool bidirectional;       /**< a second direction reads from the last step on; false */
+    bool bias;                /**< whether each layer and direction has two biases; true */
+    bool batch_first;         /**< whether x and y are [B, T, ...] and not [T, B, ...]; false */
+    bool bidirectional;       /**< whether a second direction reads the steps backwards; false */
     bool training;            /**< whether dropout acts; false */
-    double dropout;           /**< on what each layer but the last hands on, in [0, 1]; 0 */
+    double dropout;           /**< probability of zeroing an output of each layer but the last,
+                                   in [0, 1]; 0 */
     adz_generator *generator; /**< that dropout draws from; NULL for the default one */
 } adz_lstm_options;
 
@@ -43,23 +44,26 @@ ADZ_API void adz_lstm_options_init(adz_lstm_options *options, size_t size);
  *     i, f, g, o = split(x_t W_ih^T + b_ih + h W_hh^T + b_hh)
  *     c = sigmoid(f) c + sigmoid(i) tanh(g);  h = sigmoid(o) tanh(c);  y_t = h
  *
- * Layer l reads what layer l - 1 gives. The second direction starts at the last step; y holds both,
- * forward first. Without a batch, x is [T, I] and the states are [layers * directions, H].
+ * Layer l reads the output of layer l - 1. The second direction starts at the last step. y holds
+ * both directions, forward first. Without a batch, x is [T, I] and the states are [layers *
+ * directions, H].
  *
  * @param x          x[T, B, I] ([B, T, I] with batch_first), T at least 1; f32 or f64
  * @param h0         h0[layers * directions, B, H], layer by layer, forward first; ADZ_NONE for
- * zeros
- * @param c0         likewise
- * @param weights    of each layer and direction in that order: weight_ih[4H, I] (above the first
+ *                   zeros
+ * @param c0         c0[layers * directions, B, H], layer by layer, forward first; ADZ_NONE for
+ *                   zeros
+ * @param weights    for each layer and direction in that order: weight_ih[4H, I] (above the first
  *                   layer [4H, directions * H]), weight_hh[4H, H] and, with bias, bias_ih[4H],
  *                   bias_hh[4H]; rows in the order i, f, g, o
  * @param n_weights  2 or 4 for each layer and direction
  * @param options    NULL for the defaults
  * @param h          receives h[layers * directions, B, H] after the last step, borrowed from the
  *                   scope; NULL on failure; may be NULL itself
- * @param c          likewise the cells
+ * @param c          receives the cells c[layers * directions, B, H] after the last step, borrowed
+ *                   from the scope; NULL on failure; may be NULL itself
  * @return           y[T, B, directions * H] ([B, T, ...] with batch_first), borrowed from the
- * scope, or NULL
+ *                   scope, or NULL
  * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad             x, h0, c0 and the weights, to any order; saves gates, cells and y of every step
  * @see              torch.nn.LSTM
@@ -69,15 +73,15 @@ ADZ_API adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0,
     adz_tensor **c);
 
 /**
- * The QRNN's recurrence: a moving average whose weights are given for every step.
+ * The recurrence of the QRNN: a moving average with a weight for every step and element.
  *
  *     h_t = f_t x_t + (1 - f_t) h_(t-1)
  *
  * @param x            x[T, B, H] ([B, T, H] with batch_first), T at least 1; f32 or f64
- * @param f            shaped like x; between 0 and 1 in a QRNN, but any number is taken
+ * @param f            shaped like x; between 0 and 1 in a QRNN, but any number is allowed
  * @param h0           h0[B, H], the state before the first step; ADZ_NONE for zeros
- * @param batch_first  the batch is x's first dimension, not the time
- * @param backward     the last step comes first: h_t = f_t x_t + (1 - f_t) h_(t+1)
+ * @param batch_first  whether the first dimension of x is the batch and not the time
+ * @param backward     whether to run from the last step: h_t = f_t x_t + (1 - f_t) h_(t+1)
  * @return             h of every step, shaped like x, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad               x, f and h0, to any order; saves them and h

@@ -14,8 +14,10 @@ extern "C" {
 /**
  * Sum over dimensions.
  *
- * Long f32 sums are accumulated in f64, in an order that depends on the shape only: 2^25 ones sum
- * to 2^25, on any number of threads.
+ *     y = sum x
+ *
+ * Sums of f32 accumulate in f64, in an order that depends on the shape only. So 2^25 ones add up to
+ * 2^25, for any number of threads.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dims     dimensions to sum over, or ADZ_ALL_DIMS
@@ -29,6 +31,8 @@ ADZ_API adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim);
 
 /**
  * Mean over dimensions.
+ *
+ *     y = sum(x) / n
  *
  * @param x        any shape, f32 or f64
  * @param dims     dimensions to average over, or ADZ_ALL_DIMS; the mean of no elements is NaN
@@ -45,7 +49,8 @@ ADZ_API adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim);
  *
  *     y = sum((x - mean)^2) / (n - correction)
  *
- * Exact for large means too: deviations are taken from the mean of 512 elements at a time, in f64.
+ * The result is accurate for large means too: f64 deviations are taken from the mean of 512
+ * elements at a time.
  *
  * @param x           any shape, f32 or f64
  * @param dims        dimensions to take the variance over, or ADZ_ALL_DIMS
@@ -62,11 +67,14 @@ ADZ_API adz_tensor *adz_var(adz_tensor *x, adz_dims dims, double correction, boo
 /**
  * Standard deviation over dimensions.
  *
- *     y = sqrt(sum((x - mean)^2) / (n - correction)); the gradient where y is 0 is 0
+ *     y = sqrt(sum((x - mean)^2) / (n - correction))
+ *
+ * The gradient is 0 where y is 0.
  *
  * @param x           any shape, f32 or f64
  * @param dims        dimensions to take the deviation over, or ADZ_ALL_DIMS
- * @param correction  as in adz_var
+ * @param correction  1 for the unbiased estimate, 0 for the population's; where n - correction is
+ *                    not positive the result is NaN or infinite
  * @param keepdim     ADZ_KEEPDIM or ADZ_DROPDIM
  * @return            y, borrowed from the scope, or NULL
  * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
@@ -78,11 +86,14 @@ ADZ_API adz_tensor *adz_std(adz_tensor *x, adz_dims dims, double correction, boo
 /**
  * Vector norm over dimensions.
  *
- *     y = (sum |x|^p)^(1/p); p = INFINITY: max |x|, -INFINITY: min |x|, 0: the count of x != 0
+ *     y = (sum |x|^p)^(1/p)
+ *     y = max |x|               for p = INFINITY
+ *     y = min |x|               for p = -INFINITY
+ *     y = the count of x != 0   for p = 0
  *
- * The gradient is 0 where y is 0, and for p < 1 where x is; for infinite p, ties share it evenly.
- * Powers that overflow or vanish do no harm: y and its gradients are right wherever they can be
- * represented.
+ * The gradient is 0 where y is 0, and for p < 1 also where x is 0. For infinite p, ties share the
+ * gradient evenly. Powers that overflow or underflow do no harm: y and its gradients are right
+ * wherever they can be represented.
  *
  * @param x        any shape, f32 or f64
  * @param p        any number but NaN
@@ -102,12 +113,13 @@ ADZ_API adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdi
  *
  *     y = log(sum exp(x))
  *
- * -inf where all elements are (its gradient is NaN, as in PyTorch), and for no elements.
+ * The result is -inf for no elements, and where all elements are -inf. In the latter case the
+ * gradient is NaN, as in PyTorch.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dims     dimensions to reduce, or ADZ_ALL_DIMS
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
- * @return         y in x's dtype, or f32 where that is no float; borrowed from the scope, or NULL
+ * @return         y in x's dtype, or f32 if that is not a float; borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad           x, to any order; saves x and the result
  * @see            torch.logsumexp
@@ -130,14 +142,14 @@ ADZ_API adz_tensor *adz_max(adz_tensor *x);
 /**
  * The largest elements along one dimension, and where they are.
  *
- * NaN counts as the largest. Of several maximum elements the first is meant, and gets the whole
- * gradient.
+ * NaN counts as the largest. Of equal elements the first one counts and gets the whole gradient.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last; its size is not 0
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
- * @param indices  receives their indices along dim, i64, borrowed from the scope; may be NULL
- * @return         their values in x's dtype, borrowed from the scope, or NULL
+ * @param indices  receives the indices of these elements along dim, i64, borrowed from the scope;
+ *                 may be NULL
+ * @return         the values of these elements in x's dtype, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad           x, to any order; saves the indices
  * @see            torch.max with dim
@@ -162,11 +174,11 @@ ADZ_API adz_tensor *adz_amax(adz_tensor *x, adz_dims dims, bool keepdim);
 /**
  * The index of the largest element, along one dimension or among all.
  *
- * NaN counts as the largest; of several maximum elements the first is meant.
+ * NaN counts as the largest. Of equal elements the first one counts.
  *
  * @param x        any shape, any dtype but f16, bf16 and bool
- * @param dims     one dimension, of a size other than 0, or ADZ_ALL_DIMS: then the index counts
- *                 through the elements in order
+ * @param dims     one dimension whose size is not 0; or ADZ_ALL_DIMS, and the index then counts the
+ *                 elements in row-major order
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
  * @return         indices, i64, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM (also for several dimensions), ADZ_ERR_SHAPE (no elements),
@@ -192,14 +204,14 @@ ADZ_API adz_tensor *adz_min(adz_tensor *x);
 /**
  * The smallest elements along one dimension, and where they are.
  *
- * NaN counts as the smallest. Of several minimum elements the first is meant, and gets the whole
- * gradient.
+ * NaN counts as the smallest. Of equal elements the first one counts and gets the whole gradient.
  *
  * @param x        any shape, any dtype but f16 and bf16
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last; its size is not 0
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
- * @param indices  receives their indices along dim, i64, borrowed from the scope; may be NULL
- * @return         their values in x's dtype, borrowed from the scope, or NULL
+ * @param indices  receives the indices of these elements along dim, i64, borrowed from the scope;
+ *                 may be NULL
+ * @return         the values of these elements in x's dtype, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE (no elements), ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad           x, to any order; saves the indices
  * @see            torch.min with dim
@@ -224,11 +236,11 @@ ADZ_API adz_tensor *adz_amin(adz_tensor *x, adz_dims dims, bool keepdim);
 /**
  * The index of the smallest element, along one dimension or among all.
  *
- * NaN counts as the smallest; of several minimum elements the first is meant.
+ * NaN counts as the smallest. Of equal elements the first one counts.
  *
  * @param x        any shape, any dtype but f16, bf16 and bool
- * @param dims     one dimension, of a size other than 0, or ADZ_ALL_DIMS: then the index counts
- *                 through the elements in order
+ * @param dims     one dimension whose size is not 0; or ADZ_ALL_DIMS, and the index then counts the
+ *                 elements in row-major order
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
  * @return         indices, i64, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_DIM (also for several dimensions), ADZ_ERR_SHAPE (no elements),
@@ -239,9 +251,9 @@ ADZ_API adz_tensor *adz_amin(adz_tensor *x, adz_dims dims, bool keepdim);
 ADZ_API adz_tensor *adz_argmin(adz_tensor *x, adz_dims dims, bool keepdim);
 
 /**
- * Whether any element is other than 0, over dimensions.
+ * Whether at least one element along dimensions is not 0.
  *
- * @param x        any shape, any dtype but f16 and bf16; NaN is other than 0
+ * @param x        any shape, any dtype but f16 and bf16; NaN is not 0
  * @param dims     dimensions to reduce, or ADZ_ALL_DIMS; false for no elements
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
  * @return         bool (u8 for u8, as in PyTorch), borrowed from the scope, or NULL
@@ -252,9 +264,9 @@ ADZ_API adz_tensor *adz_argmin(adz_tensor *x, adz_dims dims, bool keepdim);
 ADZ_API adz_tensor *adz_any(adz_tensor *x, adz_dims dims, bool keepdim);
 
 /**
- * Whether all elements are other than 0, over dimensions.
+ * Whether all elements along dimensions are not 0.
  *
- * @param x        any shape, any dtype but f16 and bf16; NaN is other than 0
+ * @param x        any shape, any dtype but f16 and bf16; NaN is not 0
  * @param dims     dimensions to reduce, or ADZ_ALL_DIMS; true for no elements
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
  * @return         bool (u8 for u8, as in PyTorch), borrowed from the scope, or NULL
@@ -272,7 +284,7 @@ ADZ_API adz_tensor *adz_all(adz_tensor *x, adz_dims dims, bool keepdim);
  * @param x    any shape, any dtype but f16 and bf16; f32 is summed in f64
  * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
  * @return     y, shaped like x, in x's dtype, i64 for integers and bool; borrowed from the scope,
- * or NULL
+ *             or NULL
  * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad       x, to any order; saves nothing
  * @see        torch.cumsum
@@ -281,6 +293,8 @@ ADZ_API adz_tensor *adz_cumsum(adz_tensor *x, int dim);
 
 /**
  * Product over dimensions.
+ *
+ *     y = prod x
  *
  * @param x        any shape, any dtype but f16 and bf16; f32 is multiplied in f64
  * @param dims     dimensions to multiply over, or ADZ_ALL_DIMS; the product of nothing is 1

@@ -1,6 +1,6 @@
 /**
  * @file shape.h
- * Changes of shape; views wherever the strides allow.
+ * Changes of shape. Results are views wherever the strides allow.
  */
 #ifndef ADZE_OPS_SHAPE_H
 #define ADZE_OPS_SHAPE_H
@@ -16,7 +16,7 @@ extern "C" {
  *
  * @param x     any shape and dtype
  * @param dim0  0 .. rank-1, or -rank .. -1 counted from the last
- * @param dim1  likewise
+ * @param dim1  0 .. rank-1, or -rank .. -1 counted from the last
  * @return      a view, borrowed from the scope, or NULL
  * @errors      ADZ_ERR_DIM, ADZ_ERR_MEMORY
  * @grad        x, to any order; saves nothing
@@ -25,10 +25,10 @@ extern "C" {
 ADZ_API adz_tensor *adz_transpose(adz_tensor *x, int dim0, int dim1);
 
 /**
- * The same elements in another shape.
+ * The elements of a tensor in another shape, copied only where the strides demand it.
  *
  * @param x      any shape and dtype
- * @param shape  as many elements as x; one size may be -1 and is worked out
+ * @param shape  as many elements as x; one size may be -1 and is computed
  * @return       a view where the strides allow, else a copy; borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
@@ -37,7 +37,7 @@ ADZ_API adz_tensor *adz_transpose(adz_tensor *x, int dim0, int dim1);
 ADZ_API adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape);
 
 /**
- * Repeats dimensions of size 1, and new ones in front, without copying.
+ * Repeats dimensions of size 1 without copying, and adds dimensions in front.
  *
  * @param x      any shape and dtype
  * @param shape  x broadcasts to it; -1 keeps a size
@@ -64,7 +64,7 @@ ADZ_API adz_tensor *adz_permute(adz_tensor *x, adz_dims dims);
  * Adds a dimension of size 1.
  *
  * @param x    rank 0 to 7, any dtype
- * @param dim  where it will stand: 0 .. rank, or -rank-1 .. -1 counted from the last
+ * @param dim  its place in the result: 0 .. rank, or -rank-1 .. -1 counted from the last
  * @return     a view, borrowed from the scope, or NULL
  * @errors     ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad       x, to any order; saves nothing
@@ -98,7 +98,8 @@ ADZ_API adz_tensor *adz_squeeze_all(adz_tensor *x);
 /**
  * Every step-th element of one dimension, from start up to but not including end.
  *
- * Bounds follow Python: negative ones count from the end, and all are clamped to the size.
+ * Bounds follow Python: a negative bound counts from the end, and bounds beyond the size are moved
+ * to it.
  *
  * @param x      rank 1 to 8, any dtype
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
@@ -113,7 +114,7 @@ ADZ_API adz_tensor *adz_squeeze_all(adz_tensor *x);
 ADZ_API adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
 /**
- * One place of a dimension, which is dropped.
+ * The slice of a tensor at one index of a dimension. The result does not have that dimension.
  *
  * @param x      rank 1 to 8, any dtype
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
@@ -128,8 +129,8 @@ ADZ_API adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index);
 /**
  * Joins tensors along a dimension that they have.
  *
- * Dtypes promote. A vector without elements is skipped, whatever the shape of the others; of such
- * vectors alone the result is one too, whatever dim says.
+ * Dtypes promote. A vector without elements is skipped, whatever the shape of the other tensors. If
+ * all tensors are such vectors, the result is one too.
  *
  * @param tensors  n tensors, rank 1 to 8; sizes equal except along dim
  * @param n        1 to 65535
@@ -142,17 +143,18 @@ ADZ_API adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index);
 ADZ_API adz_tensor *adz_cat(adz_tensor *const *tensors, size_t n, int dim);
 
 /**
- * Pieces of one size; the last is smaller where the size does not divide the dimension.
+ * Cuts a dimension into pieces of one size. The last piece is smaller where the size does not
+ * divide the dimension.
  *
- * The pieces are results of one call: one backward joins their gradients.
+ * The pieces are results of one call, so one backward joins their gradients.
  *
  * @param x      rank 1 to 8, any dtype
- * @param size   of a piece; 1 or more (0 only where the dimension has size 0)
+ * @param size   size of a piece, 1 or more; 0 only where the dimension has size 0
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
- * @param out    receives ceil(size of dim / size) views, at least one, borrowed from the scope; on
- *               failure NULL in all its places
+ * @param out    receives ceil(size of dim / size) views, at least one, borrowed from the scope;
+ *               NULL in all places on failure
  * @param room   places in out
- * @param count  receives how many there are; may be NULL
+ * @param count  receives the number of views; may be NULL
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT (also too little room) or
  *               ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
@@ -162,13 +164,13 @@ ADZ_API adz_status adz_split(
     adz_tensor *x, int64_t size, int dim, adz_tensor **out, size_t room, size_t *count);
 
 /**
- * Pieces of given sizes.
+ * Cuts a dimension into pieces of given sizes.
  *
  * @param x      rank 1 to 8, any dtype
  * @param sizes  n sizes, 0 or more, that sum to the size of dim
  * @param n      1 to 65535
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
- * @param out    receives n views, borrowed from the scope; NULL everywhere on failure
+ * @param out    receives n views, borrowed from the scope; NULL in all places on failure
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
  * @see          torch.split with a list
@@ -180,10 +182,10 @@ ADZ_API adz_status adz_split_sizes(
  * Surrounds a tensor with a value.
  *
  * @param x      any shape and dtype
- * @param pads   n/2 pairs (before, after): the first for the last dimension, the next for the one
- *               before it, and so on; negative numbers crop
+ * @param pads   n/2 pairs (before, after): the first pair for the last dimension, the second pair
+ *               for the dimension before it, and so on; negative numbers crop
  * @param n      even, at most twice the rank
- * @param value  what is written around x
+ * @param value  the value of the new elements
  * @return       a new tensor, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
@@ -192,10 +194,10 @@ ADZ_API adz_status adz_split_sizes(
 ADZ_API adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value);
 
 /**
- * The same elements in another shape, never copied.
+ * The elements of a tensor in another shape, never copied.
  *
  * @param x      any shape and dtype
- * @param shape  as many elements as x; one size may be -1 and is worked out
+ * @param shape  as many elements as x; one size may be -1 and is computed
  * @return       a view, borrowed from the scope, or NULL
  * @errors       ADZ_ERR_SHAPE (also where x's strides would need a copy: use adz_reshape),
  *               ADZ_ERR_MEMORY
@@ -205,11 +207,12 @@ ADZ_API adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double
 ADZ_API adz_tensor *adz_view(adz_tensor *x, adz_shape shape);
 
 /**
- * Makes one dimension of several neighbours; a scalar becomes a vector.
+ * Joins neighbouring dimensions into one. A scalar becomes a vector.
  *
  * @param x      any shape and dtype
- * @param start  first of them, 0 .. rank-1, or -rank .. -1 counted from the last
- * @param end    last of them, likewise, not before start
+ * @param start  the first dimension to join, 0 .. rank-1, or -rank .. -1 counted from the last
+ * @param end    the last dimension to join, not before start, 0 .. rank-1, or -rank .. -1 counted
+ *               from the last
  * @return       a view where the strides allow, else a copy; borrowed from the scope, or NULL
  * @errors       ADZ_ERR_DIM, ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
@@ -218,12 +221,12 @@ ADZ_API adz_tensor *adz_view(adz_tensor *x, adz_shape shape);
 ADZ_API adz_tensor *adz_flatten(adz_tensor *x, int start, int end);
 
 /**
- * Some places of a dimension in a row; unlike adz_slice it does not clamp.
+ * A range of a dimension, given by its start and length. Bounds beyond the size are an error.
  *
  * @param x       rank 1 to 8, any dtype
  * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
- * @param start   first place, 0 .. size, or -size .. -1 counted from the last
- * @param length  how many, 0 .. size - start
+ * @param start   first index, 0 .. size, or -size .. -1 counted from the last
+ * @param length  number of indices, 0 .. size - start
  * @return        a view, borrowed from the scope, or NULL
  * @errors        ADZ_ERR_DIM, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
  * @grad          x, to any order; saves nothing
@@ -236,7 +239,7 @@ ADZ_API adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t le
  *
  * @param tensors  n tensors of one shape, rank 0 to 7; dtypes promote
  * @param n        1 to 65535
- * @param dim      where it will stand: 0 .. rank, or -rank-1 .. -1 counted from the last
+ * @param dim      place of the new dimension: 0 .. rank, or -rank-1 .. -1 counted from the last
  * @return         a new tensor, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
  * @grad           each tensor, to any order; saves nothing
@@ -245,13 +248,14 @@ ADZ_API adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t le
 ADZ_API adz_tensor *adz_stack(adz_tensor *const *tensors, size_t n, int dim);
 
 /**
- * Pieces of ceil(size / chunks); the last may be smaller, and there may be fewer than asked for.
+ * Cuts a dimension into a number of pieces, each of ceil(size / chunks). The last piece may be
+ * smaller, and there may be fewer pieces than asked for.
  *
  * @param x       rank 1 to 8, any dtype
  * @param chunks  1 to 65535
  * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
  * @param out     room for `chunks` views, borrowed from the scope; NULL in all places on failure
- * @param count   receives how many there are; may be NULL
+ * @param count   receives the number of pieces; may be NULL
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
  * @grad          x, to any order; saves nothing
  * @see           torch.chunk
@@ -260,14 +264,14 @@ ADZ_API adz_status adz_chunk(
     adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, size_t *count);
 
 /**
- * Every place of a dimension, which is dropped.
+ * The slices of a tensor at every index of a dimension. The results do not have that dimension.
  *
  * @param x      rank 1 to 8, any dtype
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
  * @param out    receives as many views as dim is long, borrowed from the scope; NULL in all places
  *               on failure
  * @param room   places in out
- * @param count  receives how many there are; may be NULL
+ * @param count  receives the number of views; may be NULL
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT (also too little room) or
  *               ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
@@ -279,7 +283,7 @@ ADZ_API adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t r
  * Reverses the order along dimensions.
  *
  * @param x     any shape and dtype
- * @param dims  each at most once; ADZ_ALL_DIMS for all
+ * @param dims  dimensions to reverse, each at most once, or ADZ_ALL_DIMS
  * @return      a new tensor, borrowed from the scope, or NULL
  * @errors      ADZ_ERR_DIM, ADZ_ERR_MEMORY
  * @grad        x, to any order; saves nothing
@@ -288,10 +292,11 @@ ADZ_API adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t r
 ADZ_API adz_tensor *adz_flip(adz_tensor *x, adz_dims dims);
 
 /**
- * Copies of a tensor side by side.
+ * Repeats a tensor along its dimensions, and along new dimensions in front.
  *
  * @param x        any shape and dtype
- * @param repeats  how often along each dimension; further numbers in front make new dimensions
+ * @param repeats  number of copies along each dimension; further numbers in front make new
+ *                 dimensions
  * @return         a new tensor, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad           x, to any order; saves nothing
@@ -305,7 +310,7 @@ ADZ_API adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats);
  *     y[..., r, c] = x[..., r, c] where c <= r + diagonal, else 0
  *
  * @param x         x[..., rows, columns], any dtype
- * @param diagonal  the last one that is kept: 0 the main one, above it positive
+ * @param diagonal  the last diagonal that is kept: 0 is the main one, positive ones are above it
  * @return          a new tensor, borrowed from the scope, or NULL
  * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad            x, to any order; saves nothing
@@ -319,7 +324,7 @@ ADZ_API adz_tensor *adz_tril(adz_tensor *x, int64_t diagonal);
  *     y[..., r, c] = x[..., r, c] where c >= r + diagonal, else 0
  *
  * @param x         x[..., rows, columns], any dtype
- * @param diagonal  the first one that is kept: 0 the main one, above it positive
+ * @param diagonal  the first diagonal that is kept: 0 is the main one, positive ones are above it
  * @return          a new tensor, borrowed from the scope, or NULL
  * @errors          ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad            x, to any order; saves nothing

@@ -1,0 +1,105 @@
+/**
+ * @file scope.h
+ * Who owns a tensor: scopes, references of one's own, and the search for leaks.
+ *
+ * A new tensor is *borrowed* from the innermost open scope of its thread and ends when that scope
+ * is closed. adz_keep takes a reference that outlives the scope, and adz_release ends it.
+ *
+ * A thread starts in a root scope, which ends with the thread.
+ */
+#ifndef ADZE_SCOPE_H
+#define ADZE_SCOPE_H
+
+#include <stdio.h>
+
+#include "adze/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Opens a scope, which becomes the innermost of this thread.
+ *
+ * @return the scope, or NULL when memory was refused
+ */
+ADZ_API adz_scope *adz_scope_open(void);
+
+/**
+ * Closes a scope and every scope that was opened inside it. The tensors that they own end.
+ *
+ * @param scope  an open scope of this thread
+ * @return       ADZ_OK, ADZ_ERR_NULL, or ADZ_ERR_OWNERSHIP for a scope that is not open here
+ */
+ADZ_API adz_status adz_scope_close(adz_scope *scope);
+
+/**
+ * Closes a scope and hands one tensor to the scope around it.
+ *
+ * @param scope  an open scope of this thread
+ * @param t      the tensor to hand outward; NULL closes the scope all the same
+ * @return       t, now borrowed from the outer scope; NULL when t was NULL or the call failed
+ */
+ADZ_API adz_tensor *adz_scope_return(adz_scope *scope, adz_tensor *t);
+
+/**
+ * Takes a reference of your own, so that the tensor outlives its scope.
+ *
+ * @param t  any tensor; NULL gives NULL
+ * @return   t, to be ended with adz_release
+ */
+ADZ_API adz_tensor *adz_keep(adz_tensor *t);
+
+/**
+ * Ends a reference taken with adz_keep.
+ *
+ * @param t  address of the pointer, which becomes NULL; a NULL inside is left alone
+ * @return   ADZ_OK, or ADZ_ERR_OWNERSHIP when nothing was kept (the pointer stays as it is)
+ */
+ADZ_API adz_status adz_release(adz_tensor **t);
+
+/**
+ * Stands for an optional tensor that is left out. NULL never does, because NULL means that an
+ * earlier call failed.
+ *
+ * @return a shared object, which only calls with optional tensors accept
+ */
+ADZ_API adz_tensor *adz_none(void);
+
+/** adz_none(), written like a constant. */
+#define ADZ_NONE (adz_none())
+
+/**
+ * Turns the search for leaks and stale pointers on or off, for all threads.
+ *
+ * While it is on, adz_report_alive lists the tensors that were made and not ended. The header of a
+ * tensor that ended is not used again, so every later use of a stale pointer is an error. The
+ * search is slow, and memory grows with the number of tensors made.
+ *
+ * @param on  false by default
+ * @return    what it was before
+ */
+ADZ_API bool adz_set_debug(bool on);
+
+/**
+ * Tells whether the search for leaks and stale pointers is on.
+ *
+ * @return false by default
+ */
+ADZ_API bool adz_is_debug(void);
+
+/**
+ * Writes a line for each living tensor that was made since adz_set_debug(true). The line gives
+ * dtype, shape, references, the operator that made the tensor and, under ADZ_SITES, the place of
+ * the call.
+ *
+ * @param stream  where to
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_IO
+ */
+ADZ_API adz_status adz_report_alive(FILE *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
