@@ -702,18 +702,29 @@ static void states_of_others_are_refused(void **state)
     }
 }
 
-/* Each entry of a state left out, in turn; SGD's momentum may be missing, for it may not be yet. */
+static bool counts_steps(adz_state *all)
+{
+    bool counts = false;
+    for (size_t i = 0; i < adz_state_count(all); ++i) {
+        counts = counts || strstr(adz_state_name(all, i), "step") != NULL;
+    }
+    return counts;
+}
+
+/* Each entry of a state is left out in turn. An optimizer that counts no steps, such as SGD,
+ * accepts a state without momentum, because before the first step there is none. */
 static void incomplete_states_are_refused(void **state)
 {
     (void)state;
-    for (int k = 1; k < CASES; ++k) {
+    for (int k = 0; k < CASES; ++k) {
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *o = cases[k].make(one(&w));
         take_steps(o, w, 0, 2);
         adz_state *all = adz_state_new();
         assert_int_equal(adzi_optimizer_collect(o, all), ADZ_OK);
         json_t *groups = adzi_optimizer_groups(o);
-        for (size_t out = 0; out < adz_state_count(all); ++out) {
+        const size_t entries = counts_steps(all) ? adz_state_count(all) : 0;
+        for (size_t out = 0; out < entries; ++out) {
             adz_state *part = adz_state_new();
             for (size_t i = 0; i < adz_state_count(all); ++i) {
                 if (i != out) {
