@@ -121,6 +121,15 @@ static inline bool files_equal(const char *one, const char *other)
     return equal;
 }
 
+/* For refuse_each: true if a save that failed left the file "kept", which equals "copy", as it was,
+ * and made no other file. */
+static inline bool kept_is_intact(void *user)
+{
+    (void)user;
+    return files_equal(temporary_path("kept"), temporary_path("copy")) &&
+           temporary_files(false) == 2;
+}
+
 /**
  * Runs `act` with the Nth request for memory refused, for N = 1 until it succeeds; `after` looks at
  * what each failure left. Returns how many points failed; -1 when one failed otherwise than it

@@ -19,13 +19,6 @@ static adz_status save_again(void *user)
     return save_run(user, temporary_path("kept"));
 }
 
-static bool kept_is_intact(void *user)
-{
-    (void)user;
-    return files_equal(temporary_path("kept"), temporary_path("copy")) &&
-           temporary_files(false) == 2;
-}
-
 static adz_status load_again(void *user)
 {
     return load_run(user, temporary_path("kept"));

@@ -1,0 +1,300 @@
+/* Loaders: the order of the rows, positions, progress, errors and refused memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "adze/nn.h"
+#include "adze/ops.h"
+#include "numbered.h"
+#include "../../errors.h"
+#include "../../temporary.h"
+#include "tests.h"
+
+/* Draws an epoch and appends its rows; returns the number of batches. */
+static int epoch(adz_loader *loader, int64_t *rows, int64_t *n)
+{
+    adz_tensor *batch[2];
+    int batches = 0;
+    for (;;) {
+        adz_scope *scope = adz_scope_open();
+        bool more = adz_loader_next(loader, batch);
+        if (more) {
+            *n += rows_of(batch[0], batch[1], rows + *n);
+            ++batches;
+        }
+        adz_scope_close(scope);
+        if (!more) {
+            assert_int_equal(adz_error_code(), ADZ_OK);
+            return batches;
+        }
+    }
+}
+
+static void in_order(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(10);
+    for (int drop = 0; drop < 2; ++drop) {
+        adz_loader_options o;
+        adz_loader_options_init(&o, sizeof o);
+        assert_true(o.batch_size == 32 && !o.shuffle && !o.drop_last);
+        o.batch_size = 4;
+        o.drop_last = drop != 0;
+        adz_loader *loader = adz_loader_new(all, &o);
+        assert_int_equal(adz_loader_batches(loader), drop ? 2 : 3);
+        for (int round = 0; round < 2; ++round) {
+            int64_t rows[10], n = 0;
+            assert_int_equal(epoch(loader, rows, &n), drop ? 2 : 3);
+            assert_int_equal(n, drop ? 8 : 10);
+            for (int64_t i = 0; i < n; ++i) {
+                assert_int_equal(rows[i], i);
+            }
+        }
+        adz_loader_position position;
+        assert_int_equal(adz_loader_get_position(loader, &position), ADZ_OK);
+        assert_int_equal(position.epoch, 2);
+        adz_loader_free(&loader);
+        assert_null(loader);
+    }
+    adz_dataset_free(&all);
+}
+
+static void shuffled(void **state)
+{
+    (void)state;
+    enum { ROWS = 50 };
+    adz_dataset *all = numbered(ROWS);
+    adz_generator *generator = adz_generator_new(1);
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.batch_size = 7;
+    o.shuffle = true;
+    o.generator = generator;
+    adz_loader *loader = adz_loader_new(all, &o);
+    int64_t rows[2][ROWS];
+    for (int e = 0; e < 2; ++e) {
+        int64_t n = 0;
+        bool seen[ROWS] = { false };
+        int moved = 0;
+        assert_int_equal(epoch(loader, rows[e], &n), 8);
+        assert_int_equal(n, ROWS);
+        for (int i = 0; i < ROWS; ++i) {
+            assert_false(seen[rows[e][i]]);
+            seen[rows[e][i]] = true;
+            moved += rows[e][i] != i;
+        }
+        assert_true(moved >= ROWS / 2 && moved <= ROWS);
+    }
+    assert_memory_not_equal(rows[0], rows[1], sizeof rows[0]);
+    adz_loader_free(&loader);
+    adz_generator_free(&generator);
+    adz_dataset_free(&all);
+}
+
+/* A loader that takes over the state of another draws the rows that the other draws next. */
+static void positions_restore(void **state)
+{
+    (void)state;
+    enum { ROWS = 23, BATCHES = 6 };
+    adz_dataset *all = numbered(ROWS);
+    for (int stop = 0; stop <= 2 * (BATCHES + 1); ++stop) {
+        adz_generator *generators[2] = { adz_generator_new(5), adz_generator_new(99) };
+        adz_loader *loaders[2];
+        for (int i = 0; i < 2; ++i) {
+            adz_loader_options o = ADZ_LOADER_OPTIONS;
+            o.batch_size = 4;
+            o.shuffle = true;
+            o.generator = generators[i];
+            loaders[i] = adz_loader_new(all, &o);
+        }
+        adz_tensor *batch[2];
+        for (int i = 0; i < stop; ++i) {
+            adz_scope *scope = adz_scope_open();
+            (void)adz_loader_next(loaders[0], batch);
+            adz_scope_close(scope);
+        }
+        adz_loader_position position, reached;
+        assert_int_equal(adz_loader_get_position(loaders[0], &position), ADZ_OK);
+        assert_int_equal(adz_loader_set_position(loaders[1], &position), ADZ_OK);
+        assert_int_equal(adz_loader_get_position(loaders[1], &reached), ADZ_OK);
+        assert_memory_equal(&position, &reached, sizeof position);
+        int64_t rows[2][3 * ROWS], n[2] = { 0, 0 };
+        for (int i = 0; i < 2; ++i) {
+            for (int e = 0; e < 3; ++e) {
+                epoch(loaders[i], rows[i], &n[i]);
+            }
+            adz_loader_free(&loaders[i]);
+            adz_generator_free(&generators[i]);
+        }
+        assert_int_equal(n[0], n[1]);
+        assert_memory_equal(rows[0], rows[1], (size_t)n[0] * sizeof *rows[0]);
+    }
+    adz_dataset_free(&all);
+}
+
+typedef struct counting {
+    int calls;
+    int cancel_at;
+} counting;
+
+static bool count_batches(int64_t batch, int64_t batches, void *user)
+{
+    counting *c = user;
+    assert_int_equal(batches, 3);
+    assert_true(batch >= 1 && batch <= 3);
+    return ++c->calls != c->cancel_at;
+}
+
+/* A cancelled batch leaves the loader and its generator unchanged. */
+static void progress_and_cancel(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(9);
+    adz_generator *generator = adz_generator_new(5);
+    counting c = { 0, 0 };
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.batch_size = 3;
+    o.shuffle = true;
+    o.generator = generator;
+    o.progress = count_batches;
+    o.user = &c;
+    adz_loader *loader = adz_loader_new(all, &o);
+    int64_t rows[2][9], n = 0;
+    epoch(loader, rows[0], &n);
+    assert_int_equal(c.calls, 3);
+    adz_generator_set_state(generator, (adz_generator_state){ 5, 0 });
+    n = 0;
+    for (int at = 1; at <= 3; ++at) {
+        adz_tensor *batch[2] = { NULL, NULL };
+        adz_loader_position before, after;
+        adz_scope *scope = adz_scope_open();
+        adz_loader_get_position(loader, &before);
+        c = (counting){ 0, 1 };
+        assert_false(adz_loader_next(loader, batch));
+        assert_int_equal(adz_error_code(), ADZ_ERR_CANCELLED);
+        assert_null(batch[0]);
+        adz_error_clear();
+        adz_loader_get_position(loader, &after);
+        assert_memory_equal(&before, &after, sizeof before);
+        assert_true(adz_loader_next(loader, batch));
+        n += rows_of(batch[0], batch[1], rows[1] + n);
+        adz_scope_close(scope);
+    }
+    assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
+    adz_loader_free(&loader);
+    adz_generator_free(&generator);
+    adz_dataset_free(&all);
+}
+
+static void a_warm_epoch_grows_nothing(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(1000);
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.shuffle = true;
+    adz_loader *loader = adz_loader_new(all, &o);
+    int64_t rows[3000], n = 0;
+    epoch(loader, rows, &n);
+    adz_memory_info before, after;
+    adz_memory_info_get(&before, sizeof before);
+    n = 0;
+    epoch(loader, rows, &n);
+    epoch(loader, rows, &n);
+    adz_memory_info_get(&after, sizeof after);
+    assert_int_equal(
+        after.live_bytes + after.cached_bytes, before.live_bytes + before.cached_bytes);
+    assert_int_equal(after.live_tensors, before.live_tensors);
+    assert_true(after.requests > before.requests);
+    adz_loader_free(&loader);
+    adz_dataset_free(&all);
+}
+
+static void wrong_loaders_are_refused(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(9);
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.batch_size = 0;
+    assert_null(adz_loader_new(all, &o));
+    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
+    o.batch_size = 4;
+    adz_loader *loader = adz_loader_new(all, &o);
+    adz_loader_position position = { .batch = 4 };
+    assert_int_equal(adz_loader_set_position(loader, &position), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "batch 4 of an epoch that has 3");
+    adz_tensor *batch[2];
+    assert_false(adz_loader_next(NULL, batch));
+    assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
+    adz_error_clear();
+    adz_loader_free(&loader);
+    adz_dataset_free(&all);
+}
+
+static adz_status build_and_draw(void *user)
+{
+    adz_generator *generator = user;
+    adz_generator_state before = adz_generator_get_state(generator);
+    adz_scope *scope = adz_scope_open();
+    adz_dataset *parts[2] = { NULL, NULL }, *all = NULL;
+    adz_loader *loader = NULL;
+    adz_status status = ADZ_ERR_MEMORY;
+    if (scope != NULL) {
+        adz_tensor *t = adz_transpose(adz_zeros(ADZ_SHAPE(2, 9), ADZ_F32), 0, 1);
+        all = t != NULL ? adz_dataset_new(&t, 1) : NULL;
+        status = all != NULL ? adz_dataset_split(all, (double[]){ 0.5, 0.5 }, 2, generator, parts)
+                             : ADZ_ERR_MEMORY;
+    }
+    if (status == ADZ_OK) {
+        adz_loader_options o = ADZ_LOADER_OPTIONS;
+        o.shuffle = true;
+        o.generator = generator;
+        o.batch_size = 2;
+        loader = adz_loader_new(parts[0], &o);
+        adz_tensor *batch;
+        status = loader != NULL && adz_loader_next(loader, &batch) ? ADZ_OK : ADZ_ERR_MEMORY;
+        if (status != ADZ_OK && loader != NULL) {
+            adz_loader_position position;
+            adz_loader_get_position(loader, &position);
+            assert_int_equal(position.batch, 0);
+        }
+    }
+    adz_loader_free(&loader);
+    adz_dataset_free(&parts[0]);
+    adz_dataset_free(&parts[1]);
+    adz_dataset_free(&all);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    adz_generator_set_state(generator, before);
+    return status;
+}
+
+static void refused_memory_harms_no_loader(void **state)
+{
+    (void)state;
+    adz_generator *generator = adz_generator_new(5);
+    /* The first call makes what the thread keeps for later calls. */
+    assert_int_equal(build_and_draw(generator), ADZ_OK);
+    int points = refuse_each(build_and_draw, NULL, generator);
+    assert_true(points >= 12);
+    print_message("refused: %d building and drawing\n", points);
+    adz_generator_free(&generator);
+}
+
+int loaders_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_order),
+        cmocka_unit_test(shuffled),
+        cmocka_unit_test(positions_restore),
+        cmocka_unit_test(progress_and_cancel),
+        cmocka_unit_test(a_warm_epoch_grows_nothing),
+        cmocka_unit_test(wrong_loaders_are_refused),
+        cmocka_unit_test(refused_memory_harms_no_loader),
+    };
+    return cmocka_run_group_tests_name("data: loaders", tests, NULL, NULL);
+}

@@ -1,0 +1,7 @@
+/* Datasets, their parts, loaders and the standardiser. */
+#include "tests.h"
+
+int main(void)
+{
+    return datasets_tests() + loaders_tests() + standardizer_tests();
+}
