@@ -10,9 +10,9 @@
 #include "../../errors.h"
 #include "tests.h"
 
-/* Loads into `r` its own checkpoint after one change: the metadata string or tensor named `key` is
- * replaced, or left out where `value` is NULL or `t` is ADZ_NONE. The load must fail with `code`.
- */
+/* Loads into `r` its own checkpoint after one change: the metadata string or tensor named `key`
+ * is replaced, or left out where `value` is NULL or `t` is ADZ_NONE. The load must fail with
+ * `code`. */
 static void assert_refused_with(
     run *r, const char *key, const char *value, adz_tensor *t, adz_status code, const char *says)
 {

@@ -1,0 +1,192 @@
+/* Settings: what is refused, and the defaults. */
+#include "cases.h"
+#include "tests.h"
+
+static void settings_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double value;
+        const char *says;
+    } bad[] = {
+        { "lr", -1, "lr is -1, but must be finite and 0 or more" },
+        { "lr", NAN, "lr is nan" },
+        { "lr", INFINITY, "lr is inf" },
+        { "beta1", 1, "beta1 is 1, but must be at least 0 and below 1" },
+        { "beta1", -0.5, "beta1 is -0.5" },
+        { "beta2", 1.5, "beta2 is 1.5" },
+        { "beta2", NAN, "beta2 is nan" },
+        { "eps", -1e-8, "eps is -1e-08" },
+        { "weight_decay", -0.1, "weight_decay is -0.1" },
+        { "alpha", -0.1, "alpha is -0.1" },
+        { "momentum", -0.1, "momentum is -0.1" },
+        { "lr_decay", -0.1, "lr_decay is -0.1" },
+        { "initial_accumulator_value", -0.1, "initial_accumulator_value is -0.1" },
+        { "warmup", -1, "warmup is -1" },
+        { "d_model", -1, "d_model is -1" },
+        { "total_steps", -1, "total_steps is -1" },
+    };
+    adz_tensor *w = start(ADZ_F64);
+    for (int k = 0; k < CASES; ++k) {
+        adz_optimizer *o = cases[k].make(one(&w));
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+            double before = adz_optimizer_get(o, 0, bad[i].name);
+            const char *says = isnan(before) ? "has no setting called" : bad[i].says;
+            adz_error_clear();
+            assert_int_equal(adz_optimizer_set(o, 0, bad[i].name, bad[i].value), ADZ_ERR_ARGUMENT);
+            expect_error(ADZ_ERR_ARGUMENT, says);
+            assert_true(isnan(before) || adz_optimizer_get(o, 0, bad[i].name) == before);
+            adz_error_clear();
+        }
+        adz_optimizer_free(&o);
+    }
+}
+
+static void constructors_refuse(void **state)
+{
+    (void)state;
+    adz_tensor *w = start(ADZ_F64);
+    adz_adam_options adam = ADZ_ADAM_OPTIONS;
+    adam.beta1 = 1;
+    assert_null(adz_adam_new(one(&w), 0.1, &adam));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_adam_new: beta1 is 1");
+    assert_null(adz_adamw_new(one(&w), 0.1, &adam));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_adamw_new: beta1 is 1");
+    adz_radam_options radam = ADZ_RADAM_OPTIONS;
+    radam.beta2 = 1;
+    assert_null(adz_radam_new(one(&w), 0.1, &radam));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_radam_new: beta2 is 1");
+    adz_rmsprop_options rmsprop = ADZ_RMSPROP_OPTIONS;
+    rmsprop.alpha = -1;
+    assert_null(adz_rmsprop_new(one(&w), 0.1, &rmsprop));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_rmsprop_new: alpha is -1");
+    adz_adagrad_options adagrad = ADZ_ADAGRAD_OPTIONS;
+    adagrad.initial_accumulator_value = -1;
+    assert_null(adz_adagrad_new(one(&w), 0.1, &adagrad));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_adagrad_new: initial_accumulator_value is -1");
+    adz_labml_adam_options labml = ADZ_LABML_ADAM_OPTIONS;
+    labml.eps = -1;
+    assert_null(adz_labml_adam_new(one(&w), 0.1, &labml));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_new: eps is -1");
+    assert_null(adz_labml_amsgrad_new(one(&w), -1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_amsgrad_new: lr is -1");
+    assert_null(adz_labml_radam_new(one(&w), -1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_radam_new: lr is -1");
+    assert_null(adz_labml_adam_warmup_new(one(&w), 1, -1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_warmup_new: warmup is -1");
+    assert_null(adz_labml_adam_warmup_cosine_decay_new(one(&w), 1, -1, 9, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_warmup_cosine_decay_new: warmup is -1");
+    assert_null(adz_labml_adam_warmup_cosine_decay_new(one(&w), 1, 0, NAN, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_adam_warmup_cosine_decay_new: total_steps is nan");
+    adz_labml_ada_belief_options belief = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    belief.beta1 = -1;
+    assert_null(adz_labml_ada_belief_new(one(&w), 0.1, &belief));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_ada_belief_new: beta1 is -1");
+    assert_null(adz_labml_noam_new(one(&w), 1, 0, 16, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_noam_new: warmup is 0, but must be above 0");
+    assert_null(adz_labml_noam_new(one(&w), 1, 4, 0, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_noam_new: d_model is 0, but must be above 0");
+    assert_null(adz_adam_new(adz_tensor_list_of(NULL, 0), 0.1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "the list of parameters is empty");
+}
+
+/* The rate at the ends of the fall, and if the warm-up leaves no step for it. */
+static void a_cosine_keeps_a_tenth(void **state)
+{
+    (void)state;
+    static const struct {
+        double warmup, total;
+        int64_t step;
+        double rate;
+    } rates[] = {
+        { 4, 12, 2, 1 + 1e-8 },
+        { 4, 12, 4, 2 },
+        { 4, 12, 8, 1 },
+        { 4, 12, 12, 0.2 },
+        { 4, 12, 16, 1 },
+        { 0, 0, 1, 0.2 }, /* A fall takes at least one step. */
+        { 5, 2, 6, 0.2 },
+        { 0, 1e10, 1000, 2 },
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) {
+        double rate = adz_labml_adam_warmup_cosine_decay_rate(
+            2, rates[i].warmup, rates[i].total, rates[i].step);
+        assert_true(fabs(rate - rates[i].rate) < 1e-12);
+    }
+}
+
+/* AdaBelief stores its second moment under the name that the annotated library uses. */
+static void a_belief_is_kept_as_a_variance(void **state)
+{
+    (void)state;
+    adz_tensor *w = start(ADZ_F64);
+    adz_labml_ada_belief_options options = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    options.amsgrad = true;
+    adz_optimizer *o = adz_labml_ada_belief_new(one(&w), 0.1, &options);
+    take_steps(o, w, 0, 1);
+    adz_state *kept = adz_state_new();
+    assert_int_equal(adzi_optimizer_collect(o, kept), ADZ_OK);
+    static const char *const names[] = { "state.0.exp_avg", "state.0.exp_avg_var",
+        "state.0.max_exp_avg_var", "state.0.step" };
+    assert_int_equal(adz_state_count(kept), 4);
+    for (size_t k = 0; k < 4; ++k) {
+        size_t at = 0;
+        while (at < 4 && strcmp(adz_state_name(kept, at), names[k]) != 0) {
+            ++at;
+        }
+        assert_true(at < 4);
+        double g = gradient_at(0, 0),
+               value = adz_tensor_at(adz_state_tensor(kept, at), (int64_t[]){ 0 });
+        assert_true(k != 1 || fabs(value - 0.001 * 0.81 * g * g) < 1e-15);
+    }
+    adz_state_free(&kept);
+    adz_optimizer_free(&o);
+}
+
+/* The init functions, for other languages than C, give the defaults of the macros. */
+static void defaults_are_the_same_both_ways(void **state)
+{
+    (void)state;
+#define SAME_DEFAULTS(type, macro)                                          \
+    do {                                                                    \
+        adz_##type##_options from_macro = macro, from_call;                 \
+        memset(&from_call, 0x55, sizeof from_call);                         \
+        adz_##type##_options_init(&from_call, sizeof from_call);            \
+        adz_tensor *v = start(ADZ_F64);                                     \
+        adz_optimizer *a = adz_##type##_new(one(&v), 0.1, &from_macro);     \
+        adz_optimizer *b = adz_##type##_new(one(&v), 0.1, &from_call);      \
+        adz_optimizer *c = adz_##type##_new(one(&v), 0.1, NULL);            \
+        assert_int_equal(save(a, "a"), ADZ_OK);                             \
+        assert_int_equal(save(b, "b"), ADZ_OK);                             \
+        assert_int_equal(save(c, "c"), ADZ_OK);                             \
+        assert_true(files_equal(temporary_path("a"), temporary_path("b"))); \
+        assert_true(files_equal(temporary_path("a"), temporary_path("c"))); \
+        adz_optimizer_free(&a);                                             \
+        adz_optimizer_free(&b);                                             \
+        adz_optimizer_free(&c);                                             \
+    } while (0)
+    SAME_DEFAULTS(sgd, ADZ_SGD_OPTIONS);
+    SAME_DEFAULTS(adam, ADZ_ADAM_OPTIONS);
+    SAME_DEFAULTS(adamw, ADZ_ADAMW_OPTIONS);
+    SAME_DEFAULTS(radam, ADZ_RADAM_OPTIONS);
+    SAME_DEFAULTS(rmsprop, ADZ_RMSPROP_OPTIONS);
+    SAME_DEFAULTS(adagrad, ADZ_ADAGRAD_OPTIONS);
+    SAME_DEFAULTS(labml_adam, ADZ_LABML_ADAM_OPTIONS);
+    SAME_DEFAULTS(labml_amsgrad, ADZ_LABML_AMSGRAD_OPTIONS);
+    SAME_DEFAULTS(labml_radam, ADZ_LABML_RADAM_OPTIONS);
+    SAME_DEFAULTS(labml_ada_belief, ADZ_LABML_ADA_BELIEF_OPTIONS);
+}
+
+int settings_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(settings_are_refused),
+        TEST(constructors_refuse),
+        TEST(a_cosine_keeps_a_tenth),
+        TEST(a_belief_is_kept_as_a_variance),
+        TEST(defaults_are_the_same_both_ways),
+    };
+    return cmocka_run_group_tests_name(
+        "optimizers: settings", tests, temporary_begin, temporary_end);
+}

@@ -1,0 +1,120 @@
+/* Numbers at the limits: NaN, infinity, averages of one gradient, the first rectified step. */
+#include "optim/adam_family.h"
+#include "cases.h"
+#include "tests.h"
+
+/* The maximum of AMSGrad keeps a NaN, as torch.maximum does. */
+static void a_nan_stays_the_largest_square(void **state)
+{
+    (void)state;
+    for (int labml = 0; labml < 2; ++labml) {
+        adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(20), ADZ_F64), true);
+        adz_adam_options o = ADZ_ADAM_OPTIONS;
+        o.amsgrad = true;
+        adz_optimizer *adam =
+            labml ? adz_labml_amsgrad_new(one(&w), 0.1, NULL) : adz_adam_new(one(&w), 0.1, &o);
+        for (int t = 0; t < 3; ++t) {
+            adz_tensor *g = adz_full(ADZ_SHAPE(20), 2, ADZ_F64);
+            adz_tensor_data_f64(g)[7] = t == 1 ? NAN : 2;
+            adz_optimizer_zero_grad(adam);
+            adz_backward(adz_sum(adz_mul(w, g), ADZ_ALL_DIMS, false));
+            assert_int_equal(adz_optimizer_step(adam), ADZ_OK);
+        }
+        adz_state *kept = adz_state_new();
+        assert_int_equal(adzi_optimizer_collect(adam, kept), ADZ_OK);
+        const double *most = NULL;
+        for (size_t i = 0; i < adz_state_count(kept); ++i) {
+            if (strstr(adz_state_name(kept, i), "max_exp_avg_sq") != NULL) {
+                most = adz_tensor_data_f64(adz_state_tensor(kept, i));
+            }
+        }
+        assert_non_null(most);
+        for (int i = 0; i < 20; ++i) {
+            assert_true(isnan(most[i]) == (i == 7));
+        }
+        adz_state_free(&kept);
+        adz_optimizer_free(&adam);
+    }
+}
+
+/* Without weight decay an infinite weight stays infinite: 0 times the weight would be NaN. */
+static void an_infinite_weight_stays(void **state)
+{
+    (void)state;
+    adz_adam_options amsgrad = ADZ_ADAM_OPTIONS;
+    amsgrad.amsgrad = true;
+    for (int k = 0; k <= CASES; ++k) {
+        adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(9), INFINITY, ADZ_F64), true);
+        adz_optimizer *o =
+            k < CASES ? cases[k].make(one(&w)) : adz_adam_new(one(&w), 0.1, &amsgrad);
+        bool decays = adz_optimizer_get(o, 0, "weight_decay") != 0;
+        adz_error_clear();
+        if (!decays) {
+            adz_tensor_set_grad(w, adz_ones(ADZ_SHAPE(9), ADZ_F64));
+            assert_int_equal(adz_optimizer_step(o), ADZ_OK);
+            assert_true(all_are(w, INFINITY));
+        }
+        adz_optimizer_free(&o);
+    }
+}
+
+/* A beta of 0 is allowed: the average is then the last gradient. */
+static void averages_may_be_of_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; ++k) {
+        adz_tensor *w = start(ADZ_F64);
+        adz_optimizer *o = cases[k].make(one(&w));
+        bool has = !isnan(adz_optimizer_get(o, 0, "beta1"));
+        adz_error_clear();
+        assert_true(!has || (adz_optimizer_set(o, 0, "beta1", 0) == ADZ_OK &&
+                                adz_optimizer_set(o, 0, "beta2", 0) == ADZ_OK));
+        adz_optimizer_free(&o);
+    }
+}
+
+/* PyTorch rectifies if rho > 5, the annotated library if rho >= 5. With this beta2, rho rises to
+ * exactly 5 and then to the next larger double. */
+static void rectification_begins_at_five(void **state)
+{
+    (void)state;
+    const double beta2 = nextafter(2.0 / 3, 1);
+    for (int labml = 0; labml < 2; ++labml) {
+        adz_tensor *w = adz_requires_grad_(adz_zeros(ADZ_SHAPE(1), ADZ_F64), true);
+        adz_radam_options o = ADZ_RADAM_OPTIONS;
+        adz_labml_radam_options l = ADZ_LABML_RADAM_OPTIONS;
+        o.beta2 = l.beta2 = beta2;
+        l.degenerated_to_sgd = true;
+        adz_optimizer *radam =
+            labml ? adz_labml_radam_new(one(&w), 1, &l) : adz_radam_new(one(&w), 1, &o);
+        int below = 0, at = 0, above = 0;
+        for (int t = 1; t <= 200; ++t) {
+            double before = adz_item(w), rho;
+            adz_optimizer_zero_grad(radam);
+            adz_backward(adz_mul_number(w, 2));
+            assert_int_equal(adz_optimizer_step(radam), ADZ_OK);
+            double step = before - adz_item(w);
+            adzi_radam_rectification(beta2, t, &rho);
+            below += rho < 5 ? 1 : 0;
+            at += rho == 5 ? 1 : 0;
+            above += rho > 5 ? 1 : 0;
+            /* A rectified step has length 1, a step along the gradient length 2. */
+            bool rectified = labml ? rho >= 5 : rho > 5;
+            assert_true(fabs(step - (rectified ? 1 : 2)) < 1e-6);
+        }
+        assert_true(below > 0 && at > 0 && above > 0);
+        adz_optimizer_free(&radam);
+    }
+}
+
+int special_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_nan_stays_the_largest_square),
+        TEST(an_infinite_weight_stays),
+        TEST(averages_may_be_of_one),
+        TEST(rectification_begins_at_five),
+    };
+    return cmocka_run_group_tests_name(
+        "optimizers: special", tests, temporary_begin, temporary_end);
+}

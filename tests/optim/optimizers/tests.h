@@ -1,0 +1,10 @@
+/* The groups of tests of test_optimizers. Each runs its tests and returns how many failed. */
+#ifndef ADZE_TESTS_OPTIM_OPTIMIZERS_TESTS_H
+#define ADZE_TESTS_OPTIM_OPTIMIZERS_TESTS_H
+
+int steps_tests(void);
+int state_tests(void);
+int special_tests(void);
+int settings_tests(void);
+
+#endif
