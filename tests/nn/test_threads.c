@@ -1,6 +1,6 @@
-/* Several threads at a time: each trains a model of its own, others run one shared model. All of it
- * gives the bits that the same work gives alone. Built to be run under ThreadSanitizer with
- * -Dthreads=pool as well, where it holds docs/threads.md to its word. */
+/* Several threads at once: some train a model of their own, others run one shared model. The
+ * results have the bits of the work done in one thread. ThreadSanitizer runs this too, with
+ * -Dthreads=pool: it checks what docs/threads.md promises. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,31 +23,32 @@ enum {
     ROWS = 512,
     FEATURES = 24,
     HIDDEN = 192,
-    BATCH = 192 /* BATCH x HIDDEN is cut over several threads, so the pool is fought over */
+    /* BATCH x HIDDEN numbers are divided among threads, so that the runs compete for the pool. */
+    BATCH = 192,
 };
 
-/* A training run: what is put in and what comes out. */
+/* A training run: its seed and its results. */
 typedef struct trainer {
     uint64_t seed;
     float losses[STEPS];
     float weights[HIDDEN * FEATURES + HIDDEN + HIDDEN + 1];
-    char error[256]; /* what went wrong; "" */
+    char error[256]; /* "" if nothing went wrong */
 } trainer;
 
-/* A reader of the shared model. */
+/* A thread that runs the shared model, and what it read. */
 typedef struct reader {
     adz_module *model;
     adz_tensor *x;
-    bool gradient; /* asks for the gradient of x instead of the result */
+    bool gradient; /* computes the gradient of x instead of y */
     float y[BATCH];
     float dx[BATCH * FEATURES];
-    bool same; /* every call gave the first call's bits */
+    bool same; /* True if every call gave the same bits. */
     char error[256];
 } reader;
 
 static pthread_barrier_t start;
 
-/* The thread's own error, for the main thread to report. */
+/* Takes the error of this thread, so that the main thread can report it. */
 static void take_error(char *error, size_t size)
 {
     if (adz_error_code() != ADZ_OK) {
@@ -55,10 +56,10 @@ static void take_error(char *error, size_t size)
     }
 }
 
-/* ---- training ---------------------------------------------------------------------------------
- */
+/* ---- training
+ * --------------------------------------------------------------------------------- */
 
-/* y = a noisy sum of sines of x, drawn from the generator. */
+/* Draws x, and y as a sum of sines of x with noise. */
 static adz_dataset *draw_data(adz_generator *generator)
 {
     adz_scope *scope = adz_scope_open();
@@ -77,7 +78,7 @@ static bool train_step(adz_module *model, adz_optimizer *sgd, adz_loader *loader
     adz_tensor *batch[2];
     if (!adz_loader_next(loader, batch) && !adz_loader_next(loader, batch)) {
         adz_scope_close(scope);
-        return false; /* neither a batch nor, after an epoch's end, the next epoch's first */
+        return false; /* The loader failed: even a new epoch has no batch. */
     }
     adz_tensor *loss = adz_mse_loss(adz_module_forward(model, batch[0]), batch[1], ADZ_REDUCE_MEAN);
     adz_module_zero_grad(model);
@@ -99,7 +100,8 @@ static void read_weights(adz_module *model, float *into)
     }
 }
 
-/* A whole run in a context of its own, whose default generator draws the weights. */
+/* Runs a training in a context of its own; the default generator of the context draws the
+ * weights. */
 static void train(trainer *t)
 {
     adz_context *context = adz_context_new();
@@ -146,8 +148,8 @@ static void *train_beside_others(void *user)
     return NULL;
 }
 
-/* ---- reading one shared model -----------------------------------------------------------------
- */
+/* ---- reading one shared model
+ * ----------------------------------------------------------------- */
 
 static adz_module *shared_model_new(void)
 {
@@ -160,12 +162,12 @@ static adz_module *shared_model_new(void)
     return model;
 }
 
-/* One call; the first fills y (and dx), the later ones are compared with it. */
+/* Calls the model once. The first call fills y and dx; later calls are compared with it. */
 static bool read_once(reader *r, bool first)
 {
     float y[BATCH], dx[BATCH * FEATURES];
     adz_scope *scope = adz_scope_open();
-    adz_tensor *x = adz_keep(r->x); /* counted by all readers at once */
+    adz_tensor *x = adz_keep(r->x); /* All readers change its reference count at once. */
     if (r->gradient) {
         adz_tensor *own = adz_requires_grad_(adz_clone(x), true), *gradient = NULL;
         adz_tensor *out = adz_module_forward(r->model, own);
@@ -200,7 +202,7 @@ static void read_model(reader *r)
         adz_memory_info_get(&info, sizeof info);
         r->same = read_once(r, i == 0) && info.live_tensors > 0 && r->same;
         if (i % 8 == 7) {
-            adz_empty_cache(); /* while others take from it */
+            adz_empty_cache(); /* Other threads take from the cache meanwhile. */
         }
     }
     take_error(r->error, sizeof r->error);
@@ -213,8 +215,8 @@ static void *read_beside_others(void *user)
     return NULL;
 }
 
-/* ---- the tests --------------------------------------------------------------------------------
- */
+/* ---- the tests
+ * -------------------------------------------------------------------------------- */
 
 static size_t live_tensors(void)
 {
@@ -238,16 +240,12 @@ static void expect_same_reading(const reader *alone, const reader *beside)
     assert_memory_equal(alone->dx, beside->dx, sizeof alone->dx);
 }
 
-static void training_and_inference_side_by_side(void **state)
+/* What each run gives in a thread of its own, and what it gives beside the others. */
+static trainer trained_alone[TRAINERS], trainers[TRAINERS];
+static reader read_alone[READERS], readers[READERS];
+
+static void train_and_read_alone(adz_module *model, adz_tensor *x)
 {
-    (void)state;
-    static trainer trained_alone[TRAINERS], trainers[TRAINERS];
-    static reader read_alone[READERS], readers[READERS];
-    size_t live = live_tensors();
-    adz_manual_seed(7);
-    adz_scope *scope = adz_scope_open();
-    adz_module *model = shared_model_new();
-    adz_tensor *x = adz_randn(ADZ_SHAPE(BATCH, FEATURES), ADZ_F32);
     for (int i = 0; i < TRAINERS; ++i) {
         trained_alone[i] = (trainer){ .seed = 100 + 10 * (uint64_t)i };
         train(&trained_alone[i]);
@@ -255,29 +253,44 @@ static void training_and_inference_side_by_side(void **state)
         assert_true(trained_alone[i].losses[STEPS - 1] < trained_alone[i].losses[0]);
         assert_true(i == 0 || trained_alone[i].losses[0] != trained_alone[0].losses[0]);
     }
-    for (int i = 0; i < READERS; ++i) { /* the last two ask for gradients */
+    for (int i = 0; i < READERS; ++i) { /* The last two compute gradients. */
         read_alone[i] = (reader){ .model = model, .x = x, .gradient = i >= READERS - 2 };
         read_model(&read_alone[i]);
         assert_string_equal(read_alone[i].error, "");
         assert_true(read_alone[i].same);
     }
+}
+
+static void train_and_read_side_by_side(adz_module *model, adz_tensor *x)
+{
+    pthread_t threads[TRAINERS + READERS];
+    assert_int_equal(pthread_barrier_init(&start, NULL, TRAINERS + READERS), 0);
+    for (int i = 0; i < TRAINERS; ++i) {
+        trainers[i] = (trainer){ .seed = trained_alone[i].seed };
+        assert_int_equal(pthread_create(&threads[i], NULL, train_beside_others, &trainers[i]), 0);
+    }
+    for (int i = 0; i < READERS; ++i) {
+        readers[i] = (reader){ .model = model, .x = x, .gradient = read_alone[i].gradient };
+        assert_int_equal(
+            pthread_create(&threads[TRAINERS + i], NULL, read_beside_others, &readers[i]), 0);
+    }
+    for (int i = 0; i < TRAINERS + READERS; ++i) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    pthread_barrier_destroy(&start);
+}
+
+static void training_and_inference_side_by_side(void **state)
+{
+    (void)state;
+    size_t live = live_tensors();
+    adz_manual_seed(7);
+    adz_scope *scope = adz_scope_open();
+    adz_module *model = shared_model_new();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(BATCH, FEATURES), ADZ_F32);
+    train_and_read_alone(model, x);
     for (int round = 0; round < ROUNDS; ++round) {
-        pthread_t threads[TRAINERS + READERS];
-        assert_int_equal(pthread_barrier_init(&start, NULL, TRAINERS + READERS), 0);
-        for (int i = 0; i < TRAINERS; ++i) {
-            trainers[i] = (trainer){ .seed = trained_alone[i].seed };
-            assert_int_equal(
-                pthread_create(&threads[i], NULL, train_beside_others, &trainers[i]), 0);
-        }
-        for (int i = 0; i < READERS; ++i) {
-            readers[i] = (reader){ .model = model, .x = x, .gradient = read_alone[i].gradient };
-            assert_int_equal(
-                pthread_create(&threads[TRAINERS + i], NULL, read_beside_others, &readers[i]), 0);
-        }
-        for (int i = 0; i < TRAINERS + READERS; ++i) {
-            assert_int_equal(pthread_join(threads[i], NULL), 0);
-        }
-        pthread_barrier_destroy(&start);
+        train_and_read_side_by_side(model, x);
         for (int i = 0; i < TRAINERS; ++i) {
             expect_same_training(&trained_alone[i], &trainers[i]);
         }
@@ -287,11 +300,11 @@ static void training_and_inference_side_by_side(void **state)
     }
     adz_module_free(&model);
     adz_scope_close(scope);
-    assert_int_equal(live_tensors(), live); /* the threads' root scopes ended with them */
+    assert_int_equal(live_tensors(), live); /* The root scopes of the threads ended with them. */
 }
 
-/* ---- what each thread has for itself ----------------------------------------------------------
- */
+/* ---- what each thread has for itself
+ * ---------------------------------------------------------- */
 
 typedef struct private_state {
     int number;
@@ -341,8 +354,8 @@ static void errors_and_modes_are_each_threads_own(void **state)
     assert_true(adz_is_grad_enabled());
 }
 
-/* ---- a graph begun in one thread and gone on with in another -----------------------------------
- */
+/* ---- a graph begun in one thread and gone on with in another
+ * ----------------------------------- */
 
 static void *go_on(void *user)
 {
@@ -353,8 +366,8 @@ static void *go_on(void *user)
     return status == ADZ_OK ? user : NULL;
 }
 
-/* The second thread has made no node yet: its nodes are newer than those it goes on from all the
- * same. */
+/* Nodes are numbered by each thread. The nodes that the second thread adds must count as newer than
+ * those of the first, although it has made none before. */
 static void a_graph_may_go_on_in_another_thread(void **state)
 {
     (void)state;
@@ -375,13 +388,13 @@ static void a_graph_may_go_on_in_another_thread(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- a tensor made in one thread and ended in another -----------------------------------------
- */
+/* ---- a tensor made in one thread and ended in another
+ * ----------------------------------------- */
 
 typedef struct hand_over {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    adz_tensor *waiting; /* kept; NULL when it has been taken */
+    adz_tensor *waiting; /* handed over with a reference; NULL after it was taken */
     double sum;
 } hand_over;
 
@@ -392,7 +405,7 @@ static void *make_tensors(void *user)
     hand_over *h = user;
     for (int i = 0; i < HANDED; ++i) {
         adz_scope *scope = adz_scope_open();
-        /* small ones and ones from the shared pool in turn */
+        /* small tensors, and tensors from the shared pool */
         adz_tensor *t = adz_keep(adz_full(ADZ_SHAPE(i % 2 == 0 ? 5 : 5000), i, ADZ_F32));
         adz_scope_close(scope);
         pthread_mutex_lock(&h->lock);

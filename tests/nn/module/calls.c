@@ -1,0 +1,140 @@
+/* Calls: results, named values, and errors with the path of the module. */
+#include "scale.h"
+#include "tests.h"
+
+static void a_call_hands_only_its_result_outward(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), scale_new(3, 5), adz_identity_new());
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32);
+    ADZ_NO_GRAD
+    {
+        int64_t before = adzi_live_tensors();
+        adz_tensor *y = adz_module_forward(m, x);
+        assert_int_equal(adzi_live_tensors(), before + 1);
+        assert_true(adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM)) == 10);
+        adz_module *identity = adz_module_child(m, "2");
+        before = adzi_live_tensors();
+        assert_ptr_equal(adz_module_forward(identity, x), x);
+        assert_int_equal(adzi_live_tensors(), before);
+    }
+    adz_tensor *loss = adz_mean(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    assert_int_equal(adz_backward(loss), ADZ_OK);
+    adz_tensor *grad = adz_tensor_grad(adz_module_parameter(m, "1.weight"));
+    assert_true(HOLDS(grad, 1e-6, 10.0 / 3, 10.0 / 3, 10.0 / 3));
+    assert_int_equal(adz_module_fill_grad_zero(m), ADZ_OK);
+    assert_true(all_are(grad, 0));
+    assert_int_equal(adz_module_zero_grad(m), ADZ_OK);
+    assert_null(adz_tensor_grad(adz_module_parameter(m, "1.weight")));
+    adz_module_free(&m);
+}
+
+static void lists_carry_names_and_absent_values(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(adz_identity_new(), adz_module_new(&both_type, 0));
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_tensor *a = adz_full(ADZ_SHAPE(2), 5, ADZ_F32), *b = adz_full(ADZ_SHAPE(2), 3, ADZ_F32);
+    adz_values_add(in, "b", b);
+    adz_values_add(in, "a", a);
+    int64_t before = adzi_live_tensors();
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_int_equal(adzi_live_tensors(), before + 2);
+    assert_int_equal(adz_values_count(out), 3);
+    assert_true(all_are(adz_values_at(out, 0), 8));
+    assert_ptr_equal(adz_values_at(out, 1), ADZ_NONE);
+    assert_true(all_are(adz_values_find(out, "difference"), 2));
+    assert_string_equal(adz_values_name(out, 2), "difference");
+    assert_ptr_equal(adz_values_find(out, "nothing"), ADZ_NONE);
+    assert_ptr_equal(adz_values_at(out, 9), ADZ_NONE);
+
+    adz_values_clear(out);
+    adz_values_clear(in);
+    adz_values_add(in, "", a); /* by position; b is absent */
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_true(alike(adz_values_at(out, 0), a, 0));
+    assert_true(alike(adz_module_forward(m, a), a, 0)); /* the first result */
+
+    /* A failed call leaves the results unchanged. */
+    assert_int_equal(adz_values_add(out, "sum", a), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "called sum already");
+    /* There is a result "sum" already. */
+    assert_int_equal(adz_module_call(m, in, out), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "adz_values_add: there is a value called sum already");
+    assert_int_equal(adz_values_count(out), 3);
+    adz_module *one = scale_new(2, 1);
+    adz_values_add(in, "mask", b);
+    assert_int_equal(adz_module_call(one, in, out), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "Scale: takes one tensor, but value 1, mask is given too");
+    for (int i = 0; i < 20; ++i) {
+        assert_int_equal(adz_values_add(in, NULL, a), ADZ_OK);
+    }
+    assert_int_equal(adz_values_count(in), 22);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&one);
+    adz_module_free(&m);
+}
+
+static adz_tensor *silent_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    (void)x;
+    return NULL;
+}
+
+static const adz_module_type silent_type = {
+    .size = sizeof(adz_module_type), .name = "Silent", .forward = silent_forward
+};
+
+static void errors_carry_the_path(void **state)
+{
+    (void)state;
+    adz_module *inner = outer_new(), *m = outer_new();
+    adz_module_add_child(inner, "scale", scale_new(3, 2));
+    adz_module_add_child(m, "encoder", ADZ_SEQUENTIAL(scale_new(3, 2), inner));
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 4), ADZ_F32);
+    assert_null(adz_module_forward(adz_module_child(m, "encoder.1"), x));
+    expect_error(ADZ_ERR_SHAPE, "scale: mul: ");
+    assert_non_null(adz_module_set_child(adz_module_child(m, "encoder"), "0", adz_identity_new()));
+    for (int i = 0; i < 3; ++i) { /* The scopes that the failing forward left open are closed. */
+        assert_null(adz_module_forward(m, x));
+        assert_int_equal(strncmp(adz_error_message(), "encoder.1.scale: mul: ", 22), 0);
+        adz_error_clear();
+    }
+    assert_null(adz_mul(x, adz_ones(ADZ_SHAPE(3), ADZ_F32)));
+    assert_int_equal(strncmp(adz_error_message(), "mul: ", 5), 0);
+    adz_error_clear();
+    /* A child of two parents is named by the parent that calls it. */
+    adz_module *third = ADZ_SEQUENTIAL(adz_module_keep(adz_module_child(m, "encoder.1.scale")));
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_SHAPE, "encoder.1.scale: mul: ");
+    assert_null(adz_module_forward(third, x));
+    expect_error(ADZ_ERR_SHAPE, "0: mul: ");
+    adz_module_free(&third);
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_SHAPE, "encoder.1.scale: mul: ");
+    assert_null(adz_module_forward(m, NULL));
+    expect_error(ADZ_ERR_NULL, "x is NULL");
+    adz_module *list = adz_module_list_new(NULL, 0), *silent = adz_module_new(&silent_type, 0);
+    assert_null(adz_module_forward(list, x));
+    expect_error(ADZ_ERR_UNSUPPORTED, "ModuleList: a list cannot be called");
+    assert_null(adz_module_forward(silent, x));
+    expect_error(ADZ_ERR_NULL, "Silent: the result is NULL");
+    assert_null(adz_sequential_append(list, adz_identity_new()));
+    expect_error(ADZ_ERR_ARGUMENT, "this is a ModuleList, not a Sequential");
+    assert_non_null(adz_module_list_append(list, adz_identity_new()));
+    adz_module_free(&silent);
+    adz_module_free(&list);
+    adz_module_free(&m);
+}
+
+int calls_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_call_hands_only_its_result_outward),
+        TEST(lists_carry_names_and_absent_values),
+        TEST(errors_carry_the_path),
+    };
+    return cmocka_run_group_tests_name("module: calls", tests, NULL, NULL);
+}

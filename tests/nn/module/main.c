@@ -1,0 +1,7 @@
+/* The module core: ownership, listings, calls, state, copies, printed trees. */
+#include "tests.h"
+
+int main(void)
+{
+    return structure_tests() + calls_tests() + state_tests();
+}

@@ -1,0 +1,73 @@
+/* The state of a module that is saved and loaded. */
+#include "scale.h"
+#include "tests.h"
+
+static void states_load_all_or_nothing(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), scale_new(4, 2), scale_new(5, 2));
+    adz_state *given = adz_state_new();
+    adz_state_add(given, "0.weight", adz_full(ADZ_SHAPE(3), 7, ADZ_F64));
+    adz_state_add(given, "1.weight", adz_full(ADZ_SHAPE(2, 2), 7, ADZ_F32));
+    adz_state_add(given, "1.bias", adz_full(ADZ_SHAPE(2), 7, ADZ_F32));
+    assert_int_equal(adz_state_add(given, "1.bias", adz_scalar(1, ADZ_F32)), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "called 1.bias already");
+    assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE,
+        "1 missing, 1 unexpected, 1 of another shape, 1 of another dtype; nothing was loaded. "
+        "missing: 2.weight; unexpected: 1.bias; of another shape: 1.weight ([2, 2] given, [4] "
+        "here); of another dtype, which adz_module_to changes: 0.weight (float64 given, float32 "
+        "here)");
+    assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE, "0 missing, 0 unexpected, 1 of another shape");
+    adz_tensor *w = adz_module_parameter(m, "0.weight");
+    assert_true(all_are(w, 1));
+    adz_state_free(&given);
+
+    given = adz_state_new();
+    adz_state_add(given, "0.weight", adz_full(ADZ_SHAPE(3), 7, ADZ_BF16));
+    adz_state_add(given, "more", adz_full(ADZ_SHAPE(3), 7, ADZ_F64));
+    assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_OK);
+    assert_true(all_are(w, 7));
+    assert_int_equal(adz_tensor_dtype(w), ADZ_F32);
+    assert_null(adz_mul(NULL, w)); /* Records an error. */
+    assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_NULL);
+    adz_error_clear();
+    adz_state_free(&given);
+
+    adz_module *copy = adz_module_copy(m);
+    fill(w, 9);
+    adz_state *saved = adz_module_state_dict(m);
+    assert_int_equal(adz_module_load_state_dict(copy, saved, true), ADZ_OK);
+    assert_true(alike(adz_module_parameter(copy, "0.weight"), w, 0));
+    /* m takes its own state. */
+    assert_int_equal(adz_module_load_state_dict(m, saved, true), ADZ_OK);
+    adz_state_free(&saved);
+    adz_module_free(&copy);
+    adz_module_free(&m);
+}
+
+static void a_load_counts_as_a_change(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(3, 2);
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    adz_tensor *loss = adz_mean(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_module *other = scale_new(3, 2);
+    adz_state *dict = adz_module_state_dict(other);
+    adz_module_load_state_dict(m, dict, true);
+    assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+    expect_error(ADZ_ERR_VERSION, "load_state_dict");
+    adz_state_free(&dict);
+    adz_module_free(&other);
+    adz_module_free(&m);
+}
+
+int state_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(states_load_all_or_nothing),
+        TEST(a_load_counts_as_a_change),
+    };
+    return cmocka_run_group_tests_name("module: state", tests, NULL, NULL);
+}
