@@ -50,8 +50,8 @@ static void the_switch_keeps_dropout_on_in_evaluation(void **state)
     adz_module_free(&m);
 }
 
-/* What adze-parity rests on: stored masks take the place of drawn ones, in the order of the calls.
- */
+/* What adze-parity rests on: stored masks take the place of drawn ones, in the order of the
+ * calls. */
 static void masks_are_replayed(void **state)
 {
     (void)state;

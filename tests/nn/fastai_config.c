@@ -1,48 +1,5 @@
-/* fastai's whole text models: configurations, groups of parameters, freezing. */
-#include <math.h>
-
-#include "nn/case.h"
-
-/* ---- small models --------------------------------------------------------------------------- */
-
-/* A configuration of the reference's with sizes that tests can afford. */
-static adz_fastai_config small(const char *name, adz_generator *g)
-{
-    adz_fastai_config c;
-    assert_int_equal(adz_fastai_config_init(&c, sizeof c, name), ADZ_OK);
-    c.generator = g;
-    c.n_layers = 1;
-    c.emb_sz = 3;
-    c.n_hid = 4;
-    c.ctx_len = c.mem_len = 5;
-    c.n_heads = 2;
-    c.d_model = 4;
-    c.d_head = 2;
-    c.d_inner = 3;
-    return c;
-}
-
-static adz_module *awd_lstm_lm(adz_generator *g)
-{
-    adz_fastai_config c = small("awd_lstm_lm_config", g);
-    c.pad_token = 6; /* no id below is, so that every row has its gradient */
-    return adz_fastai_language_model_new(7, &c, 0.5);
-}
-
-static adz_module *xl_classifier(adz_generator *g)
-{
-    static const int64_t widths[] = { 3 };
-    adz_fastai_config c = small("tfmerXL_clas_config", g);
-    adz_fastai_text_classifier_options o;
-    adz_fastai_text_classifier_options_init(&o, sizeof o);
-    o.bptt = 6; /* the whole text: between chunks no gradient flows */
-    o.drop_mult = 0;
-    o.lin_ftrs = widths;
-    o.n_lin_ftrs = 1;
-    return adz_fastai_text_classifier_new(7, 2, &c, &o);
-}
-
-/* ---- configurations ------------------------------------------------------------------------- */
+/* fastai's whole text models and their configurations. */
+#include "nn/fastai_config.h"
 
 static void configurations_are_the_references(void **state)
 {
@@ -50,7 +7,8 @@ static void configurations_are_the_references(void **state)
     static const struct {
         const char *name;
         adz_fastai_arch arch;
-        double numbers[9]; /* n_layers, width, embed_p, output_p, and four of one's own; mask */
+        double numbers[9]; /* n_layers, width, embed_p, output_p, four numbers of the architecture,
+                              mask */
     } expected[] = {
         { "awd_lstm_lm_config", ADZ_FASTAI_ARCH_AWD_LSTM,
             { 3, 400, 0.02, 0.1, 1152, 0.15, 0.25, 0.2, 0 } },
@@ -117,7 +75,7 @@ static double deviation(adz_module *m, const char *name)
     return sqrt(adz_item(adz_mean(squares, ADZ_ALL_DIMS, ADZ_DROPDIM)));
 }
 
-/* Every option reaches the parts: tying, bias, dropouts times drop_mult, init. */
+/* Tying, bias, the dropouts times drop_mult and init reach the parts of the model. */
 static void a_language_model_is_built_as_configured(void **state)
 {
     (void)state;
@@ -130,7 +88,8 @@ static void a_language_model_is_built_as_configured(void **state)
     adz_tensor *table = adz_module_parameter(m, "0.encoder.weight");
     assert_ptr_equal(adz_module_parameter(m, "1.decoder.weight"), table);
     assert_ptr_equal(adz_module_parameter(m, "1.decoder.bias"), ADZ_NONE);
-    assert_true(fabs(deviation(m, "0.encoder.weight") / 0.02 - 1) < 0.1); /* drawn as a decoder */
+    /* initialised as a decoder */
+    assert_true(fabs(deviation(m, "0.encoder.weight") / 0.02 - 1) < 0.1);
     adz_module_free(&m);
     c.tie_weights = false;
     c.out_bias = true;
@@ -151,7 +110,7 @@ static void a_classifier_is_built_as_configured(void **state)
     (void)state;
     adz_fastai_config c = small("awd_lstm_clas_config", NULL);
     adz_module *m = adz_fastai_text_classifier_new(9, 5, &c, NULL);
-    assert_non_null(m); /* a hidden layer of 50, its dropout 0.1, output_p 0.4 */
+    assert_non_null(m); /* a hidden layer of width 50, its dropout 0.1, and output_p 0.4 */
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.2.weight"), 1), 9);
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.6.weight"), 1), 50);
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.6.weight"), 0), 5);
@@ -171,7 +130,7 @@ static void a_classifier_is_built_as_configured(void **state)
     assert_true(prints(m, "p=0.2") && prints(m, "p=0.7") && prints(m, "pad_idx=3"));
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.9.weight"), 1), 8);
     adz_module_free(&m);
-    o.n_lin_ftrs = 0; /* straight to the classes */
+    o.n_lin_ftrs = 0; /* no hidden layer */
     m = adz_fastai_text_classifier_new(9, 5, &c, &o);
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.2.weight"), 0), 5);
     adz_module_free(&m);
@@ -199,199 +158,6 @@ static void bad_configurations_are_refused(void **state)
     assert_null(adz_fastai_text_classifier_new(9, 2, NULL, NULL));
     expect_error(ADZ_ERR_NULL, "config");
 }
-
-/* ---- groups --------------------------------------------------------------------------------- */
-
-/* Group by group, the parameters' names with blanks between and "|" between groups. */
-static void expect_groups(adz_module *m, adz_fastai_groups *groups, const char *expected)
-{
-    assert_non_null(groups);
-    char text[4000] = "";
-    size_t n = 0;
-    adz_named_list all = adz_module_named_parameters(m);
-    for (size_t i = 0; i < adz_fastai_groups_count(groups); ++i) {
-        adz_tensor_list list = adz_fastai_groups_at(groups, i);
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s", i > 0 ? " |" : "");
-        for (size_t k = 0; k < list.count; ++k) {
-            for (size_t p = 0; p < all.count; ++p) {
-                if (all.items[p].tensor == list.items[k]) {
-                    n += (size_t)snprintf(text + n, sizeof text - n, " %s", all.items[p].name);
-                }
-            }
-        }
-    }
-    assert_string_equal(text, expected);
-    adz_fastai_groups_free(&groups);
-    assert_null(groups);
-}
-
-static void an_awd_lstm_is_split_by_layer(void **state)
-{
-    (void)state;
-    adz_fastai_config c = small("awd_lstm_lm_config", NULL);
-    c.n_layers = 2;
-    adz_module *m = adz_fastai_language_model_new(9, &c, 1);
-#define RNN(at)                                                                     \
-    " " at "weight_hh_l0_raw " at "module.weight_ih_l0 " at "module.bias_ih_l0 " at \
-    "module.bias_hh_l0"
-    expect_groups(m, adz_fastai_awd_lstm_lm_split(m),
-        RNN("0.rnns.0.") " |" RNN("0.rnns.1.") " | 0.encoder.weight 1.decoder.bias");
-    adz_module_free(&m);
-    m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
-#define HEAD                                                                                  \
-    " 1.layers.0.weight 1.layers.0.bias 1.layers.2.weight 1.layers.2.bias 1.layers.4.weight " \
-    "1.layers.4.bias 1.layers.6.weight 1.layers.6.bias"
-    expect_groups(m, adz_fastai_awd_lstm_clas_split(m),
-        " 0.module.encoder.weight |" RNN("0.module.rnns.0.") " |" RNN(
-            "0.module.rnns.1.") " |" HEAD);
-    adz_module_free(&m);
-}
-
-/* Layers as "l", for which their 12 (or, relative without bias, 10) names stand. */
-#define FF(at)                                                                      \
-    " " at "ff.layers.0.weight " at "ff.layers.0.bias " at "ff.layers.2.weight " at \
-    "ff.layers.2.bias " at "ff.layers.5.weight " at "ff.layers.5.bias"
-#define LAYER(at)                                                                      \
-    " " at "mhra.attention.weight " at "mhra.attention.bias " at "mhra.out.weight " at \
-    "mhra.out.bias " at "mhra.ln.weight " at "mhra.ln.bias" FF(at)
-#define XL_FF(at)                                                                   \
-    " " at "ff.layers.0.weight " at "ff.layers.0.bias " at "ff.layers.3.weight " at \
-    "ff.layers.3.bias " at "ff.layers.6.weight " at "ff.layers.6.bias"
-#define XL_LAYER(at)                                                              \
-    " " at "mhra.attention.weight " at "mhra.out.weight " at "mhra.ln.weight " at \
-    "mhra.ln.bias " at "mhra.r_attn.weight" XL_FF(at)
-
-static void a_transformer_is_split_in_thirds(void **state)
-{
-    (void)state;
-    adz_fastai_config c = small("tfmer_lm_config", NULL);
-    c.n_layers = 4;
-    adz_module *m = adz_fastai_language_model_new(9, &c, 1);
-    expect_groups(m, adz_fastai_tfmer_lm_split(m),
-        LAYER("0.layers.0.") " |" LAYER("0.layers.1.") " |" LAYER("0.layers.2.")
-            LAYER("0.layers.3.") " | 0.encoder.weight");
-    adz_module_free(&m);
-    c.output_p = 0.5;
-    c.n_layers = 1; /* less than three: the first two thirds are empty */
-    m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
-    expect_groups(m, adz_fastai_tfmer_clas_split(m),
-        " 0.module.encoder.weight | | |" LAYER("0.module.layers.0.") " |" HEAD);
-    adz_module_free(&m);
-    c = small("tfmerXL_lm_config", NULL);
-    c.n_layers = 3;
-    m = adz_fastai_language_model_new(9, &c, 1);
-    expect_groups(m, adz_fastai_tfmer_xl_lm_split(m),
-        XL_LAYER("0.layers.0.") " 0.u 0.v |" XL_LAYER("0.layers.1.") " |" XL_LAYER(
-            "0.layers.2.") " | 0.encoder.weight 1.decoder.bias");
-    adz_module_free(&m);
-    m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
-    expect_groups(m, adz_fastai_tfmer_xl_clas_split(m),
-        " 0.module.encoder.weight |" XL_LAYER(
-            "0.module.layers.0.") " 0.module.u 0.module.v "
-                                  "|" XL_LAYER("0.module.layers."
-                                               "1.") " "
-                                                     "|" XL_LAYER("0."
-                                                                  "module."
-                                                                  "layers."
-                                                                  "2.") " "
-                                                                        "|" HEAD);
-    adz_module_free(&m);
-}
-
-static void models_of_another_kind_are_not_split(void **state)
-{
-    (void)state;
-    static adz_fastai_groups *(*const splits[])(adz_module *) = { adz_fastai_awd_lstm_lm_split,
-        adz_fastai_awd_lstm_clas_split, adz_fastai_tfmer_lm_split, adz_fastai_tfmer_clas_split,
-        adz_fastai_tfmer_xl_lm_split, adz_fastai_tfmer_xl_clas_split };
-    static const char *const says[] = { "Transformer has no child called rnns",
-        "Transformer has no child called module", NULL, "Transformer has no child called module",
-        "Transformer has no parameter called u", "Transformer has no child called module" };
-    adz_fastai_config c = small("tfmer_lm_config", NULL);
-    adz_module *m = adz_fastai_language_model_new(9, &c, 1);
-    for (int i = 0; i < 6; ++i) {
-        if (says[i] != NULL) {
-            assert_null(splits[i](m));
-            expect_error(ADZ_ERR_ARGUMENT, says[i]);
-        }
-        assert_null(splits[i](NULL));
-        expect_error(ADZ_ERR_NULL, "model");
-    }
-    adz_module_free(&m);
-    adz_fastai_groups *none = NULL;
-    assert_int_equal(adz_fastai_groups_count(none), 0);
-    assert_int_equal(adz_fastai_groups_at(none, 0).count, 0);
-    expect_error(ADZ_ERR_NULL, "groups");
-    assert_int_equal(adz_fastai_freeze_to(none, 0), ADZ_ERR_NULL);
-    expect_error(ADZ_ERR_NULL, "groups");
-    adz_fastai_groups_free(&none);
-}
-
-static void groups_are_frozen_from_the_first_on(void **state)
-{
-    (void)state;
-    adz_module *m = xl_classifier(NULL);
-    adz_fastai_groups *groups = adz_fastai_tfmer_xl_clas_split(m);
-    static const int64_t to[] = { -1, 2, 0, 5, -2, 9, -9 };
-    static const size_t first[] = { 4, 2, 0, 5, 3, 5, 0 };
-    for (int i = 0; i < 7; ++i) {
-        assert_int_equal(adz_fastai_freeze_to(groups, to[i]), ADZ_OK);
-        for (size_t g = 0; g < 5; ++g) {
-            adz_tensor_list list = adz_fastai_groups_at(groups, g);
-            for (size_t k = 0; k < list.count; ++k) {
-                assert_int_equal(adz_tensor_requires_grad(list.items[k]), g >= first[i]);
-            }
-        }
-    }
-    assert_int_equal(adz_fastai_groups_at(groups, 5).count, 0);
-    expect_error(ADZ_ERR_INDEX, "there is no group 5, only 5");
-    adz_module_free(&m);
-    assert_true(adz_tensor_numel(adz_fastai_groups_at(groups, 0).items[0]) == 28); /* outlives it */
-    adz_fastai_groups_free(&groups);
-}
-
-static void rates_rise_by_equal_factors(void **state)
-{
-    (void)state;
-    double rates[4] = { 0 };
-    assert_int_equal(adz_fastai_lr_range(1e-4, 1e-1, 4, rates), ADZ_OK);
-    for (int i = 0; i < 4; ++i) {
-        assert_true(fabs(rates[i] / pow(10, i - 4) - 1) < 1e-12);
-    }
-    assert_int_equal(adz_fastai_lr_range(0, 1e-1, 3, rates), ADZ_OK);
-    assert_true(rates[0] == 1e-2 && rates[1] == 1e-2 && rates[2] == 1e-1 && rates[3] > 0.099);
-    assert_int_equal(adz_fastai_lr_range(1e-4, 1e-1, 1, rates), ADZ_OK);
-    assert_true(rates[0] == 1e-1);
-    static const double bad[][2] = { { -1, 1 }, { 1, 0 }, { NAN, 1 }, { 1, INFINITY } };
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(adz_fastai_lr_range(bad[i][0], bad[i][1], 2, rates), ADZ_ERR_ARGUMENT);
-        expect_error(ADZ_ERR_ARGUMENT, "rates must be above 0");
-    }
-    assert_int_equal(adz_fastai_lr_range(1, 1, 0, rates), ADZ_ERR_ARGUMENT);
-    expect_error(ADZ_ERR_ARGUMENT, "in 0 steps");
-    assert_int_equal(adz_fastai_lr_range(1, 1, 1, NULL), ADZ_ERR_NULL);
-    expect_error(ADZ_ERR_NULL, "rates");
-}
-
-static adz_module *kept;
-
-static bool split_once(void)
-{
-    adz_fastai_groups *groups = adz_fastai_tfmer_xl_clas_split(kept);
-    bool good = groups != NULL;
-    adz_fastai_groups_free(&groups);
-    return good;
-}
-
-static void refused_memory_splits_nothing(void **state)
-{
-    (void)state;
-    kept = xl_classifier(NULL);
-    assert_true(refuse_each_request(split_once) > 0);
-    adz_module_free(&kept);
-}
-
-/* ---- vector files --------------------------------------------------------------------------- */
 
 static int64_t size_of(const json_t *config, const char *key)
 {

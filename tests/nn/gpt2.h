@@ -1,0 +1,95 @@
+/* Small parts of GPT-2, and their facts. */
+#ifndef ADZE_TESTS_NN_GPT2_H
+#define ADZE_TESTS_NN_GPT2_H
+
+#include "nn/case.h"
+
+static inline adz_gpt2_options tiny(void)
+{
+    adz_gpt2_options o;
+    adz_gpt2_options_init(&o, sizeof o);
+    o.vocab_size = 7;
+    o.n_positions = 6;
+    o.n_ctx = 5;
+    o.n_embd = 4;
+    o.n_layer = 2;
+    o.n_head = 2;
+    o.layer_norm_epsilon = 1e-3;
+    return o;
+}
+
+static inline adz_module *conv1d(adz_generator *g)
+{
+    (void)g;
+    return adz_gpt2_conv1d_new(3, 4, NULL);
+}
+
+static inline adz_module *layer_norm(adz_generator *g)
+{
+    (void)g;
+    return adz_gpt2_layer_norm_new(4, NULL);
+}
+
+static inline adz_module *notes(adz_generator *g)
+{
+    adz_gpt2_notes_feed_forward_options o;
+    adz_gpt2_notes_feed_forward_options_init(&o, sizeof o);
+    o.generator = g;
+    return adz_gpt2_notes_feed_forward_new(6, 4, &o);
+}
+
+static inline adz_module *mlp(adz_generator *g)
+{
+    (void)g;
+    adz_gpt2_options o = tiny();
+    return adz_gpt2_mlp_new(5, &o);
+}
+
+static inline adz_module *attention(adz_generator *g)
+{
+    (void)g;
+    adz_gpt2_options o = tiny();
+    return adz_gpt2_attention_new(4, 5, true, &o);
+}
+
+static inline adz_module *unscaled(adz_generator *g)
+{
+    (void)g;
+    adz_gpt2_options o = tiny();
+    return adz_gpt2_attention_new(6, 3, false, &o);
+}
+
+static inline adz_module *block(adz_generator *g)
+{
+    (void)g;
+    adz_gpt2_options o = tiny();
+    return adz_gpt2_block_new(5, true, &o);
+}
+
+static inline adz_module *model(adz_generator *g)
+{
+    (void)g;
+    adz_gpt2_options o = tiny();
+    o.n_layer = 1;
+    return adz_gpt2_model_new(&o);
+}
+
+static inline adz_module *dropped(adz_generator *g)
+{
+    adz_gpt2_options o = tiny();
+    o.n_layer = 0;
+    o.embd_pdrop = 0.4;
+    o.generator = g;
+    return adz_gpt2_model_new(&o);
+}
+
+static inline adz_module *lm(adz_generator *g)
+{
+    (void)g;
+    adz_gpt2_options o = tiny();
+    return adz_gpt2_lm_head_model_new(&o);
+}
+
+extern const struct CMUnitTest gpt2_facts[10];
+
+#endif

@@ -1,0 +1,295 @@
+/* What no sweep can know of GPT-2. */
+#include "nn/gpt2.h"
+
+static void conv1d_starts_as_in_gpt2(void **state)
+{
+    (void)state;
+    adz_module *m = adz_gpt2_conv1d_new(100, 50, NULL);
+    for (int pass = 0; pass < 2; ++pass) { /* as made, and after a reset */
+        adz_tensor *w = adz_module_parameter(m, "weight");
+        assert_int_equal(adz_tensor_size(w, 0), 50);
+        assert_int_equal(adz_tensor_size(w, 1), 100);
+        double squares = adz_item(adz_mean(adz_square(w), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        assert_true(fabs(sqrt(squares) / 0.02 - 1) < 0.06);
+        assert_true(all_are(adz_module_parameter(m, "bias"), 0));
+        fill(w, 1);
+        fill(adz_module_parameter(m, "bias"), 1);
+        assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
+    }
+    adz_module_free(&m);
+}
+
+static void conv1d_takes_any_rank(void **state)
+{
+    (void)state;
+    adz_module *m = conv1d(NULL);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 2, 4), ADZ_F32), *y = adz_module_forward(m, x);
+    assert_int_equal(adz_tensor_rank(y), 4);
+    adz_tensor *row =
+        adz_reshape(adz_narrow(adz_reshape(x, ADZ_SHAPE(12, 4)), 0, 7, 1), ADZ_SHAPE(4));
+    adz_tensor *same = adz_narrow(adz_reshape(y, ADZ_SHAPE(12, 3)), 0, 7, 1);
+    expect_same(adz_module_forward(m, row), adz_reshape(same, ADZ_SHAPE(3)), 1e-6);
+    adz_module_free(&m);
+}
+
+/* ---- a past --------------------------------------------------------------------------------- */
+
+/* Calls a module with x, after the results `before` of another call, or alone if that is NULL. */
+static adz_values *call(adz_module *m, const char *name, adz_tensor *x, const adz_values *before)
+{
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, name, x);
+    for (size_t i = 0; before != NULL && i < adz_values_count(before); ++i) {
+        const char *from = adz_values_name(before, i);
+        if (strncmp(from, "present", 7) == 0) {
+            char to[32];
+            snprintf(to, sizeof to, "past%s", from + 7);
+            adz_values_add(in, to, adz_values_at(before, i));
+        }
+    }
+    if (adz_module_call(m, in, out) != ADZ_OK) {
+        adz_values_free(&out);
+    }
+    adz_values_free(&in);
+    return out;
+}
+
+/* A text in pieces of 2, 1 and 2 steps gives the results of the whole text. */
+static void expect_pieces_like_the_whole(adz_module *m, const char *name, adz_tensor *x)
+{
+    adz_values *whole = call(m, name, x, NULL), *past = NULL;
+    assert_non_null(whole);
+    static const int64_t starts[] = { 0, 2, 3, 5 };
+    for (int i = 0; i < 3; ++i) {
+        int64_t n = starts[i + 1] - starts[i];
+        adz_values *now = call(m, name, adz_narrow(x, 1, starts[i], n), past);
+        assert_non_null(now);
+        expect_same(
+            adz_values_at(now, 0), adz_narrow(adz_values_at(whole, 0), 1, starts[i], n), 1e-12);
+        adz_values_free(&past);
+        past = now;
+    }
+    for (size_t i = 1; i < adz_values_count(whole); ++i) {
+        expect_same(adz_values_at(past, i), adz_values_at(whole, i), 1e-12);
+    }
+    adz_values_free(&past);
+    adz_values_free(&whole);
+    adz_module_free(&m);
+}
+
+static void a_past_continues(void **state)
+{
+    (void)state;
+    adz_module *parts[] = { attention(NULL), block(NULL) };
+    for (int i = 0; i < 2; ++i) {
+        adz_module_to(parts[i], ADZ_F64);
+        expect_pieces_like_the_whole(parts[i], "x", adz_randn(ADZ_SHAPE(3, 5, 4), ADZ_F64));
+    }
+    adz_module *m = lm(NULL);
+    adz_module_to(m, ADZ_F64);
+    expect_pieces_like_the_whole(m, "input_ids", adz_randint(0, 7, ADZ_SHAPE(2, 5), ADZ_I64));
+}
+
+/* ---- the language model --------------------------------------------------------------------- */
+
+static void the_head_is_the_table(void **state)
+{
+    (void)state;
+    adz_module *m = lm(NULL), *copy = adz_module_copy(m);
+    adz_module *both[] = { m, copy };
+    for (int i = 0; i < 2; ++i) {
+        adz_tensor *table = adz_module_parameter(both[i], "transformer.wte.weight");
+        assert_ptr_equal(adz_module_parameter(both[i], "lm_head.decoder.weight"), table);
+        assert_int_equal(adz_module_parameters(both[i]).count, 2 + 2 * 12 + 2);
+        fill(table, 0.25);
+    }
+    /* The shared weight is initialised as a table, not as a decoder. */
+    adz_module_reset_parameters(m);
+    double most = 0;
+    const float *values = adz_tensor_data_f32(adz_module_parameter(m, "transformer.wte.weight"));
+    for (int i = 0; i < 28; ++i) {
+        double size = fabs((double)values[i]);
+        most = size > most ? size : most;
+    }
+    assert_true(most > 1);
+    adz_module_free(&m);
+    adz_module_free(&copy);
+}
+
+static adz_tensor *one_result(adz_module *m, const char *const *names, adz_tensor *const *tensors,
+    size_t n, const char *result)
+{
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    for (size_t i = 0; i < n; ++i) {
+        adz_values_add(in, names != NULL ? names[i] : "", tensors[i]);
+    }
+    adz_status status = adz_module_call(m, in, out);
+    adz_tensor *y = status != ADZ_OK ? NULL
+                    : result != NULL ? adz_values_find(out, result)
+                                     : adz_values_at(out, 0);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return y;
+}
+
+static void labels_give_the_loss(void **state)
+{
+    (void)state;
+    adz_module *m = lm(NULL);
+    adz_tensor *ids = adz_randint(0, 7, ADZ_SHAPE(2, 3), ADZ_I64);
+    static const int64_t wanted[] = { 1, -1, 3, 0, 6, -1 };
+    adz_tensor *labels = adz_tensor_from(wanted, ADZ_SHAPE(2, 3), ADZ_I64);
+    static const char *const names[] = { "lm_labels", "input_ids" };
+    adz_tensor *given[] = { labels, ids };
+    adz_tensor *loss = one_result(m, names, given, 2, "loss");
+    adz_tensor *p = adz_log_softmax(one_result(m, NULL, &ids, 1, "logits"), -1);
+    double expected = 0;
+    for (int i = 0; i < 6; ++i) {
+        if (wanted[i] >= 0) {
+            expected -= adz_tensor_at(p, (int64_t[]){ i / 3, i % 3, wanted[i] }) / 4;
+        }
+    }
+    assert_true(HOLDS(loss, 1e-5, expected));
+    adz_tensor *by_place[] = { ids, ADZ_NONE, ADZ_NONE, labels };
+    assert_true(HOLDS(one_result(m, NULL, by_place, 4, NULL), 1e-5, expected));
+    adz_module_free(&m);
+}
+
+/* Ids may have any rank: a vector gives a matrix of logits. Given positions and types are used. */
+static void ids_have_any_rank(void **state)
+{
+    (void)state;
+    adz_module *m = lm(NULL);
+    adz_tensor *ids = adz_randint(0, 7, ADZ_SHAPE(2, 1, 3), ADZ_I64);
+    adz_tensor *y = adz_module_forward(m, ids);
+    assert_int_equal(adz_tensor_rank(y), 4);
+    adz_tensor *row = adz_reshape(adz_narrow(ids, 0, 1, 1), ADZ_SHAPE(3));
+    adz_tensor *rows = adz_reshape(adz_narrow(y, 0, 1, 1), ADZ_SHAPE(3, 7));
+    expect_same(adz_module_forward(m, row), rows, 1e-5);
+    adz_tensor *counted[] = { row, adz_arange(0, 3, 1, ADZ_I64) };
+    expect_same(one_result(m, NULL, counted, 2, NULL), rows, 1e-5);
+    adz_tensor *typed[] = { row, ADZ_NONE, adz_zeros(ADZ_SHAPE(3), ADZ_I64) };
+    assert_false(alike(one_result(m, NULL, typed, 3, NULL), rows, 1e-3));
+    adz_module_free(&m);
+}
+
+/* The dropout of GPT-2 follows the sum of the embeddings, and acts in training mode only. */
+static void embeddings_are_dropped(void **state)
+{
+    (void)state;
+    adz_gpt2_options o = tiny();
+    o.n_layer = 0;
+    o.embd_pdrop = 1;
+    adz_module *m = adz_gpt2_lm_head_model_new(&o);
+    adz_tensor *ids = adz_randint(0, 7, ADZ_SHAPE(3, 5), ADZ_I64);
+    assert_true(all_are(adz_module_forward(m, ids), 0));
+    adz_module_eval(m);
+    assert_false(all_are(adz_module_forward(m, ids), 0));
+    adz_module_free(&m);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+static void bad_sizes_are_refused(void **state)
+{
+    (void)state;
+    expect_no_module(adz_gpt2_conv1d_new(0, 3, NULL), "nf is 0");
+    expect_no_module(adz_gpt2_conv1d_new(2, -3, NULL), "nx is -3");
+    adz_gpt2_conv1d_options c;
+    adz_gpt2_conv1d_options_init(&c, sizeof c);
+    c.dtype = ADZ_I64;
+    assert_null(adz_gpt2_conv1d_new(2, 3, &c));
+    expect_error(ADZ_ERR_DTYPE, "int64");
+    adz_gpt2_layer_norm_options n;
+    adz_gpt2_layer_norm_options_init(&n, sizeof n);
+    n.eps = -1;
+    expect_no_module(adz_gpt2_layer_norm_new(3, &n), "eps is -1");
+    expect_no_module(adz_gpt2_notes_feed_forward_new(0, 3, NULL), "d_model is 0");
+    expect_no_module(adz_gpt2_notes_feed_forward_new(3, 0, NULL), "nx is 0");
+    adz_gpt2_notes_feed_forward_options f = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
+    f.dropout = 2;
+    expect_no_module(adz_gpt2_notes_feed_forward_new(3, 4, &f), "p is 2");
+    expect_no_module(adz_gpt2_mlp_new(0, NULL), "n_state is 0");
+    adz_gpt2_options o = tiny();
+    expect_no_module(adz_gpt2_attention_new(5, 5, true, &o), "n_head is 2, but must divide the 5");
+    expect_no_module(adz_gpt2_attention_new(4, 0, true, &o), "n_ctx is 0");
+    o.n_head = 0;
+    expect_no_module(adz_gpt2_block_new(5, true, &o), "n_head is 0");
+    o = tiny();
+    o.vocab_size = 0;
+    expect_no_module(adz_gpt2_model_new(&o), "vocab_size is 0");
+    o = tiny();
+    o.embd_pdrop = -0.5;
+    expect_no_module(adz_gpt2_model_new(&o), "p is -0.5");
+    o = tiny();
+    o.n_layer = -1;
+    expect_no_module(adz_gpt2_lm_head_model_new(&o), "n_layer is -1");
+}
+
+static void bad_inputs_are_refused(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3, 5), ADZ_F32);
+    expect_refused(conv1d(NULL), x, "Conv1D: x[2, 3, 5] must end in nx, which is 4");
+    expect_refused(conv1d(NULL), adz_scalar(1, ADZ_F32), "x[] must end in nx");
+    expect_refused(layer_norm(NULL), x, "layer_norm: ");
+    expect_refused(notes(NULL), x, "c_fc: Conv1D: x[2, 3, 5] must end in nx, which is 4");
+    expect_refused(mlp(NULL), x, "c_fc: Conv1D: x[2, 3, 5]");
+    expect_refused(attention(NULL), x, "x[2, 3, 5] must be [B, T, 4]");
+    expect_refused(attention(NULL), adz_ones(ADZ_SHAPE(2, 6, 4), ADZ_F32),
+        "makes 6 positions, but n_ctx is 5");
+    expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE(2, 7), ADZ_I64), "but n_positions is 6");
+    expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE(2, 6), ADZ_I64),
+        "transformer.h.0.attn: Attention: x[2, 6, 4]");
+    expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64), "input_ids[] must be [..., T]");
+    adz_module *m = block(NULL);
+    static const char *const names[] = { "x", "past" };
+    adz_tensor *given[] = { adz_ones(ADZ_SHAPE(2, 1, 4), ADZ_F32),
+        adz_ones(ADZ_SHAPE(2, 3, 2, 1, 2), ADZ_F32) };
+    assert_null(one_result(m, names, given, 2, NULL));
+    expect_error(ADZ_ERR_SHAPE, "past[2, 3, 2, 1, 2] must be [2, 2, 2, P, 2]");
+    adz_module_free(&m);
+    m = lm(NULL);
+    static const char *const half[] = { "input_ids", "past.0" };
+    given[0] = adz_zeros(ADZ_SHAPE(2, 1), ADZ_I64);
+    assert_null(one_result(m, half, given, 2, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "past.1 is left out");
+    assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 1), 7, ADZ_I64)));
+    expect_error(ADZ_ERR_INDEX, "transformer.wte: embedding: ");
+    adz_module_free(&m);
+}
+
+/* A mask that is not causal takes the slow path. Both paths agree where the masks agree. */
+static void another_mask_counts(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = attention(NULL);
+    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
+    adz_manual_seed(3);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F64);
+    adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_buffer(m, "bias");
+    double *values = adz_tensor_data_f64(mask);
+    values[4] = 0; /* the last column of row 0, which is not seen anyway */
+    assert_true(adz_equal(adz_module_forward(m, x), before));
+    values[3 * 5 + 1] = 0; /* The last query no longer sees key 1. */
+    adz_tensor *after = adz_module_forward(m, x);
+    expect_same(adz_narrow(after, 1, 0, 3), adz_narrow(before, 1, 0, 3), 1e-14);
+    assert_false(
+        adz_allclose(adz_narrow(after, 1, 3, 1), adz_narrow(before, 1, 3, 1), 1e-6, 1e-6, false));
+    adz_module_free(&m);
+    adz_scope_close(scope);
+}
+
+const struct CMUnitTest gpt2_facts[10] = {
+    TEST(conv1d_starts_as_in_gpt2),
+    TEST(conv1d_takes_any_rank),
+    TEST(a_past_continues),
+    TEST(another_mask_counts),
+    TEST(the_head_is_the_table),
+    TEST(labels_give_the_loss),
+    TEST(ids_have_any_rank),
+    TEST(embeddings_are_dropped),
+    TEST(bad_sizes_are_refused),
+    TEST(bad_inputs_are_refused),
+};
