@@ -1,0 +1,120 @@
+/* Products have the same bits with any number of threads. */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "problem.h"
+#include "tests.h"
+
+static atomic_int cut_launches;
+
+static void note_cuts(
+    adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
+{
+    (void)size;
+    if (units >= 2 * grain) {
+        atomic_fetch_add(&cut_launches, 1);
+    }
+    adzi_launch_unobserved(kernel, args, units, grain);
+}
+
+/* Computes the product with 1, 2, 3 and 4 threads; returns how many results differ from the
+ * first. */
+static int changed_bits(const adzi_gemm_args *args)
+{
+    size_t bytes = (size_t)(args->m * args->n) * (args->dtype == ADZ_F32 ? 4 : 8);
+    adzi_gemm_args g = *args;
+    void *first = calloc(bytes, 1), *other = calloc(bytes, 1);
+    g.c = first;
+    adz_set_num_threads(1);
+    adzi_gemm_run(&g);
+    g.c = other;
+    int changed = 0;
+    for (int threads = 2; threads <= 4; ++threads) {
+        memset(other, 0xff, bytes);
+        adz_set_num_threads(threads);
+        adzi_gemm_run(&g);
+        changed += memcmp(first, other, bytes) != 0;
+    }
+    free(first);
+    free(other);
+    adz_set_num_threads(0);
+    return changed;
+}
+
+static const int64_t bit_shapes[][3] = { { 512, 512, 512 }, { 1000, 1000, 100 }, { 257, 513, 129 },
+    { 513, 257, 385 }, { 96, 4000, 100 }, { 4000, 96, 100 }, { 97, 3001, 33 }, { 3001, 97, 33 },
+    { 2000, 31, 257 }, { 31, 2000, 257 }, { 1, 3000, 1500 }, { 3000, 1, 1500 }, { 1, 2999, 1501 },
+    { 2999, 1, 1501 }, { 145, 145, 1000 }, { 200, 200, 2000 }, { 384, 768, 100 }, { 768, 384, 100 },
+    { 777, 333, 111 }, { 333, 777, 222 }, { 64, 3072, 768 }, { 64, 768, 3072 }, { 3072, 64, 768 },
+    { 100, 5000, 50 }, { 5000, 100, 50 }, { 5000, 3, 500 }, { 3, 5000, 500 }, { 2, 5000, 500 },
+    { 5000, 2, 500 }, { 1234, 567, 89 }, { 89, 567, 1234 }, { 640, 641, 64 }, { 193, 191, 500 },
+    { 400, 400, 401 }, { 145, 20000, 7 }, { 20000, 145, 7 }, { 1024, 1024, 8 }, { 1500, 1500, 3 },
+    { 600, 600, 1 }, { 8000, 48, 48 } };
+
+/* Returns how many transposes of one shape have bits that depend on the number of threads. */
+static int transposes_that_change(adz_dtype dtype, int64_t m, int64_t n, int64_t k)
+{
+    void *a = random_storage(dtype, m * k), *b = random_storage(dtype, k * n);
+    int changing = 0;
+    for (int bits = 0; bits < 4; ++bits) {
+        bool ta = (bits & 1) != 0, tb = (bits & 2) != 0;
+        adzi_gemm_args g = { .dtype = dtype,
+            .ta = ta,
+            .tb = tb,
+            .m = m,
+            .n = n,
+            .k = k,
+            .alpha = 1,
+            .a = a,
+            .lda = ta ? m : k,
+            .b = b,
+            .ldb = tb ? k : n,
+            .ldc = n,
+            .batch = 1 };
+        if (changed_bits(&g) != 0) {
+            ++changing;
+            print_error("%s%s%s m %lld n %lld k %lld: bits depend on threads\n",
+                dtype == ADZ_F32 ? "f32" : "f64", ta ? " ta" : "", tb ? " tb" : "", (long long)m,
+                (long long)n, (long long)k);
+        }
+    }
+    free(a);
+    free(b);
+    return changing;
+}
+
+/* Takes every step-th shape. */
+static void expect_same_bits(size_t step)
+{
+    int changing = 0, shapes = 0;
+    atomic_store(&cut_launches, 0);
+    atomic_store(&adzi_launch_observer, note_cuts);
+    for (size_t s = 0; s < COUNT(bit_shapes); s += step, ++shapes) {
+        const int64_t *size = bit_shapes[s];
+        changing += transposes_that_change(ADZ_F32, size[0], size[1], size[2]);
+        changing += transposes_that_change(ADZ_F64, size[0], size[1], size[2]);
+    }
+    atomic_store(&adzi_launch_observer, NULL);
+    assert_int_equal(changing, 0);
+    /* A shape has 8 cases of 4 launches each. Most of these were large enough to be divided. */
+    assert_true(atomic_load(&cut_launches) > shapes * 8 * 4 / 2);
+}
+
+void same_bits_from_any_thread_count(void **state)
+{
+    (void)state;
+    expect_same_bits(1);
+}
+
+void same_bits_when_deterministic(void **state)
+{
+    (void)state;
+    assert_false(adz_get_deterministic());
+    adz_set_deterministic(true);
+    assert_true(adz_get_deterministic());
+    expect_same_bits(5);
+    problem p = make_problem(300, 200, 100);
+    solve_all_ways(&p);
+    free_problem(&p);
+    adz_set_deterministic(false);
+}

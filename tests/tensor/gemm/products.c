@@ -1,0 +1,114 @@
+/* Products of all sizes, transposes and factors are right. */
+#include "base/alloc.h"
+#include "tensor/gemm/onednn.h"
+#include "problem.h"
+#include "tests.h"
+
+void sizes_and_transposes_on_every_level(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 0, 1, 2, 3, 7, 31, 33, 48, 49, 100, 257 };
+    int used = adzi_cpu_level;
+    for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes) * COUNT(sizes); ++i) {
+        int64_t m = sizes[i % COUNT(sizes)], n = sizes[i / COUNT(sizes) % COUNT(sizes)];
+        int64_t k = sizes[i / COUNT(sizes) / COUNT(sizes)];
+        bool ours =
+            m * n * k <= adzi_gemm_small_limit || adzi_gemm_backend_choice >= ADZI_GEMM_OURS;
+        problem p = make_problem(m, n, k);
+        for (int level = ours ? ADZI_CPU_BASELINE : adzi_cpu_best(); level <= adzi_cpu_best();
+             ++level) {
+            adzi_cpu_level = level;
+            solve_all_ways(&p);
+        }
+        free_problem(&p);
+    }
+    adzi_cpu_level = used;
+}
+
+/* All combinations of factors, bias and padding, for sizes that have code of their own. */
+void factors_bias_and_padding(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 32, 1, 32 }, { 1, 32, 32 }, { 32, 32, 1 }, { 5, 37, 9 },
+        { 37, 5, 300 }, { 60, 70, 80 }, { 1, 300, 200 }, { 300, 1, 200 }, { 4, 4, 0 } };
+    int used = adzi_cpu_level;
+    for (size_t s = 0; s < COUNT(shapes); ++s) {
+        problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);
+        for (unsigned bits = 0; bits < 32 * COUNT(factors) * ADZI_CPU_LEVELS; ++bits) {
+            unsigned rest = bits / 32;
+            const double *f = factors[rest % COUNT(factors)];
+            way w = { bits & 1 ? ADZ_F64 : ADZ_F32, (bits & 2) != 0, (bits & 4) != 0, f[0], f[1],
+                (bits & 8) != 0, bits & 16 ? 5 : 0, 0 };
+            adzi_cpu_level = (int)(rest / COUNT(factors));
+            for (; adzi_cpu_level <= adzi_cpu_best() && w.dense < (w.pad > 0 ? 7 : 1); ++w.dense) {
+                expect_right(&p, &w);
+            }
+        }
+        free_problem(&p);
+    }
+    adzi_cpu_level = used;
+}
+
+/* The loops of adze compute sizes that BLAS would get, and BLAS computes the others. */
+void either_way_is_right(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 30, 80, 200 }, { 17, 23, 1030 }, { 3, 500, 129 },
+        { 1, 1, 5000 }, { 7, 3, 2 }, { 32, 32, 32 }, { 1, 9, 9 }, { 9, 1, 9 } };
+    int64_t limit = adzi_gemm_small_limit;
+    int used = adzi_cpu_level;
+    for (size_t s = 0; s < COUNT(shapes); ++s) {
+        problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);
+        adzi_gemm_small_limit = 1 << 19;
+        for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
+            solve_all_ways(&p);
+        }
+        adzi_cpu_level = used;
+        adzi_gemm_small_limit = 0;
+        solve_all_ways(&p);
+        adzi_gemm_small_limit = limit;
+        free_problem(&p);
+    }
+}
+
+/* The largest integer of BLAS is lowered: larger sizes are divided, and a larger leading dimension
+ * goes to the loops of adze. */
+void sizes_beyond_blas_integers(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 120, 130, 140 }, { 257, 60, 50 }, { 50, 257, 60 },
+        { 50, 60, 257 }, { 1, 257, 257 }, { 257, 1, 257 } };
+    static const int64_t limits[] = { 300, 262, 100, 49, 30 };
+    int64_t limit = adzi_gemm_size_limit;
+    for (size_t s = 0; s < COUNT(shapes); ++s) {
+        problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);
+        for (size_t i = 0; i < COUNT(limits); ++i) {
+            adzi_gemm_size_limit = limits[i];
+            solve_all_ways(&p);
+        }
+        free_problem(&p);
+    }
+    adzi_gemm_size_limit = limit;
+}
+
+/* Blocks of every kind, full and partial, also without memory for packed panels. */
+void large_products_in_blocks(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 999, 40, 200 }, { 41, 1601, 30 }, { 53, 50, 800 },
+        { 500, 61, 193 }, { 9, 800, 400 }, { 64, 64, 385 } };
+    int used = adzi_cpu_level;
+    for (size_t s = 0; s < COUNT(shapes); ++s) {
+        problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);
+        for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
+            solve_all_ways(&p);
+        }
+        adzi_cpu_level = used;
+        adz_empty_cache();
+        adzi_alloc_fail_at(1);
+        solve_all_ways(&p);
+        adzi_alloc_fail_at(0);
+        adz_error_clear();
+        free_problem(&p);
+    }
+}

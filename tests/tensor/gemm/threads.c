@@ -1,0 +1,168 @@
+/* Products beside the threads of a program, and in a child process. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tensor/gemm/onednn.h"
+#include "problem.h"
+#include "tests.h"
+
+static int threads_of_this_process(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    while (tasks != NULL && readdir(tasks) != NULL) {
+        ++count;
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return count;
+}
+
+/* Runs first, before any other test starts threads. */
+void one_thread_means_one(void **state)
+{
+    (void)state;
+    int before = threads_of_this_process();
+    if (before == 0) {
+        skip();
+    }
+    adz_set_num_threads(1);
+    adzi_gemm_warm();
+    float *x = random_storage(ADZ_F32, 500 * 500), *y = calloc(500 * 500, sizeof *y);
+    adzi_gemm(ADZ_F32, false, true, 500, 500, 500, 1, x, 500, x, 500, 0, y, 500);
+    adzi_gemm(ADZ_F32, false, true, 500, 1, 500, 1, x, 500, x, 500, 0, y, 1);
+    assert_int_equal(threads_of_this_process(), before);
+    free(x);
+    free(y);
+    adz_set_num_threads(0);
+}
+
+void openmp_settings_stay(void **state)
+{
+    (void)state;
+    int (*max_threads)(void) = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (symbol == NULL) {
+        skip();
+    }
+    memcpy(&max_threads, &symbol, sizeof symbol);
+    int before = max_threads();
+    float *x = random_storage(ADZ_F32, 500 * 500), *y = calloc(500 * 500, sizeof *y);
+    for (int threads = 1; threads <= 3; ++threads) {
+        adz_set_num_threads(threads);
+        adzi_gemm(ADZ_F32, false, false, 500, 500, 500, 1, x, 500, x, 500, 0, y, 500);
+        assert_int_equal(max_threads(), before);
+    }
+    free(x);
+    free(y);
+    adz_set_num_threads(0);
+}
+
+/* The hash of a product that is divided among threads. */
+static uint64_t product_hash(void)
+{
+    int64_t n = 300;
+    float *x = malloc((size_t)(n * n) * sizeof *x), *y = malloc((size_t)(n * n) * sizeof *y);
+    for (int64_t i = 0; i < n * n; ++i) {
+        x[i] = (float)(i * 7919 % 1009) / 1009.0f - 0.5f;
+    }
+    adzi_gemm(ADZ_F32, false, true, n, n, n, 1, x, n, x, n, 0, y, n);
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < (size_t)(n * n) * sizeof *y; ++i) {
+        hash = (hash ^ ((unsigned char *)y)[i]) * 1099511628211u;
+    }
+    free(x);
+    free(y);
+    return hash;
+}
+
+static void *hash_often(void *wanted)
+{
+    bool same = true;
+    for (int i = 0; i < 10; ++i) {
+        same = same && product_hash() == *(uint64_t *)wanted;
+    }
+    return same ? wanted : NULL;
+}
+
+void several_users_multiply_at_once(void **state)
+{
+    (void)state;
+    adz_set_num_threads(2);
+    uint64_t wanted = product_hash();
+    pthread_t users[4];
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(pthread_create(&users[i], NULL, hash_often, &wanted), 0);
+    }
+    for (int i = 0; i < 4; ++i) {
+        void *same = NULL;
+        pthread_join(users[i], &same);
+        assert_non_null(same);
+    }
+    adz_set_num_threads(0);
+}
+
+enum { SHORT_SIDE = 50, SHORT_PRODUCTS = 20000 };
+
+/* Computes many short products, so that several threads often allocate memory in BLAS at once. */
+static void *multiply_often(void *opaque)
+{
+    const float *x = opaque, *want = x + SHORT_SIDE * SHORT_SIDE;
+    float y[SHORT_SIDE * SHORT_SIDE];
+    bool same = true;
+    for (int i = 0; i < SHORT_PRODUCTS && same; ++i) {
+        adzi_gemm(ADZ_F32, false, false, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE, 1, x, SHORT_SIDE, x,
+            SHORT_SIDE, 0, y, SHORT_SIDE);
+        same = memcmp(y, want, sizeof y) == 0;
+    }
+    return same ? opaque : NULL;
+}
+
+/* Runs early: a BLAS without locks fails most often while it has allocated little memory. */
+void several_users_call_blas_at_once(void **state)
+{
+    (void)state;
+    adzi_gemm_choice used = adzi_gemm_backend_choice;
+    adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
+    float *x = random_storage(ADZ_F32, 2 * SHORT_SIDE * SHORT_SIDE);
+    adzi_gemm(ADZ_F32, false, false, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE, 1, x, SHORT_SIDE, x,
+        SHORT_SIDE, 0, x + SHORT_SIDE * SHORT_SIDE, SHORT_SIDE);
+    pthread_t users[4];
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(pthread_create(&users[i], NULL, multiply_often, x), 0);
+    }
+    int wrong = 0;
+    for (int i = 0; i < 4; ++i) {
+        void *same = NULL;
+        pthread_join(users[i], &same);
+        wrong += same == NULL;
+    }
+    free(x);
+    adzi_gemm_backend_choice = used;
+    assert_int_equal(wrong, 0);
+}
+
+void a_forked_child_multiplies(void **state)
+{
+    (void)state;
+    adz_set_num_threads(2);
+    uint64_t wanted = product_hash();
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        _exit(product_hash() == wanted ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    adz_set_num_threads(0);
+}
