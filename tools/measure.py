@@ -16,7 +16,14 @@ TARGETS = {
     "longest function, lines": 50,
     "most files in one folder of src": 40,
     "comment lines per code line in src/autograd/ops": 0.2,
+    "files touched to add an operator": 4,
+    "files touched to add a module": 4,
+    "files touched to add an optimizer": 4,
+    "files touched to add an activation": 2,
 }
+
+# The worked examples of CONTRIBUTING.md, which tests/checks/contributing.py applies and tests.
+EXAMPLES = "docs/examples"
 
 TOKENS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
@@ -106,6 +113,12 @@ def folder_sizes(top):
         yield len(names), os.path.relpath(folder, top)
 
 
+def files_of_patch(path):
+    """The files that a patch changes or adds."""
+    with open(path, encoding="utf-8") as stream:
+        return re.findall(r"^diff --git a/(\S+) ", stream.read(), flags=re.M)
+
+
 def report(label, value, ok, places, listed):
     target = TARGETS[label]
     shown = f"{value:.2f}" if isinstance(value, float) else str(value)
@@ -147,6 +160,11 @@ def measure(top, listed):
     ratio = sum(f.comments for f in ops) / sum(f.code for f in ops)
     places = [f"{f.comments / max(1, f.code):.2f} {f.path}" for f in ops if f.comments < 0.1 * f.code]
     results.append(report(label, ratio, ratio >= TARGETS[label], places, listed))
+
+    for kind in ("operator", "module", "optimizer", "activation"):
+        label = f"files touched to add a{'' if kind == 'module' else 'n'} {kind}"
+        touched = files_of_patch(os.path.join(top, EXAMPLES, kind + ".patch"))
+        results.append(report(label, len(touched), 0 < len(touched) <= TARGETS[label], touched, listed))
     return all(results)
 
 
