@@ -407,7 +407,9 @@ ADZ_API adz_status adz_gradgradcheck(const adz_gradcheck_function *function,
     adz_gradcheck_report *report);
 
 /**
- * Writes the graph of operators that computed a tensor in the language of Graphviz.
+ * Writes the graph of operators that computed a tensor in the language of Graphviz. Each recorded
+ * call is a node, labelled with its attributes and the shape of its first result, such as
+ * "softmax(dim=1)". Each leaf is a box.
  *
  * @param t       a tensor made by recorded operators
  * @param stream  where to

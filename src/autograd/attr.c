@@ -142,6 +142,12 @@ void adzi_attr_print(adzi_text *text, const adz_operator *op, const void *attr)
     adzi_text_add(text, open ? ")" : "");
 }
 
+const char *adzi_attr_text(adzi_text *text, const adz_operator *op, const void *attr)
+{
+    adzi_attr_print(text, op, attr);
+    return text->failed ? op->name : adzi_text_get(text);
+}
+
 /* ---- comparing and copying ---------------------------------------------------------------------
  */
 

@@ -112,6 +112,12 @@ const adz_field *adzi_attr_fields(const adz_operator *op, size_t *n);
 /** Adds "softmax(dim=1)", or "relu" alone for an operator without a table. */
 void adzi_attr_print(adzi_text *text, const adz_operator *op, const void *attr);
 
+/**
+ * What adzi_attr_print adds to the empty `text`, for a message; the bare name if memory is refused.
+ * The caller frees the text when the message has been written.
+ */
+const char *adzi_attr_text(adzi_text *text, const adz_operator *op, const void *attr);
+
 /** Whether two calls of one operator have equal attributes. Unused elements and padding do not
  * count. Doubles are compared bit by bit, so that a NaN equals itself and 0 differs from -0. */
 bool adzi_attr_equal(const adz_operator *op, const void *a, const void *b);

@@ -12,12 +12,30 @@ static unsigned long long id_of(const void *object)
     return (unsigned long long)(uintptr_t)object;
 }
 
+/* Within the quotes of a label, a quote and a backslash need a backslash before them. */
+static bool put_label(FILE *stream, const char *text)
+{
+    bool ok = true;
+    for (; *text != '\0' && ok; ++text) {
+        ok = ((*text != '"' && *text != '\\') || putc('\\', stream) != EOF) &&
+             putc(*text, stream) != EOF;
+    }
+    return ok;
+}
+
+/* A box with the call, "softmax(dim=1)", above the shape of its first result. */
 static bool put_node(FILE *stream, const adzi_node *node)
 {
-    char line[256];
-    snprintf(line, sizeof line, "  n%llx [label=\"%s\\n%s\"];\n", id_of(node), node->op->name,
-        adzi_text_sizes(node->results[0].rank, node->results[0].sizes));
-    return put(stream, line);
+    char start[48];
+    adzi_text call = { 0 };
+    snprintf(start, sizeof start, "  n%llx [label=\"", id_of(node));
+    bool ok = put(stream, start) &&
+              put_label(stream, adzi_attr_text(&call, node->op, node->attr)) &&
+              put(stream, "\\n") &&
+              put(stream, adzi_text_sizes(node->results[0].rank, node->results[0].sizes)) &&
+              put(stream, "\"];\n");
+    adzi_text_free(&call);
+    return ok;
 }
 
 static bool put_edges(FILE *stream, const adzi_node *node)

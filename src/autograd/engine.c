@@ -1,4 +1,5 @@
 /* Backward, second half: visits the nodes of a run from the newest to the oldest. */
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/engine.h"
@@ -119,9 +120,11 @@ static bool check_finite(const adzi_node *node, adz_tensor *const *dx, adz_tenso
     }
     for (int i = 0; i < node->n_inputs; ++i) {
         if (dx[i] != NULL && adzi_has_nonfinite(dx[i])) {
+            adzi_text call = { 0 };
             adzi_error(node->op->name, ADZ_ERR_NUMERIC,
                 "the backward of %s made NaN or infinity in the gradient of input %d",
-                node->op->name, i);
+                adzi_attr_text(&call, node->op, node->attr), i);
+            adzi_text_free(&call);
             if (node->file != NULL) {
                 adz_sited(NULL, node->file, node->line);
             }
@@ -207,6 +210,22 @@ static adz_status call_checked(adzi_run *run, adzi_node *node, adz_tensor **dx,
     return status == ADZ_OK && !check_finite(node, dx, dy) ? adz_error_code() : status;
 }
 
+/* Adds to an error of a call inside a backward which recorded call that backward belongs to. An
+ * error that names a recorded call already is left as it is. */
+static void name_call(const adzi_node *node)
+{
+    adzi_error_record *error = &adzi_self()->error;
+    if (strstr(error->text, "the backward of ") != NULL ||
+        strstr(error->text, "the gradient of ") != NULL) {
+        return;
+    }
+    const size_t length = strlen(error->text);
+    adzi_text call = { 0 };
+    snprintf(error->text + length, sizeof error->text - length, " (in the backward of %s)",
+        adzi_attr_text(&call, node->op, node->attr));
+    adzi_text_free(&call);
+}
+
 static bool call_backward(adzi_run *run, adzi_node *node)
 {
     adz_tensor *on_stack[STACK_INPUTS], **dx = on_stack;
@@ -267,6 +286,9 @@ static bool visit(adzi_run *run, adzi_node *node)
     }
     size_t mark = run->thread->n_temporaries;
     bool ok = call_backward(run, node);
+    if (!ok) {
+        name_call(node);
+    }
     adzi_scope_unwind(run->thread, mark);
     for (int k = 0, n = node->n_results; k < n; ++k) {
         adz_tensor *grad = entry->grads[k];

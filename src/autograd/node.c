@@ -250,16 +250,23 @@ void adzi_node_drop_saved(adzi_node *node)
 static adz_tensor *refuse_version(
     const adzi_node *node, const char *what, int i, const adzi_storage *storage)
 {
-    return adzi_fail(node->op->name, ADZ_ERR_VERSION,
+    adzi_text call = { 0 };
+    adzi_error(node->op->name, ADZ_ERR_VERSION,
         "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form "
         "that returns a new tensor there",
-        what, i, node->op->name, storage->writer != NULL ? storage->writer : "a write");
+        what, i, adzi_attr_text(&call, node->op, node->attr),
+        storage->writer != NULL ? storage->writer : "a write");
+    adzi_text_free(&call);
+    return NULL;
 }
 
 static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
 {
-    return adzi_fail(
-        node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient", what, i);
+    adzi_text call = { 0 };
+    adzi_error(node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient of %s", what, i,
+        adzi_attr_text(&call, node->op, node->attr));
+    adzi_text_free(&call);
+    return NULL;
 }
 
 adz_tensor *adzi_saved_input(adzi_node *node, int i)

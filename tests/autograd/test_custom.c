@@ -15,11 +15,18 @@
 #include "../errors.h"
 
 /* y = x^3, the example of adze/custom.h with a save of either kind */
+typedef struct {
+    double factor;
+} cube_attributes;
+
+static const adz_field cube_fields[] = { { "factor", ADZ_FIELD_F64,
+    offsetof(cube_attributes, factor), 0, false, false, NULL } };
+
 static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adz_node_input(node, 0);
-    const double *factor = adz_node_attributes(node);
-    dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), *factor));
+    const cube_attributes *attributes = adz_node_attributes(node);
+    dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), attributes->factor));
     return dx[0] != NULL ? ADZ_OK : adz_error_code();
 }
 
@@ -32,8 +39,8 @@ static adz_status wrong_backward(adz_node *node, adz_tensor **dx, adz_tensor *co
 
 static adz_tensor *cube(adz_tensor *x, adz_backward_function backward)
 {
-    static adz_operator op = { sizeof(adz_operator), "cube", NULL, NULL, NULL, NULL, 0 };
-    static const double three = 3;
+    static adz_operator op = { sizeof(adz_operator), "cube", NULL, NULL, NULL, cube_fields, 1 };
+    static const cube_attributes three = { 3 };
     op.backward = backward;
     adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
     if (y == NULL) {
@@ -281,6 +288,73 @@ static void misuse_is_refused(void **state)
     adz_scope_close(scope);
 }
 
+/* A table that the attributes do not fit, or that says what cannot be. */
+static void tables_of_fields_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        adz_field field;
+        const char *says;
+    } cases[] = {
+        { { "a", ADZ_FIELD_F64, 0, 0, false, false, NULL }, NULL },
+        { { "a", ADZ_FIELD_F64, 8, 1, false, false, NULL }, NULL },
+        { { "a", ADZ_FIELD_F64, 0, 2, false, false, NULL }, NULL },
+        { { "a", ADZ_FIELD_F64, 0, 3, false, false, NULL }, "field a at byte 0 does not fit" },
+        { { "a", ADZ_FIELD_I64, 9, 0, false, false, NULL }, "field a at byte 9 does not fit" },
+        { { "a", ADZ_FIELD_BOOL, SIZE_MAX, 0, false, false, NULL }, "which have 16 bytes" },
+        { { "a", ADZ_FIELD_INT, 0, SIZE_MAX, false, false, NULL }, "which have 16 bytes" },
+        { { NULL, ADZ_FIELD_INT, 0, 0, false, false, NULL },
+            "field 0 of the operator has no name" },
+        { { "a", (adz_field_kind)-1, 0, 0, false, false, NULL }, "an unknown kind" },
+        { { "a", (adz_field_kind)7, 0, 0, false, false, NULL }, "an unknown kind" },
+        { { "a", ADZ_FIELD_I64, 0, 1, true, false, NULL }, "does not follow the int" },
+    };
+    static const double numbers[2] = { 1, 2 };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        adz_operator op = { sizeof op, "mine", wrong_backward, NULL, NULL, &cases[i].field, 1 };
+        adz_tensor *y = adz_zeros_like(x);
+        adz_record_options o = ADZ_RECORD_OPTIONS;
+        o.attributes = numbers;
+        o.attributes_size = sizeof numbers;
+        assert_int_equal(
+            adz_record(&op, &x, 1, &y, 1, &o), cases[i].says == NULL ? ADZ_OK : ADZ_ERR_ARGUMENT);
+        if (cases[i].says != NULL && strstr(adz_error_message(), cases[i].says) == NULL) {
+            fail_msg("case %d: %s", (int)i, adz_error_message());
+        }
+        adz_error_clear();
+        op.size = offsetof(adz_operator, fields); /* of a caller that knows no fields */
+        y = adz_zeros_like(x);
+        assert_int_equal(adz_record(&op, &x, 1, &y, 1, &o), ADZ_OK);
+        o.attributes = NULL;
+        assert_int_equal(adz_record(&op, &x, 1, &y, 1, &o), ADZ_ERR_NULL);
+        adz_error_clear();
+    }
+    adz_scope_close(scope);
+}
+
+static adz_status backward_of_another_shape(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)node, (void)dy;
+    dx[0] = adz_ones(ADZ_SHAPE(5), ADZ_F64);
+    return ADZ_OK;
+}
+
+static void a_wrong_gradient_names_the_call(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
+    adz_tensor *y = cube(x, backward_of_another_shape);
+    assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_ERR_SHAPE);
+    assert_string_equal(adz_error_message(),
+        "cube: the backward gave a gradient [5] for input 0, which has shape [2] (in the backward "
+        "of cube(factor=3))");
+    adz_error_clear();
+    adz_scope_close(scope);
+}
+
 static void messages_name_the_line(void **state)
 {
     (void)state;
@@ -308,7 +382,11 @@ static void the_graph_is_written(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2, 3), ADZ_F64), true);
-    adz_tensor *y = adz_sum(adz_mul(x, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    static adz_operator quoted = { sizeof(adz_operator), "a \"b\\", wrong_backward, NULL, NULL,
+        NULL, 0 };
+    adz_tensor *z = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F64), *c = cube(adz_mul(x, x), wrong_backward);
+    assert_int_equal(adz_record(&quoted, &c, 1, &z, 1, NULL), ADZ_OK);
+    adz_tensor *y = adz_sum(z, ADZ_ALL_DIMS, ADZ_DROPDIM);
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -316,7 +394,9 @@ static void the_graph_is_written(void **state)
     fclose(stream);
     assert_non_null(strstr(text, "digraph"));
     assert_non_null(strstr(text, "label=\"mul\\n[2, 3]\""));
-    assert_non_null(strstr(text, "label=\"sum\\n[]\""));
+    assert_non_null(strstr(text, "label=\"cube(factor=3)\\n[2, 3]\""));
+    assert_non_null(strstr(text, "label=\"a \\\"b\\\\\\n[2, 3]\""));
+    assert_non_null(strstr(text, "label=\"sum(dim=[0, 1], keepdim=False)\\n[]\""));
     assert_non_null(strstr(text, "->"));
     free(text);
     FILE *full = fopen("/dev/full", "w");
@@ -387,6 +467,8 @@ int main(void)
         cmocka_unit_test(a_kernel_for_f32_alone_is_checked),
         cmocka_unit_test(the_f32_run_leaves_inputs_as_they_are),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(tables_of_fields_are_checked),
+        cmocka_unit_test(a_wrong_gradient_names_the_call),
         cmocka_unit_test(messages_name_the_line),
         cmocka_unit_test(the_graph_is_written),
         cmocka_unit_test(what_is_alive_is_listed),

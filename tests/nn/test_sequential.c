@@ -23,9 +23,9 @@ static int count_nodes(adz_tensor *y, const char *name)
     fclose(stream);
     int count = 0;
     char label[64];
-    snprintf(label, sizeof label, "label=\"%s\\n", name);
+    const size_t length = (size_t)snprintf(label, sizeof label, "label=\"%s", name);
     for (const char *at = text; (at = strstr(at, label)) != NULL; ++at) {
-        ++count;
+        count += at[length] == '(' || at[length] == '\\'; /* the attributes, or the shape */
     }
     free(text);
     return count;
