@@ -297,7 +297,7 @@ static bool visit(adzi_run *run, adzi_node *node)
     }
     if (ok && !run->keep_graph && node->saves) {
         node->released = true;
-        adzi_node_drop_saved(node);
+        adzi_node_release_saved(node);
     }
     return ok;
 }

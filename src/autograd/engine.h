@@ -15,17 +15,17 @@ typedef struct adzi_run adzi_run;
 typedef struct adzi_entry {
     adzi_run *run;
     struct adzi_entry *outer;
-    bool wanted;         /* its backward has to run */
-    bool captured;       /* the gradient of some result was asked for */
-    bool root;           /* an output's node: we hold it, and its edges hold the rest */
-    adz_tensor *grads[]; /* one per result, references of ours */
+    bool wanted;         /* the backward of the node has to run */
+    bool captured;       /* adz_autograd_grad was asked for the gradient of a result */
+    bool root;           /* the node of an output, retained by the run; edges hold the others */
+    adz_tensor *grads[]; /* the sum per result, or NULL; references of the run */
 } adzi_entry;
 
 typedef struct adzi_leaf_slot {
     adzi_run *run;
     struct adzi_leaf_slot *outer, *next;
-    adz_tensor *leaf; /* alive: an edge of the run's graph or, if `held`, we have a reference */
-    adz_tensor *grad; /* a reference of ours */
+    adz_tensor *leaf; /* kept alive by an edge of the graph or, if `held`, by the run */
+    adz_tensor *grad; /* the sum, or NULL; a reference of the run */
     bool held;
 } adzi_leaf_slot;
 
@@ -36,12 +36,12 @@ typedef struct adzi_chunk {
 
 struct adzi_run {
     adzi_thread *thread;
-    size_t frame; /* its place among the thread's frames */
+    size_t frame; /* the index of the run's frame in the thread's frames */
     bool create_graph, keep_graph;
     bool anomaly;               /* the thread's anomaly mode, while a backward is called */
     adzi_node *checked;         /* the node whose gradients call_checked has retained, or NULL */
     adz_tensor *const *targets; /* NULL: all leaves */
-    adz_tensor **found;         /* one per target, references of ours */
+    adz_tensor **found;         /* the gradient per target, or NULL; references of the run */
     size_t n_targets;
     adzi_node **order;
     size_t n_order, order_capacity;
@@ -67,14 +67,16 @@ void *adzi_run_alloc(adzi_run *run, size_t bytes);
 /** Finds every node behind the outputs and orders them, newest first. */
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
 
-/** Under targets: marks the nodes between the outputs and a target. */
+/** If the run has targets, marks the nodes between the outputs and a target. */
 bool adzi_run_mark_wanted(adzi_run *run);
 
 /** adzi_run_mark_wanted for the nodes from place `first` of the order on, which were found later.
  */
 void adzi_run_mark_from(adzi_run *run, size_t first);
 
-/** The run's slot for a leaf's gradient, made when absent. `hold`: no edge of the graph does. */
+/** The run's slot for the gradient of a leaf, made when absent. With `hold` the slot retains the
+ * leaf: use it where no edge of the graph does. NULL with the error recorded if memory was refused.
+ */
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
 /** Retains the gradient `t` in an empty slot, or adds it to the sum in the slot. False with the
@@ -88,16 +90,16 @@ bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t);
 bool adzi_run_nodes(adzi_run *run);
 
 /**
- * For a node's backward that has computed its results again, now with a graph: goes on from
- * `outputs` with these gradients, in the same run and to the end of what it has not reached yet. So
- * every gradient is summed in the order in which the graph itself would have it, had it been there
- * from the start. What the outputs depend on besides is what the node depends on.
+ * Continues the running backward through the graph behind `outputs`, with these gradients. A node
+ * calls it whose backward has computed its results again, now with a graph. All nodes of that graph
+ * which the run has not reached yet are visited before anything older. So every gradient is summed
+ * in the order that a graph recorded from the start would give. The outputs may depend only on what
+ * the node depends on.
  */
 bool adzi_run_within(
     adzi_node *node, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n);
 
-/** a += b, b broadcast to a, without the tape; a is contiguous, dtypes are the same. Cannot fail.
- */
+/** a += b, b broadcast to a; records nothing. a is contiguous, both have one dtype. Cannot fail. */
 void adzi_accumulate(adz_tensor *a, const adz_tensor *b);
 
 #endif

@@ -13,8 +13,8 @@ static size_t align8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
-/* Raises *sequence to that of the node that computed the input. */
-static inline void fill_edge(adzi_edge *edge, adz_tensor *t, uint64_t *sequence)
+/* Connects an edge to its input. Raises *sequence to that of the node that computed the input. */
+static void fill_edge(adzi_edge *edge, adz_tensor *t, uint64_t *sequence)
 {
     edge->node = NULL;
     edge->leaf = NULL;
@@ -76,7 +76,8 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     node->results = (adzi_result *)(void *)((char *)node + results);
     node->extras = (adzi_extra *)(void *)((char *)node + extras);
     node->attr = (char *)node + attrs;
-    /* Lamport's clock: newer than what this thread made, and than the inputs, whoever made them. */
+    /* Lamport's clock: higher than all nodes of this thread, and than the nodes of the inputs,
+     * which another thread may have made. */
     uint64_t sequence = thread->sequence;
     for (int i = 0; i < n_inputs; ++i) {
         fill_edge(&node->inputs[i], inputs[i], &sequence);
@@ -118,14 +119,15 @@ static void free_hooks(adzi_node *node)
 
 /* Note [Freeing deep graphs]
  *
- * The last reference to a node may be held by a node, whose last reference is held by a node, and
- * so on a million deep. So a node that dies is put on the thread's list, and whoever is first to do
- * so works the list off in a loop; what dies meanwhile (through edges or through saved tensors)
- * joins the same list.
+ * The last reference to a node may be held by another node, whose last reference is held by a third
+ * one, and so on a million deep. A recursive function would overflow the stack. Therefore a node
+ * that ends is put on a list of the thread. The first call that does so frees the nodes of the list
+ * in a loop. Nodes that end meanwhile, through edges or through saved tensors, are added to the
+ * list.
  */
 static void node_destroy(adzi_thread *thread, adzi_node *node)
 {
-    adzi_node_drop_saved(node);
+    adzi_node_release_saved(node);
     for (int i = 0, n = node->n_inputs; i < n; ++i) {
         adzi_edge *edge = &node->inputs[i];
         if (edge->node != NULL) {
@@ -161,7 +163,7 @@ void adzi_node_release(adzi_thread *thread, adzi_node *node)
     thread->draining = false;
 }
 
-/* A dying tensor leaves its node's retain_grad slot. */
+/* Clears the retain_grad entry of a node when the tensor it points to ends. */
 static void forget_retained(adz_tensor *t)
 {
     if (t->node != NULL && t->node->results[t->result].retains == t) {
@@ -217,7 +219,7 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t)
     node->saves = true;
 }
 
-void adzi_node_drop_saved(adzi_node *node)
+void adzi_node_release_saved(adzi_node *node)
 {
     if (!node->saves) {
         return;

@@ -9,29 +9,31 @@
 
 typedef struct adzi_node adzi_node;
 
-/** What an operator is to the engine: the same for those inside and outside the library. */
+/** The engine's description of an operator, be it the library's or the user's. */
 typedef struct adz_operator adzi_op;
 
 /** Where the gradient of one input goes, and the input's value if the backward reads it. */
 typedef struct adzi_edge {
-    adzi_node *node;   /* what computed the input, or */
-    adz_tensor *leaf;  /* the leaf it is; neither: no gradient */
-    adz_tensor *saved; /* the input, if saved; `leaf` again stands under leaf's reference */
-    uint32_t version;  /* of its storage, when saved */
-    uint32_t result;   /* which result of node */
+    adzi_node *node;  /* the node that computed the input, or NULL */
+    adz_tensor *leaf; /* the input itself if it is a leaf, or NULL; both NULL: no gradient */
+    adz_tensor
+        *saved;       /* the input if it is saved; where it equals `leaf`, both share a reference */
+    uint32_t version; /* of the input's storage when it was saved */
+    uint32_t result;  /* the input is this result of `node` */
 } adzi_edge;
 
-/** What is known of a result once its tensor may be gone. */
+/** What a node keeps of a result, whose tensor may be released before the backward. */
 typedef struct adzi_result {
-    adzi_storage *saved; /* its values, if the backward reads them */
-    adz_tensor *retains; /* the living tensor that asked to keep its gradient; not owned */
+    adzi_storage *saved; /* the elements, if the backward reads them */
+    adz_tensor
+        *retains; /* the tensor, if adz_retain_grad was called on it and it lives; not owned */
     struct adzi_hook_list *hooks;
     uint32_t version;
     uint8_t dtype, rank;
     int64_t sizes[ADZ_MAX_RANK];
 } adzi_result;
 
-/** A value of its own that an operator saved: neither an input nor a result. */
+/** A tensor that an operator saved and that is neither an input nor a result. */
 typedef struct adzi_extra {
     adz_tensor *saved;
     uint32_t version;
@@ -46,14 +48,14 @@ struct adzi_node {
     uint16_t n_inputs, n_results, n_extras;
     uint32_t bytes;
     union {
-        struct adzi_entry *entry; /* the running backward's; NULL outside */
+        struct adzi_entry *entry; /* of the running backward, or NULL */
         adzi_node *next_dead;     /* once the last reference is gone */
     };
-    const char *file; /* the user's source line, under ADZ_SITES */
+    const char *file; /* where the user called the operator, under ADZ_SITES */
     int line;
-    bool released; /* a backward has dropped what it saved */
-    bool saves;    /* anything at all */
-    bool targeted; /* the running backward wants the gradients of some inputs only */
+    bool released; /* a backward has released what the node saved */
+    bool saves;    /* the node has saved something */
+    bool targeted; /* the running backward is adz_autograd_grad's, for some inputs only */
     bool watched;  /* some result has, or had, hooks or a tensor that retains its gradient */
     adzi_result *results;
     adzi_extra *extras;
@@ -67,12 +69,16 @@ bool adzi_needs(const adzi_node *node, int i);
 /* ---- recording ---------------------------------------------------------------------------------
  */
 
-/** A node for `n_inputs` inputs; inputs that want no gradient get an empty edge. NULL: no memory.
+/**
+ * Makes a node with an edge per input and a copy of the attributes. Inputs that want no gradient
+ * get an empty edge. The caller has the one reference. NULL with the error recorded if memory was
+ * refused.
  */
 adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
     int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size);
 
-/** Makes `t` result k of a node that no other thread can know of yet, and its owner. */
+/** Makes `t` result k of the node; `t` gets a reference of the node, which no other thread knows.
+ */
 void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
 
 /** Saves input i's value for the backward. `value` is the input, or a copy made before it changed.
@@ -82,7 +88,7 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value);
 /** Saves result k's value, which must be contiguous from its storage's start. */
 void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t);
 
-/** Saves a value of the operator's own. */
+/** Saves a tensor that is neither an input nor a result in slot `slot`. */
 void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 
 /* ---- reading, in a backward --------------------------------------------------------------------
@@ -98,11 +104,14 @@ adz_tensor *adzi_saved_input(adzi_node *node, int i);
  */
 void adzi_release_input(adzi_node *node, int i);
 
-/** Saved result k, borrowed from the scope; while the thread records, connected to this node again.
+/**
+ * A new tensor over the elements of saved result k, borrowed from the scope. While the thread
+ * records, the tensor is connected to this node again, for second derivatives.
  */
 adz_tensor *adzi_saved_result(adzi_node *node, int k);
 
-/** Saved value of the operator's own. */
+/** The tensor that adzi_node_save_extra saved; NULL with ADZ_ERR_VERSION if it was changed since.
+ */
 adz_tensor *adzi_saved_extra(adzi_node *node, int slot);
 
 /** Rank and sizes of input i; the input must want a gradient or have been saved. */
@@ -115,8 +124,8 @@ adz_shape adzi_result_shape(const adzi_node *node, int k);
  * only it kept. */
 void adzi_node_release(adzi_thread *thread, adzi_node *node);
 
-/** Lets go of everything a node saved. */
-void adzi_node_drop_saved(adzi_node *node);
+/** Releases everything that a node saved. */
+void adzi_node_release_saved(adzi_node *node);
 
 /* ---- hooks -------------------------------------------------------------------------------------
  */

@@ -300,7 +300,7 @@ void adzi_run_mark_from(adzi_run *run, size_t first)
     }
 }
 
-/* Under targets: which nodes lie between the outputs and a target. Oldest first. */
+/* For adz_autograd_grad: marks the nodes on a path from the outputs to a target, oldest first. */
 bool adzi_run_mark_wanted(adzi_run *run)
 {
     for (size_t i = 0; i < run->n_targets; ++i) {
