@@ -284,9 +284,9 @@ static void the_anomaly_report_shows_attributes(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_tensor *y = adz_sum(adz_pow_number(leaf(0), 0.5), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    adz_set_detect_anomaly(true);
+    adz_set_anomaly_enabled(true);
     assert_int_equal(adz_backward(y), ADZ_ERR_NUMERIC);
-    adz_set_detect_anomaly(false);
+    adz_set_anomaly_enabled(false);
     expect_message(ADZ_ERR_NUMERIC, "pow_number: the backward of pow_number(exponent=0.5) made NaN "
                                     "or infinity in the gradient of input 0");
     adz_scope_close(scope);

@@ -41,7 +41,7 @@ void anomaly_mode_sees_what_is_inside(void **state)
         fill(weight, 1e-30);
         adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(3, 1), 1e30, ADZ_F32), true);
         adz_generator_state drawn = adz_generator_get_state(g);
-        adz_set_detect_anomaly(true);
+        adz_set_anomaly_enabled(true);
         assert_int_equal(overflow(modules[i], x), ADZ_ERR_NUMERIC);
         expect_error(ADZ_ERR_NUMERIC, "linear: the backward of linear made NaN or infinity");
         assert_true(adz_is_anomaly_enabled());
@@ -49,7 +49,7 @@ void anomaly_mode_sees_what_is_inside(void **state)
         assert_int_equal(adz_generator_get_state(g).offset, drawn.offset);
         assert_null(adz_tensor_grad(weight));
         assert_null(adz_tensor_grad(x));
-        adz_set_detect_anomaly(false);
+        adz_set_anomaly_enabled(false);
         /* Without anomaly mode, there is no error. */
         assert_int_equal(overflow(modules[i], x), ADZ_OK);
         assert_true(isinf(adz_item(adz_tensor_grad(weight))));
@@ -75,9 +75,9 @@ void anomaly_mode_names_the_first(void **state)
     fill(adz_module_parameter(m, "module.1.1.weight"), 1e30);
     adz_tensor *y = adz_module_forward(m, adz_mul_number(x, 1e-30)); /* tanh(1) */
     adz_tensor *up = adz_full(ADZ_SHAPE(3, 1), 1e20, ADZ_F32);
-    adz_set_detect_anomaly(true);
+    adz_set_anomaly_enabled(true);
     assert_int_equal(adz_backward_with(&y, &up, 1, NULL), ADZ_ERR_NUMERIC);
-    adz_set_detect_anomaly(false);
+    adz_set_anomaly_enabled(false);
     expect_error(ADZ_ERR_NUMERIC, "the backward of linear made");
     adz_module_free(&m);
 }

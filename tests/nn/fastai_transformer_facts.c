@@ -293,13 +293,13 @@ static void an_attention_must_fit(void **state)
 {
     (void)state;
     adz_fastai_transformer_options o = transformer_options(NULL);
-    o.attn_cls = adz_fastai_multi_head_relative_attention_new;
+    o.attn_cls = adz_fastai_relative_attention_new;
     adz_module *m = adz_fastai_transformer_new(7, &o);
     assert_null(adz_module_forward(m, some_ids(1, 2)));
     expect_error(ADZ_ERR_ARGUMENT, "layers.0.mhra: MultiHeadRelativeAttention: r is left out");
     adz_module_free(&m);
     o = xl_options(NULL);
-    o.attn_cls = adz_fastai_multi_head_attention_new;
+    o.attn_cls = adz_fastai_attention_new;
     m = adz_fastai_transformer_xl_new(7, &o);
     assert_null(adz_module_forward(m, some_ids(1, 2)));
     expect_error(ADZ_ERR_ARGUMENT, "layers.0.mhra: MultiHeadAttention: takes no argument 1");

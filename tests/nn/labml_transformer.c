@@ -54,8 +54,8 @@ static adz_module *embeddings_from(const json_t *c, const char *vocabulary, bool
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
     o.max_len = whole(c, "max_len");
     int64_t d_model = whole(c, "d_model"), n = whole(c, vocabulary);
-    return learn ? adz_labml_embeddings_with_learned_positional_encoding_new(d_model, n, &o)
-                 : adz_labml_embeddings_with_positional_encoding_new(d_model, n, &o);
+    return learn ? adz_labml_learned_embeddings_new(d_model, n, &o)
+                 : adz_labml_embeddings_new(d_model, n, &o);
 }
 
 static adz_module *characters_from(const json_t *c)

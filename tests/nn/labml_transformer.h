@@ -6,11 +6,11 @@
 
 static inline adz_module *heads(int64_t n, int64_t d_model, double p, bool bias, adz_generator *g)
 {
-    adz_labml_multi_head_attention_options o = ADZ_LABML_MULTI_HEAD_ATTENTION_OPTIONS;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
     o.dropout_prob = p;
     o.bias = bias;
     o.generator = g;
-    return adz_labml_multi_head_attention_new(n, d_model, &o);
+    return adz_labml_attention_new(n, d_model, &o);
 }
 
 static inline adz_module *network(int64_t d_model, int64_t d_ff, double p, adz_generator *g)
@@ -38,8 +38,8 @@ static inline adz_module *embeddings(bool learned)
     adz_labml_embeddings_options o;
     adz_labml_embeddings_options_init(&o, sizeof o);
     o.max_len = 5;
-    return learned ? adz_labml_embeddings_with_learned_positional_encoding_new(4, 7, &o)
-                   : adz_labml_embeddings_with_positional_encoding_new(4, 7, &o);
+    return learned ? adz_labml_learned_embeddings_new(4, 7, &o)
+                   : adz_labml_embeddings_new(4, 7, &o);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */

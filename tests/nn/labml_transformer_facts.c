@@ -164,9 +164,8 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_labml_character_model_new(5, &o), "max_len is 0");
     o.d_model = 7;
     expect_no_module(adz_labml_character_model_new(5, &o), "d_model is 7");
-    expect_no_module(
-        adz_labml_embeddings_with_learned_positional_encoding_new(0, 5, NULL), "d_model is 0");
-    expect_no_module(adz_labml_embeddings_with_positional_encoding_new(4, 0, NULL), "n_vocab is 0");
+    expect_no_module(adz_labml_learned_embeddings_new(0, 5, NULL), "d_model is 0");
+    expect_no_module(adz_labml_embeddings_new(4, 0, NULL), "n_vocab is 0");
     expect_no_module(adz_labml_generator_new(0, 4, NULL), "n_vocab is 0");
     assert_null(adz_labml_get_positional_encoding(3, 4, ADZ_F32));
     expect_error(ADZ_ERR_ARGUMENT, "d_model is 3");

@@ -238,7 +238,7 @@ static void attributes(void **state)
         adz_scope *scope = adz_scope_open();
         built b;
         outcome o;
-        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F64);
+        build_sample(&b, c, s, LAYOUT_PLAIN, ADZ_F64, 1000);
         if (!c->samples[s].large) {
             must_run(c, &b, true, &o, s);
             check_attributes(c, &o);
@@ -480,7 +480,8 @@ size_t sweep_tests(const op_case *c, struct CMUnitTest *tests)
         { "fused, layouts", fused_and_layouts }, { "attributes", attributes },
         { "f32", single_precision }, { "instruction sets", instruction_sets },
         { "cuts", any_cut_of_the_work }, { "replay", replay_with_other_contents },
-        { "rejects", rejects }, { "NULL", null_in_null_out }, { "refused memory", refused_memory } };
+        { "rejects", rejects }, { "NULL", null_in_null_out },
+        { "refused memory", refused_memory } };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n; ++i) {
         tests[i] =

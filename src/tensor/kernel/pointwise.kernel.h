@@ -41,8 +41,11 @@ void ADZI_POINTWISE(
  * turn of their loops.
  *
  * ivdep: an output that shares memory with an input is that input, element for element (op.h), so
- * no turn of a loop reads what another has written. */
-#ifdef ADZI_CHEAP
+ * no turn of a loop reads what another has written. gcc warns of annotations that it ignores where
+ * it does not optimise. */
+#ifndef __OPTIMIZE__
+#define ADZI_EACH for
+#elif defined(ADZI_CHEAP)
 #define ADZI_EACH _Pragma("GCC ivdep") _Pragma("GCC unroll 4") for
 #else
 #define ADZI_EACH _Pragma("GCC ivdep") for

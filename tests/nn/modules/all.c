@@ -62,11 +62,10 @@ static void gradients_agree_with_differences(void **state)
         o.generator = g;
         expect_gradients(adz_feed_forward_new(4, 6, &o), x, g);
     }
-    adz_notebook_position_wise_feed_forward_options n =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    adz_notebook_feed_forward_options n = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     n.dropout = 0.3;
     n.generator = g;
-    expect_gradients(adz_notebook_position_wise_feed_forward_new(4, 6, &n), x, g);
+    expect_gradients(adz_notebook_feed_forward_new(4, 6, &n), x, g);
     expect_gradients(adz_notebook_relu_new(NULL), x, NULL);
     adz_generator_free(&g);
 }
@@ -105,7 +104,7 @@ static void modules_print_as_in_pytorch(void **state)
         "  )\n"
         "  (1): Identity()\n"
         ")");
-    expect_print(adz_notebook_position_wise_feed_forward_new(2, 3, NULL),
+    expect_print(adz_notebook_feed_forward_new(2, 3, NULL),
         "PositionWiseFeedForward(\n"
         "  (relu): ReLU()\n"
         "  (dropout): Dropout(p=0.1, inplace=False)\n"
@@ -116,7 +115,7 @@ static bool exercise(void)
 {
     adz_scope *scope = adz_scope_open();
     adz_module *m = adz_feed_forward_new(3, 4, NULL);
-    adz_module *n = adz_notebook_position_wise_feed_forward_new(3, 4, NULL);
+    adz_module *n = adz_notebook_feed_forward_new(3, 4, NULL);
     adz_module *s = m != NULL && n != NULL
                         ? ADZ_SEQUENTIAL(adz_module_keep(m), adz_module_keep(n), adz_softmax_new(1))
                         : NULL;

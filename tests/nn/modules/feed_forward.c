@@ -75,13 +75,12 @@ static void feed_forward_parameters_have_pytorchs_names(void **state)
     o.bias2 = o.bias_gate = false;
     expect_names(adz_feed_forward_new(2, 3, &o), 3,
         (const char *const[]){ "layer1.weight", "layer2.weight", "linear_v.weight" });
-    adz_notebook_position_wise_feed_forward_options n;
-    adz_notebook_position_wise_feed_forward_options_init(&n, sizeof n);
-    expect_names(adz_notebook_position_wise_feed_forward_new(2, 3, &n), 4,
+    adz_notebook_feed_forward_options n;
+    adz_notebook_feed_forward_options_init(&n, sizeof n);
+    expect_names(adz_notebook_feed_forward_new(2, 3, &n), 4,
         (const char *const[]){ "w1", "w2", "b1", "b2" });
     n.bias = false;
-    expect_names(adz_notebook_position_wise_feed_forward_new(2, 3, &n), 2,
-        (const char *const[]){ "w1", "w2" });
+    expect_names(adz_notebook_feed_forward_new(2, 3, &n), 2, (const char *const[]){ "w1", "w2" });
 }
 
 static void feed_forward_refuses(void **state)
@@ -103,28 +102,26 @@ static void feed_forward_refuses(void **state)
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 5), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "0.layer1: linear: x[2, 5] and weight[4, 4] do not fit");
     adz_module_free(&m);
-    assert_null(adz_notebook_position_wise_feed_forward_new(4, 0, NULL));
+    assert_null(adz_notebook_feed_forward_new(4, 0, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "d_ff 0");
-    m = adz_notebook_position_wise_feed_forward_new(4, 6, NULL);
+    m = adz_notebook_feed_forward_new(4, 6, NULL);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 6), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "x[2, 6] must end in d_model, which is 4");
     assert_null(adz_module_forward(m, adz_scalar(1, ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "x[] must end in d_model");
     adz_module_free(&m);
-    adz_notebook_position_wise_feed_forward_options n =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    adz_notebook_feed_forward_options n = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     n.dropout = 1;
-    assert_null(adz_notebook_position_wise_feed_forward_new(4, 6, &n));
+    assert_null(adz_notebook_feed_forward_new(4, 6, &n));
     expect_error(ADZ_ERR_ARGUMENT, "[0, 1)");
 }
 
 static void the_notebooks_network_starts_and_computes(void **state)
 {
     (void)state;
-    adz_notebook_position_wise_feed_forward_options n =
-        ADZ_NOTEBOOK_POSITION_WISE_FEED_FORWARD_OPTIONS;
+    adz_notebook_feed_forward_options n = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     n.dtype = ADZ_F64;
-    adz_module *m = adz_notebook_position_wise_feed_forward_new(100, 25, &n);
+    adz_module *m = adz_notebook_feed_forward_new(100, 25, &n);
     assert_true(all_are(adz_module_parameter(m, "b1"), 0));
     assert_true(all_are(adz_module_parameter(m, "b2"), 0));
     static const char *const names[] = { "w1", "w2" };

@@ -109,9 +109,9 @@ void same_bits_from_any_thread_count(void **state)
 void same_bits_when_deterministic(void **state)
 {
     (void)state;
-    assert_false(adz_get_deterministic());
+    assert_false(adz_is_deterministic());
     adz_set_deterministic(true);
-    assert_true(adz_get_deterministic());
+    assert_true(adz_is_deterministic());
     expect_same_bits(5);
     problem p = make_problem(300, 200, 100);
     solve_all_ways(&p);
