@@ -149,8 +149,9 @@ ADZ_API void adz_record_options_init(adz_record_options *options, size_t size);
  *                   like); f32 and f64 ones become differentiable
  * @param n_results  1 to 32
  * @param options    NULL for the defaults
- * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_GRAPH (a result has a history
- *                   already, or wants a gradient as a leaf), ADZ_ERR_MEMORY
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (also if a field of the operator lies
+ *                   outside the attributes), ADZ_ERR_GRAPH (a result has a history already, or
+ *                   wants a gradient as a leaf), ADZ_ERR_MEMORY
  * @see              torch.autograd.Function
  */
 ADZ_API adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t n_inputs,

@@ -59,7 +59,7 @@ struct adzi_node {
     bool watched;  /* some result has, or had, hooks or a tensor that retains its gradient */
     adzi_result *results;
     adzi_extra *extras;
-    void *attr;
+    void *attr; /* the operator's attributes, behind the extras; autograd/attr.h */
     adzi_edge inputs[];
 };
 

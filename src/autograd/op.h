@@ -109,7 +109,10 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old);
 
 /**
  * Records the call when some input wants a gradient: makes the node and attaches the results.
- * False only when memory was refused. `n_extras` are values of the operator's own.
+ * False only when memory was refused. `n_extras` are values of the operator's own. `attr` is the
+ * operator's struct of attributes, which the table in its adzi_op describes (autograd/attr.h); it
+ * is copied. An operator whose arguments are all tensors, or can be read from the results' shapes
+ * and dtypes, has none.
  */
 bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size);

@@ -3,6 +3,10 @@
 
 KERNEL_TABLE_ALL(masked_fill);
 
+typedef struct {
+    double value;
+} masked_fill_attr;
+
 /* dx = dy, 0 where the value was written. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -10,11 +14,16 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_masked_fill = { .name = "masked_fill", .backward = backward };
+static const adz_field fields[] = { ADZI_FIELD(masked_fill_attr, value) };
+
+const adzi_op adzi_op_masked_fill = {
+    .name = "masked_fill", .backward = backward, ADZI_FIELDS(fields)
+};
 
 static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bool inplace)
 {
     adzi_call call;
+    const masked_fill_attr attr = { value };
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
     if (!ADZI_ENTER(&call, masked_fill, x, mask) || !adzi_want_computable(&call, 0) ||
@@ -25,7 +34,7 @@ static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bo
         return NULL;
     }
     adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_input(&call, 1);

@@ -83,7 +83,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-static const adz_field fields[] = { ADZI_FIELD(forget_attr, dim), ADZI_FIELD(forget_attr, reverse),
+static const adz_field fields[] = { ADZI_FIELD(forget_attr, dim),
+    ADZI_FIELD_NAMED(forget_attr, reverse, "backward_in_time"),
     ADZI_FIELD_HIDDEN(forget_attr, started) };
 
 const adzi_op adzi_op_forget_mult = {
