@@ -11,8 +11,15 @@ struct adz_generator {
 /** The generator itself, or the context's default for NULL. */
 adz_generator *adzi_generator_or_default(adz_generator *generator);
 
-/** Takes `counters` 128-bit counters: the state from before, with which to draw. */
-adz_generator_state adzi_generator_take(adz_generator *generator, uint64_t counters);
+/**
+ * Moves the generator past `counters` 128-bit counters. Call it after the launch that draws: the
+ * kernel reads the generator's state through a pointer when it runs. The move is a launch too, so
+ * that a replayed step draws other numbers than the step before.
+ */
+void adzi_generator_advance(adz_generator *generator, uint64_t counters);
+
+/** Copies a state in a launch. Use it to keep the state with which something was drawn. */
+void adzi_generator_copy_state(adz_generator_state *to, const adz_generator_state *from);
 
 enum { ADZI_MOST_DRAWN = 16 };
 

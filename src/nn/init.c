@@ -39,10 +39,12 @@ static bool want_float(const char *op, const adz_tensor *t)
 }
 
 /* A draw goes straight into a contiguous t, else by way of a contiguous tensor of a given dtype,
- * which the caller of end_draw need not end. */
+ * which the caller of end_draw need not end. The kernel reads the generator's state; end_draw moves
+ * the generator past what was drawn. */
 typedef struct draw {
     adz_tensor *t, *target;
-    adz_generator_state from;
+    adz_generator *generator;
+    uint64_t counters;
 } draw;
 
 static bool begin_draw(
@@ -58,12 +60,14 @@ static bool begin_draw(
         return false;
     }
     adzi_draw kind = dtype == ADZ_F64 ? ADZI_DRAW_DOUBLE : ADZI_DRAW_WORD;
-    d->from = adzi_generator_take(generator, adzi_philox_counters(t->numel, kind));
+    d->generator = generator;
+    d->counters = adzi_philox_counters(t->numel, kind);
     return true;
 }
 
 static adz_tensor *end_draw(draw *d, const char *op)
 {
+    adzi_generator_advance(d->generator, d->counters);
     if (d->target != d->t) {
         adzi_copy(d->t, d->target);
         adzi_drop(d->target);
@@ -78,7 +82,7 @@ static adz_tensor *uniform(
     if (!begin_draw(&d, op, t, (adz_dtype)t->dtype, generator)) {
         return NULL;
     }
-    adzi_uniform_args args = { d.from.seed, d.from.offset, d.target->data, low, high };
+    adzi_uniform_args args = { &d.generator->state, d.target->data, low, high };
     adzi_launch(KERNEL_FOR(uniform, t->dtype), &args, t->numel, GRAIN);
     return end_draw(&d, op);
 }
@@ -90,7 +94,7 @@ static adz_tensor *normal(
     if (!begin_draw(&d, op, t, (adz_dtype)t->dtype, generator)) {
         return NULL;
     }
-    adzi_normal_args args = { d.from.seed, d.from.offset, d.target->data, mean, std };
+    adzi_normal_args args = { &d.generator->state, d.target->data, mean, std };
     adzi_launch(KERNEL_FOR(normal, t->dtype), &args, t->numel, GRAIN);
     return end_draw(&d, op);
 }
@@ -291,7 +295,7 @@ adz_tensor *adz_init_trunc_normal_(
     }
     double p0 = below(low), p1 = below(high);
     double *y = (double *)(void *)d.target->data;
-    adzi_uniform_args args = { d.from.seed, d.from.offset, y, 0, 1 };
+    adzi_uniform_args args = { &d.generator->state, y, 0, 1 };
     adzi_launch(KERNEL_FOR(uniform, ADZ_F64), &args, t->numel, GRAIN);
     for (int64_t i = 0; i < t->numel; ++i) {
         double p = p0 + (p1 - p0) * y[i];
@@ -329,8 +333,9 @@ adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *gene
         adzi_drop(products);
         return NULL;
     }
-    adzi_normal_args args = { d.from.seed, d.from.offset, vectors->data, 0, 1 };
+    adzi_normal_args args = { &d.generator->state, vectors->data, 0, 1 };
     adzi_launch(KERNEL_FOR(normal, ADZ_F64), &args, vectors->numel, GRAIN);
+    adzi_generator_advance(d.generator, d.counters);
     double *v = (double *)(void *)vectors->data;
     adzi_orthonormalise(v, n, length, (double *)(void *)products->data);
     for (int64_t i = 0; i < vectors->numel; ++i) {

@@ -27,21 +27,26 @@ static unsigned needs(const double *settings)
     return 1u;
 }
 
-static void update(const adzi_update *u)
+static void numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    if (u->fresh & 1u) {
-        adzi_fill(u->state[0], s[INITIAL]);
-    }
-    adzi_adagrad_args args = {
-        .w = u->parameter->data,
-        .dw = u->gradient->data,
-        .sum = u->state[0]->data,
-        .lr = s[LR] / (1 + (double)(u->step - 1) * s[LR_DECAY]),
+    const double *s = at->settings;
+    *(adzi_adagrad_numbers *)out = (adzi_adagrad_numbers){
+        .lr = s[LR] / (1 + (double)(at->step - 1) * s[LR_DECAY]),
         .eps = s[EPS],
         .decay = s[WEIGHT_DECAY],
         .sign = s[MAXIMIZE] != 0 ? -1 : 1,
     };
+}
+
+static void update(const adzi_update *u)
+{
+    if (u->fresh & 1u) {
+        adzi_fill(u->state[0], u->settings[INITIAL]);
+    }
+    const adzi_adagrad_args args = { .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .sum = u->state[0]->data,
+        .numbers = u->numbers };
     adzi_launch(
         KERNEL_FOR(adagrad, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
 }
@@ -56,6 +61,7 @@ static const adzi_optimizer_type adagrad_type = {
     .counts_steps = true,
     .check = check,
     .needs = needs,
+    .numbers = numbers,
     .update = update,
 };
 

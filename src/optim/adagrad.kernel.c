@@ -17,7 +17,8 @@ static inline __attribute__((always_inline)) void K(walk)(
 {
     T *restrict w = (T *)args->w, *restrict sum = (T *)args->sum;
     const T *restrict dw = (const T *)args->dw;
-    T lr = (T)args->lr, eps = (T)args->eps, decay = (T)args->decay, sign = (T)args->sign;
+    const adzi_adagrad_numbers numbers = *args->numbers;
+    T lr = (T)numbers.lr, eps = (T)numbers.eps, decay = (T)numbers.decay, sign = (T)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
         T g = sign * dw[i];
         if (decays) {
@@ -33,7 +34,7 @@ void K(adagrad)(const void *block, int64_t begin, int64_t end);
 void K(adagrad)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_adagrad_args *args = block;
-    if (args->decay != 0) {
+    if (args->numbers->decay != 0) {
         K(walk)(args, begin, end, true);
     } else {
         K(walk)(args, begin, end, false);

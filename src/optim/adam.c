@@ -31,10 +31,10 @@ adz_status adzi_adam_check(const char *op, const double *settings)
     return ADZ_OK;
 }
 
-adzi_adam_args adzi_adam_args_of(const adzi_update *u)
+adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at)
 {
-    const double *s = u->settings;
-    return (adzi_adam_args){ .beta1 = s[ADZI_ADAM_BETA1],
+    const double *s = at->settings;
+    return (adzi_adam_numbers){ .beta1 = s[ADZI_ADAM_BETA1],
         .beta2 = s[ADZI_ADAM_BETA2],
         .keep = 1,
         .sign = 1,
@@ -43,13 +43,14 @@ adzi_adam_args adzi_adam_args_of(const adzi_update *u)
         .mode = ADZI_ADAM_ADAPTIVE };
 }
 
-void adzi_adam_launch(const adzi_update *u, adzi_adam_args args, bool amsgrad)
+void adzi_adam_update(const adzi_update *u)
 {
-    args.w = u->parameter->data;
-    args.dw = u->gradient->data;
-    args.m = u->state[0]->data;
-    args.v = u->state[1]->data;
-    args.most = amsgrad ? u->state[2]->data : NULL;
+    const adzi_adam_args args = { .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .m = u->state[0]->data,
+        .v = u->state[1]->data,
+        .most = u->needs == ADZI_ADAM_MOMENTS_AND_MOST ? u->state[2]->data : NULL,
+        .numbers = u->numbers };
     adzi_launch(
         KERNEL_FOR(adam, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
 }
@@ -63,40 +64,40 @@ static unsigned needs(const double *settings)
     return settings[AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
 }
 
-static void update(const adzi_update *u, bool decoupled)
+static void numbers(const adzi_moment *at, void *out, bool decoupled)
 {
-    const double *s = u->settings;
+    const double *s = at->settings;
     double lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    adzi_adam_args args = adzi_adam_args_of(u);
-    args.keep = decoupled ? 1 - lr * decay : 1;
-    args.decay = decoupled ? 0 : decay;
-    args.sign = s[MAXIMIZE] != 0 ? -1 : 1;
-    args.root = 1 / sqrt(1 - adzi_update_power(u, 1, args.beta2));
-    args.step = lr / (1 - adzi_update_power(u, 0, args.beta1));
-    adzi_adam_launch(u, args, s[AMSGRAD] != 0);
+    adzi_adam_numbers n = adzi_adam_numbers_of(at);
+    n.keep = decoupled ? 1 - lr * decay : 1;
+    n.decay = decoupled ? 0 : decay;
+    n.sign = s[MAXIMIZE] != 0 ? -1 : 1;
+    n.root = 1 / sqrt(1 - adzi_moment_power(at, 1, n.beta2));
+    n.step = lr / (1 - adzi_moment_power(at, 0, n.beta1));
+    *(adzi_adam_numbers *)out = n;
 }
 
-static void adam_update(const adzi_update *u)
+static void adam_numbers(const adzi_moment *at, void *out)
 {
-    update(u, false);
+    numbers(at, out, false);
 }
 
-static void adamw_update(const adzi_update *u)
+static void adamw_numbers(const adzi_moment *at, void *out)
 {
-    update(u, true);
+    numbers(at, out, true);
 }
 
-/* The two differ in the update alone. */
-#define ADAM_TYPE(NAME, UPDATE)                                                                    \
+/* The two differ in their numbers alone. */
+#define ADAM_TYPE(NAME, NUMBERS)                                                                   \
     {                                                                                              \
         .name = (NAME), .n_settings = SETTINGS,                                                    \
         .settings = { ADZI_ADAM_NAMES, { "amsgrad", true }, { "maximize", true } }, .n_states = 3, \
         .states = ADZI_ADAM_STATES, .counts_steps = true, .check = adzi_adam_check,                \
-        .needs = needs, .update = (UPDATE),                                                        \
+        .needs = needs, .numbers = (NUMBERS), .update = adzi_adam_update,                          \
     }
 
-static const adzi_optimizer_type adam_type = ADAM_TYPE("Adam", adam_update);
-static const adzi_optimizer_type adamw_type = ADAM_TYPE("AdamW", adamw_update);
+static const adzi_optimizer_type adam_type = ADAM_TYPE("Adam", adam_numbers);
+static const adzi_optimizer_type adamw_type = ADAM_TYPE("AdamW", adamw_numbers);
 
 ADZI_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
 

@@ -10,6 +10,12 @@ typedef enum adzi_adam_mode {
     ADZI_ADAM_WAIT      /* the moments alone change */
 } adzi_adam_mode;
 
+typedef struct adzi_adam_numbers {
+    double beta1, beta2, keep, decay, sign, root, eps, step;
+    adzi_adam_mode mode;
+    bool belief;
+} adzi_adam_numbers;
+
 /**
  * w, dw, m, v and most (NULL unless the largest v so far takes the place of v) are contiguous;
  * units are elements.
@@ -24,9 +30,7 @@ typedef struct adzi_adam_args {
     void *w;
     const void *dw;
     void *m, *v, *most;
-    double beta1, beta2, keep, decay, sign, root, eps, step;
-    adzi_adam_mode mode;
-    bool belief;
+    const adzi_adam_numbers *numbers; /* read when the kernel runs */
 } adzi_adam_args;
 
 #endif

@@ -20,10 +20,10 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_adam_args *
     T *restrict w = (T *)args->w, *restrict m = (T *)args->m, *restrict v = (T *)args->v;
     T *restrict most = (T *)args->most;
     const T *restrict dw = (const T *)args->dw;
-    T beta1 = (T)args->beta1, fresh1 = (T)(1 - args->beta1);
-    T beta2 = (T)args->beta2, fresh2 = (T)(1 - args->beta2);
-    T keep = (T)args->keep, decay = (T)args->decay, sign = (T)args->sign;
-    T root = (T)args->root, eps = (T)args->eps, step = (T)args->step;
+    const adzi_adam_numbers n = *args->numbers;
+    T beta1 = (T)n.beta1, fresh1 = (T)(1 - n.beta1), beta2 = (T)n.beta2, fresh2 = (T)(1 - n.beta2);
+    T keep = (T)n.keep, decay = (T)n.decay, sign = (T)n.sign;
+    T root = (T)n.root, eps = (T)n.eps, step = (T)n.step;
     for (int64_t i = begin; i < end; ++i) {
         T g = sign * dw[i];
         if (decays) {
@@ -58,21 +58,21 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_adam_args *
     } else {                                                   \
         K(walk)(args, begin, end, false, false, belief, mode); \
     }
-#define WALK(mode)             \
-    if (args->belief) {        \
-        WALK_WITH(true, mode)  \
-    } else {                   \
-        WALK_WITH(false, mode) \
+#define WALK(mode)               \
+    if (args->numbers->belief) { \
+        WALK_WITH(true, mode)    \
+    } else {                     \
+        WALK_WITH(false, mode)   \
     }
 
 void K(adam)(const void *block, int64_t begin, int64_t end);
 void K(adam)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_adam_args *args = block;
-    bool most = args->most != NULL, decays = args->decay != 0;
-    if (args->mode == ADZI_ADAM_ADAPTIVE) {
+    bool most = args->most != NULL, decays = args->numbers->decay != 0;
+    if (args->numbers->mode == ADZI_ADAM_ADAPTIVE) {
         WALK(ADZI_ADAM_ADAPTIVE)
-    } else if (args->mode == ADZI_ADAM_PLAIN) {
+    } else if (args->numbers->mode == ADZI_ADAM_PLAIN) {
         WALK(ADZI_ADAM_PLAIN)
     } else {
         WALK(ADZI_ADAM_WAIT)

@@ -30,11 +30,11 @@ enum { ADZI_ADAM_MOMENTS = 3u, ADZI_ADAM_MOMENTS_AND_MOST = 7u }; /* for `needs`
 /** Refuses what is out of range among the first settings. */
 adz_status adzi_adam_check(const char *op, const double *settings);
 
-/** Arguments with the moments' settings and the epsilon filled in; no decay, adaptive. */
-adzi_adam_args adzi_adam_args_of(const adzi_update *u);
+/** Numbers with the moments' settings and the epsilon filled in; no decay, adaptive. */
+adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at);
 
-/** Runs the kernel over the update's parameter and states, with `most` when `amsgrad`. */
-void adzi_adam_launch(const adzi_update *u, adzi_adam_args args, bool amsgrad);
+/** Launches the kernel over the update's parameter and states. */
+void adzi_adam_update(const adzi_update *u);
 
 /** The length of a rectified step over that of an unrectified one; 0 while the number of gradients
  * that the second moment rests on, which it stores in `rho`, is too small to tell. */

@@ -40,27 +40,69 @@ static int64_t blocks_of(const adz_tensor *t)
     return (t->numel + ADZI_NORM_BLOCK - 1) / ADZI_NORM_BLOCK;
 }
 
-/* The sum of |g|^p over all elements of all gradients, or the largest |g|. */
-static double total(adz_tensor_list parameters, double p, double *sums)
+/* What the launches compute, in a block with the sums of the blocks of one gradient behind it. */
+typedef struct {
+    double sum;    /* of |g|^p over all gradients, or the largest |g| */
+    double norm;   /* its p-th root */
+    double factor; /* what the gradients are multiplied by if it is below 1 */
+    double sums[]; /* of one gradient's blocks */
+} clip_numbers;
+
+typedef struct {
+    clip_numbers *numbers;
+    int64_t blocks; /* of one gradient */
+    double p, max_norm;
+} clip_norm_args;
+
+/* Adds one gradient's blocks to the sum, in order. A NaN stays. One unit. */
+static void add_blocks(const void *block, int64_t begin, int64_t end)
 {
-    double all = 0;
+    const clip_norm_args *args = block;
+    double all = args->numbers->sum;
+    for (int64_t k = 0; k < args->blocks && begin < end; ++k) {
+        const double sum = args->numbers->sums[k];
+        if (!isinf(args->p)) {
+            all += sum;
+        } else if (!isnan(all) && !(sum <= all)) {
+            all = sum;
+        }
+    }
+    args->numbers->sum = all;
+}
+
+/* Sets the sum to 0. One unit. */
+static void clear_sum(const void *block, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    ((const clip_norm_args *)block)->numbers->sum = 0;
+}
+
+/* One unit. */
+static void compute_factor(const void *block, int64_t begin, int64_t end)
+{
+    const clip_norm_args *args = block;
+    clip_numbers *n = args->numbers;
+    (void)begin;
+    (void)end;
+    n->norm = isinf(args->p) ? n->sum : args->p == 2 ? sqrt(n->sum) : pow(n->sum, 1 / args->p);
+    n->factor = args->max_norm / (n->norm + 1e-6);
+}
+
+static void launch_norm(adz_tensor_list parameters, clip_norm_args args)
+{
+    adzi_launch(clear_sum, &args, 1, 1);
     for (size_t i = 0; i < parameters.count; ++i) {
         const adz_tensor *grad = grad_of(parameters.items[i]);
         if (grad == NULL) {
             continue;
         }
-        int64_t blocks = blocks_of(grad);
-        adzi_norm_args args = { grad->data, grad->numel, p, sums };
-        adzi_launch(KERNEL_FOR(norm_sums, grad->dtype), &args, blocks, GRAIN / ADZI_NORM_BLOCK);
-        for (int64_t k = 0; k < blocks; ++k) {
-            if (!isinf(p)) {
-                all += sums[k];
-            } else if (!isnan(all) && !(sums[k] <= all)) {
-                all = sums[k];
-            }
-        }
+        const adzi_norm_args one = { grad->data, grad->numel, args.p, args.numbers->sums };
+        args.blocks = blocks_of(grad);
+        adzi_launch(KERNEL_FOR(norm_sums, grad->dtype), &one, args.blocks, GRAIN / ADZI_NORM_BLOCK);
+        adzi_launch(add_blocks, &args, 1, 1);
     }
-    return all;
+    adzi_launch(compute_factor, &args, 1, 1);
 }
 
 static void change(adz_tensor_list parameters, const adzi_kernel kernels[2], adzi_clip_args args)
@@ -92,19 +134,17 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
         const adz_tensor *grad = grad_of(parameters.items[i]);
         most = grad != NULL && blocks_of(grad) > most ? blocks_of(grad) : most;
     }
-    double *sums = adzi_alloc((size_t)most * sizeof *sums);
-    if (sums == NULL) {
-        adzi_fail_memory(op, (size_t)most * sizeof *sums);
+    const size_t bytes = sizeof(clip_numbers) + (size_t)most * sizeof(double);
+    clip_numbers *numbers = adzi_alloc(bytes);
+    if (numbers == NULL) {
+        adzi_fail_memory(op, bytes);
         return NAN;
     }
-    double sum = total(parameters, norm_type, sums);
-    adzi_free(sums, (size_t)most * sizeof *sums);
-    double norm = isinf(norm_type) ? sum : norm_type == 2 ? sqrt(sum) : pow(sum, 1 / norm_type);
-    double factor = max_norm / (norm + 1e-6);
-    if (!(factor >= 1)) { /* a NaN spreads, as it does in PyTorch */
-        change(
-            parameters, clip_scale_kernels[adzi_cpu_level], (adzi_clip_args){ .factor = factor });
-    }
+    launch_norm(parameters, (clip_norm_args){ numbers, 0, norm_type, max_norm });
+    change(parameters, clip_scale_kernels[adzi_cpu_level],
+        (adzi_clip_args){ .factor = &numbers->factor });
+    const double norm = numbers->norm;
+    adzi_free(numbers, bytes);
     return norm;
 }
 

@@ -15,10 +15,12 @@ typedef struct adzi_norm_args {
     double *sums;
 } adzi_norm_args;
 
-/** Units are elements: x = x factor, or x limited to [-limit, limit]. */
+/** Units are elements. clip_scale: x = x *factor, and x stays as it is if the factor is 1 or more;
+ * the factor is read when the kernel runs. clip_limit: x limited to [-limit, limit]. */
 typedef struct adzi_clip_args {
     void *x;
-    double factor, limit;
+    const double *factor;
+    double limit;
 } adzi_clip_args;
 
 #endif

@@ -63,7 +63,10 @@ void K(clip_scale)(const void *block, int64_t begin, int64_t end);
 void K(clip_scale)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_clip_args *args = block;
-    T *x = (T *)args->x, factor = (T)args->factor;
+    T *x = (T *)args->x, factor = (T)*args->factor;
+    if (*args->factor >= 1) { /* a NaN spreads, as it does in PyTorch */
+        return;
+    }
     for (int64_t i = begin; i < end; ++i) {
         x[i] *= factor;
     }

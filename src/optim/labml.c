@@ -40,83 +40,85 @@ static unsigned adam_needs(const double *settings)
 /* ---- one step ------------------------------------------------------------------------------- */
 
 /* Decay acts before the step, at the group's own rate. `lr` is the rate of this step. */
-static adzi_adam_args args_of(const adzi_update *u, double lr)
+static adzi_adam_numbers numbers_of(const adzi_moment *at, double lr)
 {
-    const double *s = u->settings;
+    const double *s = at->settings;
     double decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    adzi_adam_args args = adzi_adam_args_of(u);
+    adzi_adam_numbers n = adzi_adam_numbers_of(at);
     if (s[DECOUPLE] != 0) {
-        args.keep = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
+        n.keep = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
     } else {
-        args.decay = decay;
+        n.decay = decay;
     }
-    double correction = sqrt(1 - adzi_update_power(u, 1, args.beta2));
-    args.step = lr / (1 - adzi_update_power(u, 0, args.beta1));
+    double correction = sqrt(1 - adzi_moment_power(at, 1, n.beta2));
+    n.step = lr / (1 - adzi_moment_power(at, 0, n.beta1));
     if (s[OPTIMIZED] != 0) {
-        args.step *= correction;
+        n.step *= correction;
     } else {
-        args.root = 1 / correction;
+        n.root = 1 / correction;
     }
-    return args;
+    return n;
 }
 
-static void adam_update(const adzi_update *u)
+static void adam_numbers(const adzi_moment *at, void *out)
 {
-    adzi_adam_launch(u, args_of(u, u->settings[ADZI_ADAM_LR]), false);
+    *(adzi_adam_numbers *)out = numbers_of(at, at->settings[ADZI_ADAM_LR]);
 }
 
-static void amsgrad_update(const adzi_update *u)
+static void amsgrad_numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    adzi_adam_launch(u, args_of(u, s[ADZI_ADAM_LR]), s[AMSGRAD] != 0);
+    const double *s = at->settings;
+    *(adzi_adam_numbers *)out = numbers_of(at, s[ADZI_ADAM_LR]);
 }
 
-static void warmup_update(const adzi_update *u)
+static void warmup_numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    double lr = adz_labml_adam_warmup_rate(s[ADZI_ADAM_LR], s[EXTRA], u->step);
-    adzi_adam_launch(u, args_of(u, lr), s[AMSGRAD] != 0);
+    const double *s = at->settings;
+    double lr = adz_labml_adam_warmup_rate(s[ADZI_ADAM_LR], s[EXTRA], at->step);
+    *(adzi_adam_numbers *)out = numbers_of(at, lr);
 }
 
-static void noam_update(const adzi_update *u)
+static void noam_numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    double lr = adz_labml_noam_rate(s[ADZI_ADAM_LR], s[EXTRA], s[D_MODEL], u->step);
-    adzi_adam_launch(u, args_of(u, lr), s[AMSGRAD] != 0);
+    const double *s = at->settings;
+    double lr = adz_labml_noam_rate(s[ADZI_ADAM_LR], s[EXTRA], s[D_MODEL], at->step);
+    *(adzi_adam_numbers *)out = numbers_of(at, lr);
 }
 
-static void cosine_update(const adzi_update *u)
+static void cosine_numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    double lr =
-        adz_labml_adam_warmup_cosine_decay_rate(s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], u->step);
-    adzi_adam_launch(u, args_of(u, lr), s[AMSGRAD] != 0);
+    const double *s = at->settings;
+    double lr = adz_labml_adam_warmup_cosine_decay_rate(
+        s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], at->step);
+    *(adzi_adam_numbers *)out = numbers_of(at, lr);
 }
 
-static adzi_adam_args rectified_args_of(const adzi_update *u)
+static adzi_adam_numbers rectified_numbers_of(const adzi_moment *at)
 {
-    const double *s = u->settings;
-    double rho, rectification = adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)u->step, &rho);
+    const double *s = at->settings;
+    double rho,
+        rectification = adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)at->step, &rho);
     bool rectifies = rho >= 5;
-    adzi_adam_args args = args_of(u, s[ADZI_ADAM_LR] * (rectifies ? rectification : 1));
+    adzi_adam_numbers n = numbers_of(at, s[ADZI_ADAM_LR] * (rectifies ? rectification : 1));
     if (!rectifies) {
-        args.mode = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
-        args.step = s[ADZI_ADAM_LR] / (1 - adzi_update_power(u, 0, args.beta1));
+        n.mode = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
+        n.step = s[ADZI_ADAM_LR] / (1 - adzi_moment_power(at, 0, n.beta1));
     }
-    return args;
+    return n;
 }
 
-static void radam_update(const adzi_update *u)
+static void radam_numbers(const adzi_moment *at, void *out)
 {
-    adzi_adam_launch(u, rectified_args_of(u), u->settings[AMSGRAD] != 0);
+    *(adzi_adam_numbers *)out = rectified_numbers_of(at);
 }
 
-static void ada_belief_update(const adzi_update *u)
+static void ada_belief_numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    adzi_adam_args args = s[RECTIFY] != 0 ? rectified_args_of(u) : args_of(u, s[ADZI_ADAM_LR]);
-    args.belief = true;
-    adzi_adam_launch(u, args, s[AMSGRAD] != 0);
+    const double *s = at->settings;
+    adzi_adam_numbers n =
+        s[RECTIFY] != 0 ? rectified_numbers_of(at) : numbers_of(at, s[ADZI_ADAM_LR]);
+    n.belief = true;
+    *(adzi_adam_numbers *)out = n;
 }
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -156,7 +158,8 @@ static const adzi_optimizer_type adam_type = {
     .counts_steps = true,
     .check = adzi_adam_check,
     .needs = adam_needs,
-    .update = adam_update,
+    .numbers = adam_numbers,
+    .update = adzi_adam_update,
 };
 
 static const adzi_optimizer_type amsgrad_type = {
@@ -168,7 +171,8 @@ static const adzi_optimizer_type amsgrad_type = {
     .counts_steps = true,
     .check = adzi_adam_check,
     .needs = needs,
-    .update = amsgrad_update,
+    .numbers = amsgrad_numbers,
+    .update = adzi_adam_update,
 };
 
 static const adzi_optimizer_type warmup_type = {
@@ -180,7 +184,8 @@ static const adzi_optimizer_type warmup_type = {
     .counts_steps = true,
     .check = check_warmup,
     .needs = needs,
-    .update = warmup_update,
+    .numbers = warmup_numbers,
+    .update = adzi_adam_update,
 };
 
 static const adzi_optimizer_type cosine_type = {
@@ -192,7 +197,8 @@ static const adzi_optimizer_type cosine_type = {
     .counts_steps = true,
     .check = check_cosine,
     .needs = needs,
-    .update = cosine_update,
+    .numbers = cosine_numbers,
+    .update = adzi_adam_update,
 };
 
 static const adzi_optimizer_type noam_type = {
@@ -204,7 +210,8 @@ static const adzi_optimizer_type noam_type = {
     .counts_steps = true,
     .check = check_noam,
     .needs = needs,
-    .update = noam_update,
+    .numbers = noam_numbers,
+    .update = adzi_adam_update,
 };
 
 static const adzi_optimizer_type radam_type = {
@@ -216,7 +223,8 @@ static const adzi_optimizer_type radam_type = {
     .counts_steps = true,
     .check = adzi_adam_check,
     .needs = needs,
-    .update = radam_update,
+    .numbers = radam_numbers,
+    .update = adzi_adam_update,
 };
 
 static const adzi_optimizer_type ada_belief_type = {
@@ -228,7 +236,8 @@ static const adzi_optimizer_type ada_belief_type = {
     .counts_steps = true,
     .check = adzi_adam_check,
     .needs = needs,
-    .update = ada_belief_update,
+    .numbers = ada_belief_numbers,
+    .update = adzi_adam_update,
 };
 
 /* ---- public --------------------------------------------------------------------------------- */

@@ -111,7 +111,7 @@ static adz_status check_momenta(
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (int which = BASE_MOMENTUM; which <= MAX_MOMENTUM; ++which) {
             double settings[ADZI_OPTIM_SETTINGS];
-            memcpy(settings, optimizer->groups[g].settings, sizeof settings);
+            memcpy(settings, optimizer->groups[g]->settings, sizeof settings);
             settings[setting] = list[g * PER_GROUP + (size_t)which];
             adz_status status = optimizer->type->check(op, settings);
             if (status != ADZ_OK) {

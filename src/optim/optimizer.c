@@ -20,6 +20,7 @@ static void group_free(adzi_group *group)
     }
     adzi_free(group->parameters, group->count * sizeof *group->parameters);
     adzi_free(group->kept, group->count * sizeof *group->kept);
+    adzi_free(group, sizeof *group);
 }
 
 adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer)
@@ -40,7 +41,7 @@ void adz_optimizer_free(adz_optimizer **optimizer)
     *optimizer = NULL;
     if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
         for (size_t g = 0; g < gone->n_groups; ++g) {
-            group_free(&gone->groups[g]);
+            group_free(gone->groups[g]);
         }
         adzi_free(gone->groups, gone->groups_capacity * sizeof *gone->groups);
         adzi_index_free(&gone->parameters);
@@ -115,22 +116,28 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
     if (!check_parameters(op, optimizer, list)) {
         return false;
     }
-    adzi_group group = { .initial_lr = NAN, .count = list.count };
-    memcpy(group.settings, optimizer->defaults, sizeof group.settings);
-    group.parameters = adzi_alloc(list.count * sizeof *group.parameters);
-    group.kept = adzi_alloc_zero(list.count * sizeof *group.kept);
-    if (group.parameters == NULL || group.kept == NULL ||
+    adzi_group *group = adzi_alloc_zero(sizeof *group);
+    if (group == NULL) {
+        adzi_fail_memory(op, sizeof *group);
+        return false;
+    }
+    *group = (adzi_group){ .initial_lr = NAN, .count = list.count };
+    memcpy(group->settings, optimizer->defaults, sizeof group->settings);
+    group->parameters = adzi_alloc_zero(list.count * sizeof *group->parameters);
+    group->kept = adzi_alloc_zero(list.count * sizeof *group->kept);
+    if (group->parameters == NULL || group->kept == NULL ||
         !adzi_index_reserve(&optimizer->parameters, list.count) ||
         !adzi_grow(&optimizer->groups, &optimizer->groups_capacity, optimizer->n_groups + 1,
             sizeof group)) {
-        adzi_free(group.parameters, list.count * sizeof *group.parameters);
-        adzi_free(group.kept, list.count * sizeof *group.kept);
-        adzi_fail_memory(op, list.count * sizeof *group.kept);
+        adzi_fail_memory(op, list.count * sizeof *group->kept);
+        adzi_free(group->parameters, list.count * sizeof *group->parameters);
+        adzi_free(group->kept, list.count * sizeof *group->kept);
+        adzi_free(group, sizeof *group);
         return false;
     }
     for (size_t i = 0; i < list.count; ++i) {
         adzi_index_enter_address(&optimizer->parameters, list.items[i]);
-        group.parameters[i] = adzi_retain(list.items[i]);
+        group->parameters[i] = adzi_retain(list.items[i]);
     }
     optimizer->groups[optimizer->n_groups++] = group;
     return true;
@@ -179,7 +186,7 @@ static adzi_group *group_at(const char *op, const adz_optimizer *optimizer, int 
         return adzi_fail(
             op, ADZ_ERR_INDEX, "there is no group %d, only %zu", group, optimizer->n_groups);
     }
-    return &optimizer->groups[group];
+    return optimizer->groups[group];
 }
 
 adz_tensor_list adz_optimizer_group_parameters(const adz_optimizer *optimizer, int group)
@@ -278,11 +285,11 @@ adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer)
         return adzi_error_null("adz_optimizer_zero_grad", "optimizer");
     }
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
-            adz_tensor *grad = grad_of(optimizer->groups[g].parameters[i]);
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
+            adz_tensor *grad = grad_of(optimizer->groups[g]->parameters[i]);
             if (grad != NULL) {
                 adzi_drop(grad);
-                optimizer->groups[g].parameters[i]->gradient->grad = NULL;
+                optimizer->groups[g]->parameters[i]->gradient->grad = NULL;
             }
         }
     }
@@ -295,8 +302,8 @@ adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer)
         return adzi_error_null("adz_optimizer_fill_grad_zero", "optimizer");
     }
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
-            adz_tensor *grad = grad_of(optimizer->groups[g].parameters[i]);
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
+            adz_tensor *grad = grad_of(optimizer->groups[g]->parameters[i]);
             if (grad != NULL) {
                 adzi_fill(grad, 0);
                 adz_tensor_touch(grad);
@@ -347,8 +354,8 @@ static bool prepare(const adz_optimizer *optimizer, adzi_group *group, size_t i,
 static void undo(adz_optimizer *optimizer)
 {
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
-            adzi_kept *kept = &optimizer->groups[g].kept[i];
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
+            adzi_kept *kept = &optimizer->groups[g]->kept[i];
             for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
                 if (kept->fresh & (1u << k)) {
                     adzi_drop(kept->state[k]);
@@ -360,28 +367,48 @@ static void undo(adz_optimizer *optimizer)
     }
 }
 
-double adzi_update_power(const adzi_update *u, int i, double base)
+double adzi_moment_power(const adzi_moment *moment, int i, double base)
 {
-    adzi_power *p = &u->powers[i];
-    if (p->step != u->step || p->base != base) {
-        *p = (adzi_power){ base, pow(base, (double)u->step), u->step };
+    adzi_power *p = &moment->powers[i];
+    if (p->step != moment->step || p->base != base) {
+        *p = (adzi_power){ base, pow(base, (double)moment->step), moment->step };
     }
     return p->power;
 }
 
-static void update(const adz_optimizer *optimizer, adzi_group *group, size_t i, adzi_power *powers)
+typedef struct {
+    const adzi_optimizer_type *type;
+    const double *settings;
+    adzi_kept *kept;
+    adzi_power *powers;
+} begin_args;
+
+/* Counts the step and computes the numbers of the update. One unit. */
+static void begin_update(const void *block, int64_t begin, int64_t end)
+{
+    const begin_args *args = block;
+    adzi_kept *kept = args->kept;
+    if (begin < end) {
+        const adzi_moment moment = { args->settings, kept->fresh, ++kept->steps, args->powers };
+        args->type->numbers(&moment, kept->numbers);
+        kept->fresh = 0;
+    }
+}
+
+static void update(adz_optimizer *optimizer, adzi_group *group, size_t i, unsigned needs)
 {
     adz_tensor *t = group->parameters[i];
     adzi_kept *kept = &group->kept[i];
-    adzi_update u = { .parameter = t,
+    const begin_args args = { optimizer->type, group->settings, kept, optimizer->powers };
+    const adzi_update u = { .parameter = t,
         .gradient = grad_of(t),
         .state = kept->state,
+        .needs = needs,
         .fresh = kept->fresh,
-        .step = ++kept->steps,
         .settings = group->settings,
-        .powers = powers };
+        .numbers = kept->numbers };
+    adzi_launch(begin_update, &args, 1, 1);
     optimizer->type->update(&u);
-    kept->fresh = 0;
     adzi_written(t, "adz_optimizer_step");
 }
 
@@ -394,7 +421,7 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
         return adzi_pending();
     }
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        adzi_group *group = &optimizer->groups[g];
+        adzi_group *group = optimizer->groups[g];
         unsigned needs = optimizer->type->needs(group->settings);
         for (size_t i = 0; i < group->count; ++i) {
             if (grad_of(group->parameters[i]) != NULL && !prepare(optimizer, group, i, needs)) {
@@ -403,12 +430,12 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
             }
         }
     }
-    adzi_power powers[ADZI_OPTIM_POWERS] = { { 0, 0, 0 }, { 0, 0, 0 } };
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        adzi_group *group = &optimizer->groups[g];
+        adzi_group *group = optimizer->groups[g];
+        const unsigned needs = optimizer->type->needs(group->settings);
         for (size_t i = 0; i < group->count; ++i) {
             if (grad_of(group->parameters[i]) != NULL) {
-                update(optimizer, group, i, powers);
+                update(optimizer, group, i, needs);
             }
         }
     }

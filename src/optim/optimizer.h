@@ -34,19 +34,33 @@ typedef struct adzi_power {
     int64_t step; /* 0: never */
 } adzi_power;
 
-/** One parameter's part of a step. All tensors are contiguous and alike. */
+/**
+ * What the numbers of one parameter's update depend on. They are computed in a launch, from memory
+ * that lives as long as the optimizer, so that a replayed step uses the learning rate and the
+ * number of steps of its own time.
+ */
+typedef struct adzi_moment {
+    const double *settings;
+    unsigned fresh;     /* bit k: state k was made in this step, of zeros */
+    int64_t step;       /* 1 in the first step that the parameter takes part in */
+    adzi_power *powers; /* ADZI_OPTIM_POWERS of them, which last from one parameter to the next */
+} adzi_moment;
+
+/** base^step, mostly what it was for the parameter before; i tells two bases apart. */
+double adzi_moment_power(const adzi_moment *moment, int i, double base);
+
+enum { ADZI_OPTIM_NUMBERS = 12 }; /* doubles that an update computes for its kernel, at most */
+
+/** One parameter's part of a step. All tensors are contiguous and have one shape and dtype. */
 typedef struct adzi_update {
     adz_tensor *parameter;
     const adz_tensor *gradient;
     adz_tensor *const *state; /* those that `needs` asked for */
+    unsigned needs;           /* which states these are, as bits */
     unsigned fresh;           /* bit k: state k was made in this step, of zeros */
-    int64_t step;             /* 1 in the first step that the parameter takes part in */
-    const double *settings;
-    adzi_power *powers; /* ADZI_OPTIM_POWERS of them, which last from one parameter to the next */
+    const double *settings;   /* only for what decides which kernel runs on which states */
+    const void *numbers;      /* written by the type's `numbers` before the kernel runs */
 } adzi_update;
-
-/** base^step, mostly what it was for the parameter before; i tells two bases apart. */
-double adzi_update_power(const adzi_update *update, int i, double base);
 
 typedef struct adzi_optimizer_type {
     const char *name;
@@ -62,7 +76,10 @@ typedef struct adzi_optimizer_type {
     /** Which states these settings use, as bits. */
     unsigned (*needs)(const double *settings);
 
-    /** Changes the parameter; cannot fail. */
+    /** Computes what the kernel reads, at most ADZI_OPTIM_NUMBERS doubles. Runs in a launch. */
+    void (*numbers)(const adzi_moment *moment, void *numbers);
+
+    /** Launches the kernel that changes the parameter; cannot fail. */
     void (*update)(const adzi_update *update);
 } adzi_optimizer_type;
 
@@ -70,7 +87,8 @@ typedef struct adzi_optimizer_type {
 typedef struct adzi_kept {
     adz_tensor *state[ADZI_OPTIM_STATES]; /* NULL until a step needs it */
     unsigned fresh;
-    int64_t steps;
+    int64_t steps; /* raised by a launch */
+    double numbers[ADZI_OPTIM_NUMBERS];
 } adzi_kept;
 
 typedef struct adzi_group {
@@ -85,8 +103,9 @@ struct adz_optimizer {
     atomic_int refs;
     const adzi_optimizer_type *type;
     double defaults[ADZI_OPTIM_SETTINGS];
-    adzi_group *groups;
+    adzi_group **groups; /* each in a block of its own: launches point to the settings */
     size_t n_groups, groups_capacity;
+    adzi_power powers[ADZI_OPTIM_POWERS];
     adzi_index parameters; /* the addresses of all groups' */
 };
 

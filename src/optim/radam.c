@@ -21,22 +21,22 @@ static unsigned needs(const double *settings)
     return ADZI_ADAM_MOMENTS;
 }
 
-static void update(const adzi_update *u)
+static void numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    double steps = (double)u->step, lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY], rho;
-    adzi_adam_args args = adzi_adam_args_of(u);
-    double rectification = adzi_radam_rectification(args.beta2, steps, &rho);
-    args.keep = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
-    args.decay = s[DECOUPLED] != 0 ? 0 : decay;
-    args.sign = s[MAXIMIZE] != 0 ? -1 : 1;
-    args.step = lr / (1 - adzi_update_power(u, 0, args.beta1));
+    const double *s = at->settings;
+    double steps = (double)at->step, lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY], rho;
+    adzi_adam_numbers n = adzi_adam_numbers_of(at);
+    double rectification = adzi_radam_rectification(n.beta2, steps, &rho);
+    n.keep = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
+    n.decay = s[DECOUPLED] != 0 ? 0 : decay;
+    n.sign = s[MAXIMIZE] != 0 ? -1 : 1;
+    n.step = lr / (1 - adzi_moment_power(at, 0, n.beta1));
     if (rho > 5) { /* epsilon joins the uncorrected root */
-        args.step *= rectification * sqrt(1 - adzi_update_power(u, 1, args.beta2));
+        n.step *= rectification * sqrt(1 - adzi_moment_power(at, 1, n.beta2));
     } else {
-        args.mode = ADZI_ADAM_PLAIN;
+        n.mode = ADZI_ADAM_PLAIN;
     }
-    adzi_adam_launch(u, args, false);
+    *(adzi_adam_numbers *)out = n;
 }
 
 static const adzi_optimizer_type radam_type = {
@@ -48,7 +48,8 @@ static const adzi_optimizer_type radam_type = {
     .counts_steps = true,
     .check = adzi_adam_check,
     .needs = needs,
-    .update = update,
+    .numbers = numbers,
+    .update = adzi_adam_update,
 };
 
 ADZI_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)

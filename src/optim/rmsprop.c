@@ -26,21 +26,28 @@ static unsigned needs(const double *settings)
            (settings[CENTERED] != 0 ? 1u << MEAN : 0);
 }
 
-static void update(const adzi_update *u)
+static void numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    adzi_rmsprop_args args = {
-        .w = u->parameter->data,
-        .dw = u->gradient->data,
-        .v = u->state[SQUARE]->data,
-        .mean = s[CENTERED] != 0 ? u->state[MEAN]->data : NULL,
-        .m = s[MOMENTUM] != 0 ? u->state[BUFFER]->data : NULL,
+    const double *s = at->settings;
+    *(adzi_rmsprop_numbers *)out = (adzi_rmsprop_numbers){
         .lr = s[LR],
         .alpha = s[ALPHA],
         .eps = s[EPS],
         .momentum = s[MOMENTUM],
         .decay = s[WEIGHT_DECAY],
         .sign = s[MAXIMIZE] != 0 ? -1 : 1,
+    };
+}
+
+static void update(const adzi_update *u)
+{
+    const adzi_rmsprop_args args = {
+        .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .v = u->state[SQUARE]->data,
+        .mean = u->needs & 1u << MEAN ? u->state[MEAN]->data : NULL,
+        .m = u->needs & 1u << BUFFER ? u->state[BUFFER]->data : NULL,
+        .numbers = u->numbers,
     };
     adzi_launch(
         KERNEL_FOR(rmsprop, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
@@ -56,6 +63,7 @@ static const adzi_optimizer_type rmsprop_type = {
     .counts_steps = true,
     .check = check,
     .needs = needs,
+    .numbers = numbers,
     .update = update,
 };
 

@@ -20,8 +20,10 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_rmsprop_arg
     T *restrict w = (T *)args->w, *restrict v = (T *)args->v;
     T *restrict mean = (T *)args->mean, *restrict m = (T *)args->m;
     const T *restrict dw = (const T *)args->dw;
-    T lr = (T)args->lr, alpha = (T)args->alpha, fresh = (T)(1 - args->alpha), eps = (T)args->eps;
-    T momentum = (T)args->momentum, decay = (T)args->decay, sign = (T)args->sign;
+    const adzi_rmsprop_numbers numbers = *args->numbers;
+    T lr = (T)numbers.lr, alpha = (T)numbers.alpha, fresh = (T)(1 - numbers.alpha);
+    T eps = (T)numbers.eps, momentum = (T)numbers.momentum;
+    T decay = (T)numbers.decay, sign = (T)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
         T g = sign * dw[i];
         if (decays) {
@@ -48,8 +50,8 @@ void K(rmsprop)(const void *block, int64_t begin, int64_t end);
 void K(rmsprop)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_rmsprop_args *args = block;
-    int kind =
-        (args->decay != 0 ? 1 : 0) + (args->mean != NULL ? 2 : 0) + (args->m != NULL ? 4 : 0);
+    int kind = (args->numbers->decay != 0 ? 1 : 0) + (args->mean != NULL ? 2 : 0) +
+               (args->m != NULL ? 4 : 0);
     switch (kind) {
     case 0:
         K(walk)(args, begin, end, false, false, false);

@@ -85,7 +85,7 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     }
     s->optimizer = adz_optimizer_keep(optimizer);
     for (int g = 0; g < s->n_groups; ++g) {
-        const adzi_group *group = &optimizer->groups[g];
+        const adzi_group *group = optimizer->groups[g];
         s->base_lrs[g] = s->type->base != NULL      ? s->type->base(s, g)
                          : isnan(group->initial_lr) ? group->settings[LR]
                                                     : group->initial_lr;
@@ -96,7 +96,7 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     }
     /* One that is driven by a metric knows no first rate, in PyTorch neither. */
     for (int g = 0; g < s->n_groups && !s->type->takes_metric; ++g) {
-        optimizer->groups[g].initial_lr = s->base_lrs[g];
+        optimizer->groups[g]->initial_lr = s->base_lrs[g];
     }
     return s;
 }
@@ -106,7 +106,7 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
 adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
 {
     for (int g = 0; g < s->n_groups; ++g) {
-        double lr = s->type->rate(s, g, s->optimizer->groups[g].settings[LR]);
+        double lr = s->type->rate(s, g, s->optimizer->groups[g]->settings[LR]);
         s->next_lrs[g] = lr;
         if (!(lr >= 0 && isfinite(lr))) {
             if (isnan(lr) && adzi_pending() != ADZ_OK) { /* a function of the caller's has failed */
@@ -118,7 +118,7 @@ adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
         }
     }
     for (int g = 0; g < s->n_groups; ++g) {
-        double *settings = s->optimizer->groups[g].settings;
+        double *settings = s->optimizer->groups[g]->settings;
         settings[LR] = s->last_lrs[g] = s->next_lrs[g];
         if (s->type->momentum != NULL && s->momentum_setting >= 0) {
             settings[s->momentum_setting] = s->type->momentum(s, g);

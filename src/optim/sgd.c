@@ -30,14 +30,11 @@ static unsigned needs(const double *settings)
     return settings[MOMENTUM] != 0 ? 1u : 0u;
 }
 
-static void update(const adzi_update *u)
+static void numbers(const adzi_moment *at, void *out)
 {
-    const double *s = u->settings;
-    bool has_momentum = s[MOMENTUM] != 0, first = u->fresh & 1u;
-    adzi_sgd_args args = {
-        .w = u->parameter->data,
-        .dw = u->gradient->data,
-        .m = has_momentum ? u->state[0]->data : NULL,
+    const double *s = at->settings;
+    const bool first = at->fresh & 1u;
+    *(adzi_sgd_numbers *)out = (adzi_sgd_numbers){
         .lr = s[LR],
         .momentum = s[MOMENTUM],
         .fresh_part = first ? 1 : 1 - s[DAMPENING], /* at first m is 0, and becomes g */
@@ -45,6 +42,14 @@ static void update(const adzi_update *u)
         .sign = s[MAXIMIZE] != 0 ? -1 : 1,
         .nesterov = s[NESTEROV] != 0,
     };
+}
+
+static void update(const adzi_update *u)
+{
+    const adzi_sgd_args args = { .w = u->parameter->data,
+        .dw = u->gradient->data,
+        .m = u->needs != 0 ? u->state[0]->data : NULL,
+        .numbers = u->numbers };
     adzi_launch(KERNEL_FOR(sgd, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
 }
 
@@ -57,6 +62,7 @@ static const adzi_optimizer_type sgd_type = {
     .states = { "momentum_buffer" },
     .check = check,
     .needs = needs,
+    .numbers = numbers,
     .update = update,
 };
 

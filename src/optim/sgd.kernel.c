@@ -12,8 +12,9 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_sgd_args *a
 {
     T *restrict w = (T *)args->w, *restrict m = (T *)args->m;
     const T *restrict dw = (const T *)args->dw;
-    T lr = (T)args->lr, momentum = (T)args->momentum, fresh = (T)args->fresh_part;
-    T decay = (T)args->weight_decay, sign = (T)args->sign;
+    const adzi_sgd_numbers numbers = *args->numbers;
+    T lr = (T)numbers.lr, momentum = (T)numbers.momentum, fresh = (T)numbers.fresh_part;
+    T decay = (T)numbers.weight_decay, sign = (T)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
         T g = sign * dw[i];
         if (decays) {
@@ -31,14 +32,14 @@ void K(sgd)(const void *block, int64_t begin, int64_t end);
 void K(sgd)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_sgd_args *args = block;
-    bool decays = args->weight_decay != 0;
+    bool decays = args->numbers->weight_decay != 0;
     if (args->m == NULL) {
         if (decays) {
             K(walk)(args, begin, end, true, false, false);
         } else {
             K(walk)(args, begin, end, false, false, false);
         }
-    } else if (args->nesterov) {
+    } else if (args->numbers->nesterov) {
         if (decays) {
             K(walk)(args, begin, end, true, true, true);
         } else {

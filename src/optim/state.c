@@ -67,8 +67,8 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *sta
 {
     size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (size_t i = 0; i < optimizer->groups[g].count; ++i) {
-            adz_status status = collect(optimizer->type, &optimizer->groups[g], i, index++, state);
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
+            adz_status status = collect(optimizer->type, optimizer->groups[g], i, index++, state);
             if (status != ADZ_OK) {
                 return status;
             }
@@ -107,7 +107,7 @@ json_t *adzi_optimizer_groups(const adz_optimizer *optimizer)
     size_t index = 0;
     int failed = array == NULL;
     for (size_t g = 0; g < optimizer->n_groups && !failed; ++g) {
-        const adzi_group *group = &optimizer->groups[g];
+        const adzi_group *group = optimizer->groups[g];
         failed = json_array_append_new(array, group_json(optimizer->type, group, index));
         index += group->count;
     }
@@ -166,10 +166,10 @@ typedef struct restore {
 static adz_tensor *parameter_at(const adz_optimizer *optimizer, size_t index)
 {
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        if (index < optimizer->groups[g].count) {
-            return optimizer->groups[g].parameters[index];
+        if (index < optimizer->groups[g]->count) {
+            return optimizer->groups[g]->parameters[index];
         }
-        index -= optimizer->groups[g].count;
+        index -= optimizer->groups[g]->count;
     }
     return NULL;
 }
@@ -232,7 +232,7 @@ static adz_status check_complete(const adz_optimizer *optimizer, restore *r)
     size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups && type->counts_steps; ++g) {
         unsigned needs = type->needs(r->groups[g].settings);
-        for (size_t i = 0; i < optimizer->groups[g].count; ++i, ++index) {
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i, ++index) {
             adzi_kept *kept = &r->kept[index];
             for (int k = 0; k < type->n_states; ++k) {
                 if (kept->state[k] != NULL && kept->fresh == 0) {
@@ -259,7 +259,7 @@ static adz_status read_all(
     }
     adz_status status = ADZ_OK;
     for (size_t g = 0; g < optimizer->n_groups && status == ADZ_OK; ++g) {
-        r->groups[g] = optimizer->groups[g];
+        r->groups[g] = *optimizer->groups[g];
         status = read_group(optimizer->type, json_array_get(groups, g), &r->groups[g]);
     }
     for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
@@ -276,7 +276,7 @@ static void commit(adz_optimizer *optimizer, restore *r)
 {
     size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        adzi_group *group = &optimizer->groups[g];
+        adzi_group *group = optimizer->groups[g];
         memcpy(group->settings, r->groups[g].settings, sizeof group->settings);
         group->initial_lr = r->groups[g].initial_lr;
         for (size_t i = 0; i < group->count; ++i, ++index) {
@@ -292,7 +292,7 @@ adz_status adzi_optimizer_restore(
 {
     restore r = { 0 };
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        r.n_parameters += optimizer->groups[g].count;
+        r.n_parameters += optimizer->groups[g]->count;
     }
     r.groups = adzi_alloc_zero(optimizer->n_groups * sizeof *r.groups);
     r.kept = adzi_alloc_zero(r.n_parameters * sizeof *r.kept);

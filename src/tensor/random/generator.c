@@ -1,10 +1,43 @@
 #include "adze/random.h"
 #include "base/context.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/random_generator.h"
 #include "base/thread.h"
 
 enum { DEFAULT_SEED = 5489 };
+
+/* ---- states --------------------------------------------------------------------------------- */
+
+typedef struct {
+    adz_generator_state *to;
+    const adz_generator_state *from; /* NULL: `state` */
+    adz_generator_state state;
+} state_args;
+
+/* One unit. */
+static void write_state(const void *block, int64_t begin, int64_t end)
+{
+    const state_args *args = block;
+    if (begin < end) {
+        *args->to = args->from != NULL ? *args->from : args->state;
+    }
+}
+
+/* Sets a state in a launch: a step that seeds its generator does so in every replay. */
+static void set_state(adz_generator *generator, adz_generator_state state)
+{
+    const state_args args = { &generator->state, NULL, state };
+    adzi_launch(write_state, &args, 1, 1);
+}
+
+void adzi_generator_copy_state(adz_generator_state *to, const adz_generator_state *from)
+{
+    const state_args args = { .to = to, .from = from };
+    adzi_launch(write_state, &args, 1, 1);
+}
+
+/* ---- generators ----------------------------------------------------------------------------- */
 
 adz_generator *adz_generator_new(uint64_t seed)
 {
@@ -12,7 +45,7 @@ adz_generator *adz_generator_new(uint64_t seed)
     if (generator == NULL) {
         return adzi_fail_memory("adz_generator_new", sizeof *generator);
     }
-    generator->state = (adz_generator_state){ seed, 0 };
+    set_state(generator, (adz_generator_state){ seed, 0 });
     return generator;
 }
 
@@ -41,7 +74,7 @@ adz_generator *adzi_generator_or_default(adz_generator *generator)
 
 adz_status adz_manual_seed(uint64_t seed)
 {
-    adz_default_generator()->state = (adz_generator_state){ seed, 0 };
+    set_state(adz_default_generator(), (adz_generator_state){ seed, 0 });
     return ADZ_OK;
 }
 
@@ -52,7 +85,7 @@ adz_generator_state adz_generator_get_state(const adz_generator *generator)
 
 void adz_generator_set_state(adz_generator *generator, adz_generator_state state)
 {
-    adzi_generator_or_default(generator)->state = state;
+    set_state(adzi_generator_or_default(generator), state);
 }
 
 /* ---- who has drawn -------------------------------------------------------------------------- */
@@ -84,12 +117,25 @@ static void note(adzi_draws *draws, adz_generator *generator)
     draws->count += draws->count <= ADZI_MOST_DRAWN;
 }
 
-adz_generator_state adzi_generator_take(adz_generator *generator, uint64_t counters)
+typedef struct {
+    adz_generator_state *state;
+    uint64_t counters;
+} advance_args;
+
+/* One unit. */
+static void advance(const void *block, int64_t begin, int64_t end)
 {
-    adz_generator_state before = generator->state;
+    const advance_args *args = block;
+    if (begin < end) {
+        args->state->offset += args->counters;
+    }
+}
+
+void adzi_generator_advance(adz_generator *generator, uint64_t counters)
+{
     for (adzi_draws *draws = adzi_self()->draws; draws != NULL; draws = draws->outer) {
         note(draws, generator);
     }
-    generator->state.offset += counters;
-    return before;
+    const advance_args args = { &generator->state, counters };
+    adzi_launch(advance, &args, 1, 1);
 }

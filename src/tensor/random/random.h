@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "adze/random.h"
+
 #include "base/isa.h"
 #include "tensor/random/philox.h"
 
@@ -141,7 +143,7 @@ static inline __attribute__((always_inline)) void adzi_keep_pair(
 /** uniform: low + (high - low) u, u in [0, 1) with 24 bits (f32) or 53 (f64); never high, unless
  * low == high. */
 typedef struct adzi_uniform_args {
-    uint64_t seed, offset;
+    const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     double low, high;
 } adzi_uniform_args;
@@ -149,7 +151,7 @@ typedef struct adzi_uniform_args {
 /** normal: mean + std z, by Box and Muller from 31 + 32 random bits a pair (f32) or 53 + 64 (f64);
  * |z| is at most 6.7 (f32) or 8.7 (f64). */
 typedef struct adzi_normal_args {
-    uint64_t seed, offset;
+    const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     double mean, std;
 } adzi_normal_args;
@@ -157,7 +159,7 @@ typedef struct adzi_normal_args {
 /** randint: low + floor(range r / 2^64) with r of 64 random bits; the bias is under range / 2^64.
  * The integer is the same in every dtype that holds it. */
 typedef struct adzi_randint_args {
-    uint64_t seed, offset;
+    const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     int64_t low;
     uint64_t range; /* high - low, at least 1 */
@@ -166,7 +168,7 @@ typedef struct adzi_randint_args {
 /** bernoulli: 1 with probability p (to within 2^-32), else 0. In u8 it writes the mask that
  * dropout with the same seed, offset and p draws. */
 typedef struct adzi_bernoulli_args {
-    uint64_t seed, offset;
+    const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     double p;
 } adzi_bernoulli_args;
@@ -176,7 +178,7 @@ typedef struct adzi_bernoulli_args {
  * of 64 elements, the last of which may be short. dropout_again does the same to another x with the
  * bits that are there. */
 typedef struct adzi_dropout_args {
-    uint64_t seed, offset; /* dropout alone */
+    const adz_generator_state *state; /* read when the kernel runs; dropout alone */
     const void *x;
     void *y;
     uint64_t *kept; /* written by dropout unless NULL, read by dropout_again */
@@ -184,6 +186,10 @@ typedef struct adzi_dropout_args {
     double keep;    /* probability that an element is kept */
     double scale;   /* 1 / keep */
 } adzi_dropout_args;
+
+/** Fills a contiguous y with draws of bernoulli, from a state that the kernel reads when it runs.
+ */
+void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *state);
 
 /* KERNEL_TABLE_FLOAT(uniform), (normal), (dropout), (dropout_again);
  * KERNEL_TABLE_ALL(randint), (bernoulli). */

@@ -122,7 +122,7 @@ static void K(fill_uniform)(T *restrict out, const void *opaque, uint64_t counte
 {
     const adzi_uniform_args *args = opaque;
     uint32_t words[4][ADZI_PHILOX_GROUP];
-    adzi_philox_group(words, args->seed, counter);
+    adzi_philox_group(words, args->state->seed, counter);
     T u[PER_GROUP];
     K(unit_uniform)(u, words);
     T low = (T)args->low, high = (T)args->high;
@@ -136,7 +136,7 @@ static void K(fill_uniform)(T *restrict out, const void *opaque, uint64_t counte
 void K(uniform)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_uniform_args *args = opaque;
-    K(draw)(K(fill_uniform), args->out, args->offset, args, begin, end);
+    K(draw)(K(fill_uniform), args->out, args->state->offset, args, begin, end);
 }
 
 /* Two normals from u in (0, 1] and an angle: `within` of a quarter turn off `quadrant`. */
@@ -159,7 +159,7 @@ static void K(fill_normal)(T *restrict out, const void *opaque, uint64_t counter
 {
     const adzi_normal_args *args = opaque;
     uint32_t words[4][ADZI_PHILOX_GROUP];
-    adzi_philox_group(words, args->seed, counter);
+    adzi_philox_group(words, args->state->seed, counter);
     T mean = (T)args->mean, std = (T)args->std;
     for (int pair = 0; pair < PER_GROUP; pair += 2 * ADZI_PHILOX_GROUP) {
         T *restrict y = out + pair;
@@ -190,7 +190,7 @@ static void K(fill_normal)(T *restrict out, const void *opaque, uint64_t counter
 void K(normal)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_normal_args *args = opaque;
-    K(draw)(K(fill_normal), args->out, args->offset, args, begin, end);
+    K(draw)(K(fill_normal), args->out, args->state->offset, args, begin, end);
 }
 
 /* y = x m over one whole group; bit k of kept says whether m is scale or 0. y may be x. */
@@ -242,11 +242,11 @@ static inline __attribute__((always_inline)) void K(draw_and_drop)(const adzi_dr
     int64_t begin, int64_t end, const bool whole)
 {
     uint32_t words[ADZI_PHILOX_GROUPS][ADZI_GROUP_WORDS];
-    uint64_t counter = adzi_keep_counter(args->offset, first);
+    uint64_t counter = adzi_keep_counter(args->state->offset, first);
     adzi_philox_groups((uint32_t(*)[4][ADZI_PHILOX_GROUP])words, pairs, keys, counter);
     for (int p = 0; p < pairs; ++p) {
         uint64_t at = counter + (uint64_t)p * ADZI_PHILOX_GROUP, kept[2];
-        adzi_keep_pair(kept, words[p], args->seed, at, keep.last);
+        adzi_keep_pair(kept, words[p], args->state->seed, at, keep.last);
         for (int odd = 0; odd < 2; ++odd) {
             int64_t g = first + 2 * p + odd;
             if (!whole && (g < begin || g >= end))
@@ -264,7 +264,7 @@ void K(dropout)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_dropout_args *args = opaque;
     adzi_keep_rule keep = adzi_keep_rule_of(args->keep, args->scale);
-    const adzi_philox_keys keys = adzi_philox_keys_of(args->seed);
+    const adzi_philox_keys keys = adzi_philox_keys_of(args->state->seed);
     int64_t whole = args->n / ADZI_GROUP_WORDS < end ? args->n / ADZI_GROUP_WORDS : end;
     for (int64_t g = begin; g < end;) {
         if (g % 2 == 0 && g + ADZI_KEEP_GROUPS <= whole) {

@@ -15,10 +15,12 @@ KERNEL_TABLE_ALL(bernoulli);
 
 enum { GRAIN = 16384 };
 
-/* What every draw starts with: the tensor, and the generator's state, moved on past it. */
+/* A draw: begin makes the tensor, the kernel reads the generator's state, and end moves the
+ * generator past what was drawn. */
 typedef struct {
     adz_tensor *y;
-    adz_generator_state from;
+    adz_generator *generator;
+    uint64_t counters;
 } draw;
 
 static bool begin(
@@ -29,8 +31,15 @@ static bool begin(
     if (d->y == NULL) {
         return false;
     }
-    d->from = adzi_generator_take(generator, adzi_philox_counters(d->y->numel, kind));
+    d->generator = generator;
+    d->counters = adzi_philox_counters(d->y->numel, kind);
     return true;
+}
+
+static adz_tensor *end(const draw *d)
+{
+    adzi_generator_advance(d->generator, d->counters);
+    return d->y;
 }
 
 static bool want_float(const char *op, adz_dtype dtype)
@@ -54,9 +63,9 @@ adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dt
     if (!want_float("rand", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
-    adzi_uniform_args args = { d.from.seed, d.from.offset, d.y->data, 0, 1 };
+    adzi_uniform_args args = { &d.generator->state, d.y->data, 0, 1 };
     adzi_launch(KERNEL_FOR(uniform, dtype), &args, d.y->numel, GRAIN);
-    return d.y;
+    return end(&d);
 }
 
 adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype)
@@ -65,9 +74,9 @@ adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_d
     if (!want_float("randn", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
-    adzi_normal_args args = { d.from.seed, d.from.offset, d.y->data, 0, 1 };
+    adzi_normal_args args = { &d.generator->state, d.y->data, 0, 1 };
     adzi_launch(KERNEL_FOR(normal, dtype), &args, d.y->numel, GRAIN);
-    return d.y;
+    return end(&d);
 }
 
 adz_tensor *adz_generator_randint(
@@ -90,10 +99,16 @@ adz_tensor *adz_generator_randint(
     if (!begin(&d, generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;
     }
-    adzi_randint_args args = { d.from.seed, d.from.offset, d.y->data, low,
+    adzi_randint_args args = { &d.generator->state, d.y->data, low,
         (uint64_t)high - (uint64_t)low };
     adzi_launch(KERNEL_FOR(randint, dtype), &args, d.y->numel, GRAIN);
-    return d.y;
+    return end(&d);
+}
+
+void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *state)
+{
+    adzi_bernoulli_args args = { state, y->data, p };
+    adzi_launch(KERNEL_FOR(bernoulli, y->dtype), &args, y->numel, GRAIN);
 }
 
 adz_tensor *adz_generator_bernoulli(
@@ -111,9 +126,8 @@ adz_tensor *adz_generator_bernoulli(
     if (!begin(&d, generator, shape, dtype, ADZI_DRAW_WORD)) {
         return NULL;
     }
-    adzi_bernoulli_args args = { d.from.seed, d.from.offset, d.y->data, p };
-    adzi_launch(KERNEL_FOR(bernoulli, dtype), &args, d.y->numel, GRAIN);
-    return d.y;
+    adzi_bernoulli_draw(d.y, p, &d.generator->state);
+    return end(&d);
 }
 
 /* Fisher and Yates, from the last place down; place i swaps with a number drawn below i + 1. */

@@ -45,11 +45,11 @@ static inline void K(randint_group)(T *restrict drawn, uint32_t words[4][ADZI_PH
 void K(randint)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_randint_args *args = opaque;
-    const adzi_philox_keys keys = adzi_philox_keys_of(args->seed);
+    const adzi_philox_keys keys = adzi_philox_keys_of(args->state->seed);
     T *out = args->out;
     adzi_group_span span;
     for (int64_t i = begin; i < end; i = span.stop) {
-        span = adzi_group_at(args->offset, i, end, ADZI_GROUP_DOUBLES);
+        span = adzi_group_at(args->state->offset, i, end, ADZI_GROUP_DOUBLES);
         uint32_t words[1][4][ADZI_PHILOX_GROUP];
         adzi_philox_groups(words, 1, &keys, span.counter);
         T drawn[ADZI_GROUP_DOUBLES];
@@ -68,10 +68,11 @@ void K(bernoulli)(const void *opaque, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i = span.stop) {
         span = adzi_group_at(0, i, end, ADZI_GROUP_WORDS);
         int64_t g = span.start / ADZI_GROUP_WORDS;
-        uint64_t counter = adzi_keep_counter(args->offset, g);
+        uint64_t counter = adzi_keep_counter(args->state->offset, g);
         uint32_t words[4][ADZI_PHILOX_GROUP];
-        adzi_philox_group(words, args->seed, counter);
-        uint64_t kept = adzi_keep_bits(words[0], args->seed, counter, keep.last, (int)(g % 2));
+        adzi_philox_group(words, args->state->seed, counter);
+        uint64_t kept =
+            adzi_keep_bits(words[0], args->state->seed, counter, keep.last, (int)(g % 2));
         const uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
         T drawn[ADZI_GROUP_WORDS];
         for (int h = 0; h < 2; ++h)

@@ -134,7 +134,7 @@ static void take_snapshot(const attempt *a, snapshot *s)
         append(s, adz_state_name(state, i), strlen(adz_state_name(state, i)));
         append(s, t->data, (size_t)t->numel * 8);
     }
-    append(s, a->optimizer->groups[0].settings, sizeof a->optimizer->groups[0].settings);
+    append(s, a->optimizer->groups[0]->settings, sizeof a->optimizer->groups[0]->settings);
     for (int k = 0; k < 2; ++k) {
         append(s, adz_tensor_data_f64(a->w[k]), N * sizeof(double));
     }

@@ -203,8 +203,8 @@ static bool exercise(void)
     adz_scheduler *s = o != NULL ? make(current_kind, o) : NULL;
     bool good = s != NULL && go_on(s, current_kind, 0) == ADZ_OK;
     if (o != NULL && s == NULL) {
-        assert_true(o->groups[0].settings[0] == 0.3 && isnan(o->groups[0].initial_lr));
-        assert_true(o->groups[0].settings[1] == 0.5);
+        assert_true(o->groups[0]->settings[0] == 0.3 && isnan(o->groups[0]->initial_lr));
+        assert_true(o->groups[0]->settings[1] == 0.5);
     }
     adz_scheduler_free(&s);
     adz_optimizer_free(&o);

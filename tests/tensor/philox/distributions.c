@@ -71,7 +71,7 @@ static void uniform_is_uniform(void **state)
     (void)state;
     for (int f64 = 0; f64 < 2; ++f64) {
         void *sample = zeroed();
-        adzi_uniform_args args = { 2024, 0, sample, 0.0, 1.0 };
+        adzi_uniform_args args = { &(adz_generator_state){ 2024, 0 }, sample, 0.0, 1.0 };
         uniform_kernels[0][f64](&args, 0, N);
         double *x = widen(sample, f64);
         uint64_t low_bits = 0;
@@ -94,7 +94,7 @@ static void uniform_stays_below_high(void **state)
     (void)state;
     void *sample = zeroed();
     const float *x = sample;
-    adzi_uniform_args args = { 1, 0, sample, 1.0, 1.0 + 0x1p-22 };
+    adzi_uniform_args args = { &(adz_generator_state){ 1, 0 }, sample, 1.0, 1.0 + 0x1p-22 };
     uniform_kernels[0][ADZ_F32](&args, 0, N);
     for (int i = 0; i < N; ++i)
         assert_true(x[i] >= 1.0f && x[i] < 1.0f + 0x1p-22f);
@@ -110,7 +110,7 @@ static void normal_is_normal(void **state)
     (void)state;
     for (int f64 = 0; f64 < 2; ++f64) {
         void *sample = zeroed();
-        adzi_normal_args args = { 2025, 0, sample, 0.0, 1.0 };
+        adzi_normal_args args = { &(adz_generator_state){ 2025, 0 }, sample, 0.0, 1.0 };
         normal_kernels[0][f64](&args, 0, N);
         double *x = widen(sample, f64);
         double power[5] = { 0 }, largest = 0;
@@ -146,7 +146,7 @@ static void normal_agrees_with_libm(void **state)
     (void)state;
     float x[SMALL * 64];
     double y[SMALL * 32];
-    adzi_normal_args args = { 5, 0, x, 0.0, 1.0 };
+    adzi_normal_args args = { &(adz_generator_state){ 5, 0 }, x, 0.0, 1.0 };
     normal_kernels[0][ADZ_F32](&args, 0, SMALL * 64);
     args.out = y;
     normal_kernels[0][ADZ_F64](&args, 0, SMALL * 32);
@@ -179,7 +179,7 @@ static void bernoulli_has_its_probability(void **state)
     uint8_t *mask = zeroed();
     for (size_t k = 0; k < sizeof chances / sizeof chances[0]; ++k) {
         double p = chances[k];
-        adzi_bernoulli_args args = { 77, 3, mask, p };
+        adzi_bernoulli_args args = { &(adz_generator_state){ 77, 3 }, mask, p };
         bernoulli_kernels[0][ADZ_U8](&args, 0, N);
         double ones = 0;
         for (int i = 0; i < N; ++i) {
@@ -214,14 +214,15 @@ static void bernoulli_reads_halves_and_settles_ties(void **state)
     (void)state;
     const uint32_t last = 0x4ccc8000u;
     uint8_t *mask = zeroed();
-    adzi_bernoulli_args args = { 0x123456789abcdef0u, 0xfffffff8u, mask, (last + 1.0) * 0x1p-32 };
+    adzi_bernoulli_args args = { &(adz_generator_state){ 0x123456789abcdef0u, 0xfffffff8u }, mask,
+        (last + 1.0) * 0x1p-32 };
     for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
         if (!cpu_has_level(level))
             continue;
         memset(mask, 2, N);
         bernoulli_kernels[level][ADZ_U8](&args, 0, N);
         for (int i = 0; i < N; ++i)
-            assert_true(mask[i] == kept_by_hand(args.seed, args.offset, i, last));
+            assert_true(mask[i] == kept_by_hand(args.state->seed, args.state->offset, i, last));
     }
     free(mask);
 }
@@ -230,7 +231,7 @@ static void randint_is_even(void **state)
 {
     (void)state;
     int64_t *x = zeroed();
-    adzi_randint_args args = { 8, 0, x, -50, 100 };
+    adzi_randint_args args = { &(adz_generator_state){ 8, 0 }, x, -50, 100 };
     randint_kernels[0][ADZ_I64](&args, 0, N);
     double seen[100] = { 0 }, chi_square = 0;
     for (int i = 0; i < N; ++i) {
@@ -248,7 +249,7 @@ static void randint_takes_any_range(void **state)
 {
     (void)state;
     int64_t x[SMALL];
-    adzi_randint_args args = { 8, 0, x, INT64_MIN, UINT64_MAX };
+    adzi_randint_args args = { &(adz_generator_state){ 8, 0 }, x, INT64_MIN, UINT64_MAX };
     randint_kernels[0][ADZ_I64](&args, 0, SMALL);
     int negative = 0;
     for (int i = 0; i < SMALL; ++i)

@@ -60,21 +60,21 @@ static const void *dropout_input(int dtype)
 }
 
 static any_args args_of(
-    const drawing *d, int dtype, uint64_t seed, uint64_t offset, const void *x, void *out, int n)
+    const drawing *d, int dtype, const adz_generator_state *state, const void *x, void *out, int n)
 {
     any_args args;
     memset(&args, 0, sizeof args);
     if (d->kernel == uniform_kernel)
-        args.uniform = (adzi_uniform_args){ seed, offset, out, -2.0, 3.0 };
+        args.uniform = (adzi_uniform_args){ state, out, -2.0, 3.0 };
     else if (d->kernel == normal_kernel)
-        args.normal = (adzi_normal_args){ seed, offset, out, 0.25, 2.0 };
+        args.normal = (adzi_normal_args){ state, out, 0.25, 2.0 };
     else if (d->kernel == dropout_kernel)
-        args.dropout = (adzi_dropout_args){ seed, offset, x, out, NULL, n, 0.9, 1 / 0.9 };
+        args.dropout = (adzi_dropout_args){ state, x, out, NULL, n, 0.9, 1 / 0.9 };
     else if (d->kernel == randint_kernel)
-        args.randint = (adzi_randint_args){ seed, offset, out, dtype == ADZ_BOOL ? 0 : 3,
+        args.randint = (adzi_randint_args){ state, out, dtype == ADZ_BOOL ? 0 : 3,
             dtype == ADZ_BOOL ? 2 : 200 };
     else
-        args.bernoulli = (adzi_bernoulli_args){ seed, offset, out, 0.3 };
+        args.bernoulli = (adzi_bernoulli_args){ state, out, 0.3 };
     return args;
 }
 
@@ -115,7 +115,7 @@ static void elements_come_from_their_counters(void **state)
             if (!cpu_has_level(level))
                 continue;
             float u[SMALL];
-            adzi_uniform_args args = { seed, offsets[o], u, 0.0, 1.0 };
+            adzi_uniform_args args = { &(adz_generator_state){ seed, offsets[o] }, u, 0.0, 1.0 };
             uniform_kernels[level][ADZ_F32](&args, 0, SMALL);
             for (int i = 0; i < SMALL; ++i) {
                 uint64_t at = offsets[o] + (uint64_t)(i / 64 * 16 + i % 16);
@@ -136,12 +136,13 @@ static void instruction_sets_agree(void **state)
     for (int k = 0; k < DRAWINGS; ++k) {
         for (int dtype = 0; dtype < drawings[k].dtypes; ++dtype) {
             const void *x = dropout_input(dtype);
-            any_args args = args_of(&drawings[k], dtype, 42, 7, x, wanted, N);
+            any_args args =
+                args_of(&drawings[k], dtype, &(adz_generator_state){ 42, 7 }, x, wanted, N);
             drawings[k].kernel(ADZI_CPU_BASELINE, dtype)(&args, 0, units_of(&drawings[k], N));
             for (int level = 1; level < ADZI_CPU_LEVELS; ++level) {
                 if (!cpu_has_level(level))
                     continue;
-                args = args_of(&drawings[k], dtype, 42, 7, x, got, N);
+                args = args_of(&drawings[k], dtype, &(adz_generator_state){ 42, 7 }, x, got, N);
                 drawings[k].kernel(level, dtype)(&args, 0, units_of(&drawings[k], N));
                 if (memcmp(got, wanted, (size_t)N * adz_dtype_size((adz_dtype)dtype)) != 0)
                     fail_msg("%s, dtype %d: %s differs from baseline", drawings[k].name, dtype,
@@ -165,11 +166,12 @@ static void cuts_change_nothing(void **state)
                     continue;
                 adzi_kernel kernel = drawings[k].kernel(level, dtype);
                 size_t bytes = SMALL * adz_dtype_size((adz_dtype)dtype);
-                any_args args = args_of(&drawings[k], dtype, 42, 7, x, wanted, SMALL);
+                any_args args =
+                    args_of(&drawings[k], dtype, &(adz_generator_state){ 42, 7 }, x, wanted, SMALL);
                 int units = units_of(&drawings[k], SMALL);
                 kernel(&args, 0, units);
                 memset(got, 0, bytes);
-                args = args_of(&drawings[k], dtype, 42, 7, x, got, SMALL);
+                args = args_of(&drawings[k], dtype, &(adz_generator_state){ 42, 7 }, x, got, SMALL);
                 for (int begin = 0, step = 1; begin < units; begin += step, step = step * 5 % 131)
                     kernel(&args, begin, begin + step < units ? begin + step : units);
                 if (memcmp(got, wanted, bytes) != 0)
@@ -195,12 +197,12 @@ static void counters_are_counted(void **state)
         double whole[256], parts[256]; /* large enough for both dtypes */
         size_t half = 128 * (f64 ? sizeof(double) : sizeof(float));
         uint64_t used = adzi_philox_counters(128, f64 ? ADZI_DRAW_DOUBLE : ADZI_DRAW_WORD);
-        adzi_normal_args args = { 9, 100, whole, 0.0, 1.0 };
+        adzi_normal_args args = { &(adz_generator_state){ 9, 100 }, whole, 0.0, 1.0 };
         normal_kernels[0][f64](&args, 0, 256);
         args.out = parts;
         normal_kernels[0][f64](&args, 0, 128);
         args.out = (char *)parts + half;
-        args.offset += used;
+        args.state = &(adz_generator_state){ args.state->seed, args.state->offset + used };
         normal_kernels[0][f64](&args, 0, 128);
         assert_memory_equal(parts, whole, 2 * half);
     }
@@ -212,7 +214,7 @@ static void dtypes_draw_the_same(void **state)
     float f32[SMALL];
     uint8_t u8[SMALL];
     int64_t i64[SMALL];
-    adzi_randint_args args = { 3, 1, f32, 0, 256 };
+    adzi_randint_args args = { &(adz_generator_state){ 3, 1 }, f32, 0, 256 };
     randint_kernels[0][ADZ_F32](&args, 0, SMALL);
     args.out = u8;
     randint_kernels[0][ADZ_U8](&args, 0, SMALL);

@@ -26,7 +26,9 @@ static void dropout_may_be_cut_anywhere(void **state)
     for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
         if (!cpu_has_level(level))
             continue;
-        adzi_dropout_args whole = { 6, 32, x, y, kept, SMALL, 0.75, 1 / 0.75 }, part = whole;
+        adzi_dropout_args whole = { &(adz_generator_state){ 6, 32 }, x, y, kept, SMALL, 0.75,
+            1 / 0.75 },
+                          part = whole;
         part.y = cut;
         part.kept = again;
         dropout_kernels[level][ADZ_F32](&whole, 0, GROUPS);
@@ -46,7 +48,7 @@ static void dropout_draws_the_mask_of_bernoulli(void **state)
 {
     (void)state;
     uint8_t mask[SMALL];
-    adzi_bernoulli_args draw = { 6, 32, mask, 0.75 };
+    adzi_bernoulli_args draw = { &(adz_generator_state){ 6, 32 }, mask, 0.75 };
     bernoulli_kernels[0][ADZ_U8](&draw, 0, SMALL);
     float x[SMALL], y[SMALL];
     double x64[SMALL];
@@ -54,7 +56,7 @@ static void dropout_draws_the_mask_of_bernoulli(void **state)
         x[i] = (float)(x64[i] = i - 500);
     enum { GROUPS = (SMALL + 63) / 64 };
     uint64_t kept[GROUPS], kept64[GROUPS];
-    adzi_dropout_args args = { 6, 32, x, y, kept, SMALL, 0.75, 1 / 0.75 };
+    adzi_dropout_args args = { &(adz_generator_state){ 6, 32 }, x, y, kept, SMALL, 0.75, 1 / 0.75 };
     dropout_kernels[0][ADZ_F32](&args, 0, GROUPS);
     args.x = args.y = x64;
     args.kept = kept64;
@@ -81,8 +83,8 @@ static void dropout_again_drops_the_same(void **state)
         for (int level = 0; level < ADZI_CPU_LEVELS; ++level) {
             if (!cpu_has_level(level))
                 continue;
-            adzi_dropout_args args = { 6, 32, x, y, level == 0 ? kept : again, SMALL, 0.75,
-                1 / 0.75 };
+            adzi_dropout_args args = { &(adz_generator_state){ 6, 32 }, x, y,
+                level == 0 ? kept : again, SMALL, 0.75, 1 / 0.75 };
             dropout_kernels[level][f64](&args, 0, GROUPS);
             assert_memory_equal(args.kept, kept, sizeof kept);
             memset(z, 0x55, sizeof z);
@@ -101,7 +103,7 @@ static void dropout_of_all_and_of_nothing(void **state)
     float x[SMALL], y[SMALL];
     for (int i = 0; i < SMALL; ++i)
         x[i] = i == 3 ? NAN : 1.0f;
-    adzi_dropout_args args = { 6, 0, x, y, NULL, SMALL, 0.0, INFINITY };
+    adzi_dropout_args args = { &(adz_generator_state){ 6, 0 }, x, y, NULL, SMALL, 0.0, INFINITY };
     dropout_kernels[0][ADZ_F32](&args, 0, (SMALL + 63) / 64);
     for (int i = 0; i < SMALL; ++i)
         assert_true(i == 3 ? isnan(y[i]) : y[i] == 0.0f);

@@ -275,6 +275,9 @@ static bool check_options(const adz_bias_activation_options *o)
     return true;
 }
 
+/* The state of a generator that is not used, because everything is dropped. */
+static const adz_generator_state nothing_drawn;
+
 static void compute(adzi_bias_activation_args *args, adz_tensor *y)
 {
     args->y = y->data;
@@ -317,18 +320,18 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     set_size(&args, x);
     if (args.drops) {
         args.dropout = mask_args(y, y, attr.dropout, kept);
+        args.dropout.state = &nothing_drawn;
     }
     if (keeps) {
         adzi_save_extra(&call, 0, kept);
     }
     if (draws) {
-        args.dropout.seed = generator->state.seed;
-        args.dropout.offset = generator->state.offset;
+        args.dropout.state = &generator->state;
     }
     compute(&args, y);
     y = adzi_leave(&call, y);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
-        adzi_generator_take(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
+        adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }
     return y;
 }

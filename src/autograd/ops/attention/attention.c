@@ -191,18 +191,23 @@ adz_tensor *adzi_attention_probabilities(
     return adz_masked_fill(adz_softmax(adz_masked_fill(scores, blind, 0), -1), blind, 0);
 }
 
-/* The mask that `at` draws: bool [..., L, S]. */
-static adz_tensor *drawn_mask(const adzi_attention *at)
+/* The mask that is drawn from a state: bool [..., L, S]. */
+static adz_tensor *drawn_mask(const adzi_attention *at, const adz_tensor *state)
 {
     adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
     shape.sizes[shape.rank++] = at->l;
     shape.sizes[shape.rank++] = adzi_attention_row_words(at);
-    adz_generator generator = { at->state };
-    adz_tensor *rows = adz_generator_bernoulli(&generator, 1 - at->dropout_p, shape, ADZ_BOOL);
+    adz_tensor *rows = adzi_scratch(name, ADZ_BOOL, shape.rank, shape.sizes);
+    if (rows == NULL) {
+        return NULL;
+    }
+    adzi_bernoulli_draw(
+        rows, 1 - at->dropout_p, (const adz_generator_state *)(const void *)state->data);
     return adz_narrow(rows, -1, 0, at->s);
 }
 
-adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_tensor *kept)
+adz_tensor *adzi_attention_dropout(
+    const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state)
 {
     if (!at->drops || p == NULL || kept == NULL) {
         return kept == NULL ? NULL : p;
@@ -210,5 +215,5 @@ adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_
     if (at->dropout_p == 1) {
         return adz_mul_number(p, 0);
     }
-    return adz_dropout_mask(p, at->replays ? kept : drawn_mask(at), 1 - at->dropout_p);
+    return adz_dropout_mask(p, at->replays ? kept : drawn_mask(at, state), 1 - at->dropout_p);
 }

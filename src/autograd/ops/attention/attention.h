@@ -18,10 +18,15 @@ typedef struct adzi_attention {
     bool causal;
     bool masked;      /* by attn_mask */
     bool drops;       /* dropout acts, */
-    bool replays;     /* with a given mask and not with one drawn from state */
+    bool replays;     /* with a given mask and not with one that is drawn */
     double dropout_p; /* 0 outside training */
-    adz_generator_state state;
 } adzi_attention;
+
+/** Whether dropout draws its mask from a generator. */
+static inline bool adzi_attention_draws(const adzi_attention *at)
+{
+    return at->drops && !at->replays && at->dropout_p < 1;
+}
 
 /**
  * The keys of a row of probabilities as dropout counts them: rounded up to whole groups of Philox,
@@ -39,8 +44,9 @@ adz_tensor *adzi_attention_probabilities(
 bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
     adz_tensor *const *in, const adz_tensor *kept);
 
-/** Dropout on [..., L, S] with the mask `kept`, or (ADZ_NONE) the one that `at` draws. An
- * expression of operators, linear in p. */
-adz_tensor *adzi_attention_dropout(const adzi_attention *at, adz_tensor *p, adz_tensor *kept);
+/** Dropout on [..., L, S] with the mask `kept`, or (ADZ_NONE) the one that is drawn from `state`,
+ * an i64 tensor that holds a generator's state. An expression of operators, linear in p. */
+adz_tensor *adzi_attention_dropout(
+    const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state);
 
 #endif

@@ -80,15 +80,15 @@ static void kept_bits(uint64_t *bits, const adzi_attention_args *g, const block 
         return;
     }
     adzi_keep_rule keep = adzi_keep_rule_of(g->keep, 1);
-    const adzi_philox_keys keys = adzi_philox_keys_of(g->seed);
+    const adzi_philox_keys keys = adzi_philox_keys_of(g->state->seed);
     for (int64_t r = 0; r < at->queries; ++r) {
         uint32_t words[1][4][ADZI_PHILOX_GROUP];
         int64_t group = ((at->item * g->l + at->i + r) * g->row_words + at->j) / ADZI_GROUP_WORDS;
-        uint64_t counter = adzi_keep_counter(g->offset, group);
+        uint64_t counter = adzi_keep_counter(g->state->offset, group);
         adzi_philox_groups(words, 1, &keys, counter);
-        bits[r] = keep.value > 0
-                      ? adzi_keep_bits(words[0][0], g->seed, counter, keep.last, (int)(group % 2))
-                      : 0;
+        bits[r] = keep.value > 0 ? adzi_keep_bits(words[0][0], g->state->seed, counter, keep.last,
+                                       (int)(group % 2))
+                                 : 0;
     }
 }
 

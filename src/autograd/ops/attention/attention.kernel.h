@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "adze/tensor.h"
+#include "adze/random.h"
 
 enum {
     ADZI_ATTENTION_BLOCK =
@@ -42,9 +42,9 @@ typedef struct adzi_attention_args {
     adzi_attention_operand q, k, v; /* columns side by side */
     adzi_attention_operand mask;    /* bool or T */
     bool mask_is_bool;
-    bool drops; /* and then with `kept` or, where that is NULL, with what seed and offset give */
+    bool drops; /* and then with `kept` or, where that is NULL, with a mask drawn from `state` */
     adzi_attention_operand kept; /* bool */
-    uint64_t seed, offset;
+    const adz_generator_state *state;
     int64_t row_words; /* adzi_attention_row_words */
     double keep;
     adzi_attention_operand y; /* columns side by side, as those below */

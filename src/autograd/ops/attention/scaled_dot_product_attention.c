@@ -10,8 +10,8 @@ KERNEL_TABLE_FLOAT(attention_backward);
 
 static const char name[] = "scaled_dot_product_attention";
 
-enum { STATS, Y, KEPT, EXTRAS };    /* what a call saves beside its inputs */
-enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds */
+enum { STATS, Y, KEPT, STATE, EXTRAS }; /* what a call saves beside its inputs */
+enum { WORK_PER_THREAD = 1 << 18 };     /* multiply-adds */
 
 void adz_attention_options_init(adz_attention_options *options, size_t size)
 {
@@ -20,6 +20,12 @@ void adz_attention_options_init(adz_attention_options *options, size_t size)
 }
 
 /* ---- what the kernels are told -------------------------------------------------------------- */
+
+/* The generator's state that an i64 tensor of two elements holds. */
+static adz_generator_state *state_in(const adz_tensor *t)
+{
+    return (adz_generator_state *)(void *)t->data;
+}
 
 /* With columns side by side, as the kernels want them; NULL after an error. */
 static adz_tensor *with_whole_rows(adz_tensor *t)
@@ -46,8 +52,11 @@ static adzi_attention_operand operand_of(const adzi_attention *at, const adz_ten
     return operand;
 }
 
-static adzi_attention_args arguments(
-    const adzi_attention *at, adz_tensor *const *in, const adz_tensor *kept)
+/* The state of a generator that is not used, because everything is dropped or a mask is given. */
+static const adz_generator_state nothing_drawn;
+
+static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const *in,
+    const adz_tensor *kept, const adz_tensor *state)
 {
     adzi_attention_args args = { .batch_rank = at->batch_rank,
         .items = at->items,
@@ -56,6 +65,7 @@ static adzi_attention_args arguments(
         .e = at->e,
         .ev = at->ev,
         .scale = at->scale,
+        .state = adzi_is_none(state) ? &nothing_drawn : state_in(state),
         .causal = at->causal,
         .q = operand_of(at, in[ADZI_QUERY]),
         .k = operand_of(at, in[ADZI_KEY]),
@@ -64,8 +74,6 @@ static adzi_attention_args arguments(
         .mask_is_bool = !adzi_is_none(in[ADZI_MASK]) && in[ADZI_MASK]->dtype == ADZ_BOOL,
         .drops = at->drops,
         .kept = operand_of(at, kept),
-        .seed = at->state.seed,
-        .offset = at->state.offset,
         .row_words = adzi_attention_row_words(at),
         .keep = 1 - at->dropout_p };
     for (int i = 0; i < at->batch_rank; ++i) {
@@ -140,7 +148,7 @@ static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scra
 /* ---- backward ------------------------------------------------------------------------------- */
 
 /* Whether what was saved is still there, and as it was. */
-static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept)
+static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tensor **state)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
     for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
@@ -150,7 +158,8 @@ static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept)
         }
     }
     *kept = at->replays ? adzi_saved_extra(node, KEPT) : ADZ_NONE;
-    return *kept != NULL;
+    *state = adzi_attention_draws(at) ? adzi_saved_extra(node, STATE) : ADZ_NONE;
+    return *kept != NULL && *state != NULL;
 }
 
 /* With d = dropout(p), y = d v:  dv = d^T dy,  dp = dropout(dy v^T),  ds = p (dp - sum of p dp),
@@ -158,17 +167,17 @@ static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept)
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
-    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept;
-    if (!saved(node, in, &kept)) {
+    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *state;
+    if (!saved(node, in, &kept, &state)) {
         return adzi_status(NULL);
     }
     adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
     if (adzi_needs(node, ADZI_VALUE)) {
-        adz_tensor *d = adzi_attention_dropout(at, p, kept);
+        adz_tensor *d = adzi_attention_dropout(at, p, kept, state);
         dx[ADZI_VALUE] = adz_matmul(adz_transpose(d, -2, -1), dy[0]);
     }
     adz_tensor *dd = adz_matmul(dy[0], adz_transpose(in[ADZI_VALUE], -2, -1));
-    adz_tensor *pdp = adz_mul(p, adzi_attention_dropout(at, dd, kept));
+    adz_tensor *pdp = adz_mul(p, adzi_attention_dropout(at, dd, kept, state));
     adz_tensor *ds = adz_sub(pdp, adz_mul(p, adz_sum(pdp, ADZ_DIMS(-1), ADZ_KEEPDIM)));
     if (adzi_needs(node, ADZI_QUERY)) {
         dx[ADZI_QUERY] = adz_mul_number(adz_matmul(ds, in[ADZI_KEY]), at->scale);
@@ -243,9 +252,9 @@ static bool new_gradient(
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
-    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *g = with_whole_rows(dy[0]);
+    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *state, *g = with_whole_rows(dy[0]);
     adz_tensor *stats = adzi_saved_extra(node, STATS), *y = adzi_saved_extra(node, Y);
-    if (g == NULL || stats == NULL || y == NULL || !saved(node, in, &kept)) {
+    if (g == NULL || stats == NULL || y == NULL || !saved(node, in, &kept, &state)) {
         return adzi_status(NULL);
     }
     for (int i = 0; i < ADZI_MASK; ++i) {
@@ -254,7 +263,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         }
     }
     adz_dtype dtype = (adz_dtype)y->dtype;
-    adzi_attention_args args = arguments(at, in, kept);
+    adzi_attention_args args = arguments(at, in, kept, state);
     args.dy = operand_of(at, g);
     args.y = operand_of(at, y);
     args.stats = stats->data;
@@ -279,9 +288,7 @@ static const adz_field fields[] = { ADZI_FIELD(adzi_attention, dropout_p),
     ADZI_FIELD_HIDDEN(adzi_attention, items), ADZI_FIELD_HIDDEN(adzi_attention, l),
     ADZI_FIELD_HIDDEN(adzi_attention, s), ADZI_FIELD_HIDDEN(adzi_attention, e),
     ADZI_FIELD_HIDDEN(adzi_attention, ev), ADZI_FIELD_HIDDEN(adzi_attention, masked),
-    ADZI_FIELD_HIDDEN(adzi_attention, drops), ADZI_FIELD_HIDDEN(adzi_attention, replays),
-    ADZI_FIELD_HIDDEN(adzi_attention, state.seed),
-    ADZI_FIELD_HIDDEN(adzi_attention, state.offset) };
+    ADZI_FIELD_HIDDEN(adzi_attention, drops), ADZI_FIELD_HIDDEN(adzi_attention, replays) };
 
 const adzi_op adzi_op_scaled_dot_product_attention = {
     .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
@@ -304,7 +311,8 @@ static adz_tensor *as_bool(adz_tensor *kept)
     return adz_ne_number(adz_detach(kept), 0);
 }
 
-static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor *kept)
+static adz_tensor *attend(
+    adzi_call *call, const adzi_attention *at, adz_tensor *kept, const adz_generator *generator)
 {
     adz_tensor *in[ADZI_ATTENTION_INPUTS];
     for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
@@ -320,10 +328,14 @@ static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor 
         stats = adzi_scratch(name, dtype, 3, stats_sizes);
         result = adz_detach(y); /* a header of its own: the node must not hold its result's */
     }
-    if (stats == NULL || result == NULL) {
+    adz_tensor *state = ADZ_NONE;
+    if (generator != NULL) { /* the backward draws the same mask again */
+        state = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
+    }
+    if (stats == NULL || result == NULL || state == NULL) {
         return NULL;
     }
-    adzi_attention_args args = arguments(at, in, kept);
+    adzi_attention_args args = arguments(at, in, kept, state);
     args.y = operand_of(at, y);
     args.stats = call->record ? stats->data : NULL;
     args.tasks = at->items * ((at->l + ADZI_ATTENTION_GROUP - 1) / ADZI_ATTENTION_GROUP);
@@ -342,6 +354,10 @@ static adz_tensor *attend(adzi_call *call, const adzi_attention *at, adz_tensor 
     adzi_save_extra(call, Y, result);
     if (at->replays) {
         adzi_save_extra(call, KEPT, kept);
+    }
+    if (generator != NULL) {
+        adzi_save_extra(call, STATE, state);
+        adzi_generator_copy_state(state_in(state), &generator->state);
     }
     run(KERNEL_FOR(attention, dtype), &args, scratch);
     return adzi_leave(call, y);
@@ -364,16 +380,15 @@ adz_tensor *adz_scaled_dot_product_attention(
         return NULL;
     }
     kept = at.replays ? as_bool(kept) : ADZ_NONE;
-    bool draws = at.drops && !at.replays && at.dropout_p < 1;
+    const bool draws = adzi_attention_draws(&at);
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
     if (kept == NULL || (draws && generator == NULL)) {
         return NULL;
     }
-    at.state = draws ? generator->state : at.state;
-    adz_tensor *y = attend(&call, &at, kept);
+    adz_tensor *y = attend(&call, &at, kept, generator);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
         int64_t words = at.items * at.l * adzi_attention_row_words(&at);
-        adzi_generator_take(generator, adzi_philox_counters(words, ADZI_DRAW_WORD));
+        adzi_generator_advance(generator, adzi_philox_counters(words, ADZI_DRAW_WORD));
     }
     return y;
 }

@@ -8,11 +8,14 @@ KERNEL_TABLE_FLOAT(dropout_again);
 
 enum { GROUP = 64, GRAIN = ADZI_POINTWISE_GRAIN / GROUP };
 
-/* The forward notes one bit an element: to draw the mask again in the backward takes ten times as
+/* The forward saves one bit per element: to draw the mask again in the backward takes ten times as
  * long as to read it. */
 typedef struct {
     double p;
 } dropout_attr;
+
+/* The state of a generator that is not used, because everything is dropped. */
+static const adz_generator_state nothing_drawn;
 
 static adz_tensor *apply(
     adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state);
@@ -24,11 +27,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-static adzi_dropout_args arguments(
-    const adz_tensor *x, adz_tensor *y, double p, const adz_tensor *kept)
+static adzi_dropout_args arguments(const adz_tensor *x, adz_tensor *y, double p,
+    const adz_tensor *kept, const adz_generator_state *state)
 {
     const double keep = 1 - p;
-    return (adzi_dropout_args){ .x = x->data,
+    return (adzi_dropout_args){ .state = state,
+        .x = x->data,
         .y = y->data,
         .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
         .n = y->numel,
@@ -48,7 +52,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }
-    adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr)->p, kept);
+    adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr)->p, kept, NULL);
     adzi_launch(KERNEL_FOR(dropout_again, g->dtype), &args, groups_of(args.n), GRAIN);
     return ADZ_OK;
 }
@@ -82,9 +86,7 @@ static adz_tensor *apply(
         return NULL;
     }
     adzi_save_extra(&call, 0, kept);
-    adzi_dropout_args args = arguments(xs, y, p, kept);
-    args.seed = state->seed;
-    args.offset = state->offset;
+    adzi_dropout_args args = arguments(xs, y, p, kept, state);
     adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
         groups, GRAIN);
     return adzi_leave(&call, y);
@@ -92,7 +94,7 @@ static adz_tensor *apply(
 
 adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
 {
-    return apply(x, p, kept, &(adz_generator_state){ 0, 0 });
+    return apply(x, p, kept, NULL);
 }
 
 adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
@@ -108,18 +110,13 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
     if (!training || p == 0) {
         return x;
     }
-    adz_generator_state state = { 0, 0 };
-    bool draws = p < 1;
-    if (draws) {
-        generator = adzi_generator_or_default(generator);
-        if (generator == NULL) {
-            return NULL;
-        }
-        state = generator->state;
+    const bool draws = p < 1;
+    if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
+        return NULL;
     }
-    adz_tensor *y = apply(x, p, NULL, &state);
+    adz_tensor *y = apply(x, p, NULL, draws ? &generator->state : &nothing_drawn);
     if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
-        adzi_generator_take(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
+        adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }
     return y;
 }

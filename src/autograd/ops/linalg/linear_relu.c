@@ -76,10 +76,12 @@ adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
     return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
 }
 
+/* The state of a generator that is not used, because everything is dropped. */
+static const adz_generator_state nothing_drawn;
+
 static void drop(adz_tensor *y, double keep, const adz_generator_state *state)
 {
-    adzi_dropout_args args = { .seed = state->seed,
-        .offset = state->offset,
+    adzi_dropout_args args = { .state = state,
         .x = y->data,
         .y = y->data,
         .n = y->numel,
@@ -116,11 +118,11 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
     product.relu = true;
     adzi_gemm_run(&product);
     if (drops) {
-        drop(y, 1 - p, draws ? &generator->state : &(adz_generator_state){ 0, 0 });
+        drop(y, 1 - p, draws ? &generator->state : &nothing_drawn);
     }
     y = adzi_leave(&call, y);
     if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */
-        adzi_generator_take(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
+        adzi_generator_advance(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
     }
     return y;
 }
