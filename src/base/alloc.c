@@ -482,6 +482,19 @@ static bool is_ahead(const adzi_cache *cache, size_t bytes)
            cache->live_bytes + (int64_t)bytes <= __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED);
 }
 
+/* Adds to the bytes that a thread has alive. Returns true if the sum has become so large that it
+ * was added to the process's. */
+static bool count_bytes(adzi_cache *cache, int64_t change)
+{
+    const int64_t now = cache->live_bytes + change;
+    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
+    if (now <= ADZI_FLUSH_BYTES && now >= -ADZI_FLUSH_BYTES) {
+        return false;
+    }
+    adzi_cache_flush(cache);
+    return true;
+}
+
 void *adzi_alloc(size_t bytes)
 {
     adzi_cache *cache = &adzi_self()->cache;
@@ -492,7 +505,7 @@ void *adzi_alloc(size_t bytes)
     const size_t least = bytes > 0 ? bytes : 1;
     void *block = is_small(least) ? small_take(cache, small_class(least)) : large_take(least);
     if (block != NULL) {
-        adzi_count_bytes(cache, (int64_t)bytes);
+        count_bytes(cache, (int64_t)bytes);
     }
     return block;
 }
@@ -513,7 +526,7 @@ void adzi_free(void *block, size_t bytes)
     } else {
         large_return(block, least);
     }
-    if (adzi_count_bytes(cache, -(int64_t)bytes) && cached_in(cache) > ADZI_CACHE_BYTES) {
+    if (count_bytes(cache, -(int64_t)bytes) && cached_in(cache) > ADZI_CACHE_BYTES) {
         pthread_mutex_lock(&pool.lock);
         cache_trim(cache, 0);
         pthread_mutex_unlock(&pool.lock);

@@ -116,9 +116,6 @@ size_t adzi_memory_limit(void);
 /** Whether the limit leaves room for so many bytes; lets the thread go ahead for a while. */
 bool adzi_has_room(adzi_cache *cache, size_t bytes);
 
-/** Adds to what a thread has alive. Returns whether its counts were flushed to the process's. */
-bool adzi_count_bytes(adzi_cache *cache, int64_t change);
-
 /** Adds what a thread has counted for itself to the process's counts. */
 void adzi_cache_flush(adzi_cache *cache);
 

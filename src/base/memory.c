@@ -41,17 +41,6 @@ void adzi_cache_flush(adzi_cache *cache)
     }
 }
 
-bool adzi_count_bytes(adzi_cache *cache, int64_t change)
-{
-    int64_t now = cache->live_bytes + change;
-    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
-    if (now <= ADZI_FLUSH_BYTES && now >= -ADZI_FLUSH_BYTES) {
-        return false;
-    }
-    adzi_cache_flush(cache);
-    return true;
-}
-
 /* ---- the limit ---------------------------------------------------------------------------------
  */
 

@@ -168,6 +168,8 @@ void adzi_launch_sized(
     adzi_observer observer = atomic_load_explicit(&adzi_launch_observer, memory_order_acquire);
     if (observer != NULL) {
         observer(kernel, args, size, units, grain);
+    } else if (units <= grain) { /* small work stays on the calling thread */
+        kernel(args, 0, units);
     } else {
         adzi_launch_unobserved(kernel, args, units, grain);
     }

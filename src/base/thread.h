@@ -175,8 +175,14 @@ void adzi_frames_forget(adzi_thread *thread, const void *owner);
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-/** Makes room so that the next `n` adzi_borrow calls cannot fail. */
-bool adzi_scope_reserve(adzi_thread *thread, size_t n);
+/** Grows the stack of temporaries to hold `n` more. False if memory was refused. */
+bool adzi_scope_grow(adzi_thread *thread, size_t n);
+
+/** Makes room so that the next `n` adzi_borrow calls cannot fail. False if memory was refused. */
+static inline bool adzi_scope_reserve(adzi_thread *thread, size_t n)
+{
+    return thread->n_temporaries + n <= thread->temporaries_capacity || adzi_scope_grow(thread, n);
+}
 
 /** Gives one reference of `t` to the innermost scope; room must have been reserved. */
 static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)

@@ -18,11 +18,8 @@ static void look_at_root(adzi_thread *thread)
     }
 }
 
-bool adzi_scope_reserve(adzi_thread *thread, size_t n)
+bool adzi_scope_grow(adzi_thread *thread, size_t n)
 {
-    if (thread->n_temporaries + n <= thread->temporaries_capacity) {
-        return true;
-    }
     look_at_root(thread);
     return adzi_grow(&thread->temporaries, &thread->temporaries_capacity, thread->n_temporaries + n,
         sizeof *thread->temporaries);
