@@ -6,19 +6,30 @@
 #include "tensor/debug.h"
 #include "tensor/shape.h"
 
-/* ADZ_NONE is alive, so that checks for stale pointers let it pass. It has no storage: code that
- * reads elements asks adzi_is_none() first. */
+/* ADZ_NONE is alive, so that checks for stale pointers let it pass. It has no storage: code that reads
+ * elements asks adzi_is_none() first. */
 adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 
 /* ---- storage -----------------------------------------------------------------------------------
  */
 
+/* Larger elements get a block of their own, so that a view or a header that outlives the other
+ * holds on to little. */
+enum { JOINED_BYTES = 4096 };
+
+static void storage_init(adzi_storage *storage, size_t bytes, void *user)
+{
+    *storage = (adzi_storage){ .refs = 1,
+        .bytes = bytes,
+        .data = (char *)storage + ADZI_ALIGNMENT,
+        .user = user };
+}
+
 static adzi_storage *storage_new(size_t bytes)
 {
     adzi_storage *storage = adzi_alloc(ADZI_ALIGNMENT + bytes);
     if (storage != NULL) {
-        *storage =
-            (adzi_storage){ .refs = 1, .bytes = bytes, .data = (char *)storage + ADZI_ALIGNMENT };
+        storage_init(storage, bytes, NULL);
     }
     return storage;
 }
@@ -55,6 +66,8 @@ void adzi_storage_release(adzi_storage *storage)
     if (storage->deleter != NULL) {
         storage->deleter(storage->data, storage->user);
         adzi_free(storage, ADZI_ALIGNMENT);
+    } else if (storage->user != NULL) {
+        adzi_free(storage->user, sizeof(adz_tensor) + ADZI_ALIGNMENT + storage->bytes);
     } else {
         adzi_free(storage, ADZI_ALIGNMENT + storage->bytes);
     }
@@ -63,32 +76,78 @@ void adzi_storage_release(adzi_storage *storage)
 /* ---- headers -----------------------------------------------------------------------------------
  */
 
-/* A header without storage, data and sizes, and with one reference. */
+/* Sets all of a header but the storage, the data and the sizes. */
+static void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool joined)
+{
+    memset(t, 0, offsetof(adz_tensor, sizes));
+    atomic_init(&t->refs, 1);
+    t->alive = ADZI_ALIVE;
+    t->dtype = (uint8_t)dtype;
+    t->rank = (uint8_t)rank;
+    t->joined = joined;
+}
+
+/* Counts a header that is complete but for its sizes. */
+static adz_tensor *made(adzi_thread *thread, adz_tensor *t)
+{
+    adzi_count_tensor(&thread->cache, 1);
+    if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) {
+        return adzi_debug_made(t);
+    }
+    return t;
+}
+
 static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank)
 {
     adz_tensor *t = adzi_alloc(sizeof *t);
     if (t == NULL) {
         return adzi_fail_memory(op, sizeof *t);
     }
-    memset(t, 0, offsetof(adz_tensor, sizes));
-    atomic_init(&t->refs, 1);
-    t->alive = ADZI_ALIVE;
-    t->dtype = (uint8_t)dtype;
-    t->rank = (uint8_t)rank;
-    adzi_count_tensor(&thread->cache, 1);
-    return atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) ? adzi_debug_made(t) : t;
+    header_init(t, dtype, rank, false);
+    return made(thread, t);
+}
+
+/* In one block with its storage. */
+static adz_tensor *joined_init(adz_tensor *t, adz_dtype dtype, int rank, size_t bytes)
+{
+    header_init(t, dtype, rank, true);
+    t->storage = adzi_home(t);
+    storage_init(t->storage, bytes, t);
+    return t;
+}
+
+static void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t *sizes)
+{
+    t->data = t->storage->data;
+    t->numel = numel;
+    adzi_set_sizes(t, rank, sizes);
 }
 
 adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    const size_t bytes = (size_t)adzi_numel(rank, sizes) * adz_dtype_size(dtype);
-    adzi_storage *storage = storage_new(bytes);
-    if (storage == NULL) {
-        return adzi_fail_memory(op, bytes);
+    const int64_t numel = adzi_numel(rank, sizes);
+    const size_t bytes = (size_t)numel * adz_dtype_size(dtype);
+    adz_tensor *t;
+    if (bytes <= JOINED_BYTES) {
+        t = adzi_alloc(sizeof *t + ADZI_ALIGNMENT + bytes);
+        if (t == NULL) {
+            return adzi_fail_memory(op, bytes);
+        }
+        made(thread, joined_init(t, dtype, rank, bytes));
+    } else {
+        adzi_storage *storage = storage_new(bytes);
+        if (storage == NULL) {
+            return adzi_fail_memory(op, bytes);
+        }
+        t = header_new(thread, op, dtype, rank);
+        if (t == NULL) {
+            adzi_storage_release(storage);
+            return NULL;
+        }
+        t->storage = storage;
     }
-    adz_tensor *t = adzi_tensor_over(thread, op, storage, dtype, rank, sizes);
-    adzi_storage_release(storage); /* the header has a reference of its own */
+    lay_out(t, numel, rank, sizes);
     return t;
 }
 
@@ -145,13 +204,21 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
     t->dtype = value->dtype;
     t->is_view = false;
     memcpy(t->strides, value->strides, sizeof t->strides);
-    adzi_storage_release(before);
+    if (!(t->joined && before == adzi_home(t))) { /* its own block it lies in */
+        adzi_storage_release(before);
+    }
     adzi_drop(value);
 }
 
+/* A header that lies in one block with its storage is freed with the storage, of which it has a
+ * reference. Any other header is a block of its own. */
 void adzi_tensor_bury(adz_tensor *t)
 {
-    adzi_free(t, sizeof *t);
+    if (t->joined) {
+        adzi_storage_release(adzi_home(t));
+    } else {
+        adzi_free(t, sizeof *t);
+    }
 }
 
 adzi_tape_calls adzi_tape;
@@ -166,7 +233,9 @@ void adzi_tensor_destroy(adz_tensor *t)
     if (t->node != NULL) {
         adzi_tape.node_release(thread, t->node);
     }
-    adzi_storage_release(t->storage);
+    if (!t->joined || t->storage != adzi_home(t)) {
+        adzi_storage_release(t->storage);
+    }
     adzi_count_tensor(&thread->cache, -1);
     if (!atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) || !adzi_debug_ended(t)) {
         adzi_tensor_bury(t);

@@ -12,8 +12,10 @@
 struct adzi_node;
 
 /**
- * Bytes that tensors share, in one block with this header of theirs. A storage has a deleter if and
- * only if the elements are not the library's own memory. Nobody writes results over such elements.
+ * Bytes that tensors share. The first tensor over small storage lies in one block with it: header,
+ * storage, elements. Such a storage's `user` is that header, which needs a reference of it like any
+ * other; the block is freed with the last. A storage has a deleter if and only if the elements are
+ * not the library's own memory: nobody writes results over those, and `user` is then the caller's.
  */
 typedef struct adzi_storage {
     atomic_int refs;
@@ -25,7 +27,7 @@ typedef struct adzi_storage {
     void *data;
     const char *writer;                      /* the operator that changed it last, for messages */
     void (*deleter)(void *data, void *user); /* NULL for the library's own memory */
-    void *user;                              /* for the deleter */
+    void *user;                              /* see above: the deleter's, or a joined header */
 } adzi_storage;
 
 _Static_assert(sizeof(adzi_storage) <= ADZI_ALIGNMENT, "data follows the header at one boundary");
@@ -48,6 +50,7 @@ struct adz_tensor {
     bool requires_grad; /* a leaf's wish; results follow their node */
     bool is_view;       /* shares storage with the tensor it was made from */
     bool retains_grad;
+    bool joined;      /* lies in one block with the storage behind it; see adzi_home */
     uint32_t history; /* the storage's history when this tensor's node was set */
     uint32_t result;  /* which result of node it is */
     adzi_storage *storage;
@@ -58,6 +61,14 @@ struct adz_tensor {
     int64_t sizes[ADZ_MAX_RANK];
     int64_t strides[ADZ_MAX_RANK]; /* in elements */
 };
+
+_Static_assert(sizeof(adz_tensor) % ADZI_ALIGNMENT == 0, "a storage may follow at once");
+
+/** The storage in one block with a joined header: its own unless adzi_tensor_adopt changed that. */
+static inline adzi_storage *adzi_home(adz_tensor *t)
+{
+    return (adzi_storage *)(void *)(t + 1);
+}
 
 /** The shared object behind ADZ_NONE. */
 extern adz_tensor adzi_none;
