@@ -6,23 +6,22 @@
 #include "tensor/debug.h"
 #include "tensor/shape.h"
 
-/* ADZ_NONE is alive, so that checks for stale pointers let it pass. It has no storage: code that reads
- * elements asks adzi_is_none() first. */
+/* ADZ_NONE is alive, so that checks for stale pointers let it pass. It has no storage: code that
+ * reads elements asks adzi_is_none() first. */
 adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 
 /* ---- storage -----------------------------------------------------------------------------------
  */
 
-/* Larger elements get a block of their own, so that a view or a header that outlives the other
- * holds on to little. */
+/* Tensors above 4096 bytes get a storage in a block of its own, so that a view or a header that
+ * outlives the other keeps little memory. */
 enum { JOINED_BYTES = 4096 };
 
 static void storage_init(adzi_storage *storage, size_t bytes, void *user)
 {
-    *storage = (adzi_storage){ .refs = 1,
-        .bytes = bytes,
-        .data = (char *)storage + ADZI_ALIGNMENT,
-        .user = user };
+    *storage = (adzi_storage){
+        .refs = 1, .bytes = bytes, .data = (char *)storage + ADZI_ALIGNMENT, .user = user
+    };
 }
 
 static adzi_storage *storage_new(size_t bytes)
@@ -76,51 +75,23 @@ void adzi_storage_release(adzi_storage *storage)
 /* ---- headers -----------------------------------------------------------------------------------
  */
 
-/* Sets all of a header but the storage, the data and the sizes. */
-static void header_init(adz_tensor *t, adz_dtype dtype, int rank, bool joined)
+/* A header with one reference and without storage, data and sizes. `behind` bytes follow it in its
+ * block: room for a storage with its elements, or 0. */
+static adz_tensor *header_new(
+    adzi_thread *thread, const char *op, adz_dtype dtype, int rank, size_t behind)
 {
+    adz_tensor *t = adzi_alloc(sizeof *t + behind);
+    if (t == NULL) {
+        return adzi_fail_memory(op, sizeof *t + behind);
+    }
     memset(t, 0, offsetof(adz_tensor, sizes));
     atomic_init(&t->refs, 1);
     t->alive = ADZI_ALIVE;
     t->dtype = (uint8_t)dtype;
     t->rank = (uint8_t)rank;
-    t->joined = joined;
-}
-
-/* Counts a header that is complete but for its sizes. */
-static adz_tensor *made(adzi_thread *thread, adz_tensor *t)
-{
+    t->joined = behind > 0;
     adzi_count_tensor(&thread->cache, 1);
-    if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) {
-        return adzi_debug_made(t);
-    }
-    return t;
-}
-
-static adz_tensor *header_new(adzi_thread *thread, const char *op, adz_dtype dtype, int rank)
-{
-    adz_tensor *t = adzi_alloc(sizeof *t);
-    if (t == NULL) {
-        return adzi_fail_memory(op, sizeof *t);
-    }
-    header_init(t, dtype, rank, false);
-    return made(thread, t);
-}
-
-/* In one block with its storage. */
-static adz_tensor *joined_init(adz_tensor *t, adz_dtype dtype, int rank, size_t bytes)
-{
-    header_init(t, dtype, rank, true);
-    t->storage = adzi_home(t);
-    storage_init(t->storage, bytes, t);
-    return t;
-}
-
-static void lay_out(adz_tensor *t, int64_t numel, int rank, const int64_t *sizes)
-{
-    t->data = t->storage->data;
-    t->numel = numel;
-    adzi_set_sizes(t, rank, sizes);
+    return atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) ? adzi_debug_made(t) : t;
 }
 
 adz_tensor *adzi_tensor_new(
@@ -128,26 +99,26 @@ adz_tensor *adzi_tensor_new(
 {
     const int64_t numel = adzi_numel(rank, sizes);
     const size_t bytes = (size_t)numel * adz_dtype_size(dtype);
-    adz_tensor *t;
-    if (bytes <= JOINED_BYTES) {
-        t = adzi_alloc(sizeof *t + ADZI_ALIGNMENT + bytes);
-        if (t == NULL) {
-            return adzi_fail_memory(op, bytes);
-        }
-        made(thread, joined_init(t, dtype, rank, bytes));
-    } else {
-        adzi_storage *storage = storage_new(bytes);
-        if (storage == NULL) {
-            return adzi_fail_memory(op, bytes);
-        }
-        t = header_new(thread, op, dtype, rank);
-        if (t == NULL) {
-            adzi_storage_release(storage);
-            return NULL;
-        }
-        t->storage = storage;
+    const bool joined = bytes <= JOINED_BYTES;
+    adzi_storage *storage = joined ? NULL : storage_new(bytes);
+    if (!joined && storage == NULL) {
+        return adzi_fail_memory(op, bytes);
     }
-    lay_out(t, numel, rank, sizes);
+    adz_tensor *t = header_new(thread, op, dtype, rank, joined ? ADZI_ALIGNMENT + bytes : 0);
+    if (t == NULL) {
+        if (!joined) {
+            adzi_storage_release(storage);
+        }
+        return NULL;
+    }
+    if (joined) {
+        storage = adzi_home(t);
+        storage_init(storage, bytes, t);
+    }
+    t->storage = storage;
+    t->data = storage->data;
+    t->numel = numel;
+    adzi_set_sizes(t, rank, sizes);
     return t;
 }
 
@@ -164,7 +135,7 @@ adz_tensor *adzi_tensor_borrowed(
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
     adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    adz_tensor *t = header_new(thread, op, dtype, rank);
+    adz_tensor *t = header_new(thread, op, dtype, rank, 0);
     if (t == NULL) {
         return NULL;
     }
@@ -179,7 +150,7 @@ adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *
 adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
     const int64_t *sizes, const int64_t *strides, char *data)
 {
-    adz_tensor *t = header_new(thread, op, (adz_dtype)base->dtype, rank);
+    adz_tensor *t = header_new(thread, op, (adz_dtype)base->dtype, rank, 0);
     if (t == NULL) {
         return NULL;
     }
@@ -204,7 +175,7 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
     t->dtype = value->dtype;
     t->is_view = false;
     memcpy(t->strides, value->strides, sizeof t->strides);
-    if (!(t->joined && before == adzi_home(t))) { /* its own block it lies in */
+    if (!(t->joined && before == adzi_home(t))) { /* else the header still needs its block */
         adzi_storage_release(before);
     }
     adzi_drop(value);
