@@ -298,7 +298,7 @@ static void full_sgd_loop(double *w, const double *g, double *s[ROWS], int t)
     }
 }
 
-const optimizer_case cases[CASES] = {
+const optimizer_case cases[] = {
     CASE(full_sgd),
     CASE(plain_adam),
     CASE(full_adam),
@@ -322,3 +322,5 @@ const optimizer_case cases[CASES] = {
     CASE(labml_waiting_belief),
     CASE(labml_plain_belief),
 };
+
+const int n_cases = sizeof cases / sizeof *cases;

@@ -14,8 +14,8 @@ typedef struct optimizer_case {
     double f32_tolerance;
 } optimizer_case;
 
-enum { CASES = 22 };
-extern const optimizer_case cases[CASES];
+extern const optimizer_case cases[];
+extern const int n_cases;
 
 static inline double start_at(int i)
 {

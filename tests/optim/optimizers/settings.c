@@ -28,7 +28,7 @@ static void settings_are_refused(void **state)
         { "total_steps", -1, "total_steps is -1" },
     };
     adz_tensor *w = start(ADZ_F64);
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_optimizer *o = cases[k].make(one(&w));
         for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
             double before = adz_optimizer_get(o, 0, bad[i].name);

@@ -43,10 +43,10 @@ static void an_infinite_weight_stays(void **state)
     (void)state;
     adz_adam_options amsgrad = ADZ_ADAM_OPTIONS;
     amsgrad.amsgrad = true;
-    for (int k = 0; k <= CASES; ++k) {
+    for (int k = 0; k <= n_cases; ++k) {
         adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(9), INFINITY, ADZ_F64), true);
         adz_optimizer *o =
-            k < CASES ? cases[k].make(one(&w)) : adz_adam_new(one(&w), 0.1, &amsgrad);
+            k < n_cases ? cases[k].make(one(&w)) : adz_adam_new(one(&w), 0.1, &amsgrad);
         bool decays = adz_optimizer_get(o, 0, "weight_decay") != 0;
         adz_error_clear();
         if (!decays) {
@@ -62,7 +62,7 @@ static void an_infinite_weight_stays(void **state)
 static void averages_may_be_of_one(void **state)
 {
     (void)state;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *o = cases[k].make(one(&w));
         bool has = !isnan(adz_optimizer_get(o, 0, "beta1"));

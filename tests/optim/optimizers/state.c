@@ -5,7 +5,7 @@
 static void state_continues_bit_for_bit(void **state)
 {
     (void)state;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         for (int f32 = 0; f32 < 2; ++f32) {
             adz_tensor *w = start(f32 ? ADZ_F32 : ADZ_F64), *v = start(f32 ? ADZ_F32 : ADZ_F64);
             adz_optimizer *one_go = cases[k].make(one(&w)), *other = cases[k].make(one(&v));
@@ -35,11 +35,11 @@ static void states_of_others_are_refused(void **state)
 {
     (void)state;
     adz_tensor *w = start(ADZ_F64);
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_optimizer *one_kind = cases[k].make(one(&w));
         take_steps(one_kind, w, 0, 1);
         assert_int_equal(save(one_kind, "one"), ADZ_OK);
-        for (int other = 0; other < CASES; ++other) {
+        for (int other = 0; other < n_cases; ++other) {
             adz_optimizer *o = cases[other].make(one(&w));
             bool same = strcmp(adz_optimizer_name(o), adz_optimizer_name(one_kind)) == 0;
             assert_int_equal(load(o, "one"), same ? ADZ_OK : ADZ_ERR_STATE);
@@ -52,18 +52,29 @@ static void states_of_others_are_refused(void **state)
     }
 }
 
-/* Leaves out each entry of a state in turn. Only SGD's momentum may be missing. */
+static bool counts_steps(adz_state *all)
+{
+    bool counts = false;
+    for (size_t i = 0; i < adz_state_count(all); ++i) {
+        counts = counts || strstr(adz_state_name(all, i), "step") != NULL;
+    }
+    return counts;
+}
+
+/* Each entry of a state is left out in turn. An optimizer that counts no steps, such as SGD,
+ * accepts a state without momentum, because before the first step there is none. */
 static void incomplete_states_are_refused(void **state)
 {
     (void)state;
-    for (int k = 1; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *o = cases[k].make(one(&w));
         take_steps(o, w, 0, 2);
         adz_state *all = adz_state_new();
         assert_int_equal(adzi_optimizer_collect(o, all), ADZ_OK);
         json_t *groups = adzi_optimizer_groups(o);
-        for (size_t out = 0; out < adz_state_count(all); ++out) {
+        const size_t entries = counts_steps(all) ? adz_state_count(all) : 0;
+        for (size_t out = 0; out < entries; ++out) {
             adz_state *part = adz_state_new();
             for (size_t i = 0; i < adz_state_count(all); ++i) {
                 if (i != out) {
@@ -171,7 +182,7 @@ static void refused_memory_changes_nothing(void **state)
 {
     (void)state;
     int points = 0;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         static attempt a;
         a = (attempt){ .c = &cases[k], .w = { start(ADZ_F64), start(ADZ_F64) } };
         int made = refuse_each(try_make, NULL, &a);

@@ -20,7 +20,7 @@ static void expected_after(const optimizer_case *c, int steps, double w[N])
 static void each_follows_its_loop(void **state)
 {
     (void)state;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *optimizer = cases[k].make(one(&w));
         assert_non_null(optimizer);
@@ -40,7 +40,7 @@ static void each_in_f32_on_each_processor(void **state)
 {
     (void)state;
     int level = adzi_cpu_level;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *first = NULL;
         double expected[N];
         expected_after(&cases[k], STEPS, expected);
@@ -64,7 +64,7 @@ static void threads_change_no_bit(void **state)
     (void)state;
     int before = adz_get_num_threads();
     adz_tensor *from = adz_randn(ADZ_SHAPE(70001), ADZ_F32), *g = adz_randn_like(from);
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *first = NULL;
         for (int threads = 1; threads <= 3; ++threads) {
             adz_set_num_threads(threads);
@@ -85,7 +85,7 @@ static void threads_change_no_bit(void **state)
 static void groups_go_their_own_ways(void **state)
 {
     (void)state;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *w = start(ADZ_F64), *v = start(ADZ_F64), *alone = start(ADZ_F64);
         adz_optimizer *both = cases[k].make(one(&w)), *single = cases[k].make(one(&alone));
         assert_int_equal(adz_optimizer_add_param_group(both, one(&v)), 1);
@@ -117,7 +117,7 @@ static void groups_go_their_own_ways(void **state)
 static void steps_are_counted_for_each_parameter(void **state)
 {
     (void)state;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *both[] = { start(ADZ_F64), start(ADZ_F64) };
         adz_optimizer *optimizer = cases[k].make(adz_tensor_list_of(both, 2));
         take_steps(optimizer, both[0], 0, 2);
@@ -135,7 +135,7 @@ static void steps_are_counted_for_each_parameter(void **state)
 static void a_nan_stays_where_it_is(void **state)
 {
     (void)state;
-    for (int k = 0; k < CASES; ++k) {
+    for (int k = 0; k < n_cases; ++k) {
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *optimizer = cases[k].make(one(&w));
         take_steps(optimizer, w, 0, 6); /* more steps than a rectified optimizer waits */
