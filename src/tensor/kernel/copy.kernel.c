@@ -13,9 +13,9 @@ static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const
     const int64_t from = begin * (int64_t)item;
     if (a->flat) {
         adzi_copy_bytes(y + from, x + from, (size_t)(end - begin) * item);
-    } else if (adzi_lies_in_line(a, a->out_strides)) {
+    } else if (adzi_operand_is_contiguous(a, a->out_strides)) {
         ADZI_GATHER(y + from, x, item, begin, end - begin, a->rank, a->sizes, a->in_strides[0]);
-    } else if (adzi_lies_in_line(a, a->in_strides[0])) {
+    } else if (adzi_operand_is_contiguous(a, a->in_strides[0])) {
         ADZI_SCATTER(y, x + from, item, begin, end - begin, a->rank, a->sizes, a->out_strides);
     } else {
         uint64_t buffer[ADZI_CHUNK];

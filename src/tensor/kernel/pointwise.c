@@ -6,7 +6,8 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* Merges neighbouring dimensions that every operand walks through without a jump. */
+/* Merges neighbouring dimensions that are one dimension to every operand: the outer stride is the
+ * inner stride times the inner size. */
 static void coalesce(adzi_pointwise_args *args)
 {
     int last = -1;
@@ -34,31 +35,16 @@ static void coalesce(adzi_pointwise_args *args)
     if (args->rank == 0) {
         args->rank = 1;
         args->sizes[0] = 1;
-        args->out_strides[0] = 0;
+        args->out_strides[0] = 1;
         for (int k = 0; k < args->n_in; ++k) {
-            args->in_strides[k][0] = 0;
+            args->in_strides[k][0] = 1;
         }
     }
 }
 
-static bool same_layout(const adz_tensor *a, const adz_tensor *y)
-{
-    return adzi_same_sizes(a, y) && adzi_is_contiguous(a);
-}
-
-/* Operands that lie like the result, or are one number: all of it is one dimension. */
-static void lay_in_line(adzi_pointwise_args *args, const adz_tensor *y, int n_in, unsigned numbers)
-{
-    args->n_in = n_in;
-    args->rank = 1;
-    args->sizes[0] = y->numel;
-    args->out_strides[0] = 1;
-    for (int k = 0; k < n_in; ++k) {
-        args->in_strides[k][0] = (numbers >> k & 1) == 0;
-    }
-}
-
-static void lay_out(adzi_pointwise_args *args, const adz_tensor *y, int n_in, adz_tensor *const *in)
+/* Describes operands of any layout by their sizes and strides. */
+static void set_strides(
+    adzi_pointwise_args *args, const adz_tensor *y, int n_in, adz_tensor *const *in)
 {
     args->n_in = n_in;
     args->rank = y->rank;
@@ -82,29 +68,20 @@ void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tens
     memset(&args, 0, ADZI_POINTWISE_FLAT_SIZE);
     args.out = y->data;
     args.factor = factor;
-    bool in_line = adzi_is_contiguous(y);
-    unsigned numbers = 0;
+    args.flat = adzi_is_contiguous(y);
     for (int k = 0; k < n_in; ++k) {
         args.in[k] = in[k]->data;
-        if (!same_layout(in[k], y)) {
-            in_line = in_line && in[k]->numel == 1;
-            numbers |= 1u << k;
-        }
+        args.flat = args.flat && adzi_same_sizes(in[k], y) && adzi_is_contiguous(in[k]);
     }
     for (int k = 0; p != NULL && k < ADZI_POINTWISE_PARAMS; ++k) {
         args.p[k] = p[k];
     }
-    args.flat = in_line && numbers == 0;
     if (args.flat) {
         adzi_launch_sized(kernel, &args, ADZI_POINTWISE_FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
         return;
     }
     memset((char *)&args + ADZI_POINTWISE_FLAT_SIZE, 0, sizeof args - ADZI_POINTWISE_FLAT_SIZE);
-    if (in_line) {
-        lay_in_line(&args, y, n_in, numbers);
-    } else {
-        lay_out(&args, y, n_in, in);
-    }
+    set_strides(&args, y, n_in, in);
     adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
 }
 

@@ -45,17 +45,16 @@ typedef struct adzi_fill_args {
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
 } adzi_fill_args;
 
-/** Whether the elements of an operand with these strides lie side by side, in the output's order.
- */
-static inline bool adzi_lies_in_line(const adzi_pointwise_args *a, const int64_t *strides)
+/** Whether an operand with these strides is contiguous, with its elements in the output's order. */
+static inline bool adzi_operand_is_contiguous(const adzi_pointwise_args *a, const int64_t *strides)
 {
     int64_t stride = 1;
-    bool in_line = true;
+    bool contiguous = true;
     for (int d = a->rank - 1; d >= 0; --d) {
-        in_line = in_line && strides[d] == stride;
+        contiguous = contiguous && strides[d] == stride;
         stride *= a->sizes[d];
     }
-    return in_line;
+    return contiguous;
 }
 
 /**

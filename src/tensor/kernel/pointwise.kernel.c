@@ -43,10 +43,10 @@ static chunks chunks_of(const adzi_pointwise_args *a, int n_in)
     chunks c = { .args = a, .rows = a->sizes[inner] >= ADZI_CHUNK };
     int64_t longest = 1;
     c.whole = c.rows && a->out_strides[inner] == 1;
-    c.out = adzi_lies_in_line(a, a->out_strides);
+    c.out = adzi_operand_is_contiguous(a, a->out_strides);
     for (int k = 0; k < n_in; ++k) {
         c.whole = c.whole && a->in_strides[k][inner] == 1;
-        if (adzi_lies_in_line(a, a->in_strides[k])) {
+        if (adzi_operand_is_contiguous(a, a->in_strides[k])) {
             c.in |= 1u << k;
             continue;
         }

@@ -33,34 +33,32 @@ adz_tensor *adzi_weigh_losses(
                                           : adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
 }
 
-/* The shape to which both broadcast: mostly the one that both have, and then x's own. */
+/* The shape to which x and the target broadcast. */
 typedef struct {
     int rank;
-    const int64_t *sizes;
+    int64_t sizes[ADZ_MAX_RANK];
     int64_t numel;
-    int64_t broadcast[ADZ_MAX_RANK];
+    bool broadcasts; /* x or the target has another shape */
 } common;
 
 static bool common_shape(const char *op, common *c, const adz_tensor *x, const adz_tensor *t)
 {
-    c->rank = x->rank;
-    c->sizes = x->sizes;
-    c->numel = x->numel;
-    if (adzi_same_sizes(x, t)) {
-        return true;
-    }
-    if (!adzi_broadcast(op, &c->rank, c->broadcast, x, t)) {
+    if (!adzi_broadcast(op, &c->rank, c->sizes, x, t)) {
         return false;
     }
-    c->sizes = c->broadcast;
     c->numel = adzi_numel(c->rank, c->sizes);
+    c->broadcasts = !adzi_same_sizes(x, t);
     return true;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-static adz_tensor *broadcast(const char *op, adz_tensor *t, const common *c)
+/* `t` in the common shape, contiguous: itself where possible. */
+static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
+    if (!c->broadcasts) {
+        return adzi_compact(op, t);
+    }
     adz_tensor *copy = adzi_scratch(op, (adz_dtype)t->dtype, c->rank, c->sizes);
     if (copy != NULL) {
         adzi_copy(copy, t);
@@ -68,18 +66,10 @@ static adz_tensor *broadcast(const char *op, adz_tensor *t, const common *c)
     return copy;
 }
 
-/* `t` in the common shape, contiguous. */
-static inline adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
+static void save_both(adzi_call *call)
 {
-    return c->sizes != c->broadcast ? adzi_compact(op, t) : broadcast(op, t, c);
-}
-
-static inline void save_both(adzi_call *call)
-{
-    if (call->record) {
-        adzi_node_save_input(call->node, 0, call->in[0]);
-        adzi_node_save_input(call->node, 1, call->in[1]);
-    }
+    adzi_save_input(call, 0);
+    adzi_save_input(call, 1);
 }
 
 static adz_tensor *elementwise(
@@ -103,7 +93,7 @@ typedef struct join_args {
     adz_dtype dtype; /* of y */
 } join_args;
 
-/* y = scale times the sum of the blocks' sums, in order. One unit. */
+/* y = scale times the sum of the blocks, added in order. The launch has one unit. */
 static void join_blocks(const void *block, int64_t begin, int64_t end)
 {
     const join_args *args = block;
@@ -128,25 +118,20 @@ static adz_tensor *reduced(
         return NULL;
     }
     const int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
-    adz_tensor *sums = blocks != 1 ? adzi_scratch(op, ADZ_F64, 1, &blocks) : NULL;
-    adz_tensor *y = adzi_new(call, (adz_dtype)x->dtype, 0, NULL);
-    if ((blocks != 1 && sums == NULL) || y == NULL ||
-        !adzi_record(call, 1, &y, attr, sizeof *attr)) {
+    adz_tensor *sums = adzi_scratch(op, ADZ_F64, 1, &blocks);
+    adz_tensor *y = sums != NULL ? adzi_new(call, (adz_dtype)x->dtype, 0, NULL) : NULL;
+    if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
         return NULL;
     }
     save_both(call);
     adzi_pair_sum_args args = { .x = x->data,
         .t = t->data,
-        .sums = sums != NULL ? (double *)(void *)sums->data : NULL,
-        .y = sums == NULL ? y->data : NULL,
-        .scale = attr->scale,
+        .sums = (double *)(void *)sums->data,
         .count = x->numel,
         .number = attr->number };
     adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
-    if (sums != NULL) { /* the mean of nothing: 0 times infinity is NaN */
-        const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
-        adzi_launch(join_blocks, &join, 1, 1);
-    }
+    const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
+    adzi_launch(join_blocks, &join, 1, 1); /* the mean of nothing: 0 times infinity is NaN */
     return adzi_leave(call, y);
 }
 
@@ -160,7 +145,7 @@ bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target
     return false;
 }
 
-/* Slow path of the promotion: the dtypes differ. PyTorch expands x and target to their common shape
+/* Brings x and the target to one dtype. For most losses PyTorch expands both to their common shape
  * first, so that the dtype of a scalar counts as that of any other tensor. */
 static bool promote(const adzi_pair_loss *loss, adzi_call *call)
 {
@@ -182,7 +167,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
         !adzi_want_float(&call, 0) || !adzi_want_float(&call, 1)) {
         return NULL;
     }
-    if (call.in[0]->dtype != call.in[1]->dtype && !promote(loss, &call)) {
+    if (!promote(loss, &call)) {
         return NULL;
     }
     if (reduction != ADZ_REDUCE_MEAN && !(loss->batchmean && reduction == ADZ_REDUCE_BATCHMEAN) &&
@@ -196,7 +181,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
         (loss->check != NULL && !loss->check(&call))) {
         return NULL;
     }
-    if (c.sizes == c.broadcast) {
+    if (c.broadcasts) {
         adzi_warn(op,
             "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
             "adz_reshape one of them",
@@ -229,7 +214,7 @@ adz_status adzi_pair_loss_fused(
     if (in[0] == NULL || in[1] == NULL || !common_shape(op, &c, in[0], in[1])) {
         return adzi_status(NULL);
     }
-    const bool each = attr->reduction == ADZ_REDUCE_NONE; /* has an upstream gradient of its own */
+    const bool each = attr->reduction == ADZ_REDUCE_NONE; /* dy has one element per loss */
     const double p[ADZI_POINTWISE_PARAMS] = { attr->number, 0, each ? 1 : attr->scale };
     const void *factor = each ? NULL : dy[0]->data;
     for (int i = 0; i < 2; ++i) {

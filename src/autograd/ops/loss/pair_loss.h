@@ -43,8 +43,6 @@ extern const char *const adzi_reduction_names[5];
 typedef struct adzi_pair_sum_args {
     const void *x, *t;
     double *sums; /* one per block */
-    void *y;      /* the loss, scale times the sum, where there is only one block; else NULL */
-    double scale;
     int64_t count;
     double number; /* what the kernels read as p[0] */
 } adzi_pair_sum_args;

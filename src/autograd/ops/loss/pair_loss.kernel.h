@@ -62,11 +62,7 @@ enum { PAIR_LOSS_CHUNK = 256 };
                 }                                                                    \
                 sum += EIGHT(sum)(values, n, 0);                                     \
             }                                                                        \
-            if (args->y != NULL) { /* the only block */                              \
-                *(T *)args->y = (T)((0 + sum) * args->scale);                        \
-            } else {                                                                 \
-                args->sums[k] = sum;                                                 \
-            }                                                                        \
+            args->sums[k] = sum;                                                     \
         }                                                                            \
     }
 
