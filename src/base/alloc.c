@@ -10,19 +10,22 @@
 
 /* Note [Where memory comes from]
  *
- * Blocks of up to 9 kB lie on free lists, one per multiple of 64 bytes: the thread's, of which a
- * long one is put aside as a chain, and a second long one goes to the shared list of chains (a
- * thread that only frees would otherwise hoard what another allocates). Chains change hands whole,
- * without a look at their blocks. Small blocks are cut from slabs of 64 kB in spans: the first span
- * that a thread takes for a size has 4 kB, the next one 8 kB, and so on, so that a small model
- * holds little and a large one asks seldom. Larger blocks come from the hook one by one, rounded up
- * to a sixteenth of a power of two, and return to a shared list of their size. A slab starts on a
- * multiple of its size, so that the slab of a free block can be found, and slabs all of whose
- * blocks are free go back to the hook. Counters are per thread and flushed in steps: the hot path
- * touches no cache line that another thread writes.
+ * Each thread has free lists for blocks of up to 9 kB, one per multiple of 64 bytes. A list that
+ * becomes long is put aside as a chain. When a second list of that size becomes long, the first
+ * chain goes to the shared lists; otherwise a thread that only frees would keep what another
+ * allocates. Chains change hands whole, without a visit to their blocks.
  *
- * A thread keeps 256 kB of small blocks. The bound is looked at when the thread has freed 64 kB
- * more than it allocated, and when one of its lists is empty or long; what is beyond goes to the
+ * Small blocks are cut from slabs of 64 kB in spans. The first span that a thread takes for a size
+ * has 4 kB, the next one 8 kB, and so on: a small model holds little memory, and a large one asks
+ * seldom. A slab starts on a multiple of its size, so that the slab of a block can be computed from
+ * its address. A slab whose blocks are all free goes back to the hook.
+ *
+ * Larger blocks come from the hook one by one, rounded up to a sixteenth of a power of two, and
+ * return to a shared list of their size. Counters belong to threads and are added up in steps, so
+ * that the usual request touches no cache line that another thread writes.
+ *
+ * A thread keeps 256 kB of small blocks. The bound is checked when the thread has freed 64 kB more
+ * than it allocated, and when one of its lists is empty or long. Blocks beyond the bound go to the
  * shared lists.
  */
 
@@ -147,7 +150,7 @@ static bool is_chain(uint32_t count, uint32_t cls)
     return count >= ADZI_CHAIN_LEAST && count * class_bytes(cls) >= ADZI_CHAIN_BYTES;
 }
 
-/* Puts a list on the shared one as a chain, which says how long it is; with the lock held. */
+/* Puts a list on the shared list as a chain, with its length; with the lock held. */
 static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
     chain *c = (chain *)(void *)list;
@@ -158,13 +161,14 @@ static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
     pool.small[cls] = c;
 }
 
-/* Blocks that stay, strung together again. */
+/* A list of blocks that is being built. */
 typedef struct strung {
     adzi_block *list;
     uint32_t count, cls;
 } strung;
 
-/* With the lock held. What has become a chain goes to the shared list. */
+/* Adds a block to the list, which goes to the shared list when it is a chain; with the lock held.
+ */
 static void keep_block(adzi_block *block, strung *s)
 {
     block->next = s->list;
@@ -177,7 +181,7 @@ static void keep_block(adzi_block *block, strung *s)
     }
 }
 
-/* Bytes that lie in the cache. */
+/* The bytes of all blocks in the cache. */
 static size_t cached_in(const adzi_cache *cache)
 {
     size_t bytes = 0;
@@ -188,7 +192,7 @@ static size_t cached_in(const adzi_cache *cache)
     return bytes;
 }
 
-/* With the lock held: hands all that the thread has of a class to the shared list. */
+/* Gives all blocks that the thread has of a class to the shared list; with the lock held. */
 static void share_class(adzi_cache *cache, uint32_t cls)
 {
     strung all = { cache->free[cls], cache->count[cls], cls };
@@ -206,8 +210,8 @@ static void share_class(adzi_cache *cache, uint32_t cls)
     cache->count[cls] = cache->full_count[cls] = 0;
 }
 
-/* With the lock held: keeps a cache within its bound, and `except` as it is. The classes of large
- * blocks go first, and half of the bound is left, so that this is not needed again at once. */
+/* Keeps a cache within its bound, but for class `except`; with the lock held. Classes of large
+ * blocks go first. Half of the bound is left, so that the next trim is far away. */
 static void cache_trim(adzi_cache *cache, uint32_t except)
 {
     size_t bytes = cached_in(cache);
@@ -223,7 +227,7 @@ static void cache_trim(adzi_cache *cache, uint32_t except)
     }
 }
 
-/* With the lock held: a slab with room for a block. */
+/* A slab with room for a block; with the lock held. NULL if memory was refused. */
 static slab *slab_with_room(size_t block)
 {
     slab *s = pool.open;
@@ -239,7 +243,7 @@ static slab *slab_with_room(size_t block)
     return s;
 }
 
-/* With the lock held: cuts a span for a class. A full cache gets the smallest. */
+/* Cuts a span for a class; with the lock held. A cache that is half full gets the smallest span. */
 static bool cut_span(adzi_cache *cache, uint32_t cls)
 {
     const size_t block = class_bytes(cls);
@@ -320,7 +324,8 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
     return small_pop(cache, cls);
 }
 
-/* The thread's list is a chain now: puts it aside, and what lay there on the shared list. */
+/* Puts the thread's list aside as a chain. A chain that was there already goes to the shared list.
+ */
 static void cache_full(adzi_cache *cache, uint32_t cls)
 {
     if (cache->full[cls] != NULL) {
@@ -367,7 +372,7 @@ static void release_large(void)
     }
 }
 
-/* With the lock held: empties the shared list of a class, block by block. */
+/* Empties the shared list of a class, block by block; with the lock held. */
 static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user), void *user)
 {
     chain *c = pool.small[cls];
@@ -404,7 +409,8 @@ static void keep_unless_free(adzi_block *block, void *user)
     }
 }
 
-/* With the lock held: large blocks, and slabs all of whose blocks are on the shared lists. */
+/* Gives free memory back to the hook: all large blocks, and slabs whose blocks are all on the
+ * shared lists; with the lock held. */
 static void release_unused(void)
 {
     static void (*const passes[])(

@@ -53,7 +53,7 @@ bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element);
 char *adzi_string_copy(const char *text);
 void adzi_string_free(char *text);
 
-/** Makes the calling thread's Nth request from now fail (1 = the next); 0 turns it off. For tests.
+/** For tests: makes the calling thread's Nth request from now fail. 1 is the next one, 0 is none.
  */
 void adzi_alloc_fail_at(int64_t n);
 
@@ -67,24 +67,24 @@ bool adzi_alloc_failed(void);
  */
 void adzi_alloc_keep(void (*keep)(void *block, size_t bytes));
 
-/** Requests that this thread has made, cache hits included. */
+/** The number of requests that this thread has made, those served by its free lists included. */
 uint64_t adzi_alloc_requests(void);
 
-/** Tensor headers alive in the process, exactly. */
+/** The exact number of tensor headers alive in the process. */
 int64_t adzi_live_tensors(void);
 
-/** Bytes alive in the process, exactly (threads that are allocating right now aside). */
+/** The number of bytes alive in the process. Exact while no other thread allocates. */
 int64_t adzi_live_bytes(void);
 
 /* Per-thread part, embedded in the thread's state. */
 enum {
-    ADZI_SMALL_CLASSES = 144, /* blocks of up to 144 * 64 bytes */
+    ADZI_SMALL_CLASSES = 144, /* free lists, for blocks of up to 144 * 64 bytes */
     ADZI_SMALL_STEP = 64,
-    ADZI_FLUSH_BYTES = 65536, /* what a thread counts for itself before the process hears of it */
-    ADZI_CHAIN_BYTES = 32768, /* a list of so many bytes is a chain */
-    ADZI_CHAIN_LEAST = 8,     /* blocks, however large */
-    ADZI_CACHE_BYTES = 262144 /* what a thread keeps of small blocks; see Note [Where memory comes
-                                 from] */
+    ADZI_FLUSH_BYTES = 65536, /* counted by a thread before it adds them to the process's count */
+    ADZI_CHAIN_BYTES = 32768, /* a list of at least so many bytes, and */
+    ADZI_CHAIN_LEAST = 8,     /* at least so many blocks, is handed on as a chain */
+    ADZI_CACHE_BYTES = 262144 /* of small blocks that a thread keeps:
+                                 Note [Where memory comes from] */
 };
 
 typedef struct adzi_block {
@@ -93,15 +93,15 @@ typedef struct adzi_block {
 
 typedef struct adzi_cache {
     adzi_block *free[ADZI_SMALL_CLASSES + 1];
-    uint32_t count[ADZI_SMALL_CLASSES + 1];   /* of free's blocks */
+    uint32_t count[ADZI_SMALL_CLASSES + 1];   /* blocks on the list `free` */
     adzi_block *full[ADZI_SMALL_CLASSES + 1]; /* a chain put aside, or NULL */
-    char *fresh[ADZI_SMALL_CLASSES + 1];      /* rest of the span that is being cut up */
+    char *fresh[ADZI_SMALL_CLASSES + 1];      /* the rest of the span that is being cut up */
     uint32_t fresh_left[ADZI_SMALL_CLASSES + 1];
-    uint32_t full_count[ADZI_SMALL_CLASSES + 1]; /* of full's blocks */
-    uint8_t spans[ADZI_SMALL_CLASSES + 1];       /* taken so far; each is twice the one before */
-    int64_t ahead;        /* how far live_bytes may go before the limit is asked */
-    int64_t live_bytes;   /* not yet flushed to the process's counter */
-    int64_t live_tensors; /* likewise */
+    uint32_t full_count[ADZI_SMALL_CLASSES + 1]; /* blocks of the chain `full` */
+    uint8_t spans[ADZI_SMALL_CLASSES + 1]; /* taken so far; each has twice the last one's size */
+    int64_t ahead;        /* live_bytes may grow to this before the memory limit is asked */
+    int64_t live_bytes;   /* not yet added to the process's count */
+    int64_t live_tensors; /* not yet added to the process's count */
     void (*keep)(void *block, size_t bytes); /* see adzi_alloc_keep; NULL usually */
     int64_t fail_in;
     bool failed;
@@ -110,10 +110,11 @@ typedef struct adzi_cache {
 
 /* ---- between alloc.c and memory.c ----------------------------------------------------------- */
 
-/** What adz_set_memory_limit set; 0 for no limit. */
+/** The limit that adz_set_memory_limit set; 0 for no limit. */
 size_t adzi_memory_limit(void);
 
-/** Whether the limit leaves room for so many bytes; lets the thread go ahead for a while. */
+/** Whether the limit leaves room for so many bytes. If so, the thread may allocate some more
+ * without asking again (Note [What the limit counts]). */
 bool adzi_has_room(adzi_cache *cache, size_t bytes);
 
 /** Adds what a thread has counted for itself to the process's counts. */
@@ -122,10 +123,11 @@ void adzi_cache_flush(adzi_cache *cache);
 /** Bytes that the library has from the system or the user's allocator: live and cached ones. */
 size_t adzi_held_bytes(void);
 
-/** Hands everything a finishing thread's cache holds to the shared pool. */
+/** Gives all blocks of an ending thread's cache to the shared lists. */
 void adzi_cache_close(adzi_cache *cache);
 
-/** Counts a tensor header made (+1) or freed (-1) by this thread; other threads add it up. */
+/** Counts a tensor header that this thread has made (+1) or freed (-1). Other threads read the
+ * count. */
 static inline void adzi_count_tensor(adzi_cache *cache, int change)
 {
     __atomic_store_n(&cache->live_tensors, cache->live_tensors + change, __ATOMIC_RELAXED);

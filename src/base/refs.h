@@ -1,9 +1,9 @@
 /* Counts of references, shared between threads.
  *
  * Note [One thread counts faster]
- * A locked instruction costs some twenty cycles, and the training step of a small network has
- * dozens. As long as the process has one thread the C library says so, and a count is then an
- * ordinary number: only that thread could start another one.
+ * An atomic read-modify-write takes about twenty cycles, and a training step has dozens of them. As
+ * long as the process has a single thread, the C library says so. A count is then changed by a
+ * plain load and store: only that thread could start another one, and it is busy here.
  */
 #ifndef ADZI_BASE_REFS_H
 #define ADZI_BASE_REFS_H
@@ -18,7 +18,7 @@
 #endif
 #endif
 
-/** Whether no other thread can exist now. */
+/** Whether the process has a single thread. False where the C library cannot tell. */
 static inline bool adzi_alone(void)
 {
 #ifdef ADZI_KNOWS_ALONE
@@ -35,7 +35,7 @@ static inline void adzi_refs_add_unshared(atomic_int *refs, int change)
     atomic_store_explicit(refs, count + change, memory_order_relaxed);
 }
 
-/** One reference more, for somebody who has one. */
+/** Takes a reference. The caller has one already, or borrows one. */
 static inline void adzi_refs_take(atomic_int *refs)
 {
     if (adzi_alone()) {
@@ -45,27 +45,20 @@ static inline void adzi_refs_take(atomic_int *refs)
     }
 }
 
-/** Whether there is one reference: its owner's, who needs no read-modify-write to end it, since
- * nobody else can take one now. */
-static inline bool adzi_refs_are_one(atomic_int *refs)
+/**
+ * Releases a reference and returns true if it was the last one. A count of one belongs to the
+ * caller alone: nobody else can take a reference, so it needs no atomic read-modify-write.
+ */
+static inline bool adzi_refs_drop(atomic_int *refs)
 {
-    return atomic_load_explicit(refs, memory_order_acquire) == 1;
-}
-
-/** One reference less, where there seemed to be others; whether it was the last. */
-static inline bool adzi_refs_drop_shared(atomic_int *refs)
-{
+    if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
+        return true;
+    }
     if (adzi_alone()) {
         adzi_refs_add_unshared(refs, -1);
         return false;
     }
     return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
-}
-
-/** One reference less; whether it was the last. */
-static inline bool adzi_refs_drop(atomic_int *refs)
-{
-    return adzi_refs_are_one(refs) || adzi_refs_drop_shared(refs);
 }
 
 #endif

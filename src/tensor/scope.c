@@ -5,11 +5,12 @@
 #include "base/thread.h"
 #include "base/upper.h"
 
-/* A loop that opens no scope is the commonest mistake. It shows when the root scope grows, and is
- * said once per thread, before anything is changed: the callback may call the library. */
+/* The commonest mistake is a training loop that opens no scope. The root scope then grows, and a
+ * warning says so once per thread. The warning comes before anything is changed, because its
+ * callback may call the library. */
 enum { MANY_IN_ROOT = 10000 };
 
-static void look_at_root(adzi_thread *thread)
+static void warn_of_root(adzi_thread *thread)
 {
     const size_t count = adzi_scope_root_count(thread);
     if (count >= MANY_IN_ROOT && !thread->warned_root) {
@@ -20,7 +21,7 @@ static void look_at_root(adzi_thread *thread)
 
 bool adzi_scope_grow(adzi_thread *thread, size_t n)
 {
-    look_at_root(thread);
+    warn_of_root(thread);
     return adzi_grow(&thread->temporaries, &thread->temporaries_capacity, thread->n_temporaries + n,
         sizeof *thread->temporaries);
 }

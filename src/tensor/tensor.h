@@ -12,10 +12,12 @@
 struct adzi_node;
 
 /**
- * Bytes that tensors share. The first tensor over small storage lies in one block with it: header,
- * storage, elements. Such a storage's `user` is that header, which needs a reference of it like any
- * other; the block is freed with the last. A storage has a deleter if and only if the elements are
- * not the library's own memory: nobody writes results over those, and `user` is then the caller's.
+ * Elements that tensors share. A storage has a deleter if and only if the elements are not the
+ * library's own memory. Nobody writes results over such elements, and `user` is the deleter's.
+ *
+ * A small storage lies in one block behind the header of the tensor it was made for: header,
+ * storage, elements. `user` is then that header. The block is freed when the storage ends,
+ * therefore the header holds a reference of the storage for as long as it lives.
  */
 typedef struct adzi_storage {
     atomic_int refs;
@@ -27,7 +29,7 @@ typedef struct adzi_storage {
     void *data;
     const char *writer;                      /* the operator that changed it last, for messages */
     void (*deleter)(void *data, void *user); /* NULL for the library's own memory */
-    void *user;                              /* see above: the deleter's, or a joined header */
+    void *user;                              /* for the deleter, or the header of the block */
 } adzi_storage;
 
 _Static_assert(sizeof(adzi_storage) <= ADZI_ALIGNMENT, "data follows the header at one boundary");
@@ -50,13 +52,13 @@ struct adz_tensor {
     bool requires_grad; /* a leaf's wish; results follow their node */
     bool is_view;       /* shares storage with the tensor it was made from */
     bool retains_grad;
-    bool joined;      /* lies in one block with the storage behind it; see adzi_home */
-    uint32_t history; /* the storage's history when this tensor's node was set */
-    uint32_t result;  /* which result of node it is */
+    bool joined;      /* a storage follows in the same block; see adzi_home */
+    uint32_t history; /* the history of the storage when `node` was set */
+    uint32_t result;  /* the tensor is this result of `node` */
     adzi_storage *storage;
     char *data; /* the first element */
     int64_t numel;
-    struct adzi_node *node; /* what computed it; NULL for leaves */
+    struct adzi_node *node; /* the recorded call that computed the tensor; NULL for leaves */
     adzi_gradient *gradient;
     int64_t sizes[ADZ_MAX_RANK];
     int64_t strides[ADZ_MAX_RANK]; /* in elements */
@@ -64,7 +66,8 @@ struct adz_tensor {
 
 _Static_assert(sizeof(adz_tensor) % ADZI_ALIGNMENT == 0, "a storage may follow at once");
 
-/** The storage in one block with a joined header: its own unless adzi_tensor_adopt changed that. */
+/** The storage that lies behind a joined header. It is the tensor's own storage, unless
+ * adzi_tensor_adopt has given the tensor another one. */
 static inline adzi_storage *adzi_home(adz_tensor *t)
 {
     return (adzi_storage *)(void *)(t + 1);
@@ -103,7 +106,7 @@ static inline adz_tensor *adzi_retain(adz_tensor *t)
 
 void adzi_tensor_destroy(adz_tensor *t);
 
-/** Ends one reference; the last one frees. NULL and ADZ_NONE are left alone. */
+/** Releases a reference. The last one frees the tensor. NULL and ADZ_NONE are left alone. */
 static inline void adzi_drop(adz_tensor *t)
 {
     if (t != NULL && !adzi_is_none(t) && adzi_refs_drop(&t->refs)) {
@@ -111,7 +114,8 @@ static inline void adzi_drop(adz_tensor *t)
     }
 }
 
-/** Whether nobody but the one reference at hand sees these bytes. */
+/** True if the caller has the only reference of the tensor, and the tensor the only one of its
+ * storage. The elements may then be overwritten, unless the storage has a deleter. */
 static inline bool adzi_is_exclusive(const adz_tensor *t)
 {
     return atomic_load_explicit(&t->refs, memory_order_acquire) == 1 &&
@@ -126,21 +130,25 @@ adz_status adzi_check_sizes(
     const char *op, int rank, const int64_t *sizes, adz_dtype dtype, int64_t *numel);
 
 /**
- * A new contiguous tensor with one reference, the caller's; contents undefined. Sizes have been
- * checked or come from existing tensors. NULL with the error recorded under `op`.
+ * Makes a contiguous tensor with undefined elements. The caller has its one reference. The sizes
+ * have been checked, or come from existing tensors. NULL with the error recorded under `op` if
+ * memory was refused.
  */
 adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 
-/** The same with the innermost scope's reference, borrowed from it. */
+/** adzi_tensor_new for a tensor that belongs to the innermost scope and is borrowed from it. */
 adz_tensor *adzi_tensor_borrowed(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 
-/** A new header over storage of `base`, one reference, the caller's. `data` lies inside it. */
+/** Makes a view of `base` with one reference, the caller's. `data` points into the storage of
+ * `base`.
+ */
 adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
     const int64_t *sizes, const int64_t *strides, char *data);
 
-/** A new header over a storage that it takes a reference of. */
+/** Makes a contiguous tensor over all of a storage, which it retains. The caller has one reference.
+ */
 adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *storage,
     adz_dtype dtype, int rank, const int64_t *sizes);
 
@@ -167,7 +175,8 @@ static inline void adzi_written(adz_tensor *t, const char *op)
     t->storage->writer = op;
 }
 
-/** Gives `t` the storage, elements and dtype of `value`, of the same sizes, and drops `value`. */
+/** Gives `t` the storage, elements and dtype of `value`, which has equal sizes; releases `value`.
+ */
 void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
 
 /** Frees a header that adzi_debug_ended had kept. */
