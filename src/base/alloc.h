@@ -108,7 +108,36 @@ typedef struct adzi_cache {
     uint64_t requests;
 } adzi_cache;
 
-/* ---- between alloc.c and memory.c ----------------------------------------------------------- */
+/* ---- between alloc.c, blocks.c and memory.c ------------------------------------------------- */
+
+/** The size of the blocks on free list `cls`. */
+static inline size_t adzi_class_bytes(uint32_t cls)
+{
+    return (size_t)cls * ADZI_SMALL_STEP;
+}
+
+/** Whether a list of so many blocks is long enough to be handed on as a chain. */
+static inline bool adzi_is_chain(uint32_t count, uint32_t cls)
+{
+    return count >= ADZI_CHAIN_LEAST && count * adzi_class_bytes(cls) >= ADZI_CHAIN_BYTES;
+}
+
+/** Takes a large block from the shared lists or the hook. NULL if memory was refused. */
+void *adzi_large_take(size_t bytes);
+
+/** Returns a large block to the shared lists. */
+void adzi_large_return(void *gone, size_t bytes);
+
+/** Gives the empty list `cls` of a thread a chain of the shared lists, or a span to cut up. False
+ * if memory was refused. */
+bool adzi_cache_refill(adzi_cache *cache, uint32_t cls);
+
+/** Puts the list `cls` aside as a chain. A chain that was there already goes to the shared lists.
+ */
+void adzi_cache_put_aside(adzi_cache *cache, uint32_t cls);
+
+/** Gives blocks of a thread that holds more than ADZI_CACHE_BYTES to the shared lists. */
+void adzi_cache_limit(adzi_cache *cache);
 
 /** The limit that adz_set_memory_limit set; 0 for no limit. */
 size_t adzi_memory_limit(void);
