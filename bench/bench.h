@@ -1,4 +1,4 @@
-/* What the parts of adze-bench share. */
+/* Shared by the parts of adze-bench. */
 #ifndef ADZE_BENCH_H
 #define ADZE_BENCH_H
 
@@ -28,12 +28,12 @@ void reset_process_peak(void);
 /* For adz_on_error: `user` is the program's name. */
 void end_on_error(adz_status status, const char *message, void *user);
 
-/* Calls of malloc and its kin by anybody in this process. */
+/* Calls of malloc, calloc, realloc and the like in this process. */
 uint64_t system_allocations(void);
 
 int by_value(const void *a, const void *b);
 
-/* Of `count` values, which get sorted. */
+/* The median of `count` values. It sorts them. */
 typedef struct {
     double median, least;
 } timing;

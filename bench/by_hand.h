@@ -1,6 +1,6 @@
-/* The step of `adze-bench toy` written out by hand for this one network: what nothing can undercut
- * by much. Plain loops, compiled for the processor at hand with gcc -O3, as is the update of
- * parameters that the step through the library calls. */
+/* The step of `adze-bench toy` written by hand for this one network. No library can be much faster.
+ * It is plain loops, compiled for the processor at hand with gcc -O3. The update of parameters that
+ * the step through the library calls is compiled in this way too. */
 #ifndef ADZE_BENCH_BY_HAND_H
 #define ADZE_BENCH_BY_HAND_H
 

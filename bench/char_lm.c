@@ -33,7 +33,7 @@ typedef struct work {
     int64_t next;
 } work;
 
-/* Numbers that both sides can make: a walk through the vocabulary. */
+/* Token numbers that both sides can compute: a walk through the vocabulary. */
 static adz_tensor *ids(const options *o, int64_t from)
 {
     adz_tensor *t = adz_empty(ADZ_SHAPE(o->batch, o->context), ADZ_I64);
@@ -44,8 +44,8 @@ static adz_tensor *ids(const options *o, int64_t from)
     return adz_keep(t);
 }
 
-/* The loss; the scope of its own ends the keys and values of every block, which a step has no use
- * for. */
+/* Computes the loss. A scope ends the keys and values of every block, which a step does not need.
+ */
 static adz_tensor *forward(work *w)
 {
     adz_scope *scope = adz_scope_open();
@@ -68,7 +68,7 @@ static double train(work *w)
     return value;
 }
 
-/* The loss of the weights as they are. */
+/* The loss of the current weights. */
 static void run_first(work *w)
 {
     adz_scope *scope = adz_scope_open();

@@ -34,7 +34,7 @@ typedef struct {
     double first_loss; /* without dropout */
 } ffn;
 
-/* What a round saw of each step. */
+/* The measurements of a round. */
 typedef struct {
     double *seconds, *openblas, *onednn, *update;
     double allocations[COUNTED_TO], faults[COUNTED_TO];
@@ -132,7 +132,7 @@ static void end(ffn *f)
     adz_release(&f->target);
 }
 
-/* The floors' memory comes after the steps have shown what they need themselves. */
+/* The floors take memory only after the steps have shown how much they need. */
 static bool begin_floors(ffn *f)
 {
     list_products(&f->floor, &f->s);
@@ -151,7 +151,7 @@ static bool begin_floors(ffn *f)
     return true;
 }
 
-/* Steps [from, to), each with its time, and what the first of them ask of the system. */
+/* Runs steps [from, to) and measures the time of each, and the system calls of the first ones. */
 static void run_steps(ffn *f, record *r, int64_t from, int64_t to)
 {
     double before = processor_time();
@@ -189,7 +189,7 @@ static void run_floors(ffn *f, record *r, int64_t from, int64_t to)
     for (int64_t i = from; i < to; ++i) {
         r->update[i] = update_floor(f->weights, f->gradients, f->parameters);
     }
-    if (threads > 1) { /* OpenMP's threads, which the floors used, go on spinning for a while */
+    if (threads > 1) { /* the floors used OpenMP, whose threads keep spinning for a while */
         nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
     }
 }

@@ -1,5 +1,5 @@
-/* What matrix products cost: small ones in our loops and in BLAS, large ones cut by us and by
- * OpenBLAS's own threads. Prints; asserts nothing.
+/* Measures matrix products: small ones in our loops and in BLAS, large ones cut by us and by
+ * OpenBLAS's own threads. It prints and checks nothing.
  *
  * usage: bench-gemm [small|cross|cuts|large|backends|backends64|ways]
  *

@@ -1,4 +1,4 @@
-/* The products of a training step alone: what no step can undercut with the same BLAS. */
+/* The products of a training step alone. With the same BLAS no step can be faster. */
 #ifndef ADZE_BENCH_GEMM_FLOOR_H
 #define ADZE_BENCH_GEMM_FLOOR_H
 

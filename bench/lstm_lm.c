@@ -69,7 +69,7 @@ static void save(const model *m, const char *path)
     save_start(path, NULL, start, PARAMETERS + 2);
 }
 
-/* What the next step starts from, without its graph. */
+/* The state from which the next step starts, outside the graph. */
 static void carry(adz_tensor **state, adz_tensor *last)
 {
     adz_release(state);

@@ -1,4 +1,4 @@
-/* adze-bench mlp: the training step of uci-regression's network. */
+/* adze-bench mlp: a training step of the network of uci-regression. */
 #include <stdlib.h>
 
 #include "start.h"

@@ -6,8 +6,8 @@
 
 #include "adze/adze.h"
 
-/* What operators are given: matrices of `rows` x `columns`, unless another shape is named. Floats
- * want gradients. */
+/* The inputs of the operators: matrices of `rows` x `columns`, unless another shape is named.
+ * Floats want gradients. */
 typedef struct {
     int64_t rows, columns;
     adz_tensor *a, *b;    /* f32, normal */

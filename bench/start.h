@@ -1,4 +1,4 @@
-/* What a comparison starts from: weights and data, which the other side reads from a file. */
+/* The start of a comparison: weights and data, which the other side reads from a file. */
 #ifndef ADZE_BENCH_START_H
 #define ADZE_BENCH_START_H
 

@@ -29,7 +29,7 @@ static timing sample(void (*work)(void *), void *user, int64_t calls)
     return timing_of(seconds, SAMPLES);
 }
 
-/* What a warm step asks the system for. */
+/* Counts the requests for memory and the page faults of a warm step. */
 static void count_step(void (*step)(void *), void *user, double *allocations, double *faults)
 {
     double a[SAMPLES], f[SAMPLES];

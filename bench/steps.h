@@ -8,7 +8,7 @@ typedef struct {
     int64_t steps, threads;
     bool json, rounds;
     const char *start; /* where weights and data are saved to before the first step; or NULL */
-    double first_loss; /* with them, and without dropout: what another side has to find too */
+    double first_loss; /* the first loss, without dropout; the other side must compute it too */
 } step_options;
 
 /* Reads --steps, --threads, --json, --rounds and --start. */

@@ -6,7 +6,7 @@
 #include "start.h"
 #include "steps.h"
 
-/* What the update writes stays where it is for a whole training: looked up once. */
+/* The parameters stay in place for a whole training, so their addresses are looked up once. */
 typedef struct {
     adz_tensor *tensor;
     float *values;

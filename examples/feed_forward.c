@@ -14,7 +14,7 @@ static void die(adz_status status, const char *message, void *user)
     exit(1);
 }
 
-/* What the network is to learn: every feature plus the one before it, squashed. */
+/* The rule to learn: the tanh of each feature plus the feature before it. */
 static adz_tensor *target(adz_tensor *x)
 {
     adz_tensor *first = adz_slice(x, 1, 0, 7, 1), *rest = adz_slice(x, 1, 1, 8, 1);

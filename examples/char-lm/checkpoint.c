@@ -1,5 +1,6 @@
 /* The model of the checkpoint is a module around the network. Its buffers hold the options, the
- * vocabulary and what the network carries from step to step, which its own state leaves out. */
+ * vocabulary, and the values that the network carries from step to step. The state of the network
+ * itself leaves these values out. */
 #include "checkpoint.h"
 
 #include <adze/custom.h>
@@ -52,8 +53,8 @@ adz_tokenizer *checkpoint_tokenizer(const char *path)
 
 /* ---- what the network carries --------------------------------------------------------------- */
 
-/* The buffers that the network's state leaves out: names one a line, for free(), and the tensors
- * as "carried_0", "carried_1", ... of the module around it. */
+/* Collects the buffers that the network's state leaves out. Returns their names, one per line, to
+ * be freed. The tensors become "carried_0", "carried_1", ... of the module around the network. */
 static char *add_carried(adz_module *wrapped, adz_module *network)
 {
     adz_state *state = adz_module_state_dict(network);
@@ -74,7 +75,7 @@ static char *add_carried(adz_module *wrapped, adz_module *network)
     return names;
 }
 
-/* Gives the network back what it carried, in the buffers of the same names. */
+/* Writes the carried values back into the network's buffers, by their names. */
 static void restore_carried(adz_module *wrapped, adz_module *network, char *names)
 {
     int count = 0;
@@ -134,7 +135,7 @@ void save_checkpoint(const char *path, const options *o, adz_module *network,
     adz_scope_close(scope);
 }
 
-/* A buffer shaped as the file's. */
+/* Adds a buffer of the shape that the tensor in the file has. */
 static void add_like(adz_module *wrapped, adz_safetensors *file, const char *name)
 {
     char whole[64];

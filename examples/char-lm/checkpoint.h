@@ -6,7 +6,8 @@
 
 #include "options.h"
 
-/* The options in a checkpoint, for free(); ends the program for a file that is none of ours. */
+/* The options in a checkpoint, as text to be freed. Ends the program if the file is no checkpoint
+ * of char-lm. */
 char *checkpoint_options(const char *path);
 
 /* The vocabulary in a checkpoint. */
@@ -17,7 +18,8 @@ adz_tokenizer *checkpoint_tokenizer(const char *path);
 void save_checkpoint(const char *path, const options *o, adz_module *network,
     adz_tokenizer *tokenizer, adz_optimizer *optimizer, adz_scheduler *schedule, int64_t step);
 
-/* Reads them back and returns the number of steps; optimizer and schedule may be NULL. */
+/* Reads what save wrote and returns the number of steps done. Optimizer and schedule may be NULL.
+ */
 int64_t load_checkpoint(
     const char *path, adz_module *network, adz_optimizer *optimizer, adz_scheduler *schedule);
 

@@ -29,7 +29,7 @@ adz_tokenizer *new_tokenizer(const options *o, const char *text, size_t size)
     return adz_tokenizer_build((adz_token_kind)o->tokens, &(adz_text){ text, size }, 1, &t);
 }
 
-/* Characters of UTF-8; where the bytes are none, as good a count as any. */
+/* Counts characters of UTF-8. For other bytes the count is only an estimate. */
 static double count_characters(const char *text, size_t size)
 {
     double count = 0;
@@ -75,7 +75,7 @@ corpus cut_corpus(
 
 void free_corpus(corpus *c)
 {
-    free(c->train.ids); /* the rest lies behind it */
+    free(c->train.ids); /* the rest follows */
     *c = (corpus){ 0 };
 }
 
@@ -97,7 +97,7 @@ static void begin_anywhere(const options *o, const part *p, int64_t *starts)
     memcpy(starts, adz_tensor_data_i64(drawn), (size_t)o->batch * sizeof *starts);
 }
 
-/* The text as so many equal streams, read from the beginning again after their end. */
+/* The text is cut into equal streams. After its end a stream begins again. */
 static bool go_on(const options *o, const part *p, int64_t step, int64_t *starts)
 {
     int64_t length = (p->n - 1) / o->batch, at = step % (length / o->context) * o->context;

@@ -16,13 +16,13 @@ typedef struct corpus {
     const char *name;
     adz_tokenizer *tokenizer; /* borrowed */
     part train, valid;
-    double characters; /* of a token, on average */
+    double characters; /* bytes per token, on average */
 } corpus;
 
 /* The text of --data or the embedded one, for free(). Ends the program when it is empty. */
 char *read_corpus(const options *o, const char **name, size_t *size);
 
-/* A vocabulary for a text. */
+/* Makes a vocabulary for a text. */
 adz_tokenizer *new_tokenizer(const options *o, const char *text, size_t size);
 
 /* Numbers the text and splits it; ends the program when a part is too short. */
@@ -34,9 +34,9 @@ void free_corpus(corpus *c);
 /* ids[rows, length]: row r begins at starts[r]. */
 adz_tensor *gather(const part *p, const int64_t *starts, int64_t rows, int64_t length);
 
-/* A batch of training: x[B, T] and y[B, T], the tokens after them. Windows begin anywhere, drawn
- * from the default generator; streams go on from step to step. True where a model must forget what
- * it carries first. */
+/* Draws a batch for training: x[B, T], and y[B, T], the tokens that follow. Windows begin at random
+ * places, drawn from the default generator. Streams continue from step to step. Returns true if the
+ * model has to forget its state before the batch. */
 bool take_batch(const options *o, const corpus *c, int64_t step, adz_tensor **x, adz_tensor **y);
 
 #endif

@@ -66,7 +66,8 @@ static adz_module *new_transformer(const options *o, int64_t vocabulary)
     return encoder;
 }
 
-/* Without a token that fills up, the last row of the table learns as a decoder only. */
+/* The vocabulary has no padding token, so fastai's table takes its last row for it. That row learns
+ * as part of the decoder only. */
 static adz_module *new_recurrent(const options *o, int64_t vocabulary)
 {
     adz_fastai_awd_lstm_options a = ADZ_FASTAI_AWD_LSTM_OPTIONS;
@@ -104,7 +105,7 @@ static adz_tensor *split_heads(adz_tensor *x, int64_t heads)
     return adz_transpose(adz_reshape(x, shape), 1, 2);
 }
 
-/* The keys or the values of what went before, then these; the cache holds both from now on. */
+/* Appends these keys or values to those in the cache and returns all of them. */
 static adz_tensor *join(cache *c, size_t i, adz_tensor *new_ones)
 {
     adz_tensor *both[] = { c->past[i], new_ones };

@@ -4,14 +4,16 @@
 
 #include "model.h"
 
-/* What layers add to the sum of all starts smaller, the more of them there are. */
+/* The output weights of each layer start smaller, the more layers there are, because all outputs
+ * are added up. */
 static void draw_projection(const options *o, adz_module *module, const char *weight)
 {
     adz_init_normal_(
         adz_module_parameter(module, weight), 0, 0.02 / sqrt(2 * (double)o->layers), NULL);
 }
 
-/* The feed-forward network of another kind, whose first weights are drawn as the model's. */
+/* Puts another feed-forward network into the block. Its first weights are drawn like those of the
+ * model. */
 static adz_module *other_ffn(const options *o)
 {
     adz_module *ffn = new_ffn(o);
@@ -24,7 +26,7 @@ static adz_module *other_ffn(const options *o)
     return ffn;
 }
 
-/* A child followed by a dropout. */
+/* Adds a dropout after a child. */
 static void drop_after(adz_module *block, const char *name, double p)
 {
     if (p > 0) {

@@ -1,4 +1,4 @@
-/* Trains a language model on a text and lets it write. char-lm --help lists what it can. */
+/* Trains a language model on a text and lets it write. char-lm --help lists the options. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void train_and_write(const options *o)
         o->load != NULL ? checkpoint_tokenizer(o->load) : new_tokenizer(o, text, size);
     corpus c = cut_corpus(o, name, text, size, tokenizer);
     free(text);
-    if (o->sample != NULL) { /* what cannot be written on from is better said at once */
+    if (o->sample != NULL) { /* an invalid --sample is reported before the training */
         adz_scope *scope = adz_scope_open();
         adz_tokenizer_encode(tokenizer, o->sample, strlen(o->sample));
         adz_scope_close(scope);
@@ -63,7 +63,7 @@ static void only_write(const options *o)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     report_errors();
     options o = parse_options(argc, argv);
     seed_and_threads(o.seed, o.threads);

@@ -1,4 +1,4 @@
-/* The architectures, as one: token numbers in, scores of the next token out. */
+/* One interface to all architectures: token numbers in, scores of the next token out. */
 #ifndef CHAR_LM_MODEL_H
 #define CHAR_LM_MODEL_H
 
@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-/* Whether a model goes on where the last call ended, instead of seeing a window of text. */
+/* Whether a model carries a state from call to call, instead of seeing a window of text. */
 bool is_carrying(const options *o);
 
 /* A network with its first weights. It takes ids[B, T]. */
@@ -18,7 +18,8 @@ adz_tensor *run_network(adz_module *network, adz_tensor *ids, adz_values *result
 /* The mean cross entropy of scores[B, T, V] against targets[B, T]. */
 adz_tensor *loss_of(adz_tensor *scores, adz_tensor *targets);
 
-/* What attention has seen, so that a token costs one row of each layer: count tensors, kept. */
+/* The keys and values that attention has seen: `count` tensors, kept. With them a new token costs
+ * one row of each layer. */
 typedef struct cache {
     adz_tensor **past;
     size_t count;
@@ -29,8 +30,8 @@ cache new_cache(const options *o);
 void forget(cache *c);
 void free_cache(cache *c);
 
-/* scores[1, T, V] of ids[1, T] that follow what the cache holds, which then holds them too. For the
- * architectures that carry nothing themselves. */
+/* scores[1, T, V] of ids[1, T], which follow the tokens in the cache and are added to it. Only for
+ * architectures without a state of their own. */
 adz_tensor *run_cached(const options *o, adz_module *network, adz_tensor *ids, cache *c);
 
 /* The feed-forward network of --ffn, of d-model features: one of the experiment with gated linear

@@ -127,7 +127,8 @@ static const options defaults = {
 enum { N_MODEL = 19, N_SAVED = 35, N_OPTIONS = 45 };
 
 typedef struct option_table {
-    argument rows[N_OPTIONS]; /* first what a checkpoint fixes, then the other saved ones */
+    argument rows[N_OPTIONS]; /* first the options that a checkpoint fixes, then the other ones that
+                                 it saves */
 } option_table;
 
 static option_table table_of(options *o)
@@ -200,7 +201,7 @@ static double at_most(double p)
     return p < 0.9 ? p : 0.9;
 }
 
-/* A cycle has PyTorch's and fastai's numbers. */
+/* Defaults for one-cycle are those of PyTorch and fastai. */
 static void fill_in_schedule(options *o)
 {
     bool cycle = o->schedule == SCHEDULE_ONE_CYCLE;
@@ -264,7 +265,7 @@ static void check_options(const options *o)
     }
 }
 
-/* What was given and would change nothing is a misunderstanding. */
+/* An option that would have no effect is an error: the user expected one. */
 static void check_given(option_table *t, const options *o)
 {
     if (o->data != NULL && strchr(o->data, '\n') != NULL) {
@@ -331,7 +332,7 @@ static void read_options_text(options *o, const char *path, char *text)
     values_are_from(NULL);
 }
 
-/* What the command line says beside a checkpoint: it may not contradict the model. */
+/* Options beside --load must not contradict the model in the checkpoint. */
 static options go_on_with(options *given, option_table *line)
 {
     options o = *given;

@@ -44,7 +44,8 @@ static adz_tensor *run_plainly(const writer *w, adz_tensor *ids)
     return scores;
 }
 
-/* A long beginning is read in pieces, so that attention sees no more at once than in training. */
+/* A long text to continue is read in pieces, so that attention sees no more at a time than in
+ * training. */
 static adz_tensor *run_carrying(const writer *w, int64_t n)
 {
     adz_tensor *scores = NULL;
@@ -57,7 +58,7 @@ static adz_tensor *run_carrying(const writer *w, int64_t n)
     return scores;
 }
 
-/* Where the context is full, its newer half is read anew: from then on there is room again. */
+/* When the context is full, the newer half is read anew, and the other half becomes free. */
 static adz_tensor *run_window(writer *w, int64_t n)
 {
     int64_t context = w->o->context;
@@ -99,7 +100,8 @@ static void print_text(adz_text text)
     fflush(stdout);
 }
 
-/* The numbers of what is written on from; for no text, of the first token there is. */
+/* The token numbers of the text to continue. For an empty text it is the first token of the
+ * vocabulary. */
 static int64_t *first_ids(const options *o, adz_tokenizer *tokenizer, int64_t *n)
 {
     adz_tensor *ids = adz_tokenizer_encode(tokenizer, o->sample, strlen(o->sample));

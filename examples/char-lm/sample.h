@@ -1,10 +1,10 @@
-/* Writing: one token after the other, each a guess from those before it. */
+/* Writes text, one token after the other. */
 #ifndef CHAR_LM_SAMPLE_H
 #define CHAR_LM_SAMPLE_H
 
 #include "model.h"
 
-/* A text under way. */
+/* A text that is being written. */
 typedef struct writer {
     const options *o;
     adz_module *network;
@@ -21,7 +21,7 @@ adz_tensor *write_on(writer *w, const int64_t *ids, int64_t n);
 
 void end_writing(writer *w);
 
-/* Prints --sample and --length tokens after it, each as soon as it is there. */
+/* Prints --sample and then --length tokens, each as soon as it is drawn. */
 void write_sample(const options *o, adz_module *network, adz_tokenizer *tokenizer);
 
 #endif

@@ -16,8 +16,8 @@ typedef struct trainer {
     adz_optimizer *adamw;
     adz_scheduler *cycle; /* NULL without one */
     int64_t step;         /* done so far */
-    double valid_loss;    /* the last one; NaN before */
-    int64_t valid_step;   /* of the last look at the validation text */
+    double valid_loss;    /* loss of the last step; NaN before the first */
+    int64_t valid_step;   /* the last validation loss */
     double validating;    /* seconds spent on it */
     double loss_sum;      /* since the last line of progress */
     int64_t loss_count;
@@ -25,7 +25,7 @@ typedef struct trainer {
 
 /* ---- one step ------------------------------------------------------------------------------- */
 
-/* Decay holds for matrices and tables alone: group 0. */
+/* Weight decay applies to matrices and tables only, which are group 0. */
 static adz_optimizer *new_adamw(const options *o, adz_module *network)
 {
     adz_tensor_list all = adz_module_parameters(network);
@@ -49,7 +49,7 @@ static adz_optimizer *new_adamw(const options *o, adz_module *network)
     return adamw;
 }
 
-/* Its first rate is 1/25 of the highest; NULL for another schedule. */
+/* The one-cycle schedule, whose first rate is 1/25 of the highest. NULL for the other schedule. */
 static adz_scheduler *new_cycle(const options *o, adz_optimizer *adamw)
 {
     adz_one_cycle_options c = ADZ_ONE_CYCLE_OPTIONS;
@@ -61,7 +61,8 @@ static adz_scheduler *new_cycle(const options *o, adz_optimizer *adamw)
                                              : NULL;
 }
 
-/* A line up, then half a cosine down to the smallest rate, at the last step. */
+/* The rate rises in a line and then falls in half a cosine, to the smallest rate at the last step.
+ */
 static double rate(const options *o, int64_t step)
 {
     const double pi = 3.14159265358979323846;
@@ -77,7 +78,7 @@ static void set_rate(trainer *t)
     for (int group = 0; group < 2 && t->cycle == NULL; ++group) {
         adz_optimizer_set(t->adamw, group, "lr", rate(t->o, t->step));
     }
-    if (t->cycle != NULL && t->step > 0) { /* made, it stands at the first step */
+    if (t->cycle != NULL && t->step > 0) { /* a new schedule is at its first step */
         adz_scheduler_step(t->cycle);
     }
 }
@@ -95,8 +96,9 @@ static adz_tensor *add_penalties(const options *o, adz_tensor *loss, const adz_v
     return adz_fastai_ar_tar(loss, out, adz_values_find(results, name), o->alpha, o->beta);
 }
 
-/* Returns what is to be minimised; *cross_entropy is the batch's, without penalties. What the
- * network hands out besides, keys, values and states, ends here: the step has no use for it. */
+/* Returns the loss to be minimised. *cross_entropy receives the cross entropy of the batch, without
+ * penalties. Keys, values and states that the network returns as well end here, because the step
+ * does not need them. */
 static adz_tensor *forward(trainer *t, double *cross_entropy)
 {
     const options *o = t->o;
@@ -155,8 +157,9 @@ static double speed(const trainer *t, const progress *bar)
     return seconds > 0 ? (double)tokens / seconds : 0;
 }
 
-/* A terminal's line is drawn over, so that the last validation loss stays there, with its step. A
- * line elsewhere has it only if it is this step's, and then there always is a line. */
+/* On a terminal the line is overwritten, and it always shows the last validation loss with its
+ * step. Elsewhere a line shows a validation loss only if it is of this step, and every validation
+ * prints a line. */
 static void show(trainer *t, progress *bar, bool last)
 {
     bool looked = t->valid_step == t->step;
@@ -202,7 +205,7 @@ static void check_left(const trainer *t)
     }
 }
 
-/* One step and what is due after it. */
+/* Does one step, and the validation, saving and printing that are due after it. */
 static void advance(trainer *t, progress *bar)
 {
     const options *o = t->o;
@@ -219,7 +222,7 @@ static void advance(trainer *t, progress *bar)
     if (o->save_every > 0 && t->step % o->save_every == 0 && !last) {
         save(t);
     }
-    int64_t span = (o->steps + 19) / 20; /* of steps that a line's loss is the mean of */
+    int64_t span = (o->steps + 19) / 20; /* number of steps over which the printed loss is a mean */
     if (t->loss_count >= span) {
         t->loss_sum = 0;
         t->loss_count = 0;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Rows of `length` tokens that begin at starts: the sum of their losses. */
+/* The sum of the losses of rows of `length` tokens that begin at `starts`. */
 static double loss_of_rows(
     adz_module *network, const part *p, const int64_t *starts, int64_t rows, int64_t length)
 {
@@ -17,7 +17,7 @@ static double loss_of_rows(
     return loss * (double)(rows * length);
 }
 
-/* Windows side by side, and what is left as a shorter one. */
+/* Windows next to each other; the rest of the text is a shorter window. */
 static double sum_windows(const options *o, adz_module *network, const part *p, int64_t *starts)
 {
     int64_t windows = (p->n - 1) / o->context, rest = (p->n - 1) % o->context;
@@ -33,7 +33,7 @@ static double sum_windows(const options *o, adz_module *network, const part *p, 
     return rest > 0 ? sum + loss_of_rows(network, p, starts, 1, rest) : sum;
 }
 
-/* Equal streams, each read to its end; what is left is one more. */
+/* Equal streams, each read to its end; the rest of the text is one more stream. */
 static double sum_streams(const options *o, adz_module *network, const part *p, int64_t *starts)
 {
     int64_t length = (p->n - 1) / o->batch, rest = (p->n - 1) % o->batch;

@@ -77,7 +77,7 @@ static adz_csv_options csv_options(const options *o)
     return c;
 }
 
-/* An infinity would make everything that is computed from it NaN. */
+/* An infinity would turn all values that are computed from it into NaN. */
 static void check_finite(const char *path, adz_csv *csv)
 {
     const double *values = adz_tensor_data_f64(adz_csv_values(csv));
@@ -90,8 +90,8 @@ static void check_finite(const char *path, adz_csv *csv)
     }
 }
 
-/* A name stands in the model's file and in the picture, and finds its column again when the model
- * predicts. What forbids that is said before the training. */
+/* The model's file and the picture contain the names of columns, and a prediction finds its columns
+ * by them. A name that cannot be used for this is reported before the training. */
 static void check_name(const char *path, const char *name)
 {
     const char *fault = text_fault(name);
@@ -125,7 +125,7 @@ static void check_names(const char *path, char *const *features, size_t n, const
     free(sorted);
 }
 
-/* Features and target by name; without names, every column but the target is a feature. */
+/* Finds features and target by name. Without names, every column but the target is a feature. */
 static adz_dataset *table_rows(const options *o, const char *const *features, size_t n_features,
     const char *target, problem *p)
 {

@@ -1,4 +1,4 @@
-/* Where the numbers come from, and which rows serve what. */
+/* Reads or makes the data, and splits its rows into training, validation and test. */
 #ifndef FFN_DATA_H
 #define FFN_DATA_H
 

@@ -1,5 +1,5 @@
 /* Trains a feed-forward network for regression, on a CSV file or an embedded problem.
- * ffn-regression --help lists what it can. */
+ * ffn-regression --help lists the options. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "report.h"
 #include "train.h"
 
-/* With this no return value needs a look; a cancelled epoch is the one thing that is no failure. */
+/* Called with every error, so that no return value needs a check. A cancelled epoch alone is no
+ * failure. */
 static void on_error(adz_status status, const char *message, void *user)
 {
     (void)user;
@@ -49,7 +50,7 @@ static void print_end(const options *o, const history *h)
 static void write_results(const options *o, const model *m, const problem *p, const history *h)
 {
     print_end(o, h);
-    if (!h->interrupted) { /* which has been saved already */
+    if (!h->interrupted) { /* the model has been saved already */
         save_model(m, o->save, NULL);
     }
     write_history(o->history, h);
@@ -76,7 +77,7 @@ static void check_hidden(const options *o, const model *m)
     }
 }
 
-/* What the command line says of the network's shape must be so already. */
+/* Options that describe the network must agree with the loaded model. */
 static void check_shape(const options *o, const model *m)
 {
     check_hidden(o, m);
@@ -109,7 +110,7 @@ static void adopt_settings(options *o, adz_safetensors *training)
     }
 }
 
-/* A loaded model brings its columns along; other ones would not mean the same. */
+/* A loaded model knows its columns. It cannot be used with other columns. */
 static void check_fit(const options *o, const model *m)
 {
     if (o->data == NULL && !is_embedded(m->features, m->n_features, m->target_name)) {
@@ -135,7 +136,7 @@ static void train_and_report(options *o)
 {
     model m = { 0 };
     problem p;
-    adz_safetensors *training = NULL; /* one that was interrupted */
+    adz_safetensors *training = NULL; /* an interrupted training */
     if (o->load != NULL) {
         m = load_model(o->load, &training);
         if (o->restart) {
@@ -180,7 +181,7 @@ static void predict_rows(const options *o)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     options o = parse_options(argc, argv);
     report_errors();
     adz_on_error(on_error, NULL);

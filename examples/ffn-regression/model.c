@@ -238,7 +238,7 @@ static double get_number(
     return value;
 }
 
-/* The column names of a file go where those of a table go. */
+/* Copies the column names from a model's file into the options. */
 static char *get_name(const char *path, adz_safetensors *file, const char *key)
 {
     const char *name = get_text(path, file, key), *fault = text_fault(name);
@@ -248,7 +248,7 @@ static char *get_name(const char *path, adz_safetensors *file, const char *key)
     return copy_text(name);
 }
 
-/* Of a file with an interrupted training: the tensors that are the model's. */
+/* The tensors of the model, from a file that also holds an interrupted training. */
 static void load_weights(const model *m, adz_safetensors *file)
 {
     adz_safetensors *own = adz_safetensors_new(),

@@ -128,7 +128,8 @@ static void read_activation(void *to, char *text)
 static const char *const schedules[] = { "none", "cosine", "step", "exponential", NULL };
 static const char *const missing[] = { "error", "drop", NULL };
 
-/* A table whose values are those of `o`. First the network's shape, then what a training keeps. */
+/* The table of options, whose values are the members of `o`. It begins with the shape of the
+ * network, followed by the settings that a training keeps. */
 enum { SHAPE = 4, N_OPTIONS = 30 };
 
 typedef struct option_table {
@@ -228,7 +229,7 @@ static void check_options(const options *o)
     }
 }
 
-/* A name beside the path of --save. It is the same for each save, so that a file which a killed
+/* The temporary file beside the path of --save. Its name never changes, so a file that a killed
  * program left behind is replaced. */
 static char *scratch_beside(const char *save)
 {
@@ -242,7 +243,7 @@ static char *scratch_beside(const char *save)
     return path;
 }
 
-/* Before anything is read or computed. */
+/* Checks all files before anything is read or computed. */
 static void check_paths(const options *o)
 {
     const file_use predicting[] = { { "predict", o->predict, false }, { "load", o->load, false },

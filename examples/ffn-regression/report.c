@@ -12,7 +12,7 @@
 typedef struct score {
     int64_t rows;
     double rmse, r2;
-    double trivial; /* RMSE of the one who always says the training rows' mean */
+    double trivial; /* RMSE of always predicting the mean of the training rows */
 } score;
 
 /* The mean squared distance of the target from one number. */
@@ -120,7 +120,7 @@ static void write_axis(FILE *script, const history *h)
     fputs(")\n", script);
 }
 
-/* The numbers stand in the script. gnuplot leaves out a point that is NaN. */
+/* The script contains the numbers. gnuplot leaves out a point that is NaN. */
 static void write_data(FILE *script, const history *h)
 {
     fputs("$history << END\n", script);

@@ -1,4 +1,4 @@
-/* What came of it: a table, a line for scripts, a history and a picture. */
+/* Reports the results: a table, a line for scripts, a history and a picture. */
 #ifndef FFN_REPORT_H
 #define FFN_REPORT_H
 
@@ -9,7 +9,7 @@ void print_report(const model *m, const problem *p, const history *h);
 
 void write_history(const char *path, const history *h);
 
-/* Draws the curves through gnuplot; says so where that is not to be had. */
+/* Draws the curves with gnuplot, or says that gnuplot is not installed. */
 void plot_history(const char *plot, const model *m, const history *h);
 
 /* Writes one prediction per row, under the target's name. */

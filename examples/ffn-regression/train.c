@@ -110,7 +110,7 @@ static double train_batch(const trainer *t, adz_tensor *const *batch)
     return adz_item(loss) * (double)adz_tensor_size(batch[0], 0);
 }
 
-/* Trains what is left of the present epoch. False when a signal cut it short. */
+/* Trains the rest of the current epoch. Returns false if a signal interrupted it. */
 static bool train_epoch(trainer *t)
 {
     adz_tensor *batch[2];
@@ -155,7 +155,7 @@ static epoch_record record_epoch(const trainer *t)
     return record;
 }
 
-/* What is due after a whole epoch; false when the training is over. */
+/* Does what is due after a complete epoch. Returns false when the training is over. */
 static bool end_epoch(trainer *t, const history *h)
 {
     t->loss_sum = 0;
@@ -171,8 +171,8 @@ static bool end_epoch(trainer *t, const history *h)
     return !over;
 }
 
-/* Trains one epoch and records it; false when the training is over. An epoch that is cut short is
- * recorded too, after the training has been saved without that record. */
+/* Trains one epoch and records it. Returns false when the training is over. An interrupted epoch is
+ * recorded too, but only after the training has been saved without that record. */
 static bool run_epoch(trainer *t, history *h)
 {
     h->interrupted = !train_epoch(t);
@@ -202,7 +202,8 @@ static void show(progress *bar, int64_t epoch, const epoch_record *record, bool 
     progress_step(bar, epoch, text, last);
 }
 
-/* Ends the program if the training in the file is over already: only a changed file says so. */
+/* Ends the program if the training in the file is over already. Only a file that was edited can
+ * hold such a training. */
 static void take_up(trainer *t, adz_safetensors *training, history *h)
 {
     h->count = resume_training(t, training, h->epochs);

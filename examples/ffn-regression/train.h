@@ -5,7 +5,7 @@
 #include "data.h"
 #include "model.h"
 
-/* What one epoch came to; RMSE in the target's units. */
+/* The results of one epoch. RMSE is in the target's units. */
 typedef struct epoch_record {
     double lr;
     double loss;            /* mean squared error on the standardised target, dropout on */
@@ -18,14 +18,14 @@ typedef struct history {
     int64_t count;
     int64_t best; /* with early stopping, the epoch whose weights were kept, from 1; else 0 */
     double seconds;
-    bool interrupted; /* the last epoch may be a part of one; the file that was saved can go on */
+    bool interrupted; /* the last epoch may be incomplete; the saved file can go on */
 } history;
 
 /* Fits the standardisers to the training rows. */
 void fit_standardizers(const model *m, const problem *p);
 
-/* Trains, from the beginning or, with the file of an interrupted training, from where that was;
- * `training` is NULL without one. An interrupted training is saved before this returns. */
+/* Trains from the beginning, or continues the interrupted training in `training`, which may be
+ * NULL. If this training is interrupted, it is saved before the function returns. */
 history train(const options *o, const model *m, const problem *p, adz_safetensors *training);
 
 /* Root mean squared error of the model's predictions; NaN without rows. */

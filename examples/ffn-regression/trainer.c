@@ -1,8 +1,8 @@
-/* An interrupted training lies in the model's own file, so that no step leaves one without the
- * other. Beside the model's tensors and metadata the file holds a checkpoint of optimizer,
- * schedule, generators and loader, and under "training." what this program adds: its settings, the
- * rows that it was begun with, the records of its epochs, and the present weights where the model
- * has the best ones. */
+/* An interrupted training is saved in the file of the model, so that one never exists without the
+ * other. Besides the tensors and metadata of the model, the file holds a checkpoint of optimizer,
+ * schedule, generators and loader. Names that begin with "training." are this program's own: its
+ * settings, a hash of the rows, the records of the epochs, and the current weights if the model has
+ * the best ones. */
 #define _GNU_SOURCE
 #include "trainer.h"
 
@@ -37,7 +37,7 @@ static uint64_t hash(uint64_t start, adz_tensor *t)
     return start;
 }
 
-/* Tells the rows of one run from other ones, in order and use. */
+/* A hash of the rows, their order and their use, by which a run recognises its data. */
 static void rows_text(const problem *p, char text[64])
 {
     adz_dataset *const all[] = { p->train, p->validation, p->test };
@@ -71,7 +71,7 @@ static adz_checkpoint checkpoint_of(const trainer *t, adz_generator *generators[
     return c;
 }
 
-/* The checkpoint by way of a temporary file beside the model's. */
+/* Writes the checkpoint to a temporary file beside the file of the model. */
 static adz_safetensors *checkpoint_file(const trainer *t)
 {
     adz_generator *generators[2];
@@ -186,7 +186,7 @@ static void read_numbers(trainer *t, adz_safetensors *file, int64_t epochs)
     t->best_epoch = (int64_t)values[BEST_EPOCH];
 }
 
-/* The model was loaded with the best weights; the network goes on with the present ones. */
+/* The model was loaded with the best weights. The training goes on with the current weights. */
 static void read_weights(trainer *t, adz_safetensors *file)
 {
     adz_safetensors *present = adz_safetensors_new();

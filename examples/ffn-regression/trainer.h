@@ -13,7 +13,7 @@ typedef struct trainer {
     adz_optimizer *sgd;
     adz_scheduler *scheduler; /* NULL for a constant rate */
     double target_std;
-    double loss_sum; /* of the rows of the present epoch so far */
+    double loss_sum; /* over the rows of the current epoch so far */
     int64_t loss_rows;
     adz_module *best; /* early stopping: a copy of the best network so far */
     double best_rmse;
@@ -23,13 +23,13 @@ typedef struct trainer {
 /* Gives the network the weights of another one of its kind. */
 void copy_weights(adz_module *to, adz_module *from);
 
-/* Saves the model, with the best weights if there are such, and beside it all that the training
- * needs to go on with the same bits; `epochs` of them are whole. The network is left as it is. A
- * device or a pipe gets the model alone. */
+/* Saves the model, with the best weights if early stopping has some, together with all that the
+ * training needs to continue bit for bit. `epochs` epochs are complete. The network is not changed.
+ * A device or a pipe gets the model only. */
 void save_training(trainer *t, const epoch_record *epochs, int64_t count);
 
-/* Takes up the training in a file: after it the trainer is where the file's was. Returns the number
- * of whole epochs, whose records are filled in. */
+/* Continues the training that a file holds. Returns the number of complete epochs, whose records
+ * are filled in. */
 int64_t resume_training(trainer *t, adz_safetensors *file, epoch_record *epochs);
 
 #endif

@@ -7,10 +7,10 @@
 typedef struct corpus {
     const char *name;
     int64_t characters;  /* of the text */
-    int64_t vocabulary;  /* different ones */
+    int64_t vocabulary;  /* number of different characters */
     const int64_t *ids;  /* their numbers */
-    int64_t train_count; /* the first so many are for training, the rest for validation */
-    adz_tensor *tensor;  /* what ids points into */
+    int64_t train_count; /* number of characters for training; the rest is for validation */
+    adz_tensor *tensor;  /* the memory that ids points into */
 } corpus;
 
 /* Reads a file, or with NULL the embedded text. What is no text of UTF-8 ends the program. End it

@@ -91,8 +91,8 @@ static double sum_losses(adz_module *model, const corpus *text, int64_t start, i
     return loss * (double)(length * count);
 }
 
-/* Mean loss of every character of the last part but its first, each foretold from at most `length`
- * characters: windows side by side, and a shorter one for the rest. */
+/* Mean loss of every character of the last part except its first, each predicted from at most
+ * `length` characters. Windows stand next to each other; the rest is a shorter window. */
 static double validate(const options *o, const corpus *text, adz_module *model)
 {
     int64_t left = text->characters - text->train_count - 1, at = text->train_count;

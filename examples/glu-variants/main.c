@@ -1,5 +1,5 @@
-/* Seven feed-forward networks in the same transformer, compared. glu-variants --help lists what it
- * can. */
+/* Compares seven feed-forward networks in one transformer. glu-variants --help lists the options.
+ */
 #include <locale.h>
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ static void print_head(const options *o, const corpus *t)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     double began = seconds_now();
     options o = parse_options(argc, argv);
     corpus text = load_corpus(o.text);

@@ -1,4 +1,4 @@
-/* What the command line says. */
+/* The options of the program, as the command line gives them. */
 #ifndef GLU_OPTIONS_H
 #define GLU_OPTIONS_H
 

@@ -7,7 +7,7 @@
 
 #include "../shared/gnuplot.h"
 
-/* One for each variant, wherever it stands: two greys for those without a gate. */
+/* Colours of the variants. The two variants without a gate are grey. */
 static const char *color_of(const char *variant)
 {
     static const char *const colors[VARIANTS] = { "#444444", "#999999", "#1f77b4", "#9467bd",
@@ -46,7 +46,7 @@ static void write_data(FILE *script, const options *o, const summary *const *sor
     fputs("END\n", script);
 }
 
-/* The curves, without their steep beginning; the key lists the best first. */
+/* Draws the curves without their steep beginning. The key lists the best variant first. */
 static void write_curves(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
     double low = sorted[0]->val_loss, high = low;
@@ -78,8 +78,7 @@ static double tic_of(double range)
     return power * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
 }
 
-/* The last points alone, on a scale of their own, with standard errors if there are several runs.
- */
+/* Draws the last points on a scale of their own, with standard errors if there are several runs. */
 static void write_ends(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
     const summary *worst = sorted[count - 1];

@@ -4,7 +4,7 @@
 
 #include "report.h"
 
-/* Draws curves and final losses through gnuplot; says so where that is not to be had. "none" draws
+/* Draws curves and final losses with gnuplot, or says that gnuplot is not installed. "none" draws
  * nothing. */
 void draw_picture(const options *o, const summary *s, size_t count);
 

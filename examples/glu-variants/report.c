@@ -80,7 +80,7 @@ void free_summaries(summary *s, size_t count)
     free(s);
 }
 
-/* The smallest loss; one that is not a number is none. */
+/* The smallest loss. NaN does not count. */
 static const summary *best_of(const summary *s, size_t count)
 {
     const summary *best = &s[0];
@@ -104,7 +104,7 @@ void print_table(const options *o, const summary *s, size_t count)
             (long long)s[v].parameters, s[v].train_loss, s[v].val_loss);
         if (s[v].runs > 1) {
             printf(" +- %.4f%s", s[v].error, s[v].error < 10 ? " " : "");
-        } else if (o->runs > 1) { /* only this one of them is finished */
+        } else if (o->runs > 1) { /* only one run of this variant is finished */
             printf("%11s", "");
         }
         printf("  %14.4f  %12.0f%s", s[v].val_loss / LN2, characters / s[v].seconds,

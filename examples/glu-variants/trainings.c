@@ -47,7 +47,7 @@ static void print_point(const trainings *c, const training *t)
         (long long)c->o->steps, p->train_loss, p->val_loss);
 }
 
-/* On a terminal one line that is drawn over, elsewhere a line for each evaluation. */
+/* On a terminal one line that is overwritten, elsewhere a line for each evaluation. */
 static void show_point(const training *t, void *user)
 {
     trainings *c = user;

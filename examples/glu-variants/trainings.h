@@ -4,10 +4,10 @@
 
 #include "experiment.h"
 
-/* Trains every variant with every seed in threads of their own and shows how far they are. Training
- * r * n_variants + v is run r of variant v; what comes out depends on variant and seed alone. After
- * Ctrl-C some of them are not finished, which is said; the program ends if none is. End the list
- * with free_trainings. */
+/* Trains every variant with every seed, each in a thread of its own, and shows the progress.
+ * Training r * n_variants + v is run r of variant v. Its result depends on variant and seed only.
+ * After Ctrl-C some trainings may be unfinished, which is reported; the program ends if none is
+ * finished. End the list with free_trainings. */
 training *run_trainings(const options *o, const corpus *text);
 
 void free_trainings(const options *o, training *all);

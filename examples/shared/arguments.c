@@ -101,8 +101,8 @@ static size_t distance(const char *a, const char *b)
     return row[n];
 }
 
-/* The name that was probably meant: one that begins with what was typed, or one two letters away;
- * NULL if there is none. */
+/* The name that was probably meant: a name that begins with the word, or that differs from it in at
+ * most two letters. NULL if there is none. */
 static const char *closest_name(const argument *table, size_t n, const char *typed)
 {
     const char *best = NULL;
@@ -127,7 +127,7 @@ static _Noreturn void unknown_option(const argument *table, size_t n, const char
     usage_error("there is no option --%s", typed);
 }
 
-/* The value of an option: behind its "=", or the next word. */
+/* The value of an option: the text after "=", or the next word. */
 static char *value_of(const argument *a, char *equals, int argc, char **argv, int *at)
 {
     if (a->kind == ARGUMENT_FLAG && equals != NULL) {

@@ -1,4 +1,4 @@
-/* The command line, by a table of what it may hold. */
+/* Reads a command line by a table of options. */
 #ifndef EXAMPLES_ARGUMENTS_H
 #define EXAMPLES_ARGUMENTS_H
 
@@ -14,13 +14,13 @@ typedef enum argument_kind {
     ARGUMENT_NUMBER, /* double from low to high */
     ARGUMENT_TEXT,   /* const char * */
     ARGUMENT_CHOICE, /* int: the place of the value among the choices */
-    ARGUMENT_READ    /* whatever `read` makes of the value */
+    ARGUMENT_READ    /* a value that the function `read` parses */
 } argument_kind;
 
 typedef struct argument {
     const char *name; /* without the dashes */
     argument_kind kind;
-    void *to; /* a value of that kind */
+    void *to; /* where the value is stored */
     double low, high;
     const char *const *choices; /* NULL at the end */
     void (*read)(void *to, char *value);
@@ -57,10 +57,10 @@ typedef struct argument {
  * program for --help; ends it with exit code 2 for what it cannot read. */
 int read_arguments(int argc, char **argv, argument *table, size_t n, const char *help);
 
-/* Reads one value as the command line's; ends the program for one that does not fit. */
+/* Reads one value by the rules of the command line. Ends the program if it does not fit. */
 void set_argument(argument *a, char *value);
 
-/* A value's text, as set_argument reads it, into a buffer. */
+/* Writes a value as text into a buffer, in the form that set_argument reads. */
 const char *argument_text(const argument *a, char *buffer, size_t size);
 
 argument *find_argument(argument *table, size_t n, const char *name);

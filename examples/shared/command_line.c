@@ -46,7 +46,7 @@ static void say(const char *before, const char *format, va_list arguments)
 void fail(const char *format, ...)
 {
     va_list arguments;
-    pthread_mutex_lock(&speaking); /* for good: one thread alone speaks last */
+    pthread_mutex_lock(&speaking); /* never unlocked: only one thread prints the last message */
     va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);

@@ -1,4 +1,4 @@
-/* What the example programs share in reading command lines and in giving up. */
+/* Shared by the example programs: messages, the values of options, and ending with an error. */
 #ifndef EXAMPLES_COMMAND_LINE_H
 #define EXAMPLES_COMMAND_LINE_H
 
@@ -29,30 +29,30 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes a line to stderr under the program's name and goes on. From any thread. */
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether standard output stands in the midst of a line, which messages end first. */
+/* Whether standard output is in the middle of a line. Messages end that line first. */
 void set_line_open(bool open);
 
 /* Ends the program with a message if standard output could not take all that was printed. Returns
  * the exit code for main: 1 after complain(), else 0. */
 int finish_output(void);
 
-/* Zeroed memory for free(), or the end of the program. */
+/* Allocates zeroed memory, to be freed. Ends the program if there is none. */
 void *allocate(size_t bytes);
 
-/* An array of `count` elements made longer, or the end of the program. */
+/* Makes an array of `count` elements longer. Ends the program if there is no memory. */
 void *reallocate(void *array, size_t count, size_t element);
 
-/* A copy for free(), or the end of the program. */
+/* Copies a text, to be freed. Ends the program if there is no memory. */
 char *copy_text(const char *text);
 
 /* "s" for any count but 1, to stand behind a noun. */
 const char *plural(int64_t count);
 
-/* The value of --option, or the end of the program. */
+/* Parses the value of --option. Ends the program if it is wrong. */
 double number(const char *option, const char *text, double low, double high);
 int64_t whole(const char *option, const char *text, int64_t low, int64_t high);
 
-/* Which of `count` names the text is, or the end of the program. */
+/* The index of the text among `count` names. Ends the program if it is none of them. */
 int choice(const char *option, const char *text, const char *const *names, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Several pieces of work beside each other. */
+/* Runs several pieces of work at a time. */
 #ifndef EXAMPLES_CREW_H
 #define EXAMPLES_CREW_H
 

@@ -48,7 +48,7 @@ void check_text_file(const char *path)
     char bytes[65536];
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return; /* what is read from a pipe would be gone */
+        return; /* reading from a pipe would consume its data */
     }
     FILE *file = fopen(path, "rb");
     size_t n = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
@@ -89,7 +89,7 @@ static char *join_path(const char *folder, const char *name)
     return path;
 }
 
-/* Where a link leads, for free(); NULL if the path is no link. */
+/* The path that a link leads to, to be freed. NULL if the path is no link. */
 static char *link_target(const char *path)
 {
     char target[PATH_MAX];

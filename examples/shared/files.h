@@ -6,15 +6,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* All of a file for free(), terminated beyond its size; or the end of the program. */
+/* Reads a whole file, to be freed, with a zero after its last byte. Ends the program if it cannot.
+ */
 char *read_whole_file(const char *path, size_t *size);
 
 /* Ends the program if the beginning of a file shows that it is no text: it says what it is and what
  * to do. A file that cannot be opened is left to the one who reads it. */
 void check_text_file(const char *path);
 
-/* Ends the program if no file could be written there: said before the work, not after it. A folder
- * that takes no new file, a name with a control character, a link that leads nowhere. */
+/* Ends the program if no file can be written at the path. Call it before the work, not after it.
+ * Reasons are a folder that takes no new file, a control character in the name, and a link that
+ * leads nowhere. */
 void check_writable(const char *path);
 
 /* Whether two paths are one file, through links and other spellings, also if it is not there yet.
@@ -25,17 +27,17 @@ bool same_file(const char *a, const char *b);
 typedef struct file_use {
     const char *option;
     const char *path; /* NULL: not used */
-    bool written;     /* by this run; else it is read */
+    bool written;     /* true if this run writes the file; false if it reads it */
 } file_use;
 
 /* Call it before the first step with all files that a run reads and writes. Ends the program if one
  * that is written cannot be (check_writable), or is also another one of the list. */
 void check_files(const file_use *files, size_t n);
 
-/* A new file, or the end of the program. */
+/* Makes a new file. Ends the program if it cannot. */
 FILE *create_file(const char *path);
 
-/* Closes it; ends the program if not all of it could be written. */
+/* Closes a file. Ends the program if not all of it could be written. */
 void finish_file(const char *path, FILE *file);
 
 /* A field of a CSV file, in quotes. */

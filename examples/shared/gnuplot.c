@@ -98,7 +98,7 @@ static int run_gnuplot(FILE *script, FILE *picture, FILE *messages)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* The first line that says something, which is neither the command nor the mark below it. */
+/* The first line of gnuplot's message that is neither the command nor the mark below it. */
 static const char *first_message(FILE *messages, char *line, int size)
 {
     rewind(messages);

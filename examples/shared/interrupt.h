@@ -1,5 +1,5 @@
-/* Ctrl-C (SIGINT) and SIGTERM as a wish to end well: the first signal is heard by the program,
- * which then keeps what it has; a second one of either kind ends it. */
+/* Ctrl-C (SIGINT) and SIGTERM ask the program to end. After the first signal the program saves its
+ * results and ends by itself. A second signal ends it at once. */
 #ifndef EXAMPLES_INTERRUPT_H
 #define EXAMPLES_INTERRUPT_H
 
@@ -8,7 +8,7 @@
 void listen_to_interrupts(void);
 bool is_interrupted(void);
 
-/* What the program heard, for its messages: "Ctrl-C" or "SIGTERM". */
+/* The name of the signal that the program received, for messages: "Ctrl-C" or "SIGTERM". */
 const char *interrupt_name(void);
 
 /* From here on a signal ends the program. */

@@ -7,11 +7,11 @@
 /* Whether the text holds a control character: below U+0020, or U+007F to U+009F. */
 bool has_control(const char *text);
 
-/* Where a text that is UTF-8 ends, or else its first byte that is not. */
+/* A pointer to the end of the text if it is UTF-8, else to its first byte that is not. */
 const char *utf8_end(const char *text);
 
-/* What keeps a text from being a name or a title, fit for "the name %s": "is not UTF-8" or
- * "contains a control character". NULL if nothing does. */
+/* The reason why a text cannot be a name or a title, for messages like "the name %s": "is not
+ * UTF-8" or "contains a control character". NULL if it can. */
 const char *text_fault(const char *text);
 
 /* Writes the text in one line to `shown`, which has room for 4 times its bytes and the end. Control

@@ -19,11 +19,11 @@ static void on_error(adz_status status, const char *message, void *user)
 
 enum { WARNINGS = 100 };
 
-/* Prints a warning that has not been printed before: one that comes with each step says it once. */
+/* Prints a warning, but only the first time, because many warnings come with every step. */
 static void on_warning(adz_status status, const char *message, void *user)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char *printed[WARNINGS]; /* to the end of the program */
+    static char *printed[WARNINGS]; /* freed with the program */
     static size_t count;
     (void)status;
     (void)user;

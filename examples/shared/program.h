@@ -1,11 +1,11 @@
-/* What the example programs share in how they use adze. */
+/* Shared by the example programs: how they use adze. */
 #ifndef EXAMPLES_PROGRAM_H
 #define EXAMPLES_PROGRAM_H
 
 #include <adze/adze.h>
 
-/* An error of the calling thread's context ends the program, with which no return value needs a
- * look. A warning is printed on stderr, once however often the library gives it. */
+/* Sets callbacks of the calling thread's context. An error ends the program, so no return value
+ * needs a check. A warning is printed on stderr once, however often the library gives it. */
 void report_errors(void);
 
 /* Seeds the default generator; `threads` 0: as many as there are processors. */

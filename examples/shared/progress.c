@@ -44,7 +44,7 @@ static const char *clock_text(double seconds, char *text, size_t size)
     return text;
 }
 
-/* Of the terminal, in characters. */
+/* The width of the terminal, in characters. */
 static int columns(void)
 {
     struct winsize window;
@@ -52,8 +52,8 @@ static int columns(void)
     return known ? window.ws_col : 80;
 }
 
-/* "[####....] ", as wide as there is room for but no wider than BAR; nothing where that is too
- * little to see. Returns its length. */
+/* Writes "[####....] ", as wide as there is room for but no wider than BAR, or nothing if there is
+ * too little room. Returns the length. */
 static int draw_bar(char *text, double done, int room)
 {
     int width = room - 3 < BAR ? room - 3 : BAR;

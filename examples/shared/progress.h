@@ -8,7 +8,7 @@
 typedef struct progress {
     bool terminal;
     const char *unit;     /* "epoch" */
-    int64_t steps, first; /* of which so many were behind at the beginning; 0 unless set */
+    int64_t steps, first; /* steps that were done before this run; 0 unless set */
     double began, drawn;  /* seconds of a clock that only goes forward */
 } progress;
 

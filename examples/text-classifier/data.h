@@ -1,4 +1,4 @@
-/* Texts as numbers, which of them serve what, and batches of them. */
+/* Turns texts into numbers, splits them into training, validation and test, and makes batches. */
 #ifndef CLASSIFIER_DATA_H
 #define CLASSIFIER_DATA_H
 
@@ -10,8 +10,8 @@
 typedef struct sample {
     int64_t *ids;
     int64_t length;
-    int64_t label;   /* a place in the labels; -1 where none is known */
-    int64_t by_rule; /* likewise, what the grammar's rule says */
+    int64_t label;   /* index into the labels; -1 if it is unknown */
+    int64_t by_rule; /* index of the label that the grammar's rule gives; -1 if it is unknown */
 } sample;
 
 typedef struct samples {
@@ -57,8 +57,7 @@ size_t *sorted_order(const samples *s);
  * scope. */
 adz_tensor *make_batch(const samples *s, const size_t *order, size_t n, adz_tensor **labels);
 
-/* Where the text is that is being read, for messages of the library: "" for
- * none. */
+/* The place of the text that is being read, for messages of the library; "" for none. */
 const char *reading(void);
 
 #endif

@@ -25,8 +25,8 @@
 
 #define GRAMMAR_BEST 0.9
 
-/* So many reviews, the same for a seed. `by_rule` receives what the rule says
- * about each: a place in the labels in the order of strcmp. */
+/* Makes reviews; a seed always gives the same ones. `by_rule` receives the class that the rule
+ * gives each review, as an index into the labels in the order of strcmp. */
 text_table draw_reviews(int64_t count, uint64_t seed, int64_t *by_rule);
 
 #endif

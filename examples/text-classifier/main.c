@@ -1,5 +1,5 @@
-/* Trains a classifier of texts, on a CSV file or on reviews from a grammar.
- * text-classifier --help lists what it can. */
+/* Trains a classifier of texts, on a CSV file or on reviews from a grammar. text-classifier --help
+ * lists the options. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "train.h"
 #include "transfer.h"
 
-/* With this no return value needs a look. */
+/* Called with every error, so that no return value needs a check. */
 static void on_error(adz_status status, const char *message, void *user)
 {
     (void)status;
@@ -64,7 +64,8 @@ static void print_header(const char *name, const model *m, const problem *p)
     print_network(m->root);
 }
 
-/* A model may be saved where it came from; any other file that is read stays as it is. */
+/* A model may be saved to the file that it was loaded from. Every other file that is read must not
+ * be written. */
 static void check_training_files(const options *o)
 {
     bool back = o->load != NULL && same_file(o->load, o->save);
@@ -123,7 +124,7 @@ static void predict(const options *o)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     options o = parse_options(argc, argv);
     report_errors();
     adz_on_error(on_error, NULL);

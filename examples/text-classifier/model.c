@@ -10,10 +10,10 @@ enum { MOST_SAVED_LABELS = 1000000 };
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* A table as a language model has it, and linear layers that hand on about what they get. fastai's
- * own deviations, 1 of a table that no language model is tied to and 0.02 of layers, are for tables
- * that are loaded and for 768 features: with few, what attention adds drowns in what tells words
- * apart. */
+/* Initial values: a table like that of a language model, and linear layers that keep the size of
+ * their input. fastai's own deviations (1 for an untied table, 0.02 for layers) suit tables that
+ * are loaded and 768 features. With few features the output of attention would be too small beside
+ * the embeddings. */
 static adz_status draw_one(adz_module *module, void *user)
 {
     (void)user;
@@ -50,7 +50,7 @@ static adz_fastai_config config_of(const network *n)
     c.n_heads = n->heads;
     c.d_head = 0;
     c.act = activations[n->activation];
-    c.double_drop = false; /* as char-lm has it */
+    c.double_drop = false; /* as in char-lm */
     c.ctx_len = n->bptt;
     c.mem_len = n->memory;
     return c;

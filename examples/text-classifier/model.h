@@ -11,7 +11,7 @@ typedef struct model {
     adz_module *root; /* a SequentialRNN of MultiBatchEncoder and
                          PoolingLinearClassifier */
     adz_tokenizer *tokenizer;
-    char **labels; /* n_labels of them, in the order of the classes */
+    char **labels; /* n_labels names, in the order of the classes */
     size_t n_labels;
     network network;
 } model;

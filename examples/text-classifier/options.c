@@ -197,7 +197,7 @@ static bool is_given(argument *table, size_t n, const char *name)
     return find_argument(table, n, name)->given;
 }
 
-/* What was given and would change nothing is a misunderstanding. */
+/* An option that would have no effect is an error: the user expected one. */
 static void check_given(const options *o, argument *table, size_t n)
 {
     int arch = o->network.arch;

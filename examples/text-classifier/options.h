@@ -1,4 +1,4 @@
-/* What the command line says. */
+/* The options of the program, as the command line gives them. */
 #ifndef CLASSIFIER_OPTIONS_H
 #define CLASSIFIER_OPTIONS_H
 
@@ -14,7 +14,7 @@ enum { ARCH_AWD_LSTM, ARCH_QRNN, ARCH_TRANSFORMER, ARCH_TRANSFORMER_XL };
 enum { MASK_ON, MASK_OFF };
 enum { TOKENS_WORDS, TOKENS_CHARACTERS };
 
-/* What a model is made of; saved beside its weights. */
+/* The options that describe the model. They are saved together with its weights. */
 typedef struct network {
     int arch, activation;
     int64_t layers, width, hidden, heads, memory;
@@ -51,7 +51,7 @@ typedef struct options {
  * read. */
 options parse_options(int argc, char **argv);
 
-/* The rate that suits the architecture, where the command line says none. */
+/* The default learning rate of the architecture. */
 void fill_in_rate(options *o, const network *n);
 
 /* The options that make a network, as a table over `n`; returns how many. */

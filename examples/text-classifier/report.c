@@ -112,7 +112,7 @@ static void print_matrix(char *const *labels, size_t n, const size_t *counts)
     }
 }
 
-/* The pairs that are confused most, where the matrix would not fit. */
+/* The pairs of labels that are confused most. Printed if the matrix would not fit. */
 static void print_confusions(char *const *labels, size_t n, size_t *counts)
 {
     printf("\nwhat was confused most among the test texts (label: predicted)\n");

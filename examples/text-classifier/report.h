@@ -1,4 +1,4 @@
-/* What came of it: tables, a line for scripts, and files. */
+/* Reports the results: tables, a line for scripts, and files. */
 #ifndef CLASSIFIER_REPORT_H
 #define CLASSIFIER_REPORT_H
 

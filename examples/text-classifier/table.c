@@ -11,7 +11,7 @@
 
 enum { MOST_COLUMNS = 4096 };
 
-/* A file that is being cut into fields, which it writes over. */
+/* A file that is being cut into fields. The fields overwrite its text. */
 typedef struct reader {
     const char *path;
     char *at, *end;
@@ -23,7 +23,8 @@ static bool is_line_end(const reader *r)
     return r->at == r->end || *r->at == '\n' || *r->at == '\r';
 }
 
-/* What stands between quotes, doubled ones made single; returns its end. */
+/* Reads the text between quotes and turns doubled quotes into single ones. Returns the end of the
+ * text. */
 static char *unquote(reader *r)
 {
     size_t first = r->line;

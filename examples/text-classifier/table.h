@@ -14,9 +14,9 @@ typedef struct text_table {
     size_t count;
 } text_table;
 
-/* Two columns of a CSV file (RFC 4180) with a header line; `label` may be NULL.
- * Ends the program for a file that is none or not in UTF-8, for a column that is
- * missing or stands there twice, and for a field that is empty. */
+/* Reads two columns of a CSV file (RFC 4180) with a header line. `label` may be NULL. Ends the
+ * program for a file that is not CSV or not UTF-8, for a column that is missing or occurs twice,
+ * and for an empty field. */
 text_table read_text_table(const char *path, const char *text, const char *label);
 
 void write_text_table(const char *path, const text_table *table);

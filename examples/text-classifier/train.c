@@ -9,7 +9,7 @@
 
 /* ---- what a model makes of texts ------------------------------------------------------------- */
 
-/* Those of one batch, to their places. Returns the sum of the losses; 0 where
+/* Stores the verdicts of one batch at the places of its texts. Returns the sum of the losses, 0 if
  * labels are unknown. */
 static double judge_batch(
     const model *m, const samples *s, const size_t *order, size_t n, verdict *to)
@@ -77,14 +77,14 @@ static int64_t batches_of(const trainer *t)
     return n / size + (n % size > 1);
 }
 
-/* Everything at one rate. */
+/* All parameters have one learning rate. */
 static void prepare_plainly(trainer *t, int64_t epochs, const adz_adamw_options *a)
 {
     t->adam = adz_adamw_new(adz_module_parameters(t->m->root), t->o->lr, a);
     t->cycle = adz_one_cycle_lr_new(t->adam, t->o->lr, epochs * batches_of(t), NULL);
 }
 
-/* Groups, the first at the smallest rate; those before `first` are frozen. */
+/* The groups have rising learning rates. Groups before `first` are frozen. */
 static void prepare_groups(trainer *t, int64_t first, int64_t epochs, const adz_adamw_options *a)
 {
     adz_fastai_groups *groups = groups_of(t->m);
@@ -159,7 +159,8 @@ static double train_epoch(const trainer *t)
         adz_scope *scope = adz_scope_open();
         size_t from = (size_t)batches * size, n = count - from < size ? count - from : size;
         sum += train_batch(t, order + from, n);
-        if (batches + 1 < batches_of(t)) { /* the last step's comes when its rate was noted */
+        if (batches + 1 <
+            batches_of(t)) { /* the last step's loss arrives after its rate was noted */
             adz_scheduler_step(t->cycle);
         }
         adz_scope_close(scope);
@@ -193,7 +194,7 @@ static epoch_record run_epoch(const trainer *t, int64_t epoch)
     return record;
 }
 
-/* `epochs` more of them in one cycle of the learning rate. */
+/* Trains `epochs` more epochs in one cycle of the learning rate. */
 static void run_cycle(trainer *t, int64_t first, int64_t epochs, history *h, progress *bar)
 {
     prepare(t, first, epochs);

@@ -1,4 +1,4 @@
-/* The training loop, and what a model makes of texts. */
+/* The training loop, and the verdicts of a model on texts. */
 #ifndef CLASSIFIER_TRAIN_H
 #define CLASSIFIER_TRAIN_H
 

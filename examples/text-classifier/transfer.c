@@ -84,7 +84,7 @@ static network network_like(const options *o, const char *text)
 
 /* ---- the vocabulary -------------------------------------------------------------------------- */
 
-/* Its tokens as texts, for free_words. One with a zero byte inside is cut
+/* The tokens of a vocabulary as texts, for free_words. A token that contains a zero byte is cut
  * there. */
 static char **words_of(const adz_tokenizer *tokenizer, size_t *count)
 {
@@ -151,7 +151,7 @@ static adz_state *read_state(adz_safetensors *file)
     return state;
 }
 
-/* The entries of the part "0", without that name. */
+/* The entries of the part "0" of a state, under names without that prefix. */
 static adz_state *encoder_state(const adz_state *all)
 {
     adz_state *state = adz_state_new();
@@ -174,7 +174,7 @@ static void load_encoder(const model *m, const char *path, const adz_state *conv
             fail("%s: the language model has no '%s'", path, names.items[i].name);
         }
     }
-    adz_module_load_state_dict(encoder, state, false); /* tied ones stand there once */
+    adz_module_load_state_dict(encoder, state, false); /* tied tensors occur once */
     adz_state_free(&state);
 }
 

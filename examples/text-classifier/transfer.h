@@ -1,4 +1,4 @@
-/* Beginning with the encoder of a language model. */
+/* Starts a classifier from the encoder of a language model. */
 #ifndef CLASSIFIER_TRANSFER_H
 #define CLASSIFIER_TRANSFER_H
 

@@ -17,7 +17,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Of two columns of one name nobody can tell which one is meant. */
+/* If two columns have one name, it is not clear which one is meant. */
 static void check_names(const char *path, adz_csv *csv)
 {
     size_t n = (size_t)adz_csv_columns(csv);
@@ -50,7 +50,7 @@ static void check_columns(const char *path, adz_csv *csv)
     }
 }
 
-/* An infinity would make everything that is computed from it NaN. */
+/* An infinity would turn all values that are computed from it into NaN. */
 static void check_finite(const char *path, adz_csv *csv)
 {
     const double *values = adz_tensor_data_f64(adz_csv_values(csv));

@@ -15,13 +15,13 @@ typedef struct row_list {
 } row_list;
 
 typedef struct uci_set {
-    char *name;        /* the folder's own */
+    char *name;        /* name of the folder */
     adz_dataset *rows; /* x[N, D] and y[N, 1], f64 */
     row_list *test;    /* n_splits lists of test rows */
     size_t n_splits;
     int64_t hidden, epochs;
     numbers dropout, tau;               /* the grid */
-    numbers chosen_dropout, chosen_tau; /* n_splits each; none where the file has none */
+    numbers chosen_dropout, chosen_tau; /* n_splits values each; none if the file has none */
 } uci_set;
 
 /* Reads a folder and checks all of it, or ends the program. */
@@ -31,8 +31,8 @@ void free_set(uci_set *set);
 /* The rows of one split; end both parts with adz_dataset_free. */
 samples split_samples(const uci_set *set, size_t split);
 
-/* The folders of sets that the arguments mean: each itself, or those in it, by name. Free each, and
- * the list. */
+/* The folders of sets: each argument itself, or the folders in it, sorted by name. Free each path
+ * and the list. */
 char **find_sets(const char *const *folders, size_t n_folders, size_t *count);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "data.h"
 
-/* What these return is ended with free; what cannot be had ends the program. */
+/* These functions return memory to be freed. They end the program if they fail. */
 char *join(const char *folder, const char *name); /* the folder itself for "" */
 char *last_part(const char *path);                /* "concrete" of "uci/concrete/" */
 char *read_text(const char *path);

@@ -1,5 +1,5 @@
 /* Regression with dropout left on for prediction, on four sets with published results, or on a toy
- * set of its own. uci-regression --help lists what it can. */
+ * set that the program makes. uci-regression --help lists the options. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void run_folders(const options *o)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     options o = parse_options(argc, argv);
     report_errors();
     if (o.n_folders > 0) {

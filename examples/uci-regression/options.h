@@ -1,4 +1,4 @@
-/* What the command line says. */
+/* The options of the program, as the command line gives them. */
 #ifndef UCI_OPTIONS_H
 #define UCI_OPTIONS_H
 
@@ -9,11 +9,11 @@
 #include "../shared/command_line.h"
 
 typedef struct options {
-    const char *const *folders; /* n_folders of them; 0: the toy set */
+    const char *const *folders; /* n_folders paths; with 0 the toy set is learnt */
     size_t n_folders;
     bool grid;
-    int64_t splits; /* at most so many of each set */
-    int64_t epochs; /* 0: what the set says */
+    int64_t splits; /* most splits of each set */
+    int64_t epochs; /* 0: the number that the set gives */
     int64_t passes;
     int64_t jobs;
     int64_t seed;

@@ -17,7 +17,7 @@ typedef struct picture {
     size_t n_rows;
 } picture;
 
-/* Draws through gnuplot; says so where that is not to be had. "none" draws nothing. */
+/* Draws with gnuplot, or says that gnuplot is not installed. "none" draws nothing. */
 void draw_picture(const char *path, const picture *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* The recipe: a network with dropout, its training, and what its passes with dropout on predict.
- * This is the part to copy from; everything around it reads files and prints tables. */
+/* The recipe: a network with dropout, its training, and its predictions with dropout on. Copy this
+ * part; the rest of the program reads files and prints tables. */
 #ifndef UCI_RECIPE_H
 #define UCI_RECIPE_H
 
@@ -19,7 +19,7 @@ typedef struct samples {
 } samples;
 
 typedef struct score {
-    bool complete;          /* false after Ctrl-C: the rest is not known then */
+    bool complete;          /* false after Ctrl-C, and then the other members are undefined */
     double rmse;            /* of the mean of the passes, in the target's units */
     double log_likelihood;  /* mean over the test rows */
     double rmse_no_dropout; /* of one pass without dropout */

@@ -87,7 +87,7 @@ static void print_pair(figure here, const figure *there)
     }
 }
 
-/* How far a figure is on the wrong side of what chance explains; 0 or less when it is not. */
+/* How far a figure is worse than chance explains; 0 or less if chance explains it. */
 static double excess(figure here, figure there, double sign)
 {
     return sign * (here.mean - there.mean) - 2 * there.error - 2 * here.error;
@@ -112,7 +112,8 @@ static void print_verdict(const set_result *results, size_t count)
     int compared = 0, misses = 0;
     for (size_t i = 0; i < count; ++i) {
         const figures *there = find_published(results[i].name);
-        if (there != NULL && results[i].count > 1) { /* chance explains what one split is off by */
+        if (there != NULL &&
+            results[i].count > 1) { /* chance explains the difference of one split */
             const figures here = figures_of(results[i].splits, results[i].count);
             misses += print_misses(results[i].name, &here, there);
             compared += 2;

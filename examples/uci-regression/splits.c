@@ -13,7 +13,7 @@
 
 /* ---- one split ------------------------------------------------------------------------------ */
 
-enum { FINAL, FIFTH, CANDIDATES }; /* what a stream of random numbers is for */
+enum { FINAL, FIFTH, CANDIDATES }; /* the uses of random numbers, each with a stream of its own */
 
 /* A stream of its own for everything that draws, so that the order of work plays no part. */
 static void start_stream(const options *o, size_t split, size_t use)
@@ -84,8 +84,8 @@ typedef struct splits {
     const uci_set *set;
     set_result *result;
     pthread_mutex_t lock; /* guards the rest */
-    size_t printed;       /* the splits before it have their lines, or are not finished */
-    bool *done;           /* with success or cut short */
+    size_t printed;       /* the splits before it are printed, or are not finished */
+    bool *done;           /* whether finished or interrupted */
 } splits;
 
 static void print_split(const splits *c, size_t k)
@@ -128,7 +128,7 @@ void check_choices(const options *o, const uci_set *set, const char *folder)
     }
 }
 
-/* Leaves the finished splits alone in the list. */
+/* Removes unfinished splits from the list. */
 static void keep_finished(set_result *r)
 {
     size_t finished = 0;

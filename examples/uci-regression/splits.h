@@ -1,4 +1,4 @@
-/* All splits of a set, side by side. */
+/* Trains all splits of a set, several at a time. */
 #ifndef UCI_SPLITS_H
 #define UCI_SPLITS_H
 
@@ -20,9 +20,9 @@ typedef struct set_result {
 /* Ends the program where a set lacks what the options need of it. */
 void check_choices(const options *o, const uci_set *set, const char *folder);
 
-/* Trains the splits in threads of their own and prints a line for each, in their order. What comes
- * out depends on the seed and the split alone. After Ctrl-C the result has the splits that were
- * finished, perhaps none, and a line says so. */
+/* Trains each split in a thread of its own and prints a line for each, in their order. A result
+ * depends on the seed and the split only. After Ctrl-C the list holds the finished splits, perhaps
+ * none, and a line says so. */
 set_result run_set(const options *o, const uci_set *set);
 
 #endif

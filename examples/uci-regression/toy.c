@@ -45,7 +45,7 @@ static adz_dataset *draw_rows(int64_t n)
     return rows;
 }
 
-/* The network says two things of each row: y's mean, and the logarithm of its variance there. */
+/* The network has two outputs for each row: the mean of y and the logarithm of its variance. */
 static adz_tensor *mean_of(adz_tensor *outputs)
 {
     return adz_narrow(outputs, -1, 0, 1);
@@ -139,7 +139,7 @@ void run_toy(const options *o)
     double start = seconds_now();
     adz_scope *scope = adz_scope_open();
     adz_manual_seed((uint64_t)o->seed);
-    adz_set_num_threads(1); /* so small a network is faster on one */
+    adz_set_num_threads(1); /* a network this small is faster on one thread */
     adz_dataset *train = draw_rows(TRAIN_ROWS), *test = draw_rows(TEST_ROWS);
     adz_module *network = new_network(&shape);
     /* One input: each unit bends at -bias / weight. Bends all over the range, not all at 0. */
