@@ -295,6 +295,29 @@ static int run(ffn *f, record *r)
     return EXIT_SUCCESS;
 }
 
+static void record_end(record *r)
+{
+    free(r->seconds);
+    free(r->openblas);
+    free(r->onednn);
+    free(r->update);
+}
+
+/* Room for the times of `steps` steps; false if there is no memory. */
+static bool record_begin(record *r, int64_t steps)
+{
+    size_t bytes = (size_t)steps * sizeof(double);
+    *r = (record){ .seconds = malloc(bytes),
+        .openblas = malloc(bytes),
+        .onednn = malloc(bytes),
+        .update = malloc(bytes) };
+    if (r->seconds != NULL && r->openblas != NULL && r->onednn != NULL && r->update != NULL) {
+        return true;
+    }
+    record_end(r);
+    return false;
+}
+
 int bench_ffn_step(int argc, char **argv)
 {
     static const char *const activations[] = { "relu", "gelu", "silu", NULL };
@@ -329,20 +352,13 @@ int bench_ffn_step(int argc, char **argv)
     if (!read_options(argc, argv, options, NULL)) {
         return EXIT_FAILURE;
     }
-    size_t bytes = (size_t)s->steps * sizeof(double);
-    record r = { .seconds = malloc(bytes),
-        .openblas = malloc(bytes),
-        .onednn = malloc(bytes),
-        .update = malloc(bytes) };
-    int status = EXIT_FAILURE;
-    if (r.seconds != NULL && r.openblas != NULL && r.onednn != NULL && r.update != NULL) {
-        begin(&f);
-        status = run(&f, &r);
-        end(&f);
+    record r;
+    if (!record_begin(&r, s->steps)) {
+        return EXIT_FAILURE;
     }
-    free(r.seconds);
-    free(r.openblas);
-    free(r.onednn);
-    free(r.update);
+    begin(&f);
+    int status = run(&f, &r);
+    end(&f);
+    record_end(&r);
     return status;
 }

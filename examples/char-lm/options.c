@@ -19,8 +19,8 @@ static const char help[] =
     "  --data FILE            the text, in UTF-8\n"
     "  --tokens KIND          what a token is: characters, bytes, words (characters)\n"
     "  --max-vocab N          words: size of the vocabulary (60000)\n"
-    "  --min-freq N           words: how often a word must occur to be in it (2)\n"
-    "  --validation SHARE     share of the text, at its end, that is not learnt (0.1)\n"
+    "  --min-freq N           words: least frequency of a word in it (2)\n"
+    "  --validation SHARE     share of the text, at its end, not to learn (0.1)\n"
     "model\n"
     "  --arch NAME            gpt2, transformer, transformer-xl, awd-lstm, qrnn (gpt2)\n"
     "  --layers N             number of layers (4; awd-lstm, qrnn: 3)\n"
@@ -29,16 +29,15 @@ static const char help[] =
     "  --hidden N             features inside feed-forward networks, or between recurrent layers\n"
     "                         (4 times d-model; awd-lstm: 13/8, qrnn: 11/4 of it)\n"
     "  --context N            tokens that the model sees at a time (64)\n"
-    "  --memory N             transformer-xl: tokens that it remembers (as many as --context)\n"
+    "  --memory N             transformer-xl: tokens remembered (as --context)\n"
     "  --ffn NAME             gelu, relu, swish, or gated: glu, bilinear, reglu, geglu, swiglu;\n"
     "                         not for awd-lstm and qrnn (gelu)\n"
     "  --dropout P            on the output of each layer (0)\n"
     "  --attention-dropout P, --ff-dropout P, --embed-dropout P, --input-dropout P,\n"
     "  --weight-dropout P, --output-dropout P\n"
-    "                         dropout in one place. Without these options --dropout decides. A\n"
-    "                         transformer uses P for attention, ff and embed, and gpt2 for ff and\n"
-    "                         embed. A recurrent network uses 2/15, 5/3, 4/3 and 2/3 of P for\n"
-    "                         embed, input, weight and output, fastai's proportions\n"
+    "                         dropout in one place, instead of P from --dropout: P for attention,\n"
+    "                         ff and embed (gpt2: ff, embed); recurrent: 2/15, 5/3, 4/3 and 2/3\n"
+    "                         of P for embed, input, weight and output, as fastai has it\n"
     "training\n"
     "  --steps N              training steps (2000)\n"
     "  --batch-size N         rows per step (12)\n"
@@ -56,15 +55,14 @@ static const char help[] =
     "  --clip X               largest norm of the gradient (1)\n"
     "  --alpha X, --beta X    awd-lstm, qrnn: penalty on activations and on their changes (0, 0;\n"
     "                         fastai: 2, 1)\n"
-    "  --eval-every N         steps between two measurements of the validation loss (500)\n"
+    "  --eval-every N         steps between two validations (500)\n"
     "  --seed N               of everything that is random (1)\n"
     "  --threads N            threads of large loops (as many as there are processors)\n"
     "files\n"
     "  --save FILE            checkpoint, also at Ctrl-C and SIGTERM (char-lm.safetensors; with\n"
     "                         --load the file that it names)\n"
-    "  --save-every N         steps between two checkpoints before the end (500; 0: none). A new\n"
-    "                         checkpoint replaces the old one at once, so the file is never half\n"
-    "                         written\n"
+    "  --save-every N         steps between two checkpoints before the end (500; 0: none); the\n"
+    "                         file is never half written\n"
     "  --stop-after N         stop after N steps, as Ctrl-C would, to go on later (0: off)\n"
     "  --load FILE            go on from a checkpoint, with the bits of a training without a "
     "break\n"
@@ -153,7 +151,6 @@ static option_table table_of(options *o)
         OPTION_NUMBER("weight-dropout", &o->weight_p, 0, 0.999),
         OPTION_NUMBER("output-dropout", &o->output_p, 0, 0.999),
         OPTION_CHOICE("schedule", &o->schedule, schedules),
-
         OPTION_TEXT("data", &o->data),
         OPTION_WHOLE("batch-size", &o->batch, 1, 1 << 20),
         OPTION_WHOLE("steps", &o->steps, 1, INT32_MAX),
@@ -170,7 +167,6 @@ static option_table table_of(options *o)
         OPTION_NUMBER("clip", &o->clip, 0, 1e30),
         OPTION_NUMBER("alpha", &o->alpha, 0, 1e6),
         OPTION_NUMBER("beta", &o->beta, 0, 1e6),
-
         OPTION_TEXT("save", &o->save),
         OPTION_WHOLE("stop-after", &o->stop_after, 0, INT32_MAX),
         OPTION_WHOLE("save-every", &o->save_every, 0, INT32_MAX),
