@@ -127,7 +127,7 @@ ADZ_API adz_status adz_error_take(char *buffer, size_t size);
  * before it returns its failure.
  *
  * @param op       what failed, for the message and for adz_error_operator, which cuts it to 63
- * bytes; NULL for nobody in particular
+ * bytes; NULL or "" for nobody in particular
  * @param status   any but ADZ_OK; a value that is no status counts as ADZ_ERR_ARGUMENT
  * @param message  what is wrong, and the way out; NULL for none
  * @return         the status recorded

@@ -96,7 +96,7 @@ adz_status adz_error_set(const char *op, adz_status status, const char *message)
     const int n = sizeof status_names / sizeof *status_names;
     const bool is_error = (int)status < 0 && (int)status > -n;
     if (op != name) {
-        snprintf(name, sizeof name, "%s", op != NULL ? op : "error");
+        snprintf(name, sizeof name, "%s", op != NULL && op[0] != '\0' ? op : "error");
     }
     return adzi_error(name, is_error ? status : ADZ_ERR_ARGUMENT, "%s",
         message != NULL ? message : "no reason was given");

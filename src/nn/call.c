@@ -1,6 +1,7 @@
 /* Calling modules: a scope and a step of the path around each forward. */
 #include "nn/module.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/upper.h"
 
@@ -116,14 +117,14 @@ static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
     return y;
 }
 
-static __attribute__((noinline)) adz_tensor *run_forward(
-    adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x)
+static __attribute__((noinline)) adz_tensor *run_forward(adz_module *module, adz_tensor *x)
 {
     call f;
     if (!enter(&f, module, ADZI_FLOOR())) {
         return NULL;
     }
-    adz_tensor *y = forward(module, x);
+    adz_tensor *y =
+        module->type.forward != NULL ? module->type.forward(module, x) : forward_by_call(module, x);
     if (y == NULL) {
         adzi_error_null(module->type.name, "the result");
     }
@@ -131,20 +132,13 @@ static __attribute__((noinline)) adz_tensor *run_forward(
     return y;
 }
 
-adz_tensor *adzi_module_forward_by(
-    adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x)
-{
-    ADZI_STEP_DOWN();
-    return run_forward(module, forward, x);
-}
-
 adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
 {
     if (module == NULL || x == NULL) {
         return adzi_fail_null("adz_module_forward", module == NULL ? "module" : "x");
     }
-    return adzi_module_forward_by(
-        module, module->type.forward != NULL ? module->type.forward : forward_by_call, x);
+    ADZI_STEP_DOWN();
+    return run_forward(module, x);
 }
 
 static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_values *out)
@@ -198,4 +192,56 @@ adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values 
     }
     ADZI_STEP_DOWN();
     return run_call(module, in, out);
+}
+
+/* ---- with other parameters ------------------------------------------------------------------ */
+
+/* Note [Parameters for one call]
+ * Only the slots of the parameters change. The lists of parameters and the state go on naming the
+ * module's own tensors, which return before anybody looks. A slot owns a reference to the tensor in
+ * it, so that a module which a jump has left half-way can still be freed. */
+typedef struct exchange {
+    adzi_slot *slot;
+    adz_tensor *own;
+} exchange;
+
+/* Puts the given tensors in place; returns how many, fewer than there are after an error. */
+static size_t exchange_all(
+    adz_module *module, const adz_values *parameters, exchange *all, const char *op)
+{
+    size_t done = 0;
+    for (; done < parameters->count; ++done) {
+        const adzi_value *given = &parameters->items[done];
+        adzi_slot *slot = adzi_parameter_slot(op, module, given->name);
+        if (slot == NULL || !adzi_check_tensor(op, given->name, given->tensor)) {
+            break;
+        }
+        all[done] = (exchange){ slot, slot->tensor };
+        slot->tensor = adzi_retain(given->tensor);
+    }
+    return done;
+}
+
+adz_status adz_module_functional_call(
+    adz_module *module, const adz_values *parameters, const adz_values *in, adz_values *out)
+{
+    static const char op[] = "adz_module_functional_call";
+    if (module == NULL || parameters == NULL) {
+        return adzi_error_null(op, module == NULL ? "module" : "parameters");
+    }
+    const size_t bytes = (parameters->count + 1) * sizeof(exchange);
+    exchange *all = adzi_alloc(bytes);
+    if (all == NULL) {
+        adzi_fail_memory(op, bytes);
+        return ADZ_ERR_MEMORY;
+    }
+    size_t done = exchange_all(module, parameters, all, op);
+    adz_status status =
+        done == parameters->count ? adz_module_call(module, in, out) : adz_error_code();
+    while (done-- > 0) { /* backwards: a name may have come twice */
+        adzi_drop(all[done].slot->tensor);
+        all[done].slot->tensor = all[done].own;
+    }
+    adzi_free(all, bytes);
+    return status;
 }

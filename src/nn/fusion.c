@@ -21,16 +21,15 @@ bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps)
     }
     const bool drops = step.training && step.dropout > 0;
     const bool has_dropout = steps->training && steps->dropout > 0;
-    if (step.activation != ADZ_ACTIVATION_IDENTITY) {
-        if (steps->activation != ADZ_ACTIVATION_IDENTITY || has_dropout) {
-            return false;
-        }
+    const bool activates = step.activation != ADZ_ACTIVATION_IDENTITY;
+    if ((activates && (steps->activation != ADZ_ACTIVATION_IDENTITY || has_dropout)) ||
+        (drops && (has_dropout || module->masks != NULL))) {
+        return false;
+    }
+    if (activates) {
         steps->activation = step.activation;
     }
     if (drops) {
-        if (has_dropout) {
-            return false;
-        }
         steps->dropout = step.dropout;
         steps->training = true;
         steps->generator = step.generator;

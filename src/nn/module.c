@@ -413,7 +413,7 @@ static adz_module *follow(const char *op, adz_module *module, const char **path)
     return module;
 }
 
-static adz_tensor *lookup(const char *op, adz_module *module, int kind, const char *path)
+static adzi_slot *lookup(const char *op, adz_module *module, int kind, const char *path)
 {
     const char *whole = path;
     module = follow(op, module, &path);
@@ -425,17 +425,24 @@ static adz_tensor *lookup(const char *op, adz_module *module, int kind, const ch
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no %s %s", whole, module->type.name,
             kinds[kind], path);
     }
-    return kind == PARAMETER ? module->parameters[i].tensor : module->buffers[i].tensor;
+    return kind == PARAMETER ? &module->parameters[i] : &module->buffers[i];
+}
+
+adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path)
+{
+    return lookup(op, module, PARAMETER, path);
 }
 
 adz_tensor *adz_module_parameter(adz_module *module, const char *path)
 {
-    return lookup("adz_module_parameter", module, PARAMETER, path);
+    const adzi_slot *slot = lookup("adz_module_parameter", module, PARAMETER, path);
+    return slot != NULL ? slot->tensor : NULL;
 }
 
 adz_tensor *adz_module_buffer(adz_module *module, const char *path)
 {
-    return lookup("adz_module_buffer", module, BUFFER, path);
+    const adzi_slot *slot = lookup("adz_module_buffer", module, BUFFER, path);
+    return slot != NULL ? slot->tensor : NULL;
 }
 
 adz_module *adz_module_child(adz_module *module, const char *path)

@@ -90,9 +90,8 @@ static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
     return module->children[i].module;
 }
 
-/** adz_module_forward with another function in the place of the type's own. */
-adz_tensor *adzi_module_forward_by(
-    adz_module *module, adz_tensor *(*forward)(adz_module *, adz_tensor *), adz_tensor *x);
+/** The place of a parameter in the tree, by its path; NULL with the error recorded under `op`. */
+adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path);
 
 /* ---- argument lists ------------------------------------------------------------------------- */
 

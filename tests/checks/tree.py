@@ -75,6 +75,14 @@ def room_of_include(target):
     return parts[0] if parts[0] in ROOMS and len(parts) > 1 else None
 
 
+def check_zoo(path, lines):
+    """The networks of other code bases are written as a user's own modules would be."""
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if match and '"' in line and not match.group(1).startswith(("adze/", "nn/zoo/")):
+            yield number, f"the zoo includes {match.group(1)}; it uses the public headers only"
+
+
 def check_includes(path, lines):
     parts = path.split("/")
     if parts[0] == "src" and len(parts) > 2:
@@ -100,6 +108,8 @@ def check_file(top, path):
         text = stream.read()
     lines = text.splitlines()
     yield from check_includes(path, lines)
+    if path.startswith("src/nn/zoo/"):
+        yield from check_zoo(path, lines)
     if path.startswith(("src/", "include/")) and path.endswith((".c", ".h")):
         if len(lines) > LINES_PER_FILE:
             yield len(lines), f"longer than {LINES_PER_FILE} lines: one file, one concern"

@@ -17,6 +17,7 @@ NOT_CALLED = {}
 
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
+    'adz_error_set': 'it records a failure',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
     'adz_set_allocator': 'the calls around it hold memory',
 }
@@ -87,6 +88,7 @@ HINTS = {
     'adz_labml_encode': {'model': 'ed model', 'src': 'id matrix', 'src_mask': 'none'},
     'adz_labml_decode': {'model': 'ed model', 'memory': 'cube', 'src_mask': 'none',
                          'tgt': 'id matrix', 'tgt_mask': 'none'},
+    'adz_module_functional_call': {'parameters': 'empty'},
     'adz_nll_loss': {'target': 'ids', 'weight': 'none'},
     'adz_bias_activation': {'bias': 'vector', 'gate': 'none', 'gate_bias': 'none'},
     'adz_batch_norm': {'running_mean': 'none', 'running_var': 'none', 'weight': 'none',
@@ -213,7 +215,7 @@ class Table:
                   o[0] in ('char *', 'const char *')]
         counts = name in ('n', 'count', 'size', 'bytes', 'room') or name.startswith('n_') or \
             name == 'attributes_size'
-        filled = name == 'size' and owner.endswith(('_init', '_info_get'))
+        filled = name == 'size' and owner.endswith(('_init', '_info_get', '_get_options'))
         exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options')
         return 'COUNT' if counts and (arrays or filled) and not exact else 'SIZE'
 
@@ -239,7 +241,7 @@ class Table:
         if to in ('void', 'char'):
             return {'kind': 'ROOM', 'extra': 1 << 16 if name in ('data', 'buffer') and to == 'void'
                     else 100}
-        if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position')) or
+        if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position', '_get_options')) or
                                            name == 'report'):
             return {'kind': 'ROOM', 'extra': f'sizeof({to})'}
         if to in self.headers.structs:

@@ -312,10 +312,12 @@ static adz_state *state_make(size_t choice)
     return state;
 }
 
-static adz_values *values_make(void)
+static adz_values *values_make(size_t choice)
 {
     adz_values *values = adz_values_new();
-    adz_values_add(values, "x", tensor_make(0));
+    if (choice == 0) {
+        adz_values_add(values, "x", tensor_make(0));
+    }
     return values;
 }
 
@@ -332,6 +334,7 @@ static adz_fastai_groups *groups_make(void)
 static const char *const one_name[] = { "valid" };
 static const char *const tokenizer_names[] = { "characters", "bytes", "words" };
 static const char *const state_names[] = { "plain", "language model" };
+static const char *const values_names[] = { "x", "empty" };
 static const char *const file_names[] = { "for writing", "for reading" };
 
 static const struct {
@@ -344,6 +347,7 @@ static const struct {
     [KIND_SCHEDULER] = { scheduler_names, COUNT_OF(scheduler_names), COUNT_OF(scheduler_names) },
     [KIND_TOKENIZER] = { tokenizer_names, COUNT_OF(tokenizer_names), COUNT_OF(tokenizer_names) },
     [KIND_STATE] = { state_names, COUNT_OF(state_names), COUNT_OF(state_names) },
+    [KIND_VALUES] = { values_names, COUNT_OF(values_names), 1 },
     [KIND_FILE] = { file_names, COUNT_OF(file_names), 1 },
     [KIND_NONE] = { NULL, 0, 0 },
 };
@@ -396,7 +400,7 @@ void *object_make(kind k, size_t choice)
     case KIND_STATE:
         return state_make(choice);
     case KIND_VALUES:
-        return values_make();
+        return values_make(choice);
     case KIND_GROUPS:
         return groups_make();
     default:

@@ -45,6 +45,17 @@ ADZ_API void adz_dropout_options_init(adz_dropout_options *options, size_t size)
  */
 ADZ_API adz_module *adz_dropout_new(double p, const adz_dropout_options *options);
 
+/**
+ * The mask that a module has to use in place of drawing one, for dropouts of your own. Masks of
+ * another run can be replayed, in the order in which modules ask for them; adze's tests compare
+ * with PyTorch in this way. Ask only when the module would draw.
+ *
+ * @param module  the module that drops elements
+ * @return        the mask, for adz_dropout_mask, borrowed; ADZ_NONE if no masks are replayed, which
+ *                is the usual case; NULL with ADZ_ERR_NULL, or ADZ_ERR_STATE if no mask is left
+ */
+ADZ_API adz_tensor *adz_module_next_mask(adz_module *module);
+
 #ifdef __cplusplus
 }
 #endif

@@ -51,6 +51,17 @@ ADZ_API void adz_embedding_table_options_init(adz_embedding_table_options *optio
 ADZ_API adz_module *adz_embedding_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options);
 
+/**
+ * How an Embedding looks its rows up, for modules of your own that do the same with other values.
+ *
+ * @param module   made by adz_embedding_new
+ * @param options  filled; padding_idx is not negative, or ADZ_NO_PADDING
+ * @param size     sizeof(adz_embedding_options) as the caller knows it
+ * @return         ADZ_OK, ADZ_ERR_NULL, or ADZ_ERR_ARGUMENT if it is another module
+ */
+ADZ_API adz_status adz_embedding_get_options(
+    const adz_module *module, adz_embedding_options *options, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

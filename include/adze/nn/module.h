@@ -69,6 +69,20 @@ ADZ_API adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x);
  */
 ADZ_API adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out);
 
+/**
+ * adz_module_call with other tensors in the place of parameters, for the time of the call. They may
+ * be results of operators: gradients then flow into what they were computed from.
+ *
+ * @param module      any module
+ * @param parameters  the tensors, each named by the parameter's path: "layers.0.weight"
+ * @param in          as in adz_module_call
+ * @param out         as in adz_module_call
+ * @return            as adz_module_call; ADZ_ERR_ARGUMENT also for a name that is no parameter's
+ * @see               torch.func.functional_call
+ */
+ADZ_API adz_status adz_module_functional_call(
+    adz_module *module, const adz_values *parameters, const adz_values *in, adz_values *out);
+
 /* ---- what it consists of ------------------------------------------------------------------ */
 
 /**

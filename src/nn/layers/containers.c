@@ -45,7 +45,7 @@ static adz_status append_all(adz_values *to, const adz_values *from)
     return status;
 }
 
-adz_status adzi_sequential_call(adz_module *self, const adz_values *in, adz_values *out)
+static adz_status sequential_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_values lists[2];
     adzi_values_begin(&lists[0]);
@@ -66,11 +66,11 @@ adz_status adzi_sequential_call(adz_module *self, const adz_values *in, adz_valu
     return status;
 }
 
-const adz_module_type adzi_sequential_type = {
+static const adz_module_type sequential_type = {
     .size = sizeof(adz_module_type),
     .name = "Sequential",
     .forward = sequential_forward,
-    .call = adzi_sequential_call,
+    .call = sequential_call,
 };
 
 /* ---- ModuleList ----------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static adz_module *append(
     return adz_module_add_child(container, name, module);
 }
 
-adz_module *adzi_container_new(
+static adz_module *container_new(
     const char *op, const adz_module_type *type, adz_module *const *modules, size_t count)
 {
     if (modules == NULL && count > 0) {
@@ -132,17 +132,17 @@ adz_module *adzi_container_new(
 
 adz_module *adz_sequential_new(adz_module *const *modules, size_t count)
 {
-    return adzi_container_new("adz_sequential_new", &adzi_sequential_type, modules, count);
+    return container_new("adz_sequential_new", &sequential_type, modules, count);
 }
 
 adz_module *adz_sequential_append(adz_module *sequential, adz_module *module)
 {
-    return append("adz_sequential_append", &adzi_sequential_type, sequential, module);
+    return append("adz_sequential_append", &sequential_type, sequential, module);
 }
 
 adz_module *adz_module_list_new(adz_module *const *modules, size_t count)
 {
-    return adzi_container_new("adz_module_list_new", &adzi_module_list_type, modules, count);
+    return container_new("adz_module_list_new", &adzi_module_list_type, modules, count);
 }
 
 adz_module *adz_module_list_append(adz_module *list, adz_module *module)

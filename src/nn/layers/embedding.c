@@ -1,4 +1,4 @@
-#include "nn/layers/embedding.h"
+#include "adze/nn/embedding.h"
 
 #include <string.h>
 
@@ -52,10 +52,19 @@ static const adz_module_type embedding_type = {
     .extra_repr = extra_repr,
 };
 
-const adz_embedding_options *adzi_embedding_options(const adz_module *module)
+adz_status adz_embedding_get_options(
+    const adz_module *module, adz_embedding_options *options, size_t size)
 {
-    return module->identity == &embedding_type ? &((const embedding_state *)module->state)->options
-                                               : NULL;
+    static const char op[] = "adz_embedding_get_options";
+    if (module == NULL) {
+        return adzi_error_null(op, "module");
+    }
+    if (module->identity != &embedding_type) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "the module is of type %s, but must be an Embedding", module->type.name);
+    }
+    const adz_embedding_options *all = &((const embedding_state *)module->state)->options;
+    return adzi_options_fill(op, options, size, all, sizeof *all);
 }
 
 ADZI_OPTIONS_INIT(

@@ -231,6 +231,37 @@ static void copies_share_nothing_and_keep_ties(void **state)
 
 /* ---- printing ------------------------------------------------------------------------------- */
 
+/* Other tensors stand in for parameters during a call, and gradients flow into them. */
+static void a_call_can_have_other_parameters(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(3, 2, NULL), adz_relu_new(NULL));
+    adz_tensor *own = adz_module_parameter(m, "0.weight");
+    adz_tensor *factor = adz_requires_grad_(adz_scalar(2, ADZ_F32), true);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 3), ADZ_F32);
+    adz_values *given = adz_values_new(), *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(given, "0.weight", adz_mul(own, factor));
+    adz_values_add(in, "", x);
+    assert_int_equal(adz_module_functional_call(m, given, in, out), ADZ_OK);
+    adz_tensor *expected =
+        adz_relu(adz_linear(x, adz_mul_number(own, 2), adz_module_parameter(m, "0.bias")));
+    assert_true(adz_allclose(adz_values_at(out, 0), expected, 1e-6, 1e-6, false));
+    assert_int_equal(
+        adz_backward(adz_sum(adz_values_at(out, 0), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+    assert_non_null(adz_tensor_grad(factor));
+    assert_ptr_equal(adz_module_parameter(m, "0.weight"), own);
+    adz_values_add(given, "0.wait", x);
+    assert_int_equal(adz_module_functional_call(m, given, in, out), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "0.wait: Linear has no parameter wait");
+    assert_ptr_equal(adz_module_parameter(m, "0.weight"), own);
+    assert_int_equal(adz_module_functional_call(m, NULL, in, out), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "parameters");
+    adz_values_free(&given);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
 static void trees_print_as_in_pytorch(void **state)
 {
     (void)state;
@@ -318,6 +349,7 @@ int structure_tests(void)
         TEST(modes_reach_the_whole_tree),
         TEST(dtypes_change_in_place),
         TEST(copies_share_nothing_and_keep_ties),
+        TEST(a_call_can_have_other_parameters),
         TEST(trees_print_as_in_pytorch),
         TEST(refused_memory_leaks_nothing),
     };

@@ -1,32 +1,57 @@
 #include "adze/nn/darts.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "nn/layers/dropout.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- MonteCarloDropout ---------------------------------------------------------------------- */
+
+static bool is_active(const adz_module *self)
+{
+    const zoo_dropout_state *state = zoo_state(self);
+    return adz_module_is_training(self) || state->always;
+}
+
+static adz_tensor *monte_carlo_forward(adz_module *self, adz_tensor *x)
+{
+    const zoo_dropout_state *state = zoo_state(self);
+    return zoo_dropped(self, x, state->p, is_active(self), state->generator);
+}
+
+static bool monte_carlo_step(adz_module *self, adz_bias_activation_options *step)
+{
+    const zoo_dropout_state *state = zoo_state(self);
+    step->dropout = state->p;
+    step->training = is_active(self);
+    step->generator = state->generator;
+    return true;
+}
+
+static size_t monte_carlo_repr(adz_module *self, char *buffer, size_t size)
+{
+    const zoo_dropout_state *state = zoo_state(self);
+    return (size_t)snprintf(buffer, size, "p=%s, inplace=False", zoo_float(state->p));
+}
 
 static const adz_module_type monte_carlo_dropout_type = {
     .size = sizeof(adz_module_type),
     .name = "MonteCarloDropout",
-    .forward = adzi_dropout_forward,
-    .extra_repr = adzi_dropout_repr,
-    .elementwise_step = adzi_dropout_step,
+    .forward = monte_carlo_forward,
+    .extra_repr = monte_carlo_repr,
+    .elementwise_step = monte_carlo_step,
 };
 
 adz_module *adz_darts_monte_carlo_dropout_new(double p, const adz_dropout_options *options)
 {
-    return adzi_dropout_new(
+    return zoo_dropout_new(
         "adz_darts_monte_carlo_dropout_new", &monte_carlo_dropout_type, p, options);
 }
 
 static adz_status set_always(adz_module *module, void *on)
 {
-    if (module->identity == &monte_carlo_dropout_type) {
-        ((adzi_dropout_state *)module->state)->always = *(const bool *)on;
+    if (adz_module_type_of(module) == &monte_carlo_dropout_type) {
+        ((zoo_dropout_state *)zoo_state(module))->always = *(const bool *)on;
     }
     return ADZ_OK;
 }
@@ -34,7 +59,7 @@ static adz_status set_always(adz_module *module, void *on)
 adz_status adz_module_mc_dropout(adz_module *module, bool on)
 {
     return module != NULL ? adz_module_apply(module, set_always, &on)
-                          : adzi_error_null("adz_module_mc_dropout", "module");
+                          : zoo_error_null("adz_module_mc_dropout", "module");
 }
 
 /* ---- feed-forward networks ------------------------------------------------------------------ */
@@ -45,7 +70,7 @@ static bool read_options(
     const char *op, const adz_feed_forward_options *options, adz_feed_forward_options *all)
 {
     *all = (adz_feed_forward_options)ADZ_FEED_FORWARD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, all, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, all, options)) {
         return false;
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;

@@ -10,12 +10,9 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
-#include "nn/layers/dropout.h"
 #include "nn/zoo/fastai/text.h"
 #include "nn/zoo/heads.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 enum { ATTENTION, OUT, DROP_ATT, DROP_RES, LN, R_ATTN };
 
@@ -31,57 +28,51 @@ typedef struct {
     bool causal;
 } arguments;
 
-bool adzi_fastai_check_size(const char *op, const char *name, int64_t size, int64_t least)
-{
-    return adzi_check_features(op, name, size, least);
-}
-
 static bool is_present(const adz_tensor *t)
 {
-    return !adzi_is_none(t);
+    return !zoo_is_none(t);
 }
 
 /* Whether an argument that may be left out is, or can be used. */
 static bool check_optional(const char *op, const char *name, const adz_tensor *t)
 {
-    return t != NULL && !is_present(t) ? true : adzi_check_tensor(op, name, t);
+    return t != NULL && !is_present(t) ? true : zoo_check_tensor(op, name, t);
 }
 
 adz_tensor *adzi_fastai_call(
     adz_module *module, adz_tensor *x, adz_tensor *mask, const adz_values *rest)
 {
-    adz_values in, out;
-    adzi_values_begin(&in);
-    adzi_values_begin(&out);
-    adz_status status = adz_values_add(&in, "x", x);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_status status = adz_values_add(in, "x", x);
     if (status == ADZ_OK && is_present(mask)) {
-        status = adz_values_add(&in, "mask", mask);
+        status = adz_values_add(in, "mask", mask);
     }
-    for (size_t i = 0; i < rest->count && status == ADZ_OK; ++i) {
-        const adzi_value *value = &rest->items[i];
-        if (value->name[0] != '\0' && strcmp(value->name, "x") != 0 &&
-            strcmp(value->name, "mask") != 0 && is_present(value->tensor)) {
-            status = adz_values_add(&in, value->name, value->tensor);
+    for (size_t i = 0; i < adz_values_count(rest) && status == ADZ_OK; ++i) {
+        const char *name = adz_values_name(rest, i);
+        adz_tensor *t = adz_values_at(rest, i);
+        if (name[0] != '\0' && strcmp(name, "x") != 0 && strcmp(name, "mask") != 0 &&
+            is_present(t)) {
+            status = adz_values_add(in, name, t);
         }
     }
-    status = status == ADZ_OK ? adz_module_call(module, &in, &out) : status;
-    adz_tensor *y = status == ADZ_OK ? adz_values_at(&out, 0) : NULL;
-    adzi_values_end(&in);
-    adzi_values_end(&out);
+    status = status == ADZ_OK ? adz_module_call(module, in, out) : status;
+    adz_tensor *y = status == ADZ_OK ? adz_values_at(out, 0) : NULL;
+    adz_values_free(&in);
+    adz_values_free(&out);
     return y;
 }
 
 /* An argument of another kind would be ignored without a word. */
 static bool check_names(adz_module *self, const adz_values *in, const char *const *names, size_t n)
 {
-    for (size_t i = 0; i < in->count; ++i) {
-        const char *name = in->items[i].name;
+    for (size_t i = 0; i < adz_values_count(in); ++i) {
+        const char *name = adz_values_name(in, i);
         bool known = name[0] == '\0' ? i < 2 : false;
         for (size_t k = 0; k < n && !known; ++k) {
             known = strcmp(names[k], name) == 0;
         }
-        if (!known && is_present(in->items[i].tensor)) {
-            adzi_error(self->type.name, ADZ_ERR_ARGUMENT, "takes no argument %zu%s%s", i,
+        if (!known && is_present(adz_values_at(in, i))) {
+            zoo_error(adz_module_name(self), ADZ_ERR_ARGUMENT, "takes no argument %zu%s%s", i,
                 name[0] != '\0' ? " called " : "", name);
             return false;
         }
@@ -91,23 +82,23 @@ static bool check_names(adz_module *self, const adz_values *in, const char *cons
 
 static bool read_arguments(adz_module *self, const adz_values *in, arguments *a)
 {
-    const attention_state *state = self->state;
-    const char *op = self->type.name;
+    const attention_state *state = zoo_state(self);
+    const char *op = adz_module_name(self);
     *a = (arguments){ adz_values_argument(in, 0, "x"), adz_values_argument(in, 1, "mask"),
         adz_values_find(in, "r"), adz_values_find(in, "u"), adz_values_find(in, "v"),
         adz_values_find(in, "mem"), false };
     adz_tensor *causal = adz_values_find(in, "is_causal");
-    if (!adzi_check_tensor(op, "x", a->x) || !check_optional(op, "mask", a->mask) ||
+    if (!zoo_check_tensor(op, "x", a->x) || !check_optional(op, "mask", a->mask) ||
         !check_optional(op, "is_causal", causal)) {
         return false;
     }
-    if (is_present(causal) && causal->numel != 1) {
-        adzi_error(op, ADZ_ERR_SHAPE, "is_causal%s must be one number", adzi_text_shape(causal));
+    if (is_present(causal) && adz_tensor_numel(causal) != 1) {
+        zoo_error(op, ADZ_ERR_SHAPE, "is_causal%s must be one number", zoo_shape(causal));
         return false;
     }
     a->causal = is_present(causal) && adz_item(causal) != 0;
-    if (a->x->rank != 3 || a->x->sizes[2] != state->d_model) {
-        adzi_error(op, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", adzi_text_shape(a->x),
+    if (adz_tensor_rank(a->x) != 3 || adz_tensor_size(a->x, 2) != state->d_model) {
+        zoo_error(op, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", zoo_shape(a->x),
             (long long)state->d_model);
         return false;
     }
@@ -117,51 +108,37 @@ static bool read_arguments(adz_module *self, const adz_values *in, arguments *a)
 /* That the mask is one of [B, H, T, keys]. */
 static bool check_mask(adz_module *self, const arguments *a, int64_t keys)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     if (!is_present(a->mask)) {
         return true;
     }
-    int64_t full[] = { a->x->sizes[0], state->n_heads, a->x->sizes[1], keys };
+    int64_t full[] = { adz_tensor_size(a->x, 0), state->n_heads, adz_tensor_size(a->x, 1), keys };
     const adz_tensor *mask = a->mask;
-    bool good = mask->rank <= 4;
-    for (int i = 0; i < mask->rank && good; ++i) {
-        int64_t size = mask->sizes[mask->rank - 1 - i];
+    bool good = adz_tensor_rank(mask) <= 4;
+    for (int i = 0; i < adz_tensor_rank(mask) && good; ++i) {
+        int64_t size = adz_tensor_size(mask, adz_tensor_rank(mask) - 1 - i);
         good = size == 1 || size == full[3 - i];
     }
     if (!good) {
-        adzi_error(self->type.name, ADZ_ERR_SHAPE,
-            "mask%s must broadcast to [%lld, %lld, %lld, %lld]", adzi_text_shape(mask),
+        zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
+            "mask%s must broadcast to [%lld, %lld, %lld, %lld]", zoo_shape(mask),
             (long long)full[0], (long long)full[1], (long long)full[2], (long long)full[3]);
-    } else if (mask->dtype != ADZ_BOOL) {
+    } else if (adz_tensor_dtype(mask) != ADZ_BOOL) {
         good = false;
-        adzi_error(self->type.name, ADZ_ERR_DTYPE,
+        zoo_error(adz_module_name(self), ADZ_ERR_DTYPE,
             "mask is %s, but must be bool, true where a key is hidden",
-            adz_dtype_name((adz_dtype)mask->dtype));
+            adz_dtype_name(adz_tensor_dtype(mask)));
     }
     return good;
 }
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* The dropout of the probabilities, which the operator does itself. */
-static bool tell_dropout(adz_module *dropout, adz_attention_options *o)
-{
-    const adzi_dropout_state *state = dropout->state;
-    o->dropout_p = state->p;
-    o->training = dropout->training || state->always;
-    o->generator = state->generator;
-    if (dropout->masks != NULL && o->training && state->p > 0) {
-        o->dropout_mask = adzi_next_mask(dropout);
-        return o->dropout_mask != NULL;
-    }
-    return true;
-}
-
 /* softmax(q k^T + position, both scaled) v in heads, merged. */
 static adz_tensor *attend(
     adz_module *self, const arguments *a, adz_tensor *const *qkv, adz_tensor *position)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     o.scale = state->scale ? 1 / sqrt((double)state->d_head) : 1;
     o.is_causal = a->causal;
@@ -172,24 +149,24 @@ static adz_tensor *attend(
     } else {
         o.attn_mask = is_present(a->mask) ? adz_logical_not(a->mask) : ADZ_NONE;
     }
-    if (o.attn_mask == NULL || !tell_dropout(adzi_child_at(self, DROP_ATT), &o)) {
+    if (o.attn_mask == NULL || !zoo_plan_dropout(zoo_child(self, DROP_ATT), &o)) {
         return NULL;
     }
-    return adzi_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));
+    return zoo_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));
 }
 
 /* Query, key and value of `context` in heads; the query of its last `queries` steps. */
 static bool project(adz_module *self, adz_tensor *context, int64_t queries, adz_tensor **qkv)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     int64_t width = state->n_heads * state->d_head;
-    adz_tensor *all = adz_module_forward(adzi_child_at(self, ATTENTION), context);
+    adz_tensor *all = adz_module_forward(zoo_child(self, ATTENTION), context);
     if (adz_split(all, width, 2, qkv, 3, NULL) != ADZ_OK) {
         return false;
     }
-    qkv[0] = adz_narrow(qkv[0], 1, qkv[0]->sizes[1] - queries, queries);
+    qkv[0] = adz_narrow(qkv[0], 1, adz_tensor_size(qkv[0], 1) - queries, queries);
     for (int i = 0; i < 3; ++i) {
-        qkv[i] = adzi_split_heads(qkv[i], state->n_heads);
+        qkv[i] = zoo_split_heads(qkv[i], state->n_heads);
         if (qkv[i] == NULL) {
             return false;
         }
@@ -199,9 +176,9 @@ static bool project(adz_module *self, adz_tensor *context, int64_t queries, adz_
 
 static adz_status add_and_norm(adz_module *self, adz_tensor *x, adz_tensor *h, adz_values *out)
 {
-    h = adz_module_forward(adzi_child_at(self, OUT), h);
-    h = adz_add(x, adz_module_forward(adzi_child_at(self, DROP_RES), h));
-    return adz_values_add(out, "", adz_module_forward(adzi_child_at(self, LN), h));
+    h = adz_module_forward(zoo_child(self, OUT), h);
+    h = adz_add(x, adz_module_forward(zoo_child(self, DROP_RES), h));
+    return adz_values_add(out, "", adz_module_forward(zoo_child(self, LN), h));
 }
 
 static adz_status attention_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -210,7 +187,8 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
     arguments a;
     adz_tensor *qkv[3];
     if (!check_names(self, in, names, 3) || !read_arguments(self, in, &a) ||
-        !check_mask(self, &a, a.x->sizes[1]) || !project(self, a.x, a.x->sizes[1], qkv)) {
+        !check_mask(self, &a, adz_tensor_size(a.x, 1)) ||
+        !project(self, a.x, adz_tensor_size(a.x, 1), qkv)) {
         return adz_error_code();
     }
     return add_and_norm(self, a.x, attend(self, &a, qkv, ADZ_NONE), out);
@@ -221,14 +199,15 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
 adz_tensor *adz_fastai_line_shift(adz_tensor *x, bool mask)
 {
     static const char op[] = "adz_fastai_line_shift";
-    if (!adzi_check_tensor(op, "x", x)) {
+    if (!zoo_check_tensor(op, "x", x)) {
         return NULL;
     }
-    if (x->rank != 4) {
-        return adzi_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, H, n, p]", adzi_text_shape(x));
+    if (adz_tensor_rank(x) != 4) {
+        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, H, n, p]", zoo_shape(x));
     }
-    int64_t b = x->sizes[0], h = x->sizes[1], n = x->sizes[2], p = x->sizes[3];
-    adz_tensor *padded[] = { adz_zeros(ADZ_SHAPE(b, h, n, 1), (adz_dtype)x->dtype), x };
+    int64_t b = adz_tensor_size(x, 0), h = adz_tensor_size(x, 1), n = adz_tensor_size(x, 2),
+            p = adz_tensor_size(x, 3);
+    adz_tensor *padded[] = { adz_zeros(ADZ_SHAPE(b, h, n, 1), adz_tensor_dtype(x)), x };
     adz_tensor *rows = adz_reshape(adz_cat(padded, 2, 3), ADZ_SHAPE(b, h, p + 1, n));
     adz_tensor *y = adz_reshape(adz_narrow(rows, 2, 1, p), ADZ_SHAPE(b, h, n, p));
     return mask ? adz_tril(y, p - n) : y;
@@ -238,18 +217,18 @@ adz_tensor *adz_fastai_line_shift(adz_tensor *x, bool mask)
 static bool check_argument(
     adz_module *self, const char *name, const adz_tensor *t, int rank, const int64_t *sizes)
 {
-    const char *op = self->type.name;
+    const char *op = adz_module_name(self);
     if (!check_optional(op, name, t)) {
         return false;
     }
     if (!is_present(t)) {
-        adzi_error(
+        zoo_error(
             op, ADZ_ERR_ARGUMENT, "%s is left out: a TransformerXL gives it to its layers", name);
         return false;
     }
-    bool good = t->rank == rank;
+    bool good = adz_tensor_rank(t) == rank;
     for (int i = 0; i < rank && good; ++i) {
-        good = sizes[i] < 0 || t->sizes[i] == sizes[i];
+        good = sizes[i] < 0 || adz_tensor_size(t, i) == sizes[i];
     }
     if (!good) {
         char wanted[96] = "";
@@ -260,20 +239,20 @@ static bool check_argument(
                                        : snprintf(wanted + n, sizeof wanted - n, "%s%lld", comma,
                                              (long long)sizes[i]));
         }
-        adzi_error(op, ADZ_ERR_SHAPE, "%s%s must be [%s]", name, adzi_text_shape(t), wanted);
+        zoo_error(op, ADZ_ERR_SHAPE, "%s%s must be [%s]", name, zoo_shape(t), wanted);
     }
     return good;
 }
 
 static bool check_relative(adz_module *self, const arguments *a)
 {
-    const attention_state *state = self->state;
-    int64_t batch = a->x->sizes[0], d = state->d_model;
+    const attention_state *state = zoo_state(self);
+    int64_t batch = adz_tensor_size(a->x, 0), d = state->d_model;
     if (is_present(a->mem) &&
         !check_argument(self, "mem", a->mem, 3, (int64_t[]){ batch, -1, d })) {
         return false;
     }
-    int64_t keys = a->x->sizes[1] + (is_present(a->mem) ? a->mem->sizes[1] : 0);
+    int64_t keys = adz_tensor_size(a->x, 1) + (is_present(a->mem) ? adz_tensor_size(a->mem, 1) : 0);
     int64_t per_head[] = { state->n_heads, 1, state->d_head };
     return check_argument(self, "r", a->r, 2, (int64_t[]){ keys, d }) &&
            check_argument(self, "u", a->u, 3, per_head) &&
@@ -283,9 +262,9 @@ static bool check_relative(adz_module *self, const arguments *a)
 /* By how much the distance alone speaks for a key, [B, H, T, M + T], unscaled. */
 static adz_tensor *position_scores(adz_module *self, const arguments *a, adz_tensor *q)
 {
-    const attention_state *state = self->state;
-    adz_tensor *r = adz_module_forward(adzi_child_at(self, R_ATTN), a->r);
-    r = adz_reshape(r, ADZ_SHAPE(a->r->sizes[0], state->n_heads, state->d_head));
+    const attention_state *state = zoo_state(self);
+    adz_tensor *r = adz_module_forward(zoo_child(self, R_ATTN), a->r);
+    r = adz_reshape(r, ADZ_SHAPE(adz_tensor_size(a->r, 0), state->n_heads, state->d_head));
     r = adz_permute(r, ADZ_DIMS(1, 2, 0));
     return adz_fastai_line_shift(adz_matmul(adz_add(q, a->v), r), false);
 }
@@ -301,7 +280,7 @@ static adz_status relative_call(adz_module *self, const adz_values *in, adz_valu
     }
     adz_tensor *both[] = { a.mem, a.x };
     adz_tensor *context = is_present(a.mem) ? adz_cat(both, 2, 1) : a.x;
-    if (context == NULL || !project(self, context, a.x->sizes[1], qkv)) {
+    if (context == NULL || !project(self, context, adz_tensor_size(a.x, 1), qkv)) {
         return adz_error_code();
     }
     adz_tensor *position = position_scores(self, &a, qkv[0]);
@@ -313,9 +292,9 @@ static adz_status relative_call(adz_module *self, const adz_values *in, adz_valu
 
 static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     return (size_t)snprintf(buffer, size, "n_heads=%lld, d_head=%lld, scale=%s",
-        (long long)state->n_heads, (long long)state->d_head, adzi_text_bool(state->scale));
+        (long long)state->n_heads, (long long)state->d_head, ((state->scale) ? "True" : "False"));
 }
 
 static const adz_module_type attention_type = {
@@ -332,7 +311,7 @@ static const adz_module_type relative_type = {
     .extra_repr = extra_repr,
 };
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_fastai_attention_options_init, adz_fastai_attention_options, ADZ_FASTAI_ATTENTION_OPTIONS)
 
 static bool add_children(
@@ -352,7 +331,7 @@ static bool add_children(
            adz_module_add_child(self, "drop_res", adz_dropout_new(o->resid_p, &dropout)) != NULL &&
            adz_module_add_child(self, "ln", adz_layer_norm_new(ADZ_SHAPE(s->d_model), &norm)) !=
                NULL &&
-           (self->identity != &relative_type ||
+           (adz_module_type_of(self) != &relative_type ||
                adz_module_add_child(self, "r_attn", adz_linear_new(s->d_model, width, &linear)) !=
                    NULL);
 }
@@ -361,27 +340,26 @@ static adz_module *attention_new(const char *op, const adz_module_type *type, in
     int64_t d_model, const adz_fastai_attention_options *options)
 {
     adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_ATTENTION_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_fastai_check_size(op, "n_heads", n_heads, 1) ||
-        !adzi_fastai_check_size(op, "d_model", d_model, 1) ||
-        !adzi_fastai_check_size(op, "d_head", o.d_head, 0)) {
+    if (!zoo_check_size(op, "n_heads", n_heads, 1) || !zoo_check_size(op, "d_model", d_model, 1) ||
+        !zoo_check_size(op, "d_head", o.d_head, 0)) {
         return NULL;
     }
     if (o.d_head == 0 && d_model < n_heads) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+        return zoo_fail(op, ADZ_ERR_ARGUMENT,
             "%lld heads leave nothing of d_model %lld for a head: say d_head", (long long)n_heads,
             (long long)d_model);
     }
     int64_t d_head = o.d_head > 0 ? o.d_head : d_model / n_heads;
     if (n_heads > INT64_MAX / 3 / d_head) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "%lld heads of %lld features are too many",
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "%lld heads of %lld features are too many",
             (long long)n_heads, (long long)d_head);
     }
     adz_module *self = adz_module_new(type, sizeof(attention_state));
     if (self != NULL) {
-        attention_state *state = self->state;
+        attention_state *state = zoo_state(self);
         *state = (attention_state){ n_heads, d_model, d_head, o.scale };
         if (!add_children(self, state, &o)) {
             adz_module_free(&self);

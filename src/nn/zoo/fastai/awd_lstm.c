@@ -7,9 +7,7 @@
 #include "adze/nn/init.h"
 #include "adze/nn/lstm.h"
 #include "adze/ops/convert.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 static const char op[] = "adz_fastai_awd_lstm_new";
 
@@ -34,32 +32,44 @@ typedef struct {
 /* Buffer l * n_carried + i is state i of layer l, ADZ_NONE for zeros. */
 static adz_tensor *hidden_at(const adz_module *self, int64_t layer, int i)
 {
-    const awd_state *state = self->state;
-    return self->buffers[layer * state->n_carried + i].tensor;
+    const awd_state *state = zoo_state(self);
+    return zoo_buffer(self, (size_t)(layer * state->n_carried + i));
 }
 
-static bool set_hidden(adz_module *self, size_t i, adz_tensor *t)
+/* The name of a buffer, of at most 48 bytes. */
+static void name_hidden(char *name, const awd_state *state, int64_t layer, int i)
 {
-    return adz_module_set_buffer(self, self->buffers[i].name, t) != NULL;
+    snprintf(name, 48, "hidden_%lld_%s", (long long)layer, state->carries[i].hidden);
+}
+
+/* Sets every state that there is: to nothing if rows is NULL, else to these rows of its batch. */
+static adz_status set_all_hidden(adz_module *self, adz_tensor *rows)
+{
+    const awd_state *state = zoo_state(self);
+    for (int64_t k = 0; k < state->n_layers * state->n_carried; ++k) {
+        char name[48];
+        const int64_t layer = k / state->n_carried;
+        const int i = (int)(k % state->n_carried);
+        adz_tensor *t = hidden_at(self, layer, i);
+        name_hidden(name, state, layer, i);
+        if (rows == NULL || !zoo_is_none(t)) {
+            t = rows == NULL ? ADZ_NONE : adz_index_select(t, 1, rows);
+            if (adz_module_set_buffer(self, name, t) == NULL) {
+                return adz_error_code();
+            }
+        }
+    }
+    return ADZ_OK;
 }
 
 static adz_status reset(adz_module *self)
 {
-    bool good = true;
-    for (size_t i = 0; i < self->n_buffers && good; ++i) {
-        good = set_hidden(self, i, ADZ_NONE);
-    }
-    return good ? ADZ_OK : adz_error_code();
+    return set_all_hidden(self, NULL);
 }
 
 static adz_status select_hidden(adz_module *self, adz_tensor *rows)
 {
-    bool good = true;
-    for (size_t i = 0; i < self->n_buffers && good; ++i) {
-        adz_tensor *t = self->buffers[i].tensor;
-        good = adzi_is_none(t) || set_hidden(self, i, adz_index_select(t, 1, rows));
-    }
-    return good ? ADZ_OK : adz_error_code();
+    return set_all_hidden(self, rows);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -67,64 +77,64 @@ static adz_status select_hidden(adz_module *self, adz_tensor *rows)
 /* The words of a call, embedded; NULL with the error recorded. */
 static adz_tensor *embed(adz_module *self, const adz_values *in)
 {
-    const awd_state *state = self->state;
-    const char *name = self->type.name;
+    const awd_state *state = zoo_state(self);
+    const char *name = adz_module_name(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
-    ids = ids != NULL && adzi_is_none(ids) ? adz_values_find(in, "x") : ids;
-    if (!adzi_check_tensor(name, "ids", ids)) {
+    ids = ids != NULL && zoo_is_none(ids) ? adz_values_find(in, "x") : ids;
+    if (!zoo_check_tensor(name, "ids", ids)) {
         return NULL;
     }
-    if (!adzi_is_float((adz_dtype)ids->dtype)) {
-        return ids->rank == 2 && ids->sizes[0] > 0 && ids->sizes[1] > 0
-                   ? adz_module_forward(adzi_child_at(self, ENCODER_DP), ids)
-                   : adzi_fail(name, ADZ_ERR_SHAPE, "ids%s must be [B, T], neither of them 0",
-                         adzi_text_shape(ids));
+    const adz_dtype given = adz_tensor_dtype(ids);
+    if (given != ADZ_F32 && given != ADZ_F64) {
+        return adz_tensor_rank(ids) == 2 && adz_tensor_size(ids, 0) > 0 &&
+                       adz_tensor_size(ids, 1) > 0
+                   ? adz_module_forward(zoo_child(self, ENCODER_DP), ids)
+                   : zoo_fail(name, ADZ_ERR_SHAPE, "ids%s must be [B, T], neither of them 0",
+                         zoo_shape(ids));
     }
-    adz_dtype dtype = (adz_dtype)adzi_parameter(adzi_child_at(self, ENCODER), 0)->dtype;
-    if (ids->dtype != dtype) {
-        return adzi_fail(name, ADZ_ERR_DTYPE, "x is %s, the module %s; convert one",
-            adz_dtype_name((adz_dtype)ids->dtype), adz_dtype_name(dtype));
+    const adz_dtype dtype = adz_tensor_dtype(zoo_parameter(zoo_child(self, ENCODER), 0));
+    if (given != dtype) {
+        return zoo_fail(name, ADZ_ERR_DTYPE, "x is %s, the module %s; convert one",
+            adz_dtype_name(given), adz_dtype_name(dtype));
     }
-    return ids->rank == 3 && ids->sizes[2] == state->emb_sz
+    return adz_tensor_rank(ids) == 3 && adz_tensor_size(ids, 2) == state->emb_sz
                ? ids
-               : adzi_fail(name, ADZ_ERR_SHAPE,
+               : zoo_fail(name, ADZ_ERR_SHAPE,
                      "x%s must be embedded words [B, T, %lld], or else ids [B, T] of integers",
-                     adzi_text_shape(ids), (long long)state->emb_sz);
+                     zoo_shape(ids), (long long)state->emb_sz);
 }
 
 /* Whether what is carried belongs to a batch of another size than x's. */
 static bool is_other_batch(const adz_module *self, const adz_tensor *x)
 {
     const adz_tensor *h = hidden_at(self, 0, 0);
-    return !adzi_is_none(h) && h->sizes[1] != x->sizes[0];
+    return !zoo_is_none(h) && adz_tensor_size(h, 1) != adz_tensor_size(x, 0);
 }
 
 /* Layer l with its state; appends the new state, without gradient, to `hidden`. */
 static adz_tensor *run_layer(adz_module *self, int64_t l, adz_tensor *x, adz_values *hidden)
 {
-    const awd_state *state = self->state;
-    adz_values in, out;
-    adzi_values_begin(&in);
-    adzi_values_begin(&out);
+    const awd_state *state = zoo_state(self);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
     adz_tensor *y = NULL;
-    bool good = adz_values_add(&in, "x", x) == ADZ_OK;
+    bool good = adz_values_add(in, "x", x) == ADZ_OK;
     for (int i = 0; i < state->n_carried && good; ++i) {
         adz_tensor *h = hidden_at(self, l, i);
         h = is_other_batch(self, x) ? ADZ_NONE : h;
-        good = adz_values_add(&in, state->carries[i].initial, h) == ADZ_OK;
+        good = adz_values_add(in, state->carries[i].initial, h) == ADZ_OK;
     }
-    adz_module *rnn = adzi_child_at(adzi_child_at(self, RNNS), (size_t)l);
-    good = good && adz_module_call(rnn, &in, &out) == ADZ_OK;
+    adz_module *rnn = zoo_child(zoo_child(self, RNNS), (size_t)l);
+    good = good && adz_module_call(rnn, in, out) == ADZ_OK;
     for (int i = 0; i < state->n_carried && good; ++i) {
         char name[ADZ_VALUE_NAME + 1];
         snprintf(name, sizeof name, "hidden.%lld.%s", (long long)l, state->carries[i].hidden);
-        adz_tensor *h = adz_values_find(&out, state->carries[i].last);
+        adz_tensor *h = adz_values_find(out, state->carries[i].last);
         h = adz_contiguous(adz_detach(h));
         good = h != NULL && adz_values_add(hidden, name, h) == ADZ_OK;
     }
-    y = good ? adz_values_at(&out, 0) : NULL;
-    adzi_values_end(&in);
-    adzi_values_end(&out);
+    y = good ? adz_values_at(out, 0) : NULL;
+    adz_values_free(&in);
+    adz_values_free(&out);
     return y;
 }
 
@@ -138,16 +148,16 @@ static bool add_numbered(adz_values *values, const char *name, int64_t l, adz_te
 static bool run_layers(
     adz_module *self, const adz_values *in, adz_values *out, adz_values *outs, adz_values *hidden)
 {
-    const awd_state *state = self->state;
+    const awd_state *state = zoo_state(self);
     adz_tensor *x = embed(self, in);
-    x = x != NULL ? adz_module_forward(adzi_child_at(self, INPUT_DP), x) : NULL;
+    x = x != NULL ? adz_module_forward(zoo_child(self, INPUT_DP), x) : NULL;
     bool good = x != NULL &&
-                (!is_other_batch(self, x) || adz_module_reset(adzi_child_at(self, RNNS)) == ADZ_OK);
+                (!is_other_batch(self, x) || adz_module_reset(zoo_child(self, RNNS)) == ADZ_OK);
     for (int64_t l = 0; l < state->n_layers && good; ++l) {
         x = run_layer(self, l, x, hidden);
         good = add_numbered(out, "raw", l, x);
         if (good && l < state->n_layers - 1) {
-            adz_module *dropout = adzi_child_at(adzi_child_at(self, HIDDEN_DPS), (size_t)l);
+            adz_module *dropout = zoo_child(zoo_child(self, HIDDEN_DPS), (size_t)l);
             x = adz_module_forward(dropout, x);
         }
         good = good && add_numbered(outs, "out", l, x);
@@ -158,45 +168,43 @@ static bool run_layers(
 static bool append(adz_values *to, const adz_values *from)
 {
     bool good = true;
-    for (size_t i = 0; i < from->count && good; ++i) {
-        good = adz_values_add(to, from->items[i].name, from->items[i].tensor) == ADZ_OK;
+    for (size_t i = 0; i < adz_values_count(from) && good; ++i) {
+        good = adz_values_add(to, adz_values_name(from, i), adz_values_at(from, i)) == ADZ_OK;
     }
     return good;
 }
 
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    adz_values outs, hidden;
-    adzi_values_begin(&outs);
-    adzi_values_begin(&hidden);
-    bool good =
-        run_layers(self, in, out, &outs, &hidden) && append(out, &outs) && append(out, &hidden);
-    for (size_t i = 0; i < hidden.count && good; ++i) {
-        good = set_hidden(self, i, hidden.items[i].tensor); /* no longer fails */
+    const awd_state *state = zoo_state(self);
+    adz_values *outs = adz_values_new(), *hidden = adz_values_new();
+    bool good = run_layers(self, in, out, outs, hidden) && append(out, outs) && append(out, hidden);
+    for (size_t i = 0; i < adz_values_count(hidden) && good; ++i) {
+        char name[48];
+        name_hidden(name, state, (int64_t)i / state->n_carried, (int)i % state->n_carried);
+        good = adz_module_set_buffer(self, name, adz_values_at(hidden, i)) != NULL;
     }
-    adzi_values_end(&outs);
-    adzi_values_end(&hidden);
+    adz_values_free(&outs);
+    adz_values_free(&hidden);
     return good ? ADZ_OK : adz_error_code();
 }
 
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
-    const awd_state *state = self->state;
-    adz_values in, out;
-    adzi_values_begin(&in);
-    adzi_values_begin(&out);
-    adz_tensor *y = adz_values_add(&in, "", x) == ADZ_OK && call(self, &in, &out) == ADZ_OK
-                        ? adz_values_at(&out, (size_t)(2 * state->n_layers - 1))
+    const awd_state *state = zoo_state(self);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_tensor *y = adz_values_add(in, "", x) == ADZ_OK && call(self, in, out) == ADZ_OK
+                        ? adz_values_at(out, (size_t)(2 * state->n_layers - 1))
                         : NULL;
-    adzi_values_end(&in);
-    adzi_values_end(&out);
+    adz_values_free(&in);
+    adz_values_free(&out);
     return y;
 }
 
 /* The padding row too, as in the reference. */
 static adz_status reset_parameters(adz_module *self)
 {
-    adz_tensor *weight = adzi_parameter(adzi_child_at(self, ENCODER), 0);
+    adz_tensor *weight = zoo_parameter(zoo_child(self, ENCODER), 0);
     return adz_init_uniform_(weight, -0.1, 0.1, NULL) != NULL ? ADZ_OK : adz_error_code();
 }
 
@@ -212,29 +220,27 @@ static const adz_module_type awd_type = {
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_fastai_awd_lstm_options_init, adz_fastai_awd_lstm_options, ADZ_FASTAI_AWD_LSTM_OPTIONS)
 
 static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
 {
-    if (!adzi_check_features(op, "vocab_sz", vocab_sz, 1) ||
-        !adzi_check_features(op, "emb_sz", emb_sz, 1) ||
-        !adzi_check_features(op, "n_hid", n_hid, 1) ||
-        !adzi_check_layers(op, "n_layers", n_layers, 1)) {
+    if (!zoo_check_size(op, "vocab_sz", vocab_sz, 1) || !zoo_check_size(op, "emb_sz", emb_sz, 1) ||
+        !zoo_check_size(op, "n_hid", n_hid, 1) || !zoo_check_layers(op, "n_layers", n_layers, 1)) {
         return false;
     }
     if (o->qrnn && o->bidir) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "qrnn and bidir exclude each other");
+        zoo_error(op, ADZ_ERR_ARGUMENT, "qrnn and bidir exclude each other");
         return false;
     }
     if (o->bidir && (emb_sz < 2 || (n_layers > 1 && n_hid % 2 != 0))) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
+        zoo_error(op, ADZ_ERR_ARGUMENT,
             "with bidir each direction has half of the features, but n_hid is %lld and emb_sz %lld",
             (long long)n_hid, (long long)emb_sz);
         return false;
     }
-    return adzi_check_module_dtype(op, o->dtype);
+    return zoo_check_dtype(op, o->dtype);
 }
 
 static adz_module *lstm_layer(int64_t in, int64_t out, const adz_fastai_awd_lstm_options *o)
@@ -276,7 +282,7 @@ static adz_module *qrnn_layer(
 static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
 {
-    const awd_state *state = self->state;
+    const awd_state *state = zoo_state(self);
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o->generator;
     adz_module *rnns = adz_module_add_child(self, "rnns", adz_module_list_new(NULL, 0));
@@ -293,7 +299,7 @@ static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t 
             adz_module_list_append(dps, adz_fastai_rnn_dropout_new(o->hidden_p, &dropout)) != NULL;
         for (int i = 0; i < state->n_carried && good; ++i) {
             char name[48];
-            snprintf(name, sizeof name, "hidden_%lld_%s", (long long)l, state->carries[i].hidden);
+            name_hidden(name, state, l, i);
             good = adz_module_add_buffer(self, name, ADZ_NONE, false) != NULL;
         }
     }
@@ -321,7 +327,7 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
     int64_t n_layers, const adz_fastai_awd_lstm_options *options)
 {
     adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_fastai_awd_lstm_new", ADZ_FASTAI_AWD_LSTM_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ("adz_fastai_awd_lstm_new", ADZ_FASTAI_AWD_LSTM_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(vocab_sz, emb_sz, n_hid, n_layers, &o)) {
@@ -331,8 +337,8 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
     if (self == NULL) {
         return NULL;
     }
-    *(awd_state *)self->state = o.qrnn ? (awd_state){ emb_sz, n_layers, qrnn_carries, 1 }
-                                       : (awd_state){ emb_sz, n_layers, lstm_carries, 2 };
+    *(awd_state *)zoo_state(self) = o.qrnn ? (awd_state){ emb_sz, n_layers, qrnn_carries, 1 }
+                                           : (awd_state){ emb_sz, n_layers, lstm_carries, 2 };
     if (!add_encoder(self, vocab_sz, emb_sz, &o) ||
         !add_layers(self, emb_sz, n_hid, n_layers, &o) || reset_parameters(self) != ADZ_OK) {
         adz_module_free(&self);

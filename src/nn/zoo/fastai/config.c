@@ -6,9 +6,7 @@
 #include "adze/nn/fastai_classifier.h"
 #include "adze/nn/fastai_decoder.h"
 #include "nn/zoo/fastai/text.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- configurations by name ----------------------------------------------------------------- */
 
@@ -48,14 +46,14 @@ adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size, const 
 {
     static const char op[] = "adz_fastai_config_init";
     if (config == NULL || name == NULL) {
-        return adzi_error_null(op, config == NULL ? "config" : "name");
+        return zoo_error_null(op, config == NULL ? "config" : "name");
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(known[i].name, name) == 0) {
-            return adzi_options_fill(op, config, size, &known[i].config, sizeof known[i].config);
+            return zoo_fill_options(op, config, size, &known[i].config, sizeof known[i].config);
         }
     }
-    return adzi_error(op, ADZ_ERR_ARGUMENT,
+    return zoo_error(op, ADZ_ERR_ARGUMENT,
         "there is no configuration %.40s; there are awd_lstm_, tfmer_ and tfmerXL_, each followed "
         "by lm_config or clas_config",
         name);
@@ -68,11 +66,11 @@ static bool read_config(
     const char *op, adz_fastai_config *all, const adz_fastai_config *config, double drop_mult)
 {
     if (config == NULL) {
-        adzi_error_null(op, "config");
+        zoo_error_null(op, "config");
         return false;
     }
     *all = (adz_fastai_config){ .dtype = ADZ_F32 };
-    if (!adzi_options_read(op, "adz_fastai_config_init", all, sizeof *all, config)) {
+    if (!zoo_read_options(op, "adz_fastai_config_init", all, sizeof *all, config)) {
         return false;
     }
     double *const ps[] = { &all->embed_p, &all->output_p, &all->hidden_p, &all->input_p,
@@ -135,7 +133,7 @@ static adz_module *encoder_new(const char *op, int64_t vocab_sz, const adz_fasta
     case ADZ_FASTAI_ARCH_TRANSFORMER_XL:
         return transformer_new(vocab_sz, c);
     }
-    return adzi_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_fastai_arch", (int)c->arch);
+    return zoo_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_fastai_arch", (int)c->arch);
 }
 
 /* The width of what the encoder gives. */
@@ -184,7 +182,7 @@ adz_module *adz_fastai_language_model_new(
     return model_new(encoder, adz_fastai_linear_decoder_new(vocab_sz, hidden_width(&c), &o), &c);
 }
 
-ADZI_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
+ZOO_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
     ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS)
 
 /* The head for `n_class` classes; op's error for memory that is refused. */
@@ -193,14 +191,14 @@ static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_co
 {
     static const int64_t one_of_50 = 50;
     if (o->lin_ftrs == NULL && o->n_lin_ftrs > 0) {
-        return adzi_fail_null(op, "lin_ftrs");
+        return zoo_fail_null(op, "lin_ftrs");
     }
     const int64_t *lin_ftrs = o->lin_ftrs != NULL ? o->lin_ftrs : &one_of_50;
     size_t hidden = o->lin_ftrs != NULL ? o->n_lin_ftrs : 1;
     size_t bytes = (hidden + 2) * (sizeof(int64_t) + sizeof(double));
-    int64_t *widths = adzi_alloc(bytes);
+    int64_t *widths = zoo_alloc(bytes);
     if (widths == NULL) {
-        return adzi_fail_memory(op, bytes);
+        return NULL;
     }
     double *drops = (double *)(void *)(widths + hidden + 2);
     widths[0] = 3 * hidden_width(c);
@@ -214,7 +212,7 @@ static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_co
     head.dtype = c->dtype;
     head.generator = c->generator;
     adz_module *module = adz_fastai_pooling_classifier_new(widths, drops, hidden + 2, &head);
-    adzi_free(widths, bytes);
+    zoo_free(widths);
     return module;
 }
 
@@ -223,7 +221,7 @@ adz_module *adz_fastai_text_classifier_new(int64_t vocab_sz, int64_t n_class,
 {
     static const char op[] = "adz_fastai_text_classifier_new";
     adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_fastai_config c;

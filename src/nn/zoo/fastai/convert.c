@@ -1,4 +1,5 @@
 /* A language model's state for another vocabulary. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "adze/autograd.h"
@@ -6,30 +7,46 @@
 #include "adze/ops/index.h"
 #include "adze/ops/reduction.h"
 #include "adze/ops/shape.h"
-#include "nn/module.h"
-#include "nn/state.h"
-#include "base/alloc.h"
-#include "base/error.h"
-#include "base/index.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- two vocabularies ----------------------------------------------------------------------- */
 
-static bool is_word(const void *words, size_t place, const void *word, size_t size)
+/* A word and its place in the old vocabulary. */
+typedef struct {
+    const char *word;
+    size_t place;
+} old_word;
+
+static int by_word(const void *a, const void *b)
 {
-    (void)size;
-    return strcmp(((const char *const *)words)[place], word) == 0;
+    return strcmp(((const old_word *)a)->word, ((const old_word *)b)->word);
 }
 
-static size_t find_word(const adzi_index *places, const char *const *words, const char *word)
+/* By word, and equal words by place, the last place first. */
+static int by_word_and_place(const void *a, const void *b)
 {
-    return adzi_index_find(places, word, strlen(word), is_word, words);
+    const size_t place_a = ((const old_word *)a)->place, place_b = ((const old_word *)b)->place;
+    const int order = by_word(a, b);
+    return order != 0 ? order : place_a > place_b ? -1 : 1;
+}
+
+/* Removes all but the first of equal words, which are sorted; returns how many are left. */
+static size_t without_doubles(old_word *sorted, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (kept == 0 || by_word(&sorted[kept - 1], &sorted[i]) != 0) {
+            sorted[kept++] = sorted[i];
+        }
+    }
+    return kept;
 }
 
 static bool all_given(const char *op, const char *name, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
         if (words == NULL || words[i] == NULL) {
-            adzi_error_null(op, name);
+            zoo_error_null(op, name);
             return false;
         }
     }
@@ -45,23 +62,23 @@ adz_status adz_fastai_old_index(const char *const *old_words, size_t n_old,
         return ADZ_ERR_NULL;
     }
     if (old_index == NULL && n_new > 0) {
-        return adzi_error_null(op, "old_index");
+        return zoo_error_null(op, "old_index");
     }
-    adzi_index places = { 0 };
-    if (!adzi_index_reserve(&places, n_old)) {
-        adzi_fail_memory(op, 2 * n_old * sizeof(adzi_index_slot));
+    old_word *sorted = zoo_alloc((n_old + 1) * sizeof *sorted);
+    if (sorted == NULL) {
         return ADZ_ERR_MEMORY;
     }
-    for (size_t i = n_old; i-- > 0;) { /* of a word that comes twice the last place counts */
-        if (find_word(&places, old_words, old_words[i]) == ADZI_NOWHERE) {
-            adzi_index_enter(&places, old_words[i], strlen(old_words[i]), i);
-        }
+    for (size_t i = 0; i < n_old; ++i) {
+        sorted[i] = (old_word){ old_words[i], i };
     }
+    qsort(sorted, n_old, sizeof *sorted, by_word_and_place);
+    n_old = without_doubles(sorted, n_old);
     for (size_t i = 0; i < n_new; ++i) {
-        size_t place = find_word(&places, old_words, new_words[i]);
-        old_index[i] = place != ADZI_NOWHERE ? (int64_t)place : -1;
+        const old_word wanted = { new_words[i], 0 };
+        const old_word *found = bsearch(&wanted, sorted, n_old, sizeof *sorted, by_word);
+        old_index[i] = found != NULL ? (int64_t)found->place : -1;
     }
-    adzi_index_free(&places);
+    zoo_free(sorted);
     return ADZ_OK;
 }
 
@@ -84,10 +101,10 @@ static adz_tensor *rows_of(const int64_t *old_index, size_t n_new, int64_t n_old
     adz_tensor *rows = adz_empty(ADZ_SHAPE((int64_t)n_new), ADZ_I64);
     for (size_t i = 0; i < n_new && rows != NULL; ++i) {
         if (old_index[i] < -1 || old_index[i] >= n_old) {
-            return adzi_fail(op, ADZ_ERR_INDEX, "old_index[%zu] is %lld, but there are %lld words",
+            return zoo_fail(op, ADZ_ERR_INDEX, "old_index[%zu] is %lld, but there are %lld words",
                 i, (long long)old_index[i], (long long)n_old);
         }
-        ((int64_t *)(void *)rows->data)[i] = old_index[i] < 0 ? n_old : old_index[i];
+        adz_tensor_data_i64(rows)[i] = old_index[i] < 0 ? n_old : old_index[i];
     }
     return rows;
 }
@@ -98,17 +115,17 @@ static adz_tensor *entry_of(
 {
     adz_tensor *t = adz_state_find(state, name);
     if (t == NULL) {
-        return must ? adzi_fail(op, ADZ_ERR_STATE,
+        return must ? zoo_fail(op, ADZ_ERR_STATE,
                           "the state has no %s; is it that of an encoder and its decoder?", name)
                     : ADZ_NONE;
     }
-    if (t->rank != rank || t->sizes[0] < 1) {
-        return adzi_fail(op, ADZ_ERR_STATE, "%s%s must have %d dimensions and a row for each word",
-            name, adzi_text_shape(t), rank);
+    if (adz_tensor_rank(t) != rank || adz_tensor_size(t, 0) < 1) {
+        return zoo_fail(op, ADZ_ERR_STATE, "%s%s must have %d dimensions and a row for each word",
+            name, zoo_shape(t), rank);
     }
-    if (words > 0 && t->sizes[0] != words) {
-        return adzi_fail(op, ADZ_ERR_STATE, "%s%s does not fit the %lld words of %s", name,
-            adzi_text_shape(t), (long long)words, encoder);
+    if (words > 0 && adz_tensor_size(t, 0) != words) {
+        return zoo_fail(op, ADZ_ERR_STATE, "%s%s does not fit the %lld words of %s", name,
+            zoo_shape(t), (long long)words, encoder);
     }
     return t;
 }
@@ -134,20 +151,16 @@ static bool fill(adz_state *to, const adz_state *from, adz_tensor *table, adz_te
 static bool convert(adz_state *to, const adz_state *from, const int64_t *old_index, size_t n_new)
 {
     adz_tensor *table = entry_of(from, encoder, 2, 0, true);
-    int64_t words = table != NULL ? table->sizes[0] : 0;
+    int64_t words = table != NULL ? adz_tensor_size(table, 0) : 0;
     adz_tensor *bias = table != NULL ? entry_of(from, decoder_bias, 1, words, false) : NULL;
     if (bias == NULL || entry_of(from, dropped, 2, words, false) == NULL ||
         entry_of(from, decoder, 2, words, false) == NULL) {
         return false;
     }
     adz_tensor *rows = rows_of(old_index, n_new, words);
-    adzi_thread *thread = adzi_self();
-    size_t frame = adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), "adz_fastai_convert_weights");
-    if (frame == SIZE_MAX) {
-        return false;
-    }
-    bool good = fill(to, from, pick(table, rows), adzi_is_none(bias) ? bias : pick(bias, rows));
-    adzi_frames_leave(thread, frame);
+    const bool recorded = adz_set_grad_enabled(false);
+    bool good = fill(to, from, pick(table, rows), zoo_is_none(bias) ? bias : pick(bias, rows));
+    adz_set_grad_enabled(recorded);
     return good;
 }
 
@@ -155,15 +168,15 @@ adz_state *adz_fastai_convert_weights(
     const adz_state *state, const int64_t *old_index, size_t n_new)
 {
     if (state == NULL || old_index == NULL) {
-        return adzi_fail_null(op, state == NULL ? "state" : "old_index");
+        return zoo_fail_null(op, state == NULL ? "state" : "old_index");
     }
     if (n_new < 1) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "n_new is 0, but a vocabulary needs words");
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "n_new is 0, but a vocabulary needs words");
     }
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_state *converted = adz_state_new();
     bool good = converted != NULL && convert(converted, state, old_index, n_new);
-    adzi_scope_unwind(build.thread, build.mark);
+    adz_scope_close(scope);
     if (!good) {
         adz_state_free(&converted);
     }

@@ -5,12 +5,9 @@
 
 #include "adze/nn/fastai_dropout.h"
 #include "adze/nn/init.h"
-#include "nn/layers/containers.h"
 #include "nn/zoo/fastai/outputs.h"
-#include "nn/layers/linear.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "adze/ops/linalg.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- what encoders hand over ---------------------------------------------------------------- */
 
@@ -26,21 +23,21 @@ bool adzi_is_layer_output(const char *name)
 
 adz_tensor *adzi_last_output(const char *op, const adz_values *in)
 {
-    size_t at = in->count;
-    for (size_t i = 0; i < in->count; ++i) {
-        bool first = i == 0 && in->items[i].name[0] == '\0';
-        at = first || starts_with(in->items[i].name, "out.") ? i : at;
+    size_t at = adz_values_count(in);
+    for (size_t i = 0; i < adz_values_count(in); ++i) {
+        bool first = i == 0 && adz_values_name(in, i)[0] == '\0';
+        at = first || starts_with(adz_values_name(in, i), "out.") ? i : at;
     }
-    if (at == in->count) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+    if (at == adz_values_count(in)) {
+        return zoo_fail(op, ADZ_ERR_ARGUMENT,
             "there is neither an encoder's out.0 among the arguments nor a tensor by place");
     }
-    adz_tensor *x = in->items[at].tensor;
-    if (!adzi_check_tensor(op, "x", x)) {
+    adz_tensor *x = adz_values_at(in, at);
+    if (!zoo_check_tensor(op, "x", x)) {
         return NULL;
     }
-    if (x->rank != 3) {
-        return adzi_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, T, D]", adzi_text_shape(x));
+    if (adz_tensor_rank(x) != 3) {
+        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, T, D]", zoo_shape(x));
     }
     return x;
 }
@@ -48,9 +45,9 @@ adz_tensor *adzi_last_output(const char *op, const adz_values *in)
 adz_status adzi_hand_on_outputs(adz_values *to, const adz_values *from)
 {
     adz_status status = ADZ_OK;
-    for (size_t i = 0; i < from->count && status == ADZ_OK; ++i) {
-        if (adzi_is_layer_output(from->items[i].name)) {
-            status = adz_values_add(to, from->items[i].name, from->items[i].tensor);
+    for (size_t i = 0; i < adz_values_count(from) && status == ADZ_OK; ++i) {
+        if (adzi_is_layer_output(adz_values_name(from, i))) {
+            status = adz_values_add(to, adz_values_name(from, i), adz_values_at(from, i));
         }
     }
     return status;
@@ -67,39 +64,52 @@ typedef struct {
 /* The decoder's own layer; the constructor draws before it ties. */
 static adz_status layer_reset(adz_module *self)
 {
-    adz_tensor *weight = adzi_parameter(self, WEIGHT), *bias = adzi_parameter(self, BIAS);
-    if ((!((const layer_state *)self->state)->tied &&
+    adz_tensor *weight = zoo_parameter(self, WEIGHT), *bias = zoo_parameter(self, BIAS);
+    if ((!((const layer_state *)zoo_state(self))->tied &&
             adz_init_uniform_(weight, -0.1, 0.1, NULL) == NULL) ||
-        (!adzi_is_none(bias) && adz_init_zeros_(bias) == NULL)) {
+        (!zoo_is_none(bias) && adz_init_zeros_(bias) == NULL)) {
         return adz_error_code();
     }
     return ADZ_OK;
 }
 
+static adz_tensor *layer_forward(adz_module *self, adz_tensor *x)
+{
+    return adz_linear(x, zoo_parameter(self, WEIGHT), zoo_parameter(self, BIAS));
+}
+
+static size_t layer_repr(adz_module *self, char *buffer, size_t size)
+{
+    const adz_tensor *weight = zoo_parameter(self, WEIGHT);
+    return (size_t)snprintf(buffer, size, "in_features=%lld, out_features=%lld, bias=%s",
+        (long long)adz_tensor_size(weight, 1), (long long)adz_tensor_size(weight, 0),
+        zoo_is_none(zoo_parameter(self, BIAS)) ? "False" : "True");
+}
+
 static const adz_module_type layer_type = {
     .size = sizeof(adz_module_type),
     .name = "Linear",
-    .forward = adzi_linear_forward,
+    .forward = layer_forward,
     .reset_parameters = layer_reset,
-    .extra_repr = adzi_linear_repr,
+    .extra_repr = layer_repr,
 };
 
 enum { DECODER, OUTPUT_DP };
 
 static adz_status decoder_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    adz_tensor *x = adzi_last_output(self->type.name, in);
-    const adz_tensor *weight = adzi_parameter(adzi_child_at(self, DECODER), WEIGHT);
+    adz_tensor *x = adzi_last_output(adz_module_name(self), in);
+    const adz_tensor *weight = zoo_parameter(zoo_child(self, DECODER), WEIGHT);
     if (x == NULL) {
         return adz_error_code();
     }
-    if (x->sizes[2] != weight->sizes[1]) {
-        return adzi_error(self->type.name, ADZ_ERR_SHAPE,
-            "x%s must have the %lld features that n_hid says", adzi_text_shape(x),
-            (long long)weight->sizes[1]);
+    if (adz_tensor_size(x, 2) != adz_tensor_size(weight, 1)) {
+        return zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
+            "x%s must have the %lld features that n_hid says", zoo_shape(x),
+            (long long)adz_tensor_size(weight, 1));
     }
-    adz_tensor *h = adz_module_forward(adzi_child_at(self, OUTPUT_DP), x);
-    adz_tensor *y = adz_module_forward(adzi_child_at(self, DECODER), h);
+    adz_tensor *h = adz_module_forward(zoo_child(self, OUTPUT_DP), x);
+    adz_tensor *y = adz_module_forward(zoo_child(self, DECODER), h);
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adzi_hand_on_outputs(out, in) : status;
 }
@@ -110,7 +120,7 @@ static const adz_module_type decoder_type = {
     .call = decoder_call,
 };
 
-ADZI_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
+ZOO_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
     ADZ_FASTAI_LINEAR_DECODER_OPTIONS)
 
 /* The table to tie to, ADZ_NONE for none; NULL for one that does not fit. */
@@ -120,10 +130,11 @@ static adz_tensor *table_of(const char *op, adz_module *encoder, int64_t n_out, 
     if (table == NULL || encoder == NULL) {
         return table;
     }
-    if (table->rank != 2 || table->sizes[0] != n_out || table->sizes[1] != n_hid) {
-        return adzi_fail(op, ADZ_ERR_SHAPE,
+    if (adz_tensor_rank(table) != 2 || adz_tensor_size(table, 0) != n_out ||
+        adz_tensor_size(table, 1) != n_hid) {
+        return zoo_fail(op, ADZ_ERR_SHAPE,
             "tie_encoder's weight%s must be [n_out, n_hid], which is [%lld, %lld]",
-            adzi_text_shape(table), (long long)n_out, (long long)n_hid);
+            zoo_shape(table), (long long)n_out, (long long)n_hid);
     }
     return table;
 }
@@ -131,19 +142,24 @@ static adz_tensor *table_of(const char *op, adz_module *encoder, int64_t n_out, 
 static adz_module *layer_new(const char *op, int64_t n_out, int64_t n_hid, adz_tensor *table,
     const adz_fastai_linear_decoder_options *o)
 {
-    bool tied = !adzi_is_none(table);
-    adz_linear_options linear = ADZ_LINEAR_OPTIONS;
-    linear.bias = o->bias;
-    linear.dtype = tied ? table->dtype : o->dtype;
-    adz_module *layer =
-        adzi_linear_new(op, &layer_type, sizeof(layer_state), n_hid, n_out, &linear);
-    if (layer != NULL && tied) {
-        ((layer_state *)layer->state)->tied = true;
-        if (adz_module_set_parameter(layer, "weight", table) == NULL) {
-            adz_module_free(&layer);
-        }
+    const bool tied = !zoo_is_none(table);
+    const adz_dtype dtype = tied ? adz_tensor_dtype(table) : o->dtype;
+    if (!zoo_check_dtype(op, dtype)) {
+        return NULL;
     }
-    return layer;
+    adz_scope *scope = adz_scope_open();
+    adz_module *layer = adz_module_new(&layer_type, sizeof(layer_state));
+    bool good = layer != NULL &&
+                adz_module_add_parameter(
+                    layer, "weight", adz_empty(ADZ_SHAPE(n_out, n_hid), dtype)) != NULL &&
+                adz_module_add_parameter(layer, "bias",
+                    o->bias ? adz_empty(ADZ_SHAPE(n_out), dtype) : ADZ_NONE) != NULL &&
+                layer_reset(layer) == ADZ_OK;
+    if (good && tied) {
+        ((layer_state *)zoo_state(layer))->tied = true;
+        good = adz_module_set_parameter(layer, "weight", table) != NULL;
+    }
+    return zoo_built(scope, layer, good);
 }
 
 adz_module *adz_fastai_linear_decoder_new(
@@ -151,11 +167,11 @@ adz_module *adz_fastai_linear_decoder_new(
 {
     static const char op[] = "adz_fastai_linear_decoder_new";
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (n_out < 1 || n_hid < 1) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "n_out %lld and n_hid %lld must be 1 or more",
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "n_out %lld and n_hid %lld must be 1 or more",
             (long long)n_out, (long long)n_hid);
     }
     adz_tensor *table = table_of(op, o.tie_encoder, n_out, n_hid);
@@ -177,14 +193,48 @@ adz_module *adz_fastai_linear_decoder_new(
 
 /* ---- SequentialRNN -------------------------------------------------------------------------- */
 
+/* Each child gets all results of the one before it. adz_module_forward hands all on as well. */
+static adz_status sequential_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    const size_t count = adz_module_child_count(self);
+    adz_values *lists[] = { adz_values_new(), adz_values_new() };
+    const adz_values *current = in;
+    adz_status status = lists[0] != NULL && lists[1] != NULL ? ADZ_OK : adz_error_code();
+    for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
+        adz_values *next = lists[i % 2];
+        adz_values_clear(next);
+        status = adz_module_call(zoo_child(self, i), current, next);
+        current = next;
+    }
+    for (size_t i = 0; i < adz_values_count(current) && status == ADZ_OK; ++i) {
+        status = adz_values_add(out, adz_values_name(current, i), adz_values_at(current, i));
+    }
+    adz_values_free(&lists[0]);
+    adz_values_free(&lists[1]);
+    return status;
+}
+
 static const adz_module_type sequential_rnn_type = {
     .size = sizeof(adz_module_type),
     .name = "SequentialRNN",
-    .call = adzi_sequential_call, /* adz_module_forward too hands all results on */
+    .call = sequential_call,
 };
 
 adz_module *adz_fastai_sequential_rnn_new(adz_module *const *modules, size_t count)
 {
-    return adzi_container_new(
-        "adz_fastai_sequential_rnn_new", &sequential_rnn_type, modules, count);
+    if (modules == NULL && count > 0) {
+        return zoo_fail_null("adz_fastai_sequential_rnn_new", "modules");
+    }
+    adz_module *self = adz_module_new(&sequential_rnn_type, 0);
+    for (size_t i = 0; i < count; ++i) {
+        adz_module *child = modules[i];
+        char name[24];
+        snprintf(name, sizeof name, "%zu", i);
+        if (self == NULL) {
+            adz_module_free(&child);
+        } else if (adz_module_add_child(self, name, child) == NULL) {
+            adz_module_free(&self);
+        }
+    }
+    return self;
 }

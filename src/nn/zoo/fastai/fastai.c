@@ -6,16 +6,14 @@
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- SequentialEx and MergeLayer ------------------------------------------------------------ */
 
 static adz_tensor *merge_forward(adz_module *self, adz_tensor *x)
 {
     (void)x;
-    return adzi_fail(self->type.name, ADZ_ERR_UNSUPPORTED,
+    return zoo_fail(adz_module_name(self), ADZ_ERR_UNSUPPORTED,
         "stands for the argument of a SequentialEx; put it into one");
 }
 
@@ -32,11 +30,11 @@ adz_module *adz_fastai_merge_layer_new(void)
 
 static adz_tensor *sequential_ex_forward(adz_module *self, adz_tensor *x)
 {
-    const adz_module *layers = adzi_child_at(self, 0);
+    const adz_module *layers = zoo_child(self, 0);
     adz_tensor *h = x;
-    for (size_t i = 0; i < layers->n_children && h != NULL; ++i) {
-        adz_module *layer = adzi_child_at(layers, i);
-        h = layer->identity == &merge_type ? adz_add(h, x) : adz_module_forward(layer, h);
+    for (size_t i = 0; i < adz_module_child_count(layers) && h != NULL; ++i) {
+        adz_module *layer = zoo_child(layers, i);
+        h = adz_module_type_of(layer) == &merge_type ? adz_add(h, x) : adz_module_forward(layer, h);
     }
     return h;
 }
@@ -61,7 +59,7 @@ adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t coun
 
 /* ---- feed_forward --------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_options,
+ZOO_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_options,
     ADZ_FASTAI_FEED_FORWARD_OPTIONS)
 
 static adz_module *activation(const char *op, adz_fastai_activation act)
@@ -76,7 +74,7 @@ static adz_module *activation(const char *op, adz_fastai_activation act)
     case ADZ_FASTAI_ACTIVATION_GELU:
         return adz_gelu_new(ADZ_GELU_TANH);
     }
-    return adzi_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_fastai_activation", (int)act);
+    return zoo_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_fastai_activation", (int)act);
 }
 
 adz_module *adz_fastai_feed_forward_new(
@@ -84,11 +82,11 @@ adz_module *adz_fastai_feed_forward_new(
 {
     static const char op[] = "adz_fastai_feed_forward_new";
     adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
             (long long)d_model, (long long)d_ff);
     }
     adz_linear_options linear = ADZ_LINEAR_OPTIONS;

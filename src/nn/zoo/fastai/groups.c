@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/module.h"
-#include "base/error.h"
+#include "adze/autograd.h"
+
+#include "nn/zoo/zoo.h"
 
 typedef struct {
     adz_tensor **items;
@@ -18,14 +19,12 @@ struct adz_fastai_groups {
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-static adz_fastai_groups *groups_new(const char *op, size_t count)
+static adz_fastai_groups *groups_new(size_t count)
 {
-    size_t bytes = sizeof(adz_fastai_groups) + count * sizeof(group);
-    adz_fastai_groups *groups = adzi_alloc_zero(bytes);
-    if (groups == NULL) {
-        return adzi_fail_memory(op, bytes);
+    adz_fastai_groups *groups = zoo_alloc(sizeof(adz_fastai_groups) + count * sizeof(group));
+    if (groups != NULL) {
+        groups->count = count;
     }
-    groups->count = count;
     return groups;
 }
 
@@ -38,11 +37,11 @@ void adz_fastai_groups_free(adz_fastai_groups **groups)
     for (size_t i = 0; i < count; ++i) {
         group *g = &(*groups)->items[i];
         for (size_t k = 0; k < g->count; ++k) {
-            adzi_drop(g->items[k]);
+            adz_release(&g->items[k]);
         }
-        adzi_free(g->items, g->capacity * sizeof *g->items);
+        zoo_free(g->items);
     }
-    adzi_free(*groups, sizeof **groups + count * sizeof(group));
+    zoo_free(*groups);
     *groups = NULL;
 }
 
@@ -59,27 +58,37 @@ static bool is_in(const adz_fastai_groups *groups, const adz_tensor *t)
 }
 
 /* Adds a parameter that is in no group yet. */
-static bool add(const char *op, adz_fastai_groups *groups, size_t index, adz_tensor *t)
+static bool add(adz_fastai_groups *groups, size_t index, adz_tensor *t)
 {
     group *g = &groups->items[index];
-    if (t == NULL || adzi_is_none(t) || is_in(groups, t)) {
+    if (t == NULL || zoo_is_none(t) || is_in(groups, t)) {
         return t != NULL;
     }
-    if (!adzi_grow(&g->items, &g->capacity, g->count + 1, sizeof *g->items)) {
-        adzi_fail_memory(op, sizeof *g->items);
-        return false;
+    if (g->count == g->capacity) {
+        const size_t capacity = 2 * g->capacity + 8;
+        adz_tensor **items = zoo_alloc(capacity * sizeof *items);
+        if (items == NULL) {
+            return false;
+        }
+        if (g->count > 0) {
+            memcpy(items, g->items, g->count * sizeof *items);
+        }
+        zoo_free(g->items);
+        g->items = items;
+        g->capacity = capacity;
     }
-    g->items[g->count++] = adzi_retain(t);
+    g->items[g->count++] = adz_keep(t);
     return true;
 }
 
 /* All parameters of a tree; a NULL tree fails. */
-static bool add_module(const char *op, adz_fastai_groups *groups, size_t index, adz_module *module)
+static bool add_module(adz_fastai_groups *groups, size_t index, adz_module *module)
 {
-    const adzi_listing *listing = module != NULL ? adzi_module_listing(op, module) : NULL;
-    bool good = listing != NULL;
-    for (size_t i = 0; good && i < listing->n_parameters; ++i) {
-        good = add(op, groups, index, listing->parameters[i]);
+    const adz_tensor_list list =
+        module != NULL ? adz_module_parameters(module) : (adz_tensor_list){ NULL, 0 };
+    bool good = module != NULL && adz_error_code() == ADZ_OK;
+    for (size_t i = 0; good && i < list.count; ++i) {
+        good = add(groups, index, list.items[i]);
     }
     return good;
 }
@@ -96,15 +105,15 @@ typedef struct {
 /* The child of that name, or NULL with an error that says what was looked for. */
 static adz_module *part(const char *op, adz_module *of, const char *name, const char *what)
 {
-    for (size_t i = 0; of != NULL && i < of->n_children; ++i) {
-        if (strcmp(of->children[i].name, name) == 0) {
-            return adzi_child_at(of, i);
+    for (size_t i = 0; of != NULL && i < adz_module_child_count(of); ++i) {
+        if (strcmp(adz_module_child_name(of, i), name) == 0) {
+            return zoo_child(of, i);
         }
     }
-    return of == NULL ? NULL
-                      : adzi_fail(op, ADZ_ERR_ARGUMENT,
-                            "the model is no %s: its %s has no child called %s", what,
-                            of->type.name, name);
+    return of == NULL
+               ? NULL
+               : zoo_fail(op, ADZ_ERR_ARGUMENT, "the model is no %s: its %s has no child called %s",
+                     what, adz_module_name(of), name);
 }
 
 static bool find_parts(
@@ -112,7 +121,7 @@ static bool find_parts(
 {
     const char *what = classifier ? "text classifier of this kind" : "language model of this kind";
     if (model == NULL) {
-        adzi_error_null(op, "model");
+        zoo_error_null(op, "model");
         return false;
     }
     p->op = op;
@@ -137,10 +146,10 @@ static adz_fastai_groups *finish(adz_fastai_groups *groups, bool good)
 static bool add_embedding(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     bool good = true;
-    for (size_t i = 0; i < p->encoder->n_children && good; ++i) {
-        const char *name = p->encoder->children[i].name;
+    for (size_t i = 0; i < adz_module_child_count(p->encoder) && good; ++i) {
+        const char *name = adz_module_child_name(p->encoder, i);
         if (strcmp(name, "encoder") == 0 || strcmp(name, "encoder_dp") == 0) {
-            good = add_module(p->op, groups, index, adzi_child_at(p->encoder, i));
+            good = add_module(groups, index, zoo_child(p->encoder, i));
         }
     }
     return good;
@@ -152,13 +161,13 @@ static adz_fastai_groups *split_awd_lstm(const char *op, adz_module *model, bool
     if (!find_parts(&p, op, model, classifier, "rnns")) {
         return NULL;
     }
-    size_t layers = p.layers->n_children, last = layers + (classifier ? 1 : 0);
-    adz_fastai_groups *groups = groups_new(op, last + 1);
+    size_t layers = adz_module_child_count(p.layers), last = layers + (classifier ? 1 : 0);
+    adz_fastai_groups *groups = groups_new(last + 1);
     bool good = groups != NULL && add_embedding(&p, groups, classifier ? 0 : last);
     for (size_t i = 0; i < layers && good; ++i) {
-        good = add_module(op, groups, classifier ? i + 1 : i, adzi_child_at(p.layers, i));
+        good = add_module(groups, classifier ? i + 1 : i, zoo_child(p.layers, i));
     }
-    return finish(groups, good && add_module(op, groups, last, p.head));
+    return finish(groups, good && add_module(groups, last, p.head));
 }
 
 /* u and v, which only a Transformer-XL has. */
@@ -166,18 +175,14 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     static const char *const names[] = { "u", "v" };
     for (int i = 0; i < 2; ++i) {
-        size_t k = 0;
-        while (
-            k < p->encoder->n_parameters && strcmp(p->encoder->parameters[k].name, names[i]) != 0) {
-            ++k;
-        }
-        if (k == p->encoder->n_parameters) {
-            adzi_error(p->op, ADZ_ERR_ARGUMENT,
+        adz_tensor *own = adz_module_parameter(p->encoder, names[i]);
+        if (own == NULL) {
+            zoo_error(p->op, ADZ_ERR_ARGUMENT,
                 "the model is on no Transformer-XL: its %s has no parameter called %s",
-                p->encoder->type.name, names[i]);
+                adz_module_name(p->encoder), names[i]);
             return false;
         }
-        if (!add(p->op, groups, index, adzi_parameter(p->encoder, k))) {
+        if (!add(groups, index, own)) {
             return false;
         }
     }
@@ -191,16 +196,16 @@ static adz_fastai_groups *split_transformer(
     if (!find_parts(&p, op, model, classifier, "layers")) {
         return NULL;
     }
-    size_t layers = p.layers->n_children, third = layers / 3;
+    size_t layers = adz_module_child_count(p.layers), third = layers / 3;
     size_t first = classifier ? 1 : 0, last = first + 3;
-    adz_fastai_groups *groups = groups_new(op, last + 1);
+    adz_fastai_groups *groups = groups_new(last + 1);
     bool good = groups != NULL && add_embedding(&p, groups, classifier ? 0 : last);
     for (size_t i = 0; i < layers && good; ++i) {
         size_t index = i < third ? 0 : i < 2 * third ? 1 : 2;
-        good = add_module(op, groups, first + index, adzi_child_at(p.layers, i));
+        good = add_module(groups, first + index, zoo_child(p.layers, i));
     }
     good = good && (!xl || add_own(&p, groups, first));
-    return finish(groups, good && add_module(op, groups, last, p.head));
+    return finish(groups, good && add_module(groups, last, p.head));
 }
 
 adz_fastai_groups *adz_fastai_awd_lstm_lm_split(adz_module *model)
@@ -244,11 +249,11 @@ adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t ind
 {
     static const char op[] = "adz_fastai_groups_at";
     if (groups == NULL) {
-        adzi_error_null(op, "groups");
+        zoo_error_null(op, "groups");
         return (adz_tensor_list){ NULL, 0 };
     }
     if (index >= groups->count) {
-        adzi_error(op, ADZ_ERR_INDEX, "there is no group %zu, only %zu", index, groups->count);
+        zoo_error(op, ADZ_ERR_INDEX, "there is no group %zu, only %zu", index, groups->count);
         return (adz_tensor_list){ NULL, 0 };
     }
     return (adz_tensor_list){ groups->items[index].items, groups->items[index].count };
@@ -257,13 +262,15 @@ adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t ind
 adz_status adz_fastai_freeze_to(const adz_fastai_groups *groups, int64_t n)
 {
     if (groups == NULL) {
-        return adzi_error_null("adz_fastai_freeze_to", "groups");
+        return zoo_error_null("adz_fastai_freeze_to", "groups");
     }
     int64_t count = (int64_t)groups->count, first = n < 0 ? count + n : n;
     for (int64_t i = 0; i < count; ++i) {
         const group *g = &groups->items[i];
         for (size_t k = 0; k < g->count; ++k) {
-            g->items[k]->requires_grad = i >= first; /* its gradient part is there: a parameter */
+            if (adz_requires_grad_(g->items[k], i >= first) == NULL) {
+                return adz_error_code();
+            }
         }
     }
     return ADZ_OK;
@@ -273,12 +280,12 @@ adz_status adz_fastai_lr_range(double start, double stop, size_t n, double *rate
 {
     static const char op[] = "adz_fastai_lr_range";
     if (rates == NULL) {
-        return adzi_error_null(op, "rates");
+        return zoo_error_null(op, "rates");
     }
     if (!(start >= 0 && start < INFINITY) || !(stop > 0 && stop < INFINITY) || n < 1) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
+        return zoo_error(op, ADZ_ERR_ARGUMENT,
             "from %s to %s in %zu steps: rates must be above 0, for a group or more",
-            adzi_text_number(start), adzi_text_number(stop), n);
+            zoo_number(start), zoo_number(stop), n);
     }
     for (size_t i = 0; i + 1 < n; ++i) {
         rates[i] = start > 0 ? start * pow(stop / start, (double)i / (double)(n - 1)) : stop / 10;

@@ -4,23 +4,21 @@
 #include "adze/nn/fastai_transformer.h"
 #include "adze/nn/init.h"
 #include "nn/zoo/fastai/text.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 enum { MHRA, FF };
 
 static adz_status layer_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *x = adz_values_argument(in, 0, "x"), *mask = adz_values_argument(in, 1, "mask");
-    for (size_t i = 2; i < in->count; ++i) {
-        if (in->items[i].name[0] == '\0' && !adzi_is_none(in->items[i].tensor)) {
-            return adzi_error(self->type.name, ADZ_ERR_ARGUMENT,
+    for (size_t i = 2; i < adz_values_count(in); ++i) {
+        if (adz_values_name(in, i)[0] == '\0' && !zoo_is_none(adz_values_at(in, i))) {
+            return zoo_error(adz_module_name(self), ADZ_ERR_ARGUMENT,
                 "value %zu has no name, but only x and mask are taken by place", i);
         }
     }
-    adz_tensor *h = adzi_fastai_call(adzi_child_at(self, MHRA), x, mask, in);
-    return adz_values_add(out, "", adz_module_forward(adzi_child_at(self, FF), h));
+    adz_tensor *h = adzi_fastai_call(zoo_child(self, MHRA), x, mask, in);
+    return adz_values_add(out, "", adz_module_forward(zoo_child(self, FF), h));
 }
 
 static const adz_module_type layer_type = {
@@ -29,14 +27,14 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-ADZI_OPTIONS_INIT(adz_fastai_decoder_layer_options_init, adz_fastai_decoder_layer_options,
+ZOO_OPTIONS_INIT(adz_fastai_decoder_layer_options_init, adz_fastai_decoder_layer_options,
     ADZ_FASTAI_DECODER_LAYER_OPTIONS)
 
 adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
     int64_t d_inner, const adz_fastai_decoder_layer_options *options)
 {
     adz_fastai_decoder_layer_options o = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(
+    if (!ZOO_OPTIONS_READ(
             "adz_fastai_decoder_layer_new", ADZ_FASTAI_DECODER_LAYER_OPTIONS, &o, options)) {
         return NULL;
     }
@@ -70,12 +68,13 @@ adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64
 
 /* ---- the initialiser ------------------------------------------------------------------------ */
 
-/* The module's own parameter of that name, if it has one. */
-static adz_tensor *own(const adz_module *module, const char *name)
+/* The module's own parameter of that name, or ADZ_NONE. */
+static adz_tensor *own(adz_module *module, const char *name)
 {
-    for (size_t i = 0; i < module->n_parameters; ++i) {
-        if (strcmp(module->parameters[i].name, name) == 0) {
-            return module->parameters[i].tensor;
+    const adz_named_list all = adz_module_named_parameters(module);
+    for (size_t i = 0; i < all.count; ++i) {
+        if (strcmp(all.items[i].name, name) == 0) {
+            return all.items[i].tensor;
         }
     }
     return ADZ_NONE;
@@ -83,18 +82,18 @@ static adz_tensor *own(const adz_module *module, const char *name)
 
 static bool draw(adz_tensor *t, double mean)
 {
-    return adzi_is_none(t) || adz_init_normal_(t, mean, 0.02, NULL) != NULL;
+    return zoo_is_none(t) || adz_init_normal_(t, mean, 0.02, NULL) != NULL;
 }
 
 static adz_status init_one(adz_module *module, void *user)
 {
     (void)user;
-    const char *kind = module->type.name;
+    const char *kind = adz_module_name(module);
     bool linear = strstr(kind, "Linear") != NULL, good = true;
     if (linear || strstr(kind, "LayerNorm") != NULL) {
         adz_tensor *bias = own(module, "bias");
         good = draw(own(module, "weight"), linear ? 0 : 1) &&
-               (adzi_is_none(bias) || adz_init_zeros_(bias) != NULL);
+               (zoo_is_none(bias) || adz_init_zeros_(bias) != NULL);
     } else if (strstr(kind, "TransformerXL") != NULL) {
         good = draw(own(module, "u"), 0) && draw(own(module, "v"), 0);
     }
@@ -104,5 +103,5 @@ static adz_status init_one(adz_module *module, void *user)
 adz_status adz_fastai_init_transformer(adz_module *module)
 {
     return module != NULL ? adz_module_apply(module, init_one, NULL)
-                          : adzi_error_null("adz_fastai_init_transformer", "module");
+                          : zoo_error_null("adz_fastai_init_transformer", "module");
 }

@@ -6,9 +6,7 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/fastai/outputs.h"
-#include "nn/module.h"
-#include "base/alloc.h"
-#include "base/error.h"
+#include "nn/zoo/zoo.h"
 
 typedef struct {
     int64_t bptt, max_len, pad_idx;
@@ -16,39 +14,32 @@ typedef struct {
 
 /* What the kept chunks gave: each a list of the layers' results. */
 typedef struct chunks {
-    adz_values *lists;
+    adz_values **lists;
     adz_tensor **parts; /* room for one result of each chunk */
-    size_t count, capacity;
+    size_t count;
 } chunks;
 
-static bool chunks_begin(chunks *all, const char *op, size_t capacity)
+static bool chunks_begin(chunks *all, size_t capacity)
 {
-    *all = (chunks){ .capacity = capacity };
-    all->lists = adzi_alloc(capacity * sizeof *all->lists);
-    all->parts = adzi_alloc(capacity * sizeof(adz_tensor *));
-    if (all->lists == NULL || all->parts == NULL) {
-        adzi_fail_memory(op, capacity * sizeof *all->lists);
-        return false;
-    }
-    return true;
+    *all = (chunks){ NULL, NULL, 0 };
+    all->lists = zoo_scratch(capacity * sizeof *all->lists);
+    all->parts = zoo_scratch(capacity * sizeof(adz_tensor *));
+    return all->lists != NULL && all->parts != NULL;
 }
 
 static void chunks_end(chunks *all)
 {
     for (size_t i = 0; i < all->count; ++i) {
-        adzi_values_end(&all->lists[i]);
+        adz_values_free(&all->lists[i]);
     }
-    adzi_free(all->lists, all->capacity * sizeof *all->lists);
-    adzi_free(all->parts, all->capacity * sizeof(adz_tensor *));
 }
 
 static adz_status read_chunk(adz_module *encoder, adz_tensor *ids, adz_values *out)
 {
-    adz_values in;
-    adzi_values_begin(&in);
-    adz_status status = adz_values_add(&in, "", ids);
-    status = status == ADZ_OK ? adz_module_call(encoder, &in, out) : status;
-    adzi_values_end(&in);
+    adz_values *in = adz_values_new();
+    adz_status status = adz_values_add(in, "", ids);
+    status = status == ADZ_OK ? adz_module_call(encoder, in, out) : status;
+    adz_values_free(&in);
     return status;
 }
 
@@ -59,12 +50,11 @@ static adz_status skim_chunk(adz_module *encoder, adz_tensor *ids)
     if (scope == NULL) {
         return adz_error_code();
     }
-    adz_values out;
-    adzi_values_begin(&out);
+    adz_values *out = adz_values_new();
     bool recording = adz_set_grad_enabled(false);
-    adz_status status = read_chunk(encoder, ids, &out);
+    adz_status status = read_chunk(encoder, ids, out);
     adz_set_grad_enabled(recording);
-    adzi_values_end(&out);
+    adz_values_free(&out);
     adz_scope_close(scope);
     return status;
 }
@@ -78,17 +68,18 @@ static int64_t first_kept(const encoder_state *state, int64_t steps)
 
 static adz_status read_all(adz_module *self, adz_tensor *ids, int64_t first, chunks *kept)
 {
-    const encoder_state *state = self->state;
-    adz_module *encoder = adzi_child_at(self, 0);
+    const encoder_state *state = zoo_state(self);
+    adz_module *encoder = zoo_child(self, 0);
     adz_status status = adz_module_reset(encoder);
-    for (int64_t i = 0, steps = ids->sizes[1]; i < steps && status == ADZ_OK; i += state->bptt) {
+    for (int64_t i = 0, steps = adz_tensor_size(ids, 1); i < steps && status == ADZ_OK;
+         i += state->bptt) {
         int64_t length = steps - i < state->bptt ? steps - i : state->bptt;
         adz_tensor *chunk = adz_narrow(ids, 1, i, length);
         if (i < first) {
             status = skim_chunk(encoder, chunk);
         } else {
-            adzi_values_begin(&kept->lists[kept->count]);
-            status = read_chunk(encoder, chunk, &kept->lists[kept->count++]);
+            adz_values *list = kept->lists[kept->count++] = adz_values_new();
+            status = read_chunk(encoder, chunk, list);
         }
     }
     return status;
@@ -98,9 +89,9 @@ static adz_status read_all(adz_module *self, adz_tensor *ids, int64_t first, chu
 static adz_tensor *join(const char *op, chunks *kept, const char *name)
 {
     for (size_t i = 0; i < kept->count; ++i) {
-        adz_tensor *part = adz_values_find(&kept->lists[i], name);
-        if (part == NULL || adzi_is_none(part) || part->rank < 2) {
-            return adzi_fail(op, ADZ_ERR_SHAPE, "the encoder's %s is no [B, T, ...]", name);
+        adz_tensor *part = adz_values_find(kept->lists[i], name);
+        if (part == NULL || zoo_is_none(part) || adz_tensor_rank(part) < 2) {
+            return zoo_fail(op, ADZ_ERR_SHAPE, "the encoder's %s is no [B, T, ...]", name);
         }
         kept->parts[i] = part;
     }
@@ -111,9 +102,9 @@ static adz_status join_all(const char *op, chunks *kept, adz_values *out)
 {
     adz_status status = ADZ_OK;
     bool any = false;
-    const adz_values *layers = &kept->lists[0];
-    for (size_t i = 0; i < layers->count && status == ADZ_OK; ++i) {
-        const char *name = layers->items[i].name;
+    const adz_values *layers = kept->lists[0];
+    for (size_t i = 0; i < adz_values_count(layers) && status == ADZ_OK; ++i) {
+        const char *name = adz_values_name(layers, i);
         if (adzi_is_layer_output(name)) {
             status = adz_values_add(out, name, join(op, kept, name));
             any = true;
@@ -121,50 +112,50 @@ static adz_status join_all(const char *op, chunks *kept, adz_values *out)
     }
     if (status == ADZ_OK && !any) {
         status =
-            adzi_error(op, ADZ_ERR_ARGUMENT, "the encoder gives no results called raw.0 or out.0");
+            zoo_error(op, ADZ_ERR_ARGUMENT, "the encoder gives no results called raw.0 or out.0");
     }
     return status;
 }
 
 static adz_status check_ids(const adz_module *self, const adz_tensor *ids, int64_t *first)
 {
-    const encoder_state *state = self->state;
-    const char *name = self->type.name;
-    if (!adzi_check_tensor(name, "ids", ids)) {
+    const encoder_state *state = zoo_state(self);
+    const char *name = adz_module_name(self);
+    if (!zoo_check_tensor(name, "ids", ids)) {
         return adz_error_code();
     }
-    if (ids->rank != 2 || ids->sizes[1] < 1) {
-        return adzi_error(name, ADZ_ERR_SHAPE, "ids%s must be [B, T] with at least one step",
-            adzi_text_shape(ids));
+    if (adz_tensor_rank(ids) != 2 || adz_tensor_size(ids, 1) < 1) {
+        return zoo_error(
+            name, ADZ_ERR_SHAPE, "ids%s must be [B, T] with at least one step", zoo_shape(ids));
     }
-    *first = first_kept(state, ids->sizes[1]);
-    if (*first >= ids->sizes[1]) {
-        return adzi_error(name, ADZ_ERR_SHAPE,
+    *first = first_kept(state, adz_tensor_size(ids, 1));
+    if (*first >= adz_tensor_size(ids, 1)) {
+        return zoo_error(name, ADZ_ERR_SHAPE,
             "no chunk of ids%s in steps of %lld starts after %lld (T - max_len); raise max_len or "
             "lower bptt",
-            adzi_text_shape(ids), (long long)state->bptt,
-            (long long)(ids->sizes[1] - state->max_len));
+            zoo_shape(ids), (long long)state->bptt,
+            (long long)(adz_tensor_size(ids, 1) - state->max_len));
     }
     return ADZ_OK;
 }
 
 static adz_status encoder_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const encoder_state *state = self->state;
-    const char *name = self->type.name;
+    const encoder_state *state = zoo_state(self);
+    const char *name = adz_module_name(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
     int64_t first = 0;
     adz_status status = check_ids(self, ids, &first);
     if (status != ADZ_OK) {
         return status;
     }
-    size_t count = (size_t)((ids->sizes[1] - first - 1) / state->bptt + 1);
+    size_t count = (size_t)((adz_tensor_size(ids, 1) - first - 1) / state->bptt + 1);
     chunks kept;
-    status = chunks_begin(&kept, name, count) ? read_all(self, ids, first, &kept) : ADZ_ERR_MEMORY;
+    status = chunks_begin(&kept, count) ? read_all(self, ids, first, &kept) : ADZ_ERR_MEMORY;
     status = status == ADZ_OK ? join_all(name, &kept, out) : status;
     chunks_end(&kept);
     if (status == ADZ_OK) {
-        adz_tensor *last = adz_narrow(ids, 1, first, ids->sizes[1] - first);
+        adz_tensor *last = adz_narrow(ids, 1, first, adz_tensor_size(ids, 1) - first);
         status = adz_values_add(out, "mask", adz_eq_number(last, (double)state->pad_idx));
     }
     return status;
@@ -172,7 +163,7 @@ static adz_status encoder_call(adz_module *self, const adz_values *in, adz_value
 
 static size_t encoder_repr(adz_module *self, char *buffer, size_t size)
 {
-    const encoder_state *state = self->state;
+    const encoder_state *state = zoo_state(self);
     return (size_t)snprintf(buffer, size, "bptt=%lld, max_len=%lld, pad_idx=%lld",
         (long long)state->bptt, (long long)state->max_len, (long long)state->pad_idx);
 }
@@ -189,20 +180,20 @@ adz_module *adz_fastai_multi_batch_encoder_new(
 {
     static const char op[] = "adz_fastai_multi_batch_encoder_new";
     if (module != NULL && (bptt < 1 || max_len < 1)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "bptt %lld and max_len %lld must be 1 or more",
+        zoo_error(op, ADZ_ERR_ARGUMENT, "bptt %lld and max_len %lld must be 1 or more",
             (long long)bptt, (long long)max_len);
         adz_module_free(&module);
         return NULL;
     }
     if (module == NULL) {
-        return adzi_fail_null(op, "module");
+        return zoo_fail_null(op, "module");
     }
     adz_module *self = adz_module_new(&encoder_type, sizeof(encoder_state));
     if (self == NULL) {
         adz_module_free(&module);
         return NULL;
     }
-    *(encoder_state *)self->state = (encoder_state){ bptt, max_len, pad_idx };
+    *(encoder_state *)zoo_state(self) = (encoder_state){ bptt, max_len, pad_idx };
     if (adz_module_add_child(self, "module", module) == NULL) {
         adz_module_free(&self);
     }

@@ -13,20 +13,17 @@
 #include "adze/ops/reduction.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/fastai/outputs.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
 static bool check_steps(const char *op, const adz_tensor *x)
 {
-    if (!adzi_check_tensor(op, "x", x)) {
+    if (!zoo_check_tensor(op, "x", x)) {
         return false;
     }
-    if (x->rank != 3 || x->sizes[1] < 1) {
-        adzi_error(
-            op, ADZ_ERR_SHAPE, "x%s must be [B, T, D] with at least one step", adzi_text_shape(x));
+    if (adz_tensor_rank(x) != 3 || adz_tensor_size(x, 1) < 1) {
+        zoo_error(op, ADZ_ERR_SHAPE, "x%s must be [B, T, D] with at least one step", zoo_shape(x));
         return false;
     }
     return true;
@@ -43,25 +40,25 @@ adz_tensor *adz_fastai_pool(adz_tensor *x, bool is_max)
 /* Whether no text is all padding; `steps` receives how many are none, [B, 1] in x's dtype. */
 static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_tensor **steps)
 {
-    if (!adzi_check_tensor(op, "mask", mask)) {
+    if (!zoo_check_tensor(op, "mask", mask)) {
         return false;
     }
-    if (mask->dtype != ADZ_BOOL) {
-        adzi_error(op, ADZ_ERR_DTYPE, "mask is %s, but must be bool",
-            adz_dtype_name((adz_dtype)mask->dtype));
+    if (adz_tensor_dtype(mask) != ADZ_BOOL) {
+        zoo_error(op, ADZ_ERR_DTYPE, "mask is %s, but must be bool",
+            adz_dtype_name(adz_tensor_dtype(mask)));
         return false;
     }
-    if (mask->rank != 2 || mask->sizes[0] != x->sizes[0] || mask->sizes[1] != x->sizes[1]) {
-        adzi_error(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] beside x%s",
-            adzi_text_shape(mask), (long long)x->sizes[0], (long long)x->sizes[1],
-            adzi_text_shape(x));
+    if (adz_tensor_rank(mask) != 2 || adz_tensor_size(mask, 0) != adz_tensor_size(x, 0) ||
+        adz_tensor_size(mask, 1) != adz_tensor_size(x, 1)) {
+        zoo_error(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] beside x%s", zoo_shape(mask),
+            (long long)adz_tensor_size(x, 0), (long long)adz_tensor_size(x, 1), zoo_shape(x));
         return false;
     }
     adz_tensor *some = adz_sum(adz_logical_not(mask), ADZ_DIMS(1), ADZ_KEEPDIM);
-    *steps = adz_to(some, (adz_dtype)x->dtype);
-    for (int64_t i = 0; *steps != NULL && i < x->sizes[0]; ++i) {
+    *steps = adz_to(some, adz_tensor_dtype(x));
+    for (int64_t i = 0; *steps != NULL && i < adz_tensor_size(x, 0); ++i) {
         if (adz_tensor_at(some, (int64_t[]){ i, 0 }) == 0) {
-            adzi_error(op, ADZ_ERR_ARGUMENT, "text %lld is nothing but padding", (long long)i);
+            zoo_error(op, ADZ_ERR_ARGUMENT, "text %lld is nothing but padding", (long long)i);
             return false;
         }
     }
@@ -75,7 +72,7 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
         return NULL;
     }
     adz_tensor *last = adz_select(x, 1, -1), *most, *average, *steps;
-    if (adzi_is_none(mask)) {
+    if (zoo_is_none(mask)) {
         most = adz_fastai_pool(x, true);
         average = adz_fastai_pool(x, false);
     } else {
@@ -93,7 +90,7 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 
 /* ---- bn_drop_lin ---------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
+ZOO_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
     ADZ_FASTAI_BN_DROP_LIN_OPTIONS)
 
 /* Appends a block's layers. The activation's reference is taken over in every case. */
@@ -108,7 +105,7 @@ static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n
     dropout.generator = o->generator;
     bool good = to != NULL;
     if (good && (n_in < 1 || n_out < 1)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "n_in %lld and n_out %lld must be 1 or more",
+        zoo_error(op, ADZ_ERR_ARGUMENT, "n_in %lld and n_out %lld must be 1 or more",
             (long long)n_in, (long long)n_out);
         good = false;
     }
@@ -130,7 +127,7 @@ adz_module *adz_fastai_bn_drop_lin_new(
     int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options)
 {
     adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    if (!ADZI_OPTIONS_READ(
+    if (!ZOO_OPTIONS_READ(
             "adz_fastai_bn_drop_lin_new", ADZ_FASTAI_BN_DROP_LIN_OPTIONS, &o, options)) {
         return NULL;
     }
@@ -149,19 +146,19 @@ typedef struct {
 
 static adz_status classifier_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const char *name = self->type.name;
-    int64_t width = ((const classifier_state *)self->state)->width;
+    const char *name = adz_module_name(self);
+    int64_t width = ((const classifier_state *)zoo_state(self))->width;
     adz_tensor *x = adzi_last_output(name, in), *mask = adz_values_argument(in, 1, "mask");
     if (x == NULL) {
         return adz_error_code();
     }
-    if (3 * x->sizes[2] != width) {
-        return adzi_error(name, ADZ_ERR_SHAPE,
-            "x%s is pooled to 3 x %lld features, but layers[0] is %lld", adzi_text_shape(x),
-            (long long)x->sizes[2], (long long)width);
+    if (3 * adz_tensor_size(x, 2) != width) {
+        return zoo_error(name, ADZ_ERR_SHAPE,
+            "x%s is pooled to 3 x %lld features, but layers[0] is %lld", zoo_shape(x),
+            (long long)adz_tensor_size(x, 2), (long long)width);
     }
     adz_tensor *pooled = adz_fastai_masked_concat_pool(x, mask);
-    adz_tensor *y = adz_module_forward(adzi_child_at(self, 0), pooled);
+    adz_tensor *y = adz_module_forward(zoo_child(self, 0), pooled);
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adzi_hand_on_outputs(out, in) : status;
 }
@@ -172,7 +169,7 @@ static const adz_module_type classifier_type = {
     .call = classifier_call,
 };
 
-ADZI_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
+ZOO_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
     ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS)
 
 static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
@@ -201,21 +198,21 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
 {
     static const char op[] = "adz_fastai_pooling_classifier_new";
     adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (layers == NULL || drops == NULL) {
-        return adzi_fail_null(op, layers == NULL ? "layers" : "drops");
+        return zoo_fail_null(op, layers == NULL ? "layers" : "drops");
     }
     if (count < 2 || layers[0] % 3 != 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+        return zoo_fail(op, ADZ_ERR_ARGUMENT,
             count < 2 ? "%zu widths make no layer; give 2 or more"
                       : "%zu widths, but the first must be 3 times that of what is pooled",
             count);
     }
     adz_module *self = adz_module_new(&classifier_type, sizeof(classifier_state));
     if (self != NULL) {
-        ((classifier_state *)self->state)->width = layers[0];
+        ((classifier_state *)zoo_state(self))->width = layers[0];
         if (adz_module_add_child(self, "layers", blocks_new(op, layers, drops, count, &o)) ==
             NULL) {
             adz_module_free(&self);

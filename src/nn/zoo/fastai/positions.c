@@ -6,20 +6,18 @@
 #include "adze/ops/math.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/fastai/text.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 static adz_tensor *forward(adz_module *self, adz_tensor *pos)
 {
     adz_tensor *freq = adz_module_buffer_at(self, 0);
-    if (!adzi_check_tensor(self->type.name, "pos", pos)) {
+    if (!zoo_check_tensor(adz_module_name(self), "pos", pos)) {
         return NULL;
     }
-    if (pos->rank != 1) {
-        return adzi_fail(self->type.name, ADZ_ERR_SHAPE, "pos%s must be [T]", adzi_text_shape(pos));
+    if (adz_tensor_rank(pos) != 1) {
+        return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE, "pos%s must be [T]", zoo_shape(pos));
     }
-    adz_tensor *angles = adz_outer(adz_to(pos, (adz_dtype)freq->dtype), freq);
+    adz_tensor *angles = adz_outer(adz_to(pos, adz_tensor_dtype(freq)), freq);
     adz_tensor *parts[] = { adz_sin(angles), adz_cos(angles) };
     return adz_cat(parts, 2, 1);
 }
@@ -30,14 +28,14 @@ static const adz_module_type positional_encoding_type = {
     .forward = forward,
 };
 
-ADZI_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
+ZOO_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
     adz_fastai_positional_encoding_options, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS)
 
 static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
 {
     adz_tensor *freq = adz_empty(ADZ_SHAPE(d / 2 + d % 2), ADZ_F64);
-    for (int64_t i = 0; freq != NULL && i < freq->numel; ++i) {
-        ((double *)(void *)freq->data)[i] = 1 / pow(10000, (double)(2 * i) / (double)d);
+    for (int64_t i = 0; freq != NULL && i < adz_tensor_numel(freq); ++i) {
+        adz_tensor_data_f64(freq)[i] = 1 / pow(10000, (double)(2 * i) / (double)d);
     }
     return adz_to(freq, dtype);
 }
@@ -47,15 +45,15 @@ adz_module *adz_fastai_positional_encoding_new(
 {
     static const char op[] = "adz_fastai_positional_encoding_new";
     adz_fastai_positional_encoding_options o = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_check_module_dtype(op, o.dtype) || !adzi_fastai_check_size(op, "d", d, 1)) {
+    if (!zoo_check_dtype(op, o.dtype) || !zoo_check_size(op, "d", d, 1)) {
         return NULL;
     }
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_module *self = adz_module_new(&positional_encoding_type, 0);
     bool good =
         self != NULL && adz_module_add_buffer(self, "freq", frequencies(d, o.dtype), true) != NULL;
-    return adzi_build_end(build, self, good);
+    return zoo_built(scope, self, good);
 }

@@ -11,35 +11,12 @@
 #include "adze/ops/math.h"
 #include "adze/ops/recurrent.h"
 #include "adze/ops/shape.h"
-#include "autograd/ops/recurrent/linear_recurrence.h"
-#include "nn/layers/dropout.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
-
-/* x under dropout, by the generator or a replayed mask. */
-static adz_tensor *dropped(adz_module *self, adz_tensor *x, double p, adz_generator *generator)
-{
-    if (self->masks != NULL && self->training && p > 0) {
-        return adz_dropout_mask(x, adzi_next_mask(self), 1 - p);
-    }
-    return adz_dropout(x, p, self->training, generator);
-}
+#include "nn/zoo/zoo.h"
 
 static bool check_sizes(const char *op, int64_t input_size, int64_t hidden_size)
 {
-    return adzi_check_features(op, "input_size", input_size, 1) &&
-           adzi_check_features(op, "hidden_size", hidden_size, 1);
-}
-
-static bool check_probability(const char *op, const char *what, double p)
-{
-    if (!(p >= 0 && p <= 1)) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "%s is %s, but must be in [0, 1]", what, adzi_text_number(p));
-        return false;
-    }
-    return true;
+    return zoo_check_size(op, "input_size", input_size, 1) &&
+           zoo_check_size(op, "hidden_size", hidden_size, 1);
 }
 
 /* ---- one layer ------------------------------------------------------------------------------ */
@@ -54,46 +31,55 @@ typedef struct {
 
 static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor *hid)
 {
-    const layer_state *state = self->state;
-    const char *name = self->type.name, *shape = state->o.batch_first ? "B, T" : "T, B";
-    if (x->rank != 3 || x->sizes[2] != state->input_size) {
-        adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [%s, %lld]", adzi_text_shape(x), shape,
+    const layer_state *state = zoo_state(self);
+    const char *name = adz_module_name(self), *shape = state->o.batch_first ? "B, T" : "T, B";
+    if (adz_tensor_rank(x) != 3 || adz_tensor_size(x, 2) != state->input_size) {
+        zoo_error(name, ADZ_ERR_SHAPE, "x%s must be [%s, %lld]", zoo_shape(x), shape,
             (long long)state->input_size);
         return false;
     }
-    int64_t batch = x->sizes[state->o.batch_first ? 0 : 1];
-    if (x->sizes[state->o.batch_first ? 1 : 0] == 0) {
-        adzi_error(name, ADZ_ERR_SHAPE, "x%s has no time steps", adzi_text_shape(x));
+    int64_t batch = adz_tensor_size(x, state->o.batch_first ? 0 : 1);
+    if (adz_tensor_size(x, state->o.batch_first ? 1 : 0) == 0) {
+        zoo_error(name, ADZ_ERR_SHAPE, "x%s has no time steps", zoo_shape(x));
         return false;
     }
-    if (!adzi_is_none(hid) &&
-        (hid->rank != 2 || hid->sizes[0] != batch || hid->sizes[1] != state->hidden_size)) {
-        adzi_error(name, ADZ_ERR_SHAPE,
-            "hid%s must be [%lld, %lld] beside x%s, which is [%s, %lld]", adzi_text_shape(hid),
-            (long long)batch, (long long)state->hidden_size, adzi_text_shape(x), shape,
+    if (!zoo_is_none(hid) && (adz_tensor_rank(hid) != 2 || adz_tensor_size(hid, 0) != batch ||
+                                 adz_tensor_size(hid, 1) != state->hidden_size)) {
+        zoo_error(name, ADZ_ERR_SHAPE, "hid%s must be [%lld, %lld] beside x%s, which is [%s, %lld]",
+            zoo_shape(hid), (long long)batch, (long long)state->hidden_size, zoo_shape(x), shape,
             (long long)state->input_size);
         return false;
     }
-    const adz_tensor *previous = self->buffers[PREV_X].tensor;
-    if (!adzi_is_none(previous) && previous->sizes[0] != batch) {
-        adzi_error(name, ADZ_ERR_SHAPE,
+    const adz_tensor *previous = zoo_buffer(self, PREV_X);
+    if (!zoo_is_none(previous) && adz_tensor_size(previous, 0) != batch) {
+        zoo_error(name, ADZ_ERR_SHAPE,
             "x%s has a batch of %lld, but the previous call's had %lld; adz_module_reset forgets "
             "it",
-            adzi_text_shape(x), (long long)batch, (long long)previous->sizes[0]);
+            zoo_shape(x), (long long)batch, (long long)adz_tensor_size(previous, 0));
         return false;
     }
     return true;
 }
 
+/* The step before each of x, of which the first in time is `first` (ADZ_NONE: zeros). */
+static adz_tensor *step_before(adz_tensor *x, adz_tensor *first, int time, bool backward)
+{
+    const int64_t steps = adz_tensor_size(x, time);
+    adz_tensor *others = adz_narrow(x, time, backward ? 1 : 0, steps - 1);
+    adz_tensor *edge =
+        zoo_is_none(first) ? adz_zeros_like(adz_narrow(x, time, 0, 1)) : adz_unsqueeze(first, time);
+    adz_tensor *parts[] = { backward ? others : edge, backward ? edge : others };
+    return adz_cat(parts, 2, time);
+}
+
 /* What the linear layer reads: with a window of 2, each step beside its neighbour. */
 static adz_tensor *windowed(adz_module *self, adz_tensor *x, int time)
 {
-    const layer_state *state = self->state;
+    const layer_state *state = zoo_state(self);
     if (state->o.window == 1) {
         return x;
     }
-    adz_tensor *neighbours =
-        adzi_step_before(x, self->buffers[PREV_X].tensor, time, state->o.backward);
+    adz_tensor *neighbours = step_before(x, zoo_buffer(self, PREV_X), time, state->o.backward);
     adz_tensor *both[] = { x, neighbours };
     return neighbours != NULL ? adz_cat(both, 2, 2) : NULL;
 }
@@ -101,7 +87,7 @@ static adz_tensor *windowed(adz_module *self, adz_tensor *x, int time)
 /* The step that the next call's first one follows. */
 static bool save_prev_x(adz_module *self, adz_tensor *x, int time)
 {
-    const layer_state *state = self->state;
+    const layer_state *state = zoo_state(self);
     if (state->o.window == 1 || !state->o.save_prev_x) {
         return true;
     }
@@ -111,22 +97,23 @@ static bool save_prev_x(adz_module *self, adz_tensor *x, int time)
 
 static adz_status layer_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const layer_state *state = self->state;
+    const layer_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *hid = adz_values_argument(in, 1, "hid");
-    if (!adzi_check_tensor(self->type.name, "x", x) ||
-        (hid != ADZ_NONE && !adzi_check_tensor(self->type.name, "hid", hid)) ||
+    if (!zoo_check_tensor(adz_module_name(self), "x", x) ||
+        (hid != ADZ_NONE && !zoo_check_tensor(adz_module_name(self), "hid", hid)) ||
         !check_input(self, x, hid)) {
         return adz_error_code();
     }
     int time = state->o.batch_first ? 1 : 0;
-    adz_tensor *gates = adz_module_forward(adzi_child_at(self, LINEAR), windowed(self, x, time));
+    adz_tensor *gates = adz_module_forward(zoo_child(self, LINEAR), windowed(self, x, time));
     adz_tensor *gate[3] = { NULL };
     int64_t h_size = state->hidden_size, sizes[] = { h_size, h_size, h_size };
     if (gates == NULL ||
         adz_split_sizes(gates, sizes, state->o.output_gate ? 3 : 2, 2, gate) != ADZ_OK) {
         return adz_error_code();
     }
-    adz_tensor *f = dropped(self, adz_sigmoid(gate[1]), state->o.zoneout, state->o.generator);
+    adz_tensor *f = zoo_dropped(self, adz_sigmoid(gate[1]), state->o.zoneout,
+        adz_module_is_training(self), state->o.generator);
     adz_tensor *h =
         adz_forget_mult(adz_tanh(gate[0]), f, hid, state->o.batch_first, state->o.backward);
     adz_tensor *y = state->o.output_gate ? adz_mul(adz_sigmoid(gate[2]), h) : h;
@@ -150,8 +137,8 @@ static adz_status layer_reset(adz_module *self)
 
 static adz_status layer_select(adz_module *self, adz_tensor *rows)
 {
-    adz_tensor *previous = self->buffers[PREV_X].tensor;
-    return adzi_is_none(previous) ? ADZ_OK : set_prev_x(self, adz_index_select(previous, 0, rows));
+    adz_tensor *previous = zoo_buffer(self, PREV_X);
+    return zoo_is_none(previous) ? ADZ_OK : set_prev_x(self, adz_index_select(previous, 0, rows));
 }
 
 static const adz_module_type layer_type = {
@@ -162,7 +149,7 @@ static const adz_module_type layer_type = {
     .select_hidden = layer_select,
 };
 
-ADZI_OPTIONS_INIT(adz_fastai_qrnn_layer_options_init, adz_fastai_qrnn_layer_options,
+ZOO_OPTIONS_INIT(adz_fastai_qrnn_layer_options_init, adz_fastai_qrnn_layer_options,
     ADZ_FASTAI_QRNN_LAYER_OPTIONS)
 
 adz_module *adz_fastai_qrnn_layer_new(
@@ -170,15 +157,16 @@ adz_module *adz_fastai_qrnn_layer_new(
 {
     static const char op[] = "adz_fastai_qrnn_layer_new";
     adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_QRNN_LAYER_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_QRNN_LAYER_OPTIONS, &o, options)) {
         return NULL;
     }
     hidden_size = hidden_size == 0 ? input_size : hidden_size;
-    if (!check_sizes(op, input_size, hidden_size) || !check_probability(op, "zoneout", o.zoneout)) {
+    if (!check_sizes(op, input_size, hidden_size) ||
+        !zoo_check_probability(op, "zoneout", o.zoneout)) {
         return NULL;
     }
     if (o.window != 1 && o.window != 2) {
-        return adzi_fail(
+        return zoo_fail(
             op, ADZ_ERR_ARGUMENT, "window is %lld, but must be 1 or 2", (long long)o.window);
     }
     adz_linear_options linear = ADZ_LINEAR_OPTIONS;
@@ -186,7 +174,7 @@ adz_module *adz_fastai_qrnn_layer_new(
     adz_module *self = adz_module_new(&layer_type, sizeof(layer_state));
     bool good = self != NULL;
     if (good) {
-        *(layer_state *)self->state = (layer_state){ input_size, hidden_size, o };
+        *(layer_state *)zoo_state(self) = (layer_state){ input_size, hidden_size, o };
         int64_t gates = o.output_gate ? 3 : 2;
         good = adz_module_add_child(self, "linear",
                    adz_linear_new(o.window * input_size, gates * hidden_size, &linear)) != NULL &&
@@ -215,20 +203,20 @@ static int64_t states_of(const qrnn_state *state)
 /* The rest of x's shape is the first layer's to check. */
 static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor *hid)
 {
-    const qrnn_state *state = self->state;
-    if (adzi_is_none(hid) || x->rank != 3) {
+    const qrnn_state *state = zoo_state(self);
+    if (zoo_is_none(hid) || adz_tensor_rank(x) != 3) {
         return true;
     }
-    int64_t wanted[3] = { states_of(state), x->sizes[state->o.batch_first ? 0 : 1],
+    int64_t wanted[3] = { states_of(state), adz_tensor_size(x, state->o.batch_first ? 0 : 1),
         state->hidden_size };
-    bool fits = hid->rank == 3;
+    bool fits = adz_tensor_rank(hid) == 3;
     for (int i = 0; i < 3 && fits; ++i) {
-        fits = hid->sizes[i] == wanted[i];
+        fits = adz_tensor_size(hid, i) == wanted[i];
     }
     if (!fits) {
-        adzi_error(self->type.name, ADZ_ERR_SHAPE,
+        zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
             "hid%s must have shape %s beside x%s: layers and directions, batch, hidden_size",
-            adzi_text_shape(hid), adzi_text_sizes(3, wanted), adzi_text_shape(x));
+            zoo_shape(hid), zoo_sizes(3, wanted), zoo_shape(x));
     }
     return fits;
 }
@@ -237,29 +225,28 @@ static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor
 static adz_tensor *run_layer(
     adz_module *self, int direction, int64_t i, adz_tensor *x, adz_tensor *hid, adz_tensor **states)
 {
-    const qrnn_state *state = self->state;
+    const qrnn_state *state = zoo_state(self);
     int64_t k = state->o.bidirectional ? 2 * i + direction : i;
-    adz_module *layer = adzi_child_at(adzi_child_at(self, (size_t)direction), (size_t)i);
-    adz_values to, from;
-    adzi_values_begin(&to);
-    adzi_values_begin(&from);
+    adz_module *layer = zoo_child(zoo_child(self, (size_t)direction), (size_t)i);
+    adz_values *to = adz_values_new(), *from = adz_values_new();
     bool good =
-        adz_values_add(&to, "x", x) == ADZ_OK &&
-        adz_values_add(&to, "hid", adzi_is_none(hid) ? hid : adz_select(hid, 0, k)) == ADZ_OK &&
-        adz_module_call(layer, &to, &from) == ADZ_OK;
-    adz_tensor *y = good ? adz_values_at(&from, 0) : NULL;
-    states[k] = good ? adz_values_at(&from, 1) : NULL;
-    adzi_values_end(&to);
-    adzi_values_end(&from);
+        adz_values_add(to, "x", x) == ADZ_OK &&
+        adz_values_add(to, "hid", zoo_is_none(hid) ? hid : adz_select(hid, 0, k)) == ADZ_OK &&
+        adz_module_call(layer, to, from) == ADZ_OK;
+    adz_tensor *y = good ? adz_values_at(from, 0) : NULL;
+    states[k] = good ? adz_values_at(from, 1) : NULL;
+    adz_values_free(&to);
+    adz_values_free(&from);
     return y;
 }
 
 /* The reference drops between layers and throws the result away; only the draw remains. */
 static bool draw_and_ignore(adz_module *self, adz_tensor *x)
 {
-    const qrnn_state *state = self->state;
+    const qrnn_state *state = zoo_state(self);
     bool recording = adz_set_grad_enabled(false);
-    adz_tensor *ignored = dropped(self, x, state->o.dropout, state->o.generator);
+    adz_tensor *ignored =
+        zoo_dropped(self, x, state->o.dropout, adz_module_is_training(self), state->o.generator);
     adz_set_grad_enabled(recording);
     return ignored != NULL;
 }
@@ -267,7 +254,7 @@ static bool draw_and_ignore(adz_module *self, adz_tensor *x)
 static bool run_layers(
     adz_module *self, adz_tensor *x, adz_tensor *hid, adz_tensor **ys, adz_tensor **states)
 {
-    const qrnn_state *state = self->state;
+    const qrnn_state *state = zoo_state(self);
     int directions = state->o.bidirectional ? 2 : 1;
     ys[0] = ys[1] = x;
     for (int64_t i = 0; i < state->o.n_layers; ++i) {
@@ -288,23 +275,21 @@ static bool run_layers(
 
 static adz_status qrnn_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const qrnn_state *state = self->state;
+    const qrnn_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *hid = adz_values_argument(in, 1, "hid");
-    if (!adzi_check_tensor(self->type.name, "x", x) ||
-        (hid != ADZ_NONE && !adzi_check_tensor(self->type.name, "hid", hid)) ||
+    if (!zoo_check_tensor(adz_module_name(self), "x", x) ||
+        (hid != ADZ_NONE && !zoo_check_tensor(adz_module_name(self), "hid", hid)) ||
         !check_states(self, x, hid)) {
         return adz_error_code();
     }
-    size_t count = (size_t)states_of(state), bytes = count * sizeof(adz_tensor *);
-    adz_tensor *ys[2], **states = adzi_alloc(bytes);
+    size_t count = (size_t)states_of(state);
+    adz_tensor *ys[2], **states = zoo_scratch(count * sizeof(adz_tensor *));
     if (states == NULL) {
-        adzi_fail_memory(self->type.name, bytes);
         return ADZ_ERR_MEMORY;
     }
     bool good = run_layers(self, x, hid, ys, states);
     adz_tensor *h = good ? adz_stack(states, count, 0) : NULL;
     adz_tensor *y = good && state->o.bidirectional ? adz_cat(ys, 2, 2) : ys[0];
-    adzi_free(states, bytes);
     if (h == NULL || y == NULL) {
         return adz_error_code();
     }
@@ -318,32 +303,32 @@ static const adz_module_type qrnn_type = {
     .call = qrnn_call,
 };
 
-ADZI_OPTIONS_INIT(adz_fastai_qrnn_options_init, adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS)
+ZOO_OPTIONS_INIT(adz_fastai_qrnn_options_init, adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS)
 
 static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
 {
-    if (!adzi_check_layers(op, "n_layers", o->n_layers, 1)) {
+    if (!zoo_check_layers(op, "n_layers", o->n_layers, 1)) {
         return false;
     }
     if (!o->bias) {
-        adzi_error(op, ADZ_ERR_UNSUPPORTED, "a QRNN without bias does not exist");
+        zoo_error(op, ADZ_ERR_UNSUPPORTED, "a QRNN without bias does not exist");
     } else if (o->save_prev_x && o->bidirectional) {
-        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+        zoo_error(op, ADZ_ERR_UNSUPPORTED,
             "save_prev_x does not go with bidirectional: there is no previous x at the end");
     } else if (o->window < 0 || o->window > 2) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
+        zoo_error(op, ADZ_ERR_ARGUMENT,
             "window is %lld, but must be 1 or 2, or 0 for 2 in the first layer and 1 above",
             (long long)o->window);
     } else {
-        return check_probability(op, "dropout", o->dropout) &&
-               check_probability(op, "zoneout", o->zoneout);
+        return zoo_check_probability(op, "dropout", o->dropout) &&
+               zoo_check_probability(op, "zoneout", o->zoneout);
     }
     return false;
 }
 
 static bool add_stack(adz_module *self, const char *name, bool backward)
 {
-    const qrnn_state *state = self->state;
+    const qrnn_state *state = zoo_state(self);
     adz_fastai_qrnn_layer_options layer = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
     layer.save_prev_x = state->o.save_prev_x;
     layer.zoneout = state->o.zoneout;
@@ -368,7 +353,7 @@ adz_module *adz_fastai_qrnn_new(
 {
     static const char op[] = "adz_fastai_qrnn_new";
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_QRNN_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_QRNN_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check_sizes(op, input_size, hidden_size) || !check_options(op, &o)) {
@@ -377,7 +362,7 @@ adz_module *adz_fastai_qrnn_new(
     adz_module *self = adz_module_new(&qrnn_type, sizeof(qrnn_state));
     bool good = self != NULL;
     if (good) {
-        *(qrnn_state *)self->state = (qrnn_state){ input_size, hidden_size, o };
+        *(qrnn_state *)zoo_state(self) = (qrnn_state){ input_size, hidden_size, o };
         good = add_stack(self, "layers", false) &&
                (!o.bidirectional || add_stack(self, "layers_bwd", true));
     }

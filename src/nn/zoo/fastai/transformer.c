@@ -11,9 +11,7 @@
 #include "adze/ops/index.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/fastai/text.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 enum { ENCODER, POS_ENC, DROP_EMB, LAYERS };
 enum { U, V }; /* a Transformer-XL's parameters */
@@ -28,13 +26,13 @@ typedef struct {
 
 static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
 {
-    const char *op = self->type.name;
+    const char *op = adz_module_name(self);
     *ids = adz_values_argument(in, 0, "ids");
-    if (!adzi_check_tensor(op, "ids", *ids)) {
+    if (!zoo_check_tensor(op, "ids", *ids)) {
         return false;
     }
-    if ((*ids)->rank != 2) {
-        adzi_error(op, ADZ_ERR_SHAPE, "ids%s must be [B, T]", adzi_text_shape(*ids));
+    if (adz_tensor_rank(*ids) != 2) {
+        zoo_error(op, ADZ_ERR_SHAPE, "ids%s must be [B, T]", zoo_shape(*ids));
         return false;
     }
     return true;
@@ -43,7 +41,7 @@ static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
 /* What tells a layer to hide the later ones of `queries` tokens at the end of `keys`. */
 static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries, int64_t keys)
 {
-    const encoder_state *state = self->state;
+    const encoder_state *state = zoo_state(self);
     if (!state->mask) {
         return ADZ_OK;
     }
@@ -57,13 +55,13 @@ static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries
 
 static adz_tensor *run_layer(adz_module *self, size_t i, adz_tensor *h, const adz_values *rest)
 {
-    adz_module *layer = adzi_child_at(adzi_child_at(self, LAYERS), i);
+    adz_module *layer = zoo_child(zoo_child(self, LAYERS), i);
     return adzi_fastai_call(layer, h, adz_values_find(rest, "mask"), rest);
 }
 
 static size_t n_layers(const adz_module *self)
 {
-    return adzi_child_at(self, LAYERS)->n_children;
+    return adz_module_child_count(zoo_child(self, LAYERS));
 }
 
 /* ---- Transformer ---------------------------------------------------------------------------- */
@@ -71,17 +69,17 @@ static size_t n_layers(const adz_module *self)
 /* Embeddings of tokens and of their places. */
 static adz_tensor *embed(adz_module *self, adz_tensor *ids)
 {
-    const encoder_state *state = self->state;
-    int64_t length = ids->sizes[1];
+    const encoder_state *state = zoo_state(self);
+    int64_t length = adz_tensor_size(ids, 1);
     if (state->learned && length > state->ctx_len) {
-        return adzi_fail(self->type.name, ADZ_ERR_SHAPE,
-            "ids%s are %lld in a row, but ctx_len is %lld", adzi_text_shape(ids), (long long)length,
+        return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
+            "ids%s are %lld in a row, but ctx_len is %lld", zoo_shape(ids), (long long)length,
             (long long)state->ctx_len);
     }
     adz_tensor *places = adz_arange(0, (double)length, 1, ADZ_I64);
-    adz_tensor *h = adz_module_forward(adzi_child_at(self, ENCODER), ids);
-    h = adz_add(h, adz_module_forward(adzi_child_at(self, POS_ENC), places));
-    return adz_module_forward(adzi_child_at(self, DROP_EMB), h);
+    adz_tensor *h = adz_module_forward(zoo_child(self, ENCODER), ids);
+    h = adz_add(h, adz_module_forward(zoo_child(self, POS_ENC), places));
+    return adz_module_forward(zoo_child(self, DROP_EMB), h);
 }
 
 static adz_status transformer_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -91,22 +89,21 @@ static adz_status transformer_call(adz_module *self, const adz_values *in, adz_v
     if (h == NULL) {
         return adz_error_code();
     }
-    adz_values rest;
-    adzi_values_begin(&rest);
-    adz_status status = hide_later(self, &rest, ids->sizes[1], ids->sizes[1]);
+    adz_values *rest = adz_values_new();
+    adz_status status = hide_later(self, rest, adz_tensor_size(ids, 1), adz_tensor_size(ids, 1));
     for (size_t i = 0; i < n_layers(self) && status == ADZ_OK; ++i) {
-        h = run_layer(self, i, h, &rest);
+        h = run_layer(self, i, h, rest);
         status = h != NULL ? ADZ_OK : adz_error_code();
     }
-    adzi_values_end(&rest);
+    adz_values_free(&rest);
     status = status == ADZ_OK ? adz_values_add(out, "out.0", h) : status;
     return status == ADZ_OK ? adz_values_add(out, "raw.0", h) : status;
 }
 
 static size_t transformer_repr(adz_module *self, char *buffer, size_t size)
 {
-    const encoder_state *state = self->state;
-    return (size_t)snprintf(buffer, size, "mask=%s", adzi_text_bool(state->mask));
+    const encoder_state *state = zoo_state(self);
+    return (size_t)snprintf(buffer, size, "mask=%s", ((state->mask) ? "True" : "False"));
 }
 
 static const adz_module_type transformer_type = {
@@ -118,21 +115,28 @@ static const adz_module_type transformer_type = {
 
 /* ---- Transformer-XL ------------------------------------------------------------------------- */
 
+/* How many memories there are: one per layer and one for the result, or none. */
+static size_t n_memories(const adz_module *self)
+{
+    const encoder_state *state = zoo_state(self);
+    return state->mem_len > 0 ? n_layers(self) + 1 : 0;
+}
+
 /* How much is remembered; -1 with an error recorded if it is of another batch. */
 static int64_t memory_length(adz_module *self, const adz_tensor *ids)
 {
-    const adz_tensor *mem = self->n_buffers > 0 ? adz_module_buffer_at(self, 0) : ADZ_NONE;
-    if (adzi_is_none(mem)) {
+    const adz_tensor *mem = n_memories(self) > 0 ? adz_module_buffer_at(self, 0) : ADZ_NONE;
+    if (zoo_is_none(mem)) {
         return 0;
     }
-    if (mem->sizes[0] != ids->sizes[0]) {
-        adzi_error(self->type.name, ADZ_ERR_SHAPE,
+    if (adz_tensor_size(mem, 0) != adz_tensor_size(ids, 0)) {
+        zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
             "ids%s beside a memory of a batch of %lld: reset it with adz_module_reset, or pick its "
             "rows with adz_module_select_hidden",
-            adzi_text_shape(ids), (long long)mem->sizes[0]);
+            zoo_shape(ids), (long long)adz_tensor_size(mem, 0));
         return -1;
     }
-    return mem->sizes[1];
+    return adz_tensor_size(mem, 1);
 }
 
 /* The last mem_len steps of a memory and what followed it. */
@@ -142,7 +146,7 @@ static adz_tensor *remember(const encoder_state *state, adz_tensor *mem, adz_ten
     if (h == NULL || mem == NULL) {
         return NULL;
     }
-    int64_t old = adzi_is_none(mem) ? 0 : mem->sizes[1], new = h->sizes[1];
+    int64_t old = zoo_is_none(mem) ? 0 : adz_tensor_size(mem, 1), new = adz_tensor_size(h, 1);
     new = new < state->mem_len ? new : state->mem_len;
     int64_t kept = old < state->mem_len - new ? old : state->mem_len - new;
     adz_tensor *parts[2];
@@ -150,34 +154,31 @@ static adz_tensor *remember(const encoder_state *state, adz_tensor *mem, adz_ten
     if (kept > 0) {
         parts[n++] = adz_narrow(mem, 1, old - kept, kept);
     }
-    parts[n++] = adz_narrow(h, 1, h->sizes[1] - new, new);
+    parts[n++] = adz_narrow(h, 1, adz_tensor_size(h, 1) - new, new);
     return adz_cat(parts, n, 1);
 }
 
-/* Puts new memories in the place of the old ones; cannot fail. */
-static void put_memories(adz_module *self, adz_tensor *const *mems)
+/* Puts a new memory in the place of memory i. */
+static adz_status put_memory(adz_module *self, size_t i, adz_tensor *mem)
 {
-    for (size_t i = 0; i < self->n_buffers; ++i) {
-        adz_tensor *old = self->buffers[i].tensor;
-        self->buffers[i].tensor = adzi_is_none(mems[i]) ? mems[i] : adzi_retain(mems[i]);
-        adzi_drop(old);
-    }
-    adzi_module_buffer_replaced(self);
+    char name[32];
+    snprintf(name, sizeof name, "mem_%zu", i);
+    return adz_module_set_buffer(self, name, mem) != NULL ? ADZ_OK : adz_error_code();
 }
 
 /* "r", "u", "v" and what hides later tokens: the same for every layer. */
 static adz_status shared_arguments(
     adz_module *self, adz_values *rest, const adz_tensor *ids, int64_t remembered)
 {
-    int64_t queries = ids->sizes[1], keys = remembered + queries;
+    int64_t queries = adz_tensor_size(ids, 1), keys = remembered + queries;
     adz_tensor *distances = adz_arange((double)(keys - 1), -1, -1, ADZ_I64);
-    adz_tensor *r = adz_module_forward(adzi_child_at(self, POS_ENC), distances);
+    adz_tensor *r = adz_module_forward(zoo_child(self, POS_ENC), distances);
     adz_status status = adz_values_add(rest, "r", r);
     if (status == ADZ_OK) {
-        status = adz_values_add(rest, "u", adzi_parameter(self, U));
+        status = adz_values_add(rest, "u", zoo_parameter(self, U));
     }
     if (status == ADZ_OK) {
-        status = adz_values_add(rest, "v", adzi_parameter(self, V));
+        status = adz_values_add(rest, "v", zoo_parameter(self, V));
     }
     return status == ADZ_OK ? hide_later(self, rest, queries, keys) : status;
 }
@@ -186,17 +187,16 @@ static adz_status shared_arguments(
 static adz_tensor *run_with_memory(
     adz_module *self, size_t i, adz_tensor *h, const adz_values *shared)
 {
-    adz_values rest;
-    adzi_values_begin(&rest);
+    adz_values *rest = adz_values_new();
     adz_status status = ADZ_OK;
-    for (size_t k = 0; k < shared->count && status == ADZ_OK; ++k) {
-        status = adz_values_add(&rest, shared->items[k].name, shared->items[k].tensor);
+    for (size_t k = 0; k < adz_values_count(shared) && status == ADZ_OK; ++k) {
+        status = adz_values_add(rest, adz_values_name(shared, k), adz_values_at(shared, k));
     }
-    if (status == ADZ_OK && self->n_buffers > 0) {
-        status = adz_values_add(&rest, "mem", adz_module_buffer_at(self, i));
+    if (status == ADZ_OK && n_memories(self) > 0) {
+        status = adz_values_add(rest, "mem", adz_module_buffer_at(self, i));
     }
-    h = status == ADZ_OK ? run_layer(self, i, h, &rest) : NULL;
-    adzi_values_end(&rest);
+    h = status == ADZ_OK ? run_layer(self, i, h, rest) : NULL;
+    adz_values_free(&rest);
     return h;
 }
 
@@ -204,10 +204,10 @@ static adz_tensor *run_with_memory(
 static adz_tensor *run_all(
     adz_module *self, adz_tensor *h, const adz_values *shared, adz_tensor **mems)
 {
-    const encoder_state *state = self->state;
+    const encoder_state *state = zoo_state(self);
     size_t layers = n_layers(self);
     for (size_t i = 0; i <= layers && h != NULL; ++i) {
-        if (self->n_buffers > 0) {
+        if (n_memories(self) > 0) {
             mems[i] = remember(state, adz_module_buffer_at(self, i), h);
             if (mems[i] == NULL) {
                 return NULL;
@@ -222,12 +222,12 @@ static adz_status add_results(
     adz_module *self, adz_values *out, adz_tensor *h, adz_tensor *const *mems)
 {
     adz_status status = adz_values_add(out, "out.0", h);
-    for (size_t i = 0; i < self->n_buffers && status == ADZ_OK; ++i) {
+    for (size_t i = 0; i < n_memories(self) && status == ADZ_OK; ++i) {
         char name[ADZ_VALUE_NAME + 1];
         snprintf(name, sizeof name, "raw.%zu", i);
         status = adz_values_add(out, name, mems[i]);
     }
-    return status == ADZ_OK && self->n_buffers == 0 ? adz_values_add(out, "raw.0", h) : status;
+    return status == ADZ_OK && n_memories(self) == 0 ? adz_values_add(out, "raw.0", h) : status;
 }
 
 static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -237,32 +237,28 @@ static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *ou
     if (remembered < 0) {
         return adz_error_code();
     }
-    size_t bytes = (n_layers(self) + 1) * sizeof(adz_tensor *);
-    adz_tensor **mems = adzi_alloc(bytes);
+    adz_tensor **mems = zoo_scratch((n_layers(self) + 1) * sizeof *mems);
     if (mems == NULL) {
-        adzi_fail_memory(self->type.name, bytes);
         return ADZ_ERR_MEMORY;
     }
-    adz_values shared;
-    adzi_values_begin(&shared);
-    adz_tensor *h = adz_module_forward(adzi_child_at(self, ENCODER), ids);
-    h = adz_module_forward(adzi_child_at(self, DROP_EMB), h);
+    adz_values *shared = adz_values_new();
+    adz_tensor *h = adz_module_forward(zoo_child(self, ENCODER), ids);
+    h = adz_module_forward(zoo_child(self, DROP_EMB), h);
     adz_status status = h != NULL ? ADZ_OK : adz_error_code();
-    status = status == ADZ_OK ? shared_arguments(self, &shared, ids, remembered) : status;
-    h = status == ADZ_OK ? run_all(self, h, &shared, mems) : NULL;
+    status = status == ADZ_OK ? shared_arguments(self, shared, ids, remembered) : status;
+    h = status == ADZ_OK ? run_all(self, h, shared, mems) : NULL;
     status = h != NULL ? add_results(self, out, h, mems) : adz_error_code();
-    if (status == ADZ_OK) {
-        put_memories(self, mems);
+    for (size_t i = 0; i < n_memories(self) && status == ADZ_OK; ++i) {
+        status = put_memory(self, i, mems[i]);
     }
-    adzi_values_end(&shared);
-    adzi_free(mems, bytes);
+    adz_values_free(&shared);
     return status;
 }
 
 static adz_status xl_reset_parameters(adz_module *self)
 {
-    if (adz_init_normal_(adzi_parameter(self, U), 0, 0.02, NULL) == NULL ||
-        adz_init_normal_(adzi_parameter(self, V), 0, 0.02, NULL) == NULL) {
+    if (adz_init_normal_(zoo_parameter(self, U), 0, 0.02, NULL) == NULL ||
+        adz_init_normal_(zoo_parameter(self, V), 0, 0.02, NULL) == NULL) {
         return adz_error_code();
     }
     return ADZ_OK;
@@ -270,37 +266,28 @@ static adz_status xl_reset_parameters(adz_module *self)
 
 static adz_status xl_reset(adz_module *self)
 {
-    for (size_t i = 0; i < self->n_buffers; ++i) {
-        adz_tensor *old = self->buffers[i].tensor;
-        self->buffers[i].tensor = ADZ_NONE;
-        adzi_drop(old);
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < n_memories(self) && status == ADZ_OK; ++i) {
+        status = put_memory(self, i, ADZ_NONE);
     }
-    adzi_module_buffer_replaced(self);
-    return ADZ_OK;
+    return status;
 }
 
 static adz_status xl_select_hidden(adz_module *self, adz_tensor *rows)
 {
-    for (size_t i = 0; i < self->n_buffers; ++i) {
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < n_memories(self) && status == ADZ_OK; ++i) {
         adz_tensor *old = adz_module_buffer_at(self, i);
-        adz_tensor *mem = adzi_is_none(old) ? old : adz_index_select(old, 0, rows);
-        if (mem == NULL) {
-            return adz_error_code();
-        }
-        if (!adzi_is_none(mem)) {
-            self->buffers[i].tensor = adzi_retain(mem);
-            adzi_drop(old);
-        }
+        status = zoo_is_none(old) ? ADZ_OK : put_memory(self, i, adz_index_select(old, 0, rows));
     }
-    adzi_module_buffer_replaced(self);
-    return ADZ_OK;
+    return status;
 }
 
 static size_t xl_repr(adz_module *self, char *buffer, size_t size)
 {
-    const encoder_state *state = self->state;
+    const encoder_state *state = zoo_state(self);
     return (size_t)snprintf(buffer, size, "mem_len=%lld, mask=%s", (long long)state->mem_len,
-        adzi_text_bool(state->mask));
+        ((state->mask) ? "True" : "False"));
 }
 
 static const adz_module_type xl_type = {
@@ -315,27 +302,26 @@ static const adz_module_type xl_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_fastai_transformer_options_init, adz_fastai_transformer_options,
+ZOO_OPTIONS_INIT(adz_fastai_transformer_options_init, adz_fastai_transformer_options,
     ADZ_FASTAI_TRANSFORMER_OPTIONS)
 
-ADZI_OPTIONS_INIT(adz_fastai_transformer_xl_options_init, adz_fastai_transformer_options,
+ZOO_OPTIONS_INIT(adz_fastai_transformer_xl_options_init, adz_fastai_transformer_options,
     ADZ_FASTAI_TRANSFORMER_XL_OPTIONS)
 
 static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer_options *o)
 {
-    if (!adzi_check_module_dtype(op, o->dtype) ||
-        !adzi_fastai_check_size(op, "vocab_sz", vocab_sz, 1) ||
-        !adzi_fastai_check_size(op, "ctx_len", o->ctx_len, 1) ||
-        !adzi_check_layers(op, "n_layers", o->n_layers, 0) ||
-        !adzi_fastai_check_size(op, "n_heads", o->n_heads, 1) ||
-        !adzi_fastai_check_size(op, "d_model", o->d_model, 1) ||
-        !adzi_fastai_check_size(op, "d_head", o->d_head, 0) ||
-        !adzi_fastai_check_size(op, "d_inner", o->d_inner, 1) ||
-        !adzi_fastai_check_size(op, "mem_len", o->mem_len, 0)) {
+    if (!zoo_check_dtype(op, o->dtype) || !zoo_check_size(op, "vocab_sz", vocab_sz, 1) ||
+        !zoo_check_size(op, "ctx_len", o->ctx_len, 1) ||
+        !zoo_check_layers(op, "n_layers", o->n_layers, 0) ||
+        !zoo_check_size(op, "n_heads", o->n_heads, 1) ||
+        !zoo_check_size(op, "d_model", o->d_model, 1) ||
+        !zoo_check_size(op, "d_head", o->d_head, 0) ||
+        !zoo_check_size(op, "d_inner", o->d_inner, 1) ||
+        !zoo_check_size(op, "mem_len", o->mem_len, 0)) {
         return false;
     }
     if (!o->learned_pos_enc && o->d_model % 2 != 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
+        zoo_error(op, ADZ_ERR_ARGUMENT,
             "d_model is %lld, but sinusoidal positions have an even width", (long long)o->d_model);
         return false;
     }
@@ -397,7 +383,7 @@ static adz_module *encoder_new(
         adz_module_free(&self);
         return NULL;
     }
-    *(encoder_state *)self->state = (encoder_state){
+    *(encoder_state *)zoo_state(self) = (encoder_state){
         o->ctx_len, o->mem_len, o->learned_pos_enc, o->mask,
         o->attn_cls == adz_fastai_attention_new || o->attn_cls == adz_fastai_relative_attention_new
     };
@@ -409,14 +395,14 @@ adz_module *adz_fastai_transformer_new(
 {
     static const char op[] = "adz_fastai_transformer_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(op, vocab_sz, &o)) {
         return NULL;
     }
     if (o.mem_len != 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+        return zoo_fail(op, ADZ_ERR_ARGUMENT,
             "mem_len is %lld, but only adz_fastai_transformer_xl_new makes what remembers",
             (long long)o.mem_len);
     }
@@ -445,18 +431,18 @@ adz_module *adz_fastai_transformer_xl_new(
 {
     static const char op[] = "adz_fastai_transformer_xl_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_XL_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_XL_OPTIONS, &o, options)) {
         return NULL;
     }
     if (o.learned_pos_enc) {
-        return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
+        return zoo_fail(op, ADZ_ERR_UNSUPPORTED,
             "a table of positions cannot be asked for distances: leave learned_pos_enc off");
     }
     if (!check(op, vocab_sz, &o)) {
         return NULL;
     }
     o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_relative_attention_new;
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_module *self = encoder_new(&xl_type, vocab_sz, &o);
-    return adzi_build_end(build, self, self != NULL && add_own(self, &o));
+    return zoo_built(scope, self, self != NULL && add_own(self, &o));
 }

@@ -9,8 +9,7 @@
 #include "adze/ops/shape.h"
 #include "nn/zoo/gpt2/gpt2.h"
 #include "nn/zoo/heads.h"
-#include "nn/module.h"
-#include "base/error.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
@@ -32,15 +31,17 @@ typedef struct {
 
 /* Whether the part of the mask that counts hides what comes later, and nothing else: a state may
  * hold another. */
-static bool is_causal(const adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t keys)
+static bool is_causal(adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t keys)
 {
-    if (mask->numel != n_ctx * n_ctx || mask->sizes[mask->rank - 1] != n_ctx ||
-        !adzi_is_float((adz_dtype)mask->dtype)) {
+    const adz_dtype dtype = adz_tensor_dtype(mask);
+    if (adz_tensor_numel(mask) != n_ctx * n_ctx || adz_tensor_size(mask, -1) != n_ctx ||
+        (dtype != ADZ_F32 && dtype != ADZ_F64)) {
         return false;
     }
-    const char *rows = mask->data + (keys - queries) * n_ctx * (int64_t)adzi_item_size(mask);
+    const char *rows = (const char *)adz_tensor_data(mask) +
+                       (keys - queries) * n_ctx * (int64_t)adz_dtype_size(dtype);
     int64_t odd = 0;
-    if (mask->dtype == ADZ_F32) {
+    if (dtype == ADZ_F32) {
         COUNT_ODD(float)
     } else {
         COUNT_ODD(double)
@@ -52,7 +53,7 @@ static bool is_causal(const adz_tensor *mask, int64_t n_ctx, int64_t queries, in
 static adz_tensor *attend_masked(
     adz_tensor *mask, adz_tensor *q, adz_tensor *k, adz_tensor *v, double scale)
 {
-    int64_t queries = q->sizes[2], keys = k->sizes[2];
+    int64_t queries = adz_tensor_size(q, 2), keys = adz_tensor_size(k, 2);
     adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, 2, 3)), scale);
     mask = adz_narrow(adz_narrow(mask, 2, keys - queries, queries), 3, 0, keys);
     scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
@@ -62,42 +63,45 @@ static adz_tensor *attend_masked(
 /* softmax(q k^T) v under the last rows of the mask: the queries are the last of the keys' times. */
 static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     if (q == NULL || k == NULL || v == NULL) {
         return NULL;
     }
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     o.is_causal = true;
-    o.scale = state->scale ? 1 / sqrt((double)q->sizes[3]) : 1;
+    o.scale = state->scale ? 1 / sqrt((double)adz_tensor_size(q, 3)) : 1;
     adz_tensor *mask = adz_module_buffer_at(self, 0);
-    return is_causal(mask, state->n_ctx, q->sizes[2], k->sizes[2])
+    return is_causal(mask, state->n_ctx, adz_tensor_size(q, 2), adz_tensor_size(k, 2))
                ? adz_scaled_dot_product_attention(q, k, v, &o)
                : attend_masked(mask, q, k, v, o.scale);
 }
 
 static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor *past)
 {
-    const attention_state *state = self->state;
-    const char *name = self->type.name;
+    const attention_state *state = zoo_state(self);
+    const char *name = adz_module_name(self);
     int64_t width = state->features / state->heads;
-    if (x->rank != 3 || x->sizes[2] != state->features) {
-        adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", adzi_text_shape(x),
+    if (adz_tensor_rank(x) != 3 || adz_tensor_size(x, 2) != state->features) {
+        zoo_error(name, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", zoo_shape(x),
             (long long)state->features);
         return false;
     }
-    bool first = adzi_is_none(past);
-    if (!first && (past->rank != 5 || past->sizes[0] != 2 || past->sizes[1] != x->sizes[0] ||
-                      past->sizes[2] != state->heads || past->sizes[4] != width)) {
-        adzi_error(name, ADZ_ERR_SHAPE, "past%s must be [2, %lld, %lld, P, %lld] beside x%s",
-            adzi_text_shape(past), (long long)x->sizes[0], (long long)state->heads,
-            (long long)width, adzi_text_shape(x));
+    bool first = zoo_is_none(past);
+    if (!first &&
+        (adz_tensor_rank(past) != 5 || adz_tensor_size(past, 0) != 2 ||
+            adz_tensor_size(past, 1) != adz_tensor_size(x, 0) ||
+            adz_tensor_size(past, 2) != state->heads || adz_tensor_size(past, 4) != width)) {
+        zoo_error(name, ADZ_ERR_SHAPE, "past%s must be [2, %lld, %lld, P, %lld] beside x%s",
+            zoo_shape(past), (long long)adz_tensor_size(x, 0), (long long)state->heads,
+            (long long)width, zoo_shape(x));
         return false;
     }
-    int64_t length = x->sizes[1] + (first ? 0 : past->sizes[3]);
+    int64_t length = adz_tensor_size(x, 1) + (first ? 0 : adz_tensor_size(past, 3));
     if (length > state->n_ctx) {
-        adzi_error(name, ADZ_ERR_SHAPE,
-            "x%s after a past of %lld makes %lld positions, but n_ctx is %lld", adzi_text_shape(x),
-            (long long)(length - x->sizes[1]), (long long)length, (long long)state->n_ctx);
+        zoo_error(name, ADZ_ERR_SHAPE,
+            "x%s after a past of %lld makes %lld positions, but n_ctx is %lld", zoo_shape(x),
+            (long long)(length - adz_tensor_size(x, 1)), (long long)length,
+            (long long)state->n_ctx);
         return false;
     }
     return true;
@@ -107,44 +111,45 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
  * reads them. */
 static adz_tensor *keys_and_values(adz_tensor *all, int64_t heads)
 {
-    int64_t width = all->sizes[2] / 3 / heads;
-    adz_tensor *parts = adz_reshape(all, ADZ_SHAPE(all->sizes[0], all->sizes[1], 3, heads, width));
+    int64_t width = adz_tensor_size(all, 2) / 3 / heads;
+    adz_tensor *parts = adz_reshape(
+        all, ADZ_SHAPE(adz_tensor_size(all, 0), adz_tensor_size(all, 1), 3, heads, width));
     return adz_slice(adz_permute(parts, ADZ_DIMS(2, 0, 3, 1, 4)), 0, 1, 3, 1);
 }
 
 static adz_status attention_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *past = adz_values_argument(in, 1, "past");
-    if (!adzi_check_tensor(self->type.name, "x", x) || !check_input(self, x, past)) {
+    if (!zoo_check_tensor(adz_module_name(self), "x", x) || !check_input(self, x, past)) {
         return adz_error_code();
     }
-    adz_tensor *all = adz_module_forward(adzi_child_at(self, C_ATTN), x), *qkv[3];
+    adz_tensor *all = adz_module_forward(zoo_child(self, C_ATTN), x), *qkv[3];
     const int64_t widths[] = { state->features, state->features, state->features };
     if (adz_split_sizes(all, widths, 3, 2, qkv) != ADZ_OK) {
         return adz_error_code();
     }
     for (int i = 0; i < 3; ++i) {
-        qkv[i] = adzi_split_heads(qkv[i], state->heads);
+        qkv[i] = zoo_split_heads(qkv[i], state->heads);
     }
     adz_tensor *present = keys_and_values(all, state->heads);
-    if (!adzi_is_none(past)) {
+    if (!zoo_is_none(past)) {
         present = adz_cat((adz_tensor *[]){ past, present }, 2, 3);
         for (int i = 1; i < 3; ++i) {
             qkv[i] = adz_select(present, 0, i - 1);
         }
     }
-    adz_tensor *y = adzi_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
-    y = adz_module_forward(adzi_child_at(self, C_PROJ), y);
+    adz_tensor *y = zoo_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
+    y = adz_module_forward(zoo_child(self, C_PROJ), y);
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adz_values_add(out, "present", present) : status;
 }
 
 static size_t attention_repr(adz_module *self, char *buffer, size_t size)
 {
-    const attention_state *state = self->state;
+    const attention_state *state = zoo_state(self);
     return (size_t)snprintf(buffer, size, "n_head=%lld, scale=%s", (long long)state->heads,
-        adzi_text_bool(state->scale));
+        ((state->scale) ? "True" : "False"));
 }
 
 static const adz_module_type attention_type = {
@@ -156,17 +161,17 @@ static const adz_module_type attention_type = {
 
 static bool add_mask(adz_module *self, int64_t n_ctx, adz_dtype dtype)
 {
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_tensor *mask = adz_tril(adz_ones(ADZ_SHAPE(1, 1, n_ctx, n_ctx), dtype), 0);
     bool good = adz_module_add_buffer(self, "bias", mask, true) != NULL;
-    adzi_scope_unwind(build.thread, build.mark);
+    adz_scope_close(scope);
     return good;
 }
 
 bool adzi_gpt2_check_heads(const char *op, int64_t features, int64_t heads)
 {
     if (heads < 1 || features % heads != 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "n_head is %lld, but must divide the %lld features",
+        zoo_error(op, ADZ_ERR_ARGUMENT, "n_head is %lld, but must divide the %lld features",
             (long long)heads, (long long)features);
         return false;
     }
@@ -178,15 +183,15 @@ adz_module *adz_gpt2_attention_new(
 {
     static const char op[] = "adz_gpt2_attention_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !adzi_check_module_dtype(op, o.dtype) ||
-        !adzi_gpt2_check_size(op, "nx", nx) || !adzi_gpt2_check_size(op, "n_ctx", n_ctx) ||
+    if (!adzi_gpt2_options(op, &o, options) || !zoo_check_dtype(op, o.dtype) ||
+        !zoo_check_size(op, "nx", nx, 1) || !zoo_check_size(op, "n_ctx", n_ctx, 1) ||
         !adzi_gpt2_check_heads(op, nx, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&attention_type, sizeof(attention_state));
     bool good = self != NULL;
     if (good) {
-        *(attention_state *)self->state = (attention_state){ nx, o.n_head, n_ctx, scale };
+        *(attention_state *)zoo_state(self) = (attention_state){ nx, o.n_head, n_ctx, scale };
         good = add_mask(self, n_ctx, o.dtype) &&
                adzi_gpt2_add_conv1d(self, "c_attn", 3 * nx, nx, o.dtype) &&
                adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, o.dtype);
@@ -204,30 +209,28 @@ enum { LN_1, ATTN, LN_2, MLP };
 static adz_status block_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *x = adz_values_argument(in, 0, "x");
-    if (!adzi_check_tensor(self->type.name, "x", x)) {
+    if (!zoo_check_tensor(adz_module_name(self), "x", x)) {
         return adz_error_code();
     }
-    adz_values to, from;
-    adzi_values_begin(&to);
-    adzi_values_begin(&from);
-    adz_status status = adz_values_add(&to, "", adz_module_forward(adzi_child_at(self, LN_1), x));
+    adz_values *to = adz_values_new(), *from = adz_values_new();
+    adz_status status = adz_values_add(to, "", adz_module_forward(zoo_child(self, LN_1), x));
     if (status == ADZ_OK) {
-        status = adz_values_add(&to, "past", adz_values_argument(in, 1, "past"));
+        status = adz_values_add(to, "past", adz_values_argument(in, 1, "past"));
     }
     if (status == ADZ_OK) {
-        status = adz_module_call(adzi_child_at(self, ATTN), &to, &from);
+        status = adz_module_call(zoo_child(self, ATTN), to, from);
     }
     if (status == ADZ_OK) {
-        x = adz_add(x, adz_values_at(&from, 0));
-        adz_tensor *h = adz_module_forward(adzi_child_at(self, LN_2), x);
-        x = adz_add(x, adz_module_forward(adzi_child_at(self, MLP), h));
+        x = adz_add(x, adz_values_at(from, 0));
+        adz_tensor *h = adz_module_forward(zoo_child(self, LN_2), x);
+        x = adz_add(x, adz_module_forward(zoo_child(self, MLP), h));
         status = adz_values_add(out, "", x);
     }
     if (status == ADZ_OK) {
-        status = adz_values_add(out, "present", adz_values_at(&from, 1));
+        status = adz_values_add(out, "present", adz_values_at(from, 1));
     }
-    adzi_values_end(&to);
-    adzi_values_end(&from);
+    adz_values_free(&to);
+    adz_values_free(&from);
     return status;
 }
 
@@ -241,9 +244,8 @@ adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options
 {
     static const char op[] = "adz_gpt2_block_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !adzi_gpt2_check_size(op, "n_embd", o.n_embd) ||
-        !adzi_gpt2_check_size(op, "n_ctx", n_ctx) ||
-        !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
+    if (!adzi_gpt2_options(op, &o, options) || !zoo_check_size(op, "n_embd", o.n_embd, 1) ||
+        !zoo_check_size(op, "n_ctx", n_ctx, 1) || !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&block_type, 0);

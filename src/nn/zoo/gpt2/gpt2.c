@@ -5,15 +5,7 @@
 #include "adze/nn/dropout.h"
 #include "adze/nn/init.h"
 #include "adze/nn/layer_norm.h"
-#include "nn/layers/linear.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
-
-bool adzi_gpt2_check_size(const char *op, const char *name, int64_t size)
-{
-    return adzi_check_features(op, name, size, 1);
-}
+#include "nn/zoo/zoo.h"
 
 /* ---- Conv1D --------------------------------------------------------------------------------- */
 
@@ -21,14 +13,13 @@ enum { WEIGHT, BIAS };
 
 static adz_tensor *conv1d_forward(adz_module *self, adz_tensor *x)
 {
-    return adzi_linear_in_out(
-        self, "nx", x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
+    return zoo_linear(self, "nx", x, zoo_parameter(self, WEIGHT), zoo_parameter(self, BIAS));
 }
 
 static adz_status conv1d_reset(adz_module *self)
 {
-    if (adz_init_normal_(adzi_parameter(self, WEIGHT), 0, 0.02, NULL) == NULL ||
-        adz_init_zeros_(adzi_parameter(self, BIAS)) == NULL) {
+    if (adz_init_normal_(zoo_parameter(self, WEIGHT), 0, 0.02, NULL) == NULL ||
+        adz_init_zeros_(zoo_parameter(self, BIAS)) == NULL) {
         return adz_error_code();
     }
     return ADZ_OK;
@@ -36,9 +27,9 @@ static adz_status conv1d_reset(adz_module *self)
 
 static size_t conv1d_repr(adz_module *self, char *buffer, size_t size)
 {
-    const adz_tensor *weight = adzi_parameter(self, WEIGHT);
-    return (size_t)snprintf(
-        buffer, size, "nf=%lld, nx=%lld", (long long)weight->sizes[1], (long long)weight->sizes[0]);
+    const adz_tensor *weight = zoo_parameter(self, WEIGHT);
+    return (size_t)snprintf(buffer, size, "nf=%lld, nx=%lld", (long long)adz_tensor_size(weight, 1),
+        (long long)adz_tensor_size(weight, 0));
 }
 
 static const adz_module_type conv1d_type = {
@@ -49,27 +40,27 @@ static const adz_module_type conv1d_type = {
     .extra_repr = conv1d_repr,
 };
 
-ADZI_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
+ZOO_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
 
 adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
 {
     static const char op[] = "adz_gpt2_conv1d_new";
     adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_check_module_dtype(op, o.dtype) || !adzi_gpt2_check_size(op, "nf", nf) ||
-        !adzi_gpt2_check_size(op, "nx", nx)) {
+    if (!zoo_check_dtype(op, o.dtype) || !zoo_check_size(op, "nf", nf, 1) ||
+        !zoo_check_size(op, "nx", nx, 1)) {
         return NULL;
     }
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_module *self = adz_module_new(&conv1d_type, 0);
     bool good =
         self != NULL &&
         adz_module_add_parameter(self, "weight", adz_empty(ADZ_SHAPE(nx, nf), o.dtype)) != NULL &&
         adz_module_add_parameter(self, "bias", adz_empty(ADZ_SHAPE(nf), o.dtype)) != NULL &&
         conv1d_reset(self) == ADZ_OK;
-    return adzi_build_end(build, self, good);
+    return zoo_built(scope, self, good);
 }
 
 bool adzi_gpt2_add_conv1d(
@@ -82,13 +73,13 @@ bool adzi_gpt2_add_conv1d(
 
 /* ---- LayerNorm ------------------------------------------------------------------------------ */
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_gpt2_layer_norm_options_init, adz_gpt2_layer_norm_options, ADZ_GPT2_LAYER_NORM_OPTIONS)
 
 adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
 {
     adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
@@ -111,10 +102,11 @@ enum { C_FC, C_PROJ, ACT, DROPOUT };
 
 static adz_tensor *mlp_forward(adz_module *self, adz_tensor *x)
 {
-    adz_tensor *h = adz_module_forward(adzi_child_at(self, C_FC), x);
-    h = adz_module_forward(adzi_child_at(self, ACT), h);
-    h = adz_module_forward(adzi_child_at(self, C_PROJ), h);
-    return self->n_children > DROPOUT ? adz_module_forward(adzi_child_at(self, DROPOUT), h) : h;
+    adz_tensor *h = adz_module_forward(zoo_child(self, C_FC), x);
+    h = adz_module_forward(zoo_child(self, ACT), h);
+    h = adz_module_forward(zoo_child(self, C_PROJ), h);
+    return adz_module_child_count(self) > DROPOUT ? adz_module_forward(zoo_child(self, DROPOUT), h)
+                                                  : h;
 }
 
 static const adz_module_type mlp_type = {
@@ -147,14 +139,14 @@ adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_mlp_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !adzi_gpt2_check_size(op, "n_state", n_state) ||
-        !adzi_gpt2_check_size(op, "n_embd", o.n_embd)) {
+    if (!adzi_gpt2_options(op, &o, options) || !zoo_check_size(op, "n_state", n_state, 1) ||
+        !zoo_check_size(op, "n_embd", o.n_embd, 1)) {
         return NULL;
     }
     return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
 }
 
-ADZI_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
+ZOO_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
     ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS)
 
 adz_module *adz_gpt2_notes_feed_forward_new(
@@ -162,10 +154,10 @@ adz_module *adz_gpt2_notes_feed_forward_new(
 {
     static const char op[] = "adz_gpt2_notes_feed_forward_new";
     adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_gpt2_check_size(op, "d_model", d_model) || !adzi_gpt2_check_size(op, "nx", nx)) {
+    if (!zoo_check_size(op, "d_model", d_model, 1) || !zoo_check_size(op, "nx", nx, 1)) {
         return NULL;
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;

@@ -7,10 +7,7 @@
 /** Sets `o` to the caller's options over the defaults; false with an error recorded. */
 bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options);
 
-/** Fails with ADZ_ERR_ARGUMENT for a size below 1. */
-bool adzi_gpt2_check_size(const char *op, const char *name, int64_t size);
-
-/** Likewise for heads that do not divide the features. */
+/** Fails with ADZ_ERR_ARGUMENT for heads that do not divide the features. */
 bool adzi_gpt2_check_heads(const char *op, int64_t features, int64_t heads);
 
 /** A Conv1D as a child. */

@@ -9,16 +9,14 @@
 #include "adze/ops/loss.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/gpt2/gpt2.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
-ADZI_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
+ZOO_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
 
 bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
 {
     *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options)) {
         return false;
     }
     o->size = sizeof *o;
@@ -32,7 +30,7 @@ enum { WTE, WPE, H, LN_F, DROP };
 /* ids[..., T] as [B, T] */
 static adz_tensor *flat(adz_tensor *ids)
 {
-    return ids == NULL ? NULL : adz_reshape(ids, ADZ_SHAPE(-1, ids->sizes[ids->rank - 1]));
+    return ids == NULL ? NULL : adz_reshape(ids, ADZ_SHAPE(-1, adz_tensor_size(ids, -1)));
 }
 
 /* The past of block i among the arguments, which begin at place `first`. */
@@ -46,33 +44,33 @@ static adz_tensor *past_of(const adz_values *in, size_t first, size_t i)
 /* How many positions went before; -1 with an error recorded. */
 static int64_t past_length(adz_module *self, const adz_values *in, size_t layers)
 {
-    const char *op = self->type.name;
+    const char *op = adz_module_name(self);
     adz_tensor *first = past_of(in, 3, 0);
     for (size_t i = 0; i < layers; ++i) {
         adz_tensor *past = past_of(in, 3, i);
-        if (past == NULL || adzi_is_none(past) != adzi_is_none(first)) {
-            adzi_error(op, ADZ_ERR_ARGUMENT,
+        if (past == NULL || zoo_is_none(past) != zoo_is_none(first)) {
+            zoo_error(op, ADZ_ERR_ARGUMENT,
                 "past.%zu is %s: give the past of all %zu blocks or none", i,
-                adzi_is_none(past) ? "left out" : "given, unlike past.0", layers);
+                zoo_is_none(past) ? "left out" : "given, unlike past.0", layers);
             return -1;
         }
-        if (!adzi_is_none(past) && past->rank != 5) {
-            adzi_error(op, ADZ_ERR_SHAPE, "past.%zu%s must be [2, B, H, P, D/H]", i,
-                adzi_text_shape(past));
+        if (!zoo_is_none(past) && adz_tensor_rank(past) != 5) {
+            zoo_error(
+                op, ADZ_ERR_SHAPE, "past.%zu%s must be [2, B, H, P, D/H]", i, zoo_shape(past));
             return -1;
         }
     }
-    return layers > 0 && !adzi_is_none(first) ? first->sizes[3] : 0;
+    return layers > 0 && !zoo_is_none(first) ? adz_tensor_size(first, 3) : 0;
 }
 
 static bool check_ids(adz_module *self, const char *name, const adz_tensor *ids)
 {
-    if (!adzi_check_tensor(self->type.name, name, ids)) {
+    if (!zoo_check_tensor(adz_module_name(self), name, ids)) {
         return false;
     }
-    if (ids->rank < 1) {
-        adzi_error(
-            self->type.name, ADZ_ERR_SHAPE, "%s%s must be [..., T]", name, adzi_text_shape(ids));
+    if (adz_tensor_rank(ids) < 1) {
+        zoo_error(
+            adz_module_name(self), ADZ_ERR_SHAPE, "%s%s must be [..., T]", name, zoo_shape(ids));
         return false;
     }
     return true;
@@ -81,12 +79,12 @@ static bool check_ids(adz_module *self, const char *name, const adz_tensor *ids)
 /* Positions past .. past + T - 1. */
 static adz_tensor *count_positions(adz_module *self, const adz_tensor *ids, int64_t past)
 {
-    int64_t n = ids->sizes[ids->rank - 1];
-    int64_t most = adzi_parameter(adzi_child_at(self, WPE), 0)->sizes[0];
+    int64_t n = adz_tensor_size(ids, -1);
+    int64_t most = adz_tensor_size(zoo_parameter(zoo_child(self, WPE), 0), 0);
     if (past + n > most) {
-        return adzi_fail(self->type.name, ADZ_ERR_SHAPE,
+        return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
             "input_ids%s after a past of %lld makes %lld positions, but n_positions is %lld",
-            adzi_text_shape(ids), (long long)past, (long long)(past + n), (long long)most);
+            zoo_shape(ids), (long long)past, (long long)(past + n), (long long)most);
     }
     return adz_arange((double)past, (double)(past + n), 1, ADZ_I64);
 }
@@ -94,18 +92,18 @@ static adz_tensor *count_positions(adz_module *self, const adz_tensor *ids, int6
 /* The sum of the embeddings, [B, T, D]. */
 static adz_tensor *embed(adz_module *self, const adz_values *in, adz_tensor *ids, int64_t past)
 {
-    adz_module *wte = adzi_child_at(self, WTE), *wpe = adzi_child_at(self, WPE);
+    adz_module *wte = zoo_child(self, WTE), *wpe = zoo_child(self, WPE);
     adz_tensor *positions = adz_values_argument(in, 1, "position_ids");
     adz_tensor *types = adz_values_argument(in, 2, "token_type_ids");
     adz_tensor *h = adz_module_forward(wte, flat(ids));
-    if (adzi_is_none(positions)) {
+    if (zoo_is_none(positions)) {
         h = adz_add(h, adz_module_forward(wpe, count_positions(self, ids, past)));
     } else if (check_ids(self, "position_ids", positions)) {
         h = adz_add(h, adz_module_forward(wpe, flat(positions)));
     } else {
         return NULL;
     }
-    if (adzi_is_none(types)) {
+    if (zoo_is_none(types)) {
         return h;
     }
     return check_ids(self, "token_type_ids", types)
@@ -117,18 +115,15 @@ static adz_tensor *embed(adz_module *self, const adz_values *in, adz_tensor *ids
 static adz_tensor *run_block(
     adz_module *block, adz_tensor *h, adz_tensor *past, size_t i, adz_values *out)
 {
-    adz_values to, from;
-    adzi_values_begin(&to);
-    adzi_values_begin(&from);
+    adz_values *to = adz_values_new(), *from = adz_values_new();
     char name[32];
     snprintf(name, sizeof name, "present.%zu", i);
-    bool good = adz_values_add(&to, "", h) == ADZ_OK &&
-                adz_values_add(&to, "past", past) == ADZ_OK &&
-                adz_module_call(block, &to, &from) == ADZ_OK &&
-                adz_values_add(out, name, adz_values_at(&from, 1)) == ADZ_OK;
-    h = good ? adz_values_at(&from, 0) : NULL;
-    adzi_values_end(&to);
-    adzi_values_end(&from);
+    bool good = adz_values_add(to, "", h) == ADZ_OK && adz_values_add(to, "past", past) == ADZ_OK &&
+                adz_module_call(block, to, from) == ADZ_OK &&
+                adz_values_add(out, name, adz_values_at(from, 1)) == ADZ_OK;
+    h = good ? adz_values_at(from, 0) : NULL;
+    adz_values_free(&to);
+    adz_values_free(&from);
     return h;
 }
 
@@ -138,36 +133,36 @@ static adz_tensor *unflatten(adz_tensor *h, const adz_tensor *ids)
     if (h == NULL) {
         return NULL;
     }
-    adz_shape shape = adz_shape_of(ids->rank, ids->sizes);
+    adz_shape shape = adz_tensor_shape(ids);
     if (shape.rank == ADZ_MAX_RANK) {
-        return adzi_fail("GPT2Model", ADZ_ERR_SHAPE, "input_ids%s leaves no dimension for features",
-            adzi_text_shape(ids));
+        return zoo_fail("GPT2Model", ADZ_ERR_SHAPE, "input_ids%s leaves no dimension for features",
+            zoo_shape(ids));
     }
-    shape.sizes[shape.rank++] = h->sizes[2];
+    shape.sizes[shape.rank++] = adz_tensor_size(h, 2);
     return adz_reshape(h, shape);
 }
 
 static adz_status model_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    adz_module *blocks = adzi_child_at(self, H);
+    adz_module *blocks = zoo_child(self, H);
     adz_tensor *ids = adz_values_argument(in, 0, "input_ids");
-    int64_t past =
-        check_ids(self, "input_ids", ids) ? past_length(self, in, blocks->n_children) : -1;
+    int64_t past = check_ids(self, "input_ids", ids)
+                       ? past_length(self, in, adz_module_child_count(blocks))
+                       : -1;
     adz_tensor *h = past >= 0 ? embed(self, in, ids, past) : NULL;
-    if (h != NULL && self->n_children > DROP) {
-        h = adz_module_forward(adzi_child_at(self, DROP), h);
+    if (h != NULL && adz_module_child_count(self) > DROP) {
+        h = adz_module_forward(zoo_child(self, DROP), h);
     }
-    adz_values presents;
-    adzi_values_begin(&presents);
-    for (size_t i = 0; i < blocks->n_children && h != NULL; ++i) {
-        h = run_block(adzi_child_at(blocks, i), h, past_of(in, 3, i), i, &presents);
+    adz_values *presents = adz_values_new();
+    for (size_t i = 0; i < adz_module_child_count(blocks) && h != NULL; ++i) {
+        h = run_block(zoo_child(blocks, i), h, past_of(in, 3, i), i, presents);
     }
-    h = h != NULL ? unflatten(adz_module_forward(adzi_child_at(self, LN_F), h), ids) : NULL;
+    h = h != NULL ? unflatten(adz_module_forward(zoo_child(self, LN_F), h), ids) : NULL;
     adz_status status = adz_values_add(out, "", h);
-    for (size_t i = 0; i < presents.count && status == ADZ_OK; ++i) {
-        status = adz_values_add(out, presents.items[i].name, presents.items[i].tensor);
+    for (size_t i = 0; i < adz_values_count(presents) && status == ADZ_OK; ++i) {
+        status = adz_values_add(out, adz_values_name(presents, i), adz_values_at(presents, i));
     }
-    adzi_values_end(&presents);
+    adz_values_free(&presents);
     return status;
 }
 
@@ -179,11 +174,10 @@ static const adz_module_type model_type = {
 
 static bool check(const char *op, const adz_gpt2_options *o)
 {
-    return adzi_check_layers(op, "n_layer", o->n_layer, 0) &&
-           adzi_gpt2_check_size(op, "vocab_size", o->vocab_size) &&
-           adzi_gpt2_check_size(op, "n_positions", o->n_positions) &&
-           adzi_gpt2_check_size(op, "n_ctx", o->n_ctx) &&
-           adzi_gpt2_check_size(op, "n_embd", o->n_embd) &&
+    return zoo_check_layers(op, "n_layer", o->n_layer, 0) &&
+           zoo_check_size(op, "vocab_size", o->vocab_size, 1) &&
+           zoo_check_size(op, "n_positions", o->n_positions, 1) &&
+           zoo_check_size(op, "n_ctx", o->n_ctx, 1) && zoo_check_size(op, "n_embd", o->n_embd, 1) &&
            adzi_gpt2_check_heads(op, o->n_embd, o->n_head);
 }
 
@@ -234,7 +228,7 @@ enum { TRANSFORMER, LM_HEAD };
 
 static adz_tensor *head_forward(adz_module *self, adz_tensor *h)
 {
-    return adz_module_forward(adzi_child_at(self, 0), h);
+    return adz_module_forward(zoo_child(self, 0), h);
 }
 
 static const adz_module_type head_type = {
@@ -250,7 +244,7 @@ static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *labels)
     }
     adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
     o.ignore_index = -1;
-    adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, logits->sizes[logits->rank - 1]));
+    adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, adz_tensor_size(logits, -1)));
     return adz_cross_entropy(rows, adz_reshape(labels, ADZ_SHAPE(-1)), ADZ_NONE, &o);
 }
 
@@ -262,7 +256,7 @@ static adz_status stack_arguments(adz_module *self, const adz_values *in, adz_va
     for (size_t i = 0; i < 3 && status == ADZ_OK; ++i) {
         status = adz_values_add(to, names[i], adz_values_argument(in, i, names[i]));
     }
-    size_t layers = adzi_child_at(adzi_child_at(self, TRANSFORMER), H)->n_children;
+    size_t layers = adz_module_child_count(zoo_child(zoo_child(self, TRANSFORMER), H));
     for (size_t i = 0; i < layers && status == ADZ_OK; ++i) {
         char name[32];
         snprintf(name, sizeof name, "past.%zu", i);
@@ -274,31 +268,28 @@ static adz_status stack_arguments(adz_module *self, const adz_values *in, adz_va
 static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *labels = adz_values_argument(in, 3, "lm_labels");
-    adz_values to, from;
-    adzi_values_begin(&to);
-    adzi_values_begin(&from);
-    adz_status status = stack_arguments(self, in, &to);
+    adz_values *to = adz_values_new(), *from = adz_values_new();
+    adz_status status = stack_arguments(self, in, to);
     if (status == ADZ_OK) {
-        status = adz_module_call(adzi_child_at(self, TRANSFORMER), &to, &from);
+        status = adz_module_call(zoo_child(self, TRANSFORMER), to, from);
     }
     if (status == ADZ_OK) {
-        adz_tensor *logits =
-            adz_module_forward(adzi_child_at(self, LM_HEAD), adz_values_at(&from, 0));
-        status = adzi_is_none(labels) ? adz_values_add(out, "logits", logits)
-                                      : adz_values_add(out, "loss", loss_of(logits, labels));
+        adz_tensor *logits = adz_module_forward(zoo_child(self, LM_HEAD), adz_values_at(from, 0));
+        status = zoo_is_none(labels) ? adz_values_add(out, "logits", logits)
+                                     : adz_values_add(out, "loss", loss_of(logits, labels));
     }
-    for (size_t i = 1; i < from.count && status == ADZ_OK && adzi_is_none(labels); ++i) {
-        status = adz_values_add(out, from.items[i].name, from.items[i].tensor);
+    for (size_t i = 1; i < adz_values_count(from) && status == ADZ_OK && zoo_is_none(labels); ++i) {
+        status = adz_values_add(out, adz_values_name(from, i), adz_values_at(from, i));
     }
-    adzi_values_end(&to);
-    adzi_values_end(&from);
+    adz_values_free(&to);
+    adz_values_free(&from);
     return status;
 }
 
 /* Children are drawn first, so the decoder has overwritten the table that it shares. */
 static adz_status lm_reset(adz_module *self)
 {
-    return adz_module_reset_parameters(adzi_child_at(adzi_child_at(self, TRANSFORMER), WTE));
+    return adz_module_reset_parameters(zoo_child(zoo_child(self, TRANSFORMER), WTE));
 }
 
 static const adz_module_type lm_type = {
@@ -333,7 +324,7 @@ adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
     adz_module *stack =
         self != NULL ? adz_module_add_child(self, "transformer", adz_gpt2_model_new(&o)) : NULL;
     if (stack == NULL || adz_module_add_child(self, "lm_head",
-                             head_new(adzi_parameter(adzi_child_at(stack, WTE), 0))) == NULL) {
+                             head_new(zoo_parameter(zoo_child(stack, WTE), 0))) == NULL) {
         adz_module_free(&self);
     }
     return self;

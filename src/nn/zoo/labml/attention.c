@@ -6,17 +6,10 @@
 #include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
 #include "adze/ops/shape.h"
-#include "nn/layers/dropout.h"
 #include "nn/zoo/labml/labml.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- what all parts share ------------------------------------------------------------------- */
-
-bool adzi_labml_check_size(const char *op, const char *name, int64_t size)
-{
-    return adzi_check_features(op, name, size, 1);
-}
 
 bool adzi_labml_add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
@@ -29,24 +22,22 @@ bool adzi_labml_add_linear(
 
 adz_tensor *adzi_labml_call(adz_module *module, const adzi_argument *arguments, size_t n)
 {
-    adz_values in, out;
-    adzi_values_begin(&in);
-    adzi_values_begin(&out);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < n && status == ADZ_OK; ++i) {
-        status = adz_values_add(&in, arguments[i].name, arguments[i].tensor);
+        status = adz_values_add(in, arguments[i].name, arguments[i].tensor);
     }
     if (status == ADZ_OK) {
-        status = adz_module_call(module, &in, &out);
+        status = adz_module_call(module, in, out);
     }
     adz_tensor *y = NULL;
     if (status == ADZ_OK) {
-        y = out.count > 0
-                ? adz_values_at(&out, 0)
-                : adzi_fail(adz_module_name(module), ADZ_ERR_STATE, "the call has no result");
+        y = adz_values_count(out) > 0
+                ? adz_values_at(out, 0)
+                : zoo_fail(adz_module_name(module), ADZ_ERR_STATE, "the call has no result");
     }
-    adzi_values_end(&in);
-    adzi_values_end(&out);
+    adz_values_free(&in);
+    adz_values_free(&out);
     return y;
 }
 
@@ -76,16 +67,16 @@ typedef struct {
 
 static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
 {
-    const prepare_state *state = self->state;
-    if (!adzi_check_tensor(self->type.name, "x", x)) {
+    const prepare_state *state = zoo_state(self);
+    if (!zoo_check_tensor(adz_module_name(self), "x", x)) {
         return NULL;
     }
-    if (x->rank >= ADZ_MAX_RANK) {
-        return adzi_fail(self->type.name, ADZ_ERR_SHAPE, "x%s leaves no dimension for the heads",
-            adzi_text_shape(x));
+    if (adz_tensor_rank(x) >= ADZ_MAX_RANK) {
+        return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
+            "x%s leaves no dimension for the heads", zoo_shape(x));
     }
-    adz_shape shape = adz_shape_of(x->rank, x->sizes);
-    adz_tensor *y = adz_module_forward(adzi_child_at(self, 0), x);
+    adz_shape shape = adz_tensor_shape(x);
+    adz_tensor *y = adz_module_forward(zoo_child(self, 0), x);
     if (y == NULL) {
         return NULL; /* a rank of 0 among others */
     }
@@ -96,7 +87,7 @@ static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
 
 static size_t prepare_repr(adz_module *self, char *buffer, size_t size)
 {
-    const prepare_state *state = self->state;
+    const prepare_state *state = zoo_state(self);
     return (size_t)snprintf(
         buffer, size, "heads=%lld, d_k=%lld", (long long)state->heads, (long long)state->d_k);
 }
@@ -108,7 +99,7 @@ static const adz_module_type prepare_type = {
     .extra_repr = prepare_repr,
 };
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_labml_prepare_options_init, adz_labml_prepare_options, ADZ_LABML_PREPARE_OPTIONS)
 
 adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
@@ -116,20 +107,20 @@ adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, b
 {
     static const char op[] = "adz_labml_prepare_new";
     adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_labml_check_size(op, "d_model", d_model) ||
-        !adzi_labml_check_size(op, "heads", heads) || !adzi_labml_check_size(op, "d_k", d_k)) {
+    if (!zoo_check_size(op, "d_model", d_model, 1) || !zoo_check_size(op, "heads", heads, 1) ||
+        !zoo_check_size(op, "d_k", d_k, 1)) {
         return NULL;
     }
     if (heads > INT64_MAX / d_k) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "%lld heads of %lld features are too many",
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "%lld heads of %lld features are too many",
             (long long)heads, (long long)d_k);
     }
     adz_module *self = adz_module_new(&prepare_type, sizeof(prepare_state));
     if (self != NULL) {
-        *(prepare_state *)self->state = (prepare_state){ heads, d_k };
+        *(prepare_state *)zoo_state(self) = (prepare_state){ heads, d_k };
         if (!adzi_labml_add_linear(self, "linear", d_model, heads * d_k, bias, o.dtype)) {
             adz_module_free(&self);
         }
@@ -144,23 +135,24 @@ enum { QUERY, KEY, VALUE, OUTPUT, DROPOUT };
 static bool check_rows(
     adz_module *self, const adz_tensor *query, const adz_tensor *key, const adz_tensor *value)
 {
-    const char *op = self->type.name;
-    int64_t d_model = adzi_parameter(adzi_child_at(self, OUTPUT), 0)->sizes[0];
-    if (query->rank != 3 || query->sizes[2] != d_model) {
-        adzi_error(op, ADZ_ERR_SHAPE, "query%s must be [T, B, %lld]", adzi_text_shape(query),
+    const char *op = adz_module_name(self);
+    int64_t d_model = adz_tensor_size(zoo_parameter(zoo_child(self, OUTPUT), 0), 0);
+    if (adz_tensor_rank(query) != 3 || adz_tensor_size(query, 2) != d_model) {
+        zoo_error(op, ADZ_ERR_SHAPE, "query%s must be [T, B, %lld]", zoo_shape(query),
             (long long)d_model);
         return false;
     }
-    if (key->rank != 3 || key->sizes[1] != query->sizes[1] || key->sizes[2] != d_model) {
-        adzi_error(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] beside query%s",
-            adzi_text_shape(key), (long long)query->sizes[1], (long long)d_model,
-            adzi_text_shape(query));
+    if (adz_tensor_rank(key) != 3 || adz_tensor_size(key, 1) != adz_tensor_size(query, 1) ||
+        adz_tensor_size(key, 2) != d_model) {
+        zoo_error(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] beside query%s", zoo_shape(key),
+            (long long)adz_tensor_size(query, 1), (long long)d_model, zoo_shape(query));
         return false;
     }
-    if (value->rank != 3 || value->sizes[0] != key->sizes[0] || value->sizes[1] != key->sizes[1] ||
-        value->sizes[2] != d_model) {
-        adzi_error(op, ADZ_ERR_SHAPE, "value%s must have the shape of key%s",
-            adzi_text_shape(value), adzi_text_shape(key));
+    if (adz_tensor_rank(value) != 3 || adz_tensor_size(value, 0) != adz_tensor_size(key, 0) ||
+        adz_tensor_size(value, 1) != adz_tensor_size(key, 1) ||
+        adz_tensor_size(value, 2) != d_model) {
+        zoo_error(op, ADZ_ERR_SHAPE, "value%s must have the shape of key%s", zoo_shape(value),
+            zoo_shape(key));
         return false;
     }
     return true;
@@ -170,19 +162,20 @@ static bool check_rows(
 static adz_tensor *prepare_mask(
     adz_module *self, adz_tensor *mask, const adz_tensor *query, const adz_tensor *key)
 {
-    const char *op = self->type.name;
-    if (!adzi_check_tensor(op, "mask", mask)) {
+    const char *op = adz_module_name(self);
+    if (!zoo_check_tensor(op, "mask", mask)) {
         return NULL;
     }
-    const int64_t full[] = { query->sizes[0], key->sizes[0], query->sizes[1] };
-    bool fits = mask->rank == 3;
+    const int64_t full[] = { adz_tensor_size(query, 0), adz_tensor_size(key, 0),
+        adz_tensor_size(query, 1) };
+    bool fits = adz_tensor_rank(mask) == 3;
     for (int i = 0; i < 3 && fits; ++i) {
-        fits = mask->sizes[i] == 1 || mask->sizes[i] == full[i];
+        fits = adz_tensor_size(mask, i) == 1 || adz_tensor_size(mask, i) == full[i];
     }
     if (!fits) {
-        return adzi_fail(op, ADZ_ERR_SHAPE,
-            "mask%s must be [query, key, batch] = %s, where each size may be 1",
-            adzi_text_shape(mask), adzi_text_sizes(3, full));
+        return zoo_fail(op, ADZ_ERR_SHAPE,
+            "mask%s must be [query, key, batch] = %s, where each size may be 1", zoo_shape(mask),
+            zoo_sizes(3, full));
     }
     if (adz_tensor_dtype(mask) != ADZ_BOOL) {
         mask = adz_ne_number(mask, 0);
@@ -190,26 +183,23 @@ static adz_tensor *prepare_mask(
     return adz_unsqueeze(adz_permute(mask, ADZ_DIMS(2, 0, 1)), 1);
 }
 
-/* Attention's dropout: the child's probability and generator, or the mask that is replayed, which
- * is [T, S, B, H]. */
+/* A mask that is replayed is [T, S, B, H]. */
 static bool plan_dropout(adz_module *self, adz_attention_options *o)
 {
-    adz_module *dropout = adzi_child_at(self, DROPOUT);
-    const adzi_dropout_state *state = dropout->state;
-    o->dropout_p = state->p;
-    o->training = dropout->training;
-    o->generator = state->generator;
-    if (dropout->masks == NULL || !o->training || !(state->p > 0)) {
-        return true;
+    if (!zoo_plan_dropout(zoo_child(self, DROPOUT), o)) {
+        return false;
     }
-    o->dropout_mask = adz_permute(adzi_next_mask(dropout), ADZ_DIMS(2, 3, 0, 1));
+    if (o->dropout_mask == NULL || zoo_is_none(o->dropout_mask)) {
+        return true; /* nothing is replayed */
+    }
+    o->dropout_mask = adz_permute(o->dropout_mask, ADZ_DIMS(2, 3, 0, 1));
     return o->dropout_mask != NULL;
 }
 
 /* [T, B, D] as [B, H, T, D/H] */
 static adz_tensor *split(adz_module *self, size_t which, adz_tensor *x)
 {
-    return adz_permute(adz_module_forward(adzi_child_at(self, which), x), ADZ_DIMS(1, 2, 0, 3));
+    return adz_permute(adz_module_forward(zoo_child(self, which), x), ADZ_DIMS(1, 2, 0, 3));
 }
 
 static adz_tensor *attend(
@@ -218,7 +208,7 @@ static adz_tensor *attend(
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     adz_tensor *q = split(self, QUERY, query), *k = split(self, KEY, key);
     adz_tensor *v = split(self, VALUE, value);
-    if (!adzi_is_none(mask)) {
+    if (!zoo_is_none(mask)) {
         o.attn_mask = prepare_mask(self, mask, query, key);
         if (o.attn_mask == NULL) {
             return NULL;
@@ -229,21 +219,21 @@ static adz_tensor *attend(
     }
     adz_tensor *y = adz_scaled_dot_product_attention(q, k, v, &o);
     y = adz_permute(y, ADZ_DIMS(2, 0, 1, 3));
-    y = adz_reshape(y, adz_shape_of(3, query->sizes));
-    return adz_module_forward(adzi_child_at(self, OUTPUT), y);
+    y = adz_reshape(y, adz_tensor_shape(query));
+    return adz_module_forward(zoo_child(self, OUTPUT), y);
 }
 
 static adz_status attention_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const char *op = self->type.name;
+    const char *op = adz_module_name(self);
     adz_tensor *query = adz_values_argument(in, 0, "query");
     adz_tensor *key = adz_values_argument(in, 1, "key");
     adz_tensor *value = adz_values_argument(in, 2, "value");
     adz_tensor *mask = adz_values_argument(in, 3, "mask");
-    key = adzi_is_none(key) ? query : key;
-    value = adzi_is_none(value) ? key : value;
-    if (!adzi_check_tensor(op, "query", query) || !adzi_check_tensor(op, "key", key) ||
-        !adzi_check_tensor(op, "value", value) || !check_rows(self, query, key, value)) {
+    key = zoo_is_none(key) ? query : key;
+    value = zoo_is_none(value) ? key : value;
+    if (!zoo_check_tensor(op, "query", query) || !zoo_check_tensor(op, "key", key) ||
+        !zoo_check_tensor(op, "value", value) || !check_rows(self, query, key, value)) {
         return adz_error_code();
     }
     return adz_values_add(out, "", attend(self, query, key, value, mask));
@@ -255,7 +245,7 @@ static const adz_module_type attention_type = {
     .call = attention_call,
 };
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_labml_attention_options_init, adz_labml_attention_options, ADZ_LABML_ATTENTION_OPTIONS)
 
 static adz_module *attention_new(
@@ -287,14 +277,14 @@ adz_module *adz_labml_attention_new(
 {
     static const char op[] = "adz_labml_attention_new";
     adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_ATTENTION_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_labml_check_size(op, "d_model", d_model)) {
+    if (!zoo_check_size(op, "d_model", d_model, 1)) {
         return NULL;
     }
     if (heads < 1 || d_model % heads != 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "heads is %lld, but must divide d_model, %lld",
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "heads is %lld, but must divide d_model, %lld",
             (long long)heads, (long long)d_model);
     }
     return attention_new(heads, d_model, &o);
@@ -303,7 +293,7 @@ adz_module *adz_labml_attention_new(
 adz_tensor *adz_labml_subsequent_mask(int64_t seq_len)
 {
     if (seq_len < 0) {
-        return adzi_fail("adz_labml_subsequent_mask", ADZ_ERR_ARGUMENT,
+        return zoo_fail("adz_labml_subsequent_mask", ADZ_ERR_ARGUMENT,
             "seq_len is %lld, but must be 0 or more", (long long)seq_len);
     }
     return adz_unsqueeze(adz_tril(adz_ones(ADZ_SHAPE(seq_len, seq_len), ADZ_BOOL), 0), 2);

@@ -8,14 +8,13 @@
 #include "adze/ops/convert.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/labml/labml.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* Fails for features that do not come in pairs. */
 static bool check_even(const char *op, int64_t d_model)
 {
     if (d_model < 2 || d_model % 2 != 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
+        zoo_error(op, ADZ_ERR_ARGUMENT,
             "d_model is %lld, but must be even and 2 or more: sines and cosines come in pairs",
             (long long)d_model);
         return false;
@@ -26,8 +25,8 @@ static bool check_even(const char *op, int64_t d_model)
 adz_tensor *adz_labml_get_positional_encoding(int64_t d_model, int64_t max_len, adz_dtype dtype)
 {
     static const char op[] = "adz_labml_get_positional_encoding";
-    if (!adzi_check_module_dtype(op, dtype) || !check_even(op, d_model) ||
-        !adzi_labml_check_size(op, "max_len", max_len)) {
+    if (!zoo_check_dtype(op, dtype) || !check_even(op, d_model) ||
+        !zoo_check_size(op, "max_len", max_len, 1)) {
         return NULL;
     }
     adz_tensor *y = adz_empty(ADZ_SHAPE(max_len, 1, d_model), ADZ_F64);
@@ -53,34 +52,34 @@ typedef struct {
 
 static adz_tensor *encodings(const adz_module *self)
 {
-    const embeddings_state *state = self->state;
-    return state->learned ? adzi_parameter(self, 0) : self->buffers[0].tensor;
+    const embeddings_state *state = zoo_state(self);
+    return state->learned ? zoo_parameter(self, 0) : zoo_buffer(self, 0);
 }
 
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 {
-    if (!adzi_check_tensor(self->type.name, "ids", ids)) {
+    if (!zoo_check_tensor(adz_module_name(self), "ids", ids)) {
         return NULL;
     }
     adz_tensor *all = encodings(self);
-    if (ids->rank != 2) {
-        return adzi_fail(
-            self->type.name, ADZ_ERR_SHAPE, "ids%s must be [T, B]", adzi_text_shape(ids));
+    if (adz_tensor_rank(ids) != 2) {
+        return zoo_fail(
+            adz_module_name(self), ADZ_ERR_SHAPE, "ids%s must be [T, B]", zoo_shape(ids));
     }
-    if (ids->sizes[0] > all->sizes[0]) {
-        return adzi_fail(self->type.name, ADZ_ERR_SHAPE,
-            "ids%s has %lld positions, but max_len is %lld", adzi_text_shape(ids),
-            (long long)ids->sizes[0], (long long)all->sizes[0]);
+    if (adz_tensor_size(ids, 0) > adz_tensor_size(all, 0)) {
+        return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
+            "ids%s has %lld positions, but max_len is %lld", zoo_shape(ids),
+            (long long)adz_tensor_size(ids, 0), (long long)adz_tensor_size(all, 0));
     }
-    adz_tensor *y = adz_module_forward(adzi_child_at(self, 0), ids);
-    y = adz_mul_number(y, sqrt((double)all->sizes[2]));
-    return adz_add(y, adz_narrow(all, 0, 0, ids->sizes[0]));
+    adz_tensor *y = adz_module_forward(zoo_child(self, 0), ids);
+    y = adz_mul_number(y, sqrt((double)adz_tensor_size(all, 2)));
+    return adz_add(y, adz_narrow(all, 0, 0, adz_tensor_size(ids, 0)));
 }
 
 /* The table is the child's. */
 static adz_status reset_learned(adz_module *self)
 {
-    return adzi_status(adz_init_zeros_(adzi_parameter(self, 0)));
+    return adz_init_zeros_(zoo_parameter(self, 0)) != NULL ? ADZ_OK : adz_error_code();
 }
 
 static const adz_module_type fixed_type = {
@@ -96,7 +95,7 @@ static const adz_module_type learned_type = {
     .reset_parameters = reset_learned,
 };
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_labml_embeddings_options_init, adz_labml_embeddings_options, ADZ_LABML_EMBEDDINGS_OPTIONS)
 
 static bool add_encodings(
@@ -115,27 +114,27 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
     const adz_labml_embeddings_options *options, bool learned)
 {
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_labml_check_size(op, "d_model", d_model) || !(learned || check_even(op, d_model)) ||
-        !adzi_labml_check_size(op, "n_vocab", n_vocab) ||
-        !adzi_labml_check_size(op, "max_len", o.max_len)) {
+    if (!zoo_check_size(op, "d_model", d_model, 1) || !(learned || check_even(op, d_model)) ||
+        !zoo_check_size(op, "n_vocab", n_vocab, 1) ||
+        !zoo_check_size(op, "max_len", o.max_len, 1)) {
         return NULL;
     }
     adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
     table.dtype = o.dtype;
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_module *self =
         adz_module_new(learned ? &learned_type : &fixed_type, sizeof(embeddings_state));
     bool good = self != NULL;
     if (good) {
-        ((embeddings_state *)self->state)->learned = learned;
+        ((embeddings_state *)zoo_state(self))->learned = learned;
         good = adz_module_add_child(self, "linear", adz_embedding_new(n_vocab, d_model, &table)) !=
                    NULL &&
                add_encodings(self, d_model, &o, learned);
     }
-    return adzi_build_end(build, self, good);
+    return zoo_built(scope, self, good);
 }
 
 adz_module *adz_labml_embeddings_new(

@@ -2,11 +2,6 @@
 #ifndef ADZI_NN_ZOO_LABML_LABML_H
 #define ADZI_NN_ZOO_LABML_LABML_H
 
-#include "nn/module.h"
-
-/** Fails with ADZ_ERR_ARGUMENT for a size below 1. */
-bool adzi_labml_check_size(const char *op, const char *name, int64_t size);
-
 /** A Linear as a child. */
 bool adzi_labml_add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype);

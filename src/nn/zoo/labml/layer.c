@@ -5,8 +5,7 @@
 #include "adze/nn/layer_norm.h"
 #include "adze/ops/arithmetic.h"
 #include "nn/zoo/labml/labml.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- TransformerLayer ----------------------------------------------------------------------- */
 
@@ -18,14 +17,14 @@ typedef struct {
 
 static adz_tensor *normed(adz_module *self, size_t norm, adz_tensor *x)
 {
-    return adz_module_forward(adzi_child_at(self, norm), x);
+    return adz_module_forward(zoo_child(self, norm), x);
 }
 
 /* x + dropout(y) */
 static adz_tensor *add(adz_module *self, adz_tensor *x, adz_tensor *y)
 {
-    const layer_state *state = self->state;
-    return adz_add(x, adz_module_forward(adzi_child_at(self, state->dropout), y));
+    const layer_state *state = zoo_state(self);
+    return adz_add(x, adz_module_forward(zoo_child(self, state->dropout), y));
 }
 
 static adz_tensor *attend(
@@ -36,37 +35,36 @@ static adz_tensor *attend(
     }
     adzi_argument arguments[] = { { "query", query }, { "key", source }, { "value", source },
         { "mask", mask } };
-    return adzi_labml_call(adzi_child_at(self, attention), arguments, 4);
+    return adzi_labml_call(zoo_child(self, attention), arguments, 4);
 }
 
 static adz_tensor *run_layer(
     adz_module *self, adz_tensor *x, adz_tensor *mask, adz_tensor *src, adz_tensor *src_mask)
 {
-    const layer_state *s = self->state;
+    const layer_state *s = zoo_state(self);
     adz_tensor *z = normed(self, s->norm_self_attn, x);
     x = add(self, x, attend(self, s->self_attn, z, z, mask));
-    if (!adzi_is_none(src)) {
+    if (!zoo_is_none(src)) {
         z = x != NULL ? normed(self, s->norm_src_attn, x) : NULL;
         x = add(self, x, attend(self, s->src_attn, z, src, src_mask));
     }
     z = x != NULL ? normed(self, s->norm_ff, x) : NULL;
-    return z != NULL ? add(self, x, adz_module_forward(adzi_child_at(self, s->feed_forward), z))
-                     : NULL;
+    return z != NULL ? add(self, x, adz_module_forward(zoo_child(self, s->feed_forward), z)) : NULL;
 }
 
 static adz_status layer_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const char *op = self->type.name;
-    const layer_state *state = self->state;
+    const char *op = adz_module_name(self);
+    const layer_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x");
     adz_tensor *mask = adz_values_argument(in, 1, "mask");
     adz_tensor *src = adz_values_argument(in, 2, "src");
     adz_tensor *src_mask = adz_values_argument(in, 3, "src_mask");
-    if (!adzi_check_tensor(op, "x", x)) {
+    if (!zoo_check_tensor(op, "x", x)) {
         return adz_error_code();
     }
-    if (!adzi_is_none(src) && state->src_attn == 0) {
-        return adzi_error(
+    if (!zoo_is_none(src) && state->src_attn == 0) {
+        return zoo_error(
             op, ADZ_ERR_ARGUMENT, "src is given, but the layer was made without options.src_attn");
     }
     return adz_values_add(out, "", run_layer(self, x, mask, src, src_mask));
@@ -78,7 +76,7 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-ADZI_OPTIONS_INIT(adz_labml_transformer_layer_options_init, adz_labml_transformer_layer_options,
+ZOO_OPTIONS_INIT(adz_labml_transformer_layer_options_init, adz_labml_transformer_layer_options,
     ADZ_LABML_TRANSFORMER_LAYER_OPTIONS)
 
 static adz_module *norm_new(int64_t d_model, adz_dtype dtype)
@@ -94,7 +92,7 @@ static adz_module *assemble(adz_module *self, adz_module *self_attn, adz_module 
 {
     const char *names[7];
     adz_module *children[7];
-    layer_state *state = self->state;
+    layer_state *state = zoo_state(self);
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o->generator;
     size_t n = 0;
@@ -134,10 +132,10 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
     adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
     adz_module *self = NULL;
     if (self_attn == NULL || feed_forward == NULL) {
-        adzi_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
-    } else if (adzi_pending() == ADZ_OK &&
-               ADZI_OPTIONS_READ(op, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, &o, options) &&
-               adzi_labml_check_size(op, "d_model", d_model)) {
+        zoo_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
+    } else if (adz_error_code() == ADZ_OK &&
+               ZOO_OPTIONS_READ(op, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, &o, options) &&
+               zoo_check_size(op, "d_model", d_model, 1)) {
         self = adz_module_new(&layer_type, sizeof(layer_state));
     }
     if (self == NULL) {
@@ -145,7 +143,7 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
         adz_module_free(&feed_forward);
         return NULL;
     }
-    ((layer_state *)self->state)->d_model = d_model;
+    ((layer_state *)zoo_state(self))->d_model = d_model;
     return assemble(self, self_attn, feed_forward, dropout_prob, &o);
 }
 
@@ -154,13 +152,14 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
 static bool layer_size(const char *op, const adz_module *layer, int64_t *d_model, adz_dtype *dtype)
 {
     if (adz_module_type_of(layer) != &layer_type) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "layer is a %s, but must come from adz_labml_transformer_layer_new", layer->type.name);
+        zoo_error(op, ADZ_ERR_ARGUMENT,
+            "layer is a %s, but must come from adz_labml_transformer_layer_new",
+            adz_module_name(layer));
         return false;
     }
-    const layer_state *state = layer->state;
+    const layer_state *state = zoo_state(layer);
     *d_model = state->d_model;
-    *dtype = adz_tensor_dtype(adzi_parameter(adzi_child_at(layer, state->norm_ff), 0));
+    *dtype = adz_tensor_dtype(zoo_parameter(zoo_child(layer, state->norm_ff), 0));
     return true;
 }
 
@@ -171,18 +170,17 @@ enum { LAYERS, NORM };
 /* The stack over x; the arguments but x go to every layer. */
 static adz_status run_stack(adz_module *self, adzi_argument *arguments, size_t n, adz_values *out)
 {
-    if (!adzi_check_tensor(self->type.name, "x", arguments[0].tensor)) {
+    if (!zoo_check_tensor(adz_module_name(self), "x", arguments[0].tensor)) {
         return adz_error_code();
     }
-    adz_module *layers = adzi_child_at(self, LAYERS);
-    for (size_t i = 0; i < layers->n_children; ++i) {
-        arguments[0].tensor = adzi_labml_call(adzi_child_at(layers, i), arguments, n);
+    adz_module *layers = zoo_child(self, LAYERS);
+    for (size_t i = 0; i < adz_module_child_count(layers); ++i) {
+        arguments[0].tensor = adzi_labml_call(zoo_child(layers, i), arguments, n);
         if (arguments[0].tensor == NULL) {
             return adz_error_code();
         }
     }
-    return adz_values_add(
-        out, "", adz_module_forward(adzi_child_at(self, NORM), arguments[0].tensor));
+    return adz_values_add(out, "", adz_module_forward(zoo_child(self, NORM), arguments[0].tensor));
 }
 
 static adz_status encoder_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -232,9 +230,9 @@ static adz_module *stack_new(
     adz_dtype dtype;
     adz_module *self = NULL;
     if (layer == NULL) {
-        return adzi_fail_null(op, "layer");
+        return zoo_fail_null(op, "layer");
     }
-    if (adzi_check_layers(op, "n_layers", n_layers, 0) && layer_size(op, layer, &d_model, &dtype)) {
+    if (zoo_check_layers(op, "n_layers", n_layers, 0) && layer_size(op, layer, &d_model, &dtype)) {
         self = adz_module_new(type, 0);
     }
     if (self != NULL) {

@@ -6,14 +6,13 @@
 #include "adze/ops/shape.h"
 #include "adze/nn/linear.h"
 #include "nn/zoo/labml/labml.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- Generator ------------------------------------------------------------------------------ */
 
 static adz_tensor *generator_forward(adz_module *self, adz_tensor *x)
 {
-    return adz_module_forward(adzi_child_at(self, 0), x);
+    return adz_module_forward(zoo_child(self, 0), x);
 }
 
 static const adz_module_type generator_type = {
@@ -22,7 +21,7 @@ static const adz_module_type generator_type = {
     .forward = generator_forward,
 };
 
-ADZI_OPTIONS_INIT(
+ZOO_OPTIONS_INIT(
     adz_labml_generator_options_init, adz_labml_generator_options, ADZ_LABML_GENERATOR_OPTIONS)
 
 adz_module *adz_labml_generator_new(
@@ -30,11 +29,10 @@ adz_module *adz_labml_generator_new(
 {
     static const char op[] = "adz_labml_generator_new";
     adz_labml_generator_options o = ADZ_LABML_GENERATOR_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_GENERATOR_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_GENERATOR_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_labml_check_size(op, "n_vocab", n_vocab) ||
-        !adzi_labml_check_size(op, "d_model", d_model)) {
+    if (!zoo_check_size(op, "n_vocab", n_vocab, 1) || !zoo_check_size(op, "d_model", d_model, 1)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&generator_type, 0);
@@ -51,18 +49,18 @@ enum { ENCODER, DECODER, SRC_EMBED, TGT_EMBED, GENERATOR };
 
 static adz_tensor *encode(adz_module *self, adz_tensor *src, adz_tensor *src_mask)
 {
-    adz_tensor *x = adz_module_forward(adzi_child_at(self, SRC_EMBED), src);
+    adz_tensor *x = adz_module_forward(zoo_child(self, SRC_EMBED), src);
     adzi_argument arguments[] = { { "x", x }, { "mask", src_mask } };
-    return x == NULL ? NULL : adzi_labml_call(adzi_child_at(self, ENCODER), arguments, 2);
+    return x == NULL ? NULL : adzi_labml_call(zoo_child(self, ENCODER), arguments, 2);
 }
 
 static adz_tensor *decode(adz_module *self, adz_tensor *memory, adz_tensor *src_mask,
     adz_tensor *tgt, adz_tensor *tgt_mask)
 {
-    adz_tensor *x = memory == NULL ? NULL : adz_module_forward(adzi_child_at(self, TGT_EMBED), tgt);
+    adz_tensor *x = memory == NULL ? NULL : adz_module_forward(zoo_child(self, TGT_EMBED), tgt);
     adzi_argument arguments[] = { { "x", x }, { "memory", memory }, { "src_mask", src_mask },
         { "tgt_mask", tgt_mask } };
-    return x == NULL ? NULL : adzi_labml_call(adzi_child_at(self, DECODER), arguments, 4);
+    return x == NULL ? NULL : adzi_labml_call(zoo_child(self, DECODER), arguments, 4);
 }
 
 static adz_status both_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -71,8 +69,8 @@ static adz_status both_call(adz_module *self, const adz_values *in, adz_values *
     adz_tensor *tgt = adz_values_argument(in, 1, "tgt");
     adz_tensor *src_mask = adz_values_argument(in, 2, "src_mask");
     adz_tensor *tgt_mask = adz_values_argument(in, 3, "tgt_mask");
-    if (!adzi_check_tensor(self->type.name, "src", src) ||
-        !adzi_check_tensor(self->type.name, "tgt", tgt)) {
+    if (!zoo_check_tensor(adz_module_name(self), "src", src) ||
+        !zoo_check_tensor(adz_module_name(self), "tgt", tgt)) {
         return adz_error_code();
     }
     adz_tensor *memory = encode(self, src, src_mask);
@@ -84,7 +82,8 @@ static adz_status both_reset(adz_module *self)
 {
     adz_tensor_list all = adz_module_parameters(self);
     for (size_t i = 0; i < all.count; ++i) {
-        if (all.items[i]->rank > 1 && adz_init_xavier_uniform_(all.items[i], 1, NULL) == NULL) {
+        if (adz_tensor_rank(all.items[i]) > 1 &&
+            adz_init_xavier_uniform_(all.items[i], 1, NULL) == NULL) {
             return adz_error_code();
         }
     }
@@ -108,7 +107,7 @@ static adz_module *model_new(const char *op, const adz_module_type *type, const 
         missing = children[i] == NULL ? names[i] : missing;
     }
     if (missing != NULL) {
-        adzi_error_null(op, missing);
+        zoo_error_null(op, missing);
     } else {
         self = adz_module_new(type, 0);
     }
@@ -131,12 +130,13 @@ adz_module *adz_labml_encoder_decoder_new(adz_module *encoder, adz_module *decod
 static bool is_both(const char *op, const adz_module *model)
 {
     if (model == NULL) {
-        adzi_error_null(op, "model");
+        zoo_error_null(op, "model");
         return false;
     }
     if (adz_module_type_of(model) != &both_type) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "model is a %s, but must come from adz_labml_encoder_decoder_new", model->type.name);
+        zoo_error(op, ADZ_ERR_ARGUMENT,
+            "model is a %s, but must come from adz_labml_encoder_decoder_new",
+            adz_module_name(model));
         return false;
     }
     return true;
@@ -144,13 +144,13 @@ static bool is_both(const char *op, const adz_module *model)
 
 static bool check_mask(const char *op, const char *name, const adz_tensor *mask)
 {
-    return mask == ADZ_NONE || adzi_check_tensor(op, name, mask);
+    return mask == ADZ_NONE || zoo_check_tensor(op, name, mask);
 }
 
 adz_tensor *adz_labml_encode(adz_module *model, adz_tensor *src, adz_tensor *src_mask)
 {
     static const char op[] = "adz_labml_encode";
-    return is_both(op, model) && adzi_check_tensor(op, "src", src) &&
+    return is_both(op, model) && zoo_check_tensor(op, "src", src) &&
                    check_mask(op, "src_mask", src_mask)
                ? encode(model, src, src_mask)
                : NULL;
@@ -160,8 +160,8 @@ adz_tensor *adz_labml_decode(adz_module *model, adz_tensor *memory, adz_tensor *
     adz_tensor *tgt, adz_tensor *tgt_mask)
 {
     static const char op[] = "adz_labml_decode";
-    return is_both(op, model) && adzi_check_tensor(op, "memory", memory) &&
-                   check_mask(op, "src_mask", src_mask) && adzi_check_tensor(op, "tgt", tgt) &&
+    return is_both(op, model) && zoo_check_tensor(op, "memory", memory) &&
+                   check_mask(op, "src_mask", src_mask) && zoo_check_tensor(op, "tgt", tgt) &&
                    check_mask(op, "tgt_mask", tgt_mask)
                ? decode(model, memory, src_mask, tgt, tgt_mask)
                : NULL;
@@ -173,40 +173,41 @@ enum { EMBED, STACK, LOGITS };
 
 static adz_tensor *logits_of(adz_module *self, adz_tensor *ids)
 {
-    adz_tensor *x = adz_module_forward(adzi_child_at(self, EMBED), ids);
+    adz_tensor *x = adz_module_forward(zoo_child(self, EMBED), ids);
     if (x == NULL) {
         return NULL;
     }
     adzi_argument arguments[] = { { "x", x },
-        { "mask", adz_labml_subsequent_mask(ids->sizes[0]) } };
-    x = adzi_labml_call(adzi_child_at(self, STACK), arguments, 2);
-    return adz_module_forward(adzi_child_at(self, LOGITS), x);
+        { "mask", adz_labml_subsequent_mask(adz_tensor_size(ids, 0)) } };
+    x = adzi_labml_call(zoo_child(self, STACK), arguments, 2);
+    return adz_module_forward(zoo_child(self, LOGITS), x);
 }
 
 /* Over all positions, in whatever order both have them. */
 static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *target)
 {
-    adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, logits->sizes[logits->rank - 1]));
+    adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, adz_tensor_size(logits, -1)));
     return adz_cross_entropy(rows, adz_reshape(target, ADZ_SHAPE(-1)), ADZ_NONE, NULL);
 }
 
 static adz_status autoregressive_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const char *op = self->type.name;
+    const char *op = adz_module_name(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
     adz_tensor *target = adz_values_argument(in, 1, "target");
-    if (!adzi_check_tensor(op, "ids", ids)) {
+    if (!zoo_check_tensor(op, "ids", ids)) {
         return adz_error_code();
     }
-    if (ids->rank != 2) {
-        return adzi_error(op, ADZ_ERR_SHAPE, "ids%s must be [T, B]", adzi_text_shape(ids));
+    if (adz_tensor_rank(ids) != 2) {
+        return zoo_error(op, ADZ_ERR_SHAPE, "ids%s must be [T, B]", zoo_shape(ids));
     }
-    bool judged = !adzi_is_none(target);
-    if (judged && (!adzi_check_tensor(op, "target", target) || target->rank != 2 ||
-                      target->sizes[0] != ids->sizes[0] || target->sizes[1] != ids->sizes[1])) {
+    bool judged = !zoo_is_none(target);
+    if (judged && (!zoo_check_tensor(op, "target", target) || adz_tensor_rank(target) != 2 ||
+                      adz_tensor_size(target, 0) != adz_tensor_size(ids, 0) ||
+                      adz_tensor_size(target, 1) != adz_tensor_size(ids, 1))) {
         return target == NULL ? adz_error_code()
-                              : adzi_error(op, ADZ_ERR_SHAPE, "target%s must be shaped like ids%s",
-                                    adzi_text_shape(target), adzi_text_shape(ids));
+                              : zoo_error(op, ADZ_ERR_SHAPE, "target%s must be shaped like ids%s",
+                                    zoo_shape(target), zoo_shape(ids));
     }
     adz_tensor *logits = logits_of(self, ids);
     adz_status status = adz_values_add(out, "logits", logits);
@@ -231,7 +232,7 @@ adz_module *adz_labml_autoregressive_model_new(
 
 /* ---- the model of characters ---------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_model_options,
+ZOO_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_model_options,
     ADZ_LABML_CHARACTER_MODEL_OPTIONS)
 
 static adz_module *layer_new(const adz_labml_character_model_options *o)
@@ -254,10 +255,10 @@ adz_module *adz_labml_character_model_new(
 {
     static const char op[] = "adz_labml_character_model_new";
     adz_labml_character_model_options o = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_CHARACTER_MODEL_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_CHARACTER_MODEL_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_labml_check_size(op, "n_chars", n_chars)) {
+    if (!zoo_check_size(op, "n_chars", n_chars, 1)) {
         return NULL;
     }
     adz_labml_embeddings_options embeddings = ADZ_LABML_EMBEDDINGS_OPTIONS;

@@ -4,10 +4,7 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/math.h"
-#include "nn/layers/linear.h"
-#include "nn/module.h"
-#include "base/error.h"
-#include "base/options.h"
+#include "nn/zoo/zoo.h"
 
 /* ---- ReLU ----------------------------------------------------------------------------------- */
 
@@ -17,13 +14,13 @@ typedef struct {
 
 static adz_tensor *relu_forward(adz_module *self, adz_tensor *x)
 {
-    const relu_state *state = self->state;
+    const relu_state *state = zoo_state(self);
     return state->inplace ? adz_clamp_(x, 0, INFINITY) : adz_clamp(x, 0, INFINITY);
 }
 
 static size_t relu_repr(adz_module *self, char *buffer, size_t size)
 {
-    const relu_state *state = self->state;
+    const relu_state *state = zoo_state(self);
     return (size_t)snprintf(buffer, size, "%s", state->inplace ? "inplace=True" : "");
 }
 
@@ -37,12 +34,12 @@ static const adz_module_type relu_type = {
 adz_module *adz_notebook_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_notebook_relu_new", ADZ_RELU_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ("adz_notebook_relu_new", ADZ_RELU_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&relu_type, sizeof(relu_state));
     if (self != NULL) {
-        *(relu_state *)self->state = (relu_state){ o.inplace };
+        *(relu_state *)zoo_state(self) = (relu_state){ o.inplace };
     }
     return self;
 }
@@ -52,8 +49,8 @@ adz_module *adz_notebook_relu_new(const adz_relu_options *options)
 adz_module *adz_notebook_dropout_new(double p, const adz_dropout_options *options)
 {
     if (!(p >= 0 && p < 1)) {
-        return adzi_fail("adz_notebook_dropout_new", ADZ_ERR_ARGUMENT,
-            "p is %s, but must be in [0, 1)", adzi_text_number(p));
+        return zoo_fail("adz_notebook_dropout_new", ADZ_ERR_ARGUMENT,
+            "p is %s, but must be in [0, 1)", zoo_number(p));
     }
     return adz_dropout_new(p, options);
 }
@@ -66,27 +63,27 @@ enum { RELU, DROPOUT };  /* children */
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     adz_tensor *h =
-        adzi_linear_in_out(self, "d_model", x, adzi_parameter(self, W1), adzi_parameter(self, B1));
-    h = adz_module_forward(adzi_child_at(self, RELU), h);
-    h = adz_module_forward(adzi_child_at(self, DROPOUT), h);
-    return adzi_linear_in_out(self, "d_ff", h, adzi_parameter(self, W2), adzi_parameter(self, B2));
+        zoo_linear(self, "d_model", x, zoo_parameter(self, W1), zoo_parameter(self, B1));
+    h = adz_module_forward(zoo_child(self, RELU), h);
+    h = adz_module_forward(zoo_child(self, DROPOUT), h);
+    return zoo_linear(self, "d_ff", h, zoo_parameter(self, W2), zoo_parameter(self, B2));
 }
 
 static bool draw(adz_tensor *w)
 {
-    return adz_init_normal_(w, 0, 1 / sqrt((double)w->sizes[0]), NULL) != NULL;
+    return adz_init_normal_(w, 0, 1 / sqrt((double)adz_tensor_size(w, 0)), NULL) != NULL;
 }
 
 static adz_status reset_parameters(adz_module *self)
 {
     for (int i = B1; i <= B2; ++i) {
-        adz_tensor *b = adzi_parameter(self, (size_t)i);
-        if (!adzi_is_none(b)) {
+        adz_tensor *b = zoo_parameter(self, (size_t)i);
+        if (!zoo_is_none(b)) {
             adz_init_zeros_(b);
         }
     }
-    return draw(adzi_parameter(self, W1)) && draw(adzi_parameter(self, W2)) ? ADZ_OK
-                                                                            : adz_error_code();
+    return draw(zoo_parameter(self, W1)) && draw(zoo_parameter(self, W2)) ? ADZ_OK
+                                                                          : adz_error_code();
 }
 
 static const adz_module_type feed_forward_type = {
@@ -96,7 +93,7 @@ static const adz_module_type feed_forward_type = {
     .reset_parameters = reset_parameters,
 };
 
-ADZI_OPTIONS_INIT(adz_notebook_feed_forward_options_init, adz_notebook_feed_forward_options,
+ZOO_OPTIONS_INIT(adz_notebook_feed_forward_options_init, adz_notebook_feed_forward_options,
     ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS)
 
 adz_module *adz_notebook_feed_forward_new(
@@ -104,19 +101,19 @@ adz_module *adz_notebook_feed_forward_new(
 {
     static const char op[] = "adz_notebook_feed_forward_new";
     adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ZOO_OPTIONS_READ(op, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_check_module_dtype(op, o.dtype)) {
+    if (!zoo_check_dtype(op, o.dtype)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
             (long long)d_model, (long long)d_ff);
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o.generator;
-    adzi_build build = adzi_build_begin();
+    adz_scope *scope = adz_scope_open();
     adz_module *self = adz_module_new(&feed_forward_type, 0);
     bool good = self != NULL &&
                 adz_module_add_parameter(
@@ -131,5 +128,5 @@ adz_module *adz_notebook_feed_forward_new(
                 adz_module_add_child(
                     self, "dropout", adz_notebook_dropout_new(o.dropout, &dropout)) != NULL &&
                 reset_parameters(self) == ADZ_OK;
-    return adzi_build_end(build, self, good);
+    return zoo_built(scope, self, good);
 }
