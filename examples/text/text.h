@@ -1,4 +1,4 @@
-/* The text that programs learn from where they are given none: English in the public domain. */
+/* The text that programs learn from if they are given no file: English, in the public domain. */
 #ifndef EXAMPLES_TEXT_H
 #define EXAMPLES_TEXT_H
 
@@ -6,7 +6,7 @@
 
 extern const char embedded_name[];
 
-/* The text, terminated, to be ended with free. */
+/* The text with a terminating 0. The caller frees it. */
 char *embedded_text(size_t *size);
 
 #endif

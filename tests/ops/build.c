@@ -159,6 +159,32 @@ int call_built(const op_case *c, built *b, adz_tensor **out)
 /* ---- forward and backward ----------------------------------------------------------------------
  */
 
+/* A gradient of normal numbers for y; NULL on failure. */
+static adz_tensor *draw_upstream(adz_tensor *y)
+{
+    adz_tensor *g = adz_empty_like(y);
+    adz_scope *inner = g != NULL ? adz_scope_open() : NULL;
+    if (inner == NULL) {
+        return NULL;
+    }
+    int64_t n = adz_tensor_numel(y);
+    for (int64_t i = 0; i < n; ++i) {
+        double value = normal();
+        if (adz_tensor_dtype(y) == ADZ_F64) {
+            adz_tensor_data_f64(g)[i] = value;
+        } else {
+            adz_tensor_data_f32(g)[i] = (float)value;
+        }
+    }
+    adz_scope_close(inner);
+    return g;
+}
+
+static bool wants_gradient(const built *b, int i)
+{
+    return !b->specs[i].none && adz_tensor_requires_grad(b->leaves[i]);
+}
+
 bool run_built(const op_case *c, built *b, bool expression, outcome *o)
 {
     memset(o, 0, sizeof *o);
@@ -170,32 +196,16 @@ bool run_built(const op_case *c, built *b, bool expression, outcome *o)
     size_t n_y = 0, n_x = 0;
     random_state = 99;
     for (int k = 0; k < o->n_results; ++k) {
-        if (!adz_tensor_requires_grad(o->results[k])) {
-            continue;
-        }
-        ys[n_y] = o->results[k];
-        upstream[n_y] = adz_empty_like(ys[n_y]);
-        if (upstream[n_y] == NULL) {
-            return false;
-        }
-        adz_scope *inner = adz_scope_open();
-        if (inner == NULL) {
-            return false;
-        }
-        int64_t n = adz_tensor_numel(ys[n_y]);
-        for (int64_t i = 0; i < n; ++i) {
-            double g = normal();
-            if (adz_tensor_dtype(ys[n_y]) == ADZ_F64) {
-                adz_tensor_data_f64(upstream[n_y])[i] = g;
-            } else {
-                adz_tensor_data_f32(upstream[n_y])[i] = (float)g;
+        if (adz_tensor_requires_grad(o->results[k])) {
+            ys[n_y] = o->results[k];
+            upstream[n_y] = draw_upstream(ys[n_y]);
+            if (upstream[n_y++] == NULL) {
+                return false;
             }
         }
-        adz_scope_close(inner);
-        ++n_y;
     }
     for (int i = 0; i < b->args.n; ++i) {
-        if (!b->specs[i].none && adz_tensor_requires_grad(b->leaves[i])) {
+        if (wants_gradient(b, i)) {
             xs[n_x++] = b->leaves[i];
         }
     }
@@ -209,7 +219,7 @@ bool run_built(const op_case *c, built *b, bool expression, outcome *o)
         return false;
     }
     for (int i = 0, j = 0; i < b->args.n; ++i) {
-        if (!b->specs[i].none && adz_tensor_requires_grad(b->leaves[i])) {
+        if (wants_gradient(b, i)) {
             o->gradients[i] = found[j] == ADZ_NONE ? adz_zeros_like(b->leaves[i]) : found[j];
             if (o->gradients[i] == NULL) {
                 return false;

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sweep.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+#include "objects.h"
 
 adz_node *node_of_backward;
 
@@ -61,7 +59,7 @@ static adz_tensor *special_tensor(size_t choice)
     }
 }
 
-static adz_tensor *tensor_make(size_t choice)
+adz_tensor *tensor_make(size_t choice)
 {
     adz_shape square = ADZ_SHAPE(3, 3);
     switch (choice) {
@@ -109,137 +107,13 @@ static adz_tensor *tensor_make(size_t choice)
     }
 }
 
-/* ---- modules --------------------------------------------------------------------------------- */
-
-static const char *const module_names[] = { "linear", "sequential", "embedding", "lstm",
-    "batch norm", "standardizer", "list", "attention", "layer", "decoder layer", "encoder",
-    "decoder", "generator", "ed model", "ar model", "awd lm", "awd clas", "tfmer lm", "tfmer clas",
-    "xl lm", "xl clas", "dropout", "custom" };
-
-static adz_module *sequential(void)
-{
-    adz_module *const parts[] = { adz_linear_new(3, 3, NULL), adz_relu_new(NULL),
-        adz_dropout_new(0.5, NULL) };
-    return adz_sequential_new(parts, 3);
-}
-
-static adz_module *labml_layer(bool decoder)
-{
-    adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
-    adz_module *source = decoder ? adz_labml_attention_new(1, 3, NULL) : NULL;
-    o.src_attn = source;
-    adz_module *layer = adz_labml_transformer_layer_new(
-        3, adz_labml_attention_new(1, 3, NULL), adz_feed_forward_new(3, 4, NULL), 0.1, &o);
-    if (source != NULL) {
-        adz_module_free(&source);
-    }
-    return layer;
-}
-
-static adz_module *labml_model(bool both)
-{
-    adz_module *encoder = adz_labml_encoder_new(labml_layer(false), 1);
-    adz_module *generator = adz_labml_generator_new(3, 3, NULL);
-    adz_module *table = adz_embedding_new(3, 3, NULL);
-    return both
-               ? adz_labml_encoder_decoder_new(encoder, adz_labml_decoder_new(labml_layer(true), 1),
-                     table, adz_embedding_new(3, 3, NULL), generator)
-               : adz_labml_autoregressive_model_new(table, encoder, generator);
-}
-
-void small_config(void *place);
-
-static adz_module *fastai_model(const char *name, bool classifier)
-{
-    adz_fastai_config config;
-    adz_fastai_config_init(&config, sizeof config, name);
-    config.n_layers = 1;
-    config.emb_sz = config.n_hid = config.ctx_len = 4;
-    config.n_heads = 2;
-    config.d_model = config.d_inner = 4;
-    config.d_head = 2;
-    config.mem_len = 4;
-    return classifier ? adz_fastai_text_classifier_new(4, 2, &config, NULL)
-                      : adz_fastai_language_model_new(4, &config, 1);
-}
-
-static adz_tensor *twice(adz_module *self, adz_tensor *x)
-{
-    (void)self;
-    return adz_mul_number(x, 2);
-}
-
-static const adz_module_type custom_type = {
-    .size = sizeof(adz_module_type), .name = "Custom", .forward = twice
-};
-
-static adz_module *standardizer(void)
-{
-    adz_module *module = adz_standardizer_new(3, ADZ_F32);
-    adz_standardizer_fit(module, tensor_make(0));
-    return module;
-}
-
-static adz_module *module_make(size_t choice)
-{
-    adz_module *one;
-    switch (choice) {
-    case 0:
-        return adz_linear_new(3, 3, NULL);
-    case 1:
-        return sequential();
-    case 2:
-        return adz_embedding_new(3, 3, NULL);
-    case 3:
-        return adz_lstm_new(3, 3, NULL);
-    case 4:
-        return adz_batch_norm1d_new(3, NULL);
-    case 5:
-        return standardizer();
-    case 6:
-        one = adz_linear_new(3, 3, NULL);
-        return adz_module_list_new(&one, 1);
-    case 7:
-        return adz_labml_attention_new(1, 3, NULL);
-    case 8:
-        return labml_layer(false);
-    case 9:
-        return labml_layer(true);
-    case 10:
-        return adz_labml_encoder_new(labml_layer(false), 1);
-    case 11:
-        return adz_labml_decoder_new(labml_layer(true), 1);
-    case 12:
-        return adz_labml_generator_new(3, 3, NULL);
-    case 13:
-    case 14:
-        return labml_model(choice == 13);
-    case 15:
-        return fastai_model("awd_lstm_lm_config", false);
-    case 16:
-        return fastai_model("awd_lstm_clas_config", true);
-    case 17:
-        return fastai_model("tfmer_lm_config", false);
-    case 18:
-        return fastai_model("tfmer_clas_config", true);
-    case 19:
-        return fastai_model("tfmerXL_lm_config", false);
-    case 20:
-        return fastai_model("tfmerXL_clas_config", true);
-    case 21:
-        return adz_dropout_new(0.5, NULL);
-    default:
-        return adz_module_new(&custom_type, 16);
-    }
-}
-
 /* ---- optimizers and schedulers --------------------------------------------------------------- */
 
 static const char *const optimizer_names[] = { "SGD", "Adam", "LabML RAdam" };
 static const char *const scheduler_names[] = { "StepLR", "ReduceLROnPlateau", "OneCycleLR",
     "CosineAnnealingWarmRestarts" };
 
-static adz_optimizer *optimizer_make(size_t choice)
+adz_optimizer *optimizer_make(size_t choice)
 {
     adz_tensor *leaves[] = { tensor_make(1), tensor_make(1) };
     adz_tensor_list list = { leaves, 2 };
@@ -265,7 +139,7 @@ static adz_scheduler *scheduler_make(size_t choice)
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-static const char csv_text[] = "a,b,c\n1,2,3\n4,5,6\n7,8,9\n";
+const char csv_text[] = "a,b,c\n1,2,3\n4,5,6\n7,8,9\n";
 
 static adz_dataset *dataset_make(void)
 {
@@ -281,7 +155,7 @@ static adz_loader *loader_make(void)
     return loader;
 }
 
-static adz_tokenizer *tokenizer_make(size_t choice)
+adz_tokenizer *tokenizer_make(size_t choice)
 {
     const adz_text text = { "a b c abc", 9 };
     const adz_token_kind kinds[] = { ADZ_TOKENS_CHARACTERS, ADZ_TOKENS_BYTES, ADZ_TOKENS_WORDS };
@@ -295,7 +169,7 @@ static adz_token_stream *stream_make(void)
     return adz_token_stream_new(tokenizer);
 }
 
-static adz_safetensors *safetensors_make(void)
+adz_safetensors *safetensors_make(void)
 {
     adz_safetensors *file = adz_safetensors_new();
     adz_safetensors_add(file, "weight", tensor_make(0));
@@ -342,7 +216,7 @@ static const struct {
     size_t n, valid;
 } objects[] = {
     [KIND_TENSOR] = { tensor_names, COUNT_OF(tensor_names), SENSIBLE_TENSORS },
-    [KIND_MODULE] = { module_names, COUNT_OF(module_names), COUNT_OF(module_names) },
+    [KIND_MODULE] = { module_names, MODULE_CHOICES, MODULE_CHOICES },
     [KIND_OPTIMIZER] = { optimizer_names, COUNT_OF(optimizer_names), COUNT_OF(optimizer_names) },
     [KIND_SCHEDULER] = { scheduler_names, COUNT_OF(scheduler_names), COUNT_OF(scheduler_names) },
     [KIND_TOKENIZER] = { tokenizer_names, COUNT_OF(tokenizer_names), COUNT_OF(tokenizer_names) },
@@ -518,65 +392,4 @@ void object_use(kind k, void *object)
         adz_loader_next(object, batch);
     }
     adz_error_clear();
-}
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static struct {
-    const char *name;
-    char bytes[8192];
-    size_t size;
-} files[] = { { .name = "file.safetensors" }, { .name = "file.npy" }, { .name = "file.csv" },
-    { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" } };
-
-static void files_save(void)
-{
-    adz_scope *scope = adz_scope_open();
-    adz_safetensors *file = safetensors_make();
-    adz_tokenizer *tokenizer = tokenizer_make(0);
-    adz_module *module = module_make(0);
-    adz_optimizer *optimizer = optimizer_make(0);
-    adz_checkpoint checkpoint = ADZ_CHECKPOINT;
-    checkpoint.model = module;
-    adz_safetensors_save(file, files[0].name);
-    adz_npy_save(tensor_make(0), files[1].name, NULL);
-    adz_tokenizer_save(tokenizer, files[3].name);
-    adz_module_save(module, files[4].name);
-    adz_checkpoint_save(&checkpoint, files[5].name);
-    adz_safetensors_free(&file);
-    adz_tokenizer_free(&tokenizer);
-    adz_module_free(&module);
-    adz_optimizer_free(&optimizer);
-    adz_scope_close(scope);
-}
-
-void files_write(void)
-{
-    if (files[0].size == 0) {
-        files_save();
-        memcpy(files[2].bytes, csv_text, files[2].size = sizeof csv_text - 1);
-    }
-    for (size_t i = 0; i < COUNT_OF(files); ++i) {
-        FILE *file = fopen(files[i].name, files[i].size == 0 ? "rb" : "wb");
-        if (file != NULL && files[i].size == 0) {
-            files[i].size = fread(files[i].bytes, 1, sizeof files[i].bytes, file);
-        } else if (file != NULL) {
-            fwrite(files[i].bytes, 1, files[i].size, file);
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
-    }
-}
-
-const void *file_bytes(const char *name, size_t *size)
-{
-    for (size_t i = 0; i < COUNT_OF(files); ++i) {
-        if (strcmp(files[i].name, name) == 0) {
-            *size = files[i].size;
-            return files[i].bytes;
-        }
-    }
-    *size = 0;
-    return NULL;
 }

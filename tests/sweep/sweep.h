@@ -1,6 +1,6 @@
 /* The sweep calls every public function with wrong arguments. generate.py writes the table of
- * functions from the headers; values.c, lists.c and objects.c make arguments; main.c makes the
- * calls. */
+ * functions from the headers. values.c, lists.c, objects.c, modules.c and files.c make arguments.
+ * attack.c chooses them, call.c makes one call, and main.c runs the workers. */
 #ifndef ADZE_TESTS_SWEEP_H
 #define ADZE_TESTS_SWEEP_H
 
@@ -187,10 +187,12 @@ void object_end(kind k, void *object);
 /* Uses what a call has given, in the ways in which a program would. */
 void object_use(kind k, void *object);
 
+extern adz_node *node_of_backward; /* the node in whose backward a call is made */
+
+/* ---- files.c --------------------------------------------------------------------------------- */
+
 /* Writes the files that the paths of KIND_PATH name. */
 void files_write(void);
 const void *file_bytes(const char *name, size_t *size);
-
-extern adz_node *node_of_backward; /* the node in whose backward a call is made */
 
 #endif

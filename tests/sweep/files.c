@@ -1,0 +1,64 @@
+/* The files that the paths of the sweep name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "objects.h"
+
+static struct {
+    const char *name;
+    char bytes[8192];
+    size_t size;
+} files[] = { { .name = "file.safetensors" }, { .name = "file.npy" }, { .name = "file.csv" },
+    { .name = "file.tokens" }, { .name = "module.safetensors" }, { .name = "file.checkpoint" } };
+
+static void files_save(void)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_safetensors *file = safetensors_make();
+    adz_tokenizer *tokenizer = tokenizer_make(0);
+    adz_module *module = module_make(0);
+    adz_optimizer *optimizer = optimizer_make(0);
+    adz_checkpoint checkpoint = ADZ_CHECKPOINT;
+    checkpoint.model = module;
+    adz_safetensors_save(file, files[0].name);
+    adz_npy_save(tensor_make(0), files[1].name, NULL);
+    adz_tokenizer_save(tokenizer, files[3].name);
+    adz_module_save(module, files[4].name);
+    adz_checkpoint_save(&checkpoint, files[5].name);
+    adz_safetensors_free(&file);
+    adz_tokenizer_free(&tokenizer);
+    adz_module_free(&module);
+    adz_optimizer_free(&optimizer);
+    adz_scope_close(scope);
+}
+
+void files_write(void)
+{
+    if (files[0].size == 0) {
+        files_save();
+        memcpy(files[2].bytes, csv_text, files[2].size = sizeof csv_text - 1);
+    }
+    for (size_t i = 0; i < COUNT_OF(files); ++i) {
+        FILE *file = fopen(files[i].name, files[i].size == 0 ? "rb" : "wb");
+        if (file != NULL && files[i].size == 0) {
+            files[i].size = fread(files[i].bytes, 1, sizeof files[i].bytes, file);
+        } else if (file != NULL) {
+            fwrite(files[i].bytes, 1, files[i].size, file);
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+}
+
+const void *file_bytes(const char *name, size_t *size)
+{
+    for (size_t i = 0; i < COUNT_OF(files); ++i) {
+        if (strcmp(files[i].name, name) == 0) {
+            *size = files[i].size;
+            return files[i].bytes;
+        }
+    }
+    *size = 0;
+    return NULL;
+}
