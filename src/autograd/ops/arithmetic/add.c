@@ -2,14 +2,28 @@
 #include "autograd/engine.h"
 #include "autograd/ops/numbers.h"
 
+/* The sum of two tensors with a factor, torch.add.
+ *
+ *     y  = a + alpha b
+ *     da = dy
+ *     db = alpha dy
+ *
+ * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. The node saves
+ * no tensor, because the derivatives are constants. It keeps alpha as an attribute.
+ *
+ * Sums of integers wrap. The sum of two bools is their logical or, and alpha 0 leaves b out of it.
+ * In place y is a itself, so y must have the shape and the dtype of a. */
+
 KERNEL_TABLE_ALL(add);
 KERNEL_TABLE_ALL(add_scaled);
 
+/* The attributes that messages and pictures of graphs show. */
 typedef struct {
-    double alpha;
+    double alpha; /* the factor of b; 1 for the calls without one */
 } add_attr;
 
-/* da = dy, db = alpha dy; the engine sums each back over what was broadcast. */
+/* Both inputs may receive the tensor dy itself, which costs no copy. The engine then sums the
+ * gradients of broadcast inputs over the broadcast dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double alpha = adzi_attr(node, add_attr)->alpha;
@@ -27,6 +41,9 @@ static const adz_field fields[] = { ADZI_FIELD(add_attr, alpha) };
 
 const adzi_op adzi_op_add = { .name = "add", .backward = backward, ADZI_FIELDS(fields) };
 
+/* Computes all public calls of this file. alpha must be a whole number where the result is no
+ * float, because the integer kernel multiplies in integers. With alpha 1 a kernel runs that does
+ * not multiply. */
 static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
 {
     adzi_call call;
@@ -34,7 +51,7 @@ static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
         !adzi_promote(&call, 0, 1)) {
         return NULL;
     }
-    adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
+    adz_dtype dtype = (adz_dtype)call.in[0]->dtype; /* that of both inputs after the promotion */
     if (!adzi_number_fits("add", "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64)) {
         return NULL;
     }
@@ -63,6 +80,8 @@ adz_tensor *adz_add_scaled(adz_tensor *a, adz_tensor *b, double alpha)
     return add(a, b, alpha, false);
 }
 
+/* torch.add with a number as its second operand.
+ * A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both. */
 adz_tensor *adz_add_number(adz_tensor *a, double number)
 {
     return add(a, adzi_number("add", a, number), 1, false);
@@ -83,7 +102,9 @@ adz_tensor *adz_add_scaled_(adz_tensor *a, adz_tensor *b, double alpha)
     return add(a, b, alpha, true);
 }
 
-/* Without the tape: how the engine sums gradients. */
+/* a = a + b without checks and without recording. The engine adds gradients by this function: they
+ * have one dtype and shapes that fit. Reading and writing a at once is safe, because element i of
+ * the result depends on element i of a alone. */
 void adzi_accumulate(adz_tensor *a, const adz_tensor *b)
 {
     adz_tensor other = *b;

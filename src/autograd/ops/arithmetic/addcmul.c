@@ -1,13 +1,28 @@
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
+/* Adds a multiple of a product to a tensor, torch.addcmul.
+ *
+ *     y  = x + value a b
+ *     dx = dy
+ *     da = value dy b
+ *     db = value dy a
+ *
+ * x, a and b have any shapes that broadcast to y. Their dtypes are promoted to one. Each of a and
+ * b is saved only if the other one wants a gradient. x is never saved.
+ *
+ * Integers wrap. In place y is x itself, so y must have the shape and the dtype of x. One
+ * kernel reads all three operands, so that the product is never written to memory. */
+
 KERNEL_TABLE_ALL(addcmul);
 
 typedef struct {
-    double value;
+    double value; /* the factor of the product; 1 is PyTorch's default */
 } addcmul_attr;
 
-/* dx = dy, da = value dy b, db = value dy a; the engine sums each back over what was broadcast. */
+/* Inputs 1 and 2 are the factors: the other one of input i is input 3 - i. value dy is computed
+ * once for both. The engine then sums the gradients of broadcast inputs over the broadcast
+ * dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_needs(node, 0) ? dy[0] : NULL;
@@ -15,6 +30,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return ADZ_OK;
     }
     double value = adzi_attr(node, addcmul_attr)->value;
+    /* A product by 1 is left out, because it would cost a pass over memory. */
     adz_tensor *g = value == 1 ? dy[0] : adz_mul_number(dy[0], value);
     for (int i = 1; i <= 2; ++i) {
         if (adzi_needs(node, i)) {
@@ -31,6 +47,9 @@ static const adz_field fields[] = { ADZI_FIELD(addcmul_attr, value) };
 
 const adzi_op adzi_op_addcmul = { .name = "addcmul", .backward = backward, ADZI_FIELDS(fields) };
 
+/* Computes both public calls. In place no copy of the old x is needed, because no gradient depends
+ * on it. value must be a whole number where the result is no float, because the integer kernel
+ * multiplies in integers. */
 static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value, bool inplace)
 {
     adzi_call call;
@@ -51,6 +70,7 @@ static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double v
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
+    /* The gradient of input i reads the other factor. */
     for (int i = 1; i <= 2; ++i) {
         if (adzi_wants(&call, i)) {
             adzi_save_input(&call, 3 - i);

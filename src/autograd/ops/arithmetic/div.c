@@ -1,10 +1,24 @@
 #include "autograd/op.h"
 #include "autograd/ops/numbers.h"
 
+/* True division, torch.div.
+ *
+ *     y  = a / b
+ *     da = dy / b
+ *     db = -dy ((a / b) / b)
+ *
+ * a and b have any shapes that broadcast to y. y is a float even if both operands are integers.
+ * b is saved for both gradients, and a only if b wants a gradient. y is not saved: it is cheap to
+ * compute again, and a result that is not saved may be changed in place.
+ *
+ * A division by 0 gives an infinity or NaN, by IEEE 754. In place y is a itself, so a must be a
+ * float and y must have the shape and the dtype of a. */
+
 KERNEL_TABLE_FLOAT(div);
 
-/* da = dy / b, db = -dy ((a / b) / b); the engine sums each back over what was broadcast. The order
- * of the divisions matters: dy / b overflows for a tiny b, and times a / b = 0 it would be NaN. */
+/* The derivative with respect to b is computed before it is multiplied by dy. For a = 0 and a tiny
+ * b the product (dy / b) (a / b) would be infinity times 0, which is NaN. The engine then sums the
+ * gradients of broadcast inputs over the broadcast dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *b = adzi_saved_input(node, 1);
@@ -24,8 +38,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_div = { .name = "div", .backward = backward };
 
-/* True division: integers become f32, at once, since the dtype that they promote to might not hold
- * one of rank 0: -1 beside u8. */
+/* Brings both operands to one float dtype. Two integers are converted to f32 directly and not
+ * first to their common integer dtype. That dtype may be unable to hold an operand of rank 0, as
+ * u8 cannot hold -1. */
 static bool to_floats(adzi_call *call)
 {
     if (adzi_is_float((adz_dtype)call->in[0]->dtype) ||
@@ -44,6 +59,8 @@ static bool to_floats(adzi_call *call)
     return adzi_convert(call, 0, ADZ_F32) && adzi_convert(call, 1, ADZ_F32);
 }
 
+/* Computes all public calls of this file. In place the quotient overwrites a, which the gradient of
+ * b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
 static adz_tensor *divide(adz_tensor *a, adz_tensor *b, bool inplace)
 {
     adzi_call call;
@@ -61,7 +78,7 @@ static adz_tensor *divide(adz_tensor *a, adz_tensor *b, bool inplace)
         return NULL;
     }
     adzi_save_input(&call, 1);
-    if (adzi_wants(&call, 1)) {
+    if (adzi_wants(&call, 1)) { /* in place input 0 is the copy of the old values */
         adzi_save_input(&call, 0);
     }
     adzi_pointwise(KERNEL_FOR(div, y->dtype), y, 2, call.in, NULL);
@@ -73,8 +90,8 @@ adz_tensor *adz_div(adz_tensor *a, adz_tensor *b)
     return divide(a, b, false);
 }
 
-/* The number as it is divided: beside integers, too, a float, since their dtype might not hold it.
- */
+/* A number as an operand of a division, as a tensor of rank 0. It is f32 also beside an integer
+ * tensor, because the integer dtype might not hold it. */
 static adz_tensor *number_beside(adz_tensor *a, double number)
 {
     adz_tensor *t = adzi_number("div", a, number);
@@ -92,6 +109,7 @@ adz_tensor *adz_div_number(adz_tensor *a, double number)
     return divide(a, number_beside(a, number), false);
 }
 
+/* PyTorch writes it number / a. */
 adz_tensor *adz_number_div(double number, adz_tensor *a)
 {
     return divide(number_beside(a, number), a, false);
@@ -102,6 +120,8 @@ adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b)
     return divide(a, b, true);
 }
 
+/* Uses adzi_number(), which keeps a whole number an integer beside an integer tensor. to_floats()
+ * then refuses the call with its own message, which names adz_div. */
 adz_tensor *adz_div_number_(adz_tensor *a, double number)
 {
     return divide(a, adzi_number("div", a, number), true);

@@ -1,11 +1,20 @@
 #include "autograd/op.h"
 #include "autograd/ops/numbers.h"
 
+/* Writes one number to every element of x, in place: torch.Tensor.fill_.
+ *
+ *     x  = value
+ *     dx = 0
+ *
+ * x has any shape and dtype. The old values do not reach the result, so their gradient is zero and
+ * the node saves nothing. The call is recorded all the same: the tape must know that x no longer
+ * is the result of the operator that computed it before. */
+
 typedef struct {
-    double value;
+    double value; /* shown in messages; the backward does not read it */
 } fill_attr;
 
-/* The old values are overwritten: their gradient is zero. */
+/* A tensor of zeros, as in PyTorch: what led to the old x still receives a gradient. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -17,6 +26,8 @@ static const adz_field fields[] = { ADZI_FIELD(fill_attr, value) };
 
 const adzi_op adzi_op_fill = { .name = "fill", .backward = backward, ADZI_FIELDS(fields) };
 
+/* The number must be an element of x's dtype: an integer tensor takes whole numbers in its range.
+ */
 adz_tensor *adz_fill_(adz_tensor *x, double value)
 {
     adzi_call call;

@@ -1,9 +1,22 @@
 #include "autograd/op.h"
 #include "autograd/ops/numbers.h"
 
+/* The elementwise product, torch.mul.
+ *
+ *     y  = a b
+ *     da = dy b
+ *     db = dy a
+ *
+ * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. Each operand is
+ * saved only if the other one wants a gradient: a product with a constant saves the constant.
+ *
+ * Products of integers wrap. The product of two bools is their logical and. In place y is a itself,
+ * so y must have the shape and the dtype of a. */
+
 KERNEL_TABLE_ALL(mul);
 
-/* da = dy b, db = dy a; the engine sums each back over what was broadcast. */
+/* Each input's gradient is dy times the other operand. The engine then sums the gradients of
+ * broadcast inputs over the broadcast dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     for (int i = 0; i < 2; ++i) {
@@ -19,6 +32,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_mul = { .name = "mul", .backward = backward };
 
+/* Computes all public calls of this file. In place the product overwrites a, which the gradient of
+ * b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
 static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
 {
     adzi_call call;
@@ -38,7 +53,7 @@ static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
     }
     for (int i = 0; i < 2; ++i) {
         if (adzi_wants(&call, i)) {
-            adzi_save_input(&call, 1 - i);
+            adzi_save_input(&call, 1 - i); /* in place input 0 is the copy of the old values */
         }
     }
     adzi_pointwise(KERNEL_FOR(mul, y->dtype), y, 2, call.in, NULL);
@@ -50,6 +65,7 @@ adz_tensor *adz_mul(adz_tensor *a, adz_tensor *b)
     return mul(a, b, false);
 }
 
+/* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both. */
 adz_tensor *adz_mul_number(adz_tensor *a, double number)
 {
     return mul(a, adzi_number("mul", a, number), false);
@@ -60,6 +76,7 @@ adz_tensor *adz_mul_(adz_tensor *a, adz_tensor *b)
     return mul(a, b, true);
 }
 
+/* Needs no copy of the old a, because the number wants no gradient. */
 adz_tensor *adz_mul_number_(adz_tensor *a, double number)
 {
     return mul(a, adzi_number("mul", a, number), true);

@@ -1,9 +1,17 @@
 #include "autograd/op.h"
 #include "autograd/ops/elementwise.h"
 
+/* The negative of a tensor, torch.neg.
+ *
+ *     y  = -x
+ *     dx = -dy
+ *
+ * x has any shape and every dtype but f16, bf16 and bool; integers wrap. The node saves nothing,
+ * because the derivative is a constant. The gradient is an expression, so it can be differentiated
+ * again. A fused backward would run one pass as well, so there is none. */
+
 KERNEL_TABLE_ALL(neg);
 
-/* dx = -dy. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -13,6 +21,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_neg = { .name = "neg", .backward = backward };
 
+/* Computes both public calls. In place no copy of the old values is needed, because the backward
+ * does not read them. Bool is refused as in PyTorch, and the message names adz_logical_not. */
 static adz_tensor *neg(adz_tensor *x, bool inplace)
 {
     adzi_call call;
