@@ -1,5 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* The shared parts of elementwise operators: functions of one float tensor, promotion of several
+ * inputs to one dtype, broadcasting, and checks of masks.
+ *
+ * The operators' own files hold the formula, the kernels' tables and the backward. Shapes are free:
+ * a function of one tensor keeps the shape of x, all others broadcast by NumPy's rules. */
+
+/* The whole forward of functions like exp and tanh. An integer or bool x is converted to f32 by
+ * adz_to before the call is recorded, so such an x never receives a gradient. The node saves either
+ * x or y, whichever gives the cheaper derivative: exp saves y, log saves x.
+ * An operator whose result keeps an integer dtype, such as abs, has a forward of its own. */
 adz_tensor *adzi_unary(
     const adzi_op *op, adz_tensor *x, adzi_float_kernels kernels, adzi_saves saves)
 {
@@ -23,6 +33,9 @@ adz_tensor *adzi_unary(
     return adzi_leave(&call, y);
 }
 
+/* The gradient is written over dy where the engine is dy's only owner. The kernel may do so,
+ * because it reads element i of both inputs before it writes element i. dy and `saved` have the
+ * dtype and the shape of dx. */
 adz_status adzi_unary_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_tensor *saved, adzi_float_kernels kernels)
 {
@@ -35,6 +48,7 @@ adz_status adzi_unary_fused(
     return ADZ_OK;
 }
 
+/* For functions whose derivative reads y, such as tanh: 1 - y^2. */
 adz_status adzi_unary_fused_of_result(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels)
 {
@@ -42,10 +56,12 @@ adz_status adzi_unary_fused_of_result(
 }
 
 /* torch.result_type of the inputs from `first` on. Tensors with dimensions decide among themselves.
- * Tensors of rank 0 count as numbers: they matter only if they are of a higher category. */
+ * Tensors of rank 0 count as numbers: they matter only if they are of a higher category. The
+ * categories are bool, integers and floats, in rising order. */
 static adz_dtype result_type(const adzi_call *call, int first)
 {
-    adz_dtype of[2] = { ADZ_BOOL, ADZ_BOOL }; /* of tensors with dimensions, of numbers */
+    /* Index 0 is for tensors with dimensions, index 1 for tensors of rank 0. */
+    adz_dtype of[2] = { ADZ_BOOL, ADZ_BOOL };
     bool found[2] = { false, false };
     for (int i = first; i < call->n_in; ++i) {
         const int k = call->in[i]->rank == 0;
@@ -59,6 +75,8 @@ static adz_dtype result_type(const adzi_call *call, int first)
     return adzi_number_result_type(of[0], of[1]);
 }
 
+/* Operators of three inputs, such as addcmul, promote all of them at once.
+ * Pairwise promotion would depend on the order of the inputs. */
 bool adzi_promote_from(adzi_call *call, int first)
 {
     for (int i = first; i < call->n_in; ++i) {
@@ -67,6 +85,7 @@ bool adzi_promote_from(adzi_call *call, int first)
         }
     }
     adz_dtype dtype = result_type(call, first);
+    /* Checked before anything is converted, so that the message names the result's dtype. */
     if (call->inplace && dtype != call->in[0]->dtype) {
         adzi_error(call->op->name, ADZ_ERR_DTYPE,
             "the result is %s and cannot be written to %s in place", adz_dtype_name(dtype),
@@ -81,6 +100,7 @@ bool adzi_promote_from(adzi_call *call, int first)
     return true;
 }
 
+/* Starts from a scalar's shape and widens it by one input after the other. */
 bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
 {
     *rank = 0;
@@ -92,6 +112,8 @@ bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
     return true;
 }
 
+/* A mask of numbers is refused instead of being compared with 0: in PyTorch, too, where and
+ * masked_fill take bool alone. */
 bool adzi_want_mask(adzi_call *call, int i)
 {
     const adz_tensor *t = call->in[i];
@@ -104,6 +126,7 @@ bool adzi_want_mask(adzi_call *call, int i)
     return false;
 }
 
+/* The message ends with `instead`, the call to use for truth values. */
 bool adzi_refuse_bool(adzi_call *call, int i, const char *instead)
 {
     const adz_tensor *t = call->in[i];

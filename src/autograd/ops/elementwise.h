@@ -1,38 +1,52 @@
-/* What elementwise operators share: their entry, their dtypes, their shapes. */
+/* What elementwise operators share: the forward and the fused backward of functions of one tensor,
+ * the common dtype and the common shape of several inputs, and checks of dtypes. */
 #ifndef ADZI_AUTOGRAD_OPS_ELEMENTWISE_H
 #define ADZI_AUTOGRAD_OPS_ELEMENTWISE_H
 
 #include "autograd/op.h"
 
-/** A table that KERNEL_TABLE_FLOAT or KERNEL_TABLE_ALL declared, as an argument. */
+/** A table of kernels as a function's argument: [level][dtype], as KERNEL_TABLE_FLOAT declares it
+ * for f32 and f64, or KERNEL_TABLE_ALL for the six dtypes that arithmetic knows. */
 typedef const adzi_kernel (*adzi_float_kernels)[2];
 typedef const adzi_kernel (*adzi_all_kernels)[6];
 
-/** What a function of one tensor needs for its gradient. */
+/** What a function of one tensor saves for its gradient: its input or its result. */
 typedef enum { ADZI_SAVES_X, ADZI_SAVES_Y } adzi_saves;
 
-/** y = f(x) for a float function: f32 or f64 as x, and f32 for an integer or bool x. */
+/**
+ * The forward of a float function, y = f(x): enters, records, saves and computes.
+ *
+ * @param x        any shape; y has its dtype if that is f32 or f64, and f32 if it is an integer or
+ *                 bool; f16 and bf16 are refused
+ * @param kernels  compute y from x
+ * @param saves    which of x and y the backward reads
+ * @return         y, borrowed from the scope, or NULL with the error recorded
+ */
 adz_tensor *adzi_unary(
     const adzi_op *op, adz_tensor *x, adzi_float_kernels kernels, adzi_saves saves);
 
-/** dx = f(dy, saved) by one kernel: the fused backward of such a function. NULL saved fails. */
+/**
+ * The fused backward of a function of one tensor: dx[0] = k(dy, saved) by one kernel. May write dx
+ * over dy. A `saved` of NULL means that reading it failed, and gives that error's status.
+ */
 adz_status adzi_unary_fused(adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_tensor *saved,
     adzi_float_kernels kernels);
 
-/** The same of result 0, which the operator saved. */
+/** adzi_unary_fused() with `saved` being the node's result 0, for operators that saved it. */
 adz_status adzi_unary_fused_of_result(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels);
 
-/** Brings the inputs from `first` on to their common dtype (torch.result_type of them all). */
+/** Brings the inputs from `first` on to their common dtype, torch.result_type of them all. The
+ * conversions are recorded. In place it fails where the common dtype is not that of input 0. */
 bool adzi_promote_from(adzi_call *call, int first);
 
-/** The broadcast shape of all inputs. */
+/** Finds the broadcast shape of all inputs. Fails with ADZ_ERR_SHAPE where they do not fit. */
 bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes);
 
 /** Fails with ADZ_ERR_DTYPE unless input i is bool. */
 bool adzi_want_mask(adzi_call *call, int i);
 
-/** Fails with ADZ_ERR_DTYPE when input i is bool, for what bool does not have. */
+/** Fails with ADZ_ERR_DTYPE when input i is bool. `instead` tells the caller what to use. */
 bool adzi_refuse_bool(adzi_call *call, int i, const char *instead);
 
 #endif

@@ -1,4 +1,4 @@
-/* Kernels along one dimension: softmax, cumsum, maxima with their places. */
+/* Launches of kernels that work along one dimension: softmax, cumsum, maxima with their indices. */
 #ifndef ADZI_AUTOGRAD_OPS_LANES_H
 #define ADZI_AUTOGRAD_OPS_LANES_H
 
@@ -15,20 +15,21 @@ enum { ADZI_LANES_INPUTS = 3 };
 typedef struct adzi_lanes_args {
     const char *in[ADZI_LANES_INPUTS];
     char *out;
-    char *places; /* a second result, i64; or NULL */
-    int64_t n, inner;
-    bool reverse; /* for scans */
+    char *places;     /* a second result, the indices of the first's elements, i64; or NULL */
+    int64_t n, inner; /* elements of a lane; distance between two of them, in elements */
+    bool reverse;     /* scans run from a lane's last element to its first */
 } adzi_lanes_args;
 
 /** Sets n and inner for the lanes of `x` along `dim`; returns how many there are. */
 int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim);
 
-/** Lanes of n elements that are worth a thread: the grain of a launch over `lanes` lanes. */
+/** The grain of a launch over `lanes` lanes of n elements: how many lanes are worth a thread. */
 int64_t adzi_lanes_grain(int64_t n, int64_t lanes);
 
 /**
- * A kernel over lanes with inputs of x's shape (contiguous), one per lane or several of them, and
- * an output likewise. Does nothing where there are no elements.
+ * Launches a kernel over the lanes of in[0] along `dim`. All operands are contiguous. The lanes are
+ * those of in[0]; other operands have its shape, or one element per lane if the kernel says so.
+ * Does nothing where in[0] has no elements.
  */
 static inline void adzi_lanes_run(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, int dim)
