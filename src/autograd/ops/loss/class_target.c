@@ -40,7 +40,7 @@ bool adzi_class_check(adzi_call *call, adzi_class_attr *attr)
         adzi_error(op, ADZ_ERR_SHAPE, "x is a scalar; it needs the classes on axis 1");
         return false;
     }
-    int64_t c = x->sizes[adzi_class_axis(x)];
+    int64_t c = x->sizes[adzi_class_axis(x->rank)];
     if (!check_weight(op, x, weight, c)) {
         return false;
     }
@@ -53,7 +53,7 @@ int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes)
 {
     int rank = 0;
     for (int i = 0; i < x->rank; ++i) {
-        if (i != adzi_class_axis(x)) {
+        if (i != adzi_class_axis(x->rank)) {
             sizes[rank++] = x->sizes[i];
         }
     }
@@ -71,8 +71,8 @@ static bool check_rows(adzi_call *call, const adz_tensor *target)
     if (!same) {
         adzi_error(call->op->name, ADZ_ERR_SHAPE,
             "target%s does not fit x%s, whose classes are on axis %d: it needs shape %s",
-            adzi_text_shape(target), adzi_text_shape(call->in[0]), adzi_class_axis(call->in[0]),
-            adzi_text_sizes(rank, sizes));
+            adzi_text_shape(target), adzi_text_shape(call->in[0]),
+            adzi_class_axis(call->in[0]->rank), adzi_text_sizes(rank, sizes));
     }
     return same;
 }
@@ -156,7 +156,7 @@ adz_tensor *adzi_class_numbers_new(
     const adz_tensor *x = call->in[0];
     int64_t sizes[ADZ_MAX_RANK];
     const int64_t n = adzi_numel(adzi_class_loss_sizes(x, sizes), sizes);
-    const int64_t c = x->sizes[adzi_class_axis(x)];
+    const int64_t c = x->sizes[adzi_class_axis(x->rank)];
     adz_tensor *t = adzi_scratch(op, ADZ_I64, 1, &(int64_t){ ADZI_CLASS_NUMBERS });
     if (t == NULL) {
         return NULL;
@@ -219,14 +219,14 @@ static void write_slope(const void *block, int64_t begin, int64_t end)
 }
 
 adz_tensor *adzi_class_upstream(
-    adzi_node *node, adz_tensor *dy, const adz_tensor *x, const adz_tensor *numbers)
+    adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers)
 {
     const adz_reduction reduction = adzi_attr(node, adzi_class_attr)->reduction;
-    if (x == NULL || numbers == NULL) {
+    if (numbers == NULL) {
         return NULL;
     }
     if (reduction != ADZ_REDUCE_MEAN) {
-        return reduction == ADZ_REDUCE_NONE ? adz_unsqueeze(dy, adzi_class_axis(x)) : dy;
+        return reduction == ADZ_REDUCE_NONE ? adz_unsqueeze(dy, axis) : dy;
     }
     adz_tensor *slope = adzi_scratch(node->op->name, (adz_dtype)dy->dtype, 0, NULL);
     if (slope == NULL) {
@@ -281,17 +281,17 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
     }
 }
 
-adz_tensor *adzi_class_shares(const char *op, const adz_tensor *x, adz_tensor *target,
+adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
     const adz_tensor *weight, const adzi_class_attr *attr)
 {
-    adz_tensor *rows = adzi_compact(op, target), *q = adzi_scratch_like(op, x);
+    adz_tensor *rows = adzi_compact(op, target), *q = adzi_scratch(op, dtype, x.rank, x.sizes);
     if (rows == NULL || q == NULL) {
         return NULL;
     }
-    const int axis = adzi_class_axis(x);
+    const int axis = adzi_class_axis(x.rank);
     const shares_args args = { (const int64_t *)(const void *)rows->data, weights_of(weight),
-        q->data, (adz_dtype)q->dtype, x->sizes[axis],
-        adzi_numel(x->rank - axis - 1, x->sizes + axis + 1), attr->ignore_index, attr->smoothing };
+        q->data, dtype, x.sizes[axis], adzi_numel(x.rank - axis - 1, x.sizes + axis + 1),
+        attr->ignore_index, attr->smoothing };
     adzi_launch(compute_shares, &args, rows->numel, ADZI_POINTWISE_GRAIN / (args.c + 1) + 1);
     return q;
 }

@@ -41,9 +41,9 @@ static inline adzi_class_numbers *adzi_class_numbers_in(const adz_tensor *t)
 }
 
 /** The axis of x's classes. */
-static inline int adzi_class_axis(const adz_tensor *x)
+static inline int adzi_class_axis(int rank)
 {
-    return x->rank == 1 ? 0 : 1;
+    return rank == 1 ? 0 : 1;
 }
 
 /** Arguments of the kernels nll_loss and cross_entropy; units are rows. */
@@ -87,13 +87,13 @@ void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numb
 
 /** For a backward as an expression: dy with the axis of the classes, times the mean's factor. */
 adz_tensor *adzi_class_upstream(
-    adzi_node *node, adz_tensor *dy, const adz_tensor *x, const adz_tensor *numbers);
+    adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers);
 
 /**
  * What multiplies -log p of each class in a row's loss, shaped like x: (1 - e) w_y at the row's
  * class y, and e w_c / C everywhere; 0 in ignored rows. Constant.
  */
-adz_tensor *adzi_class_shares(const char *op, const adz_tensor *x, adz_tensor *target,
+adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
     const adz_tensor *weight, const adzi_class_attr *attr);
 
 #endif

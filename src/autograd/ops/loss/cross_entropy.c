@@ -22,7 +22,7 @@ static int64_t grain_of(int64_t c)
 /* weight[C] so that it broadcasts to x; ADZ_NONE stays. */
 static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
 {
-    adz_shape shape = { .rank = x->rank - adzi_class_axis(x) };
+    adz_shape shape = { .rank = x->rank - adzi_class_axis(x->rank) };
     if (adzi_is_none(weight)) {
         return weight;
     }
@@ -43,8 +43,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (x == NULL || target == NULL || weight == NULL) {
         return adzi_status(NULL);
     }
-    int axis = adzi_class_axis(x);
-    adz_tensor *g = adzi_class_upstream(node, dy[0], x, adzi_saved_extra(node, NUMBERS));
+    int axis = adzi_class_axis(x->rank);
+    adz_tensor *g = adzi_class_upstream(node, dy[0], axis, adzi_saved_extra(node, NUMBERS));
     adz_tensor *w = attr->probabilities ? along_classes(weight, x) : weight;
     if (g == NULL || w == NULL) {
         return adzi_status(NULL);
@@ -56,7 +56,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
                 attr->smoothing / (double)x->sizes[axis]);
             q = attr->weighted ? adz_mul(q, w) : q;
         } else {
-            q = adzi_class_shares(name, x, target, weight, attr);
+            q = adzi_class_shares(
+                name, (adz_dtype)x->dtype, adz_shape_of(x->rank, x->sizes), target, weight, attr);
         }
         adz_tensor *pull = adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
         dx[0] = adz_mul(g, adz_sub(pull, q));
@@ -76,7 +77,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static adz_tensor *class_rows(adz_tensor *t)
 {
     adz_tensor moved = *t;
-    int axis = adzi_class_axis(t);
+    int axis = adzi_class_axis(t->rank);
     for (int i = axis; i + 1 < t->rank; ++i) {
         moved.sizes[i] = t->sizes[i + 1];
         moved.strides[i] = t->strides[i + 1];
@@ -96,7 +97,7 @@ static adz_tensor *class_rows(adz_tensor *t)
 /* Room for a gradient as rows of classes, and the same memory in x's shape. */
 static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
 {
-    int axis = adzi_class_axis(x), order[ADZ_MAX_RANK];
+    int axis = adzi_class_axis(x->rank), order[ADZ_MAX_RANK];
     int64_t sizes[ADZ_MAX_RANK];
     int rank = adzi_class_loss_sizes(x, sizes);
     sizes[rank] = x->sizes[axis];
@@ -123,7 +124,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (xs == NULL || ws == NULL || ts == NULL) {
         return adzi_status(NULL);
     }
-    int64_t c = x->sizes[adzi_class_axis(x)];
+    int64_t c = x->sizes[adzi_class_axis(x->rank)];
     adzi_class_args args = { .x = xs->data,
         .target = attr->probabilities ? NULL : (const int64_t *)(const void *)ts->data,
         .probabilities = attr->probabilities ? ts->data : NULL,
@@ -195,7 +196,7 @@ static adz_tensor *compute(
     adzi_call *call, adz_tensor *target, adz_tensor *numbers, const adzi_class_attr *attr)
 {
     adz_tensor *x = call->in[0];
-    int64_t sizes[ADZ_MAX_RANK], c = x->sizes[adzi_class_axis(x)];
+    int64_t sizes[ADZ_MAX_RANK], c = x->sizes[adzi_class_axis(x->rank)];
     int rank = adzi_class_loss_sizes(x, sizes);
     adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, call->in[2]);
     adz_tensor *lse = adzi_scratch(name, ADZ_F64, 2, (int64_t[]){ adzi_numel(rank, sizes), 2 });

@@ -12,13 +12,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (target == NULL || weight == NULL || numbers == NULL) {
         return adzi_status(NULL);
     }
-    adz_shape shape = adzi_input_shape(node, 0);
-    adz_tensor x = { .dtype = dy[0]->dtype, .rank = (uint8_t)shape.rank };
-    for (int i = 0; i < shape.rank; ++i) {
-        x.sizes[i] = shape.sizes[i];
-    }
-    adz_tensor *shares = adzi_class_shares("nll_loss", &x, target, weight, attr);
-    dx[0] = adz_mul(adz_mul_number(adzi_class_upstream(node, dy[0], &x, numbers), -1), shares);
+    const adz_shape x = adzi_input_shape(node, 0);
+    adz_tensor *shares =
+        adzi_class_shares("nll_loss", (adz_dtype)dy[0]->dtype, x, target, weight, attr);
+    adz_tensor *g = adzi_class_upstream(node, dy[0], adzi_class_axis(x.rank), numbers);
+    dx[0] = adz_mul(adz_mul_number(g, -1), shares);
     return adzi_status(dx[0]);
 }
 
@@ -44,7 +42,7 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x);
+    int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x->rank);
     adz_tensor *losses = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
     adz_tensor *y = adzi_class_result(&call, losses, 1, &attr);
     if (y == NULL) {
