@@ -35,8 +35,8 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
     }
 }
 
-/* Its own stack frame lies below that of whoever called the library, by less than the two kilobytes
- * of ADZI_STEP_DOWN, and below the floor of every call that still runs. */
+/* The stack frame of this function lies below the floor of every call that still runs. It lies less
+ * than the two kilobytes of ADZI_STEP_DOWN below the function that called the library. */
 void adzi_settle(adzi_thread *thread)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);

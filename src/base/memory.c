@@ -60,7 +60,7 @@ bool adzi_has_room(adzi_cache *cache, size_t bytes)
     const int64_t live = adzi_live_bytes();
     const size_t used = live > 0 ? (size_t)live : 0;
     if (bytes > most || used > most - bytes) {
-        adz_empty_cache(); /* who is told that there is no memory holds none in reserve */
+        adz_empty_cache(); /* a request is refused only when no memory is held in reserve */
         return false;
     }
     const size_t room = (most - bytes - used) / SHARE_OF_ROOM;

@@ -1,4 +1,5 @@
-/* What a thread carries: error, scopes, modes, free lists. It hangs on one pointer. */
+/* The state of a thread: error record, scopes, modes, free lists. One thread-local pointer leads to
+ * it. */
 #ifndef ADZI_BASE_THREAD_H
 #define ADZI_BASE_THREAD_H
 
@@ -7,22 +8,22 @@
 
 enum {
     ADZI_MESSAGE_SIZE = 4096,
-    ADZI_TEXT_SIZE = 160, /* one formatted shape or number */
-    ADZI_TEXTS = 8        /* of which this many may stand in one message */
+    ADZI_TEXT_SIZE = 160, /* bytes of one formatted shape or number */
+    ADZI_TEXTS = 8        /* the most of these texts in one message */
 };
 
 struct adzi_run;
 struct adzi_draws;
 
 /**
- * A call that runs code of the user's, and what the thread was like when it began. See
+ * A running call that runs the user's code, with the modes of the thread when it began. See
  * Note [Calls that are left by a jump].
  */
 typedef struct adzi_frame {
-    uintptr_t floor;      /* what this call calls has its stack frame below */
-    const void *owner;    /* a module: a step of the path that messages start with */
-    char *text;           /* another step of the path, or NULL; the frame's own */
-    struct adzi_run *run; /* a backward, or NULL */
+    uintptr_t floor;      /* functions that this call calls have their stack frames below */
+    const void *owner;    /* the module that is called, a step of the path in messages, or NULL */
+    char *text;           /* a step of the path that is no module, owned, or NULL */
+    struct adzi_run *run; /* the backward that runs in this call, or NULL */
     struct adzi_draws *draws;
     bool grad_enabled, anomaly;
 } adzi_frame;
@@ -39,8 +40,8 @@ typedef struct adzi_error_record {
 struct adz_scope {
     struct adzi_thread *thread;
     adz_scope *outer; /* the scope it was opened in; NULL for the root */
-    adz_scope *inner; /* kept for reuse at the next depth */
-    size_t start;     /* its first temporary */
+    adz_scope *inner; /* allocated at the next depth before, and used again; or NULL */
+    size_t start;     /* index of its first temporary */
     bool open;
 };
 
@@ -54,11 +55,11 @@ typedef struct adzi_thread {
     bool grad_enabled;
     bool anomaly;
     bool draining;    /* a loop that frees a graph is running */
-    bool warned_root; /* that its root scope holds many tensors */
+    bool warned_root; /* the warning that the root scope holds many tensors was given */
     struct adzi_node *dead_nodes;
     uint64_t sequence;        /* of the newest node */
-    struct adzi_draws *draws; /* who watches the generators, innermost first */
-    adzi_frame *frames;       /* running calls, outermost first; first_frames while they are few */
+    struct adzi_draws *draws; /* the watchers of generators, innermost first */
+    adzi_frame *frames;       /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
     adzi_error_record error;
@@ -120,12 +121,12 @@ void adzi_settle(adzi_thread *thread);
         __asm__ volatile("" : : "r"(adzi_below) : "memory"); \
     } while (0)
 
-/* The slow way of adzi_frame_begin: no place is left. */
+/** Makes room for more frames. False if memory was refused. */
 bool adzi_frames_grow(adzi_thread *thread);
 
 /**
- * Writes down that a call begins, after adzi_settle or ADZI_STEP_DOWN. The frame's index goes to
- * adzi_frame_end. SIZE_MAX if memory was refused; the caller records the error.
+ * Begins a frame for a call, after adzi_settle or ADZI_STEP_DOWN. Returns the index that
+ * adzi_frame_end takes, or SIZE_MAX if memory was refused; the caller then records the error.
  */
 static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, const void *owner)
 {
@@ -145,7 +146,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     return i;
 }
 
-/** Ends the frames from `first` on as those of calls that were left, innermost first. */
+/** Ends the frames from `first` on, innermost first. Their calls were left by a jump. */
 void adzi_frames_leave(adzi_thread *thread, size_t first);
 
 /**
@@ -154,7 +155,8 @@ void adzi_frames_leave(adzi_thread *thread, size_t first);
  */
 size_t adzi_frame_begin_no_grad(adzi_thread *thread, uintptr_t floor, const char *op);
 
-/** Ends a frame: the call returns. Frames above it belong to calls that were left. */
+/** Ends the frame of a call that returns. Frames above it belong to calls that were left by a jump.
+ */
 static inline void adzi_frame_end(adzi_thread *thread, size_t index)
 {
     if (thread->n_frames > index + 1) {
@@ -165,12 +167,13 @@ static inline void adzi_frame_end(adzi_thread *thread, size_t index)
     }
 }
 
-/** adzi_frame_begin for a step of the path that is no module. Records an error. */
+/** adzi_frame_begin for a step of the path that is no module. SIZE_MAX with the error recorded if
+ * memory was refused. */
 size_t adzi_frame_begin_text(
     adzi_thread *thread, uintptr_t floor, const char *op, const char *text);
 void adzi_frame_end_text(adzi_thread *thread, size_t index);
 
-/** A module that ends is no longer a step of a path. */
+/** Removes a module that ends from the paths of running calls. */
 void adzi_frames_forget(adzi_thread *thread, const void *owner);
 
 /* ---- scopes --------------------------------------------------------------------------------- */

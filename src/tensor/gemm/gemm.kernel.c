@@ -1,7 +1,7 @@
-/* Products too small for BLAS to pay: no packing unless B is transposed, everything in registers
- * and the first-level cache. Every element is summed in an order that its product's shape fixes.
- * The loops take any size and any distance between rows, so they also serve what BLAS's integers
- * cannot express. */
+/* Products that are too small for BLAS to pay. Operands are read in place, in registers and the
+ * first-level cache; only a transposed B is packed. The order in which an element is summed depends
+ * on the shape of the product alone. The loops take any size and any leading dimension, so they
+ * also compute products whose sizes do not fit the integers of BLAS. */
 #ifndef T
 #include <math.h>
 
@@ -9,7 +9,7 @@
 
 enum {
     TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
-    TALL_ROWS = 8,    /* likewise, one vector wide or with twice the registers */
+    TALL_ROWS = 8,    /* rows of a tile one vector wide, or where there are twice the registers */
     PANEL_DEPTH = 128 /* rows of op(B) copied at a time where B is transposed */
 };
 
