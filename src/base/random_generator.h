@@ -24,7 +24,8 @@ void adzi_generator_copy_state(adz_generator_state *to, const adz_generator_stat
 enum { ADZI_MOST_DRAWN = 16 };
 
 /** The generators that the thread has drawn from between adzi_draws_begin and adzi_draws_end, and
- * their states before. Several may watch at a time. */
+ * their states before, which are copied in launches: the struct must not be on the stack. Several
+ * may watch at a time. */
 typedef struct adzi_draws {
     struct adzi_draws *outer;
     size_t count; /* ADZI_MOST_DRAWN + 1: more than there is room for */

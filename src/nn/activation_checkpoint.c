@@ -30,7 +30,8 @@ typedef struct found_buffer {
 typedef struct recipe {
     adz_module *module;
     adzi_draws draws;
-    adzi_masks *masks; /* of a replay, and how far it was */
+    adz_generator_state later[ADZI_MOST_DRAWN]; /* of the same generators, before the second call */
+    adzi_masks *masks;                          /* of a replay, and how far it was */
     size_t next_mask;
     argument *arguments;
     found_buffer *buffers;
@@ -193,20 +194,28 @@ static void end_exchange(exchange *e)
     adzi_free(e->now, r->n_buffers * sizeof(adz_tensor *));
 }
 
-/* Exchanges the generators' states with those noted. */
-static void exchange_states(adzi_draws *draws)
+/* Sets the generators back to where they were before the first call. States are copied in launches,
+ * so that a replayed step sets them back to where they were in its own forward. */
+static void set_back_generators(recipe *r)
 {
-    for (size_t i = 0; i < draws->count; ++i) {
-        adz_generator_state now = draws->drawn[i].generator->state;
-        draws->drawn[i].generator->state = draws->drawn[i].before;
-        draws->drawn[i].before = now;
+    for (size_t i = 0; i < r->draws.count; ++i) {
+        adz_generator_state *state = &r->draws.drawn[i].generator->state;
+        adzi_generator_copy_state(&r->later[i], state);
+        adzi_generator_copy_state(state, &r->draws.drawn[i].before);
+    }
+}
+
+/* Sets the generators to where they were before set_back_generators. */
+static void restore_generators(const recipe *r)
+{
+    for (size_t i = 0; i < r->draws.count; ++i) {
+        adzi_generator_copy_state(&r->draws.drawn[i].generator->state, &r->later[i]);
     }
 }
 
 /* Draws go on from where they stand when this ends; a replay likewise. */
-static adz_status call_again(const recipe *r, const adz_values *in, adz_values *out)
+static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
 {
-    adzi_draws draws = r->draws;
     exchange e = { .recipe = r, .fits = true };
     adzi_masks *masks = r->masks;
     size_t next = masks != NULL ? masks->next : 0;
@@ -221,7 +230,7 @@ static adz_status call_again(const recipe *r, const adz_values *in, adz_values *
         status = adz_error_code();
     }
     if (status == ADZ_OK) {
-        exchange_states(&draws);
+        set_back_generators(r);
         if (masks != NULL) {
             masks->next = r->next_mask;
         }
@@ -231,7 +240,7 @@ static adz_status call_again(const recipe *r, const adz_values *in, adz_values *
         if (masks != NULL) {
             masks->next = next;
         }
-        exchange_states(&draws);
+        restore_generators(r);
     }
     end_exchange(&e);
     return status;
@@ -273,7 +282,7 @@ static bool go_on(adzi_node *node, adz_tensor *const *dy, const adz_values *out)
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)dx;
-    const recipe *r = *adzi_attr(node, recipe *);
+    recipe *r = *(recipe *const *)node->attr;
     for (int i = 0; i < r->n_inputs; ++i) {
         if (adzi_saved_input(node, i) == NULL) {
             return adz_error_code();

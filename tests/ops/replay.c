@@ -1,4 +1,5 @@
-/* Launches can be recorded and replayed: Note [One launch] in src/base/parallel.h.
+/* Launches can be recorded and replayed: Note [One launch] in src/base/parallel.h. replays.c does
+ * it for operators, tests/optim/test_replay.c for training steps.
  *
  * Each sample of an operator is run once while its launches are recorded. Then other contents are
  * written into its inputs, and the recorded launches are run again in order. Results and gradients

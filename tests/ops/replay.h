@@ -1,8 +1,15 @@
-/* A recorder of launches for the sweep. See Note [One launch] in src/base/parallel.h. */
+/* A recorder of launches, for tests. See Note [One launch] in src/base/parallel.h. */
 #ifndef ADZE_TESTS_OPS_REPLAY_H
 #define ADZE_TESTS_OPS_REPLAY_H
 
-#include "ops/sweep.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 /** Starts to record the launches of this thread. Memory that it frees is kept until replay_end. */
 void replay_begin(void);

@@ -12,17 +12,20 @@
         fail_msg("%s: %s", c->name, text_);         \
     } while (0)
 
-/* Operators that cannot be replayed, and why. */
+/* Samples that cannot be replayed, and why. */
 static const struct {
-    const char *name, *reason;
+    const char *name;
+    double p0; /* the first number of these samples */
+    const char *reason;
 } not_replayed[] = {
-    { "one_hot", "with num_classes -1 the shape of the result depends on the contents" },
+    { "one_hot", -1, "the largest index decides the shape of the result" },
 };
 
-static bool is_replayed(const op_case *c)
+static bool is_replayed(const op_case *c, size_t s)
 {
     for (size_t i = 0; i < sizeof not_replayed / sizeof *not_replayed; ++i) {
-        if (strcmp(c->name, not_replayed[i].name) == 0) {
+        if (strcmp(c->name, not_replayed[i].name) == 0 &&
+            c->samples[s].p[0] == not_replayed[i].p0) {
             return false;
         }
     }
@@ -97,11 +100,8 @@ static void replay_sample(
 void replay_with_other_contents(void **state)
 {
     const op_case *c = *state;
-    if (!is_replayed(c)) {
-        return;
-    }
     for (size_t s = 0; s < n_samples(c); ++s) {
-        for (int expression = 0; expression < 2; ++expression) {
+        for (int expression = 0; expression < 2 && is_replayed(c, s); ++expression) {
             replay_sample(c, s, LAYOUT_PLAIN, ADZ_F32, expression != 0);
             replay_sample(c, s, LAYOUT_PLAIN, ADZ_F64, expression != 0);
             if (!c->no_layouts) {

@@ -2,6 +2,8 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/norm.h"
+#include "autograd/ops/norm/batch_norm.h"
+#include "base/parallel.h"
 #include "nn/module.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -20,9 +22,25 @@ static adz_tensor *buffer(const adz_module *self, size_t i)
     return self->buffers[i].tensor;
 }
 
-static int64_t *count_of(const adz_module *self)
+typedef struct {
+    int64_t *count;
+    bool reset; /* to 0; else one more */
+} count_args;
+
+/* One unit. */
+static void change_count(const void *block, int64_t begin, int64_t end)
 {
-    return (int64_t *)(void *)buffer(self, COUNT)->data;
+    const count_args *args = block;
+    if (begin < end) {
+        *args->count = args->reset ? 0 : *args->count + 1;
+    }
+}
+
+static void launch_count(adz_module *self, bool reset)
+{
+    const count_args args = { (int64_t *)(void *)buffer(self, COUNT)->data, reset };
+    adzi_launch(change_count, &args, 1, 1);
+    adz_tensor_touch(buffer(self, COUNT));
 }
 
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
@@ -37,16 +55,17 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
             adzi_text_shape(x), (long long)state->features, (long long)state->features);
     }
     bool update = self->training && state->track;
-    double momentum = state->momentum;
-    if (momentum == ADZ_CUMULATIVE_MOMENTUM) {
-        momentum = update ? 1 / (double)(*count_of(self) + 1) : 0;
+    const bool cumulative = state->momentum == ADZ_CUMULATIVE_MOMENTUM;
+    adz_tensor *mean = buffer(self, MEAN), *var = buffer(self, VAR), *y;
+    adz_tensor *w = adzi_parameter(self, WEIGHT), *b = adzi_parameter(self, BIAS);
+    if (cumulative && update) {
+        y = adzi_batch_norm_cumulative(x, mean, var, w, b, buffer(self, COUNT), state->eps);
+    } else {
+        y = adz_batch_norm(x, mean, var, w, b, self->training || !state->track,
+            cumulative ? 0 : state->momentum, state->eps);
     }
-    adz_tensor *y =
-        adz_batch_norm(x, buffer(self, MEAN), buffer(self, VAR), adzi_parameter(self, WEIGHT),
-            adzi_parameter(self, BIAS), self->training || !state->track, momentum, state->eps);
     if (y != NULL && update) {
-        ++*count_of(self);
-        adz_tensor_touch(buffer(self, COUNT));
+        launch_count(self, false);
     }
     return y;
 }
@@ -63,8 +82,7 @@ static adz_status reset_parameters(adz_module *self)
         }
     }
     if (state->track) {
-        *count_of(self) = 0;
-        adz_tensor_touch(buffer(self, COUNT));
+        launch_count(self, true);
     }
     return ADZ_OK;
 }

@@ -112,7 +112,7 @@ static void note(adzi_draws *draws, adz_generator *generator)
     }
     if (draws->count < ADZI_MOST_DRAWN) {
         draws->drawn[draws->count].generator = generator;
-        draws->drawn[draws->count].before = generator->state;
+        adzi_generator_copy_state(&draws->drawn[draws->count].before, &generator->state);
     }
     draws->count += draws->count <= ADZI_MOST_DRAWN;
 }

@@ -297,6 +297,7 @@ typedef struct {
     running running_mean, running_var;
     double count; /* elements per channel */
     double momentum, eps;
+    const int64_t *batches; /* the momentum is 1 / (*batches + 1); NULL: `momentum` counts */
     bool training;
 } statistics_args;
 
@@ -306,6 +307,7 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
 {
     const statistics_args *s = block;
     const bool moves = s->training && s->running_mean.data != NULL && s->count > 0;
+    const double momentum = s->batches != NULL ? 1 / (double)(*s->batches + 1) : s->momentum;
     for (int64_t i = begin; i < end; ++i) {
         double m = s->training ? s->mean[i] : running_get(&s->running_mean, i);
         double v = s->training ? s->rstd[i] : running_get(&s->running_var, i);
@@ -314,8 +316,8 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
             v = 1;
         }
         if (moves) {
-            running_move(&s->running_mean, i, m, s->momentum);
-            running_move(&s->running_var, i, v * s->count / (s->count - 1), s->momentum);
+            running_move(&s->running_mean, i, m, momentum);
+            running_move(&s->running_var, i, v * s->count / (s->count - 1), momentum);
         }
         s->mean[i] = m;
         /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
@@ -323,13 +325,19 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
     }
 }
 
+typedef struct {
+    double momentum, eps;
+    const int64_t *batches; /* see statistics_args */
+} norm_numbers;
+
 /* Launches what fills args->mean and args->rstd. */
 static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args *args,
-    bool training, double momentum, double eps)
+    bool training, const norm_numbers *numbers)
 {
     adz_tensor *mean = call->in[RUNNING_MEAN], *var = call->in[RUNNING_VAR];
     const statistics_args s = { args->mean, args->rstd, running_of(mean), running_of(var),
-        (double)args->n * (double)args->l, momentum, eps, training };
+        (double)args->n * (double)args->l, numbers->momentum, numbers->eps, numbers->batches,
+        training };
     if (training) {
         adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
             grain_of(args->n * args->l));
@@ -341,9 +349,10 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
 }
 
-adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
-    adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
+static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
+    adz_tensor *weight, adz_tensor *bias, bool training, const norm_numbers *numbers)
 {
+    const double momentum = numbers->momentum, eps = numbers->eps;
     adzi_call call;
     if (!ADZI_ENTER_OPTIONAL(
             &call, batch_norm, 15u << 1, x, running_mean, running_var, weight, bias) ||
@@ -368,7 +377,23 @@ adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *
     args.weight = adzi_is_none(w) ? NULL : w->data;
     args.bias = adzi_is_none(b) ? NULL : b->data;
     args.out = y->data;
-    launch_statistics(&call, &args, training, momentum, eps);
+    launch_statistics(&call, &args, training, numbers);
     adzi_launch(KERNEL_FOR(batch_norm, x->dtype), &args, rows_of(&args), row_grain(&args));
     return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
+    adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
+{
+    const norm_numbers numbers = { momentum, eps, NULL };
+    return batch_norm(x, running_mean, running_var, weight, bias, training, &numbers);
+}
+
+adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
+    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
+    double eps)
+{
+    const int64_t *batches = (const int64_t *)(const void *)count->data;
+    const norm_numbers numbers = { 1 / (double)(*batches + 1), eps, batches };
+    return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
 }

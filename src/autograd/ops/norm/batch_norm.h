@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "adze/tensor.h"
+
 /** batch_norm_moments and batch_norm_sums: units are channels. batch_norm and batch_norm_dx: units
  * are rows of L elements, or, where L is 1, of C. */
 typedef struct adzi_batch_norm_args {
@@ -17,5 +19,13 @@ typedef struct adzi_batch_norm_args {
     int64_t n, c, l;
     bool constant; /* the statistics are no function of x */
 } adzi_batch_norm_args;
+
+/**
+ * adz_batch_norm in training whose momentum is 1 / (count + 1). The count, a contiguous i64 of one
+ * element, is read when the launch runs, so that a replayed step uses the count of its own time.
+ */
+adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
+    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
+    double eps);
 
 #endif

@@ -1,0 +1,202 @@
+/* A whole training step can be recorded and replayed: Note [One launch] in src/base/parallel.h.
+ *
+ * Two equal networks are trained. One makes a first step, which allocates the optimizer's state,
+ * and a second one that is recorded. From then on its steps are replays with other inputs and
+ * another learning rate, while its twin makes ordinary steps. Parameters, buffers and generators
+ * must have the same bits after each step. */
+#include "ops/replay.h"
+
+#include <math.h>
+
+#include "adze/adze.h"
+
+enum { ROWS = 12, FEATURES = 5, CLASSES = 4, STEPS = 5 };
+
+typedef adz_optimizer *(*optimizer_new)(adz_tensor_list parameters);
+
+typedef struct twin {
+    adz_generator *generator; /* dropout's */
+    adz_module *model;
+    adz_optimizer *optimizer;
+    adz_tensor *x, *target;
+} twin;
+
+static adz_module *with_dropout(adz_module *first, int64_t features, adz_generator *generator)
+{
+    adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
+    o.generator = generator;
+    return ADZ_SEQUENTIAL(
+        first, adz_batch_norm1d_new(features, NULL), adz_relu_new(NULL), adz_dropout_new(0.3, &o));
+}
+
+static void begin(twin *t, optimizer_new make)
+{
+    adz_batch_norm1d_options cumulative = ADZ_BATCH_NORM1D_OPTIONS;
+    cumulative.momentum = ADZ_CUMULATIVE_MOMENTUM;
+    adz_manual_seed(7);
+    t->generator = adz_generator_new(3);
+    adz_module *first = with_dropout(adz_linear_new(FEATURES, 16, NULL), 16, t->generator);
+    adz_module *second = with_dropout(adz_linear_new(16, 8, NULL), 8, t->generator);
+    t->model = ADZ_SEQUENTIAL(first, adz_batch_norm1d_new(16, &cumulative),
+        adz_activation_checkpoint_new(second), adz_linear_new(8, CLASSES, NULL));
+    t->optimizer = make(adz_module_parameters(t->model));
+    t->x = adz_keep(adz_zeros(ADZ_SHAPE(ROWS, FEATURES), ADZ_F32));
+    t->target = adz_keep(adz_zeros(ADZ_SHAPE(ROWS), ADZ_I64));
+    assert_non_null(t->optimizer);
+    assert_non_null(t->target);
+}
+
+static void end(twin *t)
+{
+    adz_release(&t->x);
+    adz_release(&t->target);
+    adz_optimizer_free(&t->optimizer);
+    adz_module_free(&t->model);
+    adz_generator_free(&t->generator);
+}
+
+/* Writes the inputs of step k. Some targets are ignored, a different number in each step. */
+static void write_inputs(const twin *t, int k)
+{
+    float *x = adz_tensor_data_f32(t->x);
+    int64_t *target = adz_tensor_data_i64(t->target);
+    for (int i = 0; i < ROWS * FEATURES; ++i) {
+        x[i] = (float)sin(1 + i * (k + 1));
+    }
+    for (int i = 0; i < ROWS; ++i) {
+        target[i] = i < k ? -100 : (i + k) % CLASSES;
+    }
+}
+
+static void train(const twin *t)
+{
+    adz_scope *scope = adz_scope_open();
+    assert_int_equal(adz_optimizer_zero_grad(t->optimizer), ADZ_OK);
+    adz_tensor *y = adz_module_forward(t->model, t->x);
+    assert_int_equal(adz_backward(adz_cross_entropy(y, t->target, ADZ_NONE, NULL)), ADZ_OK);
+    assert_true(adz_clip_grad_norm(adz_module_parameters(t->model), 0.5, 2) > 0);
+    assert_int_equal(adz_optimizer_step(t->optimizer), ADZ_OK);
+    adz_scope_close(scope);
+}
+
+static void assert_same(const twin *a, const twin *b, int step)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_state *of_a = adz_module_state_dict(a->model), *of_b = adz_module_state_dict(b->model);
+    assert_int_equal(adz_state_count(of_a), adz_state_count(of_b));
+    for (size_t i = 0; i < adz_state_count(of_a); ++i) {
+        adz_tensor *ta = adz_state_tensor(of_a, i), *tb = adz_state_tensor(of_b, i);
+        size_t bytes = (size_t)adz_tensor_numel(ta) * adz_dtype_size(adz_tensor_dtype(ta));
+        if (memcmp(adz_tensor_data(ta), adz_tensor_data(tb), bytes) != 0) {
+            fail_msg("step %d: %s differs", step, adz_state_name(of_a, i));
+        }
+    }
+    adz_state_free(&of_a);
+    adz_state_free(&of_b);
+    adz_scope_close(scope);
+    assert_int_equal(
+        adz_generator_get_state(a->generator).offset, adz_generator_get_state(b->generator).offset);
+}
+
+static void replayed_steps_have_the_bits_of_ordinary_ones(optimizer_new make)
+{
+    twin replayed, ordinary;
+    begin(&replayed, make);
+    begin(&ordinary, make);
+    for (int k = 0; k < STEPS; ++k) {
+        write_inputs(&replayed, k);
+        write_inputs(&ordinary, k);
+        if (k == 3) {
+            adz_optimizer_set(replayed.optimizer, -1, "lr", 0.003);
+            adz_optimizer_set(ordinary.optimizer, -1, "lr", 0.003);
+        }
+        if (k == 1) {
+            replay_begin();
+            train(&replayed);
+            assert_int_equal(replay_stop(), 0);
+        } else if (k == 0) {
+            train(&replayed);
+        } else {
+            assert_true(replay_run() > 20);
+        }
+        train(&ordinary);
+        assert_same(&replayed, &ordinary, k);
+    }
+    replay_end();
+    end(&replayed);
+    end(&ordinary);
+}
+
+static adz_optimizer *sgd_new(adz_tensor_list parameters)
+{
+    adz_sgd_options o = ADZ_SGD_OPTIONS;
+    o.momentum = 0.9;
+    o.dampening = 0.1;
+    o.weight_decay = 0.01;
+    return adz_sgd_new(parameters, 0.1, &o);
+}
+
+static adz_optimizer *adam_new(adz_tensor_list parameters)
+{
+    return adz_adam_new(parameters, 0.01, NULL);
+}
+
+static adz_optimizer *adamw_new(adz_tensor_list parameters)
+{
+    adz_adamw_options o = ADZ_ADAMW_OPTIONS;
+    o.amsgrad = true;
+    return adz_adamw_new(parameters, 0.01, &o);
+}
+
+static adz_optimizer *radam_new(adz_tensor_list parameters)
+{
+    return adz_radam_new(parameters, 0.01, NULL);
+}
+
+static adz_optimizer *rmsprop_new(adz_tensor_list parameters)
+{
+    adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
+    o.momentum = 0.5;
+    o.centered = true;
+    return adz_rmsprop_new(parameters, 0.01, &o);
+}
+
+static adz_optimizer *adagrad_new(adz_tensor_list parameters)
+{
+    adz_adagrad_options o = ADZ_ADAGRAD_OPTIONS;
+    o.lr_decay = 0.1;
+    return adz_adagrad_new(parameters, 0.01, &o);
+}
+
+static adz_optimizer *noam_new(adz_tensor_list parameters)
+{
+    return adz_labml_noam_new(parameters, 0.01, 3, 16, NULL);
+}
+
+#define REPLAYS(name)                                              \
+    static void name##_steps(void **state)                         \
+    {                                                              \
+        (void)state;                                               \
+        replayed_steps_have_the_bits_of_ordinary_ones(name##_new); \
+    }
+REPLAYS(sgd)
+REPLAYS(adam)
+REPLAYS(adamw)
+REPLAYS(radam)
+REPLAYS(rmsprop)
+REPLAYS(adagrad)
+REPLAYS(noam)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sgd_steps),
+        cmocka_unit_test(adam_steps),
+        cmocka_unit_test(adamw_steps),
+        cmocka_unit_test(radam_steps),
+        cmocka_unit_test(rmsprop_steps),
+        cmocka_unit_test(adagrad_steps),
+        cmocka_unit_test(noam_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
