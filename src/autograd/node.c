@@ -171,6 +171,19 @@ static void forget_retained(adz_tensor *t)
     }
 }
 
+/* Declared in tensor.h. It stands beside gradient_free, so that a program which links libadze.a and
+ * makes gradients also links what frees them. */
+adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
+{
+    if (t->gradient == NULL) {
+        t->gradient = adzi_alloc_zero(sizeof *t->gradient);
+        if (t->gradient == NULL) {
+            return adzi_fail_memory(op, sizeof *t->gradient);
+        }
+    }
+    return t->gradient;
+}
+
 static void gradient_free(adz_tensor *t)
 {
     forget_retained(t);

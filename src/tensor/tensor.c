@@ -213,17 +213,6 @@ void adzi_tensor_destroy(adz_tensor *t)
     }
 }
 
-adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
-{
-    if (t->gradient == NULL) {
-        t->gradient = adzi_alloc_zero(sizeof *t->gradient);
-        if (t->gradient == NULL) {
-            return adzi_fail_memory(op, sizeof *t->gradient);
-        }
-    }
-    return t->gradient;
-}
-
 bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
     if (t == NULL) {
