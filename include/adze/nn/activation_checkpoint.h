@@ -12,21 +12,24 @@ extern "C" {
 #endif
 
 /**
- * Trades time for memory: a module whose inner activations are not kept.
+ * Makes a module around another one whose inner activations are not kept. It takes more time and
+ * less memory.
  *
  *     y = module(x)
  *
- * Where gradients are recorded, the forward keeps the arguments alone and the backward calls the
- * module again to get at the rest; elsewhere the call is the module's own. Arguments and results
- * are those of the module, one or several. Results and gradients are the same bit for bit (those
- * of higher order but for rounding); checkpoints nest.
+ * Where gradients are recorded, the forward keeps the arguments only, and the backward calls the
+ * module again. Elsewhere the call is the module's own. Arguments and results are those of the
+ * module, one or several. Results and gradients have the bits that they have without a checkpoint;
+ * gradients of higher order agree but for rounding. Checkpoints nest.
  *
- * The second call sees what the first one saw: generators that the first drew from start where they
- * stood (up to 16 of them, which must live until the backward), and buffers are what they were, if
- * the module replaced them, as recurrent ones do with what they carry. Buffers that the first call
- * changed in place, running statistics, are not changed again, but it reads them as they are by
- * then. Arguments and parameters that were changed in place since, and a module in another mode,
- * are errors in the backward.
+ * The second call repeats the conditions of the first one. Generators start where they stood in the
+ * first call (up to 16 of them, which must live until the backward). Buffers that the module
+ * replaced, such as a recurrent state, have their earlier values. Buffers that the first call
+ * changed in place, such as running statistics, are not changed again, and the second call reads
+ * their current values.
+ *
+ * It is an error in the backward if an argument or a parameter was changed in place since the
+ * forward, or if the module is in another mode.
  *
  * @param module  becomes the child "module"; its reference is taken over in every case, failure
  *                included

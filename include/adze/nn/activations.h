@@ -21,12 +21,12 @@ extern "C" {
  */
 ADZ_API adz_module *adz_activation_new(adz_activation activation);
 
-/** An activation function of one's own: from a tensor to one of the same shape; NULL with an error
- * recorded for a failure. Operators with one argument are such functions: adz_sin, adz_square. */
+/** An activation function of your own. It returns a tensor of the shape of x, or NULL with an error
+ * recorded. Operators with one argument are such functions: adz_sin, adz_square. */
 typedef adz_tensor *(*adz_activation_function)(adz_tensor *x);
 
 /**
- * The module of an activation function of one's own.
+ * Makes a module of an activation function of your own.
  *
  * @param function  called in each forward
  * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
@@ -34,7 +34,7 @@ typedef adz_tensor *(*adz_activation_function)(adz_tensor *x);
  */
 ADZ_API adz_module *adz_function_new(adz_activation_function function);
 
-/** What else a ReLU can be told. Start from ADZ_RELU_OPTIONS. */
+/** Options of a ReLU. Start from ADZ_RELU_OPTIONS. */
 typedef struct adz_relu_options {
     size_t size;  /**< sizeof(adz_relu_options) */
     bool inplace; /**< overwrite the argument; false */

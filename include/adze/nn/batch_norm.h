@@ -14,7 +14,7 @@ extern "C" {
 /** For adz_batch_norm1d_options.momentum: running statistics are the average over all batches. */
 #define ADZ_CUMULATIVE_MOMENTUM (-1.0)
 
-/** What else a batch normalisation can be told. Start from ADZ_BATCH_NORM1D_OPTIONS. */
+/** Options of a batch normalisation. Start from ADZ_BATCH_NORM1D_OPTIONS. */
 typedef struct adz_batch_norm1d_options {
     size_t size;              /**< sizeof(adz_batch_norm1d_options) */
     double eps;               /**< added to the variance, 0 or more; 1e-5 */

@@ -40,7 +40,8 @@ ADZ_API adz_module *adz_sequential_append(adz_module *sequential, adz_module *mo
 /**
  * Modules in a list, which its owner calls one by one; calling the list itself is an error.
  *
- * @param modules  as in adz_sequential_new
+ * @param modules  count modules, named "0", "1", ...; each reference is taken over in every case,
+ *                 failure included; a NULL among them fails. The array itself is not kept.
  * @param count    0 or more
  * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                 recorded

@@ -41,7 +41,8 @@ ADZ_API adz_status adz_module_mc_dropout(adz_module *module, bool on);
  * @param d_model  features of x, 1 or more
  * @param d_ff     hidden features, 1 or more
  * @param options  NULL for the defaults
- * @return         as adz_feed_forward_new
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
  * @see            darts.models.components.feed_forward.FeedForward
  */
 ADZ_API adz_module *adz_darts_feed_forward_new(
@@ -55,8 +56,10 @@ ADZ_API adz_module *adz_darts_feed_forward_new(
  * @param variant  a name of the table in adz_feed_forward_variant_new
  * @param d_model  features of x, 1 or more
  * @param d_ff     hidden features, 1 or more
- * @param options  as in adz_feed_forward_variant_new; NULL for the defaults
- * @return         as adz_feed_forward_variant_new
+ * @param options  dropout, dtype, generator and dropout_module are read; the variant decides the
+ *                 rest; NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded; ADZ_ERR_ARGUMENT also for an unknown name
  * @see            darts.models.components.glu_variants
  */
 ADZ_API adz_module *adz_darts_glu_variant_new(

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** What else a dropout can be told. Start from ADZ_DROPOUT_OPTIONS. */
+/** Options of a dropout. Start from ADZ_DROPOUT_OPTIONS. */
 typedef struct adz_dropout_options {
     size_t size;              /**< sizeof(adz_dropout_options) */
     adz_generator *generator; /**< drawn from, stays the caller's and must outlive the module and

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** What else an embedding table can be told. Start from ADZ_EMBEDDING_TABLE_OPTIONS. */
+/** Options of an embedding table. Start from ADZ_EMBEDDING_TABLE_OPTIONS. */
 typedef struct adz_embedding_table_options {
     size_t size;             /**< sizeof(adz_embedding_table_options) */
     int64_t padding_idx;     /**< the row that starts as zeros and has no gradient, negative ones
@@ -52,7 +52,8 @@ ADZ_API adz_module *adz_embedding_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options);
 
 /**
- * How an Embedding looks its rows up, for modules of your own that do the same with other values.
+ * Reads the options by which an Embedding looks up its rows. Use it in a module of your own that
+ * looks up rows of another table.
  *
  * @param module   made by adz_embedding_new
  * @param options  filled; padding_idx is not negative, or ADZ_NO_PADDING

@@ -19,7 +19,7 @@ typedef enum adz_fastai_activation {
     ADZ_FASTAI_ACTIVATION_GELU = 2   /**< with tanh */
 } adz_fastai_activation;
 
-/** What else fastai's network can be told. Start from ADZ_FASTAI_FEED_FORWARD_OPTIONS. */
+/** Options of fastai's network. Start from ADZ_FASTAI_FEED_FORWARD_OPTIONS. */
 typedef struct adz_fastai_feed_forward_options {
     size_t size;               /**< sizeof(adz_fastai_feed_forward_options) */
     double ff_p;               /**< probability of zeroing, in [0, 1]; 0 */
@@ -70,7 +70,7 @@ ADZ_API adz_module *adz_fastai_feed_forward_new(
  * Modules called one after the other, whose MergeLayers add the argument of the whole.
  *
  * @param modules  count modules, children "0", "1", ... of the child layers; each reference is
- * taken over in every case, failure included; a NULL among them fails
+ *                 taken over in every case, failure included; a NULL among them fails
  * @param count    0 or more
  * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                 recorded

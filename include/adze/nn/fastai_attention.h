@@ -22,7 +22,7 @@ extern "C" {
 
 /* ---- positions ---------------------------------------------------------------------------- */
 
-/** What else sinusoidal positions can be told. Start from
+/** Options of sinusoidal positions. Start from
  * ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS. */
 typedef struct adz_fastai_positional_encoding_options {
     size_t size;     /**< sizeof(adz_fastai_positional_encoding_options) */
@@ -64,7 +64,7 @@ ADZ_API adz_module *adz_fastai_positional_encoding_new(
 
 /* ---- attention ---------------------------------------------------------------------------- */
 
-/** What else an attention can be told. Start from ADZ_FASTAI_ATTENTION_OPTIONS. */
+/** Options of an attention. Start from ADZ_FASTAI_ATTENTION_OPTIONS. */
 typedef struct adz_fastai_attention_options {
     size_t size;     /**< sizeof(adz_fastai_attention_options) */
     int64_t d_head;  /**< features of a head, 1 or more, or 0 for d_model / n_heads, rounded
@@ -131,7 +131,7 @@ ADZ_API adz_module *adz_fastai_attention_new(
  *     y = layer_norm(x + dropout(out(dropout(softmax(s)) v)))
  *
  * The call takes "x"[B, T, d_model]; second or by name "mask", which broadcasts to
- * [B, n_heads, T, M + T] and hides as in adz_fastai_attention_new; and by name
+ * [B, n_heads, T, M + T] and hides the keys where it is true; and by name
  * "r"[M + T, d_model], the encoded distances from M + T - 1 down to 0, "u" and
  * "v"[n_heads, 1, d_head], and "mem"[B, M, d_model], no memory where it is left out. With
  * "is_causal" query i sees key j where j <= i + M. The children are those of
@@ -141,7 +141,8 @@ ADZ_API adz_module *adz_fastai_attention_new(
  * @param n_heads  heads, 1 or more
  * @param d_model  features of x and y, 1 or more
  * @param options  NULL for the defaults
- * @return         as adz_fastai_attention_new
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.MultiHeadRelativeAttention
  */
 ADZ_API adz_module *adz_fastai_relative_attention_new(

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/** What else an AWD-LSTM can be told. Start from ADZ_FASTAI_AWD_LSTM_OPTIONS. */
+/** Options of an AWD-LSTM. Start from ADZ_FASTAI_AWD_LSTM_OPTIONS. */
 typedef struct adz_fastai_awd_lstm_options {
     size_t size;              /**< sizeof(adz_fastai_awd_lstm_options) */
     int64_t pad_token;        /**< the word whose row gets no gradient, negative ones counted from

@@ -49,7 +49,7 @@ ADZ_API adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mas
 
 /* ---- the head ------------------------------------------------------------------------------ */
 
-/** What else a block can be told. Start from ADZ_FASTAI_BN_DROP_LIN_OPTIONS. */
+/** Options of a block. Start from ADZ_FASTAI_BN_DROP_LIN_OPTIONS. */
 typedef struct adz_fastai_bn_drop_lin_options {
     size_t size;              /**< sizeof(adz_fastai_bn_drop_lin_options) */
     bool bn;                  /**< whether it starts with a batch norm; true */
@@ -93,7 +93,7 @@ ADZ_API void adz_fastai_bn_drop_lin_options_init(
 ADZ_API adz_module *adz_fastai_bn_drop_lin_new(
     int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options);
 
-/** What else a head can be told. Start from ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS. */
+/** Options of a head. Start from ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS. */
 typedef struct adz_fastai_pooling_classifier_options {
     size_t size;              /**< sizeof(adz_fastai_pooling_classifier_options) */
     adz_dtype dtype;          /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */

@@ -94,7 +94,7 @@ ADZ_API adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size
  * An encoder of text.
  *
  * @param vocab_sz   tokens V, 1 or more
- * @param config     the encoder's part is heeded
+ * @param config     only the encoder's part is read
  * @param drop_mult  factor of all its dropouts' probabilities, 0 or more (the reference's default:
  *                   1)
  * @return           yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or an error of the
@@ -116,7 +116,7 @@ ADZ_API adz_module *adz_fastai_encoder_new(
 ADZ_API adz_module *adz_fastai_language_model_new(
     int64_t vocab_sz, const adz_fastai_config *config, double drop_mult);
 
-/** What else a text classifier can be told. Start from ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS. */
+/** Options of a text classifier. Start from ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS. */
 typedef struct adz_fastai_text_classifier_options {
     size_t size;             /**< sizeof(adz_fastai_text_classifier_options) */
     int64_t bptt;            /**< steps that the encoder reads at once, 1 or more; 70 */

@@ -28,7 +28,7 @@ extern "C" {
 
 /* ---- LinearDecoder ------------------------------------------------------------------------- */
 
-/** What else a decoder can be told. Start from ADZ_FASTAI_LINEAR_DECODER_OPTIONS. */
+/** Options of a decoder. Start from ADZ_FASTAI_LINEAR_DECODER_OPTIONS. */
 typedef struct adz_fastai_linear_decoder_options {
     size_t size;              /**< sizeof(adz_fastai_linear_decoder_options) */
     double output_p;          /**< of the dropout in front, in [0, 1]; 0 */
@@ -111,9 +111,9 @@ ADZ_API adz_status adz_fastai_old_index(const char *const *old_words, size_t n_o
  * The state of a language model for another vocabulary.
  *
  * Row i of the new "0.encoder.weight" is row old_index[i] of the old one, or the mean of all old
- * rows where that is -1; "1.decoder.bias" likewise, if there is one. "0.encoder_dp.emb.weight", if
- * there is one, and "1.decoder.weight" in every case become the new table, as in the reference,
- * which takes models to be tied. Everything else is handed on.
+ * rows where that is -1. The elements of "1.decoder.bias", if there is one, follow this rule too.
+ * "0.encoder_dp.emb.weight", if there is one, and "1.decoder.weight" in every case become the new
+ * table, because the reference assumes tied models. All other tensors are handed on.
  *
  * @param state      of a SequentialRNN of an encoder and its decoder; stays as it is
  * @param old_index  n_new numbers, each -1 or a row of the old table

@@ -39,7 +39,7 @@ ADZ_API adz_tensor *adz_fastai_dropout_mask(
  */
 ADZ_API adz_module *adz_fastai_rnn_dropout_new(double p, const adz_dropout_options *options);
 
-/** What else an EmbeddingDropout can be told. Start from ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS. */
+/** Options of an EmbeddingDropout. Start from ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS. */
 typedef struct adz_fastai_embedding_dropout_options {
     size_t size;              /**< sizeof(adz_fastai_embedding_dropout_options) */
     double scale;             /**< multiplies the table, in evaluation too; finite; 1 */

@@ -47,7 +47,9 @@ ADZ_API adz_fastai_groups *adz_fastai_awd_lstm_lm_split(adz_module *model);
  * A classifier on an AWD-LSTM: the embedding, each recurrent layer, then the head.
  *
  * @param model  a container of a MultiBatchEncoder of an AWD_LSTM and its head
- * @return       as adz_fastai_awd_lstm_lm_split
+ * @return       yours, end it with adz_fastai_groups_free; it refers to the parameters, not to the
+ *               model. NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another model) or ADZ_ERR_MEMORY
+ *               recorded
  * @see          fastai.text.models.awd_lstm.awd_lstm_clas_split
  */
 ADZ_API adz_fastai_groups *adz_fastai_awd_lstm_clas_split(adz_module *model);
@@ -59,7 +61,9 @@ ADZ_API adz_fastai_groups *adz_fastai_awd_lstm_clas_split(adz_module *model);
  * As in the reference, the table of learned positions is in no group.
  *
  * @param model  a container of a Transformer and its decoder
- * @return       as adz_fastai_awd_lstm_lm_split
+ * @return       yours, end it with adz_fastai_groups_free; it refers to the parameters, not to the
+ *               model. NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another model) or ADZ_ERR_MEMORY
+ *               recorded
  * @see          fastai.text.models.transformer.tfmer_lm_split
  */
 ADZ_API adz_fastai_groups *adz_fastai_tfmer_lm_split(adz_module *model);
@@ -70,7 +74,9 @@ ADZ_API adz_fastai_groups *adz_fastai_tfmer_lm_split(adz_module *model);
  * As in the reference, the table of learned positions is in no group.
  *
  * @param model  a container of a MultiBatchEncoder of a Transformer and its head
- * @return       as adz_fastai_awd_lstm_lm_split
+ * @return       yours, end it with adz_fastai_groups_free; it refers to the parameters, not to the
+ *               model. NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another model) or ADZ_ERR_MEMORY
+ *               recorded
  * @see          fastai.text.models.transformer.tfmer_clas_split
  */
 ADZ_API adz_fastai_groups *adz_fastai_tfmer_clas_split(adz_module *model);
@@ -79,7 +85,9 @@ ADZ_API adz_fastai_groups *adz_fastai_tfmer_clas_split(adz_module *model);
  * adz_fastai_tfmer_lm_split for a Transformer-XL, whose u and v go with the first third.
  *
  * @param model  a container of a TransformerXL and its decoder
- * @return       as adz_fastai_awd_lstm_lm_split
+ * @return       yours, end it with adz_fastai_groups_free; it refers to the parameters, not to the
+ *               model. NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another model) or ADZ_ERR_MEMORY
+ *               recorded
  * @see          fastai.text.models.transformer.tfmerXL_lm_split
  */
 ADZ_API adz_fastai_groups *adz_fastai_tfmer_xl_lm_split(adz_module *model);
@@ -88,7 +96,9 @@ ADZ_API adz_fastai_groups *adz_fastai_tfmer_xl_lm_split(adz_module *model);
  * adz_fastai_tfmer_clas_split for a Transformer-XL, whose u and v go with the first third.
  *
  * @param model  a container of a MultiBatchEncoder of a TransformerXL and its head
- * @return       as adz_fastai_awd_lstm_lm_split
+ * @return       yours, end it with adz_fastai_groups_free; it refers to the parameters, not to the
+ *               model. NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (another model) or ADZ_ERR_MEMORY
+ *               recorded
  * @see          fastai.text.models.transformer.tfmerXL_clas_split
  */
 ADZ_API adz_fastai_groups *adz_fastai_tfmer_xl_clas_split(adz_module *model);

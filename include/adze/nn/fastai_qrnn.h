@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/** What a layer of a QRNN can be told. Start from ADZ_FASTAI_QRNN_LAYER_OPTIONS. */
+/** Options of a layer of a QRNN. Start from ADZ_FASTAI_QRNN_LAYER_OPTIONS. */
 typedef struct adz_fastai_qrnn_layer_options {
     size_t size;              /**< sizeof(adz_fastai_qrnn_layer_options) */
     bool save_prev_x;         /**< window 2: the next call's first neighbour is this call's last
@@ -66,8 +66,8 @@ ADZ_API void adz_fastai_qrnn_layer_options_init(
  * save_prev_x what the previous call ended with, until adz_module_reset.
  *
  * Arguments: "x" [B, T, input_size] ([T, B, ...] without batch_first), T at least 1; "hid" [B, H],
- * absent for zeros. Results: y [B, T, H] likewise, and "h" [B, H], the state after the last step,
- * without the gate.
+ * absent for zeros. Results: y [B, T, H] ([T, B, H] without batch_first), and "h" [B, H], the
+ * state after the last step, without the gate.
  *
  * Child: linear, with weight [gates * H, window * input_size], gates z, f and o, and bias. Buffer
  * prev_x, not persistent.
@@ -82,7 +82,7 @@ ADZ_API void adz_fastai_qrnn_layer_options_init(
 ADZ_API adz_module *adz_fastai_qrnn_layer_new(
     int64_t input_size, int64_t hidden_size, const adz_fastai_qrnn_layer_options *options);
 
-/** What a QRNN can be told. Start from ADZ_FASTAI_QRNN_OPTIONS. */
+/** Options of a QRNN. Start from ADZ_FASTAI_QRNN_OPTIONS. */
 typedef struct adz_fastai_qrnn_options {
     size_t size;              /**< sizeof(adz_fastai_qrnn_options) */
     int64_t n_layers;         /**< stacked layers, 1 to 65535; 1 */
@@ -122,8 +122,8 @@ ADZ_API void adz_fastai_qrnn_options_init(adz_fastai_qrnn_options *options, size
  *
  * Arguments: "x" [B, T, input_size] ([T, B, ...] without batch_first), T at least 1; "hid"
  * [n_layers * directions, B, H], layer by layer, forward first, absent for zeros. Results: y
- * [B, T, directions * H] likewise, and "h" [n_layers * directions, B, H], the states after the last
- * step.
+ * [B, T, directions * H] ([T, B, ...] without batch_first), and "h" [n_layers * directions, B, H],
+ * the states after the last step.
  *
  * Children: layers, a list of QRNNLayers, and with bidirectional layers_bwd.
  *

@@ -30,7 +30,7 @@ extern "C" {
 
 /* ---- a layer ------------------------------------------------------------------------------ */
 
-/** What else a decoder layer can be told. Start from ADZ_FASTAI_DECODER_LAYER_OPTIONS. */
+/** Options of a decoder layer. Start from ADZ_FASTAI_DECODER_LAYER_OPTIONS. */
 typedef struct adz_fastai_decoder_layer_options {
     size_t size;    /**< sizeof(adz_fastai_decoder_layer_options) */
     double resid_p; /**< probability of zeroing what attention adds, in [0, 1]; 0 */
@@ -157,8 +157,8 @@ ADZ_API void adz_fastai_transformer_xl_options_init(
  *     h = dropout(encoder[ids] + pos_enc(0, 1, ...));  y = each layer in turn
  *
  * The call takes ids[B, T], integers, with learned positions at most ctx_len of them in a row, and
- * gives "out.0"[B, T, D] and the same as "raw.0", which a head reads. The children are encoder,
- * pos_enc, drop_emb and layers. An attention of one's own gets "x" and, with `mask`,
+ * gives "out.0"[B, T, D] and, for heads that read it, the same tensor as "raw.0". The children are
+ * encoder, pos_enc, drop_emb and layers. An attention of one's own gets "x" and, with `mask`,
  * "mask"[1, 1, T, T], true above the diagonal.
  *
  * @param vocab_sz  tokens V, 1 or more

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** What else a feed-forward network can be told. Start from ADZ_FEED_FORWARD_OPTIONS. */
+/** Options of a feed-forward network. Start from ADZ_FEED_FORWARD_OPTIONS. */
 typedef struct adz_feed_forward_options {
     size_t size;               /**< sizeof(adz_feed_forward_options) */
     double dropout;            /**< probability of zeroing a hidden value, in [0, 1]; 0.1 */
@@ -78,9 +78,10 @@ ADZ_API adz_module *adz_feed_forward_new(
  * @param variant  a name of the table
  * @param d_model  features of x, 1 or more
  * @param d_ff     features of h, 1 or more
- * @param options  dropout, dtype, generator and dropout_module are heeded, the rest is the
- * variant's; NULL for the defaults
- * @return         as adz_feed_forward_new; ADZ_ERR_ARGUMENT also for an unknown name
+ * @param options  dropout, dtype, generator and dropout_module are read; the variant decides the
+ *                 rest; NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded; ADZ_ERR_ARGUMENT also for an unknown name
  * @see            Shazeer 2020, GLU Variants Improve Transformer
  */
 ADZ_API adz_module *adz_feed_forward_variant_new(

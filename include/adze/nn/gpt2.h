@@ -16,7 +16,7 @@ extern "C" {
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
-/** What else a Conv1D can be told. Start from ADZ_GPT2_CONV1D_OPTIONS. */
+/** Options of a Conv1D. Start from ADZ_GPT2_CONV1D_OPTIONS. */
 typedef struct adz_gpt2_conv1d_options {
     size_t size;     /**< sizeof(adz_gpt2_conv1d_options) */
     adz_dtype dtype; /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
@@ -55,7 +55,7 @@ ADZ_API void adz_gpt2_conv1d_options_init(adz_gpt2_conv1d_options *options, size
 ADZ_API adz_module *adz_gpt2_conv1d_new(
     int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options);
 
-/** What else GPT-2's layer normalisation can be told. Start from ADZ_GPT2_LAYER_NORM_OPTIONS. */
+/** Options of GPT-2's layer normalisation. Start from ADZ_GPT2_LAYER_NORM_OPTIONS. */
 typedef struct adz_gpt2_layer_norm_options {
     size_t size;     /**< sizeof(adz_gpt2_layer_norm_options) */
     double eps;      /**< added to the variance, 0 or more; 1e-12 */
@@ -82,12 +82,13 @@ ADZ_API void adz_gpt2_layer_norm_options_init(adz_gpt2_layer_norm_options *optio
  *
  * @param hidden_size  features of x, 0 or more
  * @param options      NULL for the defaults
- * @return             as adz_layer_norm_new
+ * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ *                     or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_layer_norm_new(
     int64_t hidden_size, const adz_gpt2_layer_norm_options *options);
 
-/** What else the notes' feed-forward network can be told. Start from
+/** Options of the notes' feed-forward network. Start from
  * ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS. */
 typedef struct adz_gpt2_notes_feed_forward_options {
     size_t size;              /**< sizeof(adz_gpt2_notes_feed_forward_options) */
@@ -169,7 +170,7 @@ ADZ_API void adz_gpt2_options_init(adz_gpt2_options *options, size_t size);
  * x and y are [..., n_embd].
  *
  * @param n_state  hidden features, 1 or more; blocks have 4 n_embd
- * @param options  n_embd and dtype are heeded; NULL for the defaults
+ * @param options  n_embd and dtype are read; NULL for the defaults
  * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
  *                 ADZ_ERR_MEMORY recorded
  */
@@ -191,7 +192,7 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  * @param n_ctx    the longest P + T, 1 or more
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
- * @param options  n_head and dtype are heeded; NULL for the defaults
+ * @param options  n_head and dtype are read; NULL for the defaults
  * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
  *                 ADZ_ERR_MEMORY recorded
  */
@@ -206,9 +207,11 @@ ADZ_API adz_module *adz_gpt2_attention_new(
  * Arguments and results are those of adz_gpt2_attention_new.
  *
  * @param n_ctx    the longest text, past included, 1 or more
- * @param scale    as in adz_gpt2_attention_new
- * @param options  n_embd, n_head, layer_norm_epsilon and dtype are heeded; NULL for the defaults
- * @return         as adz_gpt2_attention_new
+ * @param scale    whether scores are divided by the root of a head's width (the reference's
+ *                 default: false; its model says true)
+ * @param options  n_embd, n_head, layer_norm_epsilon and dtype are read; NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options *options);
 
@@ -220,12 +223,13 @@ ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2
  * Arguments, by place or by name: "input_ids"[..., T] of integers; "position_ids"[..., T], counted
  * from the length of the past where left out; "token_type_ids"[..., T], no term where left out;
  * "past.0", "past.1", ...: for each block the present of an earlier call, all or none. Results:
- * y[..., T, D] and "present.0", "present.1", ... The tables start as adz_embedding_new's; each
- * block is drawn on its own. With an embd_pdrop, the sum of the embeddings goes through the child
- * drop, as in GPT-2's own code.
+ * y[..., T, D] and "present.0", "present.1", ... The tables start with the initial values
+ * of adz_embedding_new. Each block draws its own weights. With an embd_pdrop, the sum of the
+ * embeddings goes through the child drop, as in GPT-2's own code.
  *
  * @param options  NULL for the defaults
- * @return         as adz_gpt2_attention_new
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_model_new(const adz_gpt2_options *options);
 
@@ -241,7 +245,8 @@ ADZ_API adz_module *adz_gpt2_model_new(const adz_gpt2_options *options);
  * is decoder.weight of the other, listed once and saved under both names.
  *
  * @param options  NULL for the defaults
- * @return         as adz_gpt2_attention_new
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options);
 

@@ -1,9 +1,10 @@
 /**
  * @file init.h
- * Initialisers, as torch.nn.init: each overwrites a tensor, is no part of any graph, and returns
- * its argument.
+ * Initialisers, with the names of torch.nn.init. Each overwrites a tensor outside any graph and
+ * returns its argument.
  *
- * The fan-in of t[out, in, ...] is in times the sizes after it, its fan-out is out times the same.
+ * The fan-in of t[out, in, ...] is `in` times the sizes after it. Its fan-out is `out` times the
+ * sizes after `in`.
  */
 #ifndef ADZE_NN_INIT_H
 #define ADZE_NN_INIT_H
@@ -116,7 +117,7 @@ ADZ_API adz_tensor *adz_init_ones_(adz_tensor *t);
  *     U(-b, b), b = gain sqrt(6 / (fan_in + fan_out))
  *
  * @param t          f32 or f64, rank >= 2, any layout
- * @param gain       a factor (PyTorch's default: 1), see adz_calculate_gain
+ * @param gain       a factor (PyTorch's default: 1), for example from adz_calculate_gain
  * @param generator  NULL for the default one
  * @return           t; NULL with ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY
  * @see              torch.nn.init.xavier_uniform_
@@ -129,7 +130,7 @@ ADZ_API adz_tensor *adz_init_xavier_uniform_(adz_tensor *t, double gain, adz_gen
  *     N(0, s), s = gain sqrt(2 / (fan_in + fan_out))
  *
  * @param t          f32 or f64, rank >= 2, any layout
- * @param gain       a factor (PyTorch's default: 1), see adz_calculate_gain
+ * @param gain       a factor (PyTorch's default: 1), for example from adz_calculate_gain
  * @param generator  NULL for the default one
  * @return           t; NULL with ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY
  * @see              torch.nn.init.xavier_normal_

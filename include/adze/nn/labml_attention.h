@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** What else a projection into heads can be told. Start from ADZ_LABML_PREPARE_OPTIONS. */
+/** Options of a projection into heads. Start from ADZ_LABML_PREPARE_OPTIONS. */
 typedef struct adz_labml_prepare_options {
     size_t size;     /**< sizeof(adz_labml_prepare_options) */
     adz_dtype dtype; /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
@@ -55,7 +55,7 @@ ADZ_API void adz_labml_prepare_options_init(adz_labml_prepare_options *options, 
 ADZ_API adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
     const adz_labml_prepare_options *options);
 
-/** What else multi-headed attention can be told. Start from ADZ_LABML_ATTENTION_OPTIONS.
+/** Options of multi-headed attention. Start from ADZ_LABML_ATTENTION_OPTIONS.
  */
 typedef struct adz_labml_attention_options {
     size_t size;         /**< sizeof(adz_labml_attention_options) */
@@ -81,7 +81,7 @@ typedef struct adz_labml_attention_options {
 ADZ_API void adz_labml_attention_options_init(adz_labml_attention_options *options, size_t size);
 
 /**
- * Scaled dot-product attention with several heads, to the same sequence or to another one.
+ * Scaled dot-product attention with several heads, to the queries' own sequence or to another one.
  *
  *     q, k, v = query(x), key(keys), value(values) in heads;
  *     p = softmax(q k^T / sqrt(d_model / heads)) over the keys that the mask allows;

@@ -46,7 +46,7 @@ extern "C" {
 ADZ_API adz_tensor *adz_labml_get_positional_encoding(
     int64_t d_model, int64_t max_len, adz_dtype dtype);
 
-/** What else an embedding with positions can be told. Start from ADZ_LABML_EMBEDDINGS_OPTIONS. */
+/** Options of an embedding with positions. Start from ADZ_LABML_EMBEDDINGS_OPTIONS. */
 typedef struct adz_labml_embeddings_options {
     size_t size;     /**< sizeof(adz_labml_embeddings_options) */
     int64_t max_len; /**< the longest sequence, 1 or more; 5000 */
@@ -92,7 +92,8 @@ ADZ_API adz_module *adz_labml_embeddings_new(
  * @param d_model  features D, 1 or more
  * @param n_vocab  tokens, 1 or more
  * @param options  NULL for the defaults
- * @return         as adz_labml_embeddings_new
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.models.EmbeddingsWithLearnedPositionalEncoding
  */
 ADZ_API adz_module *adz_labml_learned_embeddings_new(
@@ -100,7 +101,7 @@ ADZ_API adz_module *adz_labml_learned_embeddings_new(
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
-/** What else a transformer layer can be told. Start from ADZ_LABML_TRANSFORMER_LAYER_OPTIONS. */
+/** Options of a transformer layer. Start from ADZ_LABML_TRANSFORMER_LAYER_OPTIONS. */
 typedef struct adz_labml_transformer_layer_options {
     size_t size;              /**< sizeof(adz_labml_transformer_layer_options) */
     adz_module *src_attn;     /**< attention to a source, for a decoder; the layer takes a reference
@@ -157,7 +158,7 @@ ADZ_API adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module 
  *     x = layers.i(x, mask) for each i;  y = norm(x)
  *
  * The call takes x[T, B, D] and, second or by name, mask; it gives y[T, B, D]. The layers are deep
- * copies: they start with the same numbers.
+ * copies, so all of them start with equal weights.
  *
  * @param layer     from adz_labml_transformer_layer_new; its reference is taken over in every case
  * @param n_layers  how many copies, 0 to 65535
@@ -178,14 +179,15 @@ ADZ_API adz_module *adz_labml_encoder_new(adz_module *layer, int64_t n_layers);
  * @param layer     from adz_labml_transformer_layer_new, with a src_attn; its reference is taken
  *                  over in every case
  * @param n_layers  how many copies, 0 to 65535
- * @return          as adz_labml_encoder_new
+ * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
+ *                  ADZ_ERR_MEMORY recorded
  * @see             labml_nn.transformers.models.Decoder
  */
 ADZ_API adz_module *adz_labml_decoder_new(adz_module *layer, int64_t n_layers);
 
 /* ---- models -------------------------------------------------------------------------------- */
 
-/** What else a generator of logits can be told. Start from ADZ_LABML_GENERATOR_OPTIONS. */
+/** Options of a generator of logits. Start from ADZ_LABML_GENERATOR_OPTIONS. */
 typedef struct adz_labml_generator_options {
     size_t size;     /**< sizeof(adz_labml_generator_options) */
     adz_dtype dtype; /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
@@ -330,8 +332,8 @@ ADZ_API void adz_labml_character_model_options_init(
  *
  * @param n_chars  characters V, 1 or more
  * @param options  NULL for the defaults
- * @return         as adz_labml_autoregressive_model_new; ADZ_ERR_ARGUMENT or ADZ_ERR_DTYPE for
- *                 options that cannot be
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ *                 recorded; ADZ_ERR_ARGUMENT or ADZ_ERR_DTYPE for options that cannot be
  * @see            labml_nn.transformers.glu_variants.simple.Trainer
  */
 ADZ_API adz_module *adz_labml_character_model_new(

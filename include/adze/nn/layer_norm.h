@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** What else a layer normalisation can be told. Start from ADZ_LAYER_NORM_OPTIONS. */
+/** Options of a layer normalisation. Start from ADZ_LAYER_NORM_OPTIONS. */
 typedef struct adz_layer_norm_options {
     size_t size;             /**< sizeof(adz_layer_norm_options) */
     double eps;              /**< added to the variance, 0 or more; 1e-5 */

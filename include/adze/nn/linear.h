@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** What else a linear layer can be told. Start from ADZ_LINEAR_OPTIONS. */
+/** Options of a linear layer. Start from ADZ_LINEAR_OPTIONS. */
 typedef struct adz_linear_options {
     size_t size;     /**< sizeof(adz_linear_options) */
     bool bias;       /**< whether a bias is added; true */

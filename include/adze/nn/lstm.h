@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** What else an LSTM module can be told. Start from ADZ_LSTM_MODULE_OPTIONS. */
+/** Options of an LSTM module. Start from ADZ_LSTM_MODULE_OPTIONS. */
 typedef struct adz_lstm_module_options {
     size_t size;              /**< sizeof(adz_lstm_module_options) */
     int64_t num_layers;       /**< stacked layers, 1 to 65535; 1 */

@@ -75,9 +75,10 @@ ADZ_API adz_status adz_module_call(adz_module *module, const adz_values *in, adz
  *
  * @param module      any module
  * @param parameters  the tensors, each named by the parameter's path: "layers.0.weight"
- * @param in          as in adz_module_call
- * @param out         as in adz_module_call
- * @return            as adz_module_call; ADZ_ERR_ARGUMENT also for a name that is no parameter's
+ * @param in          the arguments, by place or by name; an absent one is ADZ_NONE
+ * @param out         the results are appended, borrowed from the scope; unchanged for a failure
+ * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or the module's own error;
+ *                    ADZ_ERR_ARGUMENT also for a name that is no parameter's
  * @see               torch.func.functional_call
  */
 ADZ_API adz_status adz_module_functional_call(
@@ -157,7 +158,8 @@ ADZ_API adz_tensor *adz_module_parameter_at(adz_module *module, size_t index);
  *
  * @param module  any module
  * @param path    "mean", or "input.mean"
- * @return        as adz_module_parameter
+ * @return        borrowed from the module; ADZ_NONE for one that was left out; NULL with
+ *                ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
  * @see           torch.nn.Module.get_buffer
  */
 ADZ_API adz_tensor *adz_module_buffer(adz_module *module, const char *path);
@@ -167,7 +169,8 @@ ADZ_API adz_tensor *adz_module_buffer(adz_module *module, const char *path);
  *
  * @param module  any module
  * @param index   in the order of adding
- * @return        as adz_module_parameter_at
+ * @return        borrowed from the module; ADZ_NONE for one that was left out; NULL with
+ *                ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
  */
 ADZ_API adz_tensor *adz_module_buffer_at(adz_module *module, size_t index);
 
@@ -310,8 +313,8 @@ ADZ_API adz_status adz_module_reset(adz_module *module);
 ADZ_API adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows);
 
 /**
- * Converts all parameters, their gradients and all float buffers. The tensors stay the same
- * objects, so that an optimizer keeps them; optimizer state made before keeps its dtype.
+ * Converts all parameters, their gradients and all float buffers. An optimizer
+ * keeps the tensors, because they stay the objects that they were. Its state keeps its dtype.
  *
  * @param module  any module
  * @param dtype   ADZ_F32 or ADZ_F64
@@ -354,7 +357,7 @@ ADZ_API adz_state *adz_module_state_dict(adz_module *module);
  * @param strict  whether names that only one side has are an error
  * @return        ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_STATE (one message lists the
  *                missing, the unexpected, the mis-shaped and the mis-typed names), ADZ_ERR_MEMORY,
- * or the code of an error that is pending
+ *                or the code of an error that is pending
  * @see           torch.nn.Module.load_state_dict
  */
 ADZ_API adz_status adz_module_load_state_dict(

@@ -31,7 +31,7 @@ ADZ_API adz_module *adz_notebook_relu_new(const adz_relu_options *options);
  */
 ADZ_API adz_module *adz_notebook_dropout_new(double p, const adz_dropout_options *options);
 
-/** What else the notebook's network can be told. Start from
+/** Options of the notebook's network. Start from
  * ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS. */
 typedef struct adz_notebook_feed_forward_options {
     size_t size;              /**< sizeof(adz_notebook_feed_forward_options) */

@@ -1,7 +1,7 @@
 /**
  * @file type.h
- * Modules of one's own: a type description and the calls that fill a module. adze's own modules
- * are made with the same calls.
+ * Modules of your own: the type, and the calls that fill a module. adze's own modules are made with
+ * these calls too.
  *
  * @code
  * typedef struct {
@@ -139,8 +139,12 @@ ADZ_API adz_tensor *adz_module_add_parameter(adz_module *module, const char *nam
  *
  * @param module  changed
  * @param name    of one of its own parameters, or new
- * @param t       as in adz_module_add_parameter
- * @return        as adz_module_add_parameter
+ * @param t       a contiguous f32 or f64 leaf, kept; it starts to want a gradient. One that is
+ *                another module's parameter too is tied: listed once, saved under each name.
+ *                ADZ_NONE keeps the place of a parameter that is left out.
+ * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
+ *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or
+ *                ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t);
 
@@ -148,11 +152,13 @@ ADZ_API adz_tensor *adz_module_set_parameter(adz_module *module, const char *nam
  * Adds a buffer: a tensor that belongs to the module and is not trained.
  *
  * @param module      changed
- * @param name        as in adz_module_add_parameter
+ * @param name        not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param t           a contiguous tensor outside any graph, kept; ADZ_NONE keeps the place of one
  *                    that is left out
  * @param persistent  whether the state contains it
- * @return            as adz_module_add_parameter
+ * @return            t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the
+ *                    name), ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous)
+ *                    or ADZ_ERR_MEMORY
  * @see               torch.nn.Module.register_buffer
  */
 ADZ_API adz_tensor *adz_module_add_buffer(
@@ -163,8 +169,11 @@ ADZ_API adz_tensor *adz_module_add_buffer(
  *
  * @param module  changed
  * @param name    of one of its own buffers, or new (then persistent)
- * @param t       as in adz_module_add_buffer
- * @return        as adz_module_add_parameter
+ * @param t       a contiguous tensor outside any graph, kept; ADZ_NONE keeps the place of one that
+ *                is left out
+ * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
+ *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or
+ *                ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, adz_tensor *t);
 
@@ -172,7 +181,7 @@ ADZ_API adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, 
  * Adds a child.
  *
  * @param module  changed
- * @param name    as in adz_module_add_parameter
+ * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param child   its reference is taken over in every case, failure included, so constructor calls
  *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
  *                stand in several places, but not inside itself.
@@ -187,8 +196,11 @@ ADZ_API adz_module *adz_module_add_child(adz_module *module, const char *name, a
  *
  * @param module  changed
  * @param name    of one of its own children, or new
- * @param child   as in adz_module_add_child
- * @return        as adz_module_add_child
+ * @param child   its reference is taken over in every case, failure included, so constructor calls
+ *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
+ *                stand in several places, but not inside itself.
+ * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
+ *                ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child);
 

@@ -74,9 +74,10 @@ typedef adz_adam_options adz_adamw_options;
 ADZ_API void adz_adamw_options_init(adz_adamw_options *options, size_t size);
 
 /**
- * Adam whose weight decay does not pass through the moments: w is multiplied by
- * 1 - lr weight_decay first, and then changed as in adz_adam_new without weight decay. Settings and
- * state are Adam's.
+ * Adam whose weight decay does not pass through the moments. It has the settings and the state of
+ * adz_adam_new.
+ *
+ *     w = (1 - lr weight_decay) w, then a step of Adam without weight decay
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.001)

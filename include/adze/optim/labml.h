@@ -21,7 +21,7 @@ extern "C" {
 typedef struct adz_labml_adam_options {
     size_t size;           /**< sizeof(adz_labml_adam_options) */
     double beta1;          /**< part of the mean gradient that is kept, in [0, 1); 0.9 */
-    double beta2;          /**< likewise of the mean square; 0.999 */
+    double beta2;          /**< part of the mean square that is kept, in [0, 1); 0.999 */
     double eps;            /**< added to the root, 0 or more; 1e-16 */
     double weight_decay;   /**< 0 or more; 0 */
     bool weight_decouple;  /**< decay the parameter itself, not through the gradient; true */
@@ -48,7 +48,8 @@ ADZ_API void adz_labml_adam_options_init(adz_labml_adam_options *options, size_t
  * "weight_decouple", "absolute" and "optimized_update"; it keeps "step", "exp_avg" and
  * "exp_avg_sq".
  *
- *     m and v as in adz_adam_new,  c1 = 1 - beta1^t,  c2 = 1 - beta2^t
+ *     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,  g the gradient of w
+ *     c1 = 1 - beta1^t,  c2 = 1 - beta2^t
  *     w = w - (lr sqrt(c2) / c1) m / (sqrt(v) + eps)     with optimized_update
  *     w = w - (lr / c1) m / (sqrt(v / c2) + eps)         without
  *
@@ -68,7 +69,7 @@ ADZ_API adz_optimizer *adz_labml_adam_new(
 typedef struct adz_labml_amsgrad_options {
     size_t size;           /**< sizeof(adz_labml_amsgrad_options) */
     double beta1;          /**< part of the mean gradient that is kept, in [0, 1); 0.9 */
-    double beta2;          /**< likewise of the mean square; 0.999 */
+    double beta2;          /**< part of the mean square that is kept, in [0, 1); 0.999 */
     double eps;            /**< added to the root, 0 or more; 1e-16 */
     double weight_decay;   /**< 0 or more; 0 */
     bool weight_decouple;  /**< decay the parameter itself, not through the gradient; true */
@@ -114,8 +115,8 @@ ADZ_API adz_optimizer *adz_labml_amsgrad_new(
     adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options);
 
 /**
- * The annotated Adam with a rate that rises over the first steps; see adz_labml_adam_warmup_rate.
- * One more setting than AMSGrad's, "warmup".
+ * The annotated Adam with a rate that rises over the first steps, computed by
+ * adz_labml_adam_warmup_rate. It has the settings of adz_labml_amsgrad_new and "warmup".
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
@@ -131,8 +132,8 @@ ADZ_API adz_optimizer *adz_labml_adam_warmup_new(
 
 /**
  * The annotated Adam with a rate that rises over the first steps and then falls along half a
- * cosine; see adz_labml_adam_warmup_cosine_decay_rate. Two more settings than AMSGrad's, "warmup"
- * and "total_steps".
+ * cosine, computed by adz_labml_adam_warmup_cosine_decay_rate. It has the settings of
+ * adz_labml_amsgrad_new, "warmup" and "total_steps".
  *
  * @param parameters   one or more contiguous f32 or f64 leaves, kept
  * @param lr           0 or more (the library's default: 0.001)
@@ -149,8 +150,8 @@ ADZ_API adz_optimizer *adz_labml_adam_warmup_cosine_decay_new(adz_tensor_list pa
     double warmup, double total_steps, const adz_labml_amsgrad_options *options);
 
 /**
- * The annotated Noam: Adam with the rate of the Transformer's paper; see adz_labml_noam_rate. Two
- * more settings than AMSGrad's, "warmup" and "d_model".
+ * The annotated Noam: Adam with the rate of the Transformer's paper, computed by
+ * adz_labml_noam_rate. It has the settings of adz_labml_amsgrad_new, "warmup" and "d_model".
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
@@ -169,7 +170,7 @@ ADZ_API adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr,
 typedef struct adz_labml_radam_options {
     size_t size;             /**< sizeof(adz_labml_radam_options) */
     double beta1;            /**< part of the mean gradient that is kept, in [0, 1); 0.9 */
-    double beta2;            /**< likewise of the mean square; 0.999 */
+    double beta2;            /**< part of the mean square that is kept, in [0, 1); 0.999 */
     double eps;              /**< added to the root, 0 or more; 1e-8 */
     double weight_decay;     /**< 0 or more; 0 */
     bool weight_decouple;    /**< decay the parameter itself, not through the gradient; true */
@@ -195,9 +196,9 @@ typedef struct adz_labml_radam_options {
 ADZ_API void adz_labml_radam_options_init(adz_labml_radam_options *options, size_t size);
 
 /**
- * The annotated rectified Adam: as in adz_radam_new, but rectified from rho >= 5, and with epsilon
- * where optimized_update puts it. Two more settings than Adam's, "amsgrad" and
- * "degenerated_to_sgd".
+ * The annotated rectified Adam. It differs from adz_radam_new in two points: it rectifies from
+ * rho >= 5 on, and optimized_update decides where epsilon is added. It has the settings of
+ * adz_labml_adam_new, "amsgrad" and "degenerated_to_sgd".
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
@@ -214,7 +215,7 @@ ADZ_API adz_optimizer *adz_labml_radam_new(
 typedef struct adz_labml_ada_belief_options {
     size_t size;            /**< sizeof(adz_labml_ada_belief_options) */
     double beta1;           /**< part of the mean gradient that is kept, in [0, 1); 0.9 */
-    double beta2;           /**< likewise of the variance; 0.999 */
+    double beta2;           /**< part of the variance that is kept, in [0, 1); 0.999 */
     double eps;             /**< added to the variance and to its root, 0 or more; 1e-16 */
     double weight_decay;    /**< 0 or more; 0 */
     bool weight_decouple;   /**< decay the parameter itself, not through the gradient; true */

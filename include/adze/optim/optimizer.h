@@ -119,7 +119,8 @@ ADZ_API double adz_optimizer_get(const adz_optimizer *optimizer, int group, cons
  *
  * @param optimizer  any optimizer
  * @param group      below adz_optimizer_group_count; -1 for all groups
- * @param name       as in adz_optimizer_get
+ * @param name       "lr", or another name that the optimizer's constructor gives; "initial_lr" once
+ *                   a scheduler has been made
  * @param value      in the range that the optimizer's constructor gives
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_ARGUMENT with nothing changed
  */

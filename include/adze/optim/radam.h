@@ -15,7 +15,7 @@ extern "C" {
 typedef struct adz_radam_options {
     size_t size;                 /**< sizeof(adz_radam_options) */
     double beta1;                /**< part of the mean gradient that is kept, in [0, 1); 0.9 */
-    double beta2;                /**< likewise of the mean square; 0.999 */
+    double beta2;                /**< part of the mean square that is kept, in [0, 1); 0.999 */
     double eps;                  /**< added to the root, 0 or more; 1e-8 */
     double weight_decay;         /**< times the parameter, 0 or more; 0 */
     bool decoupled_weight_decay; /**< decay the parameter as AdamW does; false */
@@ -41,7 +41,8 @@ ADZ_API void adz_radam_options_init(adz_radam_options *options, size_t size);
  * "beta1", "beta2", "eps", "weight_decay", "decoupled_weight_decay" and "maximize"; it keeps
  * "step", "exp_avg" and "exp_avg_sq". The annotated library's variant is adz_labml_radam_new.
  *
- *     m and v as in adz_adam_new,  a = lr m / (1 - beta1^t)
+ *     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,  g the gradient of w
+ *     a = lr m / (1 - beta1^t)
  *     last = 2 / (1 - beta2) - 1,  rho = last - 2 t beta2^t / (1 - beta2^t)
  *     r = sqrt((rho - 4) (rho - 2) last / ((last - 4) (last - 2) rho))
  *     w = w - (rho > 5 ? a r sqrt(1 - beta2^t) / (sqrt(v) + eps) : a)

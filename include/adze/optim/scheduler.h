@@ -121,7 +121,8 @@ ADZ_API size_t adz_scheduler_get_state(
 /**
  * Restores a scheduler's state.
  *
- * @param scheduler  of the same kind, over as many groups
+ * @param scheduler  of the kind, and over the number of groups, of the scheduler that gave the
+ *                   state
  * @param values     from adz_scheduler_get_state
  * @param count      their number
  * @return           ADZ_OK; ADZ_ERR_NULL or ADZ_ERR_ARGUMENT with nothing changed
@@ -211,7 +212,7 @@ ADZ_API adz_scheduler *adz_cosine_annealing_lr_new(
  * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
  *                   or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.CosineAnnealingWarmRestarts; Loshchilov and Hutter,
- * 2017
+ *                   2017
  */
 ADZ_API adz_scheduler *adz_cosine_annealing_warm_restarts_new(
     adz_optimizer *optimizer, int64_t t_0, int64_t t_mult, double eta_min);
