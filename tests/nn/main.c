@@ -1,4 +1,5 @@
 /* test_nn MODULE...: the sweep over the modules named, or over all, and their facts. */
+#include "groups.h"
 #include "nn/sweep.h"
 
 static int run(const module_case *c)
@@ -8,25 +9,14 @@ static int run(const module_case *c)
     for (size_t i = 0; i < c->n_facts && i < 32; ++i) {
         tests[n++] = c->facts[i];
     }
-    int64_t live = adzi_live_tensors();
-    int failed = _cmocka_run_group_tests(c->name, tests, n, NULL, NULL);
-    if (failed == 0 && adzi_live_tensors() != live) {
-        fprintf(stderr, "%s: %lld tensors are still alive\n", c->name,
-            (long long)(adzi_live_tensors() - live));
-        failed = 1;
-    }
-    return failed;
+    return run_group(c->name, tests, n);
 }
 
 int main(int argc, char **argv)
 {
     int failed = 0, ran = 0;
     for (int i = 0; i < n_module_cases; ++i) {
-        bool named = argc == 1;
-        for (int a = 1; a < argc; ++a) {
-            named = named || strcmp(argv[a], module_cases[i]->name) == 0;
-        }
-        if (named) {
+        if (is_chosen(module_cases[i]->name, 1, argc, argv)) {
             failed += run(module_cases[i]);
             ++ran;
         }

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "groups.h"
 #include "ops/sweep.h"
-#include "base/alloc.h"
 
 static int run(const op_case *c)
 {
@@ -13,14 +13,7 @@ static int run(const op_case *c)
     for (size_t i = 0; i < c->n_facts && i < 64; ++i) {
         tests[n++] = c->facts[i];
     }
-    int64_t live = adzi_live_tensors();
-    int failed = _cmocka_run_group_tests(c->name, tests, n, NULL, NULL);
-    if (failed == 0 && adzi_live_tensors() != live) {
-        fprintf(stderr, "%s: %lld tensors are still alive\n", c->name,
-            (long long)(adzi_live_tensors() - live));
-        failed = 1;
-    }
-    return failed;
+    return run_group(c->name, tests, n);
 }
 
 int main(int argc, char **argv)
@@ -31,11 +24,7 @@ int main(int argc, char **argv)
         first = 2;
     }
     for (int i = 0; i < n_op_cases; ++i) {
-        int named = argc == first;
-        for (int a = first; a < argc; ++a) {
-            named = named || strcmp(argv[a], op_cases[i]->name) == 0;
-        }
-        if (named) {
+        if (is_chosen(op_cases[i]->name, first, argc, argv)) {
             failed += run(op_cases[i]);
             ++ran;
         }

@@ -1,0 +1,36 @@
+/* What the tests of operators of one positive number share; each defines `tested`. */
+#ifndef ADZE_TESTS_OPS_POSITIVE_H
+#define ADZE_TESTS_OPS_POSITIVE_H
+
+#include "ops/facts.h"
+
+static adz_tensor *(*const tested)(adz_tensor *);
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(tested(a->in[0]), out);
+}
+
+/* clang-format off */
+#define POSITIVE_CASE(op) \
+    .name = (op), \
+    .call = call, \
+    .samples = { \
+        { .in = { IN_OF(FILL_POSITIVE, 3, 4) } }, \
+        { .in = { IN_T_OF(FILL_POSITIVE, 3, 4) } }, \
+        { .in = { IN_OF(FILL_POSITIVE, 1) } }, \
+        { .in = { IN_OF(FILL_POSITIVE, 2, 1, 3) } }, \
+        { .in = { IN_OF(FILL_POSITIVE, 0, 3) } }, \
+        { .in = { IN_0_OF(FILL_POSITIVE) } }, \
+        { .in = { IN_OF(FILL_POSITIVE, 37) } }, \
+    }, \
+    .rejects = { \
+        { .in = { IN_TYPED(ADZ_F16, 3) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" }, \
+        { .in = { IN_TYPED(ADZ_BF16, 2, 2) }, .status = ADZ_ERR_DTYPE, .says = "[2, 2]" }, \
+    }, \
+    .vectors = { (op) }, \
+    .inputs = { "x" }, \
+    FACTS(facts)
+/* clang-format on */
+
+#endif
