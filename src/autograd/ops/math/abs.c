@@ -1,8 +1,17 @@
 #include "autograd/ops/elementwise.h"
 
+/* The absolute value, torch.abs.
+ *
+ *     y  = |x|
+ *     dx = dy sign(x), and 0 at x = 0
+ *
+ * x has any shape; y has x's shape and dtype. The least integer has no positive counterpart and
+ * stays as it is. The node saves x, because y does not tell the sign. */
+
 KERNEL_TABLE_ALL(abs);
 
-/* dx = dy sign(x), 0 at 0. The sign is piecewise constant, so only dy carries a graph. */
+/* sign(x) = (x > 0) - (x < 0). Comparisons are not recorded, so only dy carries a graph. This is
+ * right, because the sign is piecewise constant. NaN compares false twice and gets the factor 0. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);
@@ -15,6 +24,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_abs = { .name = "abs", .backward = backward };
 
+/* adzi_unary() does not fit: it would convert an integer x to f32. */
 adz_tensor *adz_abs(adz_tensor *x)
 {
     adzi_call call;

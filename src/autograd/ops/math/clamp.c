@@ -3,14 +3,24 @@
 
 #include <math.h>
 
+/* Limits elements to a range, torch.clamp.
+ *
+ *     y  = min(max(x, lower), upper)
+ *     dx = dy where lower <= x <= upper, else 0
+ *
+ * x has any shape. The bounds are numbers, and -INFINITY or INFINITY leaves a side open. Where
+ * lower > upper, y is upper everywhere. The node saves x: y cannot tell an x on a bound, which
+ * receives dy, from an x beyond it. */
+
 KERNEL_TABLE_ALL(clamp);
 KERNEL_TABLE_FLOAT(clamp_backward);
 
 typedef struct {
-    double min, max;
+    double min, max; /* the lower and the upper bound */
 } clamp_attr;
 
-/* dx = dy where min <= x <= max, the bounds included, else 0 (also where x is NaN). */
+/* The bounds are inside, as in PyTorch. NaN lies in no range and gets gradient 0. The gradient is
+ * masked and not multiplied by 0 or 1, because an infinite dy times 0 would be NaN. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const clamp_attr *at = adzi_attr(node, clamp_attr);
@@ -20,6 +30,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel compares and selects, where the expression makes five passes over memory. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const clamp_attr *at = adzi_attr(node, clamp_attr);
@@ -39,7 +50,8 @@ const adzi_op adzi_op_clamp = {
     .name = "clamp", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
-/* torch.result_type of x and the bounds: a fractional bound makes a float of an integer. */
+/* torch.result_type of x and the bounds. A fractional bound gives an integer x a float result. An
+ * infinite bound does not, because INFINITY means that there is no bound. */
 static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
 {
     for (int i = 0; i < 2 && !adzi_is_float(dtype); ++i) {
@@ -50,7 +62,9 @@ static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
     return dtype == ADZ_BOOL ? ADZ_I64 : dtype;
 }
 
-/* An integer bound beyond the dtype that would be met is an error, one that never is, none. */
+/* Checks the bounds of an integer result. A bound that no element can reach is allowed and has no
+ * effect: a lower one below the dtype's range, an upper one above it. A lower bound above the range
+ * or an upper bound below it would have to be written to y, which is an error. */
 static bool bounds_fit(adz_dtype dtype, const double *bounds)
 {
     double low = bounds[0] == -INFINITY ? 0 : bounds[0] < 0 ? 0 : bounds[0];
@@ -59,6 +73,8 @@ static bool bounds_fit(adz_dtype dtype, const double *bounds)
            adzi_number_fits("clamp", "max", high, dtype);
 }
 
+/* Computes both public calls. In place the old x is copied before it is overwritten, because the
+ * gradient compares it with the bounds. */
 static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
 {
     adzi_call call;

@@ -1,8 +1,14 @@
 #include "autograd/ops/elementwise.h"
 
+/* The cosine, torch.cos.
+ *
+ *     y  = cos x
+ *     dx = -dy sin x
+ *
+ * x has any shape, in radians. The node saves x: y gives the sine only up to its sign. */
+
 KERNEL_TABLE_FLOAT(cos);
 
-/* dx = -dy sin x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);

@@ -1,8 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* The error function, torch.erf.
+ *
+ *     y  = 2 / sqrt(pi) * integral of e^(-t^2) for t from 0 to x
+ *     dx = dy 2 / sqrt(pi) e^(-x^2)
+ *
+ * x has any shape. The node saves x, from which the derivative is computed. */
+
 KERNEL_TABLE_FLOAT(erf);
 
-/* dx = dy 2 / sqrt(pi) e^(-x^2). */
+/* The constant is 2 / sqrt(pi). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);

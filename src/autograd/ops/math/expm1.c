@@ -1,8 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* The exponential function minus 1, accurate for x near 0: torch.expm1.
+ *
+ *     y  = e^x - 1
+ *     dx = dy (y + 1)
+ *
+ * x has any shape. The node saves y, because y + 1 is the derivative without a second exponential.
+ */
+
 KERNEL_TABLE_FLOAT(expm1);
 
-/* dx = dy (y + 1). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);

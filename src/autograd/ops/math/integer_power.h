@@ -1,12 +1,15 @@
-/* Powers of integers, for kernels. */
+/* Powers of integers, for the kernels of pow and pow_number. */
 #ifndef ADZI_AUTOGRAD_OPS_MATH_INTEGER_POWER_H
 #define ADZI_AUTOGRAD_OPS_MATH_INTEGER_POWER_H
 
 #include <stdint.h>
 
 /**
- * base^exponent, wrapping as products do. A negative exponent leaves 1 and -1 what they are, by
- * parity, and everything else is 0, as in PyTorch.
+ * base^exponent by repeated squaring, at most 63 steps. Computed in unsigned integers, where
+ * overflow wraps, as it does in products.
+ *
+ * A negative exponent follows PyTorch: 1 for base 1, 1 or -1 for base -1, and 0 for every other
+ * base, 0 included.
  */
 static inline uint64_t adzi_integer_power(int64_t base, int64_t exponent)
 {

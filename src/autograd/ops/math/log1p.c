@@ -1,8 +1,14 @@
 #include "autograd/ops/elementwise.h"
 
+/* The logarithm of 1 + x, accurate for x near 0: torch.log1p.
+ *
+ *     y  = log(1 + x)
+ *     dx = dy / (1 + x)
+ *
+ * x has any shape; y is -inf at -1 and NaN below. The node saves x. */
+
 KERNEL_TABLE_FLOAT(log1p);
 
-/* dx = dy / (1 + x). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);

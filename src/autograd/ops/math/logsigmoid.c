@@ -1,9 +1,16 @@
 #include "autograd/ops/elementwise.h"
 
+/* The logarithm of the logistic function, torch.nn.functional.logsigmoid.
+ *
+ *     y  = log(1 / (1 + e^-x))
+ *     dx = dy (1 - sigmoid(x)) = dy sigmoid(-x)
+ *
+ * x has any shape. The node saves x. sigmoid(-x) is used, because 1 - sigmoid(x) loses all digits
+ * where x is large. */
+
 KERNEL_TABLE_FLOAT(logsigmoid);
 KERNEL_TABLE_FLOAT(logsigmoid_backward);
 
-/* dx = dy sigmoid(-x). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);
@@ -11,6 +18,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel computes the sigmoid and the product. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused(

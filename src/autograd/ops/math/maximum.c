@@ -1,8 +1,18 @@
 #include "autograd/ops/math/maximum.h"
 
+/* The larger of two tensors, torch.maximum, and what minimum shares with it.
+ *
+ *     y  = max(a, b)
+ *     da = dy where a > b, dy / 2 where a = b, else 0
+ *     db = dy where b > a, dy / 2 where a = b, else 0
+ *
+ * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. If a or b is NaN,
+ * y is NaN. The node saves both inputs, because each gradient compares them. */
+
 KERNEL_TABLE_ALL(maximum);
 KERNEL_TABLE_FLOAT(maximum_backward);
 
+/* Both inputs are saved even if one alone wants a gradient. */
 adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels)
 {
     adzi_call call;
@@ -23,14 +33,17 @@ adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_
     return adzi_leave(&call, y);
 }
 
-/* Where one is NaN neither lost, and both get all of it, as in PyTorch. */
+/* A comparison with NaN is false. Where a or b is NaN, `excluded` is therefore false for both, and
+ * both inputs receive all of dy, as in PyTorch. */
 adz_tensor *adzi_extremum_gradient(
-    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *lost)
+    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *excluded)
 {
     adz_tensor *share = adz_where(adz_eq(x, other), adz_mul_number(dy, 0.5), dy);
-    return adz_masked_fill(share, lost, 0);
+    return adz_masked_fill(share, excluded, 0);
 }
 
+/* dx[i] has the shape of dy, and the kernel broadcasts the inputs to it. dy itself is not written
+ * over, because the gradient of the second input still reads it. */
 adz_status adzi_extremum_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, adzi_float_kernels kernels)
 {
@@ -49,6 +62,8 @@ adz_status adzi_extremum_fused(
     return ADZ_OK;
 }
 
+/* The expression, which can be differentiated again. The comparisons are not recorded: the second
+ * derivative with respect to a and b is 0. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     for (int i = 0; i < 2; ++i) {

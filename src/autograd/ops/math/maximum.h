@@ -1,18 +1,20 @@
-/* What maximum and minimum share. */
+/* The forward and the backward that maximum and minimum share. */
 #ifndef ADZI_AUTOGRAD_OPS_MATH_MAXIMUM_H
 #define ADZI_AUTOGRAD_OPS_MATH_MAXIMUM_H
 
 #include "autograd/ops/elementwise.h"
 
-/** The larger or smaller of a and b by `kernels`, in their common dtype. */
+/** The larger or the smaller of a and b, as `kernels` select it, in their common dtype. Saves both
+ * inputs. */
 adz_tensor *adzi_extremum(
     const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels);
 
-/** dy where x was chosen, half of it where both are equal, 0 where `lost`: the other was chosen. */
+/** The gradient of x: dy / 2 where x equals the other input, 0 where `excluded` is true, else dy.
+ * `excluded` is a bool tensor that says where the other input was chosen. */
 adz_tensor *adzi_extremum_gradient(
-    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *lost);
+    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *excluded);
 
-/** Both gradients by a kernel of (x, the other, dy). */
+/** The fused backward of both inputs. The kernel reads (x, the other input, dy) and writes dx. */
 adz_status adzi_extremum_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, adzi_float_kernels kernels);
 

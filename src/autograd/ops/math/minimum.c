@@ -1,8 +1,18 @@
 #include "autograd/ops/math/maximum.h"
 
+/* The smaller of two tensors, torch.minimum.
+ *
+ *     y  = min(a, b)
+ *     da = dy where a < b, dy / 2 where a = b, else 0
+ *     db = dy where b < a, dy / 2 where a = b, else 0
+ *
+ * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. If a or b is NaN,
+ * y is NaN. The node saves both inputs, because each gradient compares them. */
+
 KERNEL_TABLE_ALL(minimum);
 KERNEL_TABLE_FLOAT(minimum_backward);
 
+/* An input receives nothing where it is larger than the other one. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     for (int i = 0; i < 2; ++i) {

@@ -1,9 +1,19 @@
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
+/* Powers with a tensor of exponents, torch.pow.
+ *
+ *     y  = a^b
+ *     da = dy b a^(b - 1), and 0 where b = 0
+ *     db = dy y log a,     and 0 where a = 0 and b >= 0
+ *
+ * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. The node saves a
+ * and b, which both gradients read, and y if b wants a gradient. Integer powers wrap. */
+
 KERNEL_TABLE_ALL(pow);
 
-/* da = dy b a^(b - 1), and 0 where b is 0. */
+/* Where b is 0, y is 1 for every a. The mask gives 0 there also for a = 0, where the formula has
+ * 0 times infinity. */
 static adz_tensor *base_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
@@ -11,7 +21,8 @@ static adz_tensor *base_gradient(adzi_node *node, adz_tensor *dy)
     return adz_masked_fill(adz_mul(dy, slope), adz_eq_number(b, 0), 0);
 }
 
-/* db = dy y log a, and 0 where a is 0 and b is not negative: there y is constant in b. */
+/* 0^b is 0 for every b > 0, so the derivative at a = 0 is 0 although log a is -inf. PyTorch
+ * gives 0 for b = 0 as well. */
 static adz_tensor *exponent_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
@@ -20,6 +31,8 @@ static adz_tensor *exponent_gradient(adzi_node *node, adz_tensor *dy)
     return adz_mul(dy, adz_masked_fill(slope, flat, 0));
 }
 
+/* The engine sums the gradients of broadcast inputs over the broadcast dimensions. There is no
+ * fused backward: a power takes many times as long as the passes over memory. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (adzi_needs(node, 0)) {
@@ -60,6 +73,7 @@ adz_tensor *adz_pow(adz_tensor *a, adz_tensor *b)
     return adzi_leave(&call, y);
 }
 
+/* The number becomes a tensor of rank 0 that wants no gradient. */
 adz_tensor *adz_number_pow(double number, adz_tensor *x)
 {
     return adz_pow(adzi_number("pow", x, number), x);

@@ -1,6 +1,15 @@
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
+/* Powers with one exponent e, torch.pow with a number.
+ *
+ *     y  = x^e
+ *     dx = dy e x^(e - 1), and 0 for e = 0
+ *
+ * x has any shape. An integer x stays an integer if e is a whole number, and becomes f32 otherwise.
+ * The node keeps e as an attribute. It saves x, except for e = 0 and e = 1, whose derivative is a
+ * constant. */
+
 KERNEL_TABLE_ALL(pow_number);
 KERNEL_TABLE_FLOAT(cube);
 KERNEL_TABLE_FLOAT(square);
@@ -9,10 +18,11 @@ KERNEL_TABLE_FLOAT(rsqrt);
 KERNEL_TABLE_FLOAT(reciprocal);
 
 typedef struct {
-    double exponent;
+    double exponent; /* e */
 } pow_attr;
 
-/* dx = dy e x^(e - 1), and 0 for e = 0, at x = 0 too. */
+/* For e = 0 the gradient is 0 also at x = 0, where the formula has 0 times infinity. For e = 1 and
+ * e = 2 no power is computed. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double e = adzi_attr(node, pow_attr)->exponent;
@@ -36,7 +46,8 @@ const adzi_op adzi_op_pow_number = {
     .name = "pow_number", .backward = backward, ADZI_FIELDS(fields)
 };
 
-/* A cheaper way to the same power where there is one. */
+/* Some exponents have a kernel that takes a few instructions, where pow of libm takes some ten
+ * nanoseconds an element. Powers of integers are products in any case. */
 static adzi_kernel kernel_for(adz_dtype dtype, double e)
 {
     if (!adzi_is_float(dtype)) {
@@ -50,6 +61,8 @@ static adzi_kernel kernel_for(adz_dtype dtype, double e)
                        : KERNEL_FOR(pow_number, dtype);
 }
 
+/* The exponent counts as an operand for the dtype of y. Bool counts as i64. A negative power of an
+ * integer is refused, as in PyTorch, because it would be 0 nearly everywhere. */
 adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
 {
     adzi_call call;

@@ -1,8 +1,14 @@
 #include "autograd/ops/elementwise.h"
 
+/* One divided by a tensor, torch.reciprocal.
+ *
+ *     y  = 1 / x
+ *     dx = -dy y^2
+ *
+ * x has any shape. The node saves y, so that the gradient needs products alone and no division. */
+
 KERNEL_TABLE_FLOAT(reciprocal);
 
-/* dx = -dy y^2. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);

@@ -1,8 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* One divided by the square root, torch.rsqrt.
+ *
+ *     y  = 1 / sqrt(x)
+ *     dx = -dy y^3 / 2
+ *
+ * x has any shape; y is inf at 0 and NaN below. The node saves y, so that the gradient needs
+ * products alone. */
+
 KERNEL_TABLE_FLOAT(rsqrt);
 
-/* dx = -dy y^3 / 2. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);

@@ -1,9 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* The logistic function, torch.sigmoid.
+ *
+ *     y  = 1 / (1 + e^-x)
+ *     dx = dy y (1 - y)
+ *
+ * x has any shape. The node saves y, so that the gradient needs no second exponential. */
+
 KERNEL_TABLE_FLOAT(sigmoid);
 KERNEL_TABLE_FLOAT(sigmoid_backward);
 
-/* dx = dy y (1 - y). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
@@ -11,6 +17,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel computes the three-factor product in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused_of_result(node, dx, dy[0], sigmoid_backward_kernels);

@@ -1,8 +1,14 @@
 #include "autograd/ops/elementwise.h"
 
+/* The sine, torch.sin.
+ *
+ *     y  = sin x
+ *     dx = dy cos x
+ *
+ * x has any shape, in radians. The node saves x: y gives the cosine only up to its sign. */
+
 KERNEL_TABLE_FLOAT(sin);
 
-/* dx = dy cos x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);

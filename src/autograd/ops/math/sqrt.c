@@ -1,8 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* The square root, torch.sqrt.
+ *
+ *     y  = sqrt(x)
+ *     dx = dy / (2 y)
+ *
+ * x has any shape; y is NaN where x is negative. The node saves y, so that no second root is
+ * needed. At x = 0 the gradient is infinite, or NaN where dy is 0. */
+
 KERNEL_TABLE_FLOAT(sqrt);
 
-/* dx = dy / (2 y). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);

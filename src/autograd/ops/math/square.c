@@ -1,15 +1,23 @@
 #include "autograd/ops/elementwise.h"
 
+/* The square of a tensor, torch.square.
+ *
+ *     y  = x^2
+ *     dx = 2 dy x
+ *
+ * x has any shape; y has its dtype, and i64 for a bool x. Squares of integers wrap. The node saves
+ * x, because y does not tell its sign. */
+
 KERNEL_TABLE_ALL(square);
 KERNEL_TABLE_FLOAT(square_backward);
 
-/* dx = 2 dy x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_mul(adz_mul_number(dy[0], 2), adzi_saved_input(node, 0));
     return adzi_status(dx[0]);
 }
 
+/* One kernel computes both products in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused(node, dx, dy[0], adzi_saved_input(node, 0), square_backward_kernels);
@@ -17,6 +25,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_square = { .name = "square", .backward = backward, .fused = fused };
 
+/* adzi_unary() does not fit: it would convert an integer x to f32. */
 adz_tensor *adz_square(adz_tensor *x)
 {
     adzi_call call;

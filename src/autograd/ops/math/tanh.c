@@ -1,9 +1,15 @@
 #include "autograd/ops/elementwise.h"
 
+/* The hyperbolic tangent, torch.tanh.
+ *
+ *     y  = (e^x - e^-x) / (e^x + e^-x)
+ *     dx = dy (1 - y^2)
+ *
+ * x has any shape. The node saves y, so that the gradient needs no second exponential. */
+
 KERNEL_TABLE_FLOAT(tanh);
 KERNEL_TABLE_FLOAT(tanh_backward);
 
-/* dx = dy (1 - y^2). */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
@@ -11,6 +17,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel computes the derivative and the product in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused_of_result(node, dx, dy[0], tanh_backward_kernels);
