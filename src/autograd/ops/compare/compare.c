@@ -1,6 +1,15 @@
 #include "autograd/ops/compare/compare.h"
 
-static adz_tensor *finish(adzi_call *call, adzi_kernel kernel)
+/* What comparisons and logical operators share.
+ *
+ *     y[i] = a[i] ? b[i],   y bool
+ *
+ * Inputs have any shapes that broadcast to y. Nothing is recorded and nothing is saved, because the
+ * derivative of a truth value is 0 wherever it exists. Results want no gradient, so an expression
+ * that multiplies by a converted comparison treats it as a constant. */
+
+/* Broadcasts the inputs, makes the result and computes it. The kernel fits the inputs' dtype. */
+static adz_tensor *broadcast_and_run(adzi_call *call, adzi_kernel kernel)
 {
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
@@ -15,20 +24,25 @@ static adz_tensor *finish(adzi_call *call, adzi_kernel kernel)
     return adzi_leave(call, y);
 }
 
+/* Names the inputs "a" and "b" in messages. */
 static bool enter_two(adzi_call *call, const adzi_op *op, adz_tensor *a, adz_tensor *b)
 {
     return adzi_enter(call, op, "a, b", (adz_tensor *[]){ a, b }, 2, 0);
 }
 
+/* Compares values, so both inputs are promoted to one dtype first: an i64 beside an f32 tensor is
+ * compared as f32, as in PyTorch. NaN compares false, except by ne. */
 adz_tensor *adzi_compare(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels)
 {
     adzi_call call;
     if (!enter_two(&call, op, a, b) || !adzi_promote(&call, 0, 1)) {
         return NULL;
     }
-    return finish(&call, kernels[adzi_cpu_level][call.in[0]->dtype]);
+    return broadcast_and_run(&call, kernels[adzi_cpu_level][call.in[0]->dtype]);
 }
 
+/* Combines truth values, so each input is converted to bool by itself: a fraction is true, although
+ * it would become 0 as an integer. NaN is true. */
 adz_tensor *adzi_logical(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_kernel kernel)
 {
     adzi_call call;
@@ -37,14 +51,15 @@ adz_tensor *adzi_logical(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_k
         !adzi_convert(&call, 1, ADZ_BOOL)) {
         return NULL;
     }
-    return finish(&call, kernel);
+    return broadcast_and_run(&call, kernel);
 }
 
+/* Tests one tensor in its own dtype. The result has the shape of x. */
 adz_tensor *adzi_test(const adzi_op *op, adz_tensor *x, adzi_all_kernels kernels)
 {
     adzi_call call;
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0)) {
         return NULL;
     }
-    return finish(&call, kernels[adzi_cpu_level][x->dtype]);
+    return broadcast_and_run(&call, kernels[adzi_cpu_level][x->dtype]);
 }

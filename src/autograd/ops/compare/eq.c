@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
+/* Whether a is equal to b, torch.eq.
+ *
+ *     y = a == b
+ *
+ * a and b have any shapes that broadcast to y, which is bool and has no gradient. NaN equals
+ * nothing, not even itself. */
+
 KERNEL_TABLE_ALL(eq);
 
 const adzi_op adzi_op_eq = { .name = "eq" };
@@ -10,6 +17,7 @@ adz_tensor *adz_eq(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_eq, a, b, eq_kernels);
 }
 
+/* A whole number beside an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_eq_number(adz_tensor *a, double number)
 {
     return adz_eq(a, adzi_number("eq", a, number));

@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
+/* Whether a is greater than or equal to b, torch.ge.
+ *
+ *     y = a >= b
+ *
+ * a and b have any shapes that broadcast to y, which is bool and has no gradient. A comparison with
+ * NaN is false. */
+
 KERNEL_TABLE_ALL(ge);
 
 const adzi_op adzi_op_ge = { .name = "ge" };
@@ -10,6 +17,7 @@ adz_tensor *adz_ge(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_ge, a, b, ge_kernels);
 }
 
+/* A whole number beside an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_ge_number(adz_tensor *a, double number)
 {
     return adz_ge(a, adzi_number("ge", a, number));

@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
+/* Whether a is greater than b, torch.gt.
+ *
+ *     y = a > b
+ *
+ * a and b have any shapes that broadcast to y, which is bool and has no gradient. A comparison with
+ * NaN is false. */
+
 KERNEL_TABLE_ALL(gt);
 
 const adzi_op adzi_op_gt = { .name = "gt" };
@@ -10,6 +17,7 @@ adz_tensor *adz_gt(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_gt, a, b, gt_kernels);
 }
 
+/* A whole number beside an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_gt_number(adz_tensor *a, double number)
 {
     return adz_gt(a, adzi_number("gt", a, number));

@@ -1,5 +1,11 @@
 #include "autograd/ops/compare/compare.h"
 
+/* Whether an element is neither infinite nor NaN, torch.isfinite.
+ *
+ *     y = |x| < infinity
+ *
+ * x has any shape; y is bool and has no gradient. Every integer is finite. */
+
 KERNEL_TABLE_ALL(isfinite);
 
 const adzi_op adzi_op_isfinite = { .name = "isfinite" };

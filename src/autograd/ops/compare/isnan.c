@@ -1,5 +1,11 @@
 #include "autograd/ops/compare/compare.h"
 
+/* Whether an element is NaN, torch.isnan.
+ *
+ *     y = (x != x)
+ *
+ * x has any shape; y is bool and has no gradient. Integers are never NaN. */
+
 KERNEL_TABLE_ALL(isnan);
 
 const adzi_op adzi_op_isnan = { .name = "isnan" };

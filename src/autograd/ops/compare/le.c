@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
+/* Whether a is less than or equal to b, torch.le.
+ *
+ *     y = a <= b
+ *
+ * a and b have any shapes that broadcast to y, which is bool and has no gradient. A comparison with
+ * NaN is false. */
+
 KERNEL_TABLE_ALL(le);
 
 const adzi_op adzi_op_le = { .name = "le" };
@@ -10,6 +17,7 @@ adz_tensor *adz_le(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_le, a, b, le_kernels);
 }
 
+/* A whole number beside an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_le_number(adz_tensor *a, double number)
 {
     return adz_le(a, adzi_number("le", a, number));

@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 
-KERNEL_TABLE_ALL(mul); /* the product of bools */
+/* Logical and of truth values, torch.logical_and.
+ *
+ *     y = a != 0 and b != 0
+ *
+ * a and b have any dtypes, and shapes that broadcast to y, which is bool and has no gradient.
+ * The kernel of mul for bools is the one used: the product of two bools is 1 if both are 1. */
+
+KERNEL_TABLE_ALL(mul);
 
 const adzi_op adzi_op_logical_and = { .name = "logical_and" };
 

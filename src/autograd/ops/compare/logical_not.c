@@ -1,5 +1,12 @@
 #include "autograd/ops/compare/compare.h"
 
+/* Whether an element is false, torch.logical_not.
+ *
+ *     y = (x == 0)
+ *
+ * x has any shape and dtype but f16 and bf16; y is bool and has no gradient. NaN is true, so y is
+ * false there. */
+
 KERNEL_TABLE_ALL(logical_not);
 
 const adzi_op adzi_op_logical_not = { .name = "logical_not" };

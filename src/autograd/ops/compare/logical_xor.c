@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 
-KERNEL_TABLE_ALL(ne); /* the difference of bools */
+/* Logical exclusive or of truth values, torch.logical_xor.
+ *
+ *     y = (a != 0) != (b != 0)
+ *
+ * a and b have any dtypes, and shapes that broadcast to y, which is bool and has no gradient.
+ * The kernel of ne for bools is the one used: exactly one is true if they differ. */
+
+KERNEL_TABLE_ALL(ne);
 
 const adzi_op adzi_op_logical_xor = { .name = "logical_xor" };
 

@@ -1,13 +1,23 @@
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
+/* Writes one number where a mask is true, torch.masked_fill.
+ *
+ *     y  = value where mask, else x
+ *     dx = 0 where mask, else dy
+ *
+ * x has any shape, the mask is bool, and both broadcast to y, which has x's dtype. The node saves
+ * the mask, which tells where x reached the result. It keeps the value as an attribute. Attention
+ * masks are the usual case: scores become -inf before a softmax. */
+
 KERNEL_TABLE_ALL(masked_fill);
 
 typedef struct {
-    double value;
+    double value; /* shown in messages; the backward does not read it */
 } masked_fill_attr;
 
-/* dx = dy, 0 where the value was written. */
+/* The gradient is filled and not multiplied by 0, because an infinite dy times 0 would be NaN. The
+ * engine sums it over the dimensions of x that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_masked_fill(dy[0], adzi_saved_input(node, 1), 0);
@@ -20,6 +30,8 @@ const adzi_op adzi_op_masked_fill = {
     .name = "masked_fill", .backward = backward, ADZI_FIELDS(fields)
 };
 
+/* Computes both public calls. In place no copy of the old x is needed, because the backward does
+ * not read it. The value must be an element of x's dtype: 0.5 is refused for integers. */
 static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bool inplace)
 {
     adzi_call call;
@@ -48,6 +60,7 @@ adz_tensor *adz_masked_fill(adz_tensor *x, adz_tensor *mask, double value)
     return masked_fill(x, mask, value, false);
 }
 
+/* In place the mask may not be larger than x, since the result must have the shape of x. */
 adz_tensor *adz_masked_fill_(adz_tensor *x, adz_tensor *mask, double value)
 {
     return masked_fill(x, mask, value, true);

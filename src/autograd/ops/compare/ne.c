@@ -1,6 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
+/* Whether a is different from b, torch.ne.
+ *
+ *     y = a != b
+ *
+ * a and b have any shapes that broadcast to y, which is bool and has no gradient. NaN differs from
+ * everything, itself included. */
+
 KERNEL_TABLE_ALL(ne);
 
 const adzi_op adzi_op_ne = { .name = "ne" };
@@ -10,6 +17,7 @@ adz_tensor *adz_ne(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_ne, a, b, ne_kernels);
 }
 
+/* A whole number beside an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_ne_number(adz_tensor *a, double number)
 {
     return adz_ne(a, adzi_number("ne", a, number));

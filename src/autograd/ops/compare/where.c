@@ -1,11 +1,21 @@
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
+/* Selects elements of two tensors by a condition, torch.where.
+ *
+ *     y  = a where cond, else b
+ *     da = dy where cond, else 0
+ *     db = 0 where cond, else dy
+ *
+ * cond is bool; a and b are promoted to one dtype. All three broadcast to y. The node saves cond
+ * alone, because the values of a and b matter to no derivative. A NaN that is not selected reaches
+ * neither y nor a gradient. */
+
 KERNEL_TABLE_ALL(where);
 KERNEL_TABLE_FLOAT(where_backward);
 
-/* da = dy where cond, db = dy elsewhere, 0 otherwise (not dy * 0, which an infinite dy spoils);
- * the engine sums each back over what was broadcast. */
+/* Selects between dy and 0 instead of multiplying by 0, because an infinite dy times 0 would be
+ * NaN. The engine then sums the gradients of broadcast inputs over the broadcast dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *cond = adzi_saved_input(node, 0), *zero = adzi_number("where", dy[0], 0);
@@ -22,9 +32,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* One kernel selects dy or 0 without a tensor of zeros. p[0] is 1 for the gradient of a and 0 for
+ * that of b. dy is not written over, because the second gradient still reads it. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *cond = adzi_saved_input(node, 0);
+    /* Inputs 1 and 2 are a and b. Each gradient has the shape of y. */
     for (int i = 1; i <= 2; ++i) {
         if (!adzi_needs(node, i)) {
             continue;
@@ -41,6 +54,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_where = { .name = "where", .backward = backward, .fused = fused };
 
+/* Inputs 1 and 2 are the values, input 0 is the condition, which wants no gradient. */
 adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b)
 {
     adzi_call call;

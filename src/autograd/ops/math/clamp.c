@@ -67,6 +67,7 @@ static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
  * or an upper bound below it would have to be written to y, which is an error. */
 static bool bounds_fit(adz_dtype dtype, const double *bounds)
 {
+    /* 0 stands for a bound that needs no check, because every dtype holds it. */
     double low = bounds[0] == -INFINITY ? 0 : bounds[0] < 0 ? 0 : bounds[0];
     double high = bounds[1] == INFINITY ? 0 : bounds[1] > 0 ? 0 : bounds[1];
     return adzi_number_fits("clamp", "min", low, dtype) &&
@@ -79,6 +80,7 @@ static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
 {
     adzi_call call;
     const clamp_attr attr = { min, max };
+    /* The kernels read the bounds as p[0] and p[1], in the dtype of the result. */
     const double bounds[ADZI_POINTWISE_PARAMS] = { min, max };
     if (!ADZI_ENTER(&call, clamp, x) || !adzi_want_computable(&call, 0) ||
         (inplace && !adzi_begin_inplace(&call, true))) {
@@ -105,6 +107,7 @@ static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
     return adzi_leave(&call, y);
 }
 
+/* torch.clamp with both bounds. */
 adz_tensor *adz_clamp(adz_tensor *x, double min, double max)
 {
     return clamp(x, min, max, false);

@@ -12,7 +12,8 @@
 KERNEL_TABLE_ALL(maximum);
 KERNEL_TABLE_FLOAT(maximum_backward);
 
-/* Both inputs are saved even if one alone wants a gradient. */
+/* The whole forward of both operators. Both inputs are saved even if one alone wants a gradient,
+ * because the comparison reads both. */
 adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels)
 {
     adzi_call call;
@@ -50,6 +51,7 @@ adz_status adzi_extremum_fused(
     for (int i = 0; i < 2; ++i) {
         if (adzi_needs(node, i)) {
             adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
+            /* Reading a saved input fails where it was changed in place after the forward. */
             bool known = x != NULL && other != NULL;
             dx[i] = known ? adzi_scratch_like(node->op->name, dy[0]) : NULL;
             if (dx[i] == NULL) {
@@ -78,6 +80,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* Runs when nobody will differentiate the backward: one pass per input instead of several. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_extremum_fused(node, dx, dy, maximum_backward_kernels);

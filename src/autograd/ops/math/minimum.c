@@ -27,6 +27,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* Runs when nobody will differentiate the backward: one pass per input instead of several. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_extremum_fused(node, dx, dy, minimum_backward_kernels);

@@ -26,13 +26,14 @@ static adz_tensor *base_gradient(adzi_node *node, adz_tensor *dy)
 static adz_tensor *exponent_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
+    /* The logarithm of a negative a is NaN, and so is the gradient of its exponent. */
     adz_tensor *slope = adz_mul(adzi_saved_result(node, 0), adz_log(a));
     adz_tensor *flat = adz_logical_and(adz_eq_number(a, 0), adz_ge_number(b, 0));
     return adz_mul(dy, adz_masked_fill(slope, flat, 0));
 }
 
-/* The engine sums the gradients of broadcast inputs over the broadcast dimensions. There is no
- * fused backward: a power takes many times as long as the passes over memory. */
+/* The engine sums the gradients of broadcast inputs over the broadcast dimensions. A fused
+ * backward would save passes over memory alone, and not the powers and logarithms. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (adzi_needs(node, 0)) {
@@ -50,6 +51,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_pow = { .name = "pow", .backward = backward };
 
+/* Two bools are refused, because a power of truth values has no meaning. Between integers a
+ * negative exponent is allowed here, since a tensor may hold exponents of both signs:
+ * integer_power.h. */
 adz_tensor *adz_pow(adz_tensor *a, adz_tensor *b)
 {
     adzi_call call;

@@ -12,6 +12,7 @@
 
 KERNEL_TABLE_ALL(pow_number);
 KERNEL_TABLE_FLOAT(cube);
+/* The kernels of other operators, for the exponents 2, 0.5, -0.5 and -1. */
 KERNEL_TABLE_FLOAT(square);
 KERNEL_TABLE_FLOAT(sqrt);
 KERNEL_TABLE_FLOAT(rsqrt);
@@ -46,8 +47,9 @@ const adzi_op adzi_op_pow_number = {
     .name = "pow_number", .backward = backward, ADZI_FIELDS(fields)
 };
 
-/* Some exponents have a kernel that takes a few instructions, where pow of libm takes some ten
- * nanoseconds an element. Powers of integers are products in any case. */
+/* Some exponents have a kernel of products, a root or a division, which become vector instructions.
+ * Every other float power calls pow of libm once per element. Powers of integers are products in
+ * any case. */
 static adzi_kernel kernel_for(adz_dtype dtype, double e)
 {
     if (!adzi_is_float(dtype)) {
@@ -70,6 +72,7 @@ adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
     if (!ADZI_ENTER(&call, pow_number, x) || !adzi_want_computable(&call, 0)) {
         return NULL;
     }
+    /* Tells the dtype of y: x is converted to it. The kernel reads the exponent as p[0]. */
     adz_tensor *number = adzi_number("pow_number", x, exponent);
     if (number == NULL || !adzi_convert(&call, 0, (adz_dtype)number->dtype)) {
         return NULL;
@@ -84,6 +87,7 @@ adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
+    /* Without a saved x, its memory may be released or written over before the backward. */
     if (exponent != 0 && exponent != 1) {
         adzi_save_input(&call, 0);
     }
