@@ -1,6 +1,14 @@
 #include "autograd/op.h"
 
-/* dx = dy. */
+/* A contiguous copy, torch.clone, and the two calls that avoid a copy where they can.
+ *
+ *     y  = x
+ *     dx = dy
+ *
+ * x has any shape, strides and dtype; y has its shape and dtype and is contiguous. The node saves
+ * nothing, because the derivative is 1. */
+
+/* The input receives the tensor dy itself: nothing is copied. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -24,12 +32,16 @@ adz_tensor *adz_clone(adz_tensor *x)
     return adzi_leave(&call, y);
 }
 
+/* x itself if it is contiguous already, else a clone, which the tape records. Stale handles, NULL
+ * and ADZ_NONE go to adz_clone(), whose checks refuse them with a message. */
 adz_tensor *adz_contiguous(adz_tensor *x)
 {
     bool as_is = x != NULL && x->alive == ADZI_ALIVE && adzi_is_contiguous(x);
     return as_is && !adzi_is_none(x) ? x : adz_clone(x);
 }
 
+/* A view of x that the tape does not know, torch.Tensor.detach. It shares the storage and its
+ * version, so that a backward notices when the view is changed in place. */
 adz_tensor *adz_detach(adz_tensor *x)
 {
     adzi_call call;

@@ -1,6 +1,16 @@
 #include "autograd/op.h"
 
-/* dx = dy in x's dtype; the dtype comes from the edge, since x itself is not saved. */
+/* Conversion to another dtype, torch.Tensor.to.
+ *
+ *     y  = x in the given dtype
+ *     dx = dy in x's dtype
+ *
+ * x has any shape and dtype. The node saves nothing. Conversions between f32 and f64 are recorded.
+ * Integers, bool, f16 and bf16 carry no gradient, so conversions from or to them are not.
+ * The result is contiguous, whatever the strides of x are. */
+
+/* The dtype of x is the other one of f32 and f64: only these two are recorded, and a conversion to
+ * x's own dtype makes no node. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_to(dy[0], dy[0]->dtype == ADZ_F32 ? ADZ_F64 : ADZ_F32);
@@ -10,6 +20,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_to = { .name = "to", .backward = backward };
 
+/* Returns x itself if it has the dtype already, as PyTorch does. */
 adz_tensor *adz_to(adz_tensor *x, adz_dtype dtype)
 {
     adzi_call call;

@@ -3,30 +3,45 @@
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 
+/* Sets elements to zero at random and scales the others, torch.nn.functional.dropout.
+ *
+ *     y  = x m / (1 - p),   m = 1 with probability 1 - p, else 0
+ *     dx = dy m / (1 - p)
+ *
+ * x has any shape, f32 or f64. The expected value of y is x. For p = 1, y is x times 0, so that NaN
+ * stays NaN as in PyTorch, and nothing is drawn.
+ *
+ * The node saves m as an extra tensor kept[ceil(numel / 64)], i64, one bit per element in row-major
+ * order, and p as an attribute. Reading the bits is several times as fast as drawing them again
+ * from the generator's state, and they are 1/32 of the size of an f32 x. */
+
 KERNEL_TABLE_FLOAT(dropout);
 KERNEL_TABLE_FLOAT(dropout_again);
 
+/* The units of a launch are groups of 64 elements, one word of the mask each. */
 enum { GROUP = 64, GRAIN = ADZI_POINTWISE_GRAIN / GROUP };
 
-/* The forward saves one bit per element: to draw the mask again in the backward takes ten times as
- * long as to read it. */
 typedef struct {
     double p;
 } dropout_attr;
 
-/* The state of a generator that is not used, because everything is dropped. */
+/* Stands for a generator's state where p is 1. The kernel reads a state in any case, but what it
+ * draws does not matter there. */
 static const adz_generator_state nothing_drawn;
 
 static adz_tensor *apply(
     adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state);
 
-/* dx = dy under the same mask; y is linear in x, so this is the operator itself. */
+/* y is linear in x, so the gradient is the operator itself, applied to dy with the mask that the
+ * forward drew. It can be differentiated again to any order. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_dropout_again(dy[0], adzi_attr(node, dropout_attr)->p, adzi_saved_extra(node, 0));
     return adzi_status(dx[0]);
 }
 
+/* The arguments of both kernels. `dropout` reads the state and writes `kept` unless it is NULL.
+ * `dropout_again` reads `kept` and no state. Both x and y are contiguous and may be one memory. */
 static adzi_dropout_args arguments(const adz_tensor *x, adz_tensor *y, double p,
     const adz_tensor *kept, const adz_generator_state *state)
 {
@@ -40,11 +55,13 @@ static adzi_dropout_args arguments(const adz_tensor *x, adz_tensor *y, double p,
         .scale = keep > 0 ? 1 / keep : 0 };
 }
 
+/* The last group may be short. */
 static int64_t groups_of(int64_t numel)
 {
     return (numel + GROUP - 1) / GROUP;
 }
 
+/* Computes the gradient without recording, over dy itself if the engine is its only owner. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *g = adzi_compact("dropout", dy[0]), *kept = adzi_saved_extra(node, 0);
@@ -63,7 +80,8 @@ const adzi_op adzi_op_dropout = {
     .name = "dropout", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
-/* With the mask `kept`, or with one that is drawn from `state` if `kept` is NULL. */
+/* Applies the mask `kept`, or draws one from `state` if `kept` is NULL. A drawn mask is stored only
+ * if the call is recorded, since without a backward nobody reads it. */
 static adz_tensor *apply(
     adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state)
 {
@@ -72,7 +90,7 @@ static adz_tensor *apply(
     if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
         return NULL;
     }
-    adz_tensor *xs = adzi_compact("dropout", x); /* the mask counts elements in order */
+    adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
     adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
     if (y == NULL) {
         return NULL;
@@ -85,18 +103,22 @@ static adz_tensor *apply(
     if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
-    adzi_save_extra(&call, 0, kept);
+    adzi_save_extra(&call, 0, kept); /* does nothing where the call is not recorded */
     adzi_dropout_args args = arguments(xs, y, p, kept, state);
     adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
         groups, GRAIN);
     return adzi_leave(&call, y);
 }
 
+/* For backwards that need gradients of gradients: this call is recorded like any other. */
 adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
 {
     return apply(x, p, kept, NULL);
 }
 
+/* Checks p, chooses the generator and moves it on once the call has succeeded. A call that fails
+ * draws nothing, so that a repeated call gives the mask that the first one would have given. The
+ * generator moves by one 32-bit word per element, rounded up to whole groups of 64. */
 adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
 {
     adzi_call call;
@@ -108,14 +130,14 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
             adzi_text_number(p));
     }
     if (!training || p == 0) {
-        return x;
+        return x; /* as PyTorch does; no node is made */
     }
     const bool draws = p < 1;
     if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
         return NULL;
     }
     adz_tensor *y = apply(x, p, NULL, draws ? &generator->state : &nothing_drawn);
-    if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
+    if (y != NULL && draws) {
         adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }
     return y;

@@ -1,11 +1,18 @@
-/* Dropout, for operators that contain one. */
+/* Dropout for operators that contain one, such as bias_activation. */
 #ifndef ADZI_AUTOGRAD_OPS_DROPOUT_DROPOUT_H
 #define ADZI_AUTOGRAD_OPS_DROPOUT_DROPOUT_H
 
 #include "autograd/op.h"
 
-/** x under a mask that was drawn before, on the tape: bit k of kept[g], i64, says whether element
- * 64 g + k stays, divided by 1 - p. */
+/**
+ * Applies a mask that was drawn before: y = x m / (1 - p). The call is recorded.
+ *
+ * @param x     any shape, f32 or f64; its elements are counted in row-major order
+ * @param p     the probability with which the mask was drawn to drop an element
+ * @param kept  kept[ceil(numel / 64)], i64: bit k of kept[g] is 1 where element 64 g + k is kept;
+ * not NULL
+ * @return      y, borrowed from the scope, or NULL with the error recorded
+ */
 adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept);
 
 #endif
