@@ -2,7 +2,7 @@
  *
  * A file named *.kernel.c is compiled once per instruction set; meson.build
  * defines ADZI_ISA as baseline, avx2 or avx512 for it. Inside such a file
- * KERNEL(name) spells the variant's own symbol. Everyone else reaches kernels
+ * KERNEL_OF(name, type) spells the variant's own symbol. Everyone else reaches kernels
  * through a table that KERNEL_TABLE declares, indexed by the level that
  * adzi_cpu_level() chose once.
  */
@@ -26,7 +26,7 @@ extern int adzi_cpu_level;
 #define ADZI_PASTE4(a, b, c, d)  ADZI_PASTE4_(a, b, c, d)
 
 /* Inside a kernel file: the symbol of this variant, e.g. adzi_relu_f32_avx2. */
-#define KERNEL(name, type) ADZI_PASTE4(adzi, name, type, ADZI_ISA)
+#define KERNEL_OF(name, type) ADZI_PASTE4(adzi, name, type, ADZI_ISA)
 
 #define ADZI_DECLARE_KERNEL(name, type)                                   \
     void adzi_##name##_##type##_baseline(const void *, int64_t, int64_t); \
@@ -43,16 +43,18 @@ extern int adzi_cpu_level;
     {                                                                              \
         ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level) \
     }
-#define ADZI_KERNEL_ROW_ALL(name, level)                                                \
-    {                                                                                   \
-        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level),     \
-            ADZI_KERNEL_COLUMN(name, i32, level), ADZI_KERNEL_COLUMN(name, i64, level), \
-            ADZI_KERNEL_COLUMN(name, u8, level), ADZI_KERNEL_COLUMN(name, b8, level)    \
+#define ADZI_KERNEL_ROW_ALL(name, level, of_integers)                                              \
+    {                                                                                              \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level),                \
+            ADZI_KERNEL_COLUMN(name, i32, of_integers),                                            \
+            ADZI_KERNEL_COLUMN(name, i64, of_integers), ADZI_KERNEL_COLUMN(name, u8, of_integers), \
+            ADZI_KERNEL_COLUMN(name, b8, of_integers)                                              \
     }
 
 /* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the variants and the table
  * relu_kernels[level][dtype] for f32 and f64; KERNEL_TABLE_ALL for the six
- * dtypes that arithmetic knows. The column is the adz_dtype. */
+ * dtypes that arithmetic knows. The column is the adz_dtype. Integers have no AVX-512 kernels of
+ * their own: they would be no faster, since integers wait for memory. */
 #define KERNEL_TABLE_FLOAT(name)                                    \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \
@@ -69,9 +71,9 @@ extern int adzi_cpu_level;
     ADZI_DECLARE_KERNEL(name, u8);                                  \
     ADZI_DECLARE_KERNEL(name, b8);                                  \
     static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][6] = { \
-        ADZI_KERNEL_ROW_ALL(name, baseline),                        \
-        ADZI_KERNEL_ROW_ALL(name, avx2),                            \
-        ADZI_KERNEL_ROW_ALL(name, avx512),                          \
+        ADZI_KERNEL_ROW_ALL(name, baseline, baseline),              \
+        ADZI_KERNEL_ROW_ALL(name, avx2, avx2),                      \
+        ADZI_KERNEL_ROW_ALL(name, avx512, avx2),                    \
     }
 /* For kernels that move elements and ask only for their size: b1, b2, b4 and b8, in bytes. */
 #define ADZI_KERNEL_ROW_SIZES(name, level)                                           \

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "optim/adagrad.kernel.c"
 #include <math.h>
 #include <stdbool.h>
@@ -6,38 +6,39 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-#if T_IS_F32
+#if ELEM_IS_F32
 #define ROOT(x) sqrtf(x)
 #else
 #define ROOT(x) sqrt(x)
 #endif
 
-static inline __attribute__((always_inline)) void K(walk)(
+static inline __attribute__((always_inline)) void KERNEL(walk)(
     const adzi_adagrad_args *args, int64_t begin, int64_t end, bool decays)
 {
-    T *restrict w = (T *)args->w, *restrict sum = (T *)args->sum;
-    const T *restrict dw = (const T *)args->dw;
+    elem *restrict w = (elem *)args->w, *restrict sum = (elem *)args->sum;
+    const elem *restrict dw = (const elem *)args->dw;
     const adzi_adagrad_numbers numbers = *args->numbers;
-    T lr = (T)numbers.lr, eps = (T)numbers.eps, decay = (T)numbers.decay, sign = (T)numbers.sign;
+    elem lr = (elem)numbers.lr, eps = (elem)numbers.eps, decay = (elem)numbers.decay,
+         sign = (elem)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
-        T g = sign * dw[i];
+        elem g = sign * dw[i];
         if (decays) {
             g += decay * w[i];
         }
-        T square = sum[i] + g * g;
+        elem square = sum[i] + g * g;
         sum[i] = square;
         w[i] -= lr * g / (ROOT(square) + eps);
     }
 }
 
-void K(adagrad)(const void *block, int64_t begin, int64_t end);
-void K(adagrad)(const void *block, int64_t begin, int64_t end)
+void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end);
+void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_adagrad_args *args = block;
     if (args->numbers->decay != 0) {
-        K(walk)(args, begin, end, true);
+        KERNEL(walk)(args, begin, end, true);
     } else {
-        K(walk)(args, begin, end, false);
+        KERNEL(walk)(args, begin, end, false);
     }
 }
 

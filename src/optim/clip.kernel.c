@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "optim/clip.kernel.c"
 #include <math.h>
 #include "optim/clip.h"
@@ -6,7 +6,7 @@
 #else
 
 /* Eight sums side by side, in f64, joined in a fixed order. */
-static inline double K(square_sum)(const T *x, int64_t n)
+static inline double KERNEL(square_sum)(const elem *x, int64_t n)
 {
     double lane[8] = { 0 };
     int64_t i = 0;
@@ -23,7 +23,7 @@ static inline double K(square_sum)(const T *x, int64_t n)
 }
 
 /* A NaN stays, once seen. */
-static inline double K(largest)(const T *x, int64_t n)
+static inline double KERNEL(largest)(const elem *x, int64_t n)
 {
     double most = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -36,18 +36,18 @@ static inline double K(largest)(const T *x, int64_t n)
     return most;
 }
 
-void K(norm_sums)(const void *block, int64_t begin, int64_t end);
-void K(norm_sums)(const void *block, int64_t begin, int64_t end)
+void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end);
+void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_norm_args *args = block;
     for (int64_t k = begin; k < end; ++k) {
         int64_t start = k * ADZI_NORM_BLOCK, left = args->numel - start;
         int64_t n = left < ADZI_NORM_BLOCK ? left : ADZI_NORM_BLOCK;
-        const T *x = (const T *)args->x + start;
+        const elem *x = (const elem *)args->x + start;
         if (args->p == 2) {
-            args->sums[k] = K(square_sum)(x, n);
+            args->sums[k] = KERNEL(square_sum)(x, n);
         } else if (isinf(args->p)) {
-            args->sums[k] = K(largest)(x, n);
+            args->sums[k] = KERNEL(largest)(x, n);
         } else {
             double sum = 0;
             for (int64_t i = 0; i < n; ++i) {
@@ -59,11 +59,11 @@ void K(norm_sums)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-void K(clip_scale)(const void *block, int64_t begin, int64_t end);
-void K(clip_scale)(const void *block, int64_t begin, int64_t end)
+void KERNEL(clip_scale)(const void *block, int64_t begin, int64_t end);
+void KERNEL(clip_scale)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_clip_args *args = block;
-    T *x = (T *)args->x, factor = (T)*args->factor;
+    elem *x = (elem *)args->x, factor = (elem)*args->factor;
     if (*args->factor >= 1) { /* a NaN spreads, as it does in PyTorch */
         return;
     }
@@ -72,11 +72,11 @@ void K(clip_scale)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-void K(clip_limit)(const void *block, int64_t begin, int64_t end);
-void K(clip_limit)(const void *block, int64_t begin, int64_t end)
+void KERNEL(clip_limit)(const void *block, int64_t begin, int64_t end);
+void KERNEL(clip_limit)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_clip_args *args = block;
-    T *x = (T *)args->x, limit = (T)args->limit;
+    elem *x = (elem *)args->x, limit = (elem)args->limit;
     for (int64_t i = begin; i < end; ++i) {
         x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i];
     }

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "optim/rmsprop.kernel.c"
 #include <math.h>
 #include <stdbool.h>
@@ -7,36 +7,36 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-#if T_IS_F32
+#if ELEM_IS_F32
 #define ROOT(x) sqrtf(x)
 #else
 #define ROOT(x) sqrt(x)
 #endif
 
 /* The flags are constants in every call below, so that each becomes a loop without branches. */
-static inline __attribute__((always_inline)) void K(walk)(const adzi_rmsprop_args *args,
+static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_rmsprop_args *args,
     int64_t begin, int64_t end, bool decays, bool centered, bool has_momentum)
 {
-    T *restrict w = (T *)args->w, *restrict v = (T *)args->v;
-    T *restrict mean = (T *)args->mean, *restrict m = (T *)args->m;
-    const T *restrict dw = (const T *)args->dw;
+    elem *restrict w = (elem *)args->w, *restrict v = (elem *)args->v;
+    elem *restrict mean = (elem *)args->mean, *restrict m = (elem *)args->m;
+    const elem *restrict dw = (const elem *)args->dw;
     const adzi_rmsprop_numbers numbers = *args->numbers;
-    T lr = (T)numbers.lr, alpha = (T)numbers.alpha, fresh = (T)(1 - numbers.alpha);
-    T eps = (T)numbers.eps, momentum = (T)numbers.momentum;
-    T decay = (T)numbers.decay, sign = (T)numbers.sign;
+    elem lr = (elem)numbers.lr, alpha = (elem)numbers.alpha, fresh = (elem)(1 - numbers.alpha);
+    elem eps = (elem)numbers.eps, momentum = (elem)numbers.momentum;
+    elem decay = (elem)numbers.decay, sign = (elem)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
-        T g = sign * dw[i];
+        elem g = sign * dw[i];
         if (decays) {
             g += decay * w[i];
         }
-        T square = alpha * v[i] + fresh * g * g;
+        elem square = alpha * v[i] + fresh * g * g;
         v[i] = square;
         if (centered) {
-            T average = alpha * mean[i] + fresh * g;
+            elem average = alpha * mean[i] + fresh * g;
             mean[i] = average;
             square -= average * average;
         }
-        T size = ROOT(square) + eps;
+        elem size = ROOT(square) + eps;
         if (has_momentum) {
             m[i] = momentum * m[i] + g / size;
             w[i] -= lr * m[i];
@@ -46,36 +46,36 @@ static inline __attribute__((always_inline)) void K(walk)(const adzi_rmsprop_arg
     }
 }
 
-void K(rmsprop)(const void *block, int64_t begin, int64_t end);
-void K(rmsprop)(const void *block, int64_t begin, int64_t end)
+void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
+void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_rmsprop_args *args = block;
     int kind = (args->numbers->decay != 0 ? 1 : 0) + (args->mean != NULL ? 2 : 0) +
                (args->m != NULL ? 4 : 0);
     switch (kind) {
     case 0:
-        K(walk)(args, begin, end, false, false, false);
+        KERNEL(walk)(args, begin, end, false, false, false);
         break;
     case 1:
-        K(walk)(args, begin, end, true, false, false);
+        KERNEL(walk)(args, begin, end, true, false, false);
         break;
     case 2:
-        K(walk)(args, begin, end, false, true, false);
+        KERNEL(walk)(args, begin, end, false, true, false);
         break;
     case 3:
-        K(walk)(args, begin, end, true, true, false);
+        KERNEL(walk)(args, begin, end, true, true, false);
         break;
     case 4:
-        K(walk)(args, begin, end, false, false, true);
+        KERNEL(walk)(args, begin, end, false, false, true);
         break;
     case 5:
-        K(walk)(args, begin, end, true, false, true);
+        KERNEL(walk)(args, begin, end, true, false, true);
         break;
     case 6:
-        K(walk)(args, begin, end, false, true, true);
+        KERNEL(walk)(args, begin, end, false, true, true);
         break;
     default:
-        K(walk)(args, begin, end, true, true, true);
+        KERNEL(walk)(args, begin, end, true, true, true);
         break;
     }
 }

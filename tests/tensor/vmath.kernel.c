@@ -1,20 +1,20 @@
 /* vmath.h's functions over arrays, compiled once per instruction set as the library's kernels are,
  * so that the test sees what the compiler's vectoriser made of them. */
-#ifndef T
+#ifndef elem
 #include "vmath_arrays.h"
 #include "tensor/kernel/vmath.h"
 #define THIS_FILE "tensor/vmath.kernel.c"
 #include "tensor/kernel/each_float.h"
 #else
 
-#define ARRAY_FUNCTION(name)                                           \
-    void K(vmath_##name)(const void *args, int64_t begin, int64_t end) \
-    {                                                                  \
-        const vmath_array *array = args;                               \
-        const T *restrict x = array->x;                                \
-        T *restrict y = array->y;                                      \
-        for (int64_t i = begin; i < end; ++i)                          \
-            y[i] = VM(name)(x[i]);                                     \
+#define ARRAY_FUNCTION(name)                                                \
+    void KERNEL(vmath_##name)(const void *args, int64_t begin, int64_t end) \
+    {                                                                       \
+        const vmath_array *array = args;                                    \
+        const elem *restrict x = array->x;                                  \
+        elem *restrict y = array->y;                                        \
+        for (int64_t i = begin; i < end; ++i)                               \
+            y[i] = VMATH(name)(x[i]);                                       \
     }
 
 VMATH_EACH(ARRAY_FUNCTION)

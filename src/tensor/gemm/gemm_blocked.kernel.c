@@ -1,6 +1,6 @@
 /* Products that do not fit the cache: copied block by block to where tiles read them best. See
  * Note [Blocks of a large product]. */
-#ifndef T
+#ifndef elem
 #include <string.h>
 
 #include "base/cpu.h"
@@ -38,10 +38,10 @@ enum {
 #pragma GCC push_options
 #pragma GCC target("avx512bf16")
 #endif
-#define PAIRS    1
-#define T        float
-#define TYPE     bf16
-#define T_IS_F32 1
+#define PAIRS       1
+#define elem        float
+#define ELEM_NAME   bf16
+#define ELEM_IS_F32 1
 #include THIS_FILE
 #ifdef __clang__
 #pragma clang attribute pop
@@ -64,24 +64,24 @@ enum {
 #endif
 
 /* Elements of a panel's column. */
-INLINE int64_t K(lines)(int64_t depth)
+INLINE int64_t KERNEL(lines)(int64_t depth)
 {
     return (depth + EACH - 1) / EACH;
 }
 
 /* Where blocks are copied to. */
-typedef struct K(room) {
-    T *a, *b;
-} K(room);
+typedef struct KERNEL(room) {
+    elem *a, *b;
+} KERNEL(room);
 
 #if PAIRS
-INLINE T K(pair)(T first, T second)
+INLINE elem KERNEL(pair)(elem first, elem second)
 {
     return adzi_float_of((uint32_t)adzi_to_bf16(first) | (uint32_t)adzi_to_bf16(second) << 16);
 }
 
 /* Eight pairs, and sixteen. */
-INLINE void K(pairs8)(T *to, const T *first, const T *second)
+INLINE void KERNEL(pairs8)(elem *to, const elem *first, const elem *second)
 {
     const __m256i halves =
         (__m256i)_mm256_cvtne2ps_pbh(_mm256_loadu_ps(second), _mm256_loadu_ps(first));
@@ -89,7 +89,7 @@ INLINE void K(pairs8)(T *to, const T *first, const T *second)
     _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutexvar_epi16(order, halves));
 }
 
-INLINE void K(pairs16)(T *to, const T *first, const T *second)
+INLINE void KERNEL(pairs16)(elem *to, const elem *first, const elem *second)
 {
     const __m512i halves =
         (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first));
@@ -99,26 +99,28 @@ INLINE void K(pairs16)(T *to, const T *first, const T *second)
 }
 
 /* Row p of a panel, from row p or rows 2 p and 2 p + 1 of from[depth, ...]. */
-INLINE void K(copy_row)(T *to, const T *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
+INLINE void KERNEL(copy_row)(
+    elem *to, const elem *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
 {
-    static const T zeros[WIDE] = { 0 };
-    const T *first = from + 2 * p * ld, *second = 2 * p + 1 < depth ? first + ld : zeros;
+    static const elem zeros[WIDE] = { 0 };
+    const elem *first = from + 2 * p * ld, *second = 2 * p + 1 < depth ? first + ld : zeros;
     int64_t j = 0;
     for (; j + 16 <= columns; j += 16) {
-        K(pairs16)(to + j, first + j, second + j);
+        KERNEL(pairs16)(to + j, first + j, second + j);
     }
     for (; j + 8 <= columns; j += 8) {
-        K(pairs8)(to + j, first + j, second + j);
+        KERNEL(pairs8)(to + j, first + j, second + j);
     }
     for (; j < columns; ++j) {
-        to[j] = K(pair)(first[j], second[j]);
+        to[j] = KERNEL(pair)(first[j], second[j]);
     }
 }
 
-/* K(transpose) of pairs. */
-INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+/* KERNEL(transpose) of pairs. */
+INLINE void KERNEL(turn)(
+    elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    T rows[FEW][ADZI_GEMM_DEPTH];
+    elem rows[FEW][ADZI_GEMM_DEPTH];
     for (int64_t j = 0; j < columns; ++j, from += ld) {
         int64_t p = 0;
         for (; 2 * p + 32 <= depth; p += 16) {
@@ -127,106 +129,109 @@ INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t dep
             _mm512_storeu_si512(&rows[j][p], (__m512i)pairs);
         }
         for (; 2 * p < depth; ++p) {
-            rows[j][p] = K(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
+            rows[j][p] = KERNEL(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
         }
     }
-    K(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, K(lines)(depth), columns);
+    KERNEL(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, KERNEL(lines)(depth), columns);
 }
 #else
-INLINE void K(copy_row)(T *to, const T *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
+INLINE void KERNEL(copy_row)(
+    elem *to, const elem *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
 {
     (void)depth;
-    memcpy(to, from + p * ld, (size_t)columns * sizeof(T));
+    memcpy(to, from + p * ld, (size_t)columns * sizeof(elem));
 }
 
-INLINE void K(turn)(T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+INLINE void KERNEL(turn)(
+    elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    K(transpose)(to, to_ld, from, ld, depth, columns);
+    KERNEL(transpose)(to, to_ld, from, ld, depth, columns);
 }
 #endif
 
 /* Panels of a matrix that lies as they do: of from[depth, columns] each holds `wide` columns, row
  * after row. What lies beyond the last column is anything. Some rows at a time, so that what is
  * written fills lines. */
-INLINE void K(copy_panels)(
-    T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
+INLINE void KERNEL(copy_panels)(
+    elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    const int64_t lines = K(lines)(depth);
+    const int64_t lines = KERNEL(lines)(depth);
     for (int64_t p = 0; p < lines; p += FEW) {
         const int64_t end = lines - p < FEW ? lines : p + FEW;
-        T *panel = to;
+        elem *panel = to;
         int64_t j = 0;
         for (; j + wide <= columns; j += wide, panel += lines * wide) {
             for (int64_t q = p; q < end; ++q) {
-                K(copy_row)(panel + q * wide, from + j, ld, q, depth, wide);
+                KERNEL(copy_row)(panel + q * wide, from + j, ld, q, depth, wide);
             }
         }
         for (int64_t q = p; q < end && j < columns; ++q) {
-            K(copy_row)(panel + q * wide, from + j, ld, q, depth, columns - j);
+            KERNEL(copy_row)(panel + q * wide, from + j, ld, q, depth, columns - j);
         }
     }
 }
 
 /* The same of a matrix that lies across: from[columns, depth]. Some of its rows at a time, while
  * the next ones come: no pattern would tell the processor to fetch them. */
-INLINE void K(turn_panels)(
-    T *to, const int wide, const T *from, int64_t ld, int64_t depth, int64_t columns)
+INLINE void KERNEL(turn_panels)(
+    elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
     const int few = wide % FEW == 0 ? FEW : 2; /* rows at a time, all of one panel */
-    const int64_t lines = K(lines)(depth);
+    const int64_t lines = KERNEL(lines)(depth);
     for (int64_t j = 0; j < columns; j += few) {
         const int64_t count = columns - j < few ? columns - j : few;
-        const T *rows = from + j * ld;
+        const elem *rows = from + j * ld;
         for (int64_t r = few; r < 2 * few && j + r < columns; ++r) {
-            for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(T)) {
+            for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(elem)) {
                 __builtin_prefetch(rows + r * ld + p);
             }
         }
-        K(turn)(to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
+        KERNEL(turn)(to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
     }
 }
 
 /* Parts of op(A) and op(B), from their first elements on. */
-NOINLINE void K(copy_a)(T *to, const adzi_gemm_args *args, const T *a, int64_t depth, int64_t rows)
+NOINLINE void KERNEL(copy_a)(
+    elem *to, const adzi_gemm_args *args, const elem *a, int64_t depth, int64_t rows)
 {
     if (args->ta) {
-        K(copy_panels)(to, HIGH, a, args->lda, depth, rows);
+        KERNEL(copy_panels)(to, HIGH, a, args->lda, depth, rows);
     } else {
-        K(turn_panels)(to, HIGH, a, args->lda, depth, rows);
+        KERNEL(turn_panels)(to, HIGH, a, args->lda, depth, rows);
     }
 }
 
-NOINLINE void K(copy_b)(
-    T *to, const adzi_gemm_args *args, const T *b, int64_t depth, int64_t columns)
+NOINLINE void KERNEL(copy_b)(
+    elem *to, const adzi_gemm_args *args, const elem *b, int64_t depth, int64_t columns)
 {
     if (args->tb) {
-        K(turn_panels)(to, WIDE, b, args->ldb, depth, columns);
+        KERNEL(turn_panels)(to, WIDE, b, args->ldb, depth, columns);
     } else {
-        K(copy_panels)(to, WIDE, b, args->ldb, depth, columns);
+        KERNEL(copy_panels)(to, WIDE, b, args->ldb, depth, columns);
     }
 }
 
 /* C's tile at `c` from its sums, of which all rows and columns exist or fewer. */
-static void K(finish_tile)(
-    const product *g, T *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
+static void KERNEL(finish_tile)(
+    const product *g, elem *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
 {
     for (int64_t i = 0; i < rows; ++i, c += g->ldc) {
         for (int v = 0; v < 3 && v * VW < columns; ++v) {
             const bool whole = columns - v * VW >= VW;
             const int lanes = whole ? VW : (int)(columns - v * VW);
-            const T *bias = g->bias != NULL ? g->bias + column + v * VW : NULL;
-            VEC sum = K(finished)(g, c + v * VW, bias, sums[i][v], whole, lanes);
-            K(store)(c + v * VW, sum, whole, lanes);
+            const elem *bias = g->bias != NULL ? g->bias + column + v * VW : NULL;
+            VEC sum = KERNEL(finished)(g, c + v * VW, bias, sums[i][v], whole, lanes);
+            KERNEL(store)(c + v * VW, sum, whole, lanes);
         }
     }
 }
 
 /* HIGH rows of C from row i; of the columns from j on, as many vectors as there are, up to three.
  */
-INLINE void K(any_tile)(
-    const product *g, const T *a, const T *b, int64_t i, int64_t j, const int vecs)
+INLINE void KERNEL(any_tile)(
+    const product *g, const elem *a, const elem *b, int64_t i, int64_t j, const int vecs)
 {
-    T *c = g->c + i * g->ldc + j;
+    elem *c = g->c + i * g->ldc + j;
     const VEC zero = { 0 };
 #define BEGIN(r)                                           \
     VEC s##r##0 = zero, s##r##1 = zero, s##r##2 = zero;    \
@@ -234,7 +239,7 @@ INLINE void K(any_tile)(
     __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
     __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
     EACH_ROW(BEGIN)
-    for (int64_t p = K(lines)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
+    for (int64_t p = KERNEL(lines)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
         const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
         const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
 #define ADD(r)                               \
@@ -269,63 +274,64 @@ INLINE void K(any_tile)(
     }
 #define SUMS(r) { s##r##0, s##r##1, s##r##2 },
     VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
-    K(finish_tile)(g, c, j, sums, rows < HIGH ? rows : HIGH, columns < WIDE ? columns : WIDE);
+    KERNEL(finish_tile)(g, c, j, sums, rows < HIGH ? rows : HIGH, columns < WIDE ? columns : WIDE);
 }
 
 /* Each on its own, to have the registers for itself. */
-#define TILE(vecs)                                                      \
-    NOINLINE void K(tile_of_##vecs)(                                    \
-        const product *g, const T *a, const T *b, int64_t i, int64_t j) \
-    {                                                                   \
-        K(any_tile)(g, a, b, i, j, vecs);                               \
+#define TILE(vecs)                                                            \
+    NOINLINE void KERNEL(tile_of_##vecs)(                                     \
+        const product *g, const elem *a, const elem *b, int64_t i, int64_t j) \
+    {                                                                         \
+        KERNEL(any_tile)(g, a, b, i, j, vecs);                                \
     }
 TILE(1)
 TILE(2)
 TILE(3)
 
 /* The rows from `row` to `end` of C across a strip. */
-static void K(rows_of_strip)(
-    const product *g, const T *a, const T *b, int64_t row, int64_t end, int64_t column)
+static void KERNEL(rows_of_strip)(
+    const product *g, const elem *a, const elem *b, int64_t row, int64_t end, int64_t column)
 {
     const int64_t columns = g->n - column;
-    for (; row < end; row += HIGH, a += K(lines)(g->k) * HIGH) {
+    for (; row < end; row += HIGH, a += KERNEL(lines)(g->k) * HIGH) {
         if (columns > 2 * VW) {
-            K(tile_of_3)(g, a, b, row, column);
+            KERNEL(tile_of_3)(g, a, b, row, column);
         } else if (columns > VW) {
-            K(tile_of_2)(g, a, b, row, column);
+            KERNEL(tile_of_2)(g, a, b, row, column);
         } else {
-            K(tile_of_1)(g, a, b, row, column);
+            KERNEL(tile_of_1)(g, a, b, row, column);
         }
     }
 }
 
 /* One DEPTH of k across all of C. */
-static void K(layer)(const adzi_gemm_args *args, const product *g, const K(room) * room)
+static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
 {
     const int64_t most = (int64_t)ADZI_GEMM_STRIPS * WIDE;
     const int64_t parts = (g->m + ADZI_GEMM_ROWS - 1) / ADZI_GEMM_ROWS;
     const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
     for (int64_t j = 0; j < g->n; j += most) {
         const int64_t last = g->n - j < most ? g->n : j + most;
-        K(copy_b)(room->b, args, g->b + j * (args->tb ? g->ldb : 1), g->k, last - j);
+        KERNEL(copy_b)(room->b, args, g->b + j * (args->tb ? g->ldb : 1), g->k, last - j);
         for (int64_t i = 0; i < g->m; i += high) {
             const int64_t end = g->m - i < high ? g->m : i + high;
-            K(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
-            const T *b = room->b;
-            for (int64_t column = j; column < last; column += WIDE, b += K(lines)(g->k) * WIDE) {
-                K(rows_of_strip)(g, room->a, b, i, end, column);
+            KERNEL(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
+            const elem *b = room->b;
+            for (int64_t column = j; column < last;
+                 column += WIDE, b += KERNEL(lines)(g->k) * WIDE) {
+                KERNEL(rows_of_strip)(g, room->a, b, i, end, column);
             }
         }
     }
 }
 
 /* Units: one, the product. */
-void K(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_blocked_args *blocked = opaque;
     const adzi_gemm_args *args = blocked->args;
-    const K(room)
-        room = { blocked->work, (T *)((char *)blocked->work + ADZI_GEMM_WORK_A(sizeof(T))) };
+    const KERNEL(room)
+        room = { blocked->work, (elem *)((char *)blocked->work + ADZI_GEMM_WORK_A(sizeof(elem))) };
     if (begin == end) {
         return;
     }
@@ -339,19 +345,19 @@ void K(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
         .ldc = args->ldc,
         .m = args->m,
         .n = args->n,
-        .alpha = (T)args->alpha,
-        .beta = (T)args->beta };
-    g.finish = K(finish_of)(&g);
+        .alpha = (elem)args->alpha,
+        .beta = (elem)args->beta };
+    g.finish = KERNEL(finish_of)(&g);
     const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
     const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
     for (int64_t p = 0; p < args->k; p += depth) {
         g.k = args->k - p < depth ? args->k - p : depth;
-        K(layer)(args, &g, &room);
+        KERNEL(layer)(args, &g, &room);
         g.a += g.k * g.ap;
         g.b += g.k * (args->tb ? 1 : g.ldb);
-        g.beta = R(1);
+        g.beta = ELEM(1);
         g.bias = NULL;
-        g.finish = g.alpha == R(1) ? ADDED : GENERAL;
+        g.finish = g.alpha == ELEM(1) ? ADDED : GENERAL;
     }
 }
 

@@ -1,27 +1,28 @@
-/* Products that consist of dot products, per type T: C has one column, or few rows. Included inside
- * each_float.h, after gemm_product.kernel.h. There is no include guard, because each type includes
- * it once. */
+/* Products that consist of dot products, per type elem: C has one column, or few rows. Included
+ * inside each_float.h, after gemm_product.kernel.h. There is no include guard, because each type
+ * includes it once. */
 
 /* Writes up to four dot products: c[r * ldc] = alpha sum[r] + bias[r * bias_step] + beta c[r *
  * ldc], clipped at the floor. */
-INLINE void K(put_dots)(
-    const product *g, T *c, int64_t ldc, const T *bias, int64_t bias_step, const T *sum, int count)
+INLINE void KERNEL(put_dots)(const product *g, elem *c, int64_t ldc, const elem *bias,
+    int64_t bias_step, const elem *sum, int count)
 {
     for (int r = 0; r < 4 && r < count; ++r) {
-        T value = g->alpha * sum[r] + (bias != NULL ? bias[r * bias_step] : R(0));
-        value = g->beta == R(0) ? value : value + g->beta * c[r * ldc];
+        elem value = g->alpha * sum[r] + (bias != NULL ? bias[r * bias_step] : ELEM(0));
+        value = g->beta == ELEM(0) ? value : value + g->beta * c[r * ldc];
         c[r * ldc] = value < g->floor ? g->floor : value;
     }
 }
 
 /* The products of y with four rows of x, lane by lane. Where `rows` is less than four, the first
  * row is computed in place of the missing ones. */
-INLINE void K(four_sums)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, VEC s[4])
+INLINE void KERNEL(four_sums)(
+    const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, VEC s[4])
 {
     VEC zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero;
-    const T *x1 = rows > 1 ? x + ldx : x;
-    const T *x2 = rows > 2 ? x + 2 * ldx : x;
-    const T *x3 = rows > 3 ? x + 3 * ldx : x;
+    const elem *x1 = rows > 1 ? x + ldx : x;
+    const elem *x2 = rows > 2 ? x + 2 * ldx : x;
+    const elem *x3 = rows > 3 ? x + 3 * ldx : x;
     int64_t p = 0;
     for (; p + VW <= k; p += VW) {
         VEC v = VLOAD(y + p);
@@ -41,41 +42,42 @@ INLINE void K(four_sums)(const T *x, int64_t ldx, const int rows, const T *y, in
     s[0] = s0, s[1] = s1, s[2] = s2, s[3] = s3;
 }
 
-INLINE void K(four_dots)(const T *x, int64_t ldx, const int rows, const T *y, int64_t k, T *out)
+INLINE void KERNEL(four_dots)(
+    const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, elem *out)
 {
     VEC s[4];
-    K(four_sums)(x, ldx, rows, y, k, s);
+    KERNEL(four_sums)(x, ldx, rows, y, k, s);
     VSUM4(s[0], s[1], s[2], s[3], out);
 }
 
 /* alpha v + bias, clipped at the floor, for the vector of dot products from row r on. */
-INLINE VEC K(finished_dots)(
+INLINE VEC KERNEL(finished_dots)(
     const product *g, VEC v, int64_t r, int64_t bias_step, const bool whole, const int lanes)
 {
     v *= VSPLAT(g->alpha);
     if (g->bias != NULL && bias_step == 0) {
         v += VSPLAT(*g->bias);
     } else if (g->bias != NULL) {
-        v += K(load)(g->bias + r, whole, lanes);
+        v += KERNEL(load)(g->bias + r, whole, lanes);
     }
     return VMAX(VSPLAT(g->floor), v);
 }
 
 #ifdef VJOIN
 /* Four rows' share of one step, from the row at `row` on. */
-#define ADD_FOUR(row, s0, s1, s2, s3)                         \
-    s0 = VFMA(K(load)((row), whole, lanes), v, s0);           \
-    s1 = VFMA(K(load)((row) + ldx, whole, lanes), v, s1);     \
-    s2 = VFMA(K(load)((row) + 2 * ldx, whole, lanes), v, s2); \
-    s3 = VFMA(K(load)((row) + 3 * ldx, whole, lanes), v, s3);
+#define ADD_FOUR(row, s0, s1, s2, s3)                              \
+    s0 = VFMA(KERNEL(load)((row), whole, lanes), v, s0);           \
+    s1 = VFMA(KERNEL(load)((row) + ldx, whole, lanes), v, s1);     \
+    s2 = VFMA(KERNEL(load)((row) + 2 * ldx, whole, lanes), v, s2); \
+    s3 = VFMA(KERNEL(load)((row) + 3 * ldx, whole, lanes), v, s3);
 
 /* The share of one step for as many rows as a vector has lanes. */
 #define ADD_ALL(whole_, lanes_)                          \
     {                                                    \
         const bool whole = (whole_);                     \
         const int lanes = (lanes_);                      \
-        const VEC v = K(load)(y + p, whole, lanes);      \
-        const T *row = x + p;                            \
+        const VEC v = KERNEL(load)(y + p, whole, lanes); \
+        const elem *row = x + p;                         \
         ADD_FOUR(row, s00, s01, s02, s03)                \
         if (VW > 4) {                                    \
             ADD_FOUR(row + 4 * ldx, s10, s11, s12, s13)  \
@@ -87,7 +89,7 @@ INLINE VEC K(finished_dots)(
     }
 
 /* The products of y with as many rows of x as a vector has lanes. */
-INLINE VEC K(vector_of_dots)(const T *x, const int64_t ldx, const T *y, const int64_t k)
+INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *y, const int64_t k)
 {
     VEC zero = { 0 }, s00 = zero, s01 = zero, s02 = zero, s03 = zero;
     VEC s10 = zero, s11 = zero, s12 = zero, s13 = zero, s20 = zero, s21 = zero, s22 = zero;
@@ -110,14 +112,14 @@ INLINE VEC K(vector_of_dots)(const T *x, const int64_t ldx, const T *y, const in
 /* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many rows of x[rows, k] as fill whole vectors.
  * Returns their number, which is 0 on processors without AVX2. Not inlined, so that the sums keep
  * the registers. */
-NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x, int64_t ldx,
-    const T *y, int64_t k, int64_t bias_step)
+NOINLINE int64_t KERNEL(vectors_of_dots)(const product *g, int64_t rows, const elem *x, int64_t ldx,
+    const elem *y, int64_t k, int64_t bias_step)
 {
     int64_t r = 0;
 #ifdef VJOIN
     for (; r + VW <= rows; r += VW, x += VW * ldx) {
-        const VEC v = K(vector_of_dots)(x, ldx, y, k);
-        VSTORE(g->c + r, K(finished_dots)(g, v, r, bias_step, true, VW));
+        const VEC v = KERNEL(vector_of_dots)(x, ldx, y, k);
+        VSTORE(g->c + r, KERNEL(finished_dots)(g, v, r, bias_step, true, VW));
     }
 #else
     (void)g, (void)rows, (void)x, (void)ldx, (void)y, (void)k, (void)bias_step;
@@ -127,29 +129,29 @@ NOINLINE int64_t K(vectors_of_dots)(const product *g, int64_t rows, const T *x, 
 
 /* c[r * ldc] = alpha <x_r, y> + beta c[r * ldc] + bias[r * bias_step] for row r of x[rows, k]. A
  * contiguous result is written in vectors, four rows at a time are summed otherwise. */
-NOINLINE void K(dots)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
-    int64_t k, int64_t ldc, int64_t bias_step)
+NOINLINE void KERNEL(dots)(const product *g, int64_t rows, const elem *x, int64_t ldx,
+    const elem *y, int64_t k, int64_t ldc, int64_t bias_step)
 {
     int64_t i = 0;
-    if (ldc == 1 && g->beta == R(0)) {
-        i = K(vectors_of_dots)(g, rows, x, ldx, y, k, bias_step);
+    if (ldc == 1 && g->beta == ELEM(0)) {
+        i = KERNEL(vectors_of_dots)(g, rows, x, ldx, y, k, bias_step);
     }
     for (; i < rows; i += 4) {
-        const T *bias = g->bias != NULL ? g->bias + i * bias_step : NULL;
+        const elem *bias = g->bias != NULL ? g->bias + i * bias_step : NULL;
         const int left = rows - i < 4 ? (int)(rows - i) : 4;
-        T sum[4];
-        K(four_dots)(x + i * ldx, ldx, left, y, k, sum);
-        K(put_dots)(g, g->c + i * ldc, ldc, bias, bias_step, sum, left);
+        elem sum[4];
+        KERNEL(four_dots)(x + i * ldx, ldx, left, y, k, sum);
+        KERNEL(put_dots)(g, g->c + i * ldc, ldc, bias, bias_step, sum, left);
     }
 }
 
-/* K(dots) for a y whose elements are y_step apart. They are copied to a contiguous buffer, a block
- * of k at a time. */
-NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t ldx, const T *y,
-    int64_t y_step, int64_t ldc, int64_t bias_step)
+/* KERNEL(dots) for a y whose elements are y_step apart. They are copied to a contiguous buffer, a
+ * block of k at a time. */
+NOINLINE void KERNEL(dots_apart)(const product *g, int64_t rows, const elem *x, int64_t ldx,
+    const elem *y, int64_t y_step, int64_t ldc, int64_t bias_step)
 {
     enum { BLOCK = 1024 }; /* elements copied at a time: 4 or 8 kB */
-    _Alignas(64) T contiguous[BLOCK];
+    _Alignas(64) elem contiguous[BLOCK];
     product part = *g;
     for (int64_t p = 0; p < g->k; p += BLOCK) {
         int64_t k = g->k - p < BLOCK ? g->k - p : BLOCK;
@@ -157,8 +159,8 @@ NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t 
         for (int64_t q = 0; q < k; ++q) {
             contiguous[q] = y[(p + q) * y_step];
         }
-        K(dots)(&part, rows, x + p, ldx, contiguous, k, ldc, bias_step);
-        part.beta = R(1);
+        KERNEL(dots)(&part, rows, x + p, ldx, contiguous, k, ldc, bias_step);
+        part.beta = ELEM(1);
         part.bias = NULL;
         part.finish = GENERAL;
     }
@@ -166,14 +168,14 @@ NOINLINE void K(dots_apart)(const product *g, int64_t rows, const T *x, int64_t 
 
 /* Rows of C one at a time, for B stored [n, k]. Use it where C has so few rows that a transposed
  * copy of B would not pay. */
-NOINLINE void K(rows_of_dots)(const product *g)
+NOINLINE void KERNEL(rows_of_dots)(const product *g)
 {
     product row = *g;
     for (int64_t i = 0; i < g->m; ++i) {
         if (g->ap == 1 || g->k <= 1) {
-            K(dots)(&row, g->n, g->b, g->ldb, row.a, g->k, 1, 1);
+            KERNEL(dots)(&row, g->n, g->b, g->ldb, row.a, g->k, 1, 1);
         } else {
-            K(dots_apart)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
+            KERNEL(dots_apart)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
         }
         row.a += g->ai;
         row.c += g->ldc;
@@ -182,11 +184,11 @@ NOINLINE void K(rows_of_dots)(const product *g)
 
 /* C of one column: element i is the dot product of row i of A with the column of B, whose elements
  * are b_step apart. */
-static void K(column_of_dots)(const product *g, int64_t b_step)
+static void KERNEL(column_of_dots)(const product *g, int64_t b_step)
 {
     if (b_step == 1 || g->k <= 1) {
-        K(dots)(g, g->m, g->a, g->ai, g->b, g->k, g->ldc, 0);
+        KERNEL(dots)(g, g->m, g->a, g->ai, g->b, g->k, g->ldc, 0);
     } else {
-        K(dots_apart)(g, g->m, g->a, g->ai, g->b, b_step, g->ldc, 0);
+        KERNEL(dots_apart)(g, g->m, g->a, g->ai, g->b, b_step, g->ldc, 0);
     }
 }

@@ -1,5 +1,5 @@
-/* What the loops of products share, per type T; inside each_float.h. A file includes it once
- * before, for what does not depend on T, and once per type. */
+/* What the loops of products share, per type elem; inside each_float.h. A file includes it once
+ * before, for what does not depend on elem, and once per type. */
 #ifndef ADZI_TENSOR_GEMM_GEMM_PRODUCT_KERNEL_H
 #define ADZI_TENSOR_GEMM_GEMM_PRODUCT_KERNEL_H
 
@@ -20,40 +20,41 @@ typedef enum finish { BARE, BIASED, ADDED, GENERAL } finish;
 
 #endif
 
-#ifdef T
+#ifdef elem
 #include "tensor/gemm/gemm_vec.h"
 
 /* One product with its strides spelled out: op(A)[i, p] is a[i * ai + p * ap]. */
-typedef struct K(product) {
-    const T *a, *b, *bias;
-    T *c;
+typedef struct KERNEL(product) {
+    const elem *a, *b, *bias;
+    elem *c;
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
-    T alpha, beta;
-    T floor; /* what is less becomes this: 0, or -infinity for nothing */
+    elem alpha, beta;
+    elem floor; /* what is less becomes this: 0, or -infinity for nothing */
     finish finish;
-} K(product);
-#define product K(product)
+} KERNEL(product);
+#define product KERNEL(product)
 
-INLINE finish K(finish_of)(const product *g)
+INLINE finish KERNEL(finish_of)(const product *g)
 {
-    bool plain = g->alpha == R(1) && g->beta == R(0);
+    bool plain = g->alpha == ELEM(1) && g->beta == ELEM(0);
     return !plain ? GENERAL : g->bias != NULL ? BIASED : BARE;
 }
 
 /* alpha sum + beta C + bias, for one vector of C. */
-INLINE VEC K(finished)(const product *g, const T *c, const T *bias, VEC sum, bool whole, int lanes)
+INLINE VEC KERNEL(finished)(
+    const product *g, const elem *c, const elem *bias, VEC sum, bool whole, int lanes)
 {
-    if (g->alpha != R(1)) {
+    if (g->alpha != ELEM(1)) {
         sum *= VSPLAT(g->alpha);
     }
     if (bias != NULL) {
-        sum += K(load)(bias, whole, lanes);
+        sum += KERNEL(load)(bias, whole, lanes);
     }
-    if (g->beta == R(1)) {
-        sum += K(load)(c, whole, lanes);
-    } else if (g->beta != R(0)) {
-        sum = VFMA(VSPLAT(g->beta), K(load)(c, whole, lanes), sum);
+    if (g->beta == ELEM(1)) {
+        sum += KERNEL(load)(c, whole, lanes);
+    } else if (g->beta != ELEM(0)) {
+        sum = VFMA(VSPLAT(g->beta), KERNEL(load)(c, whole, lanes), sum);
     }
     return sum;
 }

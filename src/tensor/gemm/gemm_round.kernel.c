@@ -11,16 +11,16 @@ static inline uint32_t rounded(float x)
     return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : nearest;
 }
 
-#define ROUND_ROWS(T, VALUE)                                                             \
+#define ROUND_ROWS(elem, VALUE)                                                          \
     const adzi_round_args *r = opaque;                                                   \
     for (int64_t unit = begin; unit < end; ++unit) {                                     \
         int64_t item = unit / r->rows, row = unit % r->rows;                             \
         const float *from = r->from + item * r->stride + row * r->ld;                    \
-        T *to = (T *)r->to + item * r->rows * r->columns;                                \
+        elem *to = (elem *)r->to + item * r->rows * r->columns;                          \
         for (int64_t c = 0; c < r->columns; c += r->length) {                            \
             int64_t left = r->columns - c, length = left < r->length ? left : r->length; \
             const float *restrict x = from + c;                                          \
-            T *restrict y = to + c * r->rows + row * length;                             \
+            elem *restrict y = to + c * r->rows + row * length;                          \
             for (int64_t j = 0; j < length; ++j) {                                       \
                 y[j] = VALUE(rounded(x[j]));                                             \
             }                                                                            \
@@ -30,19 +30,19 @@ static inline uint32_t rounded(float x)
 #define AS_F32(bits)  adzi_float_of((bits)&0xffff0000u)
 #define AS_BF16(bits) ((uint16_t)((bits) >> 16))
 
-void KERNEL(gemm_round, f32)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL_OF(gemm_round, f32)(const void *opaque, int64_t begin, int64_t end)
 {
     ROUND_ROWS(float, AS_F32)
 }
 
-void KERNEL(gemm_round, bf16)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL_OF(gemm_round, bf16)(const void *opaque, int64_t begin, int64_t end)
 {
     ROUND_ROWS(uint16_t, AS_BF16)
 }
 
 /* Turned as well: the item's [rows, columns] becomes [columns, rows]. Units are runs of
  * ADZI_ROUND_RUN columns of all items; every row's run is read at once. */
-void KERNEL(gemm_round_transposed, bf16)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL_OF(gemm_round_transposed, bf16)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_round_args *r = opaque;
     int64_t runs = (r->columns + ADZI_ROUND_RUN - 1) / ADZI_ROUND_RUN;

@@ -10,7 +10,7 @@
  *     VABOVE0(y, v)   v where y is not 0 or less (NaN is not), else 0
  *     VSUM4           the sums of four vectors' lanes, in an order fixed by the type
  *
- * and K(load), K(store) of a vector that is whole or has `lanes` lanes.
+ * and KERNEL(load), KERNEL(store) of a vector that is whole or has `lanes` lanes.
  */
 #undef VEC
 #undef VBYTES
@@ -27,13 +27,13 @@
 #else
 #define VBYTES 16
 #endif
-#define VW ((int)(VBYTES / sizeof(T)))
+#define VW ((int)(VBYTES / sizeof(elem)))
 
-typedef T K(vec) __attribute__((vector_size(VBYTES)));
-typedef T K(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_alias));
-#define VEC K(vec)
+typedef elem KERNEL(vec) __attribute__((vector_size(VBYTES)));
+typedef elem KERNEL(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(elem)), may_alias));
+#define VEC KERNEL(vec)
 
-#if defined(__AVX512F__) && T_IS_F32
+#if defined(__AVX512F__) && ELEM_IS_F32
 #define VSPLAT(x)     _mm512_set1_ps(x)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define VMAX(a, b)    _mm512_max_ps(a, b)
@@ -45,7 +45,7 @@ typedef T K(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_a
 #define VMAX(a, b)    _mm512_max_pd(a, b)
 #define VABOVE0(y, v) \
     _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, _mm512_setzero_pd(), _CMP_NLE_UQ), v)
-#elif defined(__AVX2__) && T_IS_F32
+#elif defined(__AVX2__) && ELEM_IS_F32
 #define VSPLAT(x)     _mm256_set1_ps(x)
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define VMAX(a, b)    _mm256_max_ps(a, b)
@@ -55,74 +55,74 @@ typedef T K(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(T)), may_a
 #define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define VMAX(a, b)    _mm256_max_pd(a, b)
 #define VABOVE0(y, v) _mm256_and_pd(_mm256_cmp_pd(y, _mm256_setzero_pd(), _CMP_NLE_UQ), v)
-#elif T_IS_F32
+#elif ELEM_IS_F32
 #define VSPLAT(x)     ((VEC){ x, x, x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
-#define VMAX(a, b)    K(vmax)(a, b)
-#define VABOVE0(y, v) K(vabove0)(y, v)
+#define VMAX(a, b)    KERNEL(vmax)(a, b)
+#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
 #else
 #define VSPLAT(x)     ((VEC){ x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
-#define VMAX(a, b)    K(vmax)(a, b)
-#define VABOVE0(y, v) K(vabove0)(y, v)
+#define VMAX(a, b)    KERNEL(vmax)(a, b)
+#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
 #endif
 
-INLINE VEC K(vload)(const T *p)
+INLINE VEC KERNEL(vload)(const elem *p)
 {
-    return *(const K(loose) *)p;
+    return *(const KERNEL(loose) *)p;
 }
 
-INLINE void K(vstore)(T *p, VEC v)
+INLINE void KERNEL(vstore)(elem *p, VEC v)
 {
-    *(K(loose) *)p = v;
+    *(KERNEL(loose) *)p = v;
 }
 
-#if defined(__AVX512F__) && T_IS_F32
-INLINE VEC K(vload_part)(const T *p, int count)
+#if defined(__AVX512F__) && ELEM_IS_F32
+INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
     return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1u), p);
 }
-INLINE void K(vstore_part)(T *p, VEC v, int count)
+INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1u), v);
 }
 #elif defined(__AVX512F__)
-INLINE VEC K(vload_part)(const T *p, int count)
+INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
     return _mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1u), p);
 }
-INLINE void K(vstore_part)(T *p, VEC v, int count)
+INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
     _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1u), v);
 }
-#elif defined(__AVX2__) && T_IS_F32
-INLINE __m256i K(lanes)(int count)
+#elif defined(__AVX2__) && ELEM_IS_F32
+INLINE __m256i KERNEL(lanes)(int count)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-INLINE VEC K(vload_part)(const T *p, int count)
+INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
-    return _mm256_maskload_ps(p, K(lanes)(count));
+    return _mm256_maskload_ps(p, KERNEL(lanes)(count));
 }
-INLINE void K(vstore_part)(T *p, VEC v, int count)
+INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
-    _mm256_maskstore_ps(p, K(lanes)(count), v);
+    _mm256_maskstore_ps(p, KERNEL(lanes)(count), v);
 }
 #elif defined(__AVX2__)
-INLINE __m256i K(lanes)(int count)
+INLINE __m256i KERNEL(lanes)(int count)
 {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
 }
-INLINE VEC K(vload_part)(const T *p, int count)
+INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
-    return _mm256_maskload_pd(p, K(lanes)(count));
+    return _mm256_maskload_pd(p, KERNEL(lanes)(count));
 }
-INLINE void K(vstore_part)(T *p, VEC v, int count)
+INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
-    _mm256_maskstore_pd(p, K(lanes)(count), v);
+    _mm256_maskstore_pd(p, KERNEL(lanes)(count), v);
 }
 #else
-INLINE VEC K(vload_part)(const T *p, int count)
+INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
     VEC v = { 0 };
     for (int i = 0; i < count; ++i) {
@@ -130,7 +130,7 @@ INLINE VEC K(vload_part)(const T *p, int count)
     }
     return v;
 }
-INLINE void K(vstore_part)(T *p, VEC v, int count)
+INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
     for (int i = 0; i < count; ++i) {
         p[i] = v[i];
@@ -139,13 +139,13 @@ INLINE void K(vstore_part)(T *p, VEC v, int count)
 #endif
 
 #if !defined(__AVX2__)
-INLINE VEC K(vmax)(VEC floor, VEC v)
+INLINE VEC KERNEL(vmax)(VEC floor, VEC v)
 {
     const __typeof__(floor > v) below = floor > v;
     return (VEC)((below & (__typeof__(below))floor) | (~below & (__typeof__(below))v));
 }
 
-INLINE VEC K(vabove0)(VEC y, VEC v)
+INLINE VEC KERNEL(vabove0)(VEC y, VEC v)
 {
     const VEC zero = { 0 };
     const __typeof__(y <= zero) below = y <= zero;
@@ -160,7 +160,7 @@ INLINE VEC K(vabove0)(VEC y, VEC v)
 #undef BLEND
 #undef SWAP1
 #undef SWAP2
-#if defined(__AVX512F__) && T_IS_F32
+#if defined(__AVX512F__) && ELEM_IS_F32
 #define BLEND(lanes, a, b) _mm512_mask_blend_ps(lanes, a, b)
 #define SWAP1(v)           _mm512_permute_ps(v, 0xB1)
 #define SWAP2(v)           _mm512_permute_ps(v, 0x4E)
@@ -168,7 +168,7 @@ INLINE VEC K(vabove0)(VEC y, VEC v)
 #define BLEND(lanes, a, b) _mm512_mask_blend_pd((lanes)&0xFF, a, b)
 #define SWAP1(v)           _mm512_permute_pd(v, 0x55)
 #define SWAP2(v)           _mm512_shuffle_f64x2(v, v, 0xB1)
-#elif defined(__AVX2__) && T_IS_F32
+#elif defined(__AVX2__) && ELEM_IS_F32
 #define BLEND(lanes, a, b) _mm256_blend_ps(a, b, (lanes)&0xFF)
 #define SWAP1(v)           _mm256_permute_ps(v, 0xB1)
 #define SWAP2(v)           _mm256_permute_ps(v, 0x4E)
@@ -182,21 +182,21 @@ INLINE VEC K(vabove0)(VEC y, VEC v)
 #define MERGE(d, a, b) (BLEND(LANES##d, a, b) + SWAP##d(BLEND(LANES##d, b, a)))
 
 /* The sums of four vectors' lanes. */
-INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
+INLINE void KERNEL(vsum4)(VEC a, VEC b, VEC c, VEC d, elem *out)
 {
 #if defined(__AVX2__)
     VEC v = MERGE(2, MERGE(1, a, b), MERGE(1, c, d));
-#if defined(__AVX512F__) && T_IS_F32
+#if defined(__AVX512F__) && ELEM_IS_F32
     __m256 h = _mm512_castps512_ps256(v) + _mm512_extractf32x8_ps(v, 1);
     _mm_storeu_ps(out, _mm256_castps256_ps128(h) + _mm256_extractf128_ps(h, 1));
 #elif defined(__AVX512F__)
     _mm256_storeu_pd(out, _mm512_castpd512_pd256(v) + _mm512_extractf64x4_pd(v, 1));
-#elif T_IS_F32
+#elif ELEM_IS_F32
     _mm_storeu_ps(out, _mm256_castps256_ps128(v) + _mm256_extractf128_ps(v, 1));
 #else
     _mm256_storeu_pd(out, v);
 #endif
-#elif T_IS_F32
+#elif ELEM_IS_F32
     out[0] = (a[0] + a[2]) + (a[1] + a[3]);
     out[1] = (b[0] + b[2]) + (b[1] + b[3]);
     out[2] = (c[0] + c[2]) + (c[1] + c[3]);
@@ -213,7 +213,7 @@ INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
  * same order, never in memory, which a vector of several stores would have to come back from. */
 #undef VFOUR
 #undef VJOIN
-#if defined(__AVX512F__) && T_IS_F32
+#if defined(__AVX512F__) && ELEM_IS_F32
 #define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
 #define HALVES(a, b)                                                                             \
     (_mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE)) /* a0+a2 a1+a3 b0+b2.. \
@@ -224,7 +224,7 @@ INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
 #elif defined(__AVX512F__)
 #define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
 #define VJOIN(v)          (_mm512_shuffle_f64x2(v[0], v[1], 0x44) + _mm512_shuffle_f64x2(v[0], v[1], 0xEE))
-#elif defined(__AVX2__) && T_IS_F32
+#elif defined(__AVX2__) && ELEM_IS_F32
 #define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
 #define VJOIN(v) \
     (_mm256_permute2f128_ps(v[0], v[1], 0x20) + _mm256_permute2f128_ps(v[0], v[1], 0x31))
@@ -233,18 +233,18 @@ INLINE void K(vsum4)(VEC a, VEC b, VEC c, VEC d, T *out)
 #define VJOIN(v)          (v[0])
 #endif
 
-#define VLOAD       K(vload)
-#define VSTORE      K(vstore)
-#define VLOAD_PART  K(vload_part)
-#define VSTORE_PART K(vstore_part)
-#define VSUM4       K(vsum4)
+#define VLOAD       KERNEL(vload)
+#define VSTORE      KERNEL(vstore)
+#define VLOAD_PART  KERNEL(vload_part)
+#define VSTORE_PART KERNEL(vstore_part)
+#define VSUM4       KERNEL(vsum4)
 
-INLINE VEC K(load)(const T *from, bool whole, int lanes)
+INLINE VEC KERNEL(load)(const elem *from, bool whole, int lanes)
 {
     return whole ? VLOAD(from) : VLOAD_PART(from, lanes);
 }
 
-INLINE void K(store)(T *to, VEC v, bool whole, int lanes)
+INLINE void KERNEL(store)(elem *to, VEC v, bool whole, int lanes)
 {
     if (whole) {
         VSTORE(to, v);

@@ -9,7 +9,7 @@ static inline int64_t integer_of(double x)
     return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
-#define K(name) KERNEL(name, TYPE)
+#define KERNEL(name) KERNEL_OF(name, ELEM_NAME)
 
 #define FROM_ALL(TY, FROM_FLOAT, FROM_INT, FROM_HALF)               \
     POINTWISE1(from_f32, TY, float, FROM_FLOAT(x))                  \
@@ -26,27 +26,27 @@ static inline int64_t integer_of(double x)
 #define TO_F16(v)  adzi_to_f16((float)(v))
 #define TO_BF16(v) adzi_to_bf16((float)(v))
 
-#define TYPE f32
+#define ELEM_NAME f32
 FROM_ALL(float, AS_IS, AS_IS, AS_IS)
-#undef TYPE
-#define TYPE f64
+#undef ELEM_NAME
+#define ELEM_NAME f64
 FROM_ALL(double, AS_IS, AS_IS, AS_IS)
-#undef TYPE
-#define TYPE i32
+#undef ELEM_NAME
+#define ELEM_NAME i32
 FROM_ALL(int32_t, INTEGER, AS_IS, INTEGER)
-#undef TYPE
-#define TYPE i64
+#undef ELEM_NAME
+#define ELEM_NAME i64
 FROM_ALL(int64_t, INTEGER, AS_IS, INTEGER)
-#undef TYPE
-#define TYPE u8
+#undef ELEM_NAME
+#define ELEM_NAME u8
 FROM_ALL(uint8_t, INTEGER, AS_IS, INTEGER)
-#undef TYPE
-#define TYPE b8
+#undef ELEM_NAME
+#define ELEM_NAME b8
 FROM_ALL(uint8_t, TRUTH, TRUTH, TRUTH)
-#undef TYPE
-#define TYPE f16
+#undef ELEM_NAME
+#define ELEM_NAME f16
 FROM_ALL(uint16_t, TO_F16, TO_F16, TO_F16)
-#undef TYPE
-#define TYPE bf16
+#undef ELEM_NAME
+#define ELEM_NAME bf16
 FROM_ALL(uint16_t, TO_BF16, TO_BF16, TO_BF16)
-#undef TYPE
+#undef ELEM_NAME

@@ -27,11 +27,11 @@ static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const
     }
 }
 
-#define COPY(type, item)                                                    \
-    void KERNEL(copy, type)(const void *block, int64_t begin, int64_t end); \
-    void KERNEL(copy, type)(const void *block, int64_t begin, int64_t end)  \
-    {                                                                       \
-        copy(block, begin, end, item);                                      \
+#define COPY(type, item)                                                       \
+    void KERNEL_OF(copy, type)(const void *block, int64_t begin, int64_t end); \
+    void KERNEL_OF(copy, type)(const void *block, int64_t begin, int64_t end)  \
+    {                                                                          \
+        copy(block, begin, end, item);                                         \
     }
 
 COPY(b1, 1)
@@ -41,8 +41,8 @@ COPY(b8, 8)
 
 /* Every element becomes the same item. A contiguous output is written directly. Another one is
  * written from a buffer that holds a few hundred items. */
-void KERNEL(fill, any)(const void *block, int64_t begin, int64_t end);
-void KERNEL(fill, any)(const void *block, int64_t begin, int64_t end)
+void KERNEL_OF(fill, any)(const void *block, int64_t begin, int64_t end);
+void KERNEL_OF(fill, any)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_fill_args *a = block;
     const char *item = (const char *)&a->item;

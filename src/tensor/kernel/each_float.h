@@ -2,35 +2,35 @@
  *
  * A kernel file starts with
  *
- *     #ifndef T
+ *     #ifndef elem
  *     #define THIS_FILE "autograd/ops/activation/relu.kernel.c"
  *     #include "tensor/kernel/each_float.h"
  *     #else
- *     ... bodies over the element type T, named with K(relu) ...
+ *     ... bodies over the element type elem, named with KERNEL(relu) ...
  *     #endif
  *
- * Inside: T the element type, TYPE its short name (f32), K(name) the symbol of
- * this type and instruction set, R(x) the constant x in T, T_IS_F32 0 or 1.
+ * Inside: elem the element type, ELEM_NAME its short name (f32), KERNEL(name) the symbol of
+ * this type and instruction set, ELEM(x) the constant x in elem, ELEM_IS_F32 0 or 1.
  */
 #include "base/isa.h"
 
-#define K(name) KERNEL(name, TYPE)
-#define R(x)    ((T)(x))
+#define KERNEL(name) KERNEL_OF(name, ELEM_NAME)
+#define ELEM(x)      ((elem)(x))
 
-#define T          float
-#define TYPE       f32
-#define T_IS_F32   1
-#define T_IS_FLOAT 1
+#define elem          float
+#define ELEM_NAME     f32
+#define ELEM_IS_F32   1
+#define ELEM_IS_FLOAT 1
 #include THIS_FILE
-#undef T
-#undef TYPE
-#undef T_IS_F32
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_F32
 
-#define T        double
-#define TYPE     f64
-#define T_IS_F32 0
+#define elem        double
+#define ELEM_NAME   f64
+#define ELEM_IS_F32 0
 #include THIS_FILE
-#undef T
-#undef TYPE
-#undef T_IS_F32
-#undef T_IS_FLOAT
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_F32
+#undef ELEM_IS_FLOAT

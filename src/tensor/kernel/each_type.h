@@ -1,55 +1,58 @@
 /* Instantiates the kernel file that includes it for f32, f64, i32, i64, u8 and
- * bool; see each_float.h. T_IS_FLOAT tells the two kinds apart; for bool T_IS_BOOL
- * is 1 and T is unsigned char holding 0 or 1. */
+ * bool; see each_float.h. ELEM_IS_FLOAT tells the two kinds apart; for bool ELEM_IS_BOOL
+ * is 1 and elem is unsigned char holding 0 or 1. */
 #include "base/isa.h"
 
-#define K(name) KERNEL(name, TYPE)
-#define R(x)    ((T)(x))
+#define KERNEL(name) KERNEL_OF(name, ELEM_NAME)
+#define ELEM(x)      ((elem)(x))
 
-#define T          float
-#define TYPE       f32
-#define T_IS_F32   1
-#define T_IS_FLOAT 1
-#define T_IS_BOOL  0
+#define elem          float
+#define ELEM_NAME     f32
+#define ELEM_IS_F32   1
+#define ELEM_IS_FLOAT 1
+#define ELEM_IS_BOOL  0
 #include THIS_FILE
-#undef T
-#undef TYPE
-#undef T_IS_F32
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_F32
 
-#define T        double
-#define TYPE     f64
-#define T_IS_F32 0
+#define elem        double
+#define ELEM_NAME   f64
+#define ELEM_IS_F32 0
 #include THIS_FILE
-#undef T
-#undef TYPE
-#undef T_IS_FLOAT
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_FLOAT
 
-#define T_IS_FLOAT 0
-#define T          int32_t
-#define TYPE       i32
+/* On processors with AVX-512 the AVX2 kernels compute integers (KERNEL_TABLE_ALL). */
+#ifndef __AVX512F__
+#define ELEM_IS_FLOAT 0
+#define elem          int32_t
+#define ELEM_NAME     i32
 #include THIS_FILE
-#undef T
-#undef TYPE
+#undef elem
+#undef ELEM_NAME
 
-#define T    int64_t
-#define TYPE i64
+#define elem      int64_t
+#define ELEM_NAME i64
 #include THIS_FILE
-#undef T
-#undef TYPE
+#undef elem
+#undef ELEM_NAME
 
-#define T    uint8_t
-#define TYPE u8
+#define elem      uint8_t
+#define ELEM_NAME u8
 #include THIS_FILE
-#undef T
-#undef TYPE
-#undef T_IS_BOOL
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_BOOL
 
-#define T_IS_BOOL 1
-#define T         uint8_t
-#define TYPE      b8
+#define ELEM_IS_BOOL 1
+#define elem         uint8_t
+#define ELEM_NAME    b8
 #include THIS_FILE
-#undef T
-#undef TYPE
-#undef T_IS_BOOL
-#undef T_IS_F32
-#undef T_IS_FLOAT
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_FLOAT
+#endif
+#undef ELEM_IS_BOOL
+#undef ELEM_IS_F32

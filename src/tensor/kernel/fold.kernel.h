@@ -1,12 +1,12 @@
-/* One of many elements that lie side by side, in registers, per type T; inside each_float.h or
+/* One of many elements that lie side by side, in registers, per type elem; inside each_float.h or
  * each_type.h. No include guard: that is the point.
  *
  *     PICK(largest_of, WINS)
  *
- * makes K(largest_of)(x, n): of n elements, 1 or more, the one that wins over all others, where
- * WINS(a, b) is an expression in two elements or two vectors of them. Elements may be asked about
- * more than once. Compilers unroll loops of a register's lanes before they would make vectors of
- * them, hence the vectors here. */
+ * makes KERNEL(largest_of)(x, n): of n elements, 1 or more, the one that wins over all others,
+ * where WINS(a, b) is an expression in two elements or two vectors of them. Elements may be asked
+ * about more than once. Compilers unroll loops of a register's lanes before they would make vectors
+ * of them, hence the vectors here. */
 
 #undef REGISTER_BYTES
 #if defined(__AVX512F__)
@@ -17,13 +17,13 @@
 #define REGISTER_BYTES 16
 #endif
 
-typedef T K(vector) __attribute__((vector_size(REGISTER_BYTES)));
-typedef T K(vector_16) __attribute__((vector_size(16)));
+typedef elem KERNEL(vector) __attribute__((vector_size(REGISTER_BYTES)));
+typedef elem KERNEL(vector_16) __attribute__((vector_size(16)));
 #if REGISTER_BYTES > 16
-typedef T K(vector_32) __attribute__((vector_size(32)));
+typedef elem KERNEL(vector_32) __attribute__((vector_size(32)));
 #endif
 
-enum { K(lanes_of_16) = 16 / sizeof(T), K(register) = REGISTER_BYTES / sizeof(T) };
+enum { KERNEL(lanes_of_16) = 16 / sizeof(elem), KERNEL(register) = REGISTER_BYTES / sizeof(elem) };
 
 /* a = b where b wins. */
 #undef PICK_INTO
@@ -46,47 +46,47 @@ enum { K(lanes_of_16) = 16 / sizeof(T), K(register) = REGISTER_BYTES / sizeof(T)
 
 #undef PICK_DOWN
 #if REGISTER_BYTES == 64
-#define PICK_DOWN(WINS, last, all)            \
-    PICK_HALF(WINS, K(vector_32), half_, all) \
-    PICK_HALF(WINS, K(vector_16), last, half_)
+#define PICK_DOWN(WINS, last, all)                 \
+    PICK_HALF(WINS, KERNEL(vector_32), half_, all) \
+    PICK_HALF(WINS, KERNEL(vector_16), last, half_)
 #elif REGISTER_BYTES == 32
-#define PICK_DOWN(WINS, last, all) PICK_HALF(WINS, K(vector_16), last, all)
+#define PICK_DOWN(WINS, last, all) PICK_HALF(WINS, KERNEL(vector_16), last, all)
 #else
-#define PICK_DOWN(WINS, last, all) const K(vector_16) last = (all);
+#define PICK_DOWN(WINS, last, all) const KERNEL(vector_16) last = (all);
 #endif
 
 #undef PICK
-#define PICK(name, WINS)                                                       \
-    static inline T K(name)(const T *x, int64_t n)                             \
-    {                                                                          \
-        T found = x[0];                                                        \
-        if (n < K(register)) {                                                 \
-            for (int64_t i = 1; i < n; ++i) {                                  \
-                found = WINS(x[i], found) ? x[i] : found;                      \
-            }                                                                  \
-            return found;                                                      \
-        }                                                                      \
-        K(vector) a, b, c, d; /* b begins with the last, some perhaps twice */ \
-        memcpy(&a, x, sizeof a);                                               \
-        memcpy(&b, x + n - K(register), sizeof b);                             \
-        int64_t i = K(register);                                               \
-        for (; i + 2 * K(register) <= n; i += 2 * K(register)) {               \
-            memcpy(&c, x + i, sizeof c);                                       \
-            memcpy(&d, x + i + K(register), sizeof d);                         \
-            PICK_INTO(WINS, a, c)                                              \
-            PICK_INTO(WINS, b, d)                                              \
-        }                                                                      \
-        if (i + K(register) < n) {                                             \
-            memcpy(&c, x + i, sizeof c);                                       \
-            PICK_INTO(WINS, a, c)                                              \
-        }                                                                      \
-        PICK_INTO(WINS, a, b)                                                  \
-        PICK_DOWN(WINS, last, a)                                               \
-        T lane[K(lanes_of_16)];                                                \
-        memcpy(lane, &last, sizeof lane);                                      \
-        found = lane[0];                                                       \
-        for (int j = 1; j < K(lanes_of_16); ++j) {                             \
-            found = WINS(lane[j], found) ? lane[j] : found;                    \
-        }                                                                      \
-        return found;                                                          \
+#define PICK(name, WINS)                                                                 \
+    static __attribute__((noinline, unused)) elem KERNEL(name)(const elem *x, int64_t n) \
+    {                                                                                    \
+        elem found = x[0];                                                               \
+        if (n < KERNEL(register)) {                                                      \
+            for (int64_t i = 1; i < n; ++i) {                                            \
+                found = WINS(x[i], found) ? x[i] : found;                                \
+            }                                                                            \
+            return found;                                                                \
+        }                                                                                \
+        KERNEL(vector) a, b, c, d; /* b begins with the last, some perhaps twice */      \
+        memcpy(&a, x, sizeof a);                                                         \
+        memcpy(&b, x + n - KERNEL(register), sizeof b);                                  \
+        int64_t i = KERNEL(register);                                                    \
+        for (; i + 2 * KERNEL(register) <= n; i += 2 * KERNEL(register)) {               \
+            memcpy(&c, x + i, sizeof c);                                                 \
+            memcpy(&d, x + i + KERNEL(register), sizeof d);                              \
+            PICK_INTO(WINS, a, c)                                                        \
+            PICK_INTO(WINS, b, d)                                                        \
+        }                                                                                \
+        if (i + KERNEL(register) < n) {                                                  \
+            memcpy(&c, x + i, sizeof c);                                                 \
+            PICK_INTO(WINS, a, c)                                                        \
+        }                                                                                \
+        PICK_INTO(WINS, a, b)                                                            \
+        PICK_DOWN(WINS, last, a)                                                         \
+        elem lane[KERNEL(lanes_of_16)];                                                  \
+        memcpy(lane, &last, sizeof lane);                                                \
+        found = lane[0];                                                                 \
+        for (int j = 1; j < KERNEL(lanes_of_16); ++j) {                                  \
+            found = WINS(lane[j], found) ? lane[j] : found;                              \
+        }                                                                                \
+        return found;                                                                    \
     }

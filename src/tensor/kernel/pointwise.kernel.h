@@ -1,8 +1,8 @@
 /* Bodies of elementwise kernels, for *.kernel.c files between each_float.h or each_type.h.
  *
- *     POINTWISE1(relu, T, T, x > 0 ? x : 0)           y[i] from x
- *     POINTWISE2(add, T, T, T, a + R(p[0]) * b)       y[i] from a and b
- *     POINTWISE3(where, T, uint8_t, T, T, c ? a : b)  y[i] from c, a and b
+ *     POINTWISE1(relu, elem, elem, x > 0 ? x : 0)           y[i] from x
+ *     POINTWISE2(add, elem, elem, elem, a + ELEM(p[0]) * b)       y[i] from a and b
+ *     POINTWISE3(where, elem, uint8_t, elem, elem, c ? a : b)  y[i] from c, a and b
  *
  * After the kernel's name stand the types of the output and of the inputs; p[0 .. 3] are the
  * operator's numbers. The output may be one of the inputs.
@@ -37,31 +37,36 @@ typedef void adzi_pointwise_loop(void *y, const void *const *in, int64_t n, cons
 void ADZI_POINTWISE(
     const void *block, int64_t begin, int64_t end, adzi_pointwise_loop *loop, uint32_t items);
 
-/* Kernels that define ADZI_CHEAP take no longer than their loads and stores; four vectors go in one
- * turn of their loops.
- *
- * ivdep: an output that shares memory with an input is that input, element for element (op.h), so
- * no turn of a loop reads what another has written. gcc warns of annotations that it ignores where
- * it does not optimise. */
-#ifndef __OPTIMIZE__
-#define ADZI_EACH for
-#elif defined(ADZI_CHEAP)
-#define ADZI_EACH _Pragma("GCC ivdep") _Pragma("GCC unroll 4") for
-#else
-#define ADZI_EACH _Pragma("GCC ivdep") for
+/* The head of a loop over elements. ivdep: an output that shares memory with an input is that
+ * input, element for element (op.h), so no turn of a loop reads what another has written. */
+#ifdef __OPTIMIZE__
+#define POINTWISE_FOR          _Pragma("GCC ivdep") for
+#define UNROLLED_POINTWISE_FOR _Pragma("GCC ivdep") _Pragma("GCC unroll 4") for
+#else /* gcc warns of annotations that it ignores where it does not optimise */
+#define POINTWISE_FOR          for
+#define UNROLLED_POINTWISE_FOR for
 #endif
 
-#define POINTWISE1(name, TY, TX, EXPRESSION)                                          \
-    POINTWISE_LOOP(name, TY, POINTWISE_IN(TX, x, 0), POINTWISE_AT(TX, x), EXPRESSION) \
+#define POINTWISE1(...) POINTWISE1_WITH(POINTWISE_FOR, __VA_ARGS__)
+#define POINTWISE2(...) POINTWISE2_WITH(POINTWISE_FOR, __VA_ARGS__)
+#define POINTWISE3(...) POINTWISE3_WITH(POINTWISE_FOR, __VA_ARGS__)
+
+/* For kernels that take no longer than their loads and stores: four vectors in one turn of the
+ * loop. */
+#define UNROLLED_POINTWISE1(...) POINTWISE1_WITH(UNROLLED_POINTWISE_FOR, __VA_ARGS__)
+#define UNROLLED_POINTWISE2(...) POINTWISE2_WITH(UNROLLED_POINTWISE_FOR, __VA_ARGS__)
+
+#define POINTWISE1_WITH(FOR, name, TY, TX, EXPRESSION)                                     \
+    POINTWISE_LOOP(FOR, name, TY, POINTWISE_IN(TX, x, 0), POINTWISE_AT(TX, x), EXPRESSION) \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TX), 0, 0))
 
-#define POINTWISE2(name, TY, TA, TB, EXPRESSION)                                                  \
-    POINTWISE_LOOP(name, TY, POINTWISE_IN(TA, a, 0); POINTWISE_IN(TB, b, 1), POINTWISE_AT(TA, a); \
-                   POINTWISE_AT(TB, b), EXPRESSION)                                               \
+#define POINTWISE2_WITH(FOR, name, TY, TA, TB, EXPRESSION)                                       \
+    POINTWISE_LOOP(FOR, name, TY, POINTWISE_IN(TA, a, 0);                                        \
+                   POINTWISE_IN(TB, b, 1), POINTWISE_AT(TA, a); POINTWISE_AT(TB, b), EXPRESSION) \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TA), sizeof(TB), 0))
 
-#define POINTWISE3(name, TY, TA, TB, TC, EXPRESSION)                                 \
-    POINTWISE_LOOP(name, TY, POINTWISE_IN(TA, a, 0); POINTWISE_IN(TB, b, 1);         \
+#define POINTWISE3_WITH(FOR, name, TY, TA, TB, TC, EXPRESSION)                       \
+    POINTWISE_LOOP(FOR, name, TY, POINTWISE_IN(TA, a, 0); POINTWISE_IN(TB, b, 1);    \
                    POINTWISE_IN(TC, c, 2), POINTWISE_AT(TA, a); POINTWISE_AT(TB, b); \
                    POINTWISE_AT(TC, c), EXPRESSION)                                  \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TA), sizeof(TB), sizeof(TC)))
@@ -70,27 +75,28 @@ void ADZI_POINTWISE(
 #define POINTWISE_IN(TX, name, k) const TX *const name##_ = in[k]
 #define POINTWISE_AT(TX, name)    const TX name = name##_[i]
 
-/* K(name_loop): reads the elements of the inputs and writes EXPRESSION. */
-#define POINTWISE_LOOP(name, TY, INPUTS, ELEMENTS, EXPRESSION)                                  \
-    static void K(name##_loop)(void *out, const void *const *in, int64_t n, const double *from) \
-    {                                                                                           \
-        const double p[ADZI_POINTWISE_PARAMS] = { from[0], from[1], from[2], from[3] };         \
-        TY *const y = out;                                                                      \
-        (void)p;                                                                                \
-        INPUTS;                                                                                 \
-        ADZI_EACH(int64_t i = 0; i < n; ++i)                                                    \
-        {                                                                                       \
-            ELEMENTS;                                                                           \
-            y[i] = (TY)(EXPRESSION);                                                            \
-        }                                                                                       \
+/* KERNEL(name_loop): reads the elements of the inputs and writes EXPRESSION. */
+#define POINTWISE_LOOP(FOR, name, TY, INPUTS, ELEMENTS, EXPRESSION)                     \
+    static void KERNEL(name##_loop)(                                                    \
+        void *out, const void *const *in, int64_t n, const double *from)                \
+    {                                                                                   \
+        const double p[ADZI_POINTWISE_PARAMS] = { from[0], from[1], from[2], from[3] }; \
+        TY *const y = out;                                                              \
+        (void)p;                                                                        \
+        INPUTS;                                                                         \
+        FOR(int64_t i = 0; i < n; ++i)                                                  \
+        {                                                                               \
+            ELEMENTS;                                                                   \
+            y[i] = (TY)(EXPRESSION);                                                    \
+        }                                                                               \
     }
 
-/* The kernel of a K(name_loop). */
-#define POINTWISE_KERNEL(name, items)                             \
-    void K(name)(const void *block, int64_t begin, int64_t end);  \
-    void K(name)(const void *block, int64_t begin, int64_t end)   \
-    {                                                             \
-        ADZI_POINTWISE(block, begin, end, K(name##_loop), items); \
+/* The kernel of a KERNEL(name_loop). */
+#define POINTWISE_KERNEL(name, items)                                  \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end);  \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)   \
+    {                                                                  \
+        ADZI_POINTWISE(block, begin, end, KERNEL(name##_loop), items); \
     }
 
 #endif

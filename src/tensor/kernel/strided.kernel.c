@@ -10,24 +10,24 @@
 #define NOINLINE __attribute__((noinline)) /* or all would be copied into all */
 
 /* Matrices turned round, by the size of their elements. */
-#define INLINE   static inline
-#define K(name)  ADZI_PASTE3(adzi, name, TYPE)
-#define T        any_float
-#define TYPE     32
-#define T_IS_F32 1
+#define INLINE       static inline
+#define KERNEL(name) ADZI_PASTE3(adzi, name, ELEM_NAME)
+#define elem         any_float
+#define ELEM_NAME    32
+#define ELEM_IS_F32  1
 typedef float __attribute__((may_alias)) any_float;
 #include "tensor/kernel/transpose.kernel.h"
-#undef T
-#undef TYPE
-#undef T_IS_F32
-#define T        any_double
-#define TYPE     64
-#define T_IS_F32 0
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_F32
+#define elem        any_double
+#define ELEM_NAME   64
+#define ELEM_IS_F32 0
 typedef double __attribute__((may_alias)) any_double;
 #include "tensor/kernel/transpose.kernel.h"
-#undef T
-#undef TYPE
-#undef T_IS_F32
+#undef elem
+#undef ELEM_NAME
+#undef ELEM_IS_F32
 
 /* As many as a cache line holds, or the lines that are written would push each other out. */
 enum { TURNED_TOGETHER = 16 };

@@ -1,18 +1,18 @@
-/* Matrices turned round, per type T; inside each_float.h, where INLINE is known. No include guard:
- * that is the point. */
+/* Matrices turned round, per type elem; inside each_float.h, where INLINE is known. No include
+ * guard: that is the point. */
 
 /* to[p * to_ld + j] = from[j * ld + p] for depth x columns elements. */
-INLINE void K(transpose)(
-    T *to, int64_t to_ld, const T *from, int64_t ld, int64_t depth, int64_t columns)
+INLINE void KERNEL(transpose)(
+    elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
     int64_t j = 0;
 #if defined(ADZI_X86)
     for (; j + 4 <= columns; j += 4) {
-        const T *f = from + j * ld;
+        const elem *f = from + j * ld;
         int64_t p = 0;
         for (; p + 4 <= depth; p += 4) {
-            T *t = to + p * to_ld + j;
-#if T_IS_F32
+            elem *t = to + p * to_ld + j;
+#if ELEM_IS_F32
             __m128 w = _mm_loadu_ps(f + p), x = _mm_loadu_ps(f + ld + p);
             __m128 y = _mm_loadu_ps(f + 2 * ld + p), z = _mm_loadu_ps(f + 3 * ld + p);
             _MM_TRANSPOSE4_PS(w, x, y, z);

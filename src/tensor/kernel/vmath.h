@@ -17,7 +17,7 @@
  * as C11's Annex F has them. Of the f64 functions log1p, expm1, erf, sin and cos are libm's, and
  * loops over what rests on them stay scalar; so are sin and cos of an f32 above 2^20.
  *
- * A kernel file that is instantiated per type (each_float.h) spells them VM(exp)(x).
+ * A kernel file that is instantiated per type (each_float.h) spells them VMATH(exp)(x).
  *
  * ADZI_VMATH_SAME_BITS, defined before the include, leaves fused multiply-adds out, so that every
  * instruction set computes the same bits; random numbers want that.
@@ -31,7 +31,7 @@
 
 #include "base/isa.h"
 
-#define VM(name) ADZI_PASTE3(adzi, name, TYPE)
+#define VMATH(name) ADZI_PASTE3(adzi, name, ELEM_NAME)
 
 #if defined(__FMA__) && !defined(ADZI_VMATH_SAME_BITS)
 #define ADZI_FMA_F32(a, b, c) __builtin_fmaf(a, b, c)
@@ -111,15 +111,15 @@ static inline double adzi_at_most_f64(double x, double limit)
 
 /* ---- what activations are made of --------------------------------------------------------- */
 
-#define T    float
-#define TYPE f32
+#define elem      float
+#define ELEM_NAME f32
 #include "tensor/kernel/vmath_activations.h"
-#undef T
-#undef TYPE
-#define T    double
-#define TYPE f64
+#undef elem
+#undef ELEM_NAME
+#define elem      double
+#define ELEM_NAME f64
 #include "tensor/kernel/vmath_activations.h"
-#undef T
-#undef TYPE
+#undef elem
+#undef ELEM_NAME
 
 #endif

@@ -84,31 +84,31 @@ EIGHT_JOINED(eight_product, *)
 
 /* name(x, n, m): the sum over n elements of VALUE, an expression in v, an element or a vector of
  * them in f64, and in the number m. */
-#define EIGHT_SUM(name, T, WIDEN, VALUE)                             \
-    static inline double name(const T *x, int64_t n, const double m) \
-    {                                                                \
-        eight sum;                                                   \
-        double rest[8];                                              \
-        int64_t i = 0;                                               \
-        (void)m;                                                     \
-        memset(&sum, 0, sizeof sum);                                 \
-        for (; i + 8 <= n; i += 8) {                                 \
-            for (int p = 0; p < 8 / LANES; ++p) {                    \
-                const wide v = WIDEN(x + i + p * LANES);             \
-                sum.part[p] += VALUE;                                \
-            }                                                        \
-        }                                                            \
-        const int left = (int)(n - i);                               \
-        for (int j = 0; j < left; ++j) {                             \
-            const double v = (double)x[i + j];                       \
-            rest[j] = VALUE;                                         \
-        }                                                            \
-        return eight_total(&sum, rest, left);                        \
+#define EIGHT_SUM(name, elem_type, WIDEN, VALUE)                             \
+    static inline double name(const elem_type *x, int64_t n, const double m) \
+    {                                                                        \
+        eight sum;                                                           \
+        double rest[8];                                                      \
+        int64_t i = 0;                                                       \
+        (void)m;                                                             \
+        memset(&sum, 0, sizeof sum);                                         \
+        for (; i + 8 <= n; i += 8) {                                         \
+            for (int p = 0; p < 8 / LANES; ++p) {                            \
+                const wide v = WIDEN(x + i + p * LANES);                     \
+                sum.part[p] += VALUE;                                        \
+            }                                                                \
+        }                                                                    \
+        const int left = (int)(n - i);                                       \
+        for (int j = 0; j < left; ++j) {                                     \
+            const double v = (double)x[i + j];                               \
+            rest[j] = VALUE;                                                 \
+        }                                                                    \
+        return eight_total(&sum, rest, left);                                \
     }
 
 /* Inside each_float.h: EIGHT(sum)(x, n, 0), and the sums EIGHT(distances)(x, n, m) of x - m and
  * EIGHT(squares)(x, n, m) of their squares. */
-#define EIGHT(name) ADZI_PASTE3(eight, name, TYPE)
+#define EIGHT(name) ADZI_PASTE3(eight, name, ELEM_NAME)
 EIGHT_SUM(eight_sum_f32, float, WIDEN_f32, v)
 EIGHT_SUM(eight_sum_f64, double, WIDEN_f64, v)
 EIGHT_SUM(eight_distances_f32, float, WIDEN_f32, v - m)
@@ -117,8 +117,8 @@ EIGHT_SUM(eight_squares_f32, float, WIDEN_f32, (v - m) * (v - m))
 EIGHT_SUM(eight_squares_f64, double, WIDEN_f64, (v - m) * (v - m))
 
 /* EIGHT(dot)(x, y, n): the sum of the products. */
-#define EIGHT_DOT(name, T, WIDEN)                                                   \
-    static inline double name(const T *x, const T *y, int64_t n)                    \
+#define EIGHT_DOT(name, elem_type, WIDEN)                                           \
+    static inline double name(const elem_type *x, const elem_type *y, int64_t n)    \
     {                                                                               \
         eight sum;                                                                  \
         double rest[8];                                                             \

@@ -1,5 +1,5 @@
 /* Integers and Bernoulli draws of every dtype; see random.h. */
-#ifndef T
+#ifndef elem
 #include <string.h>
 #include "tensor/random/random.h"
 
@@ -17,12 +17,12 @@ static inline uint64_t multiply_high(uint32_t high, uint32_t low, uint64_t range
 #else
 
 /* low + the upper half of each draw times the range: of ranges under 2^32 in fewer products. */
-static inline void K(randint_group)(T *restrict drawn, uint32_t words[4][ADZI_PHILOX_GROUP],
+static inline void KERNEL(randint_group)(elem *restrict drawn, uint32_t words[4][ADZI_PHILOX_GROUP],
     const uint64_t range, const int64_t low)
 {
     for (int pair = 0; pair < 4; pair += 2) {
         const uint32_t *restrict upper = words[pair], *restrict lower = words[pair + 1];
-        T *restrict to = drawn + pair / 2 * ADZI_PHILOX_GROUP;
+        elem *restrict to = drawn + pair / 2 * ADZI_PHILOX_GROUP;
         uint64_t above[ADZI_PHILOX_GROUP];
         if (range >> 32 == 0) {
             for (int c = 0; c < ADZI_PHILOX_GROUP; ++c) {
@@ -37,33 +37,33 @@ static inline void K(randint_group)(T *restrict drawn, uint32_t words[4][ADZI_PH
         }
         for (int c = 0; c < ADZI_PHILOX_GROUP; ++c) {
             const int64_t value = (int64_t)((uint64_t)low + above[c]);
-            to[c] = T_IS_BOOL ? (T)(value != 0) : (T)value;
+            to[c] = ELEM_IS_BOOL ? (elem)(value != 0) : (elem)value;
         }
     }
 }
 
-void K(randint)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(randint)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_randint_args *args = opaque;
     const adzi_philox_keys keys = adzi_philox_keys_of(args->state->seed);
-    T *out = args->out;
+    elem *out = args->out;
     adzi_group_span span;
     for (int64_t i = begin; i < end; i = span.stop) {
         span = adzi_group_at(args->state->offset, i, end, ADZI_GROUP_DOUBLES);
         uint32_t words[1][4][ADZI_PHILOX_GROUP];
         adzi_philox_groups(words, 1, &keys, span.counter);
-        T drawn[ADZI_GROUP_DOUBLES];
-        K(randint_group)(drawn, words[0], args->range, args->low);
-        memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
+        elem drawn[ADZI_GROUP_DOUBLES];
+        KERNEL(randint_group)(drawn, words[0], args->range, args->low);
+        memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(elem));
     }
 }
 
-void K(bernoulli)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(bernoulli)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_bernoulli_args *args = opaque;
-    T *out = args->out;
+    elem *out = args->out;
     adzi_keep_rule keep = adzi_keep_rule_of(args->p, 1.0);
-    T one = (T)keep.value;
+    elem one = (elem)keep.value;
     adzi_group_span span;
     for (int64_t i = begin; i < end; i = span.stop) {
         span = adzi_group_at(0, i, end, ADZI_GROUP_WORDS);
@@ -74,11 +74,11 @@ void K(bernoulli)(const void *opaque, int64_t begin, int64_t end)
         uint64_t kept =
             adzi_keep_bits(words[0], args->state->seed, counter, keep.last, (int)(g % 2));
         const uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
-        T drawn[ADZI_GROUP_WORDS];
+        elem drawn[ADZI_GROUP_WORDS];
         for (int h = 0; h < 2; ++h)
             for (int k = 0; k < 32; ++k)
-                drawn[h * 32 + k] = half[h] & (uint32_t)1 << k ? one : (T)0;
-        memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(T));
+                drawn[h * 32 + k] = half[h] & (uint32_t)1 << k ? one : (elem)0;
+        memcpy(out + i, drawn + (i - span.start), (size_t)(span.stop - i) * sizeof(elem));
     }
 }
 

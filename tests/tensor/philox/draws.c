@@ -20,16 +20,16 @@ typedef struct drawing {
     int dtypes, per_unit;
 } drawing;
 
-#define KERNEL_OF(name)                                    \
+#define KERNEL(name)                                       \
     static adzi_kernel name##_kernel(int level, int dtype) \
     {                                                      \
         return name##_kernels[level][dtype];               \
     }
-KERNEL_OF(uniform)
-KERNEL_OF(normal)
-KERNEL_OF(dropout)
-KERNEL_OF(randint)
-KERNEL_OF(bernoulli)
+KERNEL(uniform)
+KERNEL(normal)
+KERNEL(dropout)
+KERNEL(randint)
+KERNEL(bernoulli)
 
 static const drawing drawings[] = {
     { "uniform", uniform_kernel, 2, 1 },

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #include "autograd/ops/activation/glu.h"
 
 #define THIS_FILE "autograd/ops/activation/glu.kernel.c"
@@ -8,40 +8,41 @@
 #else
 
 /* How many of y's elements from unit e on lie in one run. */
-static inline int64_t K(left)(const adzi_glu_args *args, int64_t e, int64_t end)
+static inline int64_t KERNEL(left)(const adzi_glu_args *args, int64_t e, int64_t end)
 {
     const int64_t in_run = args->run - e % args->run;
     return in_run < end - e ? in_run : end - e;
 }
 
-void K(glu)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(glu)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_glu_args *args = opaque;
     for (int64_t e = begin, n; e < end; e += n) {
-        n = K(left)(args, e, end);
-        const T *a = (const T *)args->x + e / args->run * args->run + e, *b = a + args->run;
-        T *y = (T *)args->out + e;
-        ADZI_EACH(int64_t i = 0; i < n; ++i)
+        n = KERNEL(left)(args, e, end);
+        const elem *a = (const elem *)args->x + e / args->run * args->run + e, *b = a + args->run;
+        elem *y = (elem *)args->out + e;
+        POINTWISE_FOR(int64_t i = 0; i < n; ++i)
         {
-            y[i] = a[i] * VM(sigmoid)(b[i]);
+            y[i] = a[i] * VMATH(sigmoid)(b[i]);
         }
     }
 }
 
 /* da = dy s and db = dy a s (1 - s), s = sigmoid(b) */
-void K(glu_backward)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(glu_backward)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_glu_args *args = opaque;
     for (int64_t e = begin, n; e < end; e += n) {
-        n = K(left)(args, e, end);
+        n = KERNEL(left)(args, e, end);
         const int64_t at = e / args->run * args->run + e;
-        const T *a = (const T *)args->x + at, *b = a + args->run, *dy = (const T *)args->dy + e;
-        T *da = (T *)args->out + at, *db = da + args->run;
-        ADZI_EACH(int64_t i = 0; i < n; ++i)
+        const elem *a = (const elem *)args->x + at, *b = a + args->run,
+                   *dy = (const elem *)args->dy + e;
+        elem *da = (elem *)args->out + at, *db = da + args->run;
+        POINTWISE_FOR(int64_t i = 0; i < n; ++i)
         {
-            const T s = VM(sigmoid)(b[i]), g = dy[i] * s;
+            const elem s = VMATH(sigmoid)(b[i]), g = dy[i] * s;
             da[i] = g;
-            db[i] = g * a[i] * (R(1) - s);
+            db[i] = g * a[i] * (ELEM(1) - s);
         }
     }
 }

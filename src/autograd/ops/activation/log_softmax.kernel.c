@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/activation/log_softmax.kernel.c"
 #include "autograd/ops/lanes.h"
 #include "tensor/kernel/vmath.h"
@@ -9,17 +9,17 @@
 #include "autograd/ops/activation/softmax.kernel.h"
 
 /* y = (x - m) - log s; the two subtractions apart, so that huge logits keep their differences. */
-static void K(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
-        rows = K(rows_together)(end - begin, a->n);
-        const T *x = (const T *)(const void *)a->in[0] + begin * a->n;
-        T *y = (T *)(void *)a->out + begin * a->n;
-        T m[K(rows)], log_sum[K(rows)];
-        double sum[K(rows)];
-        K(exp_rows)(sum, m, y, x, rows, a->n); /* y to begin with holds the exponentials */
+        rows = KERNEL(rows_together)(end - begin, a->n);
+        const elem *x = (const elem *)(const void *)a->in[0] + begin * a->n;
+        elem *y = (elem *)(void *)a->out + begin * a->n;
+        elem m[KERNEL(rows)], log_sum[KERNEL(rows)];
+        double sum[KERNEL(rows)];
+        KERNEL(exp_rows)(sum, m, y, x, rows, a->n); /* y to begin with holds the exponentials */
         for (int64_t r = 0; r < rows; ++r) {
-            log_sum[r] = (T)adzi_log_f64(sum[r]);
+            log_sum[r] = (elem)adzi_log_f64(sum[r]);
         }
         for (int64_t r = 0; r < rows; ++r, x += a->n, y += a->n) {
             for (int64_t i = 0; i < a->n; ++i) {
@@ -29,18 +29,18 @@ static void K(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t
     }
 }
 
-static void K(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
-        w = K(group)(a, begin, end, &at);
-        const T *x = (const T *)(const void *)a->in[0] + at;
-        T *y = (T *)(void *)a->out + at;
-        T m[K(columns)], log_sum[K(columns)];
-        double sum[K(columns)];
-        K(columns_max)(m, x, a->n, a->inner, w);
-        K(columns_exp_sum)(sum, m, x, a->n, a->inner, w);
+        w = KERNEL(group)(a, begin, end, &at);
+        const elem *x = (const elem *)(const void *)a->in[0] + at;
+        elem *y = (elem *)(void *)a->out + at;
+        elem m[KERNEL(columns)], log_sum[KERNEL(columns)];
+        double sum[KERNEL(columns)];
+        KERNEL(columns_max)(m, x, a->n, a->inner, w);
+        KERNEL(columns_exp_sum)(sum, m, x, a->n, a->inner, w);
         for (int64_t j = 0; j < w; ++j) {
-            log_sum[j] = (T)adzi_log_f64(sum[j]);
+            log_sum[j] = (elem)adzi_log_f64(sum[j]);
         }
         for (int64_t i = 0; i < a->n; ++i) {
             for (int64_t j = 0; j < w; ++j) {
@@ -50,34 +50,35 @@ static void K(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int6
     }
 }
 
-void K(log_softmax)(const void *block, int64_t begin, int64_t end)
+void KERNEL(log_softmax)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
-    (a->inner == 1 ? K(log_softmax_rows) : K(log_softmax_columns))(a, begin, end);
+    (a->inner == 1 ? KERNEL(log_softmax_rows) : KERNEL(log_softmax_columns))(a, begin, end);
 }
 
 /* dx = dy - e^y sum(dy) */
-static void K(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
-        const T *dy = (const T *)(const void *)a->in[0] + r * a->n;
-        const T *y = (const T *)(const void *)a->in[1] + r * a->n;
-        T *dx = (T *)(void *)a->out + r * a->n;
-        const T sum = (T)EIGHT(sum)(dy, a->n, 0);
+        const elem *dy = (const elem *)(const void *)a->in[0] + r * a->n;
+        const elem *y = (const elem *)(const void *)a->in[1] + r * a->n;
+        elem *dx = (elem *)(void *)a->out + r * a->n;
+        const elem sum = (elem)EIGHT(sum)(dy, a->n, 0);
         for (int64_t i = 0; i < a->n; ++i) {
-            dx[i] = dy[i] - VM(exp_nonpositive)(y[i]) * sum;
+            dx[i] = dy[i] - VMATH(exp_nonpositive)(y[i]) * sum;
         }
     }
 }
 
-static void K(log_softmax_backward_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
+static void KERNEL(log_softmax_backward_columns)(
+    const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
-        w = K(group)(a, begin, end, &at);
-        const T *dy = (const T *)(const void *)a->in[0] + at;
-        const T *y = (const T *)(const void *)a->in[1] + at;
-        T *dx = (T *)(void *)a->out + at;
-        double sum[K(columns)] = { 0 };
+        w = KERNEL(group)(a, begin, end, &at);
+        const elem *dy = (const elem *)(const void *)a->in[0] + at;
+        const elem *y = (const elem *)(const void *)a->in[1] + at;
+        elem *dx = (elem *)(void *)a->out + at;
+        double sum[KERNEL(columns)] = { 0 };
         for (int64_t i = 0; i < a->n; ++i) {
             for (int64_t j = 0; j < w; ++j) {
                 sum[j] += (double)dy[i * a->inner + j];
@@ -86,16 +87,17 @@ static void K(log_softmax_backward_columns)(const adzi_lanes_args *a, int64_t be
         for (int64_t i = 0; i < a->n; ++i) {
             for (int64_t j = 0; j < w; ++j) {
                 int64_t k = i * a->inner + j;
-                dx[k] = dy[k] - VM(exp_nonpositive)(y[k]) * (T)sum[j];
+                dx[k] = dy[k] - VMATH(exp_nonpositive)(y[k]) * (elem)sum[j];
             }
         }
     }
 }
 
-void K(log_softmax_backward)(const void *block, int64_t begin, int64_t end)
+void KERNEL(log_softmax_backward)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
-    (a->inner == 1 ? K(log_softmax_backward_rows) : K(log_softmax_backward_columns))(a, begin, end);
+    (a->inner == 1 ? KERNEL(log_softmax_backward_rows) : KERNEL(log_softmax_backward_columns))(
+        a, begin, end);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* See Note [Attention in blocks]. */
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/attention/attention.kernel.c"
 #include <string.h>
 
@@ -107,8 +107,8 @@ static int64_t next_task(const adzi_attention_args *g)
 /* ---- moving rows to scratch memory ----------------------------------------------------------- */
 
 /* to[n, padded(columns)] = factor from, zeros after each row's end. */
-static void K(pack)(
-    T *restrict to, const T *restrict from, int64_t row, int64_t n, int64_t columns, T factor)
+static void KERNEL(pack)(elem *restrict to, const elem *restrict from, int64_t row, int64_t n,
+    int64_t columns, elem factor)
 {
     int64_t ld = adzi_attention_padded(columns);
     for (int64_t r = 0; r < n; ++r) {
@@ -116,30 +116,30 @@ static void K(pack)(
             to[r * ld + c] = factor * from[r * row + c];
         }
         for (int64_t c = columns; c < ld; ++c) {
-            to[r * ld + c] = R(0);
+            to[r * ld + c] = ELEM(0);
         }
     }
 }
 
 /* to[columns, BLOCK] = factor from[n, columns] transposed, zeros up to padded(n). */
-static void K(pack_turned)(
-    T *restrict to, const T *restrict from, int64_t row, int64_t n, int64_t columns, T factor)
+static void KERNEL(pack_turned)(elem *restrict to, const elem *restrict from, int64_t row,
+    int64_t n, int64_t columns, elem factor)
 {
     int64_t width = adzi_attention_padded(n);
-    K(transpose)(to, BLOCK, from, row, columns, n);
+    KERNEL(transpose)(to, BLOCK, from, row, columns, n);
     for (int64_t c = 0; c < columns; ++c) {
-        for (int64_t r = 0; r < n && factor != R(1); ++r) {
+        for (int64_t r = 0; r < n && factor != ELEM(1); ++r) {
             to[c * BLOCK + r] *= factor;
         }
         for (int64_t r = n; r < width; ++r) {
-            to[c * BLOCK + r] = R(0);
+            to[c * BLOCK + r] = ELEM(0);
         }
     }
 }
 
 /* to[n, columns] = factor from[n, padded(columns)] */
-static void K(unpack)(
-    T *restrict to, int64_t row, const T *restrict from, int64_t n, int64_t columns, T factor)
+static void KERNEL(unpack)(elem *restrict to, int64_t row, const elem *restrict from, int64_t n,
+    int64_t columns, elem factor)
 {
     int64_t ld = adzi_attention_padded(columns);
     for (int64_t r = 0; r < n; ++r) {
@@ -149,18 +149,18 @@ static void K(unpack)(
     }
 }
 
-static T *K(item_of)(
+static elem *KERNEL(item_of)(
     const adzi_attention_args *g, const adzi_attention_operand *operand, int64_t item)
 {
-    return (T *)operand->data + start_of(g, operand, item);
+    return (elem *)operand->data + start_of(g, operand, item);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
 /* Masks on scores[keys, BLOCK], a query per column. */
-static void K(hide_columns)(T *scores, const adzi_attention_args *g, const block *at)
+static void KERNEL(hide_columns)(elem *scores, const adzi_attention_args *g, const block *at)
 {
-    const T none = -(T)INFINITY;
+    const elem none = -(elem)INFINITY;
     for (int64_t c = 0; g->causal && c < at->keys; ++c) {
         int64_t blind = at->j + c - (g->s - g->l) - at->i; /* queries that come before the key */
         for (int64_t r = 0; r < blind && r < at->queries; ++r) {
@@ -172,7 +172,7 @@ static void K(hide_columns)(T *scores, const adzi_attention_args *g, const block
     }
     int64_t corner = corner_of(g, &g->mask, at), down = g->mask.row;
     for (int64_t c = 0; c < at->keys; ++c) {
-        T *column = scores + c * BLOCK;
+        elem *column = scores + c * BLOCK;
         if (g->mask_is_bool) {
             const unsigned char *mask =
                 (const unsigned char *)g->mask.data + corner + c * g->mask.column;
@@ -180,7 +180,7 @@ static void K(hide_columns)(T *scores, const adzi_attention_args *g, const block
                 column[r] = mask[r * down] ? column[r] : none;
             }
         } else {
-            const T *mask = (const T *)g->mask.data + corner + c * g->mask.column;
+            const elem *mask = (const elem *)g->mask.data + corner + c * g->mask.column;
             for (int64_t r = 0; r < at->queries; ++r) {
                 column[r] += mask[r * down];
             }
@@ -191,29 +191,29 @@ static void K(hide_columns)(T *scores, const adzi_attention_args *g, const block
 /* scores[keys, width] become e^(score - largest so far), whose sums go to `sum`; factor is what
  * earlier sums and results have to be multiplied by. A column that has seen nothing yet keeps -inf
  * as its largest, and zeros. */
-INLINE void K(exponentials)(T *restrict scores, int64_t keys, const int64_t width, T *restrict most,
-    double *restrict sum, T *restrict factor)
+INLINE void KERNEL(exponentials)(elem *restrict scores, int64_t keys, const int64_t width,
+    elem *restrict most, double *restrict sum, elem *restrict factor)
 {
-    T now[BLOCK], base[BLOCK], part[BLOCK];
+    elem now[BLOCK], base[BLOCK], part[BLOCK];
     for (int64_t r = 0; r < width; ++r) {
         now[r] = most[r];
-        part[r] = R(0);
+        part[r] = ELEM(0);
     }
     for (int64_t c = 0; c < keys; ++c) {
-        const T *restrict x = scores + c * BLOCK;
+        const elem *restrict x = scores + c * BLOCK;
         for (int64_t r = 0; r < width; ++r) {
             now[r] = x[r] > now[r] ? x[r] : now[r];
         }
     }
     for (int64_t r = 0; r < width; ++r) {
-        base[r] = now[r] == -(T)INFINITY ? R(0) : now[r];
-        factor[r] = VM(exp_nonpositive)(most[r] - base[r]);
+        base[r] = now[r] == -(elem)INFINITY ? ELEM(0) : now[r];
+        factor[r] = VMATH(exp_nonpositive)(most[r] - base[r]);
         most[r] = now[r];
     }
     for (int64_t c = 0; c < keys; ++c) {
-        T *restrict x = scores + c * BLOCK;
+        elem *restrict x = scores + c * BLOCK;
         for (int64_t r = 0; r < width; ++r) {
-            T e = VM(exp_nonpositive)(x[r] - base[r]);
+            elem e = VMATH(exp_nonpositive)(x[r] - base[r]);
             x[r] = e;
             part[r] += e;
         }
@@ -224,11 +224,11 @@ INLINE void K(exponentials)(T *restrict scores, int64_t keys, const int64_t widt
 }
 
 /* Dropout on probabilities[keys, BLOCK]. */
-static void K(drop_columns)(T *p, const adzi_attention_args *g, const block *at)
+static void KERNEL(drop_columns)(elem *p, const adzi_attention_args *g, const block *at)
 {
     uint64_t bits[BLOCK] = { 0 };
     uint32_t half[2][BLOCK];
-    T scale = g->keep > 0 ? (T)(1 / g->keep) : R(0);
+    elem scale = g->keep > 0 ? (elem)(1 / g->keep) : ELEM(0);
     kept_bits(bits, g, at);
     for (int r = 0; r < BLOCK; ++r) {
         half[0][r] = (uint32_t)bits[r];
@@ -236,108 +236,110 @@ static void K(drop_columns)(T *p, const adzi_attention_args *g, const block *at)
     }
     for (int64_t c = 0; c < at->keys; ++c) {
         const uint32_t *word = half[c / 32], bit = (uint32_t)1 << c % 32;
-        T *restrict column = p + c * BLOCK;
+        elem *restrict column = p + c * BLOCK;
         for (int64_t r = 0; r < BLOCK; ++r) {
-            column[r] *= word[r] & bit ? scale : R(0);
+            column[r] *= word[r] & bit ? scale : ELEM(0);
         }
     }
 }
 
 /* What a task of the forward works in. */
-typedef struct K(forward) {
-    T *q;      /* [GROUP / BLOCK][E, BLOCK], scaled */
-    T *y;      /* [GROUP, padded(Ev)]: sums */
-    T *v;      /* [BLOCK, padded(Ev)] */
-    T *scores; /* [BLOCK, BLOCK]: keys by queries */
-    T most[GROUP];
+typedef struct KERNEL(forward) {
+    elem *q;      /* [GROUP / BLOCK][E, BLOCK], scaled */
+    elem *y;      /* [GROUP, padded(Ev)]: sums */
+    elem *v;      /* [BLOCK, padded(Ev)] */
+    elem *scores; /* [BLOCK, BLOCK]: keys by queries */
+    elem most[GROUP];
     double sum[GROUP];
-} K(forward);
+} KERNEL(forward);
 
 /* One block: its scores, and their share of the sums. */
-static void K(attend_block)(const adzi_attention_args *g, K(forward) * f, const block *at,
-    int64_t first, const T *k, const T *v, int64_t v_row)
+static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) * f, const block *at,
+    int64_t first, const elem *k, const elem *v, int64_t v_row)
 {
-    T factor[BLOCK];
+    elem factor[BLOCK];
     int64_t width = adzi_attention_padded(at->queries), ld = adzi_attention_padded(g->ev);
-    K(multiply)
+    KERNEL(multiply)
     (k + at->j * g->k.row, g->k.row, 1, f->q + first / BLOCK * BLOCK * g->e + first % BLOCK, BLOCK,
         f->scores, BLOCK, at->keys, width, g->e);
-    K(hide_columns)(f->scores, g, at);
+    KERNEL(hide_columns)(f->scores, g, at);
     if (width == BLOCK) {
-        K(exponentials)(f->scores, at->keys, BLOCK, f->most + first, f->sum + first, factor);
+        KERNEL(exponentials)(f->scores, at->keys, BLOCK, f->most + first, f->sum + first, factor);
     } else {
-        K(exponentials)(f->scores, at->keys, width, f->most + first, f->sum + first, factor);
+        KERNEL(exponentials)(f->scores, at->keys, width, f->most + first, f->sum + first, factor);
     }
     if (g->drops) {
-        K(drop_columns)(f->scores, g, at);
+        KERNEL(drop_columns)(f->scores, g, at);
     }
-    T *y = f->y + first * ld;
+    elem *y = f->y + first * ld;
     for (int64_t r = 0; r < at->queries; ++r) {
-        for (int64_t c = 0; c < ld && factor[r] != R(1); ++c) {
+        for (int64_t c = 0; c < ld && factor[r] != ELEM(1); ++c) {
             y[r * ld + c] *= factor[r];
         }
     }
-    K(multiply_add)(f->scores, 1, BLOCK, v, v_row, y, ld, at->queries, ld, at->keys);
+    KERNEL(multiply_add)(f->scores, 1, BLOCK, v, v_row, y, ld, at->queries, ld, at->keys);
 }
 
-static void K(finish)(
-    const adzi_attention_args *g, const K(forward) * f, int64_t item, int64_t from, int64_t queries)
+static void KERNEL(finish)(const adzi_attention_args *g, const KERNEL(forward) * f, int64_t item,
+    int64_t from, int64_t queries)
 {
-    T *stats = g->stats != NULL ? (T *)g->stats + item * 2 * g->l + from : NULL;
-    T *y = K(item_of)(g, &g->y, item) + from * g->y.row;
+    elem *stats = g->stats != NULL ? (elem *)g->stats + item * 2 * g->l + from : NULL;
+    elem *y = KERNEL(item_of)(g, &g->y, item) + from * g->y.row;
     int64_t ld = adzi_attention_padded(g->ev);
     for (int64_t r = 0; r < queries; ++r) {
-        T inverse = f->sum[r] == 0 ? R(0) : (T)(1 / f->sum[r]);
-        K(unpack)(y + r * g->y.row, g->y.row, f->y + r * ld, 1, g->ev, inverse);
+        elem inverse = f->sum[r] == 0 ? ELEM(0) : (elem)(1 / f->sum[r]);
+        KERNEL(unpack)(y + r * g->y.row, g->y.row, f->y + r * ld, 1, g->ev, inverse);
         if (stats != NULL) {
-            stats[r] = f->most[r] == -(T)INFINITY ? R(0) : f->most[r];
+            stats[r] = f->most[r] == -(elem)INFINITY ? ELEM(0) : f->most[r];
             stats[g->l + r] = inverse;
         }
     }
 }
 
 /* Queries [from, from + queries) of an item. */
-static void K(attend)(
-    const adzi_attention_args *g, K(forward) * f, int64_t item, int64_t from, int64_t queries)
+static void KERNEL(attend)(
+    const adzi_attention_args *g, KERNEL(forward) * f, int64_t item, int64_t from, int64_t queries)
 {
-    const T *q = K(item_of)(g, &g->q, item) + from * g->q.row, *k = K(item_of)(g, &g->k, item);
-    const T *v = K(item_of)(g, &g->v, item);
+    const elem *q = KERNEL(item_of)(g, &g->q, item) + from * g->q.row,
+               *k = KERNEL(item_of)(g, &g->k, item);
+    const elem *v = KERNEL(item_of)(g, &g->v, item);
     int64_t ld = adzi_attention_padded(g->ev), last = seen(g, from + queries - 1);
     for (int64_t r = 0; r < queries; r += BLOCK) {
-        K(pack_turned)
-        (f->q + r * g->e, q + r * g->q.row, g->q.row, least(BLOCK, queries - r), g->e, (T)g->scale);
+        KERNEL(pack_turned)
+        (f->q + r * g->e, q + r * g->q.row, g->q.row, least(BLOCK, queries - r), g->e,
+            (elem)g->scale);
     }
-    memset(f->y, 0, (size_t)(queries * ld) * sizeof(T));
+    memset(f->y, 0, (size_t)(queries * ld) * sizeof(elem));
     for (int64_t r = 0; r < GROUP; ++r) {
-        f->most[r] = -(T)INFINITY;
+        f->most[r] = -(elem)INFINITY;
         f->sum[r] = 0;
     }
     for (int64_t j = 0; j < last; j += BLOCK) {
-        K(pack)(f->v, v + j * g->v.row, g->v.row, least(BLOCK, last - j), g->ev, R(1));
+        KERNEL(pack)(f->v, v + j * g->v.row, g->v.row, least(BLOCK, last - j), g->ev, ELEM(1));
         block at = { .queries = 0 };
         for (int64_t r = 0; r < queries; r += at.queries) {
             at = block_at(g, item, from + r, j, least(BLOCK - r % BLOCK, queries - r));
             if (at.keys > 0) {
-                K(attend_block)(g, f, &at, r, k, f->v, ld);
+                KERNEL(attend_block)(g, f, &at, r, k, f->v, ld);
             }
         }
     }
-    K(finish)(g, f, item, from, queries);
+    KERNEL(finish)(g, f, item, from, queries);
 }
 
 /* Units are workers. */
-void K(attention)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(attention)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = opaque;
     int64_t ld = adzi_attention_padded(g->ev);
     for (int64_t worker = begin; worker < end; ++worker) {
-        K(forward) f = { .q = (T *)(void *)(g->scratch + worker * g->scratch_size) };
+        KERNEL(forward) f = { .q = (elem *)(void *)(g->scratch + worker * g->scratch_size) };
         f.y = f.q + GROUP * g->e;
         f.v = f.y + GROUP * ld;
         f.scores = f.v + BLOCK * ld;
         for (int64_t task = next_task(g); task < g->tasks; task = next_task(g)) {
             int64_t from = task / g->items * GROUP;
-            K(attend)(g, &f, task % g->items, from, least(GROUP, g->l - from));
+            KERNEL(attend)(g, &f, task % g->items, from, least(GROUP, g->l - from));
         }
     }
 }
@@ -345,22 +347,22 @@ void K(attention)(const void *opaque, int64_t begin, int64_t end)
 /* ---- backward -------------------------------------------------------------------------------- */
 
 /* What a task of the backward works in. */
-typedef struct K(backward) {
-    T *q, *dq;               /* [L, padded(E)]; q scaled */
-    T *dy;                   /* [L, padded(Ev)] */
-    T *delta;                /* [L]: <dy, y> */
-    T *k, *dk, *dv;          /* [BLOCK, padded(E or Ev)] */
-    T *k_turned;             /* [E, BLOCK] */
-    T *v_turned;             /* [Ev, BLOCK] */
-    T *p, *ds;               /* [BLOCK, BLOCK]: queries by keys */
-    const T *most, *inverse; /* [L] */
-} K(backward);
+typedef struct KERNEL(backward) {
+    elem *q, *dq;               /* [L, padded(E)]; q scaled */
+    elem *dy;                   /* [L, padded(Ev)] */
+    elem *delta;                /* [L]: <dy, y> */
+    elem *k, *dk, *dv;          /* [BLOCK, padded(E or Ev)] */
+    elem *k_turned;             /* [E, BLOCK] */
+    elem *v_turned;             /* [Ev, BLOCK] */
+    elem *p, *ds;               /* [BLOCK, BLOCK]: queries by keys */
+    const elem *most, *inverse; /* [L] */
+} KERNEL(backward);
 
 /* Masks on row r of a block of scores, a key per column. */
-INLINE void K(hide_row)(
-    T *restrict scores, const adzi_attention_args *g, const block *at, int64_t r, int64_t corner)
+INLINE void KERNEL(hide_row)(
+    elem *restrict scores, const adzi_attention_args *g, const block *at, int64_t r, int64_t corner)
 {
-    const T none = -(T)INFINITY;
+    const elem none = -(elem)INFINITY;
     int64_t visible = seen(g, at->i + r) - at->j, step = g->mask.column;
     for (int64_t c = visible < 0 ? 0 : visible; c < at->keys; ++c) {
         scores[c] = none;
@@ -375,7 +377,7 @@ INLINE void K(hide_row)(
             scores[c] = mask[c * step] ? scores[c] : none;
         }
     } else {
-        const T *mask = (const T *)g->mask.data + corner;
+        const elem *mask = (const elem *)g->mask.data + corner;
         for (int64_t c = 0; c < at->keys; ++c) {
             scores[c] += mask[c * step];
         }
@@ -384,119 +386,122 @@ INLINE void K(hide_row)(
 
 /* p, which holds scores, becomes the probabilities, and ds, which holds the gradient of what is
  * multiplied by v, that of the scores: ds = p (dp - delta). */
-INLINE void K(gradient_row)(
-    T *restrict p, T *restrict ds, const int64_t width, T most, T inverse, T delta)
+INLINE void KERNEL(gradient_row)(
+    elem *restrict p, elem *restrict ds, const int64_t width, elem most, elem inverse, elem delta)
 {
     for (int64_t c = 0; c < width; ++c) {
-        T e = VM(exp_nonpositive)(p[c] - most) * inverse;
+        elem e = VMATH(exp_nonpositive)(p[c] - most) * inverse;
         p[c] = e;
         ds[c] = e * (ds[c] - delta);
     }
 }
 
 /* Likewise with dropout between p and v. */
-static void K(gradient_row_dropped)(
-    T *restrict p, T *restrict ds, uint64_t bits, T scale, T most, T inverse, T delta)
+static void KERNEL(gradient_row_dropped)(elem *restrict p, elem *restrict ds, uint64_t bits,
+    elem scale, elem most, elem inverse, elem delta)
 {
     const uint32_t half[2] = { (uint32_t)bits, (uint32_t)(bits >> 32) };
     for (int h = 0; h < 2; ++h) {
         for (int c = 0; c < 32; ++c) {
-            T kept = half[h] & (uint32_t)1 << c ? scale : R(0);
-            T e = VM(exp_nonpositive)(p[h * 32 + c] - most) * inverse;
+            elem kept = half[h] & (uint32_t)1 << c ? scale : ELEM(0);
+            elem e = VMATH(exp_nonpositive)(p[h * 32 + c] - most) * inverse;
             p[h * 32 + c] = e * kept;
             ds[h * 32 + c] = e * (ds[h * 32 + c] * kept - delta);
         }
     }
 }
 
-static void K(gradient_rows)(const adzi_attention_args *g, const K(backward) * b, const block *at)
+static void KERNEL(gradient_rows)(
+    const adzi_attention_args *g, const KERNEL(backward) * b, const block *at)
 {
     int64_t corner = g->mask.data != NULL ? corner_of(g, &g->mask, at) : 0;
     int64_t width = adzi_attention_padded(at->keys);
     uint64_t bits[BLOCK];
-    T scale = g->keep > 0 ? (T)(1 / g->keep) : R(0);
+    elem scale = g->keep > 0 ? (elem)(1 / g->keep) : ELEM(0);
     if (g->drops) {
         kept_bits(bits, g, at);
     }
     for (int64_t r = 0; r < at->queries; ++r) {
-        T *p = b->p + r * BLOCK, *ds = b->ds + r * BLOCK;
-        T most = b->most[at->i + r], inverse = b->inverse[at->i + r], delta = b->delta[at->i + r];
-        K(hide_row)(p, g, at, r, corner);
+        elem *p = b->p + r * BLOCK, *ds = b->ds + r * BLOCK;
+        elem most = b->most[at->i + r], inverse = b->inverse[at->i + r],
+             delta = b->delta[at->i + r];
+        KERNEL(hide_row)(p, g, at, r, corner);
         if (g->drops) {
             for (int64_t c = width; c < BLOCK; ++c) { /* it computes them, if for nobody */
-                p[c] = -(T)INFINITY;
+                p[c] = -(elem)INFINITY;
                 ds[c] = 0;
             }
-            K(gradient_row_dropped)(p, ds, bits[r], scale, most, inverse, delta);
+            KERNEL(gradient_row_dropped)(p, ds, bits[r], scale, most, inverse, delta);
         } else if (width == BLOCK) {
-            K(gradient_row)(p, ds, BLOCK, most, inverse, delta);
+            KERNEL(gradient_row)(p, ds, BLOCK, most, inverse, delta);
         } else {
-            K(gradient_row)(p, ds, width, most, inverse, delta);
+            KERNEL(gradient_row)(p, ds, width, most, inverse, delta);
         }
         if (g->dmask.data != NULL) {
-            T *to = (T *)g->dmask.data + ((at->item * g->l + at->i + r) * g->s + at->j);
-            memcpy(to, ds, (size_t)at->keys * sizeof(T));
+            elem *to = (elem *)g->dmask.data + ((at->item * g->l + at->i + r) * g->s + at->j);
+            memcpy(to, ds, (size_t)at->keys * sizeof(elem));
         }
     }
 }
 
-static void K(back_block)(const adzi_attention_args *g, const K(backward) * b, const block *at)
+static void KERNEL(back_block)(
+    const adzi_attention_args *g, const KERNEL(backward) * b, const block *at)
 {
     int64_t lde = adzi_attention_padded(g->e), ldv = adzi_attention_padded(g->ev);
     int64_t width = adzi_attention_padded(at->keys);
-    T *q = b->q + at->i * lde, *dy = b->dy + at->i * ldv;
-    K(multiply)(q, lde, 1, b->k_turned, BLOCK, b->p, BLOCK, at->queries, width, g->e);
-    K(multiply)(dy, ldv, 1, b->v_turned, BLOCK, b->ds, BLOCK, at->queries, width, g->ev);
-    K(gradient_rows)(g, b, at);
+    elem *q = b->q + at->i * lde, *dy = b->dy + at->i * ldv;
+    KERNEL(multiply)(q, lde, 1, b->k_turned, BLOCK, b->p, BLOCK, at->queries, width, g->e);
+    KERNEL(multiply)(dy, ldv, 1, b->v_turned, BLOCK, b->ds, BLOCK, at->queries, width, g->ev);
+    KERNEL(gradient_rows)(g, b, at);
     if (g->dv.data != NULL) {
-        K(multiply_add)(b->p, 1, BLOCK, dy, ldv, b->dv, ldv, at->keys, ldv, at->queries);
+        KERNEL(multiply_add)(b->p, 1, BLOCK, dy, ldv, b->dv, ldv, at->keys, ldv, at->queries);
     }
     if (g->dk.data != NULL) {
-        K(multiply_add)(b->ds, 1, BLOCK, q, lde, b->dk, lde, at->keys, lde, at->queries);
+        KERNEL(multiply_add)(b->ds, 1, BLOCK, q, lde, b->dk, lde, at->keys, lde, at->queries);
     }
     if (g->dq.data != NULL) {
-        K(multiply_add)
+        KERNEL(multiply_add)
         (b->ds, BLOCK, 1, b->k, lde, b->dq + at->i * lde, lde, at->queries, lde, at->keys);
     }
 }
 
 /* Keys [j, j + keys) of an item, against all queries that see one of them. */
-static void K(back_keys)(
-    const adzi_attention_args *g, const K(backward) * b, int64_t item, int64_t j, int64_t keys)
+static void KERNEL(back_keys)(
+    const adzi_attention_args *g, const KERNEL(backward) * b, int64_t item, int64_t j, int64_t keys)
 {
-    const T *k = K(item_of)(g, &g->k, item) + j * g->k.row;
-    const T *v = K(item_of)(g, &g->v, item) + j * g->v.row;
+    const elem *k = KERNEL(item_of)(g, &g->k, item) + j * g->k.row;
+    const elem *v = KERNEL(item_of)(g, &g->v, item) + j * g->v.row;
     int64_t lde = adzi_attention_padded(g->e), ldv = adzi_attention_padded(g->ev);
-    K(pack)(b->k, k, g->k.row, keys, g->e, R(1));
-    K(pack_turned)(b->k_turned, k, g->k.row, keys, g->e, R(1));
-    K(pack_turned)(b->v_turned, v, g->v.row, keys, g->ev, R(1));
-    memset(b->dk, 0, (size_t)(keys * lde) * sizeof(T));
-    memset(b->dv, 0, (size_t)(keys * ldv) * sizeof(T));
+    KERNEL(pack)(b->k, k, g->k.row, keys, g->e, ELEM(1));
+    KERNEL(pack_turned)(b->k_turned, k, g->k.row, keys, g->e, ELEM(1));
+    KERNEL(pack_turned)(b->v_turned, v, g->v.row, keys, g->ev, ELEM(1));
+    memset(b->dk, 0, (size_t)(keys * lde) * sizeof(elem));
+    memset(b->dv, 0, (size_t)(keys * ldv) * sizeof(elem));
     int64_t first = g->causal ? j - (g->s - g->l) : 0;
     block at = { .queries = 0 };
     for (int64_t i = first > 0 ? first / HALF * HALF : 0; i < g->l; i += at.queries) {
         at = block_at(g, item, i, j, least(BLOCK, g->l - i));
         if (at.keys > 0) {
-            K(back_block)(g, b, &at);
+            KERNEL(back_block)(g, b, &at);
         }
     }
     if (g->dk.data != NULL) {
-        T *dk = K(item_of)(g, &g->dk, item) + j * g->dk.row;
-        K(unpack)(dk, g->dk.row, b->dk, keys, g->e, R(1));
+        elem *dk = KERNEL(item_of)(g, &g->dk, item) + j * g->dk.row;
+        KERNEL(unpack)(dk, g->dk.row, b->dk, keys, g->e, ELEM(1));
     }
     if (g->dv.data != NULL) {
-        T *dv = K(item_of)(g, &g->dv, item) + j * g->dv.row;
-        K(unpack)(dv, g->dv.row, b->dv, keys, g->ev, R(1));
+        elem *dv = KERNEL(item_of)(g, &g->dv, item) + j * g->dv.row;
+        KERNEL(unpack)(dv, g->dv.row, b->dv, keys, g->ev, ELEM(1));
     }
 }
 
 /* delta[i] = <dy_i, y_i> */
-static void K(inner_products)(const adzi_attention_args *g, K(backward) * b, int64_t item)
+static void KERNEL(inner_products)(const adzi_attention_args *g, KERNEL(backward) * b, int64_t item)
 {
-    const T *y = K(item_of)(g, &g->y, item);
+    const elem *y = KERNEL(item_of)(g, &g->y, item);
     int64_t ld = adzi_attention_padded(g->ev);
     for (int64_t i = 0; i < g->l; ++i, y += g->y.row) {
-        const T *dy = b->dy + i * ld;
+        const elem *dy = b->dy + i * ld;
         double lane[16] = { 0 };
         int64_t c = 0;
         for (; c + 16 <= g->ev; c += 16) {
@@ -512,38 +517,38 @@ static void K(inner_products)(const adzi_attention_args *g, K(backward) * b, int
                 lane[h] += lane[h + half];
             }
         }
-        b->delta[i] = (T)lane[0];
+        b->delta[i] = (elem)lane[0];
     }
 }
 
-static void K(back_item)(const adzi_attention_args *g, K(backward) * b, int64_t item)
+static void KERNEL(back_item)(const adzi_attention_args *g, KERNEL(backward) * b, int64_t item)
 {
     int64_t lde = adzi_attention_padded(g->e);
-    K(pack)(b->q, K(item_of)(g, &g->q, item), g->q.row, g->l, g->e, (T)g->scale);
-    K(pack)(b->dy, K(item_of)(g, &g->dy, item), g->dy.row, g->l, g->ev, R(1));
-    memset(b->dq, 0, (size_t)(g->l * lde) * sizeof(T));
-    b->most = (const T *)g->stats + item * 2 * g->l;
+    KERNEL(pack)(b->q, KERNEL(item_of)(g, &g->q, item), g->q.row, g->l, g->e, (elem)g->scale);
+    KERNEL(pack)(b->dy, KERNEL(item_of)(g, &g->dy, item), g->dy.row, g->l, g->ev, ELEM(1));
+    memset(b->dq, 0, (size_t)(g->l * lde) * sizeof(elem));
+    b->most = (const elem *)g->stats + item * 2 * g->l;
     b->inverse = b->most + g->l;
-    K(inner_products)(g, b, item);
+    KERNEL(inner_products)(g, b, item);
     if (g->dmask.data != NULL) {
-        memset((T *)g->dmask.data + item * g->l * g->s, 0, (size_t)(g->l * g->s) * sizeof(T));
+        memset((elem *)g->dmask.data + item * g->l * g->s, 0, (size_t)(g->l * g->s) * sizeof(elem));
     }
     for (int64_t j = 0; j < g->s; j += BLOCK) {
-        K(back_keys)(g, b, item, j, least(BLOCK, g->s - j));
+        KERNEL(back_keys)(g, b, item, j, least(BLOCK, g->s - j));
     }
     if (g->dq.data != NULL) {
-        T *dq = K(item_of)(g, &g->dq, item);
-        K(unpack)(dq, g->dq.row, b->dq, g->l, g->e, (T)g->scale);
+        elem *dq = KERNEL(item_of)(g, &g->dq, item);
+        KERNEL(unpack)(dq, g->dq.row, b->dq, g->l, g->e, (elem)g->scale);
     }
 }
 
 /* Units are workers. */
-void K(attention_backward)(const void *opaque, int64_t begin, int64_t end)
+void KERNEL(attention_backward)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = opaque;
     int64_t lde = adzi_attention_padded(g->e), ldv = adzi_attention_padded(g->ev);
     for (int64_t worker = begin; worker < end; ++worker) {
-        K(backward) b = { .q = (T *)(void *)(g->scratch + worker * g->scratch_size) };
+        KERNEL(backward) b = { .q = (elem *)(void *)(g->scratch + worker * g->scratch_size) };
         b.dq = b.q + g->l * lde;
         b.dy = b.dq + g->l * lde;
         b.k = b.dy + g->l * ldv;
@@ -555,7 +560,7 @@ void K(attention_backward)(const void *opaque, int64_t begin, int64_t end)
         b.ds = b.p + BLOCK * BLOCK;
         b.delta = b.ds + BLOCK * BLOCK;
         for (int64_t task = next_task(g); task < g->tasks; task = next_task(g)) {
-            K(back_item)(g, &b, task);
+            KERNEL(back_item)(g, &b, task);
         }
     }
 }

@@ -1,6 +1,6 @@
-/* Products of blocks that stand in the caches, per type T; inside each_float.h, after gemm_vec.h.
- * No include guard: that is the point. C is whole vectors wide, everything else may have any size.
- * Each element is summed from p = 0 on by one fused sum, whatever the shapes. */
+/* Products of blocks that stand in the caches, per type elem; inside each_float.h, after
+ * gemm_vec.h. No include guard: that is the point. C is whole vectors wide, everything else may
+ * have any size. Each element is summed from p = 0 on by one fused sum, whatever the shapes. */
 
 #undef TILE_VECS
 #undef TALL_VECS
@@ -16,7 +16,7 @@
 #define TALL_VECS 1
 #endif
 
-/* C[rows, vecs] of K(multiply). Literal indices alone keep `s` in registers. */
+/* C[rows, vecs] of KERNEL(multiply). Literal indices alone keep `s` in registers. */
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ZERO_ROW(r)           \
     s[r][0] = s[r][1] = zero; \
@@ -37,7 +37,7 @@
     }
 #define PUT(r, v)                                        \
     if (vecs > (v)) {                                    \
-        T *to = c + (r)*ldc + (v)*VW;                    \
+        elem *to = c + (r)*ldc + (v)*VW;                 \
         VSTORE(to, add ? VLOAD(to) + s[r][v] : s[r][v]); \
     }
 #define PUT_ROW(r)                              \
@@ -45,12 +45,12 @@
         PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3) \
     }
 
-INLINE void K(tile)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb, T *c, int64_t ldc,
-    int64_t k, const bool add, const int rows, const int vecs)
+INLINE void KERNEL(tile)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb, elem *c,
+    int64_t ldc, int64_t k, const bool add, const int rows, const int vecs)
 {
     VEC zero = { 0 }, s[8][4];
     EACH_ROW(ZERO_ROW)
-    const T *far = rows > 4 ? a + 4 * ai : a;
+    const elem *far = rows > 4 ? a + 4 * ai : a;
     for (int64_t p = 0; p < k; ++p) {
         VEC b0 = VLOAD(b);
         VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
@@ -71,50 +71,50 @@ INLINE void K(tile)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb,
 #undef PUT_ROW
 
 /* All rows across a strip of `vecs` vectors. */
-INLINE void K(strip)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb, T *c, int64_t ldc,
-    int64_t m, int64_t k, const bool add, const int vecs)
+INLINE void KERNEL(strip)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
+    elem *c, int64_t ldc, int64_t m, int64_t k, const bool add, const int vecs)
 {
     int64_t i = 0;
     for (; vecs <= TALL_VECS && i + 8 <= m; i += 8) {
-        K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 8, vecs);
+        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 8, vecs);
     }
     for (; vecs > TALL_VECS && MORE_ROWS > 4 && i + MORE_ROWS <= m; i += MORE_ROWS) {
-        K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, MORE_ROWS, vecs);
+        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, MORE_ROWS, vecs);
     }
     for (; i + 4 <= m; i += 4) {
-        K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 4, vecs);
+        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 4, vecs);
     }
     for (; i < m; ++i) {
-        K(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 1, vecs);
+        KERNEL(tile)(a + i * ai, ai, ap, b, ldb, c + i * ldc, ldc, k, add, 1, vecs);
     }
 }
 
-INLINE void K(strips)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb, T *c,
-    int64_t ldc, int64_t m, int64_t n, int64_t k, const bool add)
+INLINE void KERNEL(strips)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
+    elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k, const bool add)
 {
     for (int64_t j = 0; j < n; j += TILE_VECS * VW) {
         int64_t vecs = (n - j) / VW;
         if (vecs >= TILE_VECS) {
-            K(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, TILE_VECS);
+            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, TILE_VECS);
         } else if (vecs == 3) {
-            K(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 3);
+            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 3);
         } else if (vecs == 2) {
-            K(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 2);
+            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 2);
         } else {
-            K(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 1);
+            KERNEL(strip)(a, ai, ap, b + j, ldb, c + j, ldc, m, k, add, 1);
         }
     }
 }
 
 /* C[m, n] = A B, or C += A B; A[i, p] is a[i * ai + p * ap], B[p, j] is b[p * ldb + j]. */
-NOINLINE void K(multiply)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb, T *c,
-    int64_t ldc, int64_t m, int64_t n, int64_t k)
+NOINLINE void KERNEL(multiply)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
+    elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k)
 {
-    K(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, false);
+    KERNEL(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, false);
 }
 
-NOINLINE void K(multiply_add)(const T *a, int64_t ai, int64_t ap, const T *b, int64_t ldb, T *c,
-    int64_t ldc, int64_t m, int64_t n, int64_t k)
+NOINLINE void KERNEL(multiply_add)(const elem *a, int64_t ai, int64_t ap, const elem *b,
+    int64_t ldb, elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k)
 {
-    K(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, true);
+    KERNEL(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, true);
 }

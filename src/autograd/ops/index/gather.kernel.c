@@ -30,7 +30,7 @@
             y[k] = x[k * step + index[k] * along];                                               \
         }                                                                                        \
     }                                                                                            \
-    void KERNEL(gather, type)(const void *block, int64_t begin, int64_t end)                     \
+    void KERNEL_OF(gather, type)(const void *block, int64_t begin, int64_t end)                  \
     {                                                                                            \
         const adzi_gather_args *args = block;                                                    \
         const item_##type *x = (const void *)args->x;                                            \

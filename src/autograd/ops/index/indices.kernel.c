@@ -3,7 +3,7 @@
 
 /* Without a jump or a comparison for each: an index is below 0 or above the last if its sign is
  * set, or that of its distance to the last. */
-void KERNEL(indices_within, i64)(const void *block, int64_t begin, int64_t end)
+void KERNEL_OF(indices_within, i64)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_within_args *a = block;
     const uint64_t last = (uint64_t)a->size - 1;

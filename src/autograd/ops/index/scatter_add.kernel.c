@@ -1,11 +1,11 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/index/scatter_add.kernel.c"
 #include "autograd/ops/index/scatter_add.kernel.h"
 #include "tensor/kernel/each_type.h"
 #else
 
 /* Where a lane of y, of what is added and of the index begins. */
-static inline void K(scatter_lane)(
+static inline void KERNEL(scatter_lane)(
     const adzi_scatter_args *args, int64_t lane, int64_t *y, int64_t *from, int64_t *index)
 {
     *y = *from = *index = 0;
@@ -21,14 +21,14 @@ static inline void K(scatter_lane)(
 /* A lane's sums all lie in one lane of y, so that lanes may run side by side, and each is summed in
  * the order of its index. */
 #define SCATTER(name, TY, SUM)                                             \
-    void K(name)(const void *block, int64_t begin, int64_t end)            \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)       \
     {                                                                      \
         const adzi_scatter_args *args = block;                             \
         for (int64_t lane = begin; lane < end; ++lane) {                   \
             int64_t at_y, at_from, at_index;                               \
-            K(scatter_lane)(args, lane, &at_y, &at_from, &at_index);       \
+            KERNEL(scatter_lane)(args, lane, &at_y, &at_from, &at_index);  \
             TY *y = (TY *)args->y + at_y;                                  \
-            const T *from = (const T *)args->from + at_from;               \
+            const elem *from = (const elem *)args->from + at_from;         \
             const int64_t *index = args->index + at_index;                 \
             for (int64_t i = 0; i < args->n; ++i) {                        \
                 TY *to = y + index[i * args->index_along] * args->y_along; \
@@ -38,15 +38,16 @@ static inline void K(scatter_lane)(
         }                                                                  \
     }
 
-#if T_IS_BOOL
-SCATTER(scatter_add, T, a | b)
-#elif T_IS_FLOAT
-SCATTER(scatter_add, T, a + b)
+#if ELEM_IS_BOOL
+SCATTER(scatter_add, elem, a | b)
+#elif ELEM_IS_FLOAT
+SCATTER(scatter_add, elem, a + b)
 SCATTER(scatter_add_wide, double, a + b)
 
 /* Adds one lane; f, i and s are the strides of what is added, of the index and of y. */
-static inline __attribute__((always_inline)) void K(add_lane)(const adzi_scatter_args *args, T *y,
-    const T *from, const int64_t *index, const int64_t f, const int64_t i, const int64_t s)
+static inline __attribute__((always_inline)) void KERNEL(add_lane)(const adzi_scatter_args *args,
+    elem *y, const elem *from, const int64_t *index, const int64_t f, const int64_t i,
+    const int64_t s)
 {
     const int64_t n = args->n, length = args->length;
     double sums[ADZI_SCATTER_LANE];
@@ -57,30 +58,30 @@ static inline __attribute__((always_inline)) void K(add_lane)(const adzi_scatter
         sums[index[k * i]] += (double)from[k * f];
     }
     for (int64_t k = 0; k < length; ++k) {
-        y[k * s] = (T)sums[k];
+        y[k * s] = (elem)sums[k];
     }
 }
 
 /* scatter_add, each lane summed in f64. */
-void K(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
+void KERNEL(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_scatter_args *args = block;
     const int64_t f = args->from_along, i = args->index_along, s = args->y_along;
     for (int64_t lane = begin; lane < end; ++lane) {
         int64_t at_y, at_from, at_index;
-        K(scatter_lane)(args, lane, &at_y, &at_from, &at_index);
-        T *y = (T *)args->y + at_y;
-        const T *from = (const T *)args->from + at_from;
+        KERNEL(scatter_lane)(args, lane, &at_y, &at_from, &at_index);
+        elem *y = (elem *)args->y + at_y;
+        const elem *from = (const elem *)args->from + at_from;
         const int64_t *index = args->index + at_index;
         if (f == 1 && i == 1 && s == 1) {
-            K(add_lane)(args, y, from, index, 1, 1, 1);
+            KERNEL(add_lane)(args, y, from, index, 1, 1, 1);
         } else {
-            K(add_lane)(args, y, from, index, f, i, s);
+            KERNEL(add_lane)(args, y, from, index, f, i, s);
         }
     }
 }
 #else
-SCATTER(scatter_add, T, (uint64_t)a + (uint64_t)b)
+SCATTER(scatter_add, elem, (uint64_t)a + (uint64_t)b)
 #endif
 #undef SCATTER
 

@@ -1,6 +1,6 @@
 /* The gradients of a narrow linear layer (at most ADZI_LINEAR_NARROW inputs or outputs) in one pass
  * over its rows. Computed as separate products and sums, each would read dy and x again. */
-#ifndef T
+#ifndef elem
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,34 +43,34 @@
 
 /* The arguments with their types, copied to a local variable: the compiler knows that what a loop
  * writes does not change them. */
-typedef struct K(narrow) {
-    const T *dy, *y, *x, *w;
-    T *dx, *dw, *db, factor;
+typedef struct KERNEL(narrow) {
+    const elem *dy, *y, *x, *w;
+    elem *dx, *dw, *db, factor;
     int64_t n, d, h;
-} K(narrow);
-#define narrow K(narrow)
+} KERNEL(narrow);
+#define narrow KERNEL(narrow)
 
-INLINE narrow K(narrow_of)(const adzi_linear_narrow_args *a)
+INLINE narrow KERNEL(narrow_of)(const adzi_linear_narrow_args *a)
 {
-    return (narrow){ .dy = (const T *)(const void *)a->dy,
-        .y = (const T *)(const void *)a->y,
-        .x = (const T *)(const void *)a->x,
-        .w = (const T *)(const void *)a->w,
-        .dx = (T *)(void *)a->dx,
-        .dw = (T *)(void *)a->dw,
-        .db = (T *)(void *)a->db,
-        .factor = R(a->factor),
+    return (narrow){ .dy = (const elem *)(const void *)a->dy,
+        .y = (const elem *)(const void *)a->y,
+        .x = (const elem *)(const void *)a->x,
+        .w = (const elem *)(const void *)a->w,
+        .dx = (elem *)(void *)a->dx,
+        .dw = (elem *)(void *)a->dw,
+        .db = (elem *)(void *)a->db,
+        .factor = ELEM(a->factor),
         .n = a->n,
         .d = a->d,
         .h = a->h };
 }
 
 /* One vector of dy. With a mask it is 0 where y <= 0, and dy * factor elsewhere. */
-INLINE VEC K(gated)(const narrow *a, int64_t at, const bool gate, const bool whole, int lanes)
+INLINE VEC KERNEL(gated)(const narrow *a, int64_t at, const bool gate, const bool whole, int lanes)
 {
-    VEC v = K(load)(a->dy + at, whole, lanes);
+    VEC v = KERNEL(load)(a->dy + at, whole, lanes);
     if (gate) {
-        v = VABOVE0(K(load)(a->y + at, whole, lanes), VSPLAT(a->factor) * v);
+        v = VABOVE0(KERNEL(load)(a->y + at, whole, lanes), VSPLAT(a->factor) * v);
     }
     return v;
 }
@@ -78,14 +78,14 @@ INLINE VEC K(gated)(const narrow *a, int64_t at, const bool gate, const bool who
 /* ---- narrow inputs -------------------------------------------------------------------------- */
 
 /* Writes column i of dw, across one vector of outputs. */
-INLINE void K(put_column)(
-    T *dw, VEC sums, const int i, const int d, const bool whole, const int lanes)
+INLINE void KERNEL(put_column)(
+    elem *dw, VEC sums, const int i, const int d, const bool whole, const int lanes)
 {
     if (d == 1) {
-        K(store)(dw, sums, whole, lanes);
+        KERNEL(store)(dw, sums, whole, lanes);
         return;
     }
-    T each[VW];
+    elem each[VW];
     VSTORE(each, sums);
     for (int l = 0; l < (whole ? VW : lanes); ++l) {
         dw[l * d + i] = each[l];
@@ -93,28 +93,28 @@ INLINE void K(put_column)(
 }
 
 /* The sum of two or four vectors. */
-INLINE VEC K(sum_of)(const VEC *v, const int count)
+INLINE VEC KERNEL(sum_of)(const VEC *v, const int count)
 {
     return count == 4 ? (v[0] + v[1]) + (v[2] + v[3]) : v[0] + v[1];
 }
 
 /* dw[h, d] and db across one vector of outputs, for d inputs. */
-INLINE void K(inputs_strip)(
+INLINE void KERNEL(inputs_strip)(
     const narrow *a, int64_t j, const int d, const bool gate, const bool whole, const int lanes)
 {
     VEC s[ADZI_LINEAR_NARROW][4], b[4];
     for (int g = 0; g < SUMS(d); ++g) {
-        b[g] = VSPLAT(R(0));
+        b[g] = VSPLAT(ELEM(0));
         for (int i = 0; i < d; ++i) {
-            s[i][g] = VSPLAT(R(0));
+            s[i][g] = VSPLAT(ELEM(0));
         }
     }
-    const T *x = a->x;
+    const elem *x = a->x;
     const int64_t h = a->h;
     int64_t at = j, r = a->n;
     for (; r >= SUMS(d); r -= SUMS(d)) {
         for (int g = 0; g < SUMS(d); ++g, at += h, x += d) {
-            VEC z = K(gated)(a, at, gate, whole, lanes);
+            VEC z = KERNEL(gated)(a, at, gate, whole, lanes);
             b[g] += z;
             for (int i = 0; i < d; ++i) {
                 s[i][g] = VFMA(VSPLAT(x[i]), z, s[i][g]);
@@ -122,44 +122,44 @@ INLINE void K(inputs_strip)(
         }
     }
     for (; r > 0; --r, at += h, x += d) {
-        VEC z = K(gated)(a, at, gate, whole, lanes);
+        VEC z = KERNEL(gated)(a, at, gate, whole, lanes);
         b[0] += z;
         for (int i = 0; i < d; ++i) {
             s[i][0] = VFMA(VSPLAT(x[i]), z, s[i][0]);
         }
     }
     for (int i = 0; i < d; ++i) {
-        K(put_column)(a->dw + j * d, K(sum_of)(s[i], SUMS(d)), i, d, whole, lanes);
+        KERNEL(put_column)(a->dw + j * d, KERNEL(sum_of)(s[i], SUMS(d)), i, d, whole, lanes);
     }
     if (a->db != NULL) {
-        K(store)(a->db + j, K(sum_of)(b, SUMS(d)), whole, lanes);
+        KERNEL(store)(a->db + j, KERNEL(sum_of)(b, SUMS(d)), whole, lanes);
     }
 }
 
-INLINE void K(narrow_inputs)(const narrow *a, const int d, const bool gate)
+INLINE void KERNEL(narrow_inputs)(const narrow *a, const int d, const bool gate)
 {
     int64_t j = 0;
     for (; j + VW <= a->h; j += VW) {
-        K(inputs_strip)(a, j, d, gate, true, VW);
+        KERNEL(inputs_strip)(a, j, d, gate, true, VW);
     }
     if (j < a->h) {
-        K(inputs_strip)(a, j, d, gate, false, (int)(a->h - j));
+        KERNEL(inputs_strip)(a, j, d, gate, false, (int)(a->h - j));
     }
 }
 
-NOINLINE void K(by_inputs)(const adzi_linear_narrow_args *args)
+NOINLINE void KERNEL(by_inputs)(const adzi_linear_narrow_args *args)
 {
-    const narrow a = K(narrow_of)(args);
-    WITH_CONSTANTS(a.d, a.y != NULL, K(narrow_inputs), &a);
+    const narrow a = KERNEL(narrow_of)(args);
+    WITH_CONSTANTS(a.d, a.y != NULL, KERNEL(narrow_inputs), &a);
 }
 
 /* ---- narrow outputs ------------------------------------------------------------------------- */
 
 /* One row's share of dw, and its dx, across a vector of inputs. */
-INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h, const bool dx,
-    const VEC *w, VEC (*sums)[4], const int g, const bool whole, const int lanes)
+INLINE void KERNEL(outputs_row)(const narrow *a, int64_t at, const elem *z, const int h,
+    const bool dx, const VEC *w, VEC (*sums)[4], const int g, const bool whole, const int lanes)
 {
-    VEC x = K(load)(a->x + at, whole, lanes);
+    VEC x = KERNEL(load)(a->x + at, whole, lanes);
     for (int o = 0; o < h; ++o) {
         sums[o][g] = VFMA(VSPLAT(z[o]), x, sums[o][g]);
     }
@@ -168,56 +168,56 @@ INLINE void K(outputs_row)(const narrow *a, int64_t at, const T *z, const int h,
         for (int o = 1; o < h; ++o) {
             v = VFMA(VSPLAT(z[o]), w[o], v);
         }
-        K(store)(a->dx + at, v, whole, lanes);
+        KERNEL(store)(a->dx + at, v, whole, lanes);
     }
 }
 
 /* dx and dw[h, d] across one vector of inputs for h outputs; z[n, h] is the masked dy. */
-INLINE void K(outputs_strip)(const narrow *a, const T *z, int64_t j, const int h, const bool dx,
-    const bool whole, const int lanes)
+INLINE void KERNEL(outputs_strip)(const narrow *a, const elem *z, int64_t j, const int h,
+    const bool dx, const bool whole, const int lanes)
 {
     const int64_t d = a->d;
     VEC s[ADZI_LINEAR_NARROW][4], w[ADZI_LINEAR_NARROW];
     for (int o = 0; o < h; ++o) {
-        w[o] = VSPLAT(R(0));
+        w[o] = VSPLAT(ELEM(0));
         if (dx) {
-            w[o] = K(load)(a->w + o * d + j, whole, lanes);
+            w[o] = KERNEL(load)(a->w + o * d + j, whole, lanes);
         }
         for (int g = 0; g < SUMS(h); ++g) {
-            s[o][g] = VSPLAT(R(0));
+            s[o][g] = VSPLAT(ELEM(0));
         }
     }
     int64_t at = j, r = a->n;
     for (; r >= SUMS(h); r -= SUMS(h)) {
         for (int g = 0; g < SUMS(h); ++g, at += d, z += h) {
-            K(outputs_row)(a, at, z, h, dx, w, s, g, whole, lanes);
+            KERNEL(outputs_row)(a, at, z, h, dx, w, s, g, whole, lanes);
         }
     }
     for (; r > 0; --r, at += d, z += h) {
-        K(outputs_row)(a, at, z, h, dx, w, s, 0, whole, lanes);
+        KERNEL(outputs_row)(a, at, z, h, dx, w, s, 0, whole, lanes);
     }
     for (int o = 0; o < h; ++o) {
-        K(store)(a->dw + o * d + j, K(sum_of)(s[o], SUMS(h)), whole, lanes);
+        KERNEL(store)(a->dw + o * d + j, KERNEL(sum_of)(s[o], SUMS(h)), whole, lanes);
     }
 }
 
-INLINE void K(narrow_outputs)(const narrow *a, const T *z, const int h, const bool dx)
+INLINE void KERNEL(narrow_outputs)(const narrow *a, const elem *z, const int h, const bool dx)
 {
     int64_t j = 0;
     for (; j + VW <= a->d; j += VW) {
-        K(outputs_strip)(a, z, j, h, dx, true, VW);
+        KERNEL(outputs_strip)(a, z, j, h, dx, true, VW);
     }
     if (j < a->d) {
-        K(outputs_strip)(a, z, j, h, dx, false, (int)(a->d - j));
+        KERNEL(outputs_strip)(a, z, j, h, dx, false, (int)(a->d - j));
     }
 }
 
 /* db of one output, whose z is contiguous and is summed in vectors. */
-INLINE void K(bias_of_one)(const narrow *a, const T *z)
+INLINE void KERNEL(bias_of_one)(const narrow *a, const elem *z)
 {
     const VEC zero = { 0 };
     VEC sum = zero;
-    T of_four[4];
+    elem of_four[4];
     int64_t r = 0;
     for (; r + VW <= a->n; r += VW) {
         sum += VLOAD(z + r);
@@ -230,11 +230,11 @@ INLINE void K(bias_of_one)(const narrow *a, const T *z)
 }
 
 /* db[h] from the rows of z, with four sums per output, each of other rows. */
-INLINE void K(bias_of_outputs)(const narrow *a, const T *z)
+INLINE void KERNEL(bias_of_outputs)(const narrow *a, const elem *z)
 {
     const int64_t h = a->h, n = a->n;
     for (int64_t o = 0; o < h; ++o) {
-        T sum[4] = { 0 };
+        elem sum[4] = { 0 };
         int64_t r = 0;
         for (; r + 4 <= n; r += 4) {
             for (int i = 0; i < 4; ++i) {
@@ -249,43 +249,43 @@ INLINE void K(bias_of_outputs)(const narrow *a, const T *z)
 }
 
 /* The masked dy is small, at most 2048 elements, and is computed first. */
-NOINLINE void K(by_outputs)(const adzi_linear_narrow_args *args)
+NOINLINE void KERNEL(by_outputs)(const adzi_linear_narrow_args *args)
 {
-    const narrow a = K(narrow_of)(args);
-    T gated[ADZI_LINEAR_NARROW * ADZI_LINEAR_ROWS];
-    const T *z = a.dy;
+    const narrow a = KERNEL(narrow_of)(args);
+    elem gated[ADZI_LINEAR_NARROW * ADZI_LINEAR_ROWS];
+    const elem *z = a.dy;
     const int64_t count = a.n * a.h;
     if (a.y != NULL) {
         int64_t i = 0;
         for (; i + VW <= count; i += VW) {
-            VSTORE(gated + i, K(gated)(&a, i, true, true, VW));
+            VSTORE(gated + i, KERNEL(gated)(&a, i, true, true, VW));
         }
         if (i < count) {
             const int lanes = (int)(count - i);
-            VSTORE_PART(gated + i, K(gated)(&a, i, true, false, lanes), lanes);
+            VSTORE_PART(gated + i, KERNEL(gated)(&a, i, true, false, lanes), lanes);
         }
         z = gated;
     }
     if (a.db != NULL && a.h == 1) {
-        K(bias_of_one)(&a, z);
+        KERNEL(bias_of_one)(&a, z);
     } else if (a.db != NULL) {
-        K(bias_of_outputs)(&a, z);
+        KERNEL(bias_of_outputs)(&a, z);
     }
-    WITH_CONSTANTS(a.h, a.dx != NULL, K(narrow_outputs), &a, z);
+    WITH_CONSTANTS(a.h, a.dx != NULL, KERNEL(narrow_outputs), &a, z);
 }
 #undef narrow
 
-void K(linear_narrow)(const void *block, int64_t begin, int64_t end);
-void K(linear_narrow)(const void *block, int64_t begin, int64_t end)
+void KERNEL(linear_narrow)(const void *block, int64_t begin, int64_t end);
+void KERNEL(linear_narrow)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_linear_narrow_args *a = block;
     if (begin == end) {
         return;
     }
     if (a->h <= ADZI_LINEAR_NARROW) {
-        K(by_outputs)(a);
+        KERNEL(by_outputs)(a);
     } else {
-        K(by_inputs)(a);
+        KERNEL(by_inputs)(a);
     }
 }
 

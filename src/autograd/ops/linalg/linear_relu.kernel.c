@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define ADZI_CHEAP
 #define THIS_FILE "autograd/ops/linalg/linear_relu.kernel.c"
 #include "tensor/kernel/pointwise.kernel.h"
@@ -6,6 +6,6 @@
 #else
 
 /* a = dy, b = y, p[0] = dropout's factor; NaN lets dy through */
-POINTWISE2(linear_relu_backward, T, T, T, b <= 0 ? R(0) : R(p[0]) * a)
+POINTWISE2(linear_relu_backward, elem, elem, elem, b <= 0 ? ELEM(0) : ELEM(p[0]) * a)
 
 #endif

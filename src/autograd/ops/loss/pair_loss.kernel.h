@@ -15,55 +15,55 @@
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/wide.kernel.h"
 
-#define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, R(p[2]) * (SLOPE))
+#define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, ELEM(p[2]) * (SLOPE))
 
 #define PAIR_LOSS(name, VALUE, DX, DT)              \
-    POINTWISE2(name, T, T, T, VALUE)                \
+    POINTWISE2(name, elem, elem, elem, VALUE)       \
     PAIR_LOSS_SLOPE(name##_dx, PAIR_LOSS_TIMES(DX)) \
     PAIR_LOSS_SLOPE(name##_dt, PAIR_LOSS_TIMES(DT)) \
     PAIR_LOSS_SUM(name##_sum, VALUE)
 
 /* The gradient of the reduced loss is read from memory when the kernel runs, and multiplied into
  * p[2] of a copy of the arguments. It is 1 where the factor is NULL. */
-#define PAIR_LOSS_SLOPE(name, SLOPE)                                                  \
-    POINTWISE2(name##_times, T, T, T, SLOPE)                                          \
-    void K(name)(const void *block, int64_t begin, int64_t end);                      \
-    void K(name)(const void *block, int64_t begin, int64_t end)                       \
-    {                                                                                 \
-        const adzi_pointwise_args *args = block;                                      \
-        adzi_pointwise_args scaled;                                                   \
-        memcpy(&scaled, args, args->flat ? ADZI_POINTWISE_FLAT_SIZE : sizeof scaled); \
-        scaled.p[2] *= scaled.factor != NULL ? (double)*(const T *)scaled.factor : 1; \
-        K(name##_times)(&scaled, begin, end);                                         \
+#define PAIR_LOSS_SLOPE(name, SLOPE)                                                     \
+    POINTWISE2(name##_times, elem, elem, elem, SLOPE)                                    \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end);                    \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)                     \
+    {                                                                                    \
+        const adzi_pointwise_args *args = block;                                         \
+        adzi_pointwise_args scaled;                                                      \
+        memcpy(&scaled, args, args->flat ? ADZI_POINTWISE_FLAT_SIZE : sizeof scaled);    \
+        scaled.p[2] *= scaled.factor != NULL ? (double)*(const elem *)scaled.factor : 1; \
+        KERNEL(name##_times)(&scaled, begin, end);                                       \
     }
 
 enum { PAIR_LOSS_CHUNK = 256 };
 
 /* Values first, which vectorises, then their sum in eight lanes within a chunk: the order depends
  * on the count alone. */
-#define PAIR_LOSS_SUM(name, VALUE)                                                   \
-    void K(name)(const void *block, int64_t begin, int64_t end);                     \
-    void K(name)(const void *block, int64_t begin, int64_t end)                      \
-    {                                                                                \
-        const adzi_pair_sum_args *args = block;                                      \
-        const double p[] = { args->number };                                         \
-        (void)p;                                                                     \
-        for (int64_t k = begin; k < end; ++k) {                                      \
-            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;             \
-            stop = stop < args->count ? stop : args->count;                          \
-            double sum = 0;                                                          \
-            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                 \
-                const T *x = (const T *)args->x + i, *t = (const T *)args->t + i;    \
-                int64_t n = stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK; \
-                T values[PAIR_LOSS_CHUNK];                                           \
-                for (int64_t m = 0; m < n; ++m) {                                    \
-                    const T a = x[m], b = t[m];                                      \
-                    values[m] = (VALUE);                                             \
-                }                                                                    \
-                sum += EIGHT(sum)(values, n, 0);                                     \
-            }                                                                        \
-            args->sums[k] = sum;                                                     \
-        }                                                                            \
+#define PAIR_LOSS_SUM(name, VALUE)                                                         \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end);                      \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)                       \
+    {                                                                                      \
+        const adzi_pair_sum_args *args = block;                                            \
+        const double p[] = { args->number };                                               \
+        (void)p;                                                                           \
+        for (int64_t k = begin; k < end; ++k) {                                            \
+            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;                   \
+            stop = stop < args->count ? stop : args->count;                                \
+            double sum = 0;                                                                \
+            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                       \
+                const elem *x = (const elem *)args->x + i, *t = (const elem *)args->t + i; \
+                int64_t n = stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK;       \
+                elem values[PAIR_LOSS_CHUNK];                                              \
+                for (int64_t m = 0; m < n; ++m) {                                          \
+                    const elem a = x[m], b = t[m];                                         \
+                    values[m] = (VALUE);                                                   \
+                }                                                                          \
+                sum += EIGHT(sum)(values, n, 0);                                           \
+            }                                                                              \
+            args->sums[k] = sum;                                                           \
+        }                                                                                  \
     }
 
 #endif

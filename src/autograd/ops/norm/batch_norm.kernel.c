@@ -1,15 +1,15 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/norm/batch_norm.kernel.c"
 #include "autograd/ops/norm/batch_norm.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { K(lanes) = 8, K(columns) = 64 };
+enum { KERNEL(lanes) = 8, KERNEL(columns) = 64 };
 
-/* x minus a mean that T alone would round. */
+/* x minus a mean that elem alone would round. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
-static inline double K(gather)(const double *lane)
+static inline double KERNEL(gather)(const double *lane)
 {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
            ((lane[1] + lane[5]) + (lane[3] + lane[7]));
@@ -18,19 +18,19 @@ static inline double K(gather)(const double *lane)
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 /* The sum over one channel of VALUE(place), in eight lanes of f64 within a row of L. */
-#define CHANNEL_SUM(total, VALUE)                            \
-    for (int64_t i_ = 0; i_ < a->n; ++i_) {                  \
-        int64_t row_ = (i_ * a->c + channel) * a->l, k_ = 0; \
-        double lane_[K(lanes)] = { 0 };                      \
-        for (; k_ + K(lanes) <= a->l; k_ += K(lanes)) {      \
-            for (int j_ = 0; j_ < K(lanes); ++j_) {          \
-                lane_[j_] += VALUE(row_ + k_ + j_);          \
-            }                                                \
-        }                                                    \
-        for (int j_ = 0; k_ < a->l; ++k_, ++j_) {            \
-            lane_[j_] += VALUE(row_ + k_);                   \
-        }                                                    \
-        (total) += K(gather)(lane_);                         \
+#define CHANNEL_SUM(total, VALUE)                                 \
+    for (int64_t i_ = 0; i_ < a->n; ++i_) {                       \
+        int64_t row_ = (i_ * a->c + channel) * a->l, k_ = 0;      \
+        double lane_[KERNEL(lanes)] = { 0 };                      \
+        for (; k_ + KERNEL(lanes) <= a->l; k_ += KERNEL(lanes)) { \
+            for (int j_ = 0; j_ < KERNEL(lanes); ++j_) {          \
+                lane_[j_] += VALUE(row_ + k_ + j_);               \
+            }                                                     \
+        }                                                         \
+        for (int j_ = 0; k_ < a->l; ++k_, ++j_) {                 \
+            lane_[j_] += VALUE(row_ + k_);                        \
+        }                                                         \
+        (total) += KERNEL(gather)(lane_);                         \
     }
 
 /* Channels that lie side by side (L = 1) are summed together, row by row. */
@@ -42,10 +42,11 @@ static inline double K(gather)(const double *lane)
         }                                       \
     }
 
-static void K(moments_of_columns)(const adzi_batch_norm_args *a, int64_t first, int64_t columns)
+static void KERNEL(moments_of_columns)(
+    const adzi_batch_norm_args *a, int64_t first, int64_t columns)
 {
-    const T *x = a->x;
-    double mean[K(columns)] = { 0 }, variance[K(columns)] = { 0 };
+    const elem *x = a->x;
+    double mean[KERNEL(columns)] = { 0 }, variance[KERNEL(columns)] = { 0 };
 #define VALUE(i) ((double)x[i])
     COLUMN_SUMS(mean, VALUE)
 #undef VALUE
@@ -61,9 +62,9 @@ static void K(moments_of_columns)(const adzi_batch_norm_args *a, int64_t first, 
     }
 }
 
-static void K(moments_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
+static void KERNEL(moments_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
 {
-    const T *x = a->x;
+    const elem *x = a->x;
     double mean = 0, variance = 0, count = (double)a->n * (double)a->l;
 #define VALUE(i) ((double)x[i])
     CHANNEL_SUM(mean, VALUE)
@@ -77,25 +78,25 @@ static void K(moments_of_channel)(const adzi_batch_norm_args *a, int64_t channel
 }
 
 /* Mean and biased variance, in two passes: a large mean cancels before anything is squared. */
-void K(batch_norm_moments)(const void *block, int64_t begin, int64_t end);
-void K(batch_norm_moments)(const void *block, int64_t begin, int64_t end)
+void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end);
+void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_batch_norm_args *a = block;
     while (begin < end) {
         if (a->l == 1) {
-            int64_t columns = end - begin < K(columns) ? end - begin : K(columns);
-            K(moments_of_columns)(a, begin, columns);
+            int64_t columns = end - begin < KERNEL(columns) ? end - begin : KERNEL(columns);
+            KERNEL(moments_of_columns)(a, begin, columns);
             begin += columns;
         } else {
-            K(moments_of_channel)(a, begin++);
+            KERNEL(moments_of_channel)(a, begin++);
         }
     }
 }
 
-static void K(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first, int64_t columns)
+static void KERNEL(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first, int64_t columns)
 {
-    const T *x = a->x, *dy = a->dy;
-    double sum[K(columns)] = { 0 }, along[K(columns)] = { 0 };
+    const elem *x = a->x, *dy = a->dy;
+    double sum[KERNEL(columns)] = { 0 }, along[KERNEL(columns)] = { 0 };
     const double *mean = a->mean + first;
 #define VALUE(i) ((double)dy[i])
     COLUMN_SUMS(sum, VALUE)
@@ -109,9 +110,9 @@ static void K(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first, int
     }
 }
 
-static void K(sums_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
+static void KERNEL(sums_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
 {
-    const T *x = a->x, *dy = a->dy;
+    const elem *x = a->x, *dy = a->dy;
     double sum = 0, along = 0, mean = a->mean[channel];
 #define VALUE(i) ((double)dy[i])
     CHANNEL_SUM(sum, VALUE)
@@ -123,17 +124,17 @@ static void K(sums_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
     a->along[channel] = along * a->rstd[channel];
 }
 
-void K(batch_norm_sums)(const void *block, int64_t begin, int64_t end);
-void K(batch_norm_sums)(const void *block, int64_t begin, int64_t end)
+void KERNEL(batch_norm_sums)(const void *block, int64_t begin, int64_t end);
+void KERNEL(batch_norm_sums)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_batch_norm_args *a = block;
     while (begin < end) {
         if (a->l == 1) {
-            int64_t columns = end - begin < K(columns) ? end - begin : K(columns);
-            K(sums_of_columns)(a, begin, columns);
+            int64_t columns = end - begin < KERNEL(columns) ? end - begin : KERNEL(columns);
+            KERNEL(sums_of_columns)(a, begin, columns);
             begin += columns;
         } else {
-            K(sums_of_channel)(a, begin++);
+            KERNEL(sums_of_channel)(a, begin++);
         }
     }
 }
@@ -143,66 +144,68 @@ void K(batch_norm_sums)(const void *block, int64_t begin, int64_t end)
 /* What a channel does to its elements: y = (x - mean) scale + shift, and
  * dx = scale (dy - level - (x - mean) slope). */
 typedef struct {
-    T high[K(columns)], low[K(columns)], scale[K(columns)], shift[K(columns)];
-    T level[K(columns)], slope[K(columns)];
-} K(channels);
+    elem high[KERNEL(columns)], low[KERNEL(columns)], scale[KERNEL(columns)],
+        shift[KERNEL(columns)];
+    elem level[KERNEL(columns)], slope[KERNEL(columns)];
+} KERNEL(channels);
 
-static void K(channels_of)(K(channels) * k, const adzi_batch_norm_args *a, int64_t first, int64_t n)
+static void KERNEL(channels_of)(
+    KERNEL(channels) * k, const adzi_batch_norm_args *a, int64_t first, int64_t n)
 {
-    const T *w = a->weight, *b = a->bias;
+    const elem *w = a->weight, *b = a->bias;
     double count = (double)a->n * (double)a->l;
     bool moves = a->sum != NULL && !a->constant;
     for (int64_t j = 0; j < n; ++j) {
         int64_t c = first + j;
-        k->high[j] = (T)a->mean[c];
-        k->low[j] = (T)(a->mean[c] - (double)k->high[j]);
-        k->scale[j] = (T)(a->rstd[c] * (w != NULL ? (double)w[c] : 1));
-        k->shift[j] = b != NULL ? b[c] : R(0);
-        k->level[j] = moves ? (T)(a->sum[c] / count) : R(0);
-        k->slope[j] = moves ? (T)(a->along[c] / count * a->rstd[c]) : R(0);
+        k->high[j] = (elem)a->mean[c];
+        k->low[j] = (elem)(a->mean[c] - (double)k->high[j]);
+        k->scale[j] = (elem)(a->rstd[c] * (w != NULL ? (double)w[c] : 1));
+        k->shift[j] = b != NULL ? b[c] : ELEM(0);
+        k->level[j] = moves ? (elem)(a->sum[c] / count) : ELEM(0);
+        k->slope[j] = moves ? (elem)(a->along[c] / count * a->rstd[c]) : ELEM(0);
     }
 }
 
 /* Y(place, channel's number in k) for all elements of the rows [begin, end). */
-#define ELEMENTS(Y)                                                            \
-    K(channels) k;                                                             \
-    if (a->l == 1) {                                                           \
-        for (int64_t first = 0; first < a->c; first += K(columns)) {           \
-            int64_t n = a->c - first < K(columns) ? a->c - first : K(columns); \
-            K(channels_of)(&k, a, first, n);                                   \
-            for (int64_t r = begin; r < end; ++r) {                            \
-                int64_t at = r * a->c + first;                                 \
-                for (int64_t j = 0; j < n; ++j) {                              \
-                    out[at + j] = Y(at + j, j);                                \
-                }                                                              \
-            }                                                                  \
-        }                                                                      \
-        return;                                                                \
-    }                                                                          \
-    for (int64_t r = begin; r < end; ++r) {                                    \
-        K(channels_of)(&k, a, r % a->c, 1);                                    \
-        for (int64_t i = r * a->l, stop = i + a->l; i < stop; ++i) {           \
-            out[i] = Y(i, 0);                                                  \
-        }                                                                      \
+#define ELEMENTS(Y)                                                                      \
+    KERNEL(channels) k;                                                                  \
+    if (a->l == 1) {                                                                     \
+        for (int64_t first = 0; first < a->c; first += KERNEL(columns)) {                \
+            int64_t n = a->c - first < KERNEL(columns) ? a->c - first : KERNEL(columns); \
+            KERNEL(channels_of)(&k, a, first, n);                                        \
+            for (int64_t r = begin; r < end; ++r) {                                      \
+                int64_t at = r * a->c + first;                                           \
+                for (int64_t j = 0; j < n; ++j) {                                        \
+                    out[at + j] = Y(at + j, j);                                          \
+                }                                                                        \
+            }                                                                            \
+        }                                                                                \
+        return;                                                                          \
+    }                                                                                    \
+    for (int64_t r = begin; r < end; ++r) {                                              \
+        KERNEL(channels_of)(&k, a, r % a->c, 1);                                         \
+        for (int64_t i = r * a->l, stop = i + a->l; i < stop; ++i) {                     \
+            out[i] = Y(i, 0);                                                            \
+        }                                                                                \
     }
 
-void K(batch_norm)(const void *block, int64_t begin, int64_t end);
-void K(batch_norm)(const void *block, int64_t begin, int64_t end)
+void KERNEL(batch_norm)(const void *block, int64_t begin, int64_t end);
+void KERNEL(batch_norm)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_batch_norm_args *a = block;
-    const T *x = a->x;
-    T *out = a->out;
+    const elem *x = a->x;
+    elem *out = a->out;
 #define Y(i, j) (CENTRED(x[i], k.high[j], k.low[j]) * k.scale[j] + k.shift[j])
     ELEMENTS(Y)
 #undef Y
 }
 
-void K(batch_norm_dx)(const void *block, int64_t begin, int64_t end);
-void K(batch_norm_dx)(const void *block, int64_t begin, int64_t end)
+void KERNEL(batch_norm_dx)(const void *block, int64_t begin, int64_t end);
+void KERNEL(batch_norm_dx)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_batch_norm_args *a = block;
-    const T *x = a->x, *dy = a->dy;
-    T *out = a->out;
+    const elem *x = a->x, *dy = a->dy;
+    elem *out = a->out;
 #define Y(i, j) \
     (k.scale[j] * (dy[i] - k.level[j] - CENTRED(x[i], k.high[j], k.low[j]) * k.slope[j]))
     ELEMENTS(Y)

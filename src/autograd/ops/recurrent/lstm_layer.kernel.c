@@ -1,5 +1,5 @@
 /* The steps of an LSTM; see Note [Products of one step]. */
-#ifndef T
+#ifndef elem
 #include "autograd/ops/recurrent/lstm_layer.h"
 #include "tensor/kernel/vmath.h"
 #ifdef ADZI_X86
@@ -43,66 +43,66 @@ static inline int group_width(int64_t rows)
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
-enum { K(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(T) };
+enum { KERNEL(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(elem) };
 
 /* How many of the VW columns from j0 on there are. */
-INLINE int K(lanes_from)(int64_t n, int64_t j0)
+INLINE int KERNEL(lanes_from)(int64_t n, int64_t j0)
 {
     return n - j0 < VW ? (int)(n - j0) : VW;
 }
 
 /* How many of n elements are multiplied together from element p on. */
-INLINE int64_t K(deep_from)(int64_t n, int64_t p)
+INLINE int64_t KERNEL(deep_from)(int64_t n, int64_t p)
 {
     return n - p < DEPTH ? n - p : DEPTH;
 }
 
 /* `deep` rows of a panel: row p has element (j, p) of the matrix at `from` for each column j, or
  * transposed element (p, j). What lies beyond the last column is 0. */
-INLINE void K(pack_rows)(
-    T *restrict to, const T *from, int64_t n, int64_t deep, int lanes, bool transposed)
+INLINE void KERNEL(pack_rows)(
+    elem *restrict to, const elem *from, int64_t n, int64_t deep, int lanes, bool transposed)
 {
     for (int64_t p = 0; p < deep; ++p, to += VW) {
         if (transposed) {
-            const T *row = from + p * n;
+            const elem *row = from + p * n;
             VSTORE(to, lanes == VW ? VLOAD(row) : VLOAD_PART(row, lanes));
             continue;
         }
         for (int j = 0; j < VW; ++j) {
-            to[j] = j < lanes ? from[j * n + p] : R(0);
+            to[j] = j < lanes ? from[j * n + p] : ELEM(0);
         }
     }
 }
 
 /* Panels of VW columns: for each DEPTH rows, all gates'. */
-void K(lstm_pack)(const void *block, int64_t begin, int64_t end);
-void K(lstm_pack)(const void *block, int64_t begin, int64_t end)
+void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end);
+void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lstm_pack_args *a = block;
-    const int64_t n = a->hidden, columns = K(unit_columns);
+    const int64_t n = a->hidden, columns = KERNEL(unit_columns);
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
-        T *to = (T *)a->to + j0 * GATES * n;
-        int lanes = K(lanes_from)(n, j0);
+        elem *to = (elem *)a->to + j0 * GATES * n;
+        int lanes = KERNEL(lanes_from)(n, j0);
         for (int64_t p = 0, deep; p < n; p += deep) {
-            deep = K(deep_from)(n, p);
+            deep = KERNEL(deep_from)(n, p);
             for (int gate = 0; gate < GATES; ++gate, to += deep * VW) {
-                const T *from = (const T *)a->from + gate * n * n;
+                const elem *from = (const elem *)a->from + gate * n * n;
                 from += a->transposed ? p * n + j0 : j0 * n + p;
-                K(pack_rows)(to, from, n, deep, lanes, a->transposed);
+                KERNEL(pack_rows)(to, from, n, deep, lanes, a->transposed);
             }
         }
     }
 }
 
 /* Element p of row r of a group of w rows that begins at r0 is at[r0 * width + p * w + r]. */
-void K(lstm_pack_rows)(const void *block, int64_t begin, int64_t end);
-void K(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
+void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end);
+void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lstm_pack_rows_args *a = block;
     for (int64_t r0 = 0, w; begin < end && r0 < a->rows; r0 += w) {
         w = group_width(a->rows - r0);
-        const T *from = (const T *)a->from + r0 * a->width;
-        T *restrict to = (T *)a->to + r0 * a->width;
+        const elem *from = (const elem *)a->from + r0 * a->width;
+        elem *restrict to = (elem *)a->to + r0 * a->width;
         for (int64_t p = 0; p < a->width; ++p) {
             for (int64_t r = 0; r < w; ++r) {
                 to[p * w + r] = from[r * a->width + p];
@@ -125,13 +125,13 @@ void K(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 #define TAKE(r, gate) VEC s##gate##_##r = VLOAD(sums[gate][r]);
 #define ADD(r, gate)  s##gate##_##r = VFMA(VSPLAT(x[r]), w, s##gate##_##r);
 #define PUT(r, gate)  VSTORE(sums[gate][r], s##gate##_##r);
-#define STEP(rows, gate)                             \
-    {                                                \
-        const T *line = b + gate * next_b + p * VW;  \
-        const T *x = a + gate * next_a + p * (rows); \
-        VEC w = VLOAD(line);                         \
-        FETCH(line, AHEAD);                          \
-        ROWS_##rows(ADD, gate)                       \
+#define STEP(rows, gate)                                \
+    {                                                   \
+        const elem *line = b + gate * next_b + p * VW;  \
+        const elem *x = a + gate * next_a + p * (rows); \
+        VEC w = VLOAD(line);                            \
+        FETCH(line, AHEAD);                             \
+        ROWS_##rows(ADD, gate)                          \
     }
 #define GATES_1(M, rows)     M(rows, 0)
 #define GATES_2(M, rows)     M(rows, 0) M(rows, 1)
@@ -140,8 +140,8 @@ void K(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 #define ALL_PUT(rows, gate)  ROWS_##rows(PUT, gate)
 /* clang-format off */
 #define TILE(rows, gates)                                                                         \
-    INLINE void K(tile_##rows)(const T *a, int64_t next_a, const T *b, int64_t next_b, int64_t n, \
-        T(*sums)[MOST_ROWS][VW])                                                                  \
+    INLINE void KERNEL(tile_##rows)(const elem *a, int64_t next_a, const elem *b, int64_t next_b, int64_t n, \
+        elem(*sums)[MOST_ROWS][VW])                                                                  \
     {                                                                                             \
         GATES_##gates(ALL_TAKE, rows)                                                             \
         for (int64_t p = 0; p < n; ++p) {                                                         \
@@ -161,50 +161,50 @@ TILE(4, 2)
 TILE(1, 4)
 
 /* sums[gate][r] += the products of all four gates over `deep` elements, for a group of w rows. */
-INLINE void K(products_of)(
-    const T *a, int64_t next_a, const T *b, int64_t deep, int w, T (*sums)[MOST_ROWS][VW])
+INLINE void KERNEL(products_of)(
+    const elem *a, int64_t next_a, const elem *b, int64_t deep, int w, elem (*sums)[MOST_ROWS][VW])
 {
     const int64_t next_b = deep * VW;
     if (w == 1) {
-        K(tile_1)(a, next_a, b, next_b, deep, sums);
+        KERNEL(tile_1)(a, next_a, b, next_b, deep, sums);
         return;
     }
     const int step = w * GATES > MOST_ROWS ? MOST_ROWS / w : GATES;
     for (int gate = 0; gate < GATES; gate += step) {
-        const T *x = a + gate * next_a, *panel = b + gate * next_b;
+        const elem *x = a + gate * next_a, *panel = b + gate * next_b;
         if (w == 4) {
-            K(tile_4)(x, next_a, panel, next_b, deep, sums + gate);
+            KERNEL(tile_4)(x, next_a, panel, next_b, deep, sums + gate);
         } else if (w == 8) {
-            K(tile_8)(x, next_a, panel, next_b, deep, sums + gate);
+            KERNEL(tile_8)(x, next_a, panel, next_b, deep, sums + gate);
         }
 #if defined(__AVX512F__)
         else {
-            K(tile_16)(x, next_a, panel, next_b, deep, sums + gate);
+            KERNEL(tile_16)(x, next_a, panel, next_b, deep, sums + gate);
         }
 #endif
     }
 }
 
 /* sums[gate][r] = the products of all four gates, for a group of w rows. */
-INLINE void K(products)(
-    const T *a, int64_t next_a, const T *b, int64_t n, int w, T (*sums)[MOST_ROWS][VW])
+INLINE void KERNEL(products)(
+    const elem *a, int64_t next_a, const elem *b, int64_t n, int w, elem (*sums)[MOST_ROWS][VW])
 {
     memset(sums, 0, GATES * sizeof *sums);
     for (int64_t p = 0, deep; p < n; p += deep) {
-        deep = K(deep_from)(n, p);
-        K(products_of)(a + p * w, next_a, b + p * GATES * VW, deep, w, sums);
+        deep = KERNEL(deep_from)(n, p);
+        KERNEL(products_of)(a + p * w, next_a, b + p * GATES * VW, deep, w, sums);
     }
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 /* What lies beyond the last column is 0 here and left alone there. */
-INLINE void K(take)(T *to, const T *from, int lanes)
+INLINE void KERNEL(take)(elem *to, const elem *from, int lanes)
 {
     VSTORE(to, lanes == VW ? VLOAD(from) : VLOAD_PART(from, lanes));
 }
 
-INLINE void K(give)(T *to, const T *from, int lanes)
+INLINE void KERNEL(give)(elem *to, const elem *from, int lanes)
 {
     if (lanes == VW) {
         VSTORE(to, VLOAD(from));
@@ -214,78 +214,78 @@ INLINE void K(give)(T *to, const T *from, int lanes)
 }
 
 /* Asks for what the cells of a group's rows will read. */
-INLINE void K(fetch_cells)(
+INLINE void KERNEL(fetch_cells)(
     const adzi_lstm_step_args *a, int64_t r0, int64_t end, int64_t j0, bool back)
 {
     const int64_t n = a->hidden;
     for (int64_t row = r0; row < end; ++row) {
         const int64_t at = row * n + j0;
         for (int gate = 0; gate < GATES; ++gate) {
-            FETCH((const T *)a->gates + (row * GATES + gate) * n + j0, 0);
+            FETCH((const elem *)a->gates + (row * GATES + gate) * n + j0, 0);
         }
-        FETCH((const T *)a->c_before + at, 0);
+        FETCH((const elem *)a->c_before + at, 0);
         if (back) {
-            FETCH((const T *)a->c + at, 0);
+            FETCH((const elem *)a->c + at, 0);
         }
         if (back && a->dy != NULL) {
-            FETCH((const T *)a->dy + at, 0);
+            FETCH((const elem *)a->dy + at, 0);
         }
     }
 }
 
 /* One row's columns from j0 on; `sums` are the state's part of the gates. */
-INLINE void K(cell)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
-    T (*sums)[MOST_ROWS][VW], int r, T *h)
+INLINE void KERNEL(cell)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
+    elem (*sums)[MOST_ROWS][VW], int r, elem *h)
 {
     const int64_t n = a->hidden;
-    T *gates = (T *)a->gates + row * GATES * n + j0;
-    const T *bias = a->bias;
-    T s[GATES][VW], part[VW], c[VW];
+    elem *gates = (elem *)a->gates + row * GATES * n + j0;
+    const elem *bias = a->bias;
+    elem s[GATES][VW], part[VW], c[VW];
     for (int gate = 0; gate < GATES; ++gate) {
-        K(take)(part, gates + gate * n, lanes);
+        KERNEL(take)(part, gates + gate * n, lanes);
         for (int j = 0; j < VW; ++j) {
             s[gate][j] = part[j] + sums[gate][r][j];
         }
         if (bias != NULL) {
-            K(take)(part, bias + gate * n + j0, lanes);
+            KERNEL(take)(part, bias + gate * n + j0, lanes);
             for (int j = 0; j < VW; ++j) {
                 s[gate][j] += part[j];
             }
         }
     }
-    K(take)(c, (const T *)a->c_before + row * n + j0, lanes);
+    KERNEL(take)(c, (const elem *)a->c_before + row * n + j0, lanes);
     for (int j = 0; j < VW; ++j) {
-        s[0][j] = VM(sigmoid)(s[0][j]);
-        s[1][j] = VM(sigmoid)(s[1][j]);
-        s[2][j] = VM(tanh)(s[2][j]);
-        s[3][j] = VM(sigmoid)(s[3][j]);
+        s[0][j] = VMATH(sigmoid)(s[0][j]);
+        s[1][j] = VMATH(sigmoid)(s[1][j]);
+        s[2][j] = VMATH(tanh)(s[2][j]);
+        s[3][j] = VMATH(sigmoid)(s[3][j]);
         c[j] = s[1][j] * c[j] + s[0][j] * s[2][j];
-        h[j] = s[3][j] * VM(tanh)(c[j]);
+        h[j] = s[3][j] * VMATH(tanh)(c[j]);
     }
     for (int gate = 0; gate < GATES; ++gate) {
-        K(give)(gates + gate * n, s[gate], lanes);
+        KERNEL(give)(gates + gate * n, s[gate], lanes);
     }
-    K(give)((T *)a->c + row * n + j0, c, lanes);
-    K(give)((T *)a->h + row * n + j0, h, lanes);
+    KERNEL(give)((elem *)a->c + row * n + j0, c, lanes);
+    KERNEL(give)((elem *)a->h + row * n + j0, h, lanes);
 }
 
-void K(lstm_step)(const void *block, int64_t begin, int64_t end);
-void K(lstm_step)(const void *block, int64_t begin, int64_t end)
+void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end);
+void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lstm_step_args *a = block;
-    const int64_t n = a->hidden, columns = K(unit_columns);
-    T sums[GATES][MOST_ROWS][VW], h[MOST_ROWS][VW];
+    const int64_t n = a->hidden, columns = KERNEL(unit_columns);
+    elem sums[GATES][MOST_ROWS][VW], h[MOST_ROWS][VW];
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
-        const T *panels = (const T *)a->panels + j0 * GATES * n;
-        int lanes = K(lanes_from)(n, j0);
+        const elem *panels = (const elem *)a->panels + j0 * GATES * n;
+        int lanes = KERNEL(lanes_from)(n, j0);
         for (int64_t r0 = 0, w; r0 < a->rows; r0 += w) {
             w = group_width(a->rows - r0);
-            K(fetch_cells)(a, r0, r0 + w, j0, false);
-            K(products)((const T *)a->from + r0 * n, 0, panels, n, (int)w, sums);
+            KERNEL(fetch_cells)(a, r0, r0 + w, j0, false);
+            KERNEL(products)((const elem *)a->from + r0 * n, 0, panels, n, (int)w, sums);
             for (int64_t r = 0; r < w; ++r) {
-                K(cell)(a, r0 + r, j0, lanes, sums, (int)r, h[r]);
+                KERNEL(cell)(a, r0 + r, j0, lanes, sums, (int)r, h[r]);
             }
-            T *restrict to = (T *)a->to + r0 * n + j0 * w;
+            elem *restrict to = (elem *)a->to + r0 * n + j0 * w;
             for (int64_t j = 0; j < lanes; ++j) {
                 for (int64_t r = 0; r < w; ++r) {
                     to[j * w + r] = h[r][j];
@@ -296,42 +296,42 @@ void K(lstm_step)(const void *block, int64_t begin, int64_t end)
 }
 
 /* Likewise backward: from dh, the gradient of this step's h but for dy, to dgates. */
-INLINE void K(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
-    const T *dh, T (*d)[MOST_ROWS][VW], int r)
+INLINE void KERNEL(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
+    const elem *dh, elem (*d)[MOST_ROWS][VW], int r)
 {
     const int64_t n = a->hidden, at = row * n + j0;
-    T s[GATES][VW], c[VW], before[VW], dc[VW], whole[VW], dy[VW] = { 0 };
+    elem s[GATES][VW], c[VW], before[VW], dc[VW], whole[VW], dy[VW] = { 0 };
     for (int gate = 0; gate < GATES; ++gate) {
-        K(take)(s[gate], (const T *)a->gates + row * GATES * n + gate * n + j0, lanes);
+        KERNEL(take)(s[gate], (const elem *)a->gates + row * GATES * n + gate * n + j0, lanes);
     }
-    K(take)(c, (const T *)a->c + at, lanes);
-    K(take)(before, (const T *)a->c_before + at, lanes);
-    K(take)(dc, (T *)a->dc + at, lanes);
+    KERNEL(take)(c, (const elem *)a->c + at, lanes);
+    KERNEL(take)(before, (const elem *)a->c_before + at, lanes);
+    KERNEL(take)(dc, (elem *)a->dc + at, lanes);
     if (a->dy != NULL) {
-        K(take)(dy, (const T *)a->dy + at, lanes);
+        KERNEL(take)(dy, (const elem *)a->dy + at, lanes);
     }
     for (int j = 0; j < VW; ++j) {
-        const T i = s[0][j], f = s[1][j], g = s[2][j], o = s[3][j], out = VM(tanh)(c[j]);
+        const elem i = s[0][j], f = s[1][j], g = s[2][j], o = s[3][j], out = VMATH(tanh)(c[j]);
         whole[j] = dh[j] + dy[j];
-        const T cell = dc[j] + whole[j] * o * (R(1) - out * out);
-        d[0][r][j] = cell * g * i * (R(1) - i);
-        d[1][r][j] = cell * before[j] * f * (R(1) - f);
-        d[2][r][j] = cell * i * (R(1) - g * g);
-        d[3][r][j] = whole[j] * out * o * (R(1) - o);
+        const elem cell = dc[j] + whole[j] * o * (ELEM(1) - out * out);
+        d[0][r][j] = cell * g * i * (ELEM(1) - i);
+        d[1][r][j] = cell * before[j] * f * (ELEM(1) - f);
+        d[2][r][j] = cell * i * (ELEM(1) - g * g);
+        d[3][r][j] = whole[j] * out * o * (ELEM(1) - o);
         dc[j] = cell * f;
     }
     for (int gate = 0; gate < GATES; ++gate) {
-        K(give)((T *)a->dgates + row * GATES * n + gate * n + j0, d[gate][r], lanes);
+        KERNEL(give)((elem *)a->dgates + row * GATES * n + gate * n + j0, d[gate][r], lanes);
     }
-    K(give)((T *)a->dc + at, dc, lanes);
+    KERNEL(give)((elem *)a->dc + at, dc, lanes);
 }
 
 /* dh of one row: the sum of the four quarters, or what is given. */
-INLINE void K(state_gradient)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
-    T (*sums)[MOST_ROWS][VW], int r, T *dh)
+INLINE void KERNEL(state_gradient)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
+    elem (*sums)[MOST_ROWS][VW], int r, elem *dh)
 {
     if (a->from == NULL) {
-        K(take)(dh, (T *)a->dh + row * a->hidden + j0, lanes);
+        KERNEL(take)(dh, (elem *)a->dh + row * a->hidden + j0, lanes);
         return;
     }
     for (int j = 0; j < VW; ++j) {
@@ -339,33 +339,34 @@ INLINE void K(state_gradient)(const adzi_lstm_step_args *a, int64_t row, int64_t
     }
 }
 
-void K(lstm_step_back)(const void *block, int64_t begin, int64_t end);
-void K(lstm_step_back)(const void *block, int64_t begin, int64_t end)
+void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end);
+void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lstm_step_args *a = block;
-    const int64_t n = a->hidden, columns = K(unit_columns);
-    T sums[GATES][MOST_ROWS][VW], dh[VW];
+    const int64_t n = a->hidden, columns = KERNEL(unit_columns);
+    elem sums[GATES][MOST_ROWS][VW], dh[VW];
     for (int64_t j0 = begin * columns; j0 < end * columns && j0 < n; j0 += VW) {
-        const T *panels = (const T *)a->panels + j0 * GATES * n;
-        int lanes = K(lanes_from)(n, j0);
+        const elem *panels = (const elem *)a->panels + j0 * GATES * n;
+        int lanes = KERNEL(lanes_from)(n, j0);
         for (int64_t r0 = 0, w; r0 < a->rows; r0 += w) {
             w = group_width(a->rows - r0);
             if (a->dgates != NULL) {
-                K(fetch_cells)(a, r0, r0 + w, j0, true);
+                KERNEL(fetch_cells)(a, r0, r0 + w, j0, true);
             }
             if (a->from != NULL) {
-                K(products)((const T *)a->from + r0 * GATES * n, n * w, panels, n, (int)w, sums);
+                KERNEL(products)
+                ((const elem *)a->from + r0 * GATES * n, n * w, panels, n, (int)w, sums);
             }
             for (int64_t r = 0; r < w; ++r) {
-                K(state_gradient)(a, r0 + r, j0, lanes, sums, (int)r, dh);
+                KERNEL(state_gradient)(a, r0 + r, j0, lanes, sums, (int)r, dh);
                 if (a->dgates != NULL) {
-                    K(cell_back)(a, r0 + r, j0, lanes, dh, sums, (int)r);
+                    KERNEL(cell_back)(a, r0 + r, j0, lanes, dh, sums, (int)r);
                 } else {
-                    K(give)((T *)a->dh + (r0 + r) * n + j0, dh, lanes);
+                    KERNEL(give)((elem *)a->dh + (r0 + r) * n + j0, dh, lanes);
                 }
             }
             for (int64_t gate = 0; gate < GATES && a->dgates != NULL; ++gate) {
-                T *restrict to = (T *)a->to + r0 * GATES * n + (gate * n + j0) * w;
+                elem *restrict to = (elem *)a->to + r0 * GATES * n + (gate * n + j0) * w;
                 for (int64_t j = 0; j < lanes; ++j) {
                     for (int64_t r = 0; r < w; ++r) {
                         to[j * w + r] = sums[gate][r][j];

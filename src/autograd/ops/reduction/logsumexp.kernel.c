@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/reduction/logsumexp.kernel.c"
 #include <math.h>
 #include "autograd/ops/lanes.h"
@@ -16,36 +16,37 @@
  * NaN from none. */
 typedef struct {
     double sum;
-    T max;
-} K(exponentials);
+    elem max;
+} KERNEL(exponentials);
 
-static inline int K(finite)(T max)
+static inline int KERNEL(finite)(elem max)
 {
-    return max > -(T)INFINITY && max < (T)INFINITY;
+    return max > -(elem)INFINITY && max < (elem)INFINITY;
 }
 
-static inline void K(logsumexp_start)(K(exponentials) * s)
+static inline void KERNEL(logsumexp_start)(KERNEL(exponentials) * s)
 {
     s->sum = 0;
-    s->max = -(T)INFINITY;
+    s->max = -(elem)INFINITY;
 }
 
-static inline void K(raise)(K(exponentials) * s, T max)
+static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
 {
     if (max > s->max) {
-        s->sum *= K(finite)(s->max) && K(finite)(max) ? exp((double)s->max - (double)max) : 1;
+        s->sum *=
+            KERNEL(finite)(s->max) && KERNEL(finite)(max) ? exp((double)s->max - (double)max) : 1;
         s->max = max;
     }
 }
 
-static inline void K(logsumexp_run)(
-    K(exponentials) * s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)
+static inline void KERNEL(logsumexp_run)(
+    KERNEL(exponentials) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
     (void)first;
     (void)a;
-    K(raise)(s, K(max_of)(x, n));
-    if (K(finite)(s->max)) {
-        s->sum += K(exp_sum)(x, n, s->max);
+    KERNEL(raise)(s, KERNEL(max_of)(x, n));
+    if (KERNEL(finite)(s->max)) {
+        s->sum += KERNEL(exp_sum)(x, n, s->max);
         return;
     }
     for (int64_t i = 0; i < n; ++i) {
@@ -53,53 +54,54 @@ static inline void K(logsumexp_run)(
     }
 }
 
-static inline void K(logsumexp_join)(K(exponentials) * s, const K(exponentials) * t)
+static inline void KERNEL(logsumexp_join)(KERNEL(exponentials) * s, const KERNEL(exponentials) * t)
 {
-    K(exponentials) other = *t;
-    K(raise)(s, t->max);
-    K(raise)(&other, s->max);
+    KERNEL(exponentials) other = *t;
+    KERNEL(raise)(s, t->max);
+    KERNEL(raise)(&other, s->max);
     s->sum += other.sum;
 }
 
-static inline void K(logsumexp_end)(const K(exponentials) * s, const adzi_reduce_args *a, int64_t r)
+static inline void KERNEL(logsumexp_end)(
+    const KERNEL(exponentials) * s, const adzi_reduce_args *a, int64_t r)
 {
-    T y = (T)((double)s->max + adzi_log_f64(s->sum));
-    if (!K(finite)(s->max)) {
-        y = s->sum != s->sum ? (T)NAN : s->max;
+    elem y = (elem)((double)s->max + adzi_log_f64(s->sum));
+    if (!KERNEL(finite)(s->max)) {
+        y = s->sum != s->sum ? (elem)NAN : s->max;
     }
-    ((T *)(void *)a->out)[r] = y;
+    ((elem *)(void *)a->out)[r] = y;
 }
 
 /* Rows of elements that lie side by side, several at a time. */
-static int64_t K(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+static int64_t KERNEL(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     if (a->n == 0 || a->partial != NULL || a->n_kept != 1 || a->n_reduced != 1 ||
-        a->reduced_strides[0] != 1 || a->kept_strides[0] != a->n || a->n > K(chunk)) {
+        a->reduced_strides[0] != 1 || a->kept_strides[0] != a->n || a->n > KERNEL(chunk)) {
         return 0;
     }
-    const int64_t rows = K(rows_together)(end - begin, a->n);
-    const T *x = (const T *)(const void *)a->in + begin * a->n;
-    T m[K(rows)], y[K(rows)];
-    double sum[K(rows)];
-    K(exp_sums)(sum, m, x, rows, a->n);
+    const int64_t rows = KERNEL(rows_together)(end - begin, a->n);
+    const elem *x = (const elem *)(const void *)a->in + begin * a->n;
+    elem m[KERNEL(rows)], y[KERNEL(rows)];
+    double sum[KERNEL(rows)];
+    KERNEL(exp_sums)(sum, m, x, rows, a->n);
     for (int64_t r = 0; r < rows; ++r) {
-        y[r] = (T)((double)m[r] + adzi_log_f64(sum[r]));
+        y[r] = (elem)((double)m[r] + adzi_log_f64(sum[r]));
     }
     for (int64_t r = 0; r < rows; ++r, x += a->n) {
-        ((T *)(void *)a->out)[begin + r] = y[r];
-        if (!K(finite)(m[r])) { /* or NaN */
-            K(exponentials) s;
-            K(logsumexp_start)(&s);
-            K(logsumexp_run)(&s, x, a->n, 0, a);
-            K(logsumexp_end)(&s, a, begin + r);
+        ((elem *)(void *)a->out)[begin + r] = y[r];
+        if (!KERNEL(finite)(m[r])) { /* or NaN */
+            KERNEL(exponentials) s;
+            KERNEL(logsumexp_start)(&s);
+            KERNEL(logsumexp_run)(&s, x, a->n, 0, a);
+            KERNEL(logsumexp_end)(&s, a, begin + r);
         }
     }
     return rows;
 }
 
-REDUCTION_WITH(logsumexp, K(exponentials), K(logsumexp_rows))
+REDUCTION_WITH(logsumexp, KERNEL(exponentials), KERNEL(logsumexp_rows))
 
 /* a = dy, b = x, c = y */
-POINTWISE3(logsumexp_backward, T, T, T, T, a *VM(exp)(b - c))
+POINTWISE3(logsumexp_backward, elem, elem, elem, elem, a *VMATH(exp)(b - c))
 
 #endif

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/reduction/norm.kernel.c"
 #include <math.h>
 #include <stdbool.h>
@@ -9,27 +9,27 @@
 
 #include "autograd/ops/reduction/reduce.kernel.h"
 
-enum { K(lanes) = 8 };
+enum { KERNEL(lanes) = 8 };
 
 /* The sum over n elements of an expression in d = |x|, in f64. */
-#define SUM_OF(name, EXPRESSION)                                  \
-    static inline double K(name)(const T *x, int64_t n, double p) \
-    {                                                             \
-        double lane[K(lanes)] = { 0 };                            \
-        int64_t i = 0;                                            \
-        (void)p;                                                  \
-        for (; i + K(lanes) <= n; i += K(lanes)) {                \
-            for (int j = 0; j < K(lanes); ++j) {                  \
-                double d = fabs((double)x[i + j]);                \
-                lane[j] += EXPRESSION;                            \
-            }                                                     \
-        }                                                         \
-        for (int j = 0; i < n; ++i, ++j) {                        \
-            double d = fabs((double)x[i]);                        \
-            lane[j] += EXPRESSION;                                \
-        }                                                         \
-        return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +      \
-               ((lane[1] + lane[5]) + (lane[3] + lane[7]));       \
+#define SUM_OF(name, EXPRESSION)                                          \
+    static inline double KERNEL(name)(const elem *x, int64_t n, double p) \
+    {                                                                     \
+        double lane[KERNEL(lanes)] = { 0 };                               \
+        int64_t i = 0;                                                    \
+        (void)p;                                                          \
+        for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {              \
+            for (int j = 0; j < KERNEL(lanes); ++j) {                     \
+                double d = fabs((double)x[i + j]);                        \
+                lane[j] += EXPRESSION;                                    \
+            }                                                             \
+        }                                                                 \
+        for (int j = 0; i < n; ++i, ++j) {                                \
+            double d = fabs((double)x[i]);                                \
+            lane[j] += EXPRESSION;                                        \
+        }                                                                 \
+        return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +              \
+               ((lane[1] + lane[5]) + (lane[3] + lane[7]));               \
     }
 
 SUM_OF(magnitudes, d)
@@ -40,9 +40,9 @@ SUM_OF(nonzeros, d != 0 ? 1 : 0)
  * scale^p; for infinite p the extreme magnitude, -1 before there was one. */
 typedef struct {
     double sum, scale, extreme, p;
-} K(magnitude);
+} KERNEL(magnitude);
 
-static inline void K(norm_start)(K(magnitude) * s)
+static inline void KERNEL(norm_start)(KERNEL(magnitude) * s)
 {
     s->sum = s->p = 0;
     s->scale = 1;
@@ -50,7 +50,7 @@ static inline void K(norm_start)(K(magnitude) * s)
 }
 
 /* NaN stays: nothing compares with it. */
-static inline void K(widen)(K(magnitude) * s, double d)
+static inline void KERNEL(widen)(KERNEL(magnitude) * s, double d)
 {
     bool wider = s->p > 0 ? d > s->extreme : d < s->extreme;
     s->extreme = wider || d != d || s->extreme == -1 ? d : s->extreme;
@@ -62,7 +62,7 @@ static inline void K(widen)(K(magnitude) * s, double d)
  * Elements whose sum of powers leaves the range in which sums are exact are divided by one of them
  * before they are raised: by the largest for p > 0, by the smallest for p < 0. All others are
  * summed as they are, with the scale 1, and cost nothing more. */
-static inline bool K(in_range)(double sum)
+static inline bool KERNEL(in_range)(double sum)
 {
     return sum >= 1e-250 && sum <= 1e250;
 }
@@ -70,7 +70,8 @@ static inline bool K(in_range)(double sum)
 /* Sums n elements again, divided by the one that dominates. Elements that have none (all are 0, one
  * is infinite or NaN, or 0 under a negative power) keep the sum that they have. Not inlined: few
  * inputs ever come here. */
-static __attribute__((noinline)) void K(scaled)(K(magnitude) * run, const T *x, int64_t n, double p)
+static __attribute__((noinline)) void KERNEL(scaled)(
+    KERNEL(magnitude) * run, const elem *x, int64_t n, double p)
 {
     double most = 0, least = (double)INFINITY;
     for (int64_t i = 0; i < n; ++i) {
@@ -90,7 +91,7 @@ static __attribute__((noinline)) void K(scaled)(K(magnitude) * run, const T *x, 
 }
 
 /* Adds t's sum to that of s. Of two scales the one that dominates stays. */
-static inline void K(add_sum)(K(magnitude) * s, const K(magnitude) * t)
+static inline void KERNEL(add_sum)(KERNEL(magnitude) * s, const KERNEL(magnitude) * t)
 {
     const double p = s->p;
     if (s->scale == t->scale || t->sum == 0 || isinf(s->sum) || !isfinite(t->sum)) {
@@ -106,38 +107,40 @@ static inline void K(add_sum)(K(magnitude) * s, const K(magnitude) * t)
     }
 }
 
-static inline void K(norm_run)(
-    K(magnitude) * s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)
+static inline void KERNEL(norm_run)(
+    KERNEL(magnitude) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
     const double p = s->p = a->p[0];
     (void)first;
     if (isinf(p)) {
         for (int64_t i = 0; i < n; ++i) {
-            K(widen)(s, fabs((double)x[i]));
+            KERNEL(widen)(s, fabs((double)x[i]));
         }
         return;
     }
     if (p == 0 || p == 1) {
-        s->sum += p == 0 ? K(nonzeros)(x, n, p) : K(magnitudes)(x, n, p);
+        s->sum += p == 0 ? KERNEL(nonzeros)(x, n, p) : KERNEL(magnitudes)(x, n, p);
         return;
     }
-    K(magnitude) run = { .scale = 1, .sum = p == 2 ? EIGHT(squares)(x, n, 0) : K(powers)(x, n, p) };
-    if (!K(in_range)(run.sum)) {
-        K(scaled)(&run, x, n, p);
+    KERNEL(magnitude)
+    run = { .scale = 1, .sum = p == 2 ? EIGHT(squares)(x, n, 0) : KERNEL(powers)(x, n, p) };
+    if (!KERNEL(in_range)(run.sum)) {
+        KERNEL(scaled)(&run, x, n, p);
     }
-    K(add_sum)(s, &run);
+    KERNEL(add_sum)(s, &run);
 }
 
-static inline void K(norm_join)(K(magnitude) * s, const K(magnitude) * t)
+static inline void KERNEL(norm_join)(KERNEL(magnitude) * s, const KERNEL(magnitude) * t)
 {
     if (isinf(s->p)) {
-        K(widen)(s, t->extreme);
+        KERNEL(widen)(s, t->extreme);
     } else {
-        K(add_sum)(s, t);
+        KERNEL(add_sum)(s, t);
     }
 }
 
-static inline void K(norm_end)(const K(magnitude) * s, const adzi_reduce_args *a, int64_t r)
+static inline void KERNEL(norm_end)(
+    const KERNEL(magnitude) * s, const adzi_reduce_args *a, int64_t r)
 {
     double p = a->p[0], y = isinf(p) ? s->extreme : s->sum;
     if (p == 2) {
@@ -148,9 +151,9 @@ static inline void K(norm_end)(const K(magnitude) * s, const adzi_reduce_args *a
     } else if (p != 0 && p != 1 && !isinf(p)) {
         y = pow(y, 1 / p);
     }
-    ((T *)(void *)a->out)[r] = (T)y;
+    ((elem *)(void *)a->out)[r] = (elem)y;
 }
 
-REDUCTION(norm, K(magnitude))
+REDUCTION(norm, KERNEL(magnitude))
 
 #endif

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #include "tensor/kernel/wide.kernel.h"
 
 #define THIS_FILE "autograd/ops/reduction/prod.kernel.c"
@@ -14,34 +14,34 @@
  * overflow wraps). */
 #undef PRODUCT
 #undef OUT
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
 #define PRODUCT double
-#define OUT     T
+#define OUT     elem
 #else
 #define PRODUCT uint64_t
 #define OUT     int64_t
 #endif
 
 #undef WIDEN
-#if T_IS_F32
+#if ELEM_IS_F32
 #define WIDEN WIDEN_f32
-#elif T_IS_FLOAT
+#elif ELEM_IS_FLOAT
 #define WIDEN WIDEN_f64
 #endif
 
-enum { K(lanes) = 8, K(columns) = 64 };
+enum { KERNEL(lanes) = 8, KERNEL(columns) = 64 };
 
 /* The product of n elements side by side, element i in lane i % 8. */
-static inline PRODUCT K(product_of)(const T *x, int64_t n)
+static inline PRODUCT KERNEL(product_of)(const elem *x, int64_t n)
 {
     int64_t i = 0;
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
     eight product;
-    double rest[K(lanes)];
+    double rest[KERNEL(lanes)];
     for (int p = 0; p < 8 / LANES; ++p) {
         product.part[p] = (wide){ 0 } + 1.0;
     }
-    for (; i + K(lanes) <= n; i += K(lanes)) {
+    for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
         for (int p = 0; p < 8 / LANES; ++p) {
             product.part[p] *= WIDEN(x + i + p * LANES);
         }
@@ -52,56 +52,56 @@ static inline PRODUCT K(product_of)(const T *x, int64_t n)
     }
     return eight_product(&product, rest, left);
 #else
-    PRODUCT lane[K(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, all = 1;
-    for (; i + K(lanes) <= n; i += K(lanes)) {
-        for (int j = 0; j < K(lanes); ++j) {
+    PRODUCT lane[KERNEL(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, all = 1;
+    for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
+        for (int j = 0; j < KERNEL(lanes); ++j) {
             lane[j] *= (PRODUCT)x[i + j];
         }
     }
     for (int j = 0; i < n; ++i, ++j) {
         lane[j] *= (PRODUCT)x[i];
     }
-    for (int j = 0; j < K(lanes); ++j) {
+    for (int j = 0; j < KERNEL(lanes); ++j) {
         all *= lane[j];
     }
     return all;
 #endif
 }
 
-static inline void K(prod_start)(PRODUCT *s)
+static inline void KERNEL(prod_start)(PRODUCT *s)
 {
     *s = 1;
 }
 
-static inline void K(prod_run)(
-    PRODUCT *s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)
+static inline void KERNEL(prod_run)(
+    PRODUCT *s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
     (void)first;
     (void)a;
-    *s *= K(product_of)(x, n);
+    *s *= KERNEL(product_of)(x, n);
 }
 
-static inline void K(prod_join)(PRODUCT *s, const PRODUCT *t)
+static inline void KERNEL(prod_join)(PRODUCT *s, const PRODUCT *t)
 {
     *s *= *t;
 }
 
-static inline void K(prod_end)(const PRODUCT *s, const adzi_reduce_args *a, int64_t r)
+static inline void KERNEL(prod_end)(const PRODUCT *s, const adzi_reduce_args *a, int64_t r)
 {
     ((OUT *)(void *)a->out)[r] = (OUT)*s;
 }
 
 /* Results that lie side by side, a row at a time. */
-static int64_t K(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
+static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
 {
-    const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);
-    PRODUCT product[K(columns)];
+    const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
+    PRODUCT product[KERNEL(columns)];
     for (int64_t j = 0; j < w; ++j) {
         product[j] = (PRODUCT)x[j];
     }
     int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
     for (int64_t i = 1; i < a->n; ++i) {
-        offset = K(next_offset)(a, index, offset);
+        offset = KERNEL(next_offset)(a, index, offset);
         for (int64_t j = 0; j < w; ++j) {
             product[j] *= (PRODUCT)x[offset + j];
         }
@@ -113,27 +113,27 @@ static int64_t K(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
 }
 
 /* Rows of elements that lie side by side, and columns. */
-static int64_t K(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     if (a->partial != NULL || a->n == 0) {
         return 0;
     }
-    if (a->n_kept != 1 || a->n_reduced != 1 || a->reduced_strides[0] != 1 || a->n > K(chunk)) {
-        const int64_t w = K(tile_width)(a, begin, end, K(columns));
-        return w >= K(tile) ? K(prod_columns)(a, begin, w) : 0;
+    if (a->n_kept != 1 || a->n_reduced != 1 || a->reduced_strides[0] != 1 || a->n > KERNEL(chunk)) {
+        const int64_t w = KERNEL(tile_width)(a, begin, end, KERNEL(columns));
+        return w >= KERNEL(tile) ? KERNEL(prod_columns)(a, begin, w) : 0;
     }
-    const T *x = (const T *)(const void *)a->in + begin * a->kept_strides[0];
+    const elem *x = (const elem *)(const void *)a->in + begin * a->kept_strides[0];
     for (int64_t r = begin; r < end; ++r, x += a->kept_strides[0]) {
-        ((OUT *)(void *)a->out)[r] = (OUT)K(product_of)(x, a->n);
+        ((OUT *)(void *)a->out)[r] = (OUT)KERNEL(product_of)(x, a->n);
     }
     return end - begin;
 }
 
-REDUCTION_WITH(prod, PRODUCT, K(prod_ways))
+REDUCTION_WITH(prod, PRODUCT, KERNEL(prod_ways))
 
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
 /* The product of all lanes but each one, times dy. */
-static inline void K(other_lanes)(double *other, const double *lane, double dy)
+static inline void KERNEL(other_lanes)(double *other, const double *lane, double dy)
 {
     double four[4], of_four[4];
     for (int j = 0; j < 4; ++j) {
@@ -151,51 +151,51 @@ static inline void K(other_lanes)(double *other, const double *lane, double dy)
 
 /* s_i = dy times the product of the elements but x_i: of those behind it in its lane, from the end
  * on, then of the other lanes, then of those before it. Room for whole lanes. */
-static inline void K(others)(double *s, const T *x, int64_t n, double dy)
+static inline void KERNEL(others)(double *s, const elem *x, int64_t n, double dy)
 {
-    const int64_t blocks = (n + K(lanes) - 1) / K(lanes);
-    double lane[K(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, other[K(lanes)];
-    T last[K(lanes)];
-    for (int j = 0; j < K(lanes); ++j) {
-        const int64_t i = (blocks - 1) * K(lanes) + j;
+    const int64_t blocks = (n + KERNEL(lanes) - 1) / KERNEL(lanes);
+    double lane[KERNEL(lanes)] = { 1, 1, 1, 1, 1, 1, 1, 1 }, other[KERNEL(lanes)];
+    elem last[KERNEL(lanes)];
+    for (int j = 0; j < KERNEL(lanes); ++j) {
+        const int64_t i = (blocks - 1) * KERNEL(lanes) + j;
         last[j] = i < n ? x[i] : 1;
     }
     eight product;
     memcpy(&product, lane, sizeof product);
     for (int64_t b = blocks - 1; b >= 0; --b) {
-        const T *from = b == blocks - 1 ? last : x + b * K(lanes);
+        const elem *from = b == blocks - 1 ? last : x + b * KERNEL(lanes);
         for (int p = 0; p < 8 / LANES; ++p) {
             const wide part = product.part[p];
-            memcpy(s + b * K(lanes) + p * LANES, &part, sizeof part);
+            memcpy(s + b * KERNEL(lanes) + p * LANES, &part, sizeof part);
             product.part[p] = part * WIDEN(from + p * LANES);
         }
     }
     memcpy(lane, &product, sizeof product);
-    K(other_lanes)(other, lane, dy);
+    KERNEL(other_lanes)(other, lane, dy);
     memcpy(&product, other, sizeof product);
     for (int64_t b = 0; b < blocks; ++b) {
-        const T *from = b == blocks - 1 ? last : x + b * K(lanes);
+        const elem *from = b == blocks - 1 ? last : x + b * KERNEL(lanes);
         for (int p = 0; p < 8 / LANES; ++p) { /* a register at a time, or it goes by memory */
             wide behind;
-            memcpy(&behind, s + b * K(lanes) + p * LANES, sizeof behind);
+            memcpy(&behind, s + b * KERNEL(lanes) + p * LANES, sizeof behind);
             behind *= product.part[p];
-            memcpy(s + b * K(lanes) + p * LANES, &behind, sizeof behind);
+            memcpy(s + b * KERNEL(lanes) + p * LANES, &behind, sizeof behind);
             product.part[p] *= WIDEN(from + p * LANES);
         }
     }
 }
 
 /* in: x, and dy per lane, which are rows of 1024 elements at most. */
-void K(prod_backward)(const void *block, int64_t begin, int64_t end)
+void KERNEL(prod_backward)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
     double s[ADZI_PROD_BACKWARD_MOST];
     for (int64_t r = begin; r < end; ++r) {
-        T *dx = (T *)(void *)a->out + r * a->n;
-        const double dy = (double)((const T *)(const void *)a->in[1])[r];
-        K(others)(s, (const T *)(const void *)a->in[0] + r * a->n, a->n, dy);
+        elem *dx = (elem *)(void *)a->out + r * a->n;
+        const double dy = (double)((const elem *)(const void *)a->in[1])[r];
+        KERNEL(others)(s, (const elem *)(const void *)a->in[0] + r * a->n, a->n, dy);
         for (int64_t i = 0; i < a->n; ++i) {
-            dx[i] = (T)s[i];
+            dx[i] = (elem)s[i];
         }
     }
 }

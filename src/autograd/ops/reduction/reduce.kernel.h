@@ -1,19 +1,19 @@
-/* The walk of a reduction, per type T; inside each_float.h or each_type.h. No include guard: that
- * is the point. An operator's kernel file defines, for a state type S,
+/* The walk of a reduction, per type elem; inside each_float.h or each_type.h. No include guard:
+ * that is the point. An operator's kernel file defines, for a state type S,
  *
- *     K(name_start)(S *s)                                         the state of no elements
- *     K(name_run)(S *s, const T *x, int64_t n, int64_t first, a)  up to 512 elements more, which
- * lie side by side, from number first on K(name_join)(S *s, const S *t) t's elements follow s's
- *     K(name_end)(const S *s, a, int64_t r)                       writes result r
+ *     KERNEL(name_start)(S *s)                                         the state of no elements
+ *     KERNEL(name_run)(S *s, const elem *x, int64_t n, int64_t first, a)  up to 512 elements more,
+ * which lie side by side, from number first on KERNEL(name_join)(S *s, const S *t) t's elements
+ * follow s's KERNEL(name_end)(const S *s, a, int64_t r)                       writes result r
  *
- * (a: const adzi_reduce_args *) and then REDUCTION(name, S), which makes the kernels K(name_reduce)
- * and K(name_combine). Elements come in chunks of 512 that the shape alone bounds, gathered where
- * they do not lie side by side, so layouts do not change results either. */
+ * (a: const adzi_reduce_args *) and then REDUCTION(name, S), which makes the kernels
+ * KERNEL(name_reduce) and KERNEL(name_combine). Elements come in chunks of 512 that the shape alone
+ * bounds, gathered where they do not lie side by side, so layouts do not change results either. */
 
-enum { K(chunk) = ADZI_REDUCE_CHUNK, K(tile) = 8 };
+enum { KERNEL(chunk) = ADZI_REDUCE_CHUNK, KERNEL(tile) = 8 };
 
 /* Where the elements of result r begin, as an offset. */
-static inline int64_t K(result_offset)(const adzi_reduce_args *a, int64_t r)
+static inline int64_t KERNEL(result_offset)(const adzi_reduce_args *a, int64_t r)
 {
     int64_t offset = 0;
     for (int d = a->n_kept - 1; d > 0; --d) {
@@ -25,7 +25,7 @@ static inline int64_t K(result_offset)(const adzi_reduce_args *a, int64_t r)
 
 /* The offset of the next element in the order of the reduced dimensions, of which there are some.
  */
-static inline int64_t K(next_offset)(const adzi_reduce_args *a, int64_t *index, int64_t offset)
+static inline int64_t KERNEL(next_offset)(const adzi_reduce_args *a, int64_t *index, int64_t offset)
 {
     int d = a->n_reduced - 1;
     offset += a->reduced_strides[d];
@@ -38,8 +38,8 @@ static inline int64_t K(next_offset)(const adzi_reduce_args *a, int64_t *index, 
 
 /* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. Not
  * inlined: what it keeps in registers would be set up for rows that need no copy too. */
-static __attribute__((noinline)) void K(gather)(
-    const adzi_reduce_args *a, const T *x, int64_t first, int64_t n, int64_t w, T *rows)
+static __attribute__((noinline)) void KERNEL(gather)(
+    const adzi_reduce_args *a, const elem *x, int64_t first, int64_t n, int64_t w, elem *rows)
 {
     int64_t index[ADZ_MAX_RANK], offset = 0;
     int inner = a->n_reduced - 1;
@@ -50,15 +50,15 @@ static __attribute__((noinline)) void K(gather)(
     }
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = 0; j < w; ++j) {
-            rows[j * K(chunk) + i] = x[offset + j];
+            rows[j * KERNEL(chunk) + i] = x[offset + j];
         }
-        offset = K(next_offset)(a, index, offset);
+        offset = KERNEL(next_offset)(a, index, offset);
     }
 }
 
 /* The elements first .. first+n-1 of the result at x, where they lie or gathered into `row`. */
-static inline const T *K(side_by_side)(
-    const adzi_reduce_args *a, const T *x, int64_t first, int64_t n, T *row)
+static inline const elem *KERNEL(side_by_side)(
+    const adzi_reduce_args *a, const elem *x, int64_t first, int64_t n, elem *row)
 {
     int inner = a->n_reduced - 1;
     if (inner < 0) {
@@ -76,12 +76,13 @@ static inline const T *K(side_by_side)(
         }
         return x + at;
     }
-    K(gather)(a, x, first, n, 1, row);
+    KERNEL(gather)(a, x, first, n, 1, row);
     return row;
 }
 
 /* How many results from number r on, `most` at most, lie side by side and are walked together. */
-static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_t end, int64_t most)
+static inline int64_t KERNEL(tile_width)(
+    const adzi_reduce_args *a, int64_t r, int64_t end, int64_t most)
 {
     int last = a->n_kept - 1;
     if (last < 0 || a->kept_strides[last] != 1 || a->n_reduced == 0 || a->blocks > 1) {
@@ -99,70 +100,75 @@ static inline int64_t K(tile_width)(const adzi_reduce_args *a, int64_t r, int64_
 
 /* COLUMNS(a, r, end) is asked first: it may finish results from number r on in a way of its own,
  * and says how many. */
-#define REDUCTION_WITH(name, S, COLUMNS)                                          \
-    static void K(name##_one)(const adzi_reduce_args *a, int64_t unit)            \
-    {                                                                             \
-        int64_t r = a->blocks > 1 ? unit / a->blocks : unit;                      \
-        int64_t first = (unit - r * a->blocks) * a->block;                        \
-        int64_t last = first + a->block < a->n ? first + a->block : a->n;         \
-        const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);     \
-        T row[K(chunk)];                                                          \
-        S s;                                                                      \
-        K(name##_start)(&s);                                                      \
-        for (; first < last; first += K(chunk)) {                                 \
-            int64_t n = last - first < K(chunk) ? last - first : K(chunk);        \
-            K(name##_run)(&s, K(side_by_side)(a, x, first, n, row), n, first, a); \
-        }                                                                         \
-        if (a->partial != NULL) {                                                 \
-            ((S *)(void *)a->partial)[unit] = s;                                  \
-        } else {                                                                  \
-            K(name##_end)(&s, a, r);                                              \
-        }                                                                         \
-    }                                                                             \
-    static void K(name##_tile)(const adzi_reduce_args *a, int64_t r, int64_t w)   \
-    {                                                                             \
-        const T *x = (const T *)(const void *)a->in + K(result_offset)(a, r);     \
-        T rows[K(tile) * K(chunk)];                                               \
-        S s[K(tile)];                                                             \
-        for (int64_t j = 0; j < w; ++j) {                                         \
-            K(name##_start)(&s[j]);                                               \
-        }                                                                         \
-        for (int64_t first = 0; first < a->n; first += K(chunk)) {                \
-            int64_t n = a->n - first < K(chunk) ? a->n - first : K(chunk);        \
-            K(gather)(a, x, first, n, w, rows);                                   \
-            for (int64_t j = 0; j < w; ++j) {                                     \
-                K(name##_run)(&s[j], rows + j * K(chunk), n, first, a);           \
-            }                                                                     \
-        }                                                                         \
-        for (int64_t j = 0; j < w; ++j) {                                         \
-            K(name##_end)(&s[j], a, r + j);                                       \
-        }                                                                         \
-    }                                                                             \
-    void K(name##_reduce)(const void *block, int64_t begin, int64_t end)          \
-    {                                                                             \
-        const adzi_reduce_args *a = block;                                        \
-        for (int64_t w; begin < end; begin += w) {                                \
-            w = COLUMNS(a, begin, end);                                           \
-            if (w > 0) {                                                          \
-                continue;                                                         \
-            }                                                                     \
-            w = K(tile_width)(a, begin, end, K(tile));                            \
-            if (w > 1) {                                                          \
-                K(name##_tile)(a, begin, w);                                      \
-            } else {                                                              \
-                K(name##_one)(a, begin);                                          \
-            }                                                                     \
-        }                                                                         \
-    }                                                                             \
-    void K(name##_combine)(const void *block, int64_t begin, int64_t end)         \
-    {                                                                             \
-        const adzi_reduce_args *a = block;                                        \
-        for (int64_t r = begin; r < end; ++r) {                                   \
-            const S *part = (const S *)(const void *)a->partial + r * a->blocks;  \
-            S s = part[0];                                                        \
-            for (int64_t b = 1; b < a->blocks; ++b) {                             \
-                K(name##_join)(&s, &part[b]);                                     \
-            }                                                                     \
-            K(name##_end)(&s, a, r);                                              \
-        }                                                                         \
+#define REDUCTION_WITH(name, S, COLUMNS)                                                     \
+    static __attribute__((noinline)) void KERNEL(name##_more)(                               \
+        S * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)           \
+    {                                                                                        \
+        KERNEL(name##_run)(s, x, n, first, a);                                               \
+    }                                                                                        \
+    static void KERNEL(name##_one)(const adzi_reduce_args *a, int64_t unit)                  \
+    {                                                                                        \
+        int64_t r = a->blocks > 1 ? unit / a->blocks : unit;                                 \
+        int64_t first = (unit - r * a->blocks) * a->block;                                   \
+        int64_t last = first + a->block < a->n ? first + a->block : a->n;                    \
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);     \
+        elem row[KERNEL(chunk)];                                                             \
+        S s;                                                                                 \
+        KERNEL(name##_start)(&s);                                                            \
+        for (; first < last; first += KERNEL(chunk)) {                                       \
+            int64_t n = last - first < KERNEL(chunk) ? last - first : KERNEL(chunk);         \
+            KERNEL(name##_more)(&s, KERNEL(side_by_side)(a, x, first, n, row), n, first, a); \
+        }                                                                                    \
+        if (a->partial != NULL) {                                                            \
+            ((S *)(void *)a->partial)[unit] = s;                                             \
+        } else {                                                                             \
+            KERNEL(name##_end)(&s, a, r);                                                    \
+        }                                                                                    \
+    }                                                                                        \
+    static void KERNEL(name##_tile)(const adzi_reduce_args *a, int64_t r, int64_t w)         \
+    {                                                                                        \
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);     \
+        elem rows[KERNEL(tile) * KERNEL(chunk)];                                             \
+        S s[KERNEL(tile)];                                                                   \
+        for (int64_t j = 0; j < w; ++j) {                                                    \
+            KERNEL(name##_start)(&s[j]);                                                     \
+        }                                                                                    \
+        for (int64_t first = 0; first < a->n; first += KERNEL(chunk)) {                      \
+            int64_t n = a->n - first < KERNEL(chunk) ? a->n - first : KERNEL(chunk);         \
+            KERNEL(gather)(a, x, first, n, w, rows);                                         \
+            for (int64_t j = 0; j < w; ++j) {                                                \
+                KERNEL(name##_more)(&s[j], rows + j * KERNEL(chunk), n, first, a);           \
+            }                                                                                \
+        }                                                                                    \
+        for (int64_t j = 0; j < w; ++j) {                                                    \
+            KERNEL(name##_end)(&s[j], a, r + j);                                             \
+        }                                                                                    \
+    }                                                                                        \
+    void KERNEL(name##_reduce)(const void *block, int64_t begin, int64_t end)                \
+    {                                                                                        \
+        const adzi_reduce_args *a = block;                                                   \
+        for (int64_t w; begin < end; begin += w) {                                           \
+            w = COLUMNS(a, begin, end);                                                      \
+            if (w > 0) {                                                                     \
+                continue;                                                                    \
+            }                                                                                \
+            w = KERNEL(tile_width)(a, begin, end, KERNEL(tile));                             \
+            if (w > 1) {                                                                     \
+                KERNEL(name##_tile)(a, begin, w);                                            \
+            } else {                                                                         \
+                KERNEL(name##_one)(a, begin);                                                \
+            }                                                                                \
+        }                                                                                    \
+    }                                                                                        \
+    void KERNEL(name##_combine)(const void *block, int64_t begin, int64_t end)               \
+    {                                                                                        \
+        const adzi_reduce_args *a = block;                                                   \
+        for (int64_t r = begin; r < end; ++r) {                                              \
+            const S *part = (const S *)(const void *)a->partial + r * a->blocks;             \
+            S s = part[0];                                                                   \
+            for (int64_t b = 1; b < a->blocks; ++b) {                                        \
+                KERNEL(name##_join)(&s, &part[b]);                                           \
+            }                                                                                \
+            KERNEL(name##_end)(&s, a, r);                                                    \
+        }                                                                                    \
     }

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #include "tensor/kernel/wide.kernel.h"
 
 #define THIS_FILE "autograd/ops/reduction/sum.kernel.c"
@@ -9,35 +9,35 @@
 /* f32 is summed in f64, integers in 64 bits (unsigned: overflow wraps). */
 #undef SUM
 #undef OUT
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
 #define SUM double
-#define OUT T
+#define OUT elem
 #else
 #define SUM uint64_t
 #define OUT int64_t
 #endif
 
-enum { K(lanes) = 8, K(block) = ADZI_SUM_ROWS_MOST, K(columns) = 64 };
+enum { KERNEL(lanes) = 8, KERNEL(block) = ADZI_SUM_ROWS_MOST, KERNEL(columns) = 64 };
 
 /* The sum of up to a block of elements at a stride, in eight lanes. */
-static inline SUM K(run_of_block)(const T *x, int64_t n, int64_t stride)
+static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 {
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
     if (stride == 1) {
         return EIGHT(sum)(x, n, 0);
     }
 #endif
-    SUM lane[K(lanes)] = { 0 };
+    SUM lane[KERNEL(lanes)] = { 0 };
     int64_t i = 0;
     if (stride == 1) { /* integers */
-        for (; i + K(lanes) <= n; i += K(lanes)) {
-            for (int j = 0; j < K(lanes); ++j) {
+        for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
+            for (int j = 0; j < KERNEL(lanes); ++j) {
                 lane[j] += (SUM)x[i + j];
             }
         }
     }
-    for (; i + K(lanes) <= n; i += K(lanes)) {
-        for (int j = 0; j < K(lanes); ++j) {
+    for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
+        for (int j = 0; j < KERNEL(lanes); ++j) {
             lane[j] += (SUM)x[(i + j) * stride];
         }
     }
@@ -50,31 +50,31 @@ static inline SUM K(run_of_block)(const T *x, int64_t n, int64_t stride)
 
 /* The sum of n elements at a stride. The order depends on n alone: blocks added one after the
  * other, which bounds the f64 error by n / 512 + 64 roundings. */
-static inline SUM K(run)(const T *x, int64_t n, int64_t stride)
+static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
 {
     SUM total = 0;
-    for (int64_t start = 0; start < n; start += K(block)) {
-        int64_t length = n - start < K(block) ? n - start : K(block);
-        total += K(run_of_block)(x + start * stride, length, stride);
+    for (int64_t start = 0; start < n; start += KERNEL(block)) {
+        int64_t length = n - start < KERNEL(block) ? n - start : KERNEL(block);
+        total += KERNEL(run_of_block)(x + start * stride, length, stride);
     }
     return total;
 }
 
 /* Writes result r, or the partial sum that it is. */
-static inline void K(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
+static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
 {
     if (a->partial != NULL) {
         ((SUM *)(void *)a->partial)[r] = sum;
         return;
     }
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
     sum *= adzi_reduce_scale(a);
 #endif
     ((OUT *)(void *)a->out)[r] = (OUT)sum;
 }
 
 /* Steps an odometer over the outer `n` dimensions; returns false after the last place. */
-static inline int K(step)(
+static inline int KERNEL(step)(
     int n, const int64_t *sizes, const int64_t *strides, int64_t *index, int64_t *offset)
 {
     for (int d = n - 1; d >= 0; --d) {
@@ -88,7 +88,7 @@ static inline int K(step)(
     return 0;
 }
 
-static inline int64_t K(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
+static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
 {
     int64_t offset = 0;
     for (int d = n - 1; d >= 0 && at != 0; --d) {
@@ -99,38 +99,38 @@ static inline int64_t K(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
 }
 
 /* One result after the other. */
-static void K(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int inner = a->n_reduced - 1;
     for (int64_t r = begin; r < end; ++r) {
-        const T *x = (const T *)(const void *)a->in + K(offset_of)(a, r, a->n_kept);
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, r, a->n_kept);
         SUM total = 0;
         if (a->n > 0) {
             int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
             int64_t length = inner >= 0 ? a->reduced[inner] : 1;
             int64_t stride = inner >= 0 ? a->reduced_strides[inner] : 1;
             do {
-                total += K(run)(x + offset, length, stride);
-            } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
+                total += KERNEL(run)(x + offset, length, stride);
+            } while (KERNEL(step)(inner, a->reduced, a->reduced_strides, index, &offset));
         }
-        K(finish)(a, r, total);
+        KERNEL(finish)(a, r, total);
     }
 }
 
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
 /* The same of rows that are one block each, whose elements lie side by side. */
-static void K(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+static void KERNEL(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     const int64_t n = a->n, stride = a->kept_strides[0];
-    const T *x = (const T *)(const void *)a->in + begin * stride;
-    T *out = (T *)(void *)a->out;
+    const elem *x = (const elem *)(const void *)a->in + begin * stride;
+    elem *out = (elem *)(void *)a->out;
     const double scale = adzi_reduce_scale(a);
     for (int64_t r = begin; r < end; ++r, x += stride) {
-        out[r] = (T)(EIGHT(sum)(x, n, 0) * scale);
+        out[r] = (elem)(EIGHT(sum)(x, n, 0) * scale);
     }
 }
 
-#if T_IS_F32
+#if ELEM_IS_F32
 #define WIDEN      WIDEN_f32
 #define WIDEN_PART WIDEN_PART_f32
 #else
@@ -138,7 +138,7 @@ static void K(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 #define WIDEN_PART WIDEN_PART_f64
 #endif
 /* sums[j] of four registers' columns. */
-static void K(four_vectors)(double *sums, const T *x, int64_t rows, int64_t stride)
+static void KERNEL(four_vectors)(double *sums, const elem *x, int64_t rows, int64_t stride)
 {
     wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
     for (int64_t i = 0; i < rows; ++i, x += stride) {
@@ -154,8 +154,8 @@ static void K(four_vectors)(double *sums, const T *x, int64_t rows, int64_t stri
 #ifdef WIDEN_PART_f32
 /* The same of n columns, which need `vectors` registers, the last perhaps not whole. What it writes
  * there beyond the columns means nothing. */
-static inline __attribute__((always_inline)) void K(some_vectors)(
-    double *sums, const T *x, int64_t n, int64_t rows, int64_t stride, const int vectors)
+static inline __attribute__((always_inline)) void KERNEL(some_vectors)(
+    double *sums, const elem *x, int64_t n, int64_t rows, int64_t stride, const int vectors)
 {
     wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, last = { 0 };
     const int before = (vectors - 1) * LANES;
@@ -180,25 +180,26 @@ static inline __attribute__((always_inline)) void K(some_vectors)(
 #endif
 
 /* sums[j] of n columns, row by row; the sums have room for the last register. */
-static inline void K(add_rows)(SUM *sums, const T *x, int64_t n, int64_t rows, int64_t stride)
+static inline void KERNEL(add_rows)(
+    SUM *sums, const elem *x, int64_t n, int64_t rows, int64_t stride)
 {
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
     for (; n >= FOUR_VECTORS; n -= FOUR_VECTORS, x += FOUR_VECTORS, sums += FOUR_VECTORS) {
-        K(four_vectors)(sums, x, rows, stride);
+        KERNEL(four_vectors)(sums, x, rows, stride);
     }
 #endif
     if (n == 0) {
         return;
     }
-#if T_IS_FLOAT && defined(WIDEN_PART_f32)
+#if ELEM_IS_FLOAT && defined(WIDEN_PART_f32)
     if (n > 3 * LANES) {
-        K(some_vectors)(sums, x, n, rows, stride, 4);
+        KERNEL(some_vectors)(sums, x, n, rows, stride, 4);
     } else if (n > 2 * LANES) {
-        K(some_vectors)(sums, x, n, rows, stride, 3);
+        KERNEL(some_vectors)(sums, x, n, rows, stride, 3);
     } else if (n > LANES) {
-        K(some_vectors)(sums, x, n, rows, stride, 2);
+        KERNEL(some_vectors)(sums, x, n, rows, stride, 2);
     } else {
-        K(some_vectors)(sums, x, n, rows, stride, 1);
+        KERNEL(some_vectors)(sums, x, n, rows, stride, 1);
     }
 #else
     for (int64_t j = 0; j < n; ++j) {
@@ -215,14 +216,15 @@ static inline void K(add_rows)(SUM *sums, const T *x, int64_t n, int64_t rows, i
 #undef WIDEN_PART
 
 /* Writes n results that lie side by side. */
-static inline void K(finish_row)(const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
+static inline void KERNEL(finish_row)(
+    const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
 {
     if (a->partial != NULL) {
         memcpy((SUM *)(void *)a->partial + r, sums, (size_t)n * sizeof *sums);
         return;
     }
     OUT *out = (OUT *)(void *)a->out + r;
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
     const double scale = adzi_reduce_scale(a);
     for (int64_t j = 0; j < n; ++j) {
         out[j] = (OUT)(sums[j] * scale);
@@ -235,7 +237,7 @@ static inline void K(finish_row)(const adzi_reduce_args *a, int64_t r, const SUM
 }
 
 /* Results that lie side by side are summed together, row by row, in blocks of rows. */
-static void K(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
+static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int last = a->n_kept - 1, inner = a->n_reduced - 1;
     int64_t width = a->kept[last];
@@ -243,61 +245,61 @@ static void K(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
     while (begin < end) {
         int64_t column = begin < width ? begin : begin % width;
         int64_t n = width - column < end - begin ? width - column : end - begin;
-        n = n < K(columns) ? n : K(columns);
-        const T *x = (const T *)(const void *)a->in + K(offset_of)(a, begin, a->n_kept);
-        SUM total[K(columns)], part[K(columns)];
-        K(add_rows)(total, x, n, length < K(block) ? length : K(block), stride);
-        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0, start = K(block);
+        n = n < KERNEL(columns) ? n : KERNEL(columns);
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, begin, a->n_kept);
+        SUM total[KERNEL(columns)], part[KERNEL(columns)];
+        KERNEL(add_rows)(total, x, n, length < KERNEL(block) ? length : KERNEL(block), stride);
+        int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0, start = KERNEL(block);
         do {
-            for (; start < length; start += K(block)) {
-                int64_t stop = start + K(block) < length ? start + K(block) : length;
-                K(add_rows)(part, x + offset + start * stride, n, stop - start, stride);
+            for (; start < length; start += KERNEL(block)) {
+                int64_t stop = start + KERNEL(block) < length ? start + KERNEL(block) : length;
+                KERNEL(add_rows)(part, x + offset + start * stride, n, stop - start, stride);
                 for (int64_t j = 0; j < n; ++j) {
                     total[j] += part[j];
                 }
             }
             start = 0;
-        } while (K(step)(inner, a->reduced, a->reduced_strides, index, &offset));
-        K(finish_row)(a, begin, total, n);
+        } while (KERNEL(step)(inner, a->reduced, a->reduced_strides, index, &offset));
+        KERNEL(finish_row)(a, begin, total, n);
         begin += n;
     }
 }
 
-void K(sum)(const void *block, int64_t begin, int64_t end);
-void K(sum)(const void *block, int64_t begin, int64_t end)
+void KERNEL(sum)(const void *block, int64_t begin, int64_t end);
+void KERNEL(sum)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_reduce_args *a = block;
     if (a->n > 0 && a->n_kept > 0 && a->n_reduced > 0 && a->kept_strides[a->n_kept - 1] == 1) {
-        K(by_column)(a, begin, end);
-#if T_IS_FLOAT
+        KERNEL(by_column)(a, begin, end);
+#if ELEM_IS_FLOAT
     } else if (a->partial == NULL && a->n_kept == 1 && a->n_reduced == 1 &&
-               a->reduced_strides[0] == 1 && a->n <= K(block)) {
-        K(by_row)(a, begin, end);
+               a->reduced_strides[0] == 1 && a->n <= KERNEL(block)) {
+        KERNEL(by_row)(a, begin, end);
 #endif
     } else {
-        K(by_result)(a, begin, end);
+        KERNEL(by_result)(a, begin, end);
     }
 }
 
-#if T_IS_FLOAT
+#if ELEM_IS_FLOAT
 /* The rows of one matrix, no more than a block of them: what the above comes to, without the
  * generality. The order is the same. */
-void K(sum_rows)(const void *block, int64_t begin, int64_t end);
-void K(sum_rows)(const void *block, int64_t begin, int64_t end)
+void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end);
+void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_sum_rows_args *a = block;
-    const T *x = (const T *)(const void *)a->in;
-    T *out = (T *)(void *)a->out;
+    const elem *x = (const elem *)(const void *)a->in;
+    elem *out = (elem *)(void *)a->out;
     if (a->h == 1) {
-        out[0] = (T)EIGHT(sum)(x, a->n, 0);
+        out[0] = (elem)EIGHT(sum)(x, a->n, 0);
         return;
     }
     while (begin < end) {
-        const int64_t n = end - begin < K(columns) ? end - begin : K(columns);
-        double sums[K(columns)];
-        K(add_rows)(sums, x + begin, n, a->n, a->h);
+        const int64_t n = end - begin < KERNEL(columns) ? end - begin : KERNEL(columns);
+        double sums[KERNEL(columns)];
+        KERNEL(add_rows)(sums, x + begin, n, a->n, a->h);
         for (int64_t j = 0; j < n; ++j) {
-            out[begin + j] = (T)sums[j];
+            out[begin + j] = (elem)sums[j];
         }
         begin += n;
     }
@@ -305,8 +307,8 @@ void K(sum_rows)(const void *block, int64_t begin, int64_t end)
 #endif
 
 /* Adds up the blocks of each result, in order. */
-void K(sum_join)(const void *block, int64_t begin, int64_t end);
-void K(sum_join)(const void *block, int64_t begin, int64_t end)
+void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end);
+void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end)
 {
     adzi_reduce_args a = *(const adzi_reduce_args *)block;
     const SUM *partial = (const SUM *)(const void *)a.partial;
@@ -320,7 +322,7 @@ void K(sum_join)(const void *block, int64_t begin, int64_t end)
         for (int64_t b = 0; b < a.blocks; ++b) {
             total += partial[b * results + r];
         }
-        K(finish)(&a, r, total);
+        KERNEL(finish)(&a, r, total);
     }
 }
 

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/reduction/truth.kernel.c"
 #include "autograd/ops/reduction/reduce.h"
 #include "tensor/kernel/each_type.h"
@@ -6,30 +6,30 @@
 
 #include "autograd/ops/reduction/reduce.kernel.h"
 
-#define TRUTH(name, NOTHING, OP)                                                             \
-    static inline void K(name##_start)(uint8_t * s)                                          \
-    {                                                                                        \
-        *s = NOTHING;                                                                        \
-    }                                                                                        \
-    static inline void K(name##_run)(                                                        \
-        uint8_t * s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)        \
-    {                                                                                        \
-        (void)first;                                                                         \
-        (void)a;                                                                             \
-        int truth = *s;                                                                      \
-        for (int64_t i = 0; i < n; ++i) {                                                    \
-            truth = truth OP(x[i] != 0); /* NaN counts as true */                            \
-        }                                                                                    \
-        *s = (uint8_t)truth;                                                                 \
-    }                                                                                        \
-    static inline void K(name##_join)(uint8_t * s, const uint8_t *t)                         \
-    {                                                                                        \
-        *s = (uint8_t)(*s OP * t);                                                           \
-    }                                                                                        \
-    static inline void K(name##_end)(const uint8_t *s, const adzi_reduce_args *a, int64_t r) \
-    {                                                                                        \
-        ((uint8_t *)(void *)a->out)[r] = *s;                                                 \
-    }                                                                                        \
+#define TRUTH(name, NOTHING, OP)                                                                  \
+    static inline void KERNEL(name##_start)(uint8_t * s)                                          \
+    {                                                                                             \
+        *s = NOTHING;                                                                             \
+    }                                                                                             \
+    static inline void KERNEL(name##_run)(                                                        \
+        uint8_t * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)          \
+    {                                                                                             \
+        (void)first;                                                                              \
+        (void)a;                                                                                  \
+        int truth = *s;                                                                           \
+        for (int64_t i = 0; i < n; ++i) {                                                         \
+            truth = truth OP(x[i] != 0); /* NaN counts as true */                                 \
+        }                                                                                         \
+        *s = (uint8_t)truth;                                                                      \
+    }                                                                                             \
+    static inline void KERNEL(name##_join)(uint8_t * s, const uint8_t *t)                         \
+    {                                                                                             \
+        *s = (uint8_t)(*s OP * t);                                                                \
+    }                                                                                             \
+    static inline void KERNEL(name##_end)(const uint8_t *s, const adzi_reduce_args *a, int64_t r) \
+    {                                                                                             \
+        ((uint8_t *)(void *)a->out)[r] = *s;                                                      \
+    }                                                                                             \
     REDUCTION(name, uint8_t)
 
 TRUTH(any, 0, |)

@@ -1,4 +1,4 @@
-#ifndef T
+#ifndef elem
 #define THIS_FILE "autograd/ops/reduction/var.kernel.c"
 #include <math.h>
 #include "autograd/ops/reduction/reduce.h"
@@ -15,15 +15,15 @@
 typedef struct {
     double origin, offset, squares;
     int64_t n;
-} K(moments);
+} KERNEL(moments);
 
-static inline void K(var_start)(K(moments) * s)
+static inline void KERNEL(var_start)(KERNEL(moments) * s)
 {
     s->origin = s->offset = s->squares = 0;
     s->n = 0;
 }
 
-static inline void K(var_join)(K(moments) * s, const K(moments) * t)
+static inline void KERNEL(var_join)(KERNEL(moments) * s, const KERNEL(moments) * t)
 {
     int64_t n = s->n + t->n;
     double d = (t->origin - s->origin) + (t->offset - s->offset);
@@ -34,12 +34,12 @@ static inline void K(var_join)(K(moments) * s, const K(moments) * t)
 }
 
 /* The squares are taken around the mean as it is rounded, and corrected by what was rounded off. */
-static inline void K(var_run)(
-    K(moments) * s, const T *x, int64_t n, int64_t first, const adzi_reduce_args *a)
+static inline void KERNEL(var_run)(
+    KERNEL(moments) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
     (void)first;
     (void)a;
-    K(moments) chunk = { .origin = (double)x[0], .n = n };
+    KERNEL(moments) chunk = { .origin = (double)x[0], .n = n };
     chunk.offset = EIGHT(distances)(x, n, chunk.origin) / (double)n;
     double mean = chunk.origin + chunk.offset, rounded = chunk.offset - (mean - chunk.origin);
     chunk.squares = EIGHT(squares)(x, n, mean) - (double)n * rounded * rounded;
@@ -47,18 +47,18 @@ static inline void K(var_run)(
     if (s->n == 0) {
         *s = chunk;
     } else {
-        K(var_join)(s, &chunk);
+        KERNEL(var_join)(s, &chunk);
     }
 }
 
 /* p[0] is the correction; p[1] asks for the root. */
-static inline void K(var_end)(const K(moments) * s, const adzi_reduce_args *a, int64_t r)
+static inline void KERNEL(var_end)(const KERNEL(moments) * s, const adzi_reduce_args *a, int64_t r)
 {
     double divisor = (double)s->n - a->p[0];
     double y = s->squares / (divisor > 0 ? divisor : 0);
-    ((T *)(void *)a->out)[r] = (T)(a->p[1] != 0 ? sqrt(y) : y);
+    ((elem *)(void *)a->out)[r] = (elem)(a->p[1] != 0 ? sqrt(y) : y);
 }
 
-REDUCTION(var, K(moments))
+REDUCTION(var, KERNEL(moments))
 
 #endif

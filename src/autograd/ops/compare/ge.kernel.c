@@ -1,9 +1,0 @@
-#ifndef T
-#define THIS_FILE "autograd/ops/compare/ge.kernel.c"
-#include "tensor/kernel/pointwise.kernel.h"
-#include "tensor/kernel/each_type.h"
-#else
-
-POINTWISE2(ge, uint8_t, T, T, a >= b)
-
-#endif

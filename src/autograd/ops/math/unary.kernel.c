@@ -1,0 +1,83 @@
+/* Kernels of functions of one number, and of their derivatives where they are not expressions of
+ * other kernels. */
+#ifndef elem
+#define THIS_FILE "autograd/ops/math/unary.kernel.c"
+#include <math.h>
+
+#include "tensor/kernel/pointwise.kernel.h"
+#include "tensor/kernel/vmath.h"
+#include "tensor/kernel/each_type.h"
+#elif ELEM_IS_FLOAT
+
+#undef SQUARE_ROOT
+#if ELEM_IS_F32
+#define SQUARE_ROOT sqrtf
+#else
+#define SQUARE_ROOT sqrt
+#endif
+POINTWISE1(abs, elem, elem, VMATH(abs)(x))
+POINTWISE1(square, elem, elem, x *x)
+POINTWISE2(square_backward, elem, elem, elem, ELEM(2) * a * b) /* a = dy, b = x */
+POINTWISE1(sqrt, elem, elem, SQUARE_ROOT(x))
+POINTWISE1(rsqrt, elem, elem, ELEM(1) / SQUARE_ROOT(x))
+POINTWISE1(reciprocal, elem, elem, ELEM(1) / x)
+
+POINTWISE1(exp, elem, elem, VMATH(exp)(x))
+POINTWISE1(expm1, elem, elem, VMATH(expm1)(x))
+POINTWISE1(log, elem, elem, VMATH(log)(x))
+POINTWISE1(log1p, elem, elem, VMATH(log1p)(x))
+POINTWISE1(erf, elem, elem, VMATH(erf)(x))
+
+POINTWISE1(tanh, elem, elem, VMATH(tanh)(x))
+POINTWISE2(tanh_backward, elem, elem, elem, a *(ELEM(1) - b * b)) /* a = dy, b = y */
+POINTWISE1(sigmoid, elem, elem, VMATH(sigmoid)(x))
+POINTWISE2(sigmoid_backward, elem, elem, elem, a *(b *(ELEM(1) - b))) /* a = dy, b = y */
+POINTWISE1(logsigmoid, elem, elem, VMATH(logsigmoid)(x))
+POINTWISE2(logsigmoid_backward, elem, elem, elem, a *VMATH(sigmoid)(-b)) /* a = dy, b = x */
+
+/* TRIGONOMETRIC(cos, 1): the sine a quarter of a turn on. */
+#undef TRIGONOMETRIC
+#if ELEM_IS_F32
+/* Blocks in which no argument needs libm are computed with vectors. An element's result does not
+ * depend on its block. */
+#define TRIGONOMETRIC(name, quarters)                                       \
+    static void KERNEL(name##_loop)(                                        \
+        void *out, const void *const *in, int64_t n, const double *numbers) \
+    {                                                                       \
+        enum { BLOCK = 64 };                                                \
+        const elem *x = in[0];                                              \
+        elem *y = out;                                                      \
+        (void)numbers;                                                      \
+        for (int64_t m; n > 0; n -= m, x += m, y += m) {                    \
+            m = n < BLOCK ? n : BLOCK;                                      \
+            uint32_t far = 0;                                               \
+            for (int64_t i = 0; i < m; ++i) {                               \
+                far |= adzi_is_far_f32(x[i]);                               \
+            }                                                               \
+            POINTWISE_FOR(int64_t i = 0; far == 0 && i < m; ++i)            \
+            {                                                               \
+                y[i] = adzi_sin_near_f32(x[i], quarters);                   \
+            }                                                               \
+            for (int64_t i = 0; far != 0 && i < m; ++i) {                   \
+                y[i] = VMATH(name)(x[i]);                                   \
+            }                                                               \
+        }                                                                   \
+    }                                                                       \
+    POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(elem), sizeof(elem), 0, 0))
+#else
+#define TRIGONOMETRIC(name, quarters) POINTWISE1(name, elem, elem, VMATH(name)(x))
+#endif
+TRIGONOMETRIC(sin, 0)
+TRIGONOMETRIC(cos, 1)
+
+#else
+
+/* Through unsigned integers, in which the least integer's negative wraps to itself. */
+static inline uint64_t KERNEL(magnitude)(int64_t x)
+{
+    return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+}
+POINTWISE1(abs, elem, elem, KERNEL(magnitude)(x))
+POINTWISE1(square, elem, elem, (uint64_t)x *(uint64_t)x) /* unsigned: overflow wraps */
+
+#endif
