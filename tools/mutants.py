@@ -153,7 +153,7 @@ class Source:
         """POINTWISE2(name, ...) defines name; PAIR_LOSS(name, ...) also name_dx and name_dt."""
         return item.name == token or (
             token.startswith(item.name + "_") and "derivative" not in token and
-            re.match(r"(?!POINTWISE)[A-Z]", item.text) is not None)
+            re.match(r"(?!POINTWISE|UNROLLED_)[A-Z]", item.text) is not None)
 
     def reach(self, starts, op=None):
         """What these definitions use, themselves included, but for other operators' forwards."""

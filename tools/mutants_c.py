@@ -10,7 +10,7 @@ Item = collections.namedtuple("Item", "file name first last text is_static is_co
 TOKEN = re.compile(r"[A-Za-z_]\w*")
 KERNEL = re.compile(r"\b[A-Z_]*KERNEL\w*\((\w+)")
 ENTERED = re.compile(r"\bADZI_ENTER\w*\(&?\w+, (\w+)")
-DEFINED = re.compile(r"(?:\b(?:K|VM)\((\w+(?:##\w+)?)\)|(\w+))\s*\((?![^()]*\)\()")
+DEFINED = re.compile(r"(?:\b(?:KERNEL|VMATH)\((\w+(?:##\w+)?)\)|(\w+))\s*\((?![^()]*\)\()")
 
 
 def without_comments(text):
@@ -77,9 +77,9 @@ def words(item):
 # An operand stands before and behind; a type or a cast before a star does not make a product.
 BINARY = re.compile(r"(?P<before>[\w\])]) ?(?P<sign>[-+*/])(?P<after>=? ?)(?=[\w(*-])")
 SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*"}
-TYPE_BEFORE = re.compile(r"(?:\b(?:T|TY|S|const|void|char|int|float|double|restrict|\w+_t|"
+TYPE_BEFORE = re.compile(r"(?:\b(?:elem|TY|S|const|void|char|int|float|double|restrict|\w+_t|"
                          r"adz_tensor|adzi?_\w+_args|\w*_attr|adzi?_node|\w*_kernels?|size_t)|"
-                         r"\bK\(\w+\)) ?$|[*(,=] ?$|[eE]$")
+                         r"\bKERNEL\(\w+\)) ?$|[*(,=] ?$|[eE]$")
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:[eE][-+]?\d+)?)(?![\w.])")
 RULES = [(re.compile(pattern), new) for pattern, new in [
     (r"\badz_add\(", "adz_sub("),
@@ -96,10 +96,10 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
     (r"\bADZ_DIMS\((-?\d+)\)", lambda m: f"ADZ_DIMS({int(m.group(1)) + 1})"),
 ]]
 # Numbers that these take say which input or how many, not how much.
-COUNTING = re.compile(r"\b(?:adzi_(?!gemm|fill)\w*|POINTWISE\d|KERNEL_FOR|K|VM)$")
+COUNTING = re.compile(r"\b(?:adzi_(?!gemm|fill)\w*|(?:UNROLLED_)?POINTWISE\d|KERNEL_FOR|KERNEL|VMATH)$")
 DROP = re.compile(r"(\bd[a-z]{0,5}\[[^]]+\]) = (?!NULL|0;|\{)(?=.)")
 SKIP = re.compile(r"^\s*(?:for \(|#\s*(?!define)|if \(.*== NULL|.*adzi_fail|.*adzi_error|.*sizeof|"
-                  r".*adz_ones_like\(dy\[0\]\)|enum\b|.*\bgrain|.*\b(?:K\()?fetch|.*\bFETCH)")
+                  r".*adz_ones_like\(dy\[0\]\)|enum\b|.*\bgrain|.*\b(?:KERNEL\()?fetch|.*\bFETCH)")
 
 
 def called(before):
