@@ -82,7 +82,7 @@ static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const
     return args;
 }
 
-/* Elements of scratch memory that each worker has; see the kernels' K(forward) and K(backward). */
+/* Elements of scratch memory that each worker has; see the kernels' KERNEL(forward) and KERNEL(backward). */
 static int64_t forward_scratch(const adzi_attention_args *g)
 {
     enum { B = ADZI_ATTENTION_BLOCK, G = ADZI_ATTENTION_GROUP };
