@@ -195,8 +195,10 @@ static adz_status reset_or_select(adz_module *module, adz_tensor *rows)
                : status;
 }
 
-/* Resets without rows. */
-static adz_status change_carried(const char *op, adz_module *module, adz_tensor *rows)
+/* change_carried, below the two kilobytes of stack that tell a jump out of it from a call inside.
+ */
+static __attribute__((noinline)) adz_status run_change(
+    const char *op, adz_module *module, adz_tensor *rows)
 {
     carriers all = { .op = op };
     adz_status status = adz_module_apply(module, add_carrier, &all);
@@ -217,6 +219,14 @@ static adz_status change_carried(const char *op, adz_module *module, adz_tensor 
         adz_scope_close(scope);
     }
     return status;
+}
+
+/* Resets the tree if `rows` is NULL, else keeps these rows: all modules or, after an error, none.
+ */
+static adz_status change_carried(const char *op, adz_module *module, adz_tensor *rows)
+{
+    ADZI_STEP_DOWN();
+    return run_change(op, module, rows);
 }
 
 adz_status adz_module_reset(adz_module *module)

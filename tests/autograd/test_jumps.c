@@ -64,6 +64,32 @@ static const adz_module_type jumper_type = {
     .size = sizeof(adz_module_type), .name = "Jumper", .forward = jump_from_forward
 };
 
+static adz_status jump_from_reset(adz_module *self)
+{
+    (void)self;
+    adz_set_grad_enabled(false);
+    adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    longjmp(out, 1);
+}
+
+static adz_status jump_from_select(adz_module *self, adz_tensor *rows)
+{
+    (void)rows;
+    return jump_from_reset(self);
+}
+
+static adz_tensor *forward_as_it_is(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return x;
+}
+
+static const adz_module_type forgetful_type = { .size = sizeof(adz_module_type),
+    .name = "Forgetful",
+    .forward = forward_as_it_is,
+    .reset = jump_from_reset,
+    .select_hidden = jump_from_select };
+
 static adz_status jump_from_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -164,6 +190,36 @@ static void a_forward_is_left(void **state)
         }
     }
     assert_true(adz_is_grad_enabled());
+    adz_module_free(&m);
+}
+
+/* A module's reset and its choice of rows run without recording, and are left. */
+static void a_reset_is_left(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(adz_module_new(&forgetful_type, 0));
+    static adz_tensor *w, *rows;
+    w = leaf(1);
+    rows = adz_zeros(ADZ_SHAPE(1), ADZ_I64);
+    for (volatile int i = 0; i < 40; ++i) {
+        if (setjmp(out) == 0) {
+            if (i % 2 == 0) {
+                adz_module_reset(m);
+            } else {
+                adz_module_select_hidden(m, rows);
+            }
+            fail_msg("the callback has not jumped");
+        }
+        scribble();
+        if (i % 4 < 2) {
+            assert_true(adz_is_grad_enabled());
+        } else {
+            call_that_fails();
+            expect_message_from_matmul();
+        }
+        assert_ptr_equal(adz_module_forward(m, w), w);
+        assert_true(adz_tensor_requires_grad(adz_mul(w, w)));
+    }
     adz_module_free(&m);
 }
 
@@ -453,6 +509,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_error_callback_leaves_a_forward),
         TEST(a_forward_is_left),
+        TEST(a_reset_is_left),
         TEST(a_module_that_was_left_ends),
         TEST(a_forward_goes_on_after_its_child_was_left),
         TEST(a_hook_leaves_a_backward),
