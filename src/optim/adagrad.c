@@ -9,18 +9,6 @@ KERNEL_TABLE_FLOAT(adagrad);
 
 enum { LR, LR_DECAY, EPS, WEIGHT_DECAY, INITIAL, MAXIMIZE, SETTINGS };
 
-static adz_status check(const char *op, const double *settings)
-{
-    static const char *const names[] = { "lr", "lr_decay", "eps", "weight_decay",
-        "initial_accumulator_value" };
-    for (int k = LR; k <= INITIAL; ++k) {
-        if (adzi_check_not_negative(op, names[k], settings[k]) != ADZ_OK) {
-            return ADZ_ERR_ARGUMENT;
-        }
-    }
-    return ADZ_OK;
-}
-
 static unsigned needs(const double *settings)
 {
     (void)settings;
@@ -54,12 +42,12 @@ static void update(const adzi_update *u)
 static const adzi_optimizer_type adagrad_type = {
     .name = "Adagrad",
     .n_settings = SETTINGS,
-    .settings = { { "lr", false }, { "lr_decay", false }, { "eps", false },
-        { "weight_decay", false }, { "initial_accumulator_value", false }, { "maximize", true } },
+    .settings = { { "lr", ADZI_NOT_NEGATIVE }, { "lr_decay", ADZI_NOT_NEGATIVE },
+        { "eps", ADZI_NOT_NEGATIVE }, { "weight_decay", ADZI_NOT_NEGATIVE },
+        { "initial_accumulator_value", ADZI_NOT_NEGATIVE }, { "maximize", ADZI_FLAG } },
     .n_states = 1,
     .states = { "sum" },
     .counts_steps = true,
-    .check = check,
     .needs = needs,
     .numbers = numbers,
     .update = update,

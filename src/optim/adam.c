@@ -11,26 +11,6 @@ KERNEL_TABLE_FLOAT(adam);
 
 /* ---- what the relatives share --------------------------------------------------------------- */
 
-static adz_status check_beta(const char *op, const char *name, double value)
-{
-    return value >= 0 && value < 1
-               ? ADZ_OK
-               : adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %s, but must be at least 0 and below 1",
-                     name, adzi_text_number(value));
-}
-
-adz_status adzi_adam_check(const char *op, const double *settings)
-{
-    if (adzi_check_not_negative(op, "lr", settings[ADZI_ADAM_LR]) != ADZ_OK ||
-        check_beta(op, "beta1", settings[ADZI_ADAM_BETA1]) != ADZ_OK ||
-        check_beta(op, "beta2", settings[ADZI_ADAM_BETA2]) != ADZ_OK ||
-        adzi_check_not_negative(op, "eps", settings[ADZI_ADAM_EPS]) != ADZ_OK ||
-        adzi_check_not_negative(op, "weight_decay", settings[ADZI_ADAM_WEIGHT_DECAY]) != ADZ_OK) {
-        return ADZ_ERR_ARGUMENT;
-    }
-    return ADZ_OK;
-}
-
 adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at)
 {
     const double *s = at->settings;
@@ -88,12 +68,12 @@ static void adamw_numbers(const adzi_moment *at, void *out)
 }
 
 /* The two differ in their numbers alone. */
-#define ADAM_TYPE(NAME, NUMBERS)                                                                   \
-    {                                                                                              \
-        .name = (NAME), .n_settings = SETTINGS,                                                    \
-        .settings = { ADZI_ADAM_NAMES, { "amsgrad", true }, { "maximize", true } }, .n_states = 3, \
-        .states = ADZI_ADAM_STATES, .counts_steps = true, .check = adzi_adam_check,                \
-        .needs = needs, .numbers = (NUMBERS), .update = adzi_adam_update,                          \
+#define ADAM_TYPE(NAME, NUMBERS)                                                              \
+    {                                                                                         \
+        .name = (NAME), .n_settings = SETTINGS,                                               \
+        .settings = { ADZI_ADAM_NAMES, { "amsgrad", ADZI_FLAG }, { "maximize", ADZI_FLAG } }, \
+        .n_states = 3, .states = ADZI_ADAM_STATES, .counts_steps = true, .needs = needs,      \
+        .numbers = (NUMBERS), .update = adzi_adam_update,                                     \
     }
 
 static const adzi_optimizer_type adam_type = ADAM_TYPE("Adam", adam_numbers);

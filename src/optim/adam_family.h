@@ -1,4 +1,4 @@
-/* What Adam and its relatives share: the checks of their common settings, the launch. */
+/* What Adam and its relatives share: their common settings and states, the launch. */
 #ifndef ADZI_OPTIM_ADAM_FAMILY_H
 #define ADZI_OPTIM_ADAM_FAMILY_H
 
@@ -14,10 +14,11 @@ enum {
     ADZI_ADAM_WEIGHT_DECAY,
     ADZI_ADAM_SETTINGS
 };
-#define ADZI_ADAM_NAMES                                                        \
-    { "lr", false }, { "beta1", false }, { "beta2", false }, { "eps", false }, \
-    {                                                                          \
-        "weight_decay", false                                                  \
+#define ADZI_ADAM_NAMES                                                                  \
+    { "lr", ADZI_NOT_NEGATIVE }, { "beta1", ADZI_FRACTION }, { "beta2", ADZI_FRACTION }, \
+        { "eps", ADZI_NOT_NEGATIVE },                                                    \
+    {                                                                                    \
+        "weight_decay", ADZI_NOT_NEGATIVE                                                \
     }
 
 /* And their states. */
@@ -26,9 +27,6 @@ enum {
         "exp_avg", "exp_avg_sq", "max_exp_avg_sq" \
     }
 enum { ADZI_ADAM_MOMENTS = 3u, ADZI_ADAM_MOMENTS_AND_MOST = 7u }; /* for `needs` */
-
-/** Refuses what is out of range among the first settings. */
-adz_status adzi_adam_check(const char *op, const double *settings);
 
 /** Numbers with the moments' settings and the epsilon filled in; no decay, adaptive. */
 adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at);

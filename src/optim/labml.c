@@ -20,10 +20,10 @@ enum {
     RECTIFY = D_MODEL,     /* AdaBelief's */
     SETTINGS
 };
-#define NAMES                                                           \
-    ADZI_ADAM_NAMES, { "weight_decouple", true }, { "absolute", true }, \
-    {                                                                   \
-        "optimized_update", true                                        \
+#define NAMES                                                                     \
+    ADZI_ADAM_NAMES, { "weight_decouple", ADZI_FLAG }, { "absolute", ADZI_FLAG }, \
+    {                                                                             \
+        "optimized_update", ADZI_FLAG                                             \
     }
 
 static unsigned needs(const double *settings)
@@ -63,12 +63,6 @@ static adzi_adam_numbers numbers_of(const adzi_moment *at, double lr)
 static void adam_numbers(const adzi_moment *at, void *out)
 {
     *(adzi_adam_numbers *)out = numbers_of(at, at->settings[ADZI_ADAM_LR]);
-}
-
-static void amsgrad_numbers(const adzi_moment *at, void *out)
-{
-    const double *s = at->settings;
-    *(adzi_adam_numbers *)out = numbers_of(at, s[ADZI_ADAM_LR]);
 }
 
 static void warmup_numbers(const adzi_moment *at, void *out)
@@ -123,88 +117,43 @@ static void ada_belief_numbers(const adzi_moment *at, void *out)
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
-static adz_status check_warmup(const char *op, const double *settings)
-{
-    adz_status status = adzi_adam_check(op, settings);
-    return status == ADZ_OK ? adzi_check_not_negative(op, "warmup", settings[EXTRA]) : status;
-}
-
-static adz_status check_cosine(const char *op, const double *settings)
-{
-    adz_status status = check_warmup(op, settings);
-    return status == ADZ_OK ? adzi_check_not_negative(op, "total_steps", settings[TOTAL_STEPS])
-                            : status;
-}
-
 static adz_status check_noam(const char *op, const double *settings)
 {
-    adz_status status = check_warmup(op, settings);
-    status = status == ADZ_OK ? adzi_check_not_negative(op, "d_model", settings[D_MODEL]) : status;
-    if (status == ADZ_OK && (settings[EXTRA] == 0 || settings[D_MODEL] == 0)) {
+    if (settings[EXTRA] == 0 || settings[D_MODEL] == 0) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "%s is 0, but must be above 0: Noam divides by it",
             settings[EXTRA] == 0 ? "warmup" : "d_model");
     }
-    return status;
+    return ADZ_OK;
 }
 
 /* ---- the types ------------------------------------------------------------------------------ */
 
-static const adzi_optimizer_type adam_type = {
-    .name = "labml.Adam",
-    .n_settings = AMSGRAD,
-    .settings = { NAMES },
-    .n_states = 2,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = adzi_adam_check,
-    .needs = adam_needs,
-    .numbers = adam_numbers,
-    .update = adzi_adam_update,
-};
+/* A type with `count` of the settings, of which those behind NAMES are listed last. */
+#define TYPE(NAME, count, states_kept, states_needed, function, ...)                 \
+    {                                                                                \
+        .name = (NAME), .n_settings = (count), .settings = { NAMES, __VA_ARGS__ },   \
+        .n_states = (states_kept), .states = ADZI_ADAM_STATES, .counts_steps = true, \
+        .needs = (states_needed), .numbers = (function), .update = adzi_adam_update, \
+    }
+#define WITH_MOST(NAME, count, function, ...) \
+    TYPE("labml." NAME, count, 3, needs, function, { "amsgrad", ADZI_FLAG }, __VA_ARGS__)
 
-static const adzi_optimizer_type amsgrad_type = {
-    .name = "labml.AMSGrad",
-    .n_settings = EXTRA,
-    .settings = { NAMES, { "amsgrad", true } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = adzi_adam_check,
-    .needs = needs,
-    .numbers = amsgrad_numbers,
-    .update = adzi_adam_update,
-};
-
-static const adzi_optimizer_type warmup_type = {
-    .name = "labml.AdamWarmup",
-    .n_settings = D_MODEL,
-    .settings = { NAMES, { "amsgrad", true }, { "warmup", false } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = check_warmup,
-    .needs = needs,
-    .numbers = warmup_numbers,
-    .update = adzi_adam_update,
-};
-
-static const adzi_optimizer_type cosine_type = {
-    .name = "labml.AdamWarmupCosineDecay",
-    .n_settings = SETTINGS,
-    .settings = { NAMES, { "amsgrad", true }, { "warmup", false }, { "total_steps", false } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = check_cosine,
-    .needs = needs,
-    .numbers = cosine_numbers,
-    .update = adzi_adam_update,
-};
+static const adzi_optimizer_type adam_type =
+    TYPE("labml.Adam", AMSGRAD, 2, adam_needs, adam_numbers, { NULL, ADZI_FLAG });
+static const adzi_optimizer_type amsgrad_type =
+    WITH_MOST("AMSGrad", EXTRA, adam_numbers, { NULL, ADZI_FLAG });
+static const adzi_optimizer_type warmup_type =
+    WITH_MOST("AdamWarmup", D_MODEL, warmup_numbers, { "warmup", ADZI_NOT_NEGATIVE });
+static const adzi_optimizer_type cosine_type = WITH_MOST("AdamWarmupCosineDecay", SETTINGS,
+    cosine_numbers, { "warmup", ADZI_NOT_NEGATIVE }, { "total_steps", ADZI_NOT_NEGATIVE });
+static const adzi_optimizer_type radam_type =
+    WITH_MOST("RAdam", D_MODEL, radam_numbers, { "degenerated_to_sgd", ADZI_FLAG });
 
 static const adzi_optimizer_type noam_type = {
     .name = "labml.Noam",
     .n_settings = SETTINGS,
-    .settings = { NAMES, { "amsgrad", true }, { "warmup", false }, { "d_model", false } },
+    .settings = { NAMES, { "amsgrad", ADZI_FLAG }, { "warmup", ADZI_NOT_NEGATIVE },
+        { "d_model", ADZI_NOT_NEGATIVE } },
     .n_states = 3,
     .states = ADZI_ADAM_STATES,
     .counts_steps = true,
@@ -214,27 +163,14 @@ static const adzi_optimizer_type noam_type = {
     .update = adzi_adam_update,
 };
 
-static const adzi_optimizer_type radam_type = {
-    .name = "labml.RAdam",
-    .n_settings = D_MODEL,
-    .settings = { NAMES, { "amsgrad", true }, { "degenerated_to_sgd", true } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .check = adzi_adam_check,
-    .needs = needs,
-    .numbers = radam_numbers,
-    .update = adzi_adam_update,
-};
-
 static const adzi_optimizer_type ada_belief_type = {
     .name = "labml.AdaBelief",
     .n_settings = SETTINGS,
-    .settings = { NAMES, { "amsgrad", true }, { "degenerate_to_sgd", true }, { "rectify", true } },
+    .settings = { NAMES, { "amsgrad", ADZI_FLAG }, { "degenerate_to_sgd", ADZI_FLAG },
+        { "rectify", ADZI_FLAG } },
     .n_states = 3,
     .states = { "exp_avg", "exp_avg_var", "max_exp_avg_var" },
     .counts_steps = true,
-    .check = adzi_adam_check,
     .needs = needs,
     .numbers = ada_belief_numbers,
     .update = adzi_adam_update,

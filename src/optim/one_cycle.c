@@ -113,7 +113,7 @@ static adz_status check_momenta(
             double settings[ADZI_OPTIM_SETTINGS];
             memcpy(settings, optimizer->groups[g]->settings, sizeof settings);
             settings[setting] = list[g * PER_GROUP + (size_t)which];
-            adz_status status = optimizer->type->check(op, settings);
+            adz_status status = adzi_check_settings(op, optimizer->type, settings);
             if (status != ADZ_OK) {
                 return status;
             }

@@ -146,7 +146,7 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
 adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
     adz_tensor_list parameters, const double *settings)
 {
-    if (type->check(op, settings) != ADZ_OK) {
+    if (adzi_check_settings(op, type, settings) != ADZ_OK) {
         return NULL;
     }
     adz_optimizer *optimizer = adzi_alloc_zero(sizeof *optimizer);
@@ -205,6 +205,23 @@ adz_status adzi_check_not_negative(const char *op, const char *name, double valu
                      name, adzi_text_number(value));
 }
 
+adz_status adzi_check_settings(
+    const char *op, const adzi_optimizer_type *type, const double *settings)
+{
+    adz_status status = ADZ_OK;
+    for (int i = 0; i < type->n_settings && status == ADZ_OK; ++i) {
+        const adzi_setting *s = &type->settings[i];
+        const double value = settings[i];
+        if (s->range == ADZI_NOT_NEGATIVE) {
+            status = adzi_check_not_negative(op, s->name, value);
+        } else if (s->range == ADZI_FRACTION && !(value >= 0 && value < 1)) {
+            status = adzi_error(op, ADZ_ERR_ARGUMENT,
+                "%s is %s, but must be at least 0 and below 1", s->name, adzi_text_number(value));
+        }
+    }
+    return status == ADZ_OK && type->check != NULL ? type->check(op, settings) : status;
+}
+
 static double *setting(
     const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
 {
@@ -245,7 +262,7 @@ static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, c
         return adz_error_code();
     }
     *place = value;
-    adz_status status = optimizer->type->check(op, changed.settings);
+    adz_status status = adzi_check_settings(op, optimizer->type, changed.settings);
     if (status == ADZ_OK && commit) {
         *g = changed;
     }

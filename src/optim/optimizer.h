@@ -21,9 +21,17 @@ enum {
     ADZI_OPTIM_GRAIN = 16384 /* elements worth a thread of their own */
 };
 
+/** Which values a setting can have. */
+typedef enum adzi_range {
+    ADZI_NOT_NEGATIVE, /* finite, 0 or more */
+    ADZI_FLAG,         /* 0 or 1 */
+    ADZI_FRACTION,     /* 0 or more and below 1 */
+    ADZI_OWN_RANGE     /* the type's `check` says which */
+} adzi_range;
+
 typedef struct adzi_setting {
     const char *name;
-    bool flag; /* 0 or 1 */
+    adzi_range range;
 } adzi_setting;
 
 enum { ADZI_OPTIM_POWERS = 2 };
@@ -70,7 +78,7 @@ typedef struct adzi_optimizer_type {
     const char *states[ADZI_OPTIM_STATES];
     bool counts_steps; /* each parameter's number of steps belongs to the state */
 
-    /** Refuses settings outside their ranges. */
+    /** Refuses settings that do not fit one another; NULL for none. Each is in its range. */
     adz_status (*check)(const char *op, const double *settings);
 
     /** Which states these settings use, as bits. */
@@ -112,6 +120,10 @@ struct adz_optimizer {
 /** A new optimizer with one group. `settings` has the type's n_settings values. */
 adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
     adz_tensor_list parameters, const double *settings);
+
+/** Fails for settings outside their ranges, and for those that the type refuses. */
+adz_status adzi_check_settings(
+    const char *op, const adzi_optimizer_type *type, const double *settings);
 
 /** Fails unless `value` is a finite number of at least 0; names the setting. */
 adz_status adzi_check_not_negative(const char *op, const char *name, double value);

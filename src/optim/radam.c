@@ -42,11 +42,11 @@ static void numbers(const adzi_moment *at, void *out)
 static const adzi_optimizer_type radam_type = {
     .name = "RAdam",
     .n_settings = SETTINGS,
-    .settings = { ADZI_ADAM_NAMES, { "decoupled_weight_decay", true }, { "maximize", true } },
+    .settings = { ADZI_ADAM_NAMES, { "decoupled_weight_decay", ADZI_FLAG },
+        { "maximize", ADZI_FLAG } },
     .n_states = 2,
     .states = ADZI_ADAM_STATES,
     .counts_steps = true,
-    .check = adzi_adam_check,
     .needs = needs,
     .numbers = numbers,
     .update = adzi_adam_update,

@@ -9,17 +9,6 @@ KERNEL_TABLE_FLOAT(rmsprop);
 enum { LR, ALPHA, EPS, WEIGHT_DECAY, MOMENTUM, CENTERED, MAXIMIZE, SETTINGS };
 enum { SQUARE, BUFFER, MEAN, STATES };
 
-static adz_status check(const char *op, const double *settings)
-{
-    static const char *const names[] = { "lr", "alpha", "eps", "weight_decay", "momentum" };
-    for (int k = LR; k <= MOMENTUM; ++k) {
-        if (adzi_check_not_negative(op, names[k], settings[k]) != ADZ_OK) {
-            return ADZ_ERR_ARGUMENT;
-        }
-    }
-    return ADZ_OK;
-}
-
 static unsigned needs(const double *settings)
 {
     return 1u << SQUARE | (settings[MOMENTUM] != 0 ? 1u << BUFFER : 0) |
@@ -56,12 +45,12 @@ static void update(const adzi_update *u)
 static const adzi_optimizer_type rmsprop_type = {
     .name = "RMSprop",
     .n_settings = SETTINGS,
-    .settings = { { "lr", false }, { "alpha", false }, { "eps", false }, { "weight_decay", false },
-        { "momentum", false }, { "centered", true }, { "maximize", true } },
+    .settings = { { "lr", ADZI_NOT_NEGATIVE }, { "alpha", ADZI_NOT_NEGATIVE },
+        { "eps", ADZI_NOT_NEGATIVE }, { "weight_decay", ADZI_NOT_NEGATIVE },
+        { "momentum", ADZI_NOT_NEGATIVE }, { "centered", ADZI_FLAG }, { "maximize", ADZI_FLAG } },
     .n_states = STATES,
     .states = { "square_avg", "momentum_buffer", "grad_avg" },
     .counts_steps = true,
-    .check = check,
     .needs = needs,
     .numbers = numbers,
     .update = update,

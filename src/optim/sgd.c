@@ -11,11 +11,6 @@ enum { LR, MOMENTUM, DAMPENING, WEIGHT_DECAY, NESTEROV, MAXIMIZE, SETTINGS };
 
 static adz_status check(const char *op, const double *settings)
 {
-    if (adzi_check_not_negative(op, "lr", settings[LR]) != ADZ_OK ||
-        adzi_check_not_negative(op, "momentum", settings[MOMENTUM]) != ADZ_OK ||
-        adzi_check_not_negative(op, "weight_decay", settings[WEIGHT_DECAY]) != ADZ_OK) {
-        return ADZ_ERR_ARGUMENT;
-    }
     if (settings[DAMPENING] != settings[DAMPENING] ||
         (settings[NESTEROV] != 0 && (settings[MOMENTUM] == 0 || settings[DAMPENING] != 0))) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -56,8 +51,9 @@ static void update(const adzi_update *u)
 static const adzi_optimizer_type sgd_type = {
     .name = "SGD",
     .n_settings = SETTINGS,
-    .settings = { { "lr", false }, { "momentum", false }, { "dampening", false },
-        { "weight_decay", false }, { "nesterov", true }, { "maximize", true } },
+    .settings = { { "lr", ADZI_NOT_NEGATIVE }, { "momentum", ADZI_NOT_NEGATIVE },
+        { "dampening", ADZI_OWN_RANGE }, { "weight_decay", ADZI_NOT_NEGATIVE },
+        { "nesterov", ADZI_FLAG }, { "maximize", ADZI_FLAG } },
     .n_states = 1,
     .states = { "momentum_buffer" },
     .check = check,

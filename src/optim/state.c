@@ -85,7 +85,7 @@ static json_t *group_json(
     for (int k = 0; k < type->n_settings; ++k) {
         double value = group->settings[k];
         failed |= json_object_set_new(object, type->settings[k].name,
-            type->settings[k].flag ? json_boolean(value != 0) : json_real(value));
+            type->settings[k].range == ADZI_FLAG ? json_boolean(value != 0) : json_real(value));
     }
     if (!isnan(group->initial_lr)) {
         failed |= json_object_set_new(object, "initial_lr", json_real(group->initial_lr));
@@ -153,7 +153,7 @@ static adz_status read_group(
         return adzi_error(op, ADZ_ERR_STATE, "a group has %zu parameters in the state, %zu here",
             count, group->count);
     }
-    return type->check(op, group->settings);
+    return adzi_check_settings(op, type, group->settings);
 }
 
 /* What a restore will change, made before anything changes. */
