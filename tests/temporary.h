@@ -1,4 +1,5 @@
-/* Files for tests, in a folder of their own under the current one; and refused memory. */
+/* Files for tests, in a temporary folder below the current one, and requests for memory that
+ * fail. */
 #ifndef ADZE_TESTS_TEMPORARY_H
 #define ADZE_TESTS_TEMPORARY_H
 
@@ -23,7 +24,7 @@ static inline int temporary_begin(void **state)
     return mkdtemp(temporary_folder) == NULL;
 }
 
-/* The number of files in the folder; deletes them when asked to. */
+/* Returns the number of files in the folder, and deletes them if asked to. */
 static inline int temporary_files(bool and_delete)
 {
     int count = 0;
@@ -51,7 +52,7 @@ static inline int temporary_end(void **state)
     return rmdir(temporary_folder);
 }
 
-/* A path in the folder; good for the next four calls. */
+/* The path of a file in the folder. The fourth call after this one overwrites the result. */
 static inline const char *temporary_path(const char *name)
 {
     static char paths[4][512];
@@ -61,9 +62,8 @@ static inline const char *temporary_path(const char *name)
     return path;
 }
 
-/* A path that leads to the system's device "null" or "full"; NULL where there is none to be had.
- * What a test does to it must not hurt the system: root, who could replace the system's own, gets
- * another of the kind in the folder of the test. */
+/* The path of a device "null" or "full"; NULL if there is none. Root gets a device in the folder of
+ * the test, because a test that fails might replace the device of the system. */
 static inline const char *device_path(const char *name)
 {
     static char path[512];
@@ -77,7 +77,7 @@ static inline const char *device_path(const char *name)
             return NULL;
         }
     }
-    int fd = open(path, O_WRONLY); /* a file system may allow no devices */
+    int fd = open(path, O_WRONLY); /* The file system may not allow devices. */
     if (fd < 0) {
         return NULL;
     }
@@ -93,7 +93,7 @@ static inline void write_file(const char *path, const void *bytes, size_t size)
     }
 }
 
-/* A file's bytes, to be freed; NULL when there is no such file. */
+/* The bytes of a file, which the caller frees; NULL if there is no such file. */
 static inline unsigned char *read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -131,9 +131,9 @@ static inline bool kept_is_intact(void *user)
 }
 
 /**
- * Runs `act` with the Nth request for memory refused, for N = 1 until it succeeds; `after` looks at
- * what each failure left. Returns how many points failed; -1 when one failed otherwise than it
- * should, or left something alive.
+ * Runs `act` again and again, with request 1, 2, ... for memory refused, until it succeeds. After
+ * each failure `after` checks what is left. Returns the number of failures, or -1 if one had
+ * another error, leaked, or did not satisfy `after`.
  */
 static inline int refuse_each(adz_status (*act)(void *user), bool (*after)(void *user), void *user)
 {

@@ -56,8 +56,7 @@ static void take_error(char *error, size_t size)
     }
 }
 
-/* ---- training
- * --------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 /* Draws x, and y as a sum of sines of x with noise. */
 static adz_dataset *draw_data(adz_generator *generator)
@@ -148,8 +147,7 @@ static void *train_beside_others(void *user)
     return NULL;
 }
 
-/* ---- reading one shared model
- * ----------------------------------------------------------------- */
+/* ---- reading one shared model ---------------------------------------------------------------- */
 
 static adz_module *shared_model_new(void)
 {
@@ -215,8 +213,7 @@ static void *read_beside_others(void *user)
     return NULL;
 }
 
-/* ---- the tests
- * -------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static size_t live_tensors(void)
 {
@@ -303,8 +300,7 @@ static void training_and_inference_side_by_side(void **state)
     assert_int_equal(live_tensors(), live); /* The root scopes of the threads ended with them. */
 }
 
-/* ---- what each thread has for itself
- * ---------------------------------------------------------- */
+/* ---- what each thread has for itself --------------------------------------------------------- */
 
 typedef struct private_state {
     int number;
@@ -354,8 +350,7 @@ static void errors_and_modes_are_each_threads_own(void **state)
     assert_true(adz_is_grad_enabled());
 }
 
-/* ---- a graph begun in one thread and gone on with in another
- * ----------------------------------- */
+/* ---- a graph begun in one thread and gone on with in another --------------------------------- */
 
 static void *go_on(void *user)
 {
@@ -388,8 +383,7 @@ static void a_graph_may_go_on_in_another_thread(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- a tensor made in one thread and ended in another
- * ----------------------------------------- */
+/* ---- a tensor made in one thread and ended in another ---------------------------------------- */
 
 typedef struct hand_over {
     pthread_mutex_t lock;

@@ -4,8 +4,7 @@
 
 #include "ops/sweep.h"
 
-/* ---- numbers -----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 
@@ -74,8 +73,7 @@ static void fill(adz_tensor *t, const case_input *spec)
     free(values);
 }
 
-/* ---- layouts -----------------------------------------------------------------------------------
- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static case_layout layout_for(const case_input *spec, case_layout wanted)
 {
@@ -156,8 +154,7 @@ int call_built(const op_case *c, built *b, adz_tensor **out)
     return c->call(&b->args, out);
 }
 
-/* ---- forward and backward ----------------------------------------------------------------------
- */
+/* ---- forward and backward -------------------------------------------------------------------- */
 
 /* A gradient of normal numbers for y; NULL on failure. */
 static adz_tensor *draw_upstream(adz_tensor *y)
@@ -230,8 +227,7 @@ bool run_built(const op_case *c, built *b, bool expression, outcome *o)
     return true;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool same_shape(adz_tensor *a, adz_tensor *b)
 {

@@ -1,4 +1,4 @@
-/* Arguments of the sweep that are texts, shapes, lists or arrays, in sensible and in wrong ways. */
+/* Arguments of the sweep that are texts, shapes, lists or arrays; some are valid and some wrong. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* Calls every public function with wrong arguments, each argument alone and then several together.
  *
  *     sweep                        all functions
- *     sweep FUNCTION...            these; prints each call
- *     sweep --seed N --random N    other draws, and more of them for each function
- *     sweep --seconds N            how long a call may take; 60
+ *     sweep FUNCTION...            these functions; prints each call
+ *     sweep --seed N --random N    with this seed, and N random calls for each function
+ *     sweep --seconds N            the most seconds that a call may take (default 60)
  *
- * A call must come back, may fail only with an error that names an operator, and must leave the
- * library working. A worker makes the calls, so that this process survives a crash, says which call
- * it was, and lets the next worker go on behind it. */
+ * A call must return. It may fail only with an error that names an operator, and the library must
+ * work afterwards. A child process, the worker, makes the calls. If it crashes, this process
+ * reports the call and starts another worker, which continues with the next call. */
 #include <dirent.h>
 #include <math.h>
 #include <signal.h>
@@ -138,7 +138,7 @@ static bool run_worker(int n, char **names)
     pid_t worker = fork();
     if (worker == 0) {
         work(n, names);
-        exit(0); /* so that leaks are reported */
+        exit(0); /* LeakSanitizer reports at exit. */
     }
     int status = 0;
     waitpid(worker, &status, 0);
@@ -154,7 +154,7 @@ static bool run_worker(int n, char **names)
 
 int main(int argc, char **argv)
 {
-    char folder[] = "sweep-files-XXXXXX"; /* under the current one */
+    char folder[] = "sweep-files-XXXXXX"; /* below the current folder */
     int first = 1;
     for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
         uint64_t number = strtoull(argv[first + 1], NULL, 10);

@@ -1,5 +1,5 @@
-/* Arguments of the sweep that the library itself has made: tensors, modules and the like. Tensors
- * live in the scope of the call; everything else is ended after it. */
+/* Arguments of the sweep that are objects of the library, such as tensors and optimizers. The scope
+ * of the call owns the tensors; all other objects are freed after the call. */
 #include <stdio.h>
 #include <string.h>
 
@@ -164,7 +164,7 @@ adz_tokenizer *tokenizer_make(size_t choice)
 
 static adz_token_stream *stream_make(void)
 {
-    static adz_tokenizer *tokenizer; /* outlives all streams */
+    static adz_tokenizer *tokenizer; /* kept for all streams, which use it */
     tokenizer = tokenizer != NULL ? tokenizer : tokenizer_make(0);
     return adz_token_stream_new(tokenizer);
 }
@@ -334,7 +334,7 @@ void object_end(kind k, void *p)
         }
         break;
     default:
-        break; /* the scope's, or nobody's */
+        break; /* owned by the scope, or by nobody */
     }
 }
 

@@ -8,14 +8,14 @@
 #include "adze/custom.h"
 #include "adze/dlpack.h"
 
-/* What a parameter is made from. Objects, from KIND_TENSOR on, are pointers to something opaque. */
+/* What a parameter is made from. The kinds from KIND_TENSOR on are pointers to opaque objects. */
 typedef enum kind {
     KIND_BOOL,
     KIND_INT,
-    KIND_ENUM, /* param.extra: how many values the enum has */
+    KIND_ENUM, /* param.extra: the number of values of the enum */
     KIND_INT64,
     KIND_SIZE,
-    KIND_COUNT, /* of the elements in the arrays of the same call or struct */
+    KIND_COUNT, /* the number of elements of the arrays in the call or struct */
     KIND_U64,
     KIND_DOUBLE,
     KIND_CHAR,
@@ -58,8 +58,8 @@ typedef enum kind {
     KIND_VALUES,
     KIND_GROUPS,
     KIND_DLPACK, /* only as a result */
-    KIND_KEPT,   /* a tensor with a reference of the caller's, likewise */
-    KIND_NONE    /* only as a result: nothing to end */
+    KIND_KEPT,   /* only as a result: a tensor with a reference for the caller */
+    KIND_NONE    /* only as a result that needs no freeing */
 } kind;
 
 typedef void (*any_function)(void);
@@ -88,10 +88,10 @@ typedef struct param {
     const char *name;
     kind kind;
     size_t extra;
-    bool taken;       /* the function takes the reference over, in failure too */
-    bool address;     /* a pointer to the object's pointer, which the function makes NULL */
-    kind gives;       /* what a KIND_ROOM may receive that has to be ended; KIND_NONE for nothing */
-    const char *hint; /* the choice with which calls succeed, or NULL for the first */
+    bool taken;   /* The function takes the reference over, also if it fails. */
+    bool address; /* The argument is the address of the pointer, which the function sets to NULL. */
+    kind gives;   /* the kind of object that a KIND_ROOM receives and that is freed; or KIND_NONE */
+    const char *hint; /* the name of the choice with which calls succeed; NULL: the first choice */
     size_t offset, size; /* of a field */
 } param;
 
@@ -104,12 +104,12 @@ typedef struct structure {
     size_t n_fields;
 } structure;
 
-/* One argument as it is in one call. */
+/* One argument of one call. */
 typedef struct arg {
     value v;
     size_t choice;
     uint64_t random;     /* for the choices that are drawn */
-    size_t length, room; /* of an array: elements it has, elements it may be said to have */
+    size_t length, room; /* of an array: its elements, and the elements that it has memory for */
     void *objects[4];    /* what an array of modules holds; released by count */
     void *held;          /* an object behind KIND_*, or the pointer whose address was passed */
 } arg;
@@ -127,8 +127,8 @@ typedef struct function {
     const param *params;
     size_t n_params;
     returns returns;
-    kind owned;    /* what has to be ended if a call gives one; KIND_NONE for borrowed results */
-    bool succeeds; /* with some of the arguments that the sweep makes */
+    kind owned;    /* the kind of a result that the caller frees; KIND_NONE for borrowed results */
+    bool succeeds; /* with some arguments of the sweep */
     void (*call)(const arg *a, value *result);
 } function;
 
@@ -144,11 +144,11 @@ extern const any_function functions_of_ours[];
 
 uint64_t random_from(uint64_t *seed);
 
-/* Half of these are small, the other half as large as they may be. */
+/* Numbers drawn from `random`: half of them are small, half of any size. */
 double drawn_double(uint64_t random);
 int64_t drawn_int64(uint64_t random);
 
-/* How many ways there are to make such an argument; the first `*valid` are sensible ones. */
+/* The number of choices for an argument. The first *valid of them are valid arguments. */
 size_t choices_of(const param *p, size_t *valid);
 
 /* The name of a choice, for messages and hints. */
@@ -156,25 +156,24 @@ const char *choice_name(const param *p, size_t choice);
 
 void make(const param *p, size_t choice, uint64_t random, arg *a);
 
-/* Ends what make made, after the call. `count` is the call's KIND_COUNT, if it has one. */
+/* Frees what make() made. `count` is the KIND_COUNT argument of the call, or 0. */
 void end(const param *p, arg *a, size_t count);
 
-/* No count may be larger than the arrays that it is given with. */
+/* Limits each count to the memory of the arrays in the call. */
 void bound_counts(const param *params, size_t n, arg *args);
 
 /* Memory that lasts until the next call. */
 void *call_memory(size_t bytes);
 void call_memory_end(void);
 
-/* ---- lists.c: texts, shapes, lists, arrays ----------------------------------------------------
- */
+/* ---- lists.c: texts, shapes, lists, arrays --------------------------------------------------- */
 
-/* False for a parameter of another kind. */
+/* Counts the choices of a parameter of lists.c; false if it is of another kind. */
 bool list_choices(const param *p, size_t *n, size_t *valid);
 const char *list_name(const param *p, size_t choice);
 void make_list(const param *p, size_t choice, uint64_t random, arg *a);
 
-/* What an array of pointers points to; KIND_NONE for everything else. */
+/* The kind of the elements of an array of objects; KIND_NONE for all other kinds. */
 kind kind_in_array(kind k);
 
 /* ---- objects.c ------------------------------------------------------------------------------- */
@@ -184,7 +183,7 @@ const char *object_name(kind k, size_t choice);
 void *object_make(kind k, size_t choice);
 void object_end(kind k, void *object);
 
-/* Uses what a call has given, in the ways in which a program would. */
+/* Uses the result of a call as a program would. */
 void object_use(kind k, void *object);
 
 extern adz_node *node_of_backward; /* the node in whose backward a call is made */

@@ -48,7 +48,7 @@ void call_memory_end(void)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Each list ends with a number that is drawn, and begins with the sensible ones. */
+/* Each list begins with ordinary numbers. The last number stands for one that is drawn. */
 static const int ints[] = { 0, 1, -1, 2, 3, -2, 8, 9, 64, INT_MAX, INT_MAX - 1, INT_MIN, 0 };
 static const int64_t int64s[] = { 3, 1, 2, 0, 4, 6, 12, -1, -2, -4, 65536, INT_MAX,
     (int64_t)INT_MAX + 1, INT_MIN, (int64_t)1 << 40, (int64_t)1 << 62, ((int64_t)1 << 62) + 1,
@@ -80,7 +80,7 @@ double drawn_double(uint64_t random)
     if (random % 2 != 0) {
         return (double)(int64_t)random / 9.3e18 * 4;
     }
-    memcpy(&x, &random, sizeof x); /* of any size, now and then NaN */
+    memcpy(&x, &random, sizeof x); /* of any size, sometimes NaN */
     return x;
 }
 
@@ -131,7 +131,7 @@ static const structure *structure_of(const param *p)
     return &structures[p->extra];
 }
 
-/* The field that a choice attacks and how; false for the last choice, which attacks several. */
+/* The field that a choice makes wrong, and how. False for the last choice: several wrong fields. */
 static bool field_of(const structure *s, size_t choice, size_t *field, size_t *how)
 {
     for (*field = 0; *field < s->n_fields; ++*field) {
@@ -159,7 +159,7 @@ static void make_fields(const structure *s, size_t choice, uint64_t random, char
     arg *inner = call_memory((s->n_fields + 1) * sizeof *inner);
     size_t field, how, valid;
     for (size_t i = 0; i < s->n_fields; ++i) {
-        inner[i].room = SIZE_MAX; /* as it was filled */
+        inner[i].room = SIZE_MAX; /* keeps the value that the init function gave it */
     }
     a->held = inner;
     if (field_of(s, choice, &field, &how)) {
@@ -365,8 +365,8 @@ static bool is_array(const param *p)
     return p->kind >= KIND_ENCODED && p->kind <= KIND_ROOM;
 }
 
-/* The arrays of params[begin .. end-1] that are there: the room of the smallest, and the length of
- * the first. */
+/* Of the arrays among params[begin .. end-1] that are not NULL: the room of the smallest, and the
+ * length of the first. */
 static void look_at_arrays(
     const param *params, const arg *args, size_t begin, size_t end, size_t *least, size_t *length)
 {
@@ -393,14 +393,15 @@ void bound_counts(const param *params, size_t n, arg *args)
         while (end < n && (end == i || params[end].kind != KIND_COUNT)) {
             end += 1;
         }
-        look_at_arrays(params, args, i + 1, end, &least, &length); /* results, mostly */
+        look_at_arrays(params, args, i + 1, end, &least,
+            &length); /* The arrays after a count are usually written to. */
         look_at_arrays(params, args, begin, i, &least, &length);
         size_t wanted = args[i].choice == 0 ? length : args[i].v.z;
         args[i].v.z = wanted > least ? wanted % (least + 1) : wanted;
     }
 }
 
-/* Those of an array that a function takes over are the first `count`, as it was told. */
+/* Frees the objects of an array, except the first `count` if the function has taken them over. */
 static void end_objects(const param *p, arg *a, size_t count)
 {
     kind of = kind_in_array(p->kind);

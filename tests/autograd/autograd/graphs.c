@@ -97,8 +97,7 @@ static void freeing_a_deep_graph_needs_little_stack(void **state)
     assert_non_null(result);
 }
 
-/* ---- gradients as values
- * ----------------------------------------------------------------------- */
+/* ---- gradients as values --------------------------------------------------------------------- */
 
 static void hessian_vector_product(void **state)
 {
@@ -232,8 +231,7 @@ static void in_place_chains_keep_their_history(void **state)
     assert_float_equal(grad0(x), 80, 1e-9);
 }
 
-/* ---- misuse
- * ------------------------------------------------------------------------------------ */
+/* ---- misuse ---------------------------------------------------------------------------------- */
 
 static void backward_says_what_is_wrong(void **state)
 {

@@ -92,8 +92,7 @@ static void a_graph_half_used_says_so(void **state)
     assert_true(whole > 0 && used > 0);
 }
 
-/* ---- refused memory
- * ---------------------------------------------------------------------------- */
+/* ---- refused memory -------------------------------------------------------------------------- */
 
 static void backward_is_all_or_nothing(void **state)
 {
