@@ -1,5 +1,14 @@
 #include "autograd/ops/activation/activation.h"
 
+/* The forward and the fused backward of elementwise activation functions.
+ *
+ *     y  = f(x)
+ *     dx = dy f'(x)
+ *
+ * x has any shape, f32 or f64. The node saves x, because x determines f' where y does not: gelu and
+ * silu are not monotonic. Functions whose derivative reads y, such as sigmoid, use adzi_unary(). */
+
+/* Integers are refused, as in PyTorch's functions of these names. */
 adz_tensor *adzi_activate(const adzi_op *op, adz_tensor *x, const adzi_kernel *kernels,
     const double *p, const void *attr, size_t attr_size)
 {
@@ -16,6 +25,8 @@ adz_tensor *adzi_activate(const adzi_op *op, adz_tensor *x, const adzi_kernel *k
     return adzi_leave(&call, y);
 }
 
+/* Runs when nobody will differentiate the backward. dx is written over dy where the engine is dy's
+ * only owner, since element i of dx depends on element i of dy and x alone. */
 adz_status adzi_activate_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, const adzi_kernel *kernels, const double *p)
 {

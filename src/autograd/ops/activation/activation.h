@@ -1,17 +1,23 @@
-/* What activation functions share: elementwise, x saved. */
+/* The shared code of elementwise activation functions that save x. */
 #ifndef ADZI_AUTOGRAD_OPS_ACTIVATION_ACTIVATION_H
 #define ADZI_AUTOGRAD_OPS_ACTIVATION_ACTIVATION_H
 
 #include "autograd/op.h"
 
 /**
- * y = f(x, p) for f32 and f64; saves x and the attributes. `kernels` is a row of a table of float
- * kernels, which read ADZI_POINTWISE_PARAMS numbers as p, or none if p is NULL.
+ * The forward, y = f(x, p): enters, records, saves x and computes.
+ *
+ * @param x        any shape, f32 or f64
+ * @param kernels  the kernels of this processor's level, [dtype]
+ * @param p        ADZI_POINTWISE_PARAMS numbers that the kernels read, or NULL for none
+ * @param attr     the operator's attributes, which the node copies; NULL for none
+ * @return         y, shaped like x, borrowed from the scope, or NULL with the error recorded
  */
 adz_tensor *adzi_activate(const adzi_op *op, adz_tensor *x, const adzi_kernel *kernels,
     const double *p, const void *attr, size_t attr_size);
 
-/** dx = f'(dy, x, p) by a kernel of inputs (dy, x): the fused backward. */
+/** The fused backward, dx = dy f'(x, p). The kernel reads (dy, x) and the numbers p. Fails where x
+ * was changed in place after the forward. */
 adz_status adzi_activate_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, const adzi_kernel *kernels, const double *p);
 

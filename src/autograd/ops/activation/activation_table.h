@@ -1,4 +1,4 @@
-/* The activation functions that a network can be told by name: one row each. */
+/* The table of the activation functions that a network can be given as an option. */
 #ifndef ADZI_AUTOGRAD_OPS_ACTIVATION_ACTIVATION_TABLE_H
 #define ADZI_AUTOGRAD_OPS_ACTIVATION_ACTIVATION_TABLE_H
 
@@ -6,7 +6,7 @@
 #include "autograd/ops/elementwise.h"
 
 /**
- * ROW(value, module, call, kernel, other fields of adzi_activation_row) for each of them.
+ * The list: ROW(value, module, call, kernel, other fields of adzi_activation_row) per function.
  *
  * `value` is the name behind ADZ_ACTIVATION_ in adze/ops/activation.h, `module` is PyTorch's name
  * of the module, and `call` computes the function of x and of the row's number p. The kernels are
@@ -29,20 +29,22 @@ typedef struct adzi_activation_row {
     const char *module; /* PyTorch's name of the module */
     adz_tensor *(*call)(adz_tensor *x, double p);
     adzi_float_kernels forward, backward; /* of (x, p) and (dy, x, p); NULL for the identity */
-    bool reads_result; /* the backward kernel reads y and not x; relu's asks for the sign alone */
+    bool reads_result; /* the backward kernel reads y and not x; relu's takes either one, because x
+                          and y are above 0 at the same places */
     double p;          /* the function's number, which kernels read as p[0] */
     const char *parameter;     /* the name of p where a module's user may set it */
     const char *repr;          /* what a module prints in parentheses */
-    const char *plain, *gated; /* feed-forward variants with this function, by their names */
+    const char *plain, *gated; /* the names of feed-forward networks with this function, without
+                                  and with a gate; NULL where there is none */
 } adzi_activation_row;
 
-/** The row of an activation function, which must exist. */
+/** The row of an activation function. `activation` must be valid: adzi_check_activation(). */
 const adzi_activation_row *adzi_activation_row_of(adz_activation activation);
 
-/** How many rows there are: the values of adz_activation are 0 .. count-1. */
+/** The number of rows. The values of adz_activation are 0 .. count-1. */
 int adzi_activation_count(void);
 
-/** Whether there is such an activation function; false with ADZ_ERR_ARGUMENT recorded if not. */
+/** True if the table has a row for `activation`, else false with ADZ_ERR_ARGUMENT recorded. */
 bool adzi_check_activation(const char *op, adz_activation activation);
 
 #endif

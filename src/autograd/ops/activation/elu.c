@@ -1,20 +1,30 @@
 #include "autograd/ops/activation/activation.h"
 
+/* The exponential linear unit, torch.nn.functional.elu.
+ *
+ *     y  = x where x > 0, else alpha (e^x - 1)
+ *     dx = dy where x > 0, else dy alpha e^x
+ *
+ * x has any shape, f32 or f64. The node saves x and keeps alpha as an attribute. y would
+ * not do: with a negative alpha it does not tell the sign of x. */
+
 KERNEL_TABLE_FLOAT(elu);
 KERNEL_TABLE_FLOAT(elu_backward);
 
 typedef struct {
-    double alpha;
+    double alpha; /* -alpha is the limit of y for x towards -inf */
 } elu_attr;
 
+/* The kernel reads alpha as p[0]. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_activate_fused(node, dx, dy[0], elu_backward_kernels[adzi_cpu_level],
         (double[ADZI_POINTWISE_PARAMS]){ adzi_attr(node, elu_attr)->alpha });
 }
 
-/* dx = dy where x > 0, else alpha e^x dy. From 0 on a constant 0 stands for x, so that e^x cannot
- * overflow and the second derivative at exactly 0 is 0, as in PyTorch. */
+/* The exponential is taken of min(x, 0). It cannot overflow where it is not used, and where x >= 0
+ * no gradient flows through it. The second derivative at exactly 0 is therefore 0, as in PyTorch.
+ */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);

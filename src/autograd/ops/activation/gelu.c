@@ -1,5 +1,17 @@
 #include "autograd/ops/activation/activation.h"
 
+/* The Gaussian error linear unit, torch.nn.functional.gelu (Hendrycks and Gimpel, 2016).
+ *
+ *     none: y  = x Phi(x),   Phi(x) = (1 + erf(x / sqrt(2))) / 2
+ *           dx = dy (Phi(x) + x phi(x)),   phi(x) = e^(-x^2 / 2) / sqrt(2 pi)
+ *
+ *     tanh: y  = x (1 + t) / 2,   t = tanh(u),   u = sqrt(2 / pi) (x + 0.044715 x^3)
+ *           dx = dy ((1 + t) / 2 + x (1 - t^2) u' / 2),   u' = sqrt(2 / pi) (1 + 3 * 0.044715 x^2)
+ *
+ * x has any shape, f32 or f64. Phi is the distribution function of the normal distribution and phi
+ * its density. The node saves x, since y does not determine it, and keeps the choice of the formula
+ * as an attribute. */
+
 KERNEL_TABLE_FLOAT(gelu);
 KERNEL_TABLE_FLOAT(gelu_tanh);
 KERNEL_TABLE_FLOAT(gelu_backward);
@@ -8,13 +20,13 @@ KERNEL_TABLE_FLOAT(gelu_tanh_backward);
 #define SQRT_HALF  0.7071067811865475244  /* 1 / sqrt(2) */
 #define DENSITY_0  0.39894228040143267794 /* 1 / sqrt(2 pi), the normal density at 0 */
 #define TANH_SLOPE 0.79788456080286535588 /* sqrt(2 / pi) */
-#define TANH_CUBE  0.044715
+#define TANH_CUBE  0.044715 /* from the paper, where the formula with tanh approximates Phi */
 
 typedef struct {
     adz_gelu_approximate approximate;
 } gelu_attr;
 
-/* Phi(x) + x phi(x) */
+/* The derivative Phi(x) + x phi(x), as an expression that can be differentiated again. */
 static adz_tensor *slope(adz_tensor *x)
 {
     adz_tensor *erf = adz_erf(adz_mul_number(x, SQRT_HALF));
@@ -23,14 +35,14 @@ static adz_tensor *slope(adz_tensor *x)
     return adz_add(cdf, adz_mul(x, pdf));
 }
 
-/* (1 + t) / 2 + x (1 - t^2) u' / 2, t = tanh(u), u = sqrt(2/pi) (x + 0.044715 x^3). Beyond 40,
- * where t is constant, x is held in u: its square must not overflow against the vanished 1 - t^2.
- */
+/* The derivative of the formula with tanh, (1 + t) / 2 + x (1 - t^2) u' / 2, as an expression. u
+ * and u' are computed from x limited to [-40, 40]. Beyond 40, t is 1 or -1 and 1 - t^2 is 0.
+ * Without the limit x^2 could overflow there, and infinity times 0 is NaN. */
 static adz_tensor *slope_tanh(adz_tensor *x)
 {
-    adz_tensor *held = adz_clamp(x, -40, 40), *square = adz_mul(held, held);
+    adz_tensor *limited = adz_clamp(x, -40, 40), *square = adz_mul(limited, limited);
     adz_tensor *stretch = adz_add_number(adz_mul_number(square, TANH_CUBE), 1);
-    adz_tensor *t = adz_tanh(adz_mul_number(adz_mul(held, stretch), TANH_SLOPE));
+    adz_tensor *t = adz_tanh(adz_mul_number(adz_mul(limited, stretch), TANH_SLOPE));
     adz_tensor *du =
         adz_mul_number(adz_add_number(adz_mul_number(square, 3 * TANH_CUBE), 1), TANH_SLOPE);
     adz_tensor *flat = adz_number_sub(1, adz_mul(t, t));
@@ -49,6 +61,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel per formula computes the derivative and the product in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_kernel *kernels = is_tanh(node) ? gelu_tanh_backward_kernels[adzi_cpu_level]

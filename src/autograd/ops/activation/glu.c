@@ -2,14 +2,24 @@
 
 #include "autograd/op.h"
 
+/* The gated linear unit, torch.nn.functional.glu (Dauphin et al., 2016).
+ *
+ *     y  = a s,   s = sigmoid(b)
+ *     da = dy s
+ *     db = dy a s (1 - s)
+ *
+ * a and b are the first and the second half of x[..., 2 D, ...] along dim; y is [..., D, ...]. The
+ * node saves x and computes s again, because s would be one more tensor in memory. It keeps dim as
+ * an attribute, counted from the first dimension. */
+
 KERNEL_TABLE_FLOAT(glu);
 KERNEL_TABLE_FLOAT(glu_backward);
 
 typedef struct {
-    int dim;
+    int dim; /* 0 .. rank-1 */
 } glu_attr;
 
-/* da = dy s and db = dy a s (1 - s), s = sigmoid(b), side by side as a and b are in x */
+/* The expression: da and db are concatenated along dim, in the order of a and b in x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const int d = adzi_attr(node, glu_attr)->dim;
@@ -17,7 +27,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (x == NULL) {
         return adzi_status(NULL);
     }
-    const int64_t size = x->sizes[d];
+    const int64_t size = x->sizes[d]; /* 2 D */
+    /* Views, so that x is not copied. */
     adz_tensor *a = adz_slice(x, d, 0, size / 2, 1);
     adz_tensor *s = adz_sigmoid(adz_slice(x, d, size / 2, size, 1));
     adz_tensor *da = adz_mul(dy[0], s), *db = adz_mul(adz_mul(da, a), adz_number_sub(1, s));
@@ -25,7 +36,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* Elements of a run: those of half of x's dimension and all that are within it. */
+/* The length of a run of consecutive elements of a contiguous x that belong to one half: half of
+ * x's dimension times the sizes of the dimensions after it. Runs of a and of b alternate. */
 static int64_t run_of(const adz_tensor *x, int dim)
 {
     int64_t run = x->sizes[dim] / 2;
@@ -35,6 +47,8 @@ static int64_t run_of(const adz_tensor *x, int dim)
     return run;
 }
 
+/* One kernel writes da and db to their places in dx, so that nothing is sliced or concatenated. dy
+ * cannot be written over, because dx is twice as large. A unit is an element of dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = node->op->name;
@@ -57,6 +71,9 @@ const adzi_op adzi_op_glu = {
     .name = "glu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* The size of x along dim must be even. A scalar has no dimension to halve. The kernel walks
+ * contiguous runs, so another layout of x is copied first. The copy is not kept: the node saves x
+ * itself. A unit of the launch is an element of y. */
 adz_tensor *adz_glu(adz_tensor *x, int dim)
 {
     adzi_call call;

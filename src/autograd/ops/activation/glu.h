@@ -1,15 +1,20 @@
-/* What glu.kernel.c is asked for. */
+/* The arguments of the kernels of the gated linear unit. */
 #ifndef ADZI_AUTOGRAD_OPS_ACTIVATION_GLU_H
 #define ADZI_AUTOGRAD_OPS_ACTIVATION_GLU_H
 
 #include <stdint.h>
 
-/** x is runs of `run` elements: one of the first half, one of the second, and so on. y and dy have
- * one run for two of x, dx lies as x does. Units are elements of y. */
+/**
+ * Units are elements of y. All operands are contiguous.
+ *
+ * x consists of runs of `run` elements, alternately of the half a and of the half b. y and dy have
+ * one run for each pair of x, and dx has the layout of x. Element e of y belongs to the run e /
+ * run, so its a is element (e / run) run + e of x, and its b is `run` elements further.
+ */
 typedef struct adzi_glu_args {
-    const void *x, *dy;
-    void *out; /* y, or dx */
-    int64_t run;
+    const void *x, *dy; /* dy is NULL in the forward */
+    void *out;          /* y in the forward, dx in the backward */
+    int64_t run;        /* at least 1 if there are any elements */
 } adzi_glu_args;
 
 #endif

@@ -1,5 +1,14 @@
 #include "autograd/ops/activation/activation.h"
 
+/* The leaky rectified linear unit, torch.nn.functional.leaky_relu.
+ *
+ *     y  = x where x > 0, else negative_slope x
+ *     dx = dy where x > 0, else negative_slope dy
+ *
+ * x has any shape, f32 or f64. The node saves x and keeps the slope as an attribute. y would not
+ * do: with a negative slope it does not tell the sign of x. At exactly 0 the gradient is
+ * negative_slope dy, as in PyTorch. */
+
 KERNEL_TABLE_FLOAT(leaky_relu);
 KERNEL_TABLE_FLOAT(leaky_relu_backward);
 
@@ -7,14 +16,15 @@ typedef struct {
     double negative_slope;
 } leaky_relu_attr;
 
+/* The kernel reads the slope as p[0]. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_activate_fused(node, dx, dy[0], leaky_relu_backward_kernels[adzi_cpu_level],
         (double[ADZI_POINTWISE_PARAMS]){ adzi_attr(node, leaky_relu_attr)->negative_slope });
 }
 
-/* dx = dy where x > 0, else negative_slope dy. The slope is piecewise constant: only dy carries a
- * graph. */
+/* The derivative is found by the fused kernel with an upstream gradient of 1, and multiplied by dy.
+ * It is piecewise constant, so only dy carries a graph. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *slope = NULL, *one = adz_scalar(1, (adz_dtype)dy[0]->dtype);

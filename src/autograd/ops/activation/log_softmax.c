@@ -1,15 +1,25 @@
 #include "autograd/op.h"
 #include "autograd/ops/lanes.h"
 
+/* The logarithm of the softmax along one dimension, torch.nn.functional.log_softmax.
+ *
+ *     y_i  = x_i - m - log(sum_j e^(x_j - m)),   m = max_j x_j
+ *     dx_i = dy_i - e^(y_i) sum_j dy_j
+ *
+ * i and j count the elements of one lane, the elements of x[..., D, ...] along dim. Subtracting m
+ * keeps the exponentials at most 1. y has the shape of x. The node saves y, because e^y is the
+ * softmax that the gradient needs. It keeps dim
+ * as an attribute, counted from the first dimension. */
+
 KERNEL_TABLE_FLOAT(log_softmax);
 KERNEL_TABLE_FLOAT(log_softmax_backward);
 
 typedef struct {
-    int dim;
+    int dim; /* 0 .. rank-1 */
 } log_softmax_attr;
 
-/* dx = dy - e^y sum(dy) along the dimension. e^y is written softmax(y), which is the same because
- * the e^y of a lane sum to 1. */
+/* An expression of operators, which can be differentiated again. e^y is computed as softmax(y),
+ * which is equal because the e^y of a lane sum to 1. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     int dim = adzi_attr(node, log_softmax_attr)->dim;
@@ -18,6 +28,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel computes a lane's sum and then its gradient. dx is written over dy where the engine is
+ * dy's only owner: each element of dy is read a last time just before it is written. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
@@ -37,6 +49,8 @@ const adzi_op adzi_op_log_softmax = {
     .name = "log_softmax", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* The units of the launch are lanes. The kernel needs a contiguous x, so another layout is copied.
+ */
 adz_tensor *adz_log_softmax(adz_tensor *x, int dim)
 {
     adzi_call call;

@@ -1,10 +1,20 @@
 #include "autograd/ops/elementwise.h"
 
+/* The rectified linear unit, torch.nn.functional.relu.
+ *
+ *     y  = max(x, 0)
+ *     dx = dy where y > 0, else 0
+ *
+ * x has any shape and every dtype but f16, bf16 and bool. NaN stays NaN, and dy passes there. The
+ * node saves y and not x: y is above 0 where x is. A linear layer after it saves y as well, so this
+ * costs no memory. It is also why relu can be computed in place. */
+
 KERNEL_TABLE_ALL(relu);
 KERNEL_TABLE_FLOAT(relu_backward);
 
-/* dx = dy where y is not 0 or less. The slope is piecewise constant, so the second derivative with
- * respect to x vanishes and only dy carries a graph. */
+/* The derivative, 0 or 1, is found by the fused kernel with an upstream gradient of 1, and
+ * multiplied by dy. It is piecewise constant, so the second derivative with respect to x is 0 and
+ * only dy carries a graph. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
@@ -12,6 +22,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (slope == NULL) {
         return adzi_status(NULL);
     }
+    /* A tensor of rank 0, which broadcasts to y. */
     adz_tensor *one = adzi_scratch("relu", (adz_dtype)y->dtype, 0, NULL);
     if (one == NULL) {
         return adzi_status(NULL);
@@ -22,6 +33,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel selects dy or 0 by y, over dy itself where the engine is its only owner. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused_of_result(node, dx, dy[0], relu_backward_kernels);
@@ -29,6 +41,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_relu = { .name = "relu", .backward = backward, .fused = fused };
 
+/* Computes both public calls. In place adzi_save_result() does nothing, because x still has its old
+ * values; adzi_leave_saving() saves x once it is the result. */
 static adz_tensor *relu(adz_tensor *x, bool inplace)
 {
     adzi_call call;

@@ -1,9 +1,16 @@
 #include "autograd/ops/activation/activation.h"
 
+/* The sigmoid linear unit, also called swish: torch.nn.functional.silu.
+ *
+ *     y  = x s,   s = sigmoid(x)
+ *     dx = dy s (1 + x (1 - s))
+ *
+ * x has any shape, f32 or f64. The node saves x, because y does not determine x where x is
+ * negative: the function falls and rises again. */
+
 KERNEL_TABLE_FLOAT(silu);
 KERNEL_TABLE_FLOAT(silu_backward);
 
-/* dx = dy s (1 + x (1 - s)), s = sigmoid(x) */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);
@@ -13,6 +20,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* One kernel computes s, the derivative and the product in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_activate_fused(node, dx, dy[0], silu_backward_kernels[adzi_cpu_level], NULL);
