@@ -6,14 +6,33 @@
 #include "base/options.h"
 #include "base/random_generator.h"
 
+/* Bias, activation function, gate and dropout between two matrix products, in one pass over memory.
+ *
+ *     y = m f(z) u,   z = x + bias,   u = gate + gate_bias
+ *     m = mask / (1 - p), mask = 1 with probability 1 - p
+ *
+ *     dx    = dy m u f'(z)        dbias      = sum of dx over the rows
+ *     dgate = dy m f(z)           dgate_bias = sum of dgate over the rows
+ *
+ * x[..., H] and gate[..., H] are seen as [N, H]; bias and gate_bias are [H]. Without a gate u is 1.
+ * With the identity for f and a gate this is a bilinear unit, with sigmoid it is GLU.
+ *
+ * The node saves all inputs that were given, and z, f(z) and u are computed again: that costs a
+ * pass in the cache and saves three tensors of x's size. If f is the identity and there is no gate,
+ * the backward reads no input and none is saved. With dropout the node saves the mask, one bit per
+ * element. */
+
+/* The operator's name in messages, in every function of this file. */
 static const char name[] = "bias_activation";
 
+/* The inputs of the call and of the node, by their index. */
 enum { X, BIAS, GATE, GATE_BIAS, INPUTS };
 
+/* The attributes. `given` is hidden in messages, because it follows from the inputs. */
 typedef struct {
     adz_activation activation;
-    bool given[INPUTS];
-    double dropout; /* the probability; 0 outside training. Above 0 the mask is saved. */
+    bool given[INPUTS]; /* which inputs are tensors and not ADZ_NONE */
+    double dropout;     /* the probability; 0 outside training. Above 0 the mask is saved. */
 } bias_activation_attr;
 
 void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size)
@@ -24,33 +43,36 @@ void adz_bias_activation_options_init(adz_bias_activation_options *options, size
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* Whether the backward reads the inputs: not if it only drops. */
-static bool reads(const bias_activation_attr *at)
+/* True if the backward reads the inputs. It does not where y = m (x + bias), whose derivative is m.
+ */
+static bool reads_inputs(const bias_activation_attr *at)
 {
     return at->given[GATE] || at->activation != ADZ_ACTIVATION_IDENTITY;
 }
 
-/* A saved input, ADZ_NONE if it was left out; NULL for an error. */
+/* Saved input i, ADZ_NONE if the call left it out, or NULL if it was changed in place since. */
 static adz_tensor *saved(adzi_node *node, int i)
 {
     return adzi_attr(node, bias_activation_attr)->given[i] ? adzi_saved_input(node, i) : ADZ_NONE;
 }
 
+/* f(z) by the operator of the activation function, which is recorded. */
 static adz_tensor *activate(adz_activation activation, adz_tensor *z)
 {
     const adzi_activation_row *row = adzi_activation_row_of(activation);
     return row->call(z, row->p);
 }
 
-/* t + bias, if there is one. */
+/* t + bias, or t itself without a bias. Recorded. */
 static adz_tensor *biased(adz_tensor *t, adz_tensor *bias)
 {
     return bias == ADZ_NONE ? t : adz_add(t, bias);
 }
 
-/* The gradient of z where y = activate(z) was recorded just now: the activation's own expression.
- */
-static adz_tensor *through(adz_tensor *dy, adz_tensor *y, adz_tensor *z)
+/* dy f'(z), given z and the recorded y = f(z): a backward of the activation's own node inside this
+ * one. It makes a graph, so that the result can be differentiated again. The identity has no node,
+ * and its gradient is dy. NULL for an error, also if y or dy is NULL. */
+static adz_tensor *activation_gradient(adz_tensor *dy, adz_tensor *y, adz_tensor *z)
 {
     if (y == NULL || dy == NULL || y == z) {
         return y != NULL ? dy : NULL;
@@ -61,18 +83,19 @@ static adz_tensor *through(adz_tensor *dy, adz_tensor *y, adz_tensor *z)
     return adz_autograd_grad(&y, &dy, 1, &z, &dz, 1, &o) == ADZ_OK ? dz : NULL;
 }
 
-/* With g = dy under the mask, z = x + bias and u = gate + gate_bias: the gradient of gate is
- * g f(z), that of x is f'(z) g u; those of the biases are the same, which the engine sums. */
+/* The expression, with g = dy m: dz = g u f'(z) is the gradient of x and of bias, and dgate = g
+ * f(z) that of gate and of gate_bias. The engine sums those of the biases over the rows. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
     bool wants_x = adzi_needs(node, X) || adzi_needs(node, BIAS);
     bool wants_gate = adzi_needs(node, GATE) || adzi_needs(node, GATE_BIAS);
+    /* Where the backward reads no input, f is the identity and dz is g. */
     adz_tensor *g = dy[0], *dz = g, *dgate = g;
     if (at->dropout > 0) {
         g = dz = adzi_dropout_again(g, at->dropout, adzi_saved_extra(node, 0));
     }
-    if (reads(at)) {
+    if (reads_inputs(at)) {
         adz_tensor *z = biased(saved(node, X), saved(node, BIAS)), *y = activate(at->activation, z);
         if (wants_gate) {
             dgate = adz_mul(g, y);
@@ -81,7 +104,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             dz = adz_mul(g, biased(saved(node, GATE), saved(node, GATE_BIAS)));
         }
         if (wants_x) {
-            dz = through(dz, y, z);
+            dz = activation_gradient(dz, y, z);
         }
     }
     if ((wants_x && dz == NULL) || (wants_gate && dgate == NULL)) {
@@ -95,11 +118,17 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-/* The gradient of a bias, and what it is summed from when there is more than one group. */
+/* The gradient of a bias in the fused backward. With one group the rows are summed directly. With
+ * several, each group writes its sum in f64 as soon as its rows are computed, and the sums of the
+ * groups are added at the end. The order of additions depends on the shape alone. */
 typedef struct {
-    adz_tensor *result, *sums, *total;
+    adz_tensor *result; /* [H], in the dtype of x; NULL where no gradient is wanted */
+    adz_tensor *sums;   /* [groups, H], f64; NULL for one group */
+    adz_tensor *total;  /* [H], f64, the sum of the sums; `result` itself if that is f64 */
 } bias_gradient;
 
+/* Allocates the tensors of a bias's gradient. False with the error recorded if memory was refused.
+ */
 static bool bias_gradient_new(
     bias_gradient *b, bool wanted, adz_dtype dtype, int64_t groups, int64_t h)
 {
@@ -107,6 +136,7 @@ static bool bias_gradient_new(
     if (!wanted) {
         return true;
     }
+    /* One group: `sums` stays NULL, and the rows of the gradient are summed at the end. */
     b->result = b->total = adzi_scratch(name, dtype, 1, &h);
     if (b->result == NULL || groups <= 1) {
         return b->result != NULL;
@@ -118,6 +148,8 @@ static bool bias_gradient_new(
     return b->sums != NULL && b->total != NULL;
 }
 
+/* Sums the rows of g[n, H], or the sums of the groups, into the result. Does nothing where no
+ * gradient is wanted. */
 static void bias_gradient_finish(const bias_gradient *b, const adz_tensor *g, int64_t n)
 {
     if (b->sums == NULL && b->result != NULL) {
@@ -130,11 +162,14 @@ static void bias_gradient_finish(const bias_gradient *b, const adz_tensor *g, in
     }
 }
 
+/* Where the groups write their sums, or NULL if they write none. */
 static double *sums_of(const bias_gradient *b)
 {
     return b->sums != NULL ? (double *)(void *)b->sums->data : NULL;
 }
 
+/* The arguments of the dropout that a pass runs on its tiles. The caller sets `state` if a mask is
+ * to be drawn. `kept` is NULL if the mask is not stored. */
 static adzi_dropout_args mask_args(
     const adz_tensor *from, adz_tensor *to, double dropout, adz_tensor *kept)
 {
@@ -147,9 +182,11 @@ static adzi_dropout_args mask_args(
         .scale = keep > 0 ? 1 / keep : 0 };
 }
 
-/* Fills what the inputs say; false for an error. */
+/* Sets the pointers of the inputs, which are copied first where they are not contiguous. False with
+ * the error recorded, also if an input is NULL because reading it failed. */
 static bool set_inputs(adzi_bias_activation_args *args, adz_tensor *const *in)
 {
+    /* The fields of the arguments, in the order of the inputs. */
     const char **places[INPUTS] = { &args->x, &args->bias, &args->gate, &args->gate_bias };
     for (int i = X; i < INPUTS; ++i) {
         adz_tensor *t = in[i] != NULL ? adzi_compact(name, in[i]) : NULL;
@@ -161,6 +198,7 @@ static bool set_inputs(adzi_bias_activation_args *args, adz_tensor *const *in)
     return true;
 }
 
+/* Sees x[..., H] as [N, H]. An empty last dimension gives N = 0. */
 static void set_size(adzi_bias_activation_args *args, const adz_tensor *x)
 {
     args->dtype = (adz_dtype)x->dtype;
@@ -168,6 +206,8 @@ static void set_size(adzi_bias_activation_args *args, const adz_tensor *x)
     args->n = args->h > 0 ? x->numel / args->h : 0;
 }
 
+/* Computes all gradients in one launch, without recording. dx may be written over dy. dx is
+ * computed also if the bias alone wants a gradient, because its rows are what the sums add up. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
@@ -175,11 +215,11 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     bool wants_gate = adzi_needs(node, GATE) || adzi_needs(node, GATE_BIAS);
     adz_tensor *g = adzi_compact(name, dy[0]), *kept = args.drops ? adzi_saved_extra(node, 0) : g;
     if (g == NULL || kept == NULL ||
-        (reads(at) && !set_inputs(&args, (adz_tensor *[]){ saved(node, X), saved(node, BIAS),
-                                             saved(node, GATE), saved(node, GATE_BIAS) }))) {
+        (reads_inputs(at) && !set_inputs(&args, (adz_tensor *[]){ saved(node, X), saved(node, BIAS),
+                                                    saved(node, GATE), saved(node, GATE_BIAS) }))) {
         return adzi_status(NULL);
     }
-    set_size(&args, g);
+    set_size(&args, g); /* dy has x's shape; x itself may not have been saved */
     int64_t groups = adzi_bias_activation_groups(&args, true);
     bias_gradient of_bias, of_gate_bias;
     adz_tensor *to = adzi_scratch_over(name, g, g);
@@ -211,6 +251,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The names of the activations in messages and pictures of graphs: those of their operators. */
 #define NAME(value, module, call, kernel, ...) [ADZ_ACTIVATION_##value] = #kernel,
 static const char *const activations[] = {
     ADZI_ACTIVATIONS(NAME)[ADZ_ACTIVATION_IDENTITY] = "identity", NULL
@@ -224,6 +265,7 @@ const adzi_op adzi_op_bias_activation = {
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
+/* A bias has one element per column of x. */
 static bool check_bias(const adz_tensor *x, const adz_tensor *bias, const char *what)
 {
     if (adzi_is_none(bias) || (bias->rank == 1 && bias->sizes[0] == x->sizes[x->rank - 1])) {
@@ -234,6 +276,8 @@ static bool check_bias(const adz_tensor *x, const adz_tensor *bias, const char *
     return false;
 }
 
+/* The inputs must have one dtype and fit each other. Nothing is promoted or broadcast, because the
+ * passes read all operands as contiguous rows. */
 static bool check_inputs(adz_tensor *const *in)
 {
     static const char *const names[INPUTS] = { "x", "bias", "gate", "gate_bias" };
@@ -262,6 +306,7 @@ static bool check_inputs(adz_tensor *const *in)
     return check_bias(x, in[BIAS], names[BIAS]) && check_bias(x, in[GATE_BIAS], names[GATE_BIAS]);
 }
 
+/* The probability is checked also outside training, where dropout does nothing. NaN is refused. */
 static bool check_options(const adz_bias_activation_options *o)
 {
     if (!adzi_check_activation(name, o->activation)) {
@@ -275,9 +320,11 @@ static bool check_options(const adz_bias_activation_options *o)
     return true;
 }
 
-/* The state of a generator that is not used, because everything is dropped. */
+/* Stands for a generator's state where the probability is 1. The kernel reads a state in any case,
+ * but what it draws does not matter there. */
 static const adz_generator_state nothing_drawn;
 
+/* Launches the forward. An empty x has no groups and no launch. */
 static void compute(adzi_bias_activation_args *args, adz_tensor *y)
 {
     args->y = y->data;
@@ -287,6 +334,8 @@ static void compute(adzi_bias_activation_args *args, adz_tensor *y)
     }
 }
 
+/* The generator moves on only after a call that succeeded, by as much as adz_dropout moves it. A
+ * mask is stored only if the call is recorded. */
 adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gate,
     adz_tensor *gate_bias, const adz_bias_activation_options *options)
 {
@@ -309,12 +358,12 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
     adz_tensor *y = generator != NULL || !draws ? adzi_new_like(&call, x) : NULL, *kept = NULL;
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
-    bool keeps = args.drops && call.record;
-    if (y == NULL || (keeps && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
-        (call.record && !adzi_record_extra(&call, 1, &y, keeps, &attr, sizeof attr))) {
+    bool saves_mask = args.drops && call.record;
+    if (y == NULL || (saves_mask && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
+        (call.record && !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr))) {
         return NULL;
     }
-    for (int i = X; i < INPUTS && reads(&attr); ++i) {
+    for (int i = X; i < INPUTS && reads_inputs(&attr); ++i) {
         adzi_save_input(&call, i);
     }
     set_size(&args, x);
@@ -322,7 +371,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
         args.dropout = mask_args(y, y, attr.dropout, kept);
         args.dropout.state = &nothing_drawn;
     }
-    if (keeps) {
+    if (saves_mask) {
         adzi_save_extra(&call, 0, kept);
     }
     if (draws) {
@@ -330,7 +379,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     }
     compute(&args, y);
     y = adzi_leave(&call, y);
-    if (y != NULL && draws) { /* only now: a call that failed has drawn nothing */
+    if (y != NULL && draws) {
         adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }
     return y;
