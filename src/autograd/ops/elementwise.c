@@ -17,6 +17,7 @@ adz_tensor *adzi_unary(
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0)) {
         return NULL;
     }
+    /* From here on call.in[0] is the float tensor that the kernel reads and that is saved. */
     if (!adzi_is_float((adz_dtype)x->dtype) && !adzi_convert(&call, 0, ADZ_F32)) {
         return NULL;
     }
@@ -43,6 +44,7 @@ adz_status adzi_unary_fused(
     if (dx[0] == NULL) {
         return adzi_status(NULL);
     }
+    /* The order of a backward kernel's operands: upstream gradient first, then the saved value. */
     adzi_pointwise(
         kernels[adzi_cpu_level][saved->dtype], dx[0], 2, (adz_tensor *[]){ dy, saved }, NULL);
     return ADZ_OK;
@@ -69,6 +71,7 @@ static adz_dtype result_type(const adzi_call *call, int first)
         of[k] = found[k] ? adz_promote_types(of[k], dtype) : dtype;
         found[k] = true;
     }
+    /* Where all inputs are of one kind, that kind decides alone. */
     if (!found[0] || !found[1]) {
         return of[found[0] ? 0 : 1];
     }
@@ -92,6 +95,7 @@ bool adzi_promote_from(adzi_call *call, int first)
             adz_dtype_name((adz_dtype)call->in[0]->dtype));
         return false;
     }
+    /* call->in[i] becomes the converted tensor, which is the one to save and to compute with. */
     for (int i = first; i < call->n_in; ++i) {
         if (!adzi_convert(call, i, dtype)) {
             return false;
@@ -112,8 +116,8 @@ bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
     return true;
 }
 
-/* A mask of numbers is refused instead of being compared with 0: in PyTorch, too, where and
- * masked_fill take bool alone. */
+/* For conditions and masks. A mask of numbers is refused instead of being compared with 0: in
+ * PyTorch, too, where and masked_fill take bool alone. */
 bool adzi_want_mask(adzi_call *call, int i)
 {
     const adz_tensor *t = call->in[i];
@@ -126,7 +130,8 @@ bool adzi_want_mask(adzi_call *call, int i)
     return false;
 }
 
-/* The message ends with `instead`, the call to use for truth values. */
+/* For operators that PyTorch refuses for bool, such as neg. The message ends with `instead`, the
+ * call to use for truth values. */
 bool adzi_refuse_bool(adzi_call *call, int i, const char *instead)
 {
     const adz_tensor *t = call->in[i];

@@ -52,10 +52,11 @@ static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
         return NULL;
     }
     adz_dtype dtype = (adz_dtype)call.in[0]->dtype; /* that of both inputs after the promotion */
+    /* Integer kernels read alpha as i64, whatever the dtype of the result. */
     if (!adzi_number_fits("add", "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64)) {
         return NULL;
     }
-    int rank;
+    int rank; /* the rank and the sizes to which a and b broadcast */
     int64_t sizes[ADZ_MAX_RANK];
     if (!adzi_broadcast("add", &rank, sizes, call.in[0], call.in[1])) {
         return NULL;

@@ -62,6 +62,7 @@ static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double v
         return NULL;
     }
     adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
+    /* Integer kernels read value as i64, whatever the dtype of the result. */
     if (!adzi_number_fits("addcmul", "value", value, adzi_is_float(dtype) ? dtype : ADZ_I64)) {
         return NULL;
     }

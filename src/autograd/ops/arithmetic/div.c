@@ -29,6 +29,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         }
     }
     if (adzi_needs(node, 1)) {
+        /* a / b^2, without b^2, which could overflow or become 0. */
         adz_tensor *slope = adz_div(adz_div(adzi_saved_input(node, 0), b), b);
         dx[1] = adz_neg(adz_mul(dy[0], slope));
         return adzi_status(dx[1]);
@@ -47,6 +48,7 @@ static bool to_floats(adzi_call *call)
         adzi_is_float((adz_dtype)call->in[1]->dtype)) {
         return adzi_promote(call, 0, 1);
     }
+    /* Both are integers or bool here, or f16 or bf16, which are refused. */
     if (!adzi_want_computable(call, 0) || !adzi_want_computable(call, 1)) {
         return false;
     }
@@ -68,7 +70,7 @@ static adz_tensor *divide(adz_tensor *a, adz_tensor *b, bool inplace)
         (inplace && !adzi_begin_inplace(&call, adzi_wants(&call, 1))) || !to_floats(&call)) {
         return NULL;
     }
-    int rank;
+    int rank; /* the rank and the sizes to which a and b broadcast */
     int64_t sizes[ADZ_MAX_RANK];
     if (!adzi_broadcast("div", &rank, sizes, call.in[0], call.in[1])) {
         return NULL;

@@ -42,7 +42,7 @@ static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
         !adzi_promote(&call, 0, 1)) {
         return NULL;
     }
-    int rank;
+    int rank; /* the rank and the sizes to which a and b broadcast */
     int64_t sizes[ADZ_MAX_RANK];
     if (!adzi_broadcast("mul", &rank, sizes, call.in[0], call.in[1])) {
         return NULL;
@@ -51,6 +51,7 @@ static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
     if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
         return NULL;
     }
+    /* The gradient of input i reads the other operand. */
     for (int i = 0; i < 2; ++i) {
         if (adzi_wants(&call, i)) {
             adzi_save_input(&call, 1 - i); /* in place input 0 is the copy of the old values */

@@ -12,6 +12,7 @@
 
 KERNEL_TABLE_ALL(neg);
 
+/* -dy does not depend on x, so a second derivative is 0. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -26,6 +27,7 @@ const adzi_op adzi_op_neg = { .name = "neg", .backward = backward };
 static adz_tensor *neg(adz_tensor *x, bool inplace)
 {
     adzi_call call;
+    /* An in-place call is refused where x is a leaf that wants a gradient, or a view in a graph. */
     if (!ADZI_ENTER(&call, neg, x) || !adzi_want_computable(&call, 0) ||
         !adzi_refuse_bool(&call, 0, "adz_logical_not") ||
         (inplace && !adzi_begin_inplace(&call, false))) {

@@ -45,6 +45,7 @@ const adzi_op adzi_op_sub = { .name = "sub", .backward = backward, ADZI_FIELDS(f
  * is no float. With alpha 1 a kernel runs that does not multiply. */
 static adz_tensor *sub(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
 {
+    /* Both inputs are checked before promotion, which would turn a bool into the other dtype. */
     static const char instead[] = "adz_logical_xor";
     adzi_call call;
     if (!ADZI_ENTER(&call, sub, a, b) || !adzi_refuse_bool(&call, 0, instead) ||
@@ -53,8 +54,9 @@ static adz_tensor *sub(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
         return NULL;
     }
     adz_dtype dtype = (adz_dtype)call.in[0]->dtype; /* that of both inputs after the promotion */
-    int rank;
+    int rank; /* the rank and the sizes to which a and b broadcast */
     int64_t sizes[ADZ_MAX_RANK];
+    /* Integer kernels read alpha as i64, whatever the dtype of the result. */
     if (!adzi_number_fits("sub", "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64) ||
         !adzi_broadcast("sub", &rank, sizes, call.in[0], call.in[1])) {
         return NULL;

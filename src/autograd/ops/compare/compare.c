@@ -16,6 +16,7 @@ static adz_tensor *broadcast_and_run(adzi_call *call, adzi_kernel kernel)
     if (!adzi_broadcast_inputs(call, &rank, sizes)) {
         return NULL;
     }
+    /* adzi_record is not called: the result becomes part of no graph. */
     adz_tensor *y = adzi_new(call, ADZ_BOOL, rank, sizes);
     if (y == NULL) {
         return NULL;

@@ -36,7 +36,7 @@ static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bo
 {
     adzi_call call;
     const masked_fill_attr attr = { value };
-    int rank;
+    int rank; /* the rank and the sizes to which x and the mask broadcast */
     int64_t sizes[ADZ_MAX_RANK];
     if (!ADZI_ENTER(&call, masked_fill, x, mask) || !adzi_want_computable(&call, 0) ||
         !adzi_want_mask(&call, 1) ||
@@ -55,6 +55,7 @@ static adz_tensor *masked_fill(adz_tensor *x, adz_tensor *mask, double value, bo
     return adzi_leave(&call, y);
 }
 
+/* The result is larger than x where the mask is: both broadcast. */
 adz_tensor *adz_masked_fill(adz_tensor *x, adz_tensor *mask, double value)
 {
     return masked_fill(x, mask, value, false);

@@ -18,6 +18,7 @@ KERNEL_TABLE_FLOAT(where_backward);
  * NaN. The engine then sums the gradients of broadcast inputs over the broadcast dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    /* The 0 is a tensor of rank 0, which broadcasts. */
     adz_tensor *cond = adzi_saved_input(node, 0), *zero = adzi_number("where", dy[0], 0);
     if (adzi_needs(node, 1)) {
         dx[1] = adz_where(cond, dy[0], zero);
@@ -58,7 +59,7 @@ const adzi_op adzi_op_where = { .name = "where", .backward = backward, .fused = 
 adz_tensor *adz_where(adz_tensor *cond, adz_tensor *a, adz_tensor *b)
 {
     adzi_call call;
-    int rank;
+    int rank; /* the rank and the sizes to which all three inputs broadcast */
     int64_t sizes[ADZ_MAX_RANK];
     if (!ADZI_ENTER(&call, where, cond, a, b) || !adzi_want_mask(&call, 0) ||
         !adzi_promote(&call, 1, 2) || !adzi_broadcast_inputs(&call, &rank, sizes)) {

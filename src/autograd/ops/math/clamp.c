@@ -30,7 +30,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* One kernel compares and selects, where the expression makes five passes over memory. */
+/* Runs when nobody will differentiate the backward. One kernel compares and selects, where the
+ * expression makes five passes over memory. dx is written over dy where the engine is dy's only
+ * owner. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const clamp_attr *at = adzi_attr(node, clamp_attr);
@@ -54,6 +56,7 @@ const adzi_op adzi_op_clamp = {
  * infinite bound does not, because INFINITY means that there is no bound. */
 static adz_dtype dtype_with(adz_dtype dtype, const double *bounds)
 {
+    /* A float x keeps its dtype, whatever the bounds are. */
     for (int i = 0; i < 2 && !adzi_is_float(dtype); ++i) {
         if (bounds[i] != floor(bounds[i])) {
             return ADZ_F32;
@@ -90,6 +93,7 @@ static adz_tensor *clamp(adz_tensor *x, double min, double max, bool inplace)
     if (!bounds_fit(dtype, bounds)) {
         return NULL;
     }
+    /* An integer x with a fractional bound, or a bool x. */
     if (inplace && dtype != x->dtype) {
         return adzi_fail("clamp", ADZ_ERR_DTYPE,
             "the result is %s and cannot be written to x%s, which is %s; use adz_clamp",

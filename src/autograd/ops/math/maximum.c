@@ -34,8 +34,9 @@ adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_
     return adzi_leave(&call, y);
 }
 
-/* A comparison with NaN is false. Where a or b is NaN, `excluded` is therefore false for both, and
- * both inputs receive all of dy, as in PyTorch. */
+/* x and the other input receive half of dy each where they are equal, which keeps the sum of both
+ * gradients at dy. A comparison with NaN is false. Where a or b is NaN, `excluded` is therefore
+ * false for both, and both inputs receive all of dy, as in PyTorch. */
 adz_tensor *adzi_extremum_gradient(
     adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *excluded)
 {
@@ -70,6 +71,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 {
     for (int i = 0; i < 2; ++i) {
         if (adzi_needs(node, i)) {
+            /* The other input was chosen where it is larger. */
             adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
             dx[i] = adzi_extremum_gradient(dy[0], x, other, adz_lt(x, other));
             if (dx[i] == NULL) {

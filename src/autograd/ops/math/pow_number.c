@@ -36,6 +36,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return ADZ_OK;
     }
     adz_tensor *x = adzi_saved_input(node, 0);
+    /* Written with operators, so that powers of any order can be differentiated again. */
     adz_tensor *power = e == 2 ? x : adz_pow_number(x, e - 1);
     dx[0] = adz_mul(dy[0], adz_mul_number(power, e));
     return adzi_status(dx[0]);
@@ -63,8 +64,10 @@ static adzi_kernel kernel_for(adz_dtype dtype, double e)
                        : KERNEL_FOR(pow_number, dtype);
 }
 
-/* The exponent counts as an operand for the dtype of y. Bool counts as i64. A negative power of an
- * integer is refused, as in PyTorch, because it would be 0 nearly everywhere. */
+/* An exponent is known before the kernel runs, unlike the elements of a tensor of exponents, so it
+ * can choose the kernel and be checked. It counts as an operand for the dtype of y. Bool counts as
+ * i64. A negative power of an integer is refused, as in PyTorch, because it would be 0 nearly
+ * everywhere. */
 adz_tensor *adz_pow_number(adz_tensor *x, double exponent)
 {
     adzi_call call;

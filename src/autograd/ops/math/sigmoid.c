@@ -17,7 +17,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* One kernel computes the three-factor product in one pass. */
+/* One kernel computes the product of the three factors in one pass, over dy itself where the engine
+ * is its only owner. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused_of_result(node, dx, dy[0], sigmoid_backward_kernels);

@@ -17,7 +17,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* One kernel computes both products in one pass. */
+/* One kernel computes both products in one pass, over dy itself where the engine is its only owner.
+ */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_unary_fused(node, dx, dy[0], adzi_saved_input(node, 0), square_backward_kernels);
