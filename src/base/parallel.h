@@ -15,7 +15,8 @@
  *   is gone when the launch is replayed. A small temporary array comes from adzi_alloc.
  * - What depends on the contents of a tensor is computed by a kernel, and so is every write to a
  *   tensor's memory. The host may read a result of a launch only in order to fail: an index out of
- *   range is found by a kernel, and the call that launched it then records the error.
+ *   range is found by a kernel, and the call that launched it then records the error. Numbers that
+ *   a program gives (adz_tensor_from) are constants of the recording.
  * - What changes from step to step without being a tensor (the offset of a generator, the learning
  *   rate, the number of steps taken) is read by the kernel, through a pointer to its owner.
  *

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "tensor/copy.h"
+#include "tensor/kernel/pointwise.h"
 #include "tensor/range.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -138,15 +140,27 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
 /* ---- sequences ---------------------------------------------------------------------------------
  */
 
-/* The place of element i of a contiguous tensor. */
-static void *item_at(const adz_tensor *t, int64_t i)
-{
-    return t->data + i * (int64_t)adzi_item_size(t);
-}
+typedef struct {
+    char *out;
+    adz_dtype dtype;
+    double start, step, end;
+    int64_t last; /* the place whose value is exactly `end`; -1: none */
+} sequence_args;
 
 /* value(i) = start + i step, each from its index so that errors do not add up. */
+static void write_sequence(const void *block, int64_t begin, int64_t end)
+{
+    const sequence_args *args = block;
+    const int64_t item = (int64_t)adz_dtype_size(args->dtype);
+    for (int64_t i = begin; i < end; ++i) {
+        const double value = i == args->last ? args->end : args->start + (double)i * args->step;
+        adzi_encode(args->dtype, value, args->out + i * item);
+    }
+}
+
+/* `end` is the exact value of the last element; NAN for start + (count - 1) step. */
 static adz_tensor *sequence(
-    const char *op, double start, double step, double count, adz_dtype dtype)
+    const char *op, double start, double step, double end, double count, adz_dtype dtype)
 {
     if (dtype == ADZ_BOOL) {
         return adzi_fail(op, ADZ_ERR_DTYPE, "bool holds no sequence");
@@ -156,8 +170,9 @@ static adz_tensor *sequence(
     }
     int64_t n = (int64_t)count;
     adz_tensor *t = make(op, 1, &n, dtype);
-    for (int64_t i = 0; t != NULL && i < n; ++i) {
-        adzi_encode(dtype, start + (double)i * step, item_at(t, i));
+    if (t != NULL) {
+        const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1 };
+        adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);
     }
     return t;
 }
@@ -169,7 +184,7 @@ adz_tensor *adz_arange(double start, double end, double step, adz_dtype dtype)
         return adzi_fail("arange", ADZ_ERR_ARGUMENT, "from %s to %s by %s: step must lead to end",
             adzi_text_number(start), adzi_text_number(end), adzi_text_number(step));
     }
-    return sequence("arange", start, step, ceil((end - start) / step), dtype);
+    return sequence("arange", start, step, NAN, ceil((end - start) / step), dtype);
 }
 
 adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype)
@@ -179,18 +194,31 @@ adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtyp
             adzi_text_number(start), adzi_text_number(end));
     }
     double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
-    adz_tensor *t = sequence("linspace", start, step, (double)steps, dtype);
-    if (t != NULL && steps > 1) { /* the last one exactly */
-        adzi_encode(dtype, end, item_at(t, steps - 1));
+    return sequence("linspace", start, step, steps > 1 ? end : NAN, (double)steps, dtype);
+}
+
+typedef struct {
+    char *out;
+    adz_dtype dtype;
+    int64_t columns;
+} diagonal_args;
+
+/* Units are the elements of the diagonal. */
+static void write_diagonal(const void *block, int64_t begin, int64_t end)
+{
+    const diagonal_args *args = block;
+    const int64_t item = (int64_t)adz_dtype_size(args->dtype);
+    for (int64_t i = begin; i < end; ++i) {
+        adzi_encode(args->dtype, 1, args->out + i * (args->columns + 1) * item);
     }
-    return t;
 }
 
 adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype)
 {
     adz_tensor *t = filled(make("eye", 2, (int64_t[]){ rows, columns }, dtype), 0);
-    for (int64_t i = 0; t != NULL && i < rows && i < columns; ++i) {
-        adzi_encode(dtype, 1, item_at(t, i * (columns + 1)));
+    if (t != NULL && t->numel > 0) {
+        const diagonal_args args = { t->data, dtype, columns };
+        adzi_launch(write_diagonal, &args, rows < columns ? rows : columns, ADZI_POINTWISE_GRAIN);
     }
     return t;
 }
