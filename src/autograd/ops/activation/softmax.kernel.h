@@ -122,7 +122,8 @@ static inline void KERNEL(exp_rows)(
     }
 }
 
-/* The same without y. */
+/* The sums of the exponentials and the maxima m of several rows, without keeping the exponentials.
+ * logsumexp and cross_entropy need no more. */
 static inline void KERNEL(exp_sums)(double *sum, elem *m, const elem *x, int64_t rows, int64_t n)
 {
     elem y[KERNEL(together)];
