@@ -62,7 +62,7 @@ def main():
     run("ninja", "tests/ops/adze-operators", cwd=build)
     run(sys.executable, "tests/checks/operators.py", str(build / "tests/ops/adze-operators"), ".", "--write",
         cwd=tree)
-    run("meson", "test", "--print-errorlogs", *tests, cwd=build)
+    run("meson", "test", "--print-errorlogs", "--timeout-multiplier", "4", *tests, cwd=build)
     with open(build / "meson-logs/testlog.json", encoding="utf-8") as log:
         passed = {entry["name"].split(" / ")[-1] for entry in map(json.loads, log) if entry["result"] == "OK"}
     missing = [test for test in tests if test not in passed]
