@@ -1,4 +1,4 @@
-#include "ops/positive.h"
+#include "ops/unary.h"
 
 static adz_tensor *(*const tested)(adz_tensor *) = adz_log1p;
 
@@ -13,4 +13,4 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(small_arguments_stay_exact),
 };
 
-const op_case log1p_case = { POSITIVE_CASE("log1p") };
+const op_case log1p_case = { UNARY_CASE("log1p", FILL_POSITIVE) };

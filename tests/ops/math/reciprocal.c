@@ -1,4 +1,4 @@
-#include "ops/positive.h"
+#include "ops/unary.h"
 
 static adz_tensor *(*const tested)(adz_tensor *) = adz_reciprocal;
 
@@ -13,4 +13,4 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(zeros_and_infinities),
 };
 
-const op_case reciprocal_case = { POSITIVE_CASE("reciprocal") };
+const op_case reciprocal_case = { UNARY_CASE("reciprocal", FILL_POSITIVE) };

@@ -1,4 +1,4 @@
-#include "ops/positive.h"
+#include "ops/unary.h"
 
 static adz_tensor *(*const tested)(adz_tensor *) = adz_rsqrt;
 
@@ -13,4 +13,4 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(extremes),
 };
 
-const op_case rsqrt_case = { POSITIVE_CASE("rsqrt") };
+const op_case rsqrt_case = { UNARY_CASE("rsqrt", FILL_POSITIVE) };

@@ -1,4 +1,4 @@
-#include "ops/positive.h"
+#include "ops/unary.h"
 
 static adz_tensor *(*const tested)(adz_tensor *) = adz_sqrt;
 
@@ -20,4 +20,4 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_slope_at_zero_is_infinite),
 };
 
-const op_case sqrt_case = { POSITIVE_CASE("sqrt") };
+const op_case sqrt_case = { UNARY_CASE("sqrt", FILL_POSITIVE) };
