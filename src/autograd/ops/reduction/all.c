@@ -1,5 +1,13 @@
 #include "autograd/ops/reduction/truth.h"
 
+/* True where all elements are true, torch.all.
+ *
+ *     y = 1 if x_i != 0 for every reduced i, else 0
+ *
+ * x has any shape. y is bool, or u8 if x is u8. Reduced dimensions are dropped, or have size 1 with
+ * keepdim. NaN counts as true, and no elements give true. Not differentiable. */
+
+/* The first kernel reduces elements to states, the second joins the states of blocks. */
 KERNEL_TABLE_ALL(all_reduce);
 KERNEL_TABLE_ALL(all_combine);
 

@@ -1,16 +1,25 @@
 #include "autograd/op.h"
 #include "autograd/ops/lanes.h"
 
+/* Running sums along one dimension, torch.cumsum.
+ *
+ *     y_i  = x_0 + ... + x_i          (reverse: x_i + ... + x_{n-1})
+ *     dx_i = dy_i + ... + dy_{n-1}    (reverse: dy_0 + ... + dy_i)
+ *
+ * y has the shape of x. Integers are summed in i64 and bool is counted, so y is then i64. The node
+ * saves no tensor, because the derivative is linear in dy alone. */
+
 KERNEL_TABLE_ALL(cumsum);
 
 typedef struct {
     int dim;
-    bool reverse;
+    bool reverse; /* sums from the last element to the first; only a backward asks for it */
 } cumsum_attr;
 
 static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse);
 
-/* dx_i = the sum of dy_j over j >= i: the same from the other end. */
+/* Element j of x is part of every y_i from j on, so dx is a running sum of dy from the other end.
+ * It runs through this operator and can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const cumsum_attr *at = adzi_attr(node, cumsum_attr);
@@ -23,6 +32,8 @@ static const adz_field fields[] = { ADZI_FIELD(cumsum_attr, dim),
 
 const adzi_op adzi_op_cumsum = { .name = "cumsum", .backward = backward, ADZI_FIELDS(fields) };
 
+/* Computes both directions. Units of the launch are lanes, the runs of n elements along `dim`. The
+ * kernel reads x as contiguous [outer, n, inner], so other layouts are copied first. */
 static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
 {
     adzi_call call;
@@ -39,6 +50,7 @@ static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
+    /* `reverse` makes the kernel walk each lane from its last element to its first. */
     if (x->numel > 0) {
         adzi_lanes_args args = { .in = { from->data }, .out = y->data, .reverse = reverse };
         int64_t lanes = adzi_lanes(&args, from, attr.dim);
@@ -47,6 +59,7 @@ static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
     return adzi_leave(&call, y);
 }
 
+/* The public call always sums from the first element on. */
 adz_tensor *adz_cumsum(adz_tensor *x, int dim)
 {
     return cumsum(x, dim, false);

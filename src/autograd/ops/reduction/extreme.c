@@ -3,6 +3,20 @@
 #include "autograd/ops/lanes.h"
 #include "autograd/ops/reduction/sum.h"
 
+/* The forward and the backward of max, min, amax, amin, argmax and argmin.
+ *
+ *     y      = max_i x_i or min_i x_i over the reduced dimensions
+ *     places = the least i with x_i = y, counted in the order of the reduced dimensions
+ *
+ * x has any shape. y and places have the sizes of x without the reduced dimensions, or with size 1
+ * there. A NaN in x makes y NaN. Two rules say which elements receive the gradient:
+ *
+ *     ties share (max and min of all, amax, amin):  dx_i = dy / c where x_i = y, c such elements
+ *     first one  (max and min along a dimension):   dx_i = dy where i = places
+ *
+ * The first rule saves x and y, because the number of ties is not known from y. The second rule
+ * saves the places only, so x can be released. argmax and argmin are not differentiable. */
+
 KERNEL_TABLE_ALL(largest_reduce);
 KERNEL_TABLE_ALL(largest_combine);
 KERNEL_TABLE_ALL(smallest_reduce);
@@ -11,10 +25,13 @@ KERNEL_TABLE_FLOAT(extreme_tie);
 KERNEL_TABLE_FLOAT(extreme_share);
 KERNEL_TABLE_FLOAT(extreme_put);
 
+/* The attributes that messages show are dim and keepdim; `dim` is printed from the mask. */
 const adz_field adzi_extreme_fields[4] = { ADZI_FIELD_MASK(adzi_extreme_attr, mask, "dim"),
     ADZI_FIELD(adzi_extreme_attr, keepdim), ADZI_FIELD_HIDDEN(adzi_extreme_attr, dim),
     ADZI_FIELD_HIDDEN(adzi_extreme_attr, nan_is_it) };
 
+/* Launches the reduction for either kind. y or places is NULL if nobody asks for it. The state of a
+ * block is one value and its place, 16 bytes at most. */
 static void run(
     adzi_extreme_kind kind, adz_tensor *y, adz_tensor *places, const adz_tensor *x, unsigned mask)
 {
@@ -32,6 +49,8 @@ static void run(
 /* ---- forward ----------------------------------------------------------------------------------
  */
 
+/* The rule by which ties share. There is no extreme of no elements, so an empty dimension is
+ * refused. */
 adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims,
     bool keepdim, bool nan_is_it)
 {
@@ -54,6 +73,8 @@ adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *
     return adzi_leave(&call, y);
 }
 
+/* The rule by which the first extreme element gets everything. `places` is saved as an extra value
+ * of the node, and is also the caller's second result. */
 adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, int dim,
     bool keepdim, adz_tensor **indices)
 {
@@ -63,6 +84,7 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
         (attr.dim = adzi_dim(op->name, x, dim)) < 0) {
         return NULL;
     }
+    /* A scalar has one element and no dimension to reduce, so its place is 0. */
     attr.mask = x->rank > 0 ? 1u << attr.dim : 0;
     if (!adzi_want_elements(op->name, x, attr.mask)) {
         return NULL;
@@ -83,6 +105,7 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
     return y;
 }
 
+/* argmax and argmin. Nothing is recorded, because an index has no derivative. */
 adz_tensor *adzi_extreme_place(
     const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims, bool keepdim)
 {
@@ -92,10 +115,12 @@ adz_tensor *adzi_extreme_place(
         !adzi_dims_mask(op->name, x, dims, &mask) || !adzi_want_elements(op->name, x, mask)) {
         return NULL;
     }
+    /* PyTorch refuses bool here, too. */
     if (x->dtype == ADZ_BOOL) {
         return adzi_fail(op->name, ADZ_ERR_DTYPE, "x%s is bool, which has no %s; use adz_to",
             adzi_text_shape(x), op->name);
     }
+    /* An index along several dimensions at once would not say in which order they are counted. */
     if (dims.count > 1) {
         return adzi_fail(op->name, ADZ_ERR_DIM,
             "%d dimensions were given; an index counts along one, or with ADZ_ALL_DIMS through all",
@@ -113,12 +138,14 @@ adz_tensor *adzi_extreme_place(
 /* ---- backward ---------------------------------------------------------------------------------
  */
 
-/* Lays each lane's dy, or 1, at its place among zeros. */
-static adz_tensor *put(adzi_node *node, adz_tensor *dy)
+/* The first-one rule: a tensor of the shape of x that is dy at the saved places and 0 elsewhere. A
+ * lane is the elements along `dim`, and units of the launch are lanes. */
+static adz_tensor *scatter_to_places(adzi_node *node, adz_tensor *dy)
 {
     const char *op = node->op->name;
     const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
     adz_tensor *places = adzi_saved_extra(node, 0);
+    /* The node knows the shape of x, although it has not saved x. */
     adz_shape shape = adzi_input_shape(node, 0);
     adz_tensor *values = places != NULL && dy != NULL ? adzi_compact(op, dy) : NULL;
     adz_tensor *dx =
@@ -133,8 +160,9 @@ static adz_tensor *put(adzi_node *node, adz_tensor *dy)
     return dx;
 }
 
-/* What part of its result's gradient each element gets, when ties share. */
-static adz_tensor *shares(adzi_node *node)
+/* The rule by which ties share: 1 / c where x_i = y and 0 elsewhere, in the shape of x. Three
+ * passes mark the ties with 1, count them, and divide each mark by its count. */
+static adz_tensor *tie_shares(adzi_node *node)
 {
     const char *op = node->op->name;
     const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
@@ -158,22 +186,26 @@ static adz_tensor *shares(adzi_node *node)
     return share;
 }
 
-/* dx = dy times a share, which is piecewise constant: only dy carries a graph. */
+/* dx = dy * share. The share is piecewise constant in x, so it is computed without a graph, and
+ * only dy is differentiated again. */
 adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
     adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), at->mask);
     adz_tensor *g = adz_reshape(dy[0], kept);
-    adz_tensor *share = at->dim >= 0 ? put(node, adz_ones_like(dy[0])) : shares(node);
+    adz_tensor *share =
+        at->dim >= 0 ? scatter_to_places(node, adz_ones_like(dy[0])) : tie_shares(node);
     dx[0] = adz_mul(g, share);
     return adzi_status(dx[0]);
 }
 
+/* Writes dy to its places directly, without a product with ones and zeros. The rule by which ties
+ * share has no fused kernel and takes the expression. */
 adz_status adzi_extreme_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (adzi_attr(node, adzi_extreme_attr)->dim < 0) {
         return adzi_extreme_backward(node, dx, dy);
     }
-    dx[0] = put(node, dy[0]);
+    dx[0] = scatter_to_places(node, dy[0]);
     return adzi_status(dx[0]);
 }

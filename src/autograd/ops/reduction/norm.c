@@ -4,6 +4,19 @@
 #include "autograd/op.h"
 #include "autograd/ops/reduction/reduce.h"
 
+/* The p-norm over dimensions, torch.linalg.vector_norm.
+ *
+ *     y    = (sum_i |x_i|^p)^(1/p)
+ *     dx_i = dy * sign(x_i) * (|x_i| / y)^(p-1)
+ *
+ *     p = 0:         y = number of x_i that are not 0,   dx_i = 0
+ *     p = INFINITY:  y = max_i |x_i|;   p = -INFINITY:  y = min_i |x_i|
+ *                    dx_i = dy * sign(x_i) / c where |x_i| = y, else 0,   c such elements
+ *
+ * x has any shape and is f32 or f64. y has the sizes of x without the reduced dimensions, or with
+ * size 1 there. The node saves x and y: the derivative needs both, and y is small. Where y is 0 the
+ * gradient is 0, which is the subgradient that PyTorch takes. */
+
 KERNEL_TABLE_FLOAT(norm_reduce);
 KERNEL_TABLE_FLOAT(norm_combine);
 
@@ -13,7 +26,8 @@ typedef struct {
     bool keepdim;
 } norm_attr;
 
-/* -1, 0 or 1: piecewise constant, so without a graph. */
+/* The sign of each element, -1, 0 or 1. It is piecewise constant, so it is computed without a
+ * graph. */
 static adz_tensor *sign(adz_tensor *x)
 {
     adz_tensor *above = adz_gt_number(x, 0), *below = adz_lt_number(x, 0);
@@ -24,7 +38,8 @@ static adz_tensor *sign(adz_tensor *x)
     return adz_sub(adz_to(above, dtype), adz_to(below, dtype));
 }
 
-/* The elements whose magnitude is the norm get equal parts. */
+/* The derivative for an infinite p. Elements whose magnitude equals the norm get equal parts, and
+ * so do NaN elements, which make the norm NaN. */
 static adz_tensor *extreme_slope(adz_tensor *x, adz_tensor *y, unsigned mask)
 {
     adz_tensor *hit = adz_logical_or(adz_eq(adz_abs(x), y), adz_isnan(x));
@@ -39,9 +54,13 @@ static adz_tensor *extreme_slope(adz_tensor *x, adz_tensor *y, unsigned mask)
     return adz_mul(sign(x), adz_div(share, count));
 }
 
-/* (x / y)^(p-1) for 0 < p < 2, where the quotient may underflow although its small power does not.
- * Constants bring x and y to u = (x / y)^(1/2) and v = 1 / u, which are near 1 at any scale; then
- * (x / y)^(p-1) = (u^h v^-h)^2 with h = (p - 1) / 2. */
+/* (x / y)^(p-1) for 0 < p < 2, where x / y may underflow although its small power does not.
+ *
+ *     u = (x / y)^(1/2),   v = 1 / u,   h = (p - 1) / 2
+ *     (x / y)^(p-1) = (u^h * v^-h)^2
+ *
+ * The code multiplies x and y by the constants x^(-1/2) and y^(-1/2) to obtain u and v, which are
+ * numbers of moderate size. u is linear in x and v in y, so the derivative is complete. */
 static adz_tensor *small_power_of_ratio(adz_tensor *x, adz_tensor *y, double p)
 {
     double most = x != NULL && x->dtype == ADZ_F32 ? FLT_MAX : DBL_MAX; /* y may be infinite */
@@ -51,8 +70,9 @@ static adz_tensor *small_power_of_ratio(adz_tensor *x, adz_tensor *y, double p)
     return adz_square(adz_mul(adz_pow_number(u, half), adz_pow_number(v, -half)));
 }
 
-/* (x / y)^(p-1) where neither is 0. A power of x or of y alone would overflow where the gradient is
- * an ordinary number, so the quotient is raised, the way round that is at most 1. */
+/* (x / y)^(p-1) where neither x nor y is 0. A power of x or y alone may overflow although the
+ * gradient is an ordinary number. So the quotient is raised to a power, as x / y or y / x,
+ * whichever is at most 1. */
 static adz_tensor *power_of_ratio(adz_tensor *x, adz_tensor *y, double p)
 {
     return p > 2   ? adz_pow_number(adz_div(x, y), p - 1)
@@ -60,9 +80,9 @@ static adz_tensor *power_of_ratio(adz_tensor *x, adz_tensor *y, double p)
                    : small_power_of_ratio(x, y, p);
 }
 
-/* dx = dy sign(x) (|x| / y)^(p-1), and 0 where y is 0 or, for p < 2, x is: there the power or its
- * derivative is infinite. A 1 stands in for such a base, so that the derivatives of the gradient
- * with respect to the other elements are not NaN. */
+/* dx = dy * sign(x) * (|x| / y)^(p-1) for finite p. It is 0 where y is 0, and for p < 2 also where
+ * x is 0. There the power or its derivative is infinite. Such a base is replaced by 1 and masked
+ * afterwards, so that second derivatives of other elements are not NaN. */
 static adz_tensor *power_slope(adz_tensor *g, adz_tensor *x, adz_tensor *y, double p)
 {
     adz_tensor *no_norm = adz_eq_number(y, 0), *norm = adz_masked_fill(y, no_norm, 1);
@@ -79,10 +99,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 {
     const norm_attr *at = adzi_attr(node, norm_attr);
     if (at->p == 0) {
-        return ADZ_OK; /* a count */
+        return ADZ_OK; /* the norm is a count, which has derivative 0 */
     }
     adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), at->mask);
     adz_tensor *x = adzi_saved_input(node, 0), *g = adz_reshape(dy[0], kept);
+    /* p = 1 is frequent and needs no power: dx = dy * sign(x). */
     if (at->p == 1) {
         dx[0] = adz_mul(g, sign(x));
         return adzi_status(dx[0]);
@@ -103,6 +124,7 @@ adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
     norm_attr attr = { .p = p, .keepdim = keepdim };
     if (!ADZI_ENTER(&call, norm, x) || !adzi_want_float(&call, 0) ||
         !adzi_dims_mask("norm", x, dims, &attr.mask) ||
+        /* A norm of no elements is 0 for 0 <= p < INFINITY, and undefined for other p. */
         ((p < 0 || isinf(p)) && !adzi_want_elements("norm", x, attr.mask))) {
         return NULL;
     }
@@ -117,6 +139,8 @@ adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
     }
     adzi_save_input(&call, 0);
     adzi_save_result(&call, 0, y);
+    /* The state of a block is four doubles: sum, scale, extreme value and p. See Note [The scale of
+     * a norm] in norm.kernel.c. */
     adzi_reducer reducer = { KERNEL_FOR(norm_reduce, x->dtype), KERNEL_FOR(norm_combine, x->dtype),
         4 * sizeof(double) };
     adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ p, 0 });

@@ -3,6 +3,17 @@
 #include "autograd/ops/reduction/prod.kernel.h"
 #include "autograd/ops/reduction/reduce.h"
 
+/* The product over dimensions, torch.prod.
+ *
+ *     y    = prod_i x_i
+ *     dx_i = dy * prod_{j != i} x_j
+ *
+ * x has any shape. y has the sizes of x without the reduced dimensions, or with size 1 there.
+ * Integers are multiplied in i64. The node saves x and not y: y / x_i is undefined where x_i is 0,
+ * so the backward multiplies the other elements again. */
+
+/* The first kernel reduces elements to states and the second joins the states of blocks. The third
+ * computes the gradient of short rows. */
 KERNEL_TABLE_ALL(prod_reduce);
 KERNEL_TABLE_ALL(prod_combine);
 KERNEL_TABLE_FLOAT(prod_backward);
@@ -10,18 +21,22 @@ KERNEL_TABLE_FLOAT(prod_backward);
 /* ---- the dimensions multiplied over, brought together ------------------------------------------
  */
 
+/* How x is rearranged so that all reduced dimensions become one. */
 typedef struct {
-    int dim; /* the one dimension that they become */
-    int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];
-    adz_shape permuted, merged;
+    int dim;                 /* the reduced dimension of the merged shape */
+    int order[ADZ_MAX_RANK]; /* dimension i of the permuted x is order[i] of x */
+    int back[ADZ_MAX_RANK];  /* the inverse permutation */
+    adz_shape permuted;      /* the shape of x after the permutation */
+    adz_shape merged;        /* the permuted shape with the reduced dimensions multiplied */
 } merge;
 
-/* Dimensions in `mask` become one: where they are if they are neighbours, else behind the others.
- */
+/* Plans the rearrangement for the dimensions in `mask`. Neighbouring dimensions are merged where
+ * they are. Dimensions that are not neighbours are first moved behind the kept ones. */
 static merge merge_of(adz_shape shape, unsigned mask)
 {
     merge m = { .permuted = shape };
     const unsigned lowest = mask & (0u - mask);
+    /* The set bits of mask are neighbours if adding the lowest one carries through all of them. */
     const bool neighbours = ((mask + lowest) & mask) == 0;
     int n = 0;
     for (int pass = 0; pass < 2; ++pass) {
@@ -32,6 +47,8 @@ static merge merge_of(adz_shape shape, unsigned mask)
             }
         }
     }
+    /* The sizes of the permuted and of the merged shape; the first reduced dimension stays and
+     * takes the other ones in. */
     m.dim = -1;
     for (int i = 0; i < shape.rank; ++i) {
         const int d = m.order[i];
@@ -46,12 +63,14 @@ static merge merge_of(adz_shape shape, unsigned mask)
     return m;
 }
 
-static adz_tensor *bring_together(adz_tensor *x, const merge *m)
+/* x in the merged shape. It is a view if the strides allow it, and a copy otherwise. */
+static adz_tensor *merge_dims(adz_tensor *x, const merge *m)
 {
     return adz_reshape(adz_permute(x, adz_dims_of(m->permuted.rank, m->order)), m->merged);
 }
 
-static adz_tensor *take_apart(adz_tensor *dx, const merge *m)
+/* A gradient of the merged shape, brought back to the shape of x. */
+static adz_tensor *restore_dims(adz_tensor *dx, const merge *m)
 {
     return adz_permute(adz_reshape(dx, m->permuted), adz_dims_of(m->permuted.rank, m->back));
 }
@@ -59,11 +78,13 @@ static adz_tensor *take_apart(adz_tensor *dx, const merge *m)
 /* ---- backward ----------------------------------------------------------------------------------
  */
 
-/* dx_i = dy times the product of the others. The elements are multiplied in pairs, lower half by
- * upper half, until one is left; on the way back each of a pair gets what came to both times the
- * other. So gradients are right where elements are 0, to any order. */
-static adz_tensor *by_halves(adz_tensor *x, adz_tensor *dy, int dim)
+/* dx_i = dy * prod_{j != i} x_j, as an expression of operators. The elements are multiplied in
+ * pairs, lower half by upper half, until one is left: log2(n) levels. On the way back each element
+ * of a pair receives the gradient of the pair times the other element. Nothing is divided, so
+ * gradients of any order are right where elements are 0. */
+static adz_tensor *multiply_by_halves(adz_tensor *x, adz_tensor *dy, int dim)
 {
+    /* A size of 63 bits has at most 63 levels. */
     adz_tensor *low[64], *high[64], *parts[3];
     int64_t size[64];
     int levels = 0;
@@ -73,6 +94,7 @@ static adz_tensor *by_halves(adz_tensor *x, adz_tensor *dy, int dim)
         low[levels] = adz_slice(x, dim, 0, half, 1);
         high[levels] = adz_slice(x, dim, half, 2 * half, 1);
         parts[0] = adz_mul(low[levels], high[levels]);
+        /* An odd last element has no partner and moves up one level unchanged. */
         parts[1] = n % 2 != 0 ? adz_slice(x, dim, n - 1, n, 1) : NULL;
         x = n % 2 != 0 ? adz_cat(parts, 2, dim) : parts[0];
     }
@@ -89,13 +111,16 @@ static adz_tensor *by_halves(adz_tensor *x, adz_tensor *dy, int dim)
     return dx;
 }
 
-/* dx along one dimension, at once where that is made for. */
+/* dx along the merged dimension. The kernel computes it in one launch for contiguous rows of at
+ * most ADZI_PROD_BACKWARD_MOST elements, if no graph of the backward is wanted. All other cases
+ * take the expression. */
 static adz_tensor *along(adz_tensor *x, adz_tensor *dy, int dim, bool fused)
 {
     const int64_t n = x != NULL ? x->sizes[dim] : 0;
     if (!fused || x == NULL || dim != x->rank - 1 || n > ADZI_PROD_BACKWARD_MOST) {
-        return by_halves(x, dy, dim);
+        return multiply_by_halves(x, dy, dim);
     }
+    /* Units of the launch are the lanes along `dim`, which are rows here. */
     adz_tensor *from = adzi_compact("prod", x), *g = adzi_compact("prod", dy);
     adz_tensor *dx = from != NULL && g != NULL ? adzi_scratch_like("prod", from) : NULL;
     if (dx != NULL) {
@@ -105,7 +130,9 @@ static adz_tensor *along(adz_tensor *x, adz_tensor *dy, int dim, bool fused)
     return dx;
 }
 
-static adz_status pull(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool fused)
+/* Both backwards. An empty x has an empty gradient. Without reduced dimensions y is x, so dx is
+ * dy. */
+static adz_status compute_gradient(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool fused)
 {
     const adz_shape shape = adzi_input_shape(node, 0);
     adz_tensor *x = adzi_saved_input(node, 0);
@@ -121,22 +148,23 @@ static adz_status pull(adzi_node *node, adz_tensor **dx, adz_tensor *dy, bool fu
         dx[0] = adz_reshape(dy, shape);
         return adzi_status(dx[0]);
     }
+    /* In the merged shape there is a single dimension to reduce, and dy has size 1 in it. */
     const merge m = merge_of(shape, mask);
     adz_shape kept = m.merged;
     kept.sizes[m.dim] = 1;
     adz_tensor *g = adz_reshape(dy, kept);
-    dx[0] = g != NULL ? take_apart(along(bring_together(x, &m), g, m.dim, fused), &m) : NULL;
+    dx[0] = g != NULL ? restore_dims(along(merge_dims(x, &m), g, m.dim, fused), &m) : NULL;
     return adzi_status(dx[0]);
 }
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return pull(node, dx, dy[0], false);
+    return compute_gradient(node, dx, dy[0], false);
 }
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    return pull(node, dx, dy[0], true);
+    return compute_gradient(node, dx, dy[0], true);
 }
 
 const adzi_op adzi_op_prod = {
@@ -163,7 +191,7 @@ adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
     }
     adzi_save_input(&call, 0);
     const adzi_reducer reducer = { KERNEL_FOR(prod_reduce, dtype), KERNEL_FOR(prod_combine, dtype),
-        8 };
+        8 }; /* the state of a block is one product, 8 bytes */
     adzi_reduce(reducer, y, NULL, x, attr.mask, NULL);
     return adzi_leave(&call, y);
 }

@@ -1,6 +1,15 @@
 #include "autograd/ops/reduction/variance.h"
 
-/* dx = dy (d var / dx) / (2 y), and 0 where y is 0. */
+/* The standard deviation over dimensions, torch.std.
+ *
+ *     y    = sqrt(sum_i (x_i - m)^2 / (n - correction)),   m = mean of x
+ *     dx_i = dy * (x_i - m) / (y * (n - correction)),      0 where y = 0
+ *
+ * x has any shape and is f32 or f64. The node saves x and y: y is the root that the derivative
+ * divides by. The forward is shared with var (variance.h). */
+
+/* dx = dy / (2 y) * d var / dx. Where y is 0 the quotient is infinite, so the gradient is masked to
+ * 0. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);

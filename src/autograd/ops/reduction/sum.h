@@ -22,7 +22,9 @@ void adzi_sum_into_factor(adz_tensor *y, const adz_tensor *x, unsigned mask, con
 /** y[h] = the sum of the n rows of contiguous g[n, h]. Cannot fail. */
 void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n);
 
-/** sums[h] = likewise of the rows at `g`, f32 or f64, 1 or more of each: for use within a kernel.
+/**
+ * sums[h] = the sum of the n rows of contiguous g[n, h], f32 or f64, in f64. n and h are 1 or more.
+ * Use it inside a kernel: it launches nothing.
  */
 void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h);
 

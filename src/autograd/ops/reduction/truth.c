@@ -1,5 +1,13 @@
 #include "autograd/ops/reduction/truth.h"
 
+/* The forward of any and all.
+ *
+ *     any:  y = x_0 != 0 or  x_1 != 0 or  ...
+ *     all:  y = x_0 != 0 and x_1 != 0 and ...
+ *
+ * x has any shape. y is bool, but u8 for u8 as in PyTorch. Nothing is recorded, because truth
+ * values have no gradient. */
+
 adz_tensor *adzi_truth(const adzi_op *op, adz_tensor *x, adz_dims dims, bool keepdim,
     const adzi_kernel *run, const adzi_kernel *join)
 {
@@ -12,6 +20,8 @@ adz_tensor *adzi_truth(const adzi_op *op, adz_tensor *x, adz_dims dims, bool kee
     int64_t sizes[ADZ_MAX_RANK];
     int rank = adzi_reduced_sizes(x, mask, keepdim, sizes);
     adz_tensor *y = adzi_new(&call, x->dtype == ADZ_U8 ? ADZ_U8 : ADZ_BOOL, rank, sizes);
+    /* The tables of kernels are indexed by dtype. The state of a block is one byte, its truth
+     * value. */
     if (y != NULL) {
         adzi_reduce((adzi_reducer){ run[x->dtype], join[x->dtype], 1 }, y, NULL, x, mask, NULL);
     }

@@ -5,8 +5,10 @@
 #include "autograd/op.h"
 #include "autograd/ops/reduction/reduce.h"
 
-/** A truth value over dimensions by a reducer that gives 0 or 1 (rows of its tables): bool, and u8
- * for u8. */
+/**
+ * A truth value over the dimensions `dims`. `run` and `join` are the kernels that reduce and
+ * combine, indexed by dtype. The result is bool, or u8 if x is u8.
+ */
 adz_tensor *adzi_truth(const adzi_op *op, adz_tensor *x, adz_dims dims, bool keepdim,
     const adzi_kernel *run, const adzi_kernel *join);
 

@@ -1,18 +1,31 @@
 #include "autograd/ops/reduction/reduce.h"
 #include "autograd/ops/reduction/variance.h"
 
+/* The variance over dimensions, torch.var, and what std shares with it.
+ *
+ *     y    = sum_i (x_i - m)^2 / (n - correction),   m = mean of x
+ *     dx_i = dy * 2 (x_i - m) / (n - correction)
+ *
+ * x has any shape and is f32 or f64. y has the sizes of x without the reduced dimensions, or with
+ * size 1 there. The divisor is never below 0, so too few elements give infinity or NaN. The node
+ * saves x. std saves y in addition, which its derivative divides by. */
+
+/* The first kernel reduces elements to states, the second joins the states of blocks. */
 KERNEL_TABLE_FLOAT(var_reduce);
 KERNEL_TABLE_FLOAT(var_combine);
 
 const adz_field adzi_variance_fields[3] = { ADZI_FIELD_MASK(adzi_variance_attr, mask, "dim"),
     ADZI_FIELD(adzi_variance_attr, correction), ADZI_FIELD(adzi_variance_attr, keepdim) };
 
+/* Reduced dimensions get size 1 here, so that `t` broadcasts against x. */
 adz_tensor *adzi_variance_kept(const adzi_node *node, adz_tensor *t)
 {
     unsigned mask = adzi_attr(node, adzi_variance_attr)->mask;
     return adz_reshape(t, adzi_kept_shape(adzi_input_shape(node, 0), mask));
 }
 
+/* 2 (x - m) / (n - correction), with the mean computed again from x. It is an expression, because
+ * the mean depends on x in a second derivative. */
 adz_tensor *adzi_variance_slope(adzi_node *node)
 {
     const adzi_variance_attr *at = adzi_attr(node, adzi_variance_attr);
@@ -25,17 +38,19 @@ adz_tensor *adzi_variance_slope(adzi_node *node)
     }
     double count = (double)adzi_reduced_count(adzi_input_shape(node, 0), at->mask);
     double divisor = count - at->correction;
+    /* Without reduced dimensions every element is its own mean. x - x is 0, and NaN where x is not
+     * finite. */
     if (n == 0) {
         return adz_mul_number(adz_add_scaled(x, x, -1), 2 / (divisor > 0 ? divisor : 0));
     }
-    /* Far from 0 the mean is rounded by more than the deviations bear; the mean of what is left
-     * takes that rounding out again. */
+    /* If all x are far from 0, the rounding of the mean may exceed the deviations. Subtracting the
+     * mean of the deviations as well removes that error. */
     adz_tensor *d = adz_add_scaled(x, adz_mean(x, adz_dims_of(n, dims), ADZ_KEEPDIM), -1);
     d = d != NULL ? adz_add_scaled(d, adz_mean(d, adz_dims_of(n, dims), ADZ_KEEPDIM), -1) : NULL;
     return adz_mul_number(d, 2 / (divisor > 0 ? divisor : 0));
 }
 
-/* dx = dy 2 (x - mean) / (n - correction) */
+/* dx = dy * 2 (x - m) / (n - correction). dy is broadcast over the reduced dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_mul(adzi_variance_kept(node, dy[0]), adzi_variance_slope(node));
@@ -46,6 +61,8 @@ const adzi_op adzi_op_var = {
     .name = "var", .backward = backward, ADZI_FIELDS(adzi_variance_fields)
 };
 
+/* `root` asks for the standard deviation instead of the variance. The kernel takes the root, so no
+ * second pass over y is needed. */
 adz_tensor *adzi_variance(
     const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root)
 {
@@ -55,6 +72,7 @@ adz_tensor *adzi_variance(
         !adzi_dims_mask(op->name, x, dims, &attr.mask)) {
         return NULL;
     }
+    /* NaN is the only number that differs from itself. */
     if (!(correction == correction)) {
         return adzi_fail(op->name, ADZ_ERR_ARGUMENT, "correction is NaN; 1 and 0 are usual");
     }
@@ -68,6 +86,7 @@ adz_tensor *adzi_variance(
     if (root) {
         adzi_save_result(&call, 0, y);
     }
+    /* The state of a block is four numbers of 8 bytes: origin, offset, squares and count. */
     adzi_reducer reducer = { KERNEL_FOR(var_reduce, x->dtype), KERNEL_FOR(var_combine, x->dtype),
         4 * sizeof(double) };
     adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ correction, root });

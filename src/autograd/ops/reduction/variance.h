@@ -5,9 +5,9 @@
 #include "autograd/op.h"
 
 typedef struct adzi_variance_attr {
-    unsigned mask;
+    unsigned mask; /* bit d: dimension d of x is reduced */
     bool keepdim;
-    double correction;
+    double correction; /* subtracted from the count in the divisor; 1 is Bessel's */
 } adzi_variance_attr;
 
 extern const adz_field adzi_variance_fields[3];
