@@ -4,6 +4,16 @@
 #include "autograd/ops/index/rows.h"
 #include "base/options.h"
 
+/* Rows of a table by their numbers, torch.nn.functional.embedding.
+ *
+ *     y[..., :]     = weight[ids[...], :]
+ *     dweight[v, :] = sum of dy[i, :] over the places i with ids[i] = v
+ *
+ * ids[...] are i64 or i32, weight[V, D], y[..., D]. The row padding_idx is read like any other and
+ * receives no gradient. With scale_grad_by_freq, dy[i] is divided by the number of times ids[i]
+ * occurs. The node saves the ids and not the weight: the gradient needs the number of rows only.
+ * ids are not differentiable. */
+
 typedef struct {
     int64_t padding_idx;     /* the row without a gradient, resolved; -1 for none */
     bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
@@ -11,11 +21,11 @@ typedef struct {
 
 typedef struct {
     const int64_t *ids;
-    int64_t *kept;
+    int64_t *kept; /* the ids, with -1 for each that names the padding row */
     int64_t padding;
-} padding_args;
+} padding_args; /* one element of `ids` and of `kept` per unit */
 
-/* Units are ids. */
+/* Units are ids. A copy is made, because the saved ids belong to the caller. */
 static void drop_padding(const void *block, int64_t begin, int64_t end)
 {
     const padding_args *args = block;
@@ -31,7 +41,8 @@ typedef struct {
     int64_t n, rows;
 } frequency_args;
 
-/* Counts how often each row is named, then writes 1 / count for each id. One unit. */
+/* Counts how often each row is named, then writes 1 / count for each id. There is one unit, because
+ * all ids share the counts. */
 static void count_frequencies(const void *block, int64_t begin, int64_t end)
 {
     const frequency_args *args = block;
@@ -47,7 +58,7 @@ static void count_frequencies(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* The ids with the padding row's as -1, which drops what is summed there. */
+/* The ids, with -1 in place of the padding row. adzi_rows_sum drops what is summed into row -1. */
 static adz_tensor *without_padding(adz_tensor *ids, int64_t padding)
 {
     adz_tensor *kept = ids != NULL && padding >= 0 ? adzi_scratch_like("embedding", ids) : ids;
@@ -63,6 +74,7 @@ static adz_tensor *frequencies(const adz_tensor *ids, int64_t rows, adz_dtype dt
 {
     adz_shape shape = adz_shape_of(ids->rank, ids->sizes);
     shape.sizes[shape.rank++] = 1;
+    /* The counts are a vector of `rows`, the shares one f64 number per id. */
     adz_tensor *count = adzi_scratch("embedding", ADZ_I64, 1, &rows);
     adz_tensor *share = adzi_scratch("embedding", ADZ_F64, shape.rank, shape.sizes);
     if (count == NULL || share == NULL) {
@@ -74,7 +86,8 @@ static adz_tensor *frequencies(const adz_tensor *ids, int64_t rows, adz_dtype dt
     return adz_to(share, dtype);
 }
 
-/* dweight[v] = sum of dy over the places that name v; 0 for the padding row. */
+/* dweight is a sum of rows, an operator of its own, so that it can be differentiated again.
+ * Gradients are scaled before they are summed. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const embedding_attr *at = adzi_attr(node, embedding_attr);
@@ -97,6 +110,8 @@ const adzi_op adzi_op_embedding = {
     .name = "embedding", .backward = backward, ADZI_FIELDS(fields)
 };
 
+/* Checks the weight and the options, and turns a padding_idx counted from the end into a row.
+ * padding_idx -1 is then free to mean that there is no padding. */
 static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, embedding_attr *attr)
 {
     if (weight->rank != 2) {
@@ -125,6 +140,7 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
     return true;
 }
 
+/* Fills the fields that the caller's version of the struct has; see base/options.h. */
 void adz_embedding_options_init(adz_embedding_options *options, size_t size)
 {
     adz_embedding_options all = ADZ_EMBEDDING_OPTIONS;
@@ -146,6 +162,7 @@ adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embeddi
         !adzi_rows_sizes("embedding", weight, 0, call.in[0], &shape)) {
         return NULL;
     }
+    /* Rows are copied as blocks of bytes, which needs contiguous memory. */
     adz_tensor *table = adzi_compact("embedding", weight);
     adz_tensor *y =
         table != NULL ? adzi_new(&call, (adz_dtype)weight->dtype, shape.rank, shape.sizes) : NULL;

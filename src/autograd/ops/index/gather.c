@@ -3,11 +3,21 @@
 #include "autograd/ops/index/gather.kernel.h"
 #include "autograd/ops/index/indices.h"
 
+/* Elements at indices along one dimension, torch.gather.
+ *
+ *     y[i][j][k]  = x[index[i][j][k]][j][k]          (dim 0 of rank 3)
+ *     dx          = zeros; dx[index[i][j][k]][j][k] += dy[i][j][k]
+ *
+ * x has any shape and any dtype. index is i64 or i32 with the rank of x, and along the other
+ * dimensions no size above that of x. y has the shape of index. The node saves the index and not x:
+ * the gradient needs the shape of x only. index is not differentiable. */
+
 typedef struct {
-    int dim;
+    int dim; /* the dimension along which the index counts, 0 or more */
 } gather_attr;
 
-/* dx = zeros with dy added at the places that were read. */
+/* dx is 0 with dy added at each place that was read. Several indices may name one place.
+ * scatter_add is an operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *zeros = adz_zeros(adzi_input_shape(node, 0), (adz_dtype)dy[0]->dtype);
@@ -16,7 +26,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* The same without a copy of the zeros, and the index has been checked. */
+/* Adds dy into a new tensor of zeros in place. The index was checked by the forward. The expression
+ * checks it again and copies the zeros. A sum that needs f64 memory of its own is left to the
+ * expression. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_shape shape = adzi_input_shape(node, 0);
@@ -47,6 +59,7 @@ const adzi_op adzi_op_gather = {
 
 KERNEL_TABLE_SIZES(gather);
 
+/* An index may be smaller than x: the elements beyond it are not read. */
 bool adzi_index_fits(
     const char *op, const adz_tensor *index, const adz_tensor *t, const char *name, int except)
 {
@@ -63,6 +76,8 @@ bool adzi_index_fits(
     return fits;
 }
 
+/* Units are elements of y. The strides of x are given per dimension of the index, with 0 along
+ * `dim`; there the index itself says how far to go. */
 void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim)
 {
     adzi_gather_args args = { .x = x->data,
@@ -77,6 +92,7 @@ void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *inde
     adzi_launch(KERNEL_FOR_SIZE(gather, adzi_item_size(x)), &args, y->numel, ADZI_POINTWISE_GRAIN);
 }
 
+/* A scalar x counts as a dimension of size 1. An empty index fits any x, as in PyTorch. */
 adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)
 {
     adzi_call call;

@@ -1,12 +1,22 @@
 #include "autograd/ops/index/indices.h"
 #include "autograd/ops/index/rows.h"
 
+/* Slices at a list of indices along one dimension, torch.index_select.
+ *
+ *     y[:, k, :]  = x[:, index[k], :]
+ *     dx[:, v, :] = sum of dy[:, k, :] over the k with index[k] = v
+ *
+ * x[outer, S, inner] has any rank above 0, index[K] is i64 or i32, and y is [outer, K, inner]. The
+ * node saves the index and not x: the gradient needs the size of x only. index is not
+ * differentiable. */
+
 typedef struct {
-    int dim;
-    int64_t size;
+    int dim;      /* the dimension that is indexed, 0 or more */
+    int64_t size; /* of x along dim, which the gradient gets back */
 } index_select_attr;
 
-/* dx = the parts of dy, each added to the one it was taken from. */
+/* Each slice of dy is added to the slice of x that it was taken from. The sum of rows is an
+ * operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const index_select_attr *at = adzi_attr(node, index_select_attr);

@@ -2,14 +2,20 @@
 
 #include "autograd/ops/index/indices.kernel.h"
 
+/* Checks of index tensors, shared by the operators that take one. An index is i64 or i32 and counts
+ * from 0. It is checked before the forward computes anything, so that kernels may use it without a
+ * test of their own. Index tensors have no gradient. */
+
 ADZI_DECLARE_KERNEL(indices_within, i64);
 
+/* One row per instruction set. There is one column, because indices are i64 here. */
 static const adzi_kernel indices_within_kernels[ADZI_CPU_LEVELS][1] = {
     { ADZI_KERNEL_COLUMN(indices_within, i64, baseline) },
     { ADZI_KERNEL_COLUMN(indices_within, i64, avx2) },
     { ADZI_KERNEL_COLUMN(indices_within, i64, avx512) },
 };
 
+/* Kernels read indices as a contiguous array of i64. */
 bool adzi_want_indices(adzi_call *call, int i)
 {
     if (!adzi_want_index(call, i) || !adzi_convert(call, i, ADZ_I64)) {
@@ -19,7 +25,7 @@ bool adzi_want_indices(adzi_call *call, int i)
     return call->in[i] != NULL;
 }
 
-/* "[1, 2]": where element i of a contiguous tensor stands. */
+/* The place of element i of a contiguous tensor as text, such as "[1, 2]". */
 static const char *text_place(const adz_tensor *t, int64_t i)
 {
     int64_t place[ADZ_MAX_RANK];
@@ -30,6 +36,8 @@ static const char *text_place(const adz_tensor *t, int64_t i)
     return adzi_text_sizes(t->rank, place);
 }
 
+/* A kernel finds out whether any index is out of range. Only then does the host search for it, to
+ * name it in the message. */
 bool adzi_indices_within(
     const char *op, const adz_tensor *index, int64_t size, const char *of, const adz_tensor *t)
 {

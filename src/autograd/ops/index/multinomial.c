@@ -3,9 +3,22 @@
 #include "adze/random.h"
 #include "autograd/op.h"
 
+/* Draws class numbers from rows of weights, torch.multinomial.
+ *
+ *     P(class c) = p_c / sum_k p_k
+ *
+ * weights are [C] or [N, C], y is i64 [n] or [N, n]. The weights of a row need not have the sum 1,
+ * and are converted to f64. Two methods draw from a row:
+ *
+ *     with replacement:     u uniform in [0, 1); the first class whose running sum of p exceeds u *
+ * sum without replacement:  the n classes with the smallest times t_c = -log(1 - u_c) / p_c
+ *
+ * The times are exponentially distributed with rate p_c, so their order is that of draws without
+ * replacement. Not differentiable. A call that fails leaves the generator as it was. */
+
 const adzi_op adzi_op_multinomial = { .name = "multinomial" };
 
-/* What makes a row of weights one that n classes cannot be drawn from; records the error. */
+/* True if n classes can be drawn from a row of weights. Records the error otherwise. */
 static bool check_row(const double *p, int64_t row, int64_t classes, int64_t n, bool replacement)
 {
     int64_t possible = 0;
@@ -31,6 +44,7 @@ static bool check_row(const double *p, int64_t row, int64_t classes, int64_t n, 
     return true;
 }
 
+/* Checks what does not depend on the contents of the weights. */
 static bool check_shape(const adz_tensor *p, int64_t n)
 {
     if (p->rank < 1 || p->rank > 2 || p->sizes[p->rank - 1] == 0) {
@@ -60,15 +74,17 @@ static adz_tensor *refuse(const adz_tensor *p, int64_t n, bool replacement)
     return NULL;
 }
 
-/* The class whose part of the running sum holds `at`; always one of weight above 0. */
+/* The class whose interval of the running sum contains `at`. The search is binary, with a
+ * conditional move in place of a jump. Its result always has a weight above 0: equal sums mean a
+ * weight of 0, which the last loop steps over. */
 static int64_t class_at(const double *sum, int64_t classes, double at)
 {
-    int64_t found =
-        0; /* the first class with a sum above `at`, or the last: one of `left` from here */
+    /* The class is one of `left` classes from `found` on. */
+    int64_t found = 0;
     for (int64_t left = classes; left > 1;) {
         const int64_t half = left / 2;
-        found += half &
-                 -(int64_t)(sum[found + half - 1] <= at); /* half of these jumps would be missed */
+        /* A branch would be mispredicted half of the time. */
+        found += half & -(int64_t)(sum[found + half - 1] <= at);
         left -= half;
     }
     while (found > 0 && sum[found] == sum[found - 1]) {
@@ -77,10 +93,11 @@ static int64_t class_at(const double *sum, int64_t classes, double at)
     return found;
 }
 
-enum { ROWS = 4 };
+enum { ROWS = 4 }; /* rows that are summed at the same time */
 
-/* The running sums of four rows, which do not wait for each other; false where weights or their sum
- * are none to draw by. */
+/* The running sums of four rows at once. A sum waits for the addition before it, and four
+ * independent sums hide that latency. Returns false if a weight is negative or NaN, or if a sum is
+ * 0 or not finite. */
 static bool sum_four(double *sum, const double *p, int64_t classes)
 {
     double a = 0, b = 0, c = 0, d = 0;
@@ -99,7 +116,8 @@ static bool sum_four(double *sum, const double *p, int64_t classes)
            isfinite(c) && isfinite(d);
 }
 
-/* The running sums of one row; false where weights or their sum are none to draw by. */
+/* The running sums of one row. Returns false if a weight is negative or NaN, or if the sum is 0 or
+ * not finite. */
 static bool sum_one(double *sum, const double *p, int64_t classes)
 {
     double total = 0;
@@ -119,7 +137,8 @@ typedef struct {
     int64_t least; /* classes of weight above 0 that a row needs */
 } sums_args;
 
-/* One unit. */
+/* Sums all rows and finds out whether n classes can be drawn from each. There is one unit, because
+ * the rows share the flag `sound`. */
 static void sum_rows(const void *block, int64_t begin, int64_t end)
 {
     const sums_args *args = block;
@@ -144,7 +163,8 @@ static void sum_rows(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Launches sum_rows; the running sums of p, or NULL with the error recorded. */
+/* The running sums of p[N, C], or NULL with the error recorded. Whether the weights are sound
+ * depends on their contents, so a kernel decides and the host only reports. */
 static adz_tensor *running_sums(const adz_tensor *p, int64_t n, bool replacement)
 {
     adz_tensor *sums = adzi_scratch_like("multinomial", p);
@@ -165,7 +185,7 @@ typedef struct {
     int64_t classes, n;
 } classes_args;
 
-/* Inverts the running sum of each row. Units are rows. */
+/* Inverts the running sum of each row. Units are rows of y. */
 static void find_classes(const void *block, int64_t begin, int64_t end)
 {
     const classes_args *args = block;
@@ -177,7 +197,7 @@ static void find_classes(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* y = classes drawn by inverting the running sum of each row. */
+/* Draws with replacement: n uniform numbers per row, each looked up in the running sums. */
 static adz_tensor *with_replacement(
     adzi_call *call, const adz_tensor *p, adz_tensor *sums, int64_t n, adz_generator *generator)
 {
@@ -195,8 +215,9 @@ static adz_tensor *with_replacement(
     return y;
 }
 
-/* Exponential times of rate p: the classes in the order in which they come are draws without
- * replacement. -time = log(1 - u) / p; classes of weight 0 never come. */
+/* Draws without replacement: the n classes whose exponential times of rate p come first. The code
+ * sorts -t = log(1 - u) / p in descending order. Classes of weight 0 get -infinity, and the checks
+ * ensure that n other classes exist. */
 static adz_tensor *without_replacement(adz_tensor *p, int64_t n, adz_generator *generator)
 {
     adz_tensor *u = adz_generator_rand(generator, adz_shape_of(p->rank, p->sizes), ADZ_F64);

@@ -1,8 +1,16 @@
 #include "autograd/ops/index/indices.h"
 
+/* Vectors that are 1 at an id and 0 elsewhere, torch.nn.functional.one_hot.
+ *
+ *     y[..., c] = 1 if c = ids[...], else 0
+ *
+ * ids[...] are i64 or i32, y is i64 [..., C]. With num_classes -1, C is one more than the largest
+ * id. Not differentiable, so nothing is saved. */
+
 const adzi_op adzi_op_one_hot = { .name = "one_hot" };
 
-/* The number of classes, the largest id deciding where it is left open; -1 with the error. */
+/* The number of classes, or -1 with the error recorded. If it is left open, the largest id decides.
+ * The other ids are checked against it. */
 static int64_t classes(const adz_tensor *ids, int64_t n)
 {
     if (n == 0 || n < -1 || (n == -1 && ids->numel == 0)) {
@@ -26,7 +34,7 @@ typedef struct {
     int64_t n;  /* classes */
 } ones_args;
 
-/* Units are ids. */
+/* Units are ids. Each writes one element into its row of zeros. */
 static void write_ones(const void *block, int64_t begin, int64_t end)
 {
     const ones_args *args = block;
@@ -45,6 +53,7 @@ adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
     if (n < 0) {
         return NULL;
     }
+    /* The classes are a new last dimension. */
     for (int i = 0; i < ids->rank; ++i) {
         sizes[i] = ids->sizes[i];
     }

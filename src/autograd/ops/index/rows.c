@@ -5,6 +5,16 @@
 #include "autograd/ops/index/indices.h"
 #include "autograd/ops/index/rows.kernel.h"
 
+/* Takes rows of a tensor by their numbers, and sums rows back to their numbers.
+ *
+ *     take:  y[o, i, :] = x[o, index[i], :]
+ *     sum:   x[o, v, :] = sum of y[o, i, :] over the i with index[i] = v
+ *
+ * x[outer, S, inner] is contiguous, index has any shape and n elements, and y is [outer, n, inner].
+ * Each of the two operators is the derivative of the other one, so embedding and index_select can
+ * be differentiated to any order. Both save the index only. Row number -1 is zeros when it is taken
+ * and is dropped when it is summed. */
+
 KERNEL_TABLE_FLOAT(rows_sum);
 
 /* ---- taking -------------------------------------------------------------------------------- */
@@ -34,10 +44,12 @@ bool adzi_rows_sizes(
 }
 
 typedef struct {
-    const char *x;
-    char *y;
+    const char *x; /* [outer, size] rows */
+    char *y;       /* [outer, n] rows */
     const int64_t *index;
-    int64_t n, size, bytes; /* rows of an index, of x, and bytes of one row */
+    int64_t n;     /* elements of the index */
+    int64_t size;  /* rows of x per outer index */
+    int64_t bytes; /* of one row */
 } take_args;
 
 /* Units are rows of y. Only memory moves, so there is nothing to compile per instruction set. */
@@ -56,11 +68,13 @@ static void take_rows(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* Units are rows of `row` elements; a thread is worth ADZI_POINTWISE_GRAIN elements. */
 static int64_t grain_of(int64_t row)
 {
     return ADZI_POINTWISE_GRAIN / (row > 0 ? row : 1) + 1;
 }
 
+/* A row is the elements behind dimension `dim`, which are contiguous. */
 void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tensor *index)
 {
     if (y->numel == 0) {
@@ -83,6 +97,7 @@ typedef struct {
 
 static const adz_field fields[] = { ADZI_FIELD(rows_attr, dim), ADZI_FIELD(rows_attr, size) };
 
+/* dx = the rows of dy, summed back to the rows that they were taken from. */
 static adz_status take_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const rows_attr *at = adzi_attr(node, rows_attr);
@@ -115,6 +130,7 @@ adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
 
 /* ---- summing ------------------------------------------------------------------------------- */
 
+/* dy of each summed row is the upstream gradient of the row that it went to. */
 static adz_status sum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_rows_take(dy[0], adzi_attr(node, rows_attr)->dim, adzi_saved_input(node, 1));
@@ -131,12 +147,13 @@ typedef struct {
     int64_t size;    /* rows */
     int64_t *starts; /* [size + 2] */
     int64_t *order;  /* [n] */
-    int64_t *bad;    /* the result: where the first index that names no row is, or n */
+    int64_t *bad;    /* the result: the place of the first index out of range, or n */
 } sort_args;
 
-/* Sorts the places of the index by the row that they name and keeps their order: the places of row
- * v are order[starts[v]] .. order[starts[v + 1] - 1]. An index of -1 names no row and is left out.
- * So is one that is out of range. One unit. */
+/* A counting sort of the places of the index by the row that they name. The places of row v are
+ * order[starts[v]] .. order[starts[v + 1] - 1], in ascending order. So each row is summed by one
+ * unit in a fixed order, and threads change no bit. An index of -1 or out of range is left out.
+ * There is one unit, because all places share the counters. */
 static void sort_places(const void *block, int64_t begin, int64_t end)
 {
     const sort_args *args = block;
@@ -164,8 +181,9 @@ static void sort_places(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Launches sort_places; false with the error recorded if an index is out of range. `starts` has one
- * place more than the rows need, for what the kernel finds. */
+/* Sorts the index; false with the error recorded if an index is out of range. `starts` has one
+ * element more than the rows need, for the flag `bad`. The forward has checked the index, but the
+ * user may have changed it since. */
 static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *index, int64_t size)
 {
     int64_t *start = adzi_index_data(starts);
@@ -181,6 +199,8 @@ static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *
     return true;
 }
 
+/* The shape of x for a given y: the dimensions of the index are replaced by one of size 0, which
+ * the caller fills in. */
 static void sum_sizes(const adz_tensor *y, int dim, const adz_tensor *index, adz_shape *shape)
 {
     int n = 0;
@@ -194,6 +214,7 @@ static void sum_sizes(const adz_tensor *y, int dim, const adz_tensor *index, adz
     shape->rank = n;
 }
 
+/* Units of the launch are blocks of ADZI_ROWS_BLOCK elements of a row of x. */
 adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t size)
 {
     adzi_call call;

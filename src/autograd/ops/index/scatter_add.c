@@ -3,18 +3,30 @@
 #include "autograd/ops/index/gather.h"
 #include "autograd/ops/index/indices.h"
 
+/* Adds elements at indices along one dimension, torch.scatter_add.
+ *
+ *     y           = x;  y[index[i][j][k]][j][k] += src[i][j][k]      (dim 0 of rank 3)
+ *     dx          = dy
+ *     dsrc[i][j][k] = dy[index[i][j][k]][j][k]
+ *
+ * x has any shape. index is i64 or i32 with the rank of x. Its sizes are at most those of src, and
+ * of x along the other dimensions. Elements of src beyond the index are not added and get gradient
+ * 0. The node saves the index only. index is not differentiable. */
+
 KERNEL_TABLE_ALL(scatter_add);
 KERNEL_TABLE_FLOAT(scatter_add_wide);
 KERNEL_TABLE_FLOAT(scatter_add_lane);
 
-/* Lanes of the index longer than this are summed in f64. */
+/* Lanes of an f32 index longer than this are summed in f64, because f32 sums of many elements lose
+ * digits. */
 enum { LONG_LANE = 16 };
 
 typedef struct {
-    int dim;
+    int dim; /* the dimension along which the index counts, 0 or more */
 } scatter_attr;
 
-/* y = x + what src adds: dx = dy, dsrc = dy read at the index, zeros beyond the index. */
+/* dx = dy and dsrc = dy read at the index. Where src is larger than the index, dsrc is padded with
+ * zeros. gather is an operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (adzi_needs(node, 0)) {
@@ -38,7 +50,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[2]);
 }
 
-/* The same, and the index has been checked. */
+/* Reads dy at the index without checking the index again, which the forward has done. An index
+ * smaller than src takes the expression, which pads. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_shape shape = adzi_input_shape(node, 2);
@@ -67,6 +80,8 @@ const adzi_op adzi_op_scatter_add = {
     .name = "scatter_add", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* Checks dtypes, shapes and the range of the index. An empty index fits any shape, as in
+ * PyTorch. */
 static bool check(adzi_call *call, int dim)
 {
     const adz_tensor *x = call->in[0], *index = call->in[1], *src = call->in[2];
@@ -85,17 +100,21 @@ static bool check(adzi_call *call, int dim)
                "places of a dimension of x", x);
 }
 
+/* True if lanes of f32 are so long that they are summed in f64. */
 static bool is_wide(const adz_tensor *y, const adz_tensor *index, int dim)
 {
     return y->dtype == ADZ_F32 && y->rank > 0 && index->rank > 0 && index->sizes[dim] > LONG_LANE;
 }
 
+/* A lane of y of at most ADZI_SCATTER_LANE elements has its f64 sums on the stack of the kernel. A
+ * longer one needs an f64 copy of y, which this function's caller has to provide. */
 bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim)
 {
     return !is_wide(y, index, dim) || y->sizes[dim] <= ADZI_SCATTER_LANE;
 }
 
-/* y may be f64 for sums of f32. */
+/* Adds src to y at the index. Units are lanes of the index along `dim`: all elements of a lane go
+ * to one lane of y, so no two units write to one element. y may be an f64 copy of an f32 tensor. */
 void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim)
 {
     adzi_scatter_args args = {
@@ -121,6 +140,7 @@ void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *i
     adzi_launch(kernel, &args, index->numel / args.n, ADZI_POINTWISE_GRAIN / args.n + 1);
 }
 
+/* Computes both public calls. In place, x is y and is not copied. */
 static adz_tensor *scatter_add(
     adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src, bool inplace)
 {

@@ -2,15 +2,25 @@
 
 #include "autograd/op.h"
 
+/* The k largest or smallest elements along one dimension, torch.topk.
+ *
+ *     y[j]         = the j-th largest x[i] (or smallest),   places[j] = its i
+ *     dx[places[j]] = dy[j], else 0
+ *
+ * x[outer, S, inner] has any shape, y and places are [outer, k, inner]. Results are always sorted;
+ * `sorted` exists for PyTorch's signature. The node saves the places and not x: the gradient needs
+ * the shape of x only. */
+
 KERNEL_TABLE_ALL(topk);
 
 typedef struct {
-    int64_t k;
-    int dim;
-    bool largest;
+    int64_t k;    /* results per lane */
+    int dim;      /* the dimension of the lanes, 0 or more */
+    bool largest; /* else the smallest elements are selected */
 } topk_attr;
 
-/* dx = zeros with dy at the places of the values. */
+/* dx is 0 with dy at the places of the values. No place occurs twice, so nothing is summed.
+ * scatter_add is an operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *zeros = adz_zeros(adzi_input_shape(node, 0), (adz_dtype)dy[0]->dtype);
@@ -24,6 +34,8 @@ static const adz_field fields[] = { ADZI_FIELD(topk_attr, k), ADZI_FIELD(topk_at
 
 const adzi_op adzi_op_topk = { .name = "topk", .backward = backward, ADZI_FIELDS(fields) };
 
+/* Units are lanes, the S elements along `dim`. A lane costs several passes, so a thread is worth
+ * fewer elements than in a pointwise kernel. A scalar is one lane of one element. */
 static void run(adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim, bool largest)
 {
     adzi_topk_args args = { .x = x->data,
@@ -44,7 +56,7 @@ adz_tensor *adz_topk(
 {
     adzi_call call;
     topk_attr attr = { .k = k, .largest = largest };
-    (void)sorted; /* they come sorted either way */
+    (void)sorted; /* results are sorted in any case */
     if (indices != NULL) {
         *indices = NULL;
     }
@@ -67,6 +79,7 @@ adz_tensor *adz_topk(
     if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
+    /* The places are saved as an extra value and are also the caller's second result. */
     adzi_save_extra(&call, 0, places);
     run(y, places, from, attr.dim, largest);
     if (indices != NULL) {
