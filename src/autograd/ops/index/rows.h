@@ -1,10 +1,9 @@
-/* Rows of a tensor by their numbers, and gradients summed back to them: what embedding and
- * index_select share.
+/* Rows of a tensor by their numbers, and gradients summed back to them. embedding and index_select
+ * share this.
  *
- * x[..., size, ...] with the rows along dimension `dim`, and an index of any shape, contiguous i64,
- * whose sizes stand in place of `size` in y. Row number -1 means none: zeros are taken, and what is
- * summed there is dropped.
- */
+ * x[..., size, ...] has its rows along dimension `dim`. The index is contiguous i64 of any shape,
+ * and its sizes replace `size` in y. Row number -1 means none: zeros are taken for it, and what is
+ * summed there is dropped. */
 #ifndef ADZI_AUTOGRAD_OPS_INDEX_ROWS_H
 #define ADZI_AUTOGRAD_OPS_INDEX_ROWS_H
 

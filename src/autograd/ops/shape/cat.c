@@ -2,13 +2,22 @@
 
 #include "autograd/ops/shape/list.h"
 
+/* Joins tensors along a dimension that they have, torch.cat.
+ *
+ *     y    = x_0, x_1, ... one after the other along dim
+ *     dx_i = the slice of dy that x_i was copied to
+ *
+ * x_i[..., w_i, ...] have equal sizes except along dim, y[..., sum of w_i, ...]. dtypes are
+ * promoted to a common one. The node saves no tensor: the widths w_i are attributes. */
+
 typedef struct {
     int dim;
-    int n;            /* of the inputs */
-    int64_t widths[]; /* of every input along dim; -1 for those skipped */
+    int n;            /* number of inputs */
+    int64_t widths[]; /* size of each input along dim; -1 for an input that is skipped */
 } cat_attr;
 
-/* dx_i = the part of dy that x_i was put in. A skipped one had no elements. */
+/* Each gradient is a slice of dy, and so a view without a copy. A skipped input has no elements and
+ * gets an empty gradient. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const cat_attr *at = adzi_attr(node, cat_attr);
@@ -32,13 +41,15 @@ static const adz_field fields[] = { ADZI_FIELD(cat_attr, dim),
 
 const adzi_op adzi_op_cat = { .name = "cat", .backward = backward, ADZI_FIELDS(fields) };
 
-/* As PyTorch does, for lists that begin with nothing. */
+/* PyTorch ignores an empty tensor of rank 1 in any list, so that a loop can begin with an empty
+ * tensor. */
 static bool is_skipped(const adz_tensor *t)
 {
     return t->rank == 1 && t->sizes[0] == 0;
 }
 
-/* The shape and dtype of the result; fills attr. */
+/* Works out the shape and the dtype of the result, and fills attr. The first tensor that is not
+ * skipped gives the sizes of the other dimensions. */
 static bool result_of(adzi_call *call, int dim, cat_attr *attr, adz_shape *shape, adz_dtype *dtype)
 {
     const adz_tensor *first = call->in[0];
@@ -78,7 +89,9 @@ static bool result_of(adzi_call *call, int dim, cat_attr *attr, adz_shape *shape
     return adzi_check_sizes("cat", shape->rank, shape->sizes, *dtype, &numel) == ADZ_OK;
 }
 
-static void put(adz_tensor *y, const adzi_call *call, const cat_attr *attr)
+/* Copies each input to its part of y. The part is described by a header on the stack, with the
+ * strides of y. */
+static void copy_inputs(adz_tensor *y, const adzi_call *call, const cat_attr *attr)
 {
     adz_tensor window = *y; /* the part of y that an input fills */
     for (int i = 0; i < call->n_in; ++i) {
@@ -93,6 +106,7 @@ static void put(adz_tensor *y, const adzi_call *call, const cat_attr *attr)
     }
 }
 
+/* Converts the inputs to the common dtype; these conversions are on the tape if needed. */
 static adz_tensor *cat(adzi_call *call, int dim, cat_attr *attr, size_t attr_size)
 {
     adz_shape shape;
@@ -109,7 +123,7 @@ static adz_tensor *cat(adzi_call *call, int dim, cat_attr *attr, size_t attr_siz
     if (y == NULL || !adzi_record(call, 1, &y, attr, attr_size)) {
         return NULL;
     }
-    put(y, call, attr);
+    copy_inputs(y, call, attr);
     return adzi_leave(call, y);
 }
 
@@ -118,6 +132,8 @@ adz_tensor *adz_cat(adz_tensor *const *tensors, size_t n, int dim)
     if (!adzi_check_list("cat", tensors, n)) {
         return NULL;
     }
+    /* Attributes and the list of inputs are one block of memory, because both have a length that
+     * depends on n. The tape keeps copies. */
     size_t attr_size = sizeof(cat_attr) + n * sizeof(int64_t);
     size_t list_size = n * sizeof(adz_tensor *);
     cat_attr *attr = adzi_alloc(attr_size + list_size);

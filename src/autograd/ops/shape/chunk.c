@@ -1,6 +1,8 @@
 #include "autograd/ops/shape/list.h"
 
-/* Pieces of ceil(size / chunks): the last may be smaller, and there may be fewer than asked for. */
+/* Cuts a dimension into a number of pieces, torch.chunk. Pieces have size ceil(S / chunks); the
+ * last may be smaller, and there may be fewer than asked for. The pieces are views of x. It is a
+ * composition: split records the node, whose gradient joins the pieces. */
 adz_status adz_chunk(adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, size_t *count)
 {
     if (out == NULL) {
@@ -23,7 +25,8 @@ adz_status adz_chunk(adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, s
         return adzi_no_results(out, n);
     }
     int64_t size = x->sizes[d] / chunks + (x->sizes[d] % chunks != 0);
-    if (x->sizes[d] == 0) { /* as many empty pieces as asked for */
+    /* An empty dimension gives as many empty pieces as were asked for, as in PyTorch. */
+    if (x->sizes[d] == 0) {
         int64_t *sizes = adzi_alloc_zero(n * sizeof *sizes);
         if (sizes == NULL) {
             adzi_fail_memory("chunk", n * sizeof *sizes);

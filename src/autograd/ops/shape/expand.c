@@ -1,6 +1,15 @@
 #include "autograd/op.h"
 
-/* dx = dy: the engine sums it back over the repeated dimensions. */
+/* Repeats dimensions of size 1 without a copy, torch.Tensor.expand.
+ *
+ *     y[i][j] = x[0][j]           (x[1, D] expanded to y[N, D])
+ *     dx      = dy summed over the repeated dimensions
+ *
+ * y is a view of x whose repeated dimensions have stride 0. New dimensions come in front, and size
+ * -1 keeps the size of x. The node saves nothing, because the operator is linear. */
+
+/* dy is passed on as it is. The engine sums a gradient over the dimensions in which its input was
+ * broadcast, here as for every operator. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -10,6 +19,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_expand = { .name = "expand", .backward = backward };
 
+/* Replaces sizes of -1 and checks that only sizes of 1 grow. `lead` is the number of new
+ * dimensions. */
 static bool resolve(const adz_tensor *x, adz_shape *shape)
 {
     bool fits = shape->rank >= x->rank && shape->rank <= ADZ_MAX_RANK;

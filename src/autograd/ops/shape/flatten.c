@@ -1,6 +1,8 @@
 #include "autograd/op.h"
 
-/* Dimensions start .. end become one. */
+/* Merges dimensions start .. end into one, torch.flatten. A scalar becomes a vector of one element.
+ * It is a composition: reshape records the node, and copies only if x is not contiguous enough for
+ * a view. */
 adz_tensor *adz_flatten(adz_tensor *x, int start, int end)
 {
     if (!adzi_check_tensor("flatten", "x", x)) {
@@ -15,6 +17,7 @@ adz_tensor *adz_flatten(adz_tensor *x, int start, int end)
             adzi_text_shape(x));
     }
     adz_shape shape = { 0 };
+    /* `run` is the product of the sizes that are merged so far. */
     int64_t run = 1;
     for (int i = 0; i < x->rank; ++i) {
         run = i >= first && i <= last ? run * x->sizes[i] : x->sizes[i];

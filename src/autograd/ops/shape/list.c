@@ -2,6 +2,11 @@
 
 #include <stdio.h>
 
+/* What operators with lists of tensors share: cat and stack take a list, split, chunk and unbind
+ * return one. */
+
+/* A stale pointer is noticed by the mark in the header, and the message says which element of the
+ * list it is. */
 bool adzi_check_list(const char *op, adz_tensor *const *tensors, size_t n)
 {
     if (tensors == NULL) {
@@ -24,6 +29,7 @@ bool adzi_check_list(const char *op, adz_tensor *const *tensors, size_t n)
     return true;
 }
 
+/* All results are NULL after a failure, so that no caller releases or reads a partial list. */
 adz_status adzi_no_results(adz_tensor **out, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
@@ -32,6 +38,8 @@ adz_status adzi_no_results(adz_tensor **out, size_t n)
     return adzi_status(NULL);
 }
 
+/* A result that received no gradient has NULL in dy and is replaced by zeros. At least one gradient
+ * exists, or the backward would not run. */
 adz_tensor *adzi_join_gradients(adzi_node *node, adz_tensor *const *dy, int dim,
     adz_tensor *(*join)(adz_tensor *const *, size_t, int))
 {

@@ -1,6 +1,8 @@
 #include "autograd/op.h"
 
-/* A slice that does not clamp. */
+/* A range of a dimension that must exist, torch.narrow: y = x[start .. start+length-1] along dim.
+ * Unlike a slice it does not clamp, but refuses a range outside x. y is a view. It is a
+ * composition: slice records the node, whose gradient is dy among zeros. */
 adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length)
 {
     if (!adzi_check_tensor("narrow", "x", x)) {
@@ -13,6 +15,7 @@ adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length)
     if (d < 0) {
         return NULL;
     }
+    /* A negative start counts from the end. */
     int64_t size = x->sizes[d], first = start < 0 ? start + size : start;
     if (start < -size || start > size || length < 0 || length > size - first) {
         return adzi_fail("narrow", ADZ_ERR_INDEX,

@@ -1,10 +1,19 @@
 #include "autograd/op.h"
 #include "autograd/ops/numbers.h"
 
+/* Pads with a constant, torch.nn.functional.pad with mode "constant".
+ *
+ *     y[i]  = x[i - before] inside x, value elsewhere
+ *     dx[i] = dy[i + before]
+ *
+ * x has any shape and any dtype. Pairs (before, after) are given from the last dimension to the
+ * first; a negative number crops. y is a copy. The node saves no tensor: the padding is an
+ * attribute. */
+
 typedef struct {
-    int n;
+    int n;                         /* numbers in `pad` */
     int64_t pad[2 * ADZ_MAX_RANK]; /* before and after, from the last dimension; negative: crops */
-    double value;
+    double value;                  /* of the elements that are added */
 } pad_attr;
 
 static adz_tensor *pad(adz_tensor *x, const pad_attr *attr);
@@ -16,7 +25,8 @@ static int64_t added(const pad_attr *attr, const adz_tensor *x, int d, int side)
     return place < attr->n ? attr->pad[place] : 0;
 }
 
-/* dx = dy with the padding taken off again and the crops filled with zeros. */
+/* The gradient is dy padded by the negative numbers: padding is cropped again, and what was cropped
+ * gets zeros. It can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     pad_attr back = *adzi_attr(node, pad_attr);
@@ -33,7 +43,8 @@ static const adz_field fields[] = { ADZI_FIELD_LIST(pad_attr, n, pad),
 
 const adzi_op adzi_op_pad = { .name = "pad", .backward = backward, ADZI_FIELDS(fields) };
 
-/* The new sizes; false where more is cropped than there is, or the sum does not fit. */
+/* Computes the sizes of y. False if more is cropped than there is, or if a size does not fit into
+ * 64 bits. */
 static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
 {
     int64_t numel;
@@ -65,7 +76,9 @@ static adz_tensor *pad(adz_tensor *x, const pad_attr *attr)
         return NULL;
     }
     adzi_fill(y, attr->value);
-    adz_tensor to = *y, from = *x; /* the part of each that the other has */
+    /* Fills y with the value, and copies the part that x and y have in common. Two headers on the
+     * stack describe this part in x and in y. */
+    adz_tensor to = *y, from = *x;
     int64_t item = (int64_t)adzi_item_size(x);
     from.numel = 1;
     for (int d = 0; d < x->rank; ++d) {

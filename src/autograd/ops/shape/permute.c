@@ -1,11 +1,20 @@
 #include "autograd/op.h"
 
+/* Reorders dimensions, torch.permute.
+ *
+ *     y[i_0][i_1][i_2]: dimension k of y is dimension dims[k] of x
+ *     dx = dy with the inverse permutation
+ *
+ * y is a view of x: only sizes and strides change places. The node saves nothing, because the
+ * operator is linear. */
+
 typedef struct {
     int n;
     int dims[ADZ_MAX_RANK]; /* dimension i of y is dimension dims[i] of x */
 } permute_attr;
 
-/* dx = dy with the dimensions put back. */
+/* The inverse permutation is itself a permute, so the gradient is a view and can be differentiated
+ * again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const permute_attr *at = adzi_attr(node, permute_attr);
@@ -28,6 +37,7 @@ adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
     if (!ADZI_ENTER(&call, permute, x) || !adzi_dims_mask("permute", x, dims, &mask)) {
         return NULL;
     }
+    /* adzi_dims_mask has refused dimensions outside x and dimensions that are listed twice. */
     int count = dims.count < 0 ? 0 : dims.count;
     if (count != x->rank) {
         return adzi_fail("permute", ADZ_ERR_DIM, "%d dimensions are listed, but x%s has %d", count,

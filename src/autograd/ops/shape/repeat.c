@@ -1,7 +1,16 @@
 #include "autograd/op.h"
 
-/* x[outer, n] repeated along its second dimension is x[outer, 1, n] expanded. From the last
- * dimension to the first, so that what is copied gets longer and never has more than three. */
+/* Repeats a whole tensor along dimensions, torch.Tensor.repeat.
+ *
+ *     y[i] = x[i mod S]           (along each dimension of size S)
+ *     dx   = dy summed over the repeats
+ *
+ * x has any shape; repeats may have more entries than x has dimensions, which adds dimensions in
+ * front. It is a composition of reshape and expand, whose nodes sum the gradient. */
+
+/* Repeats x along dimension d. x[outer, n] becomes x[outer, 1, n], is expanded to [outer, times, n]
+ * and copied by the reshape. Dimensions are processed from last to first, so no intermediate tensor
+ * has more than three dimensions, and copies move long runs. */
 static adz_tensor *along(adz_tensor *x, int d, int64_t times)
 {
     adz_shape shape = adz_shape_of(x->rank, x->sizes);
@@ -17,7 +26,7 @@ adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats)
         return NULL;
     }
     bool fits = repeats.rank >= x->rank && repeats.rank <= ADZ_MAX_RANK;
-    adz_shape shape = repeats; /* x's, with new dimensions in front */
+    adz_shape shape = repeats; /* becomes the shape of x with new dimensions of size 1 in front */
     for (int d = 0; d < repeats.rank && fits; ++d) {
         int from = d - (repeats.rank - x->rank);
         shape.sizes[d] = from < 0 ? 1 : x->sizes[from];
@@ -48,7 +57,8 @@ adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats)
             y = along(y, d, repeats.sizes[d]);
         }
     }
-    /* A view of one repeat would let a write through to its neighbours, or to x. */
+    /* The result is memory of its own. A view with stride 0 would let a write reach all repeats,
+     * and a view of x would let it reach x. */
     bool fresh = y == NULL || (adzi_is_contiguous(y) && y->storage != x->storage);
     return fresh ? y : adz_clone(y);
 }

@@ -2,7 +2,17 @@
 
 #include "autograd/op.h"
 
-/* dx = dy in the old shape. */
+/* The same elements in another shape, torch.reshape.
+ *
+ *     y  = x's elements in row-major order, in the new shape
+ *     dx = dy in the shape of x
+ *
+ * y is a view of x if the strides allow it, and a contiguous copy otherwise. One size may be -1 and
+ * follows from the number of elements. The node saves nothing: every node knows the shape of its
+ * input. */
+
+/* The gradient is a reshape, so it can be differentiated again. It is a view wherever dy is
+ * contiguous. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_reshape(dy[0], adzi_input_shape(node, 0));
@@ -11,6 +21,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_reshape = { .name = "reshape", .backward = backward };
 
+/* A size of -1 is refused if another size is 0, because any number would fit. */
 bool adzi_resolve_shape(const char *op, const adz_tensor *x, adz_shape *shape)
 {
     int unknown = -1;
@@ -47,7 +58,7 @@ adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape)
     for (int i = 0; i < x->rank && same; ++i) {
         same = shape.sizes[i] == x->sizes[i];
     }
-    if (same) {
+    if (same) { /* no view and no node: the caller gets x itself */
         return x;
     }
     int64_t strides[ADZ_MAX_RANK];
@@ -58,7 +69,9 @@ adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape)
         return NULL;
     }
     if (!view) {
-        adz_tensor flat = *y; /* the copy, read in x's shape */
+        /* The copy walks both tensors in the shape of x, with the strides of a contiguous tensor
+         * for y. */
+        adz_tensor flat = *y;
         flat.rank = x->rank;
         for (int i = 0; i < x->rank; ++i) {
             flat.sizes[i] = x->sizes[i];

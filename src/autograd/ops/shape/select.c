@@ -1,6 +1,8 @@
 #include "autograd/op.h"
 
-/* A slice one wide, and the dimension dropped. */
+/* One index of a dimension, which is removed, torch.select: y[i][j] = x[i][index][j]. y is a view.
+ * It is a composition of slice and squeeze, whose nodes put dy among zeros. A negative index counts
+ * from the end. */
 adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index)
 {
     if (!adzi_check_tensor("select", "x", x)) {

@@ -1,5 +1,14 @@
 #include "autograd/op.h"
 
+/* A range of a dimension with a step, Python's x[start:end:step].
+ *
+ *     y[i]  = x[start + i * step]
+ *     dx    = zeros; dx[start + i * step] = dy[i]
+ *
+ * y is a view of x. Bounds may be negative and are clamped as in Python; the step is 1 or more. The
+ * node saves no tensor: the bounds are attributes. The gradient is a second operator in this file,
+ * slice_backward, whose derivative is the slice again. */
+
 typedef struct {
     int dim;
     int64_t start, end, step; /* resolved: 0 <= start <= end <= size, step >= 1 */
@@ -10,7 +19,7 @@ static const adz_field fields[] = { ADZI_FIELD(slice_attr, dim), ADZI_FIELD(slic
 
 static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at);
 
-/* dx = zeros with dy in the sliced places. */
+/* The gradient has the shape of x, with dy in the elements of the slice and 0 elsewhere. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = spread(dy[0], adzi_input_shape(node, 0), adzi_attr(node, slice_attr));
@@ -19,7 +28,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_slice = { .name = "slice", .backward = backward, ADZI_FIELDS(fields) };
 
-/* The gradient's own operator: its backward is the slice again. */
+/* The derivative of slice_backward: the upstream gradient of the elements that dy was copied to. */
 static adz_status spread_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const slice_attr *at = adzi_attr(node, slice_attr);
@@ -31,6 +40,8 @@ static const adzi_op adzi_op_spread = {
     .name = "slice_backward", .backward = spread_backward, ADZI_FIELDS(fields)
 };
 
+/* Computes the sizes of the slice and returns the offset of its first element, in elements. An
+ * empty slice has offset 0, which is inside the storage. */
 static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *sizes)
 {
     for (int i = 0; i < x->rank; ++i) {
@@ -40,8 +51,8 @@ static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *sizes
     return at->start < x->sizes[at->dim] ? at->start * x->strides[at->dim] : 0;
 }
 
-/* A stride that does not fit belongs to a step beyond the size, which leaves one element or none.
- */
+/* The stride of the sliced dimension. If it overflows 64 bits, the step is larger than the size,
+ * the slice has one element at most, and any stride will do. */
 static int64_t stride_of(const slice_attr *at, int64_t stride)
 {
     int64_t stepped;
@@ -59,6 +70,7 @@ static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
         return NULL;
     }
     adzi_fill(y, 0);
+    /* `window` is the slice of y, described by a header on the stack. */
     adz_tensor window = *y;
     int64_t offset = view_of(at, y, window.sizes);
     window.data += offset * (int64_t)adzi_item_size(y);
@@ -68,7 +80,8 @@ static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
     return adzi_leave(&call, y);
 }
 
-/* Python's rules: negative bounds count from the end, everything is clamped to the size. */
+/* A bound by Python's rules: a negative one counts from the end, and all are clamped to 0 ..
+ * size. */
 static int64_t bound(int64_t at, int64_t size)
 {
     at = at < 0 ? at + size : at;

@@ -1,10 +1,18 @@
 #include "autograd/ops/shape/list.h"
 
+/* Cuts a dimension into pieces, torch.split.
+ *
+ *     y_k = x[start_k .. start_k + size_k - 1],   start_k = size_0 + ... + size_{k-1}
+ *     dx  = dy_0, dy_1, ... joined along the dimension
+ *
+ * The pieces are views of x. One node has all pieces as results, so their gradients are joined
+ * once. It saves no tensor: the shapes of the results are known to the node. */
+
 typedef struct {
     int dim;
 } split_attr;
 
-/* dx = the pieces' gradients side by side. */
+/* A piece that received no gradient counts as zeros. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_join_gradients(node, dy, adzi_attr(node, split_attr)->dim, adz_cat);
@@ -15,7 +23,8 @@ static const adz_field fields[] = { ADZI_FIELD(split_attr, dim) };
 
 const adzi_op adzi_op_split = { .name = "split", .backward = backward, ADZI_FIELDS(fields) };
 
-/* Piece k is sizes[k] wide, or, without sizes, `size` wide and the last one what is left. */
+/* Makes the views and records the node. Piece k has size sizes[k], or `size` if sizes is NULL. The
+ * last piece takes what is left. */
 static adz_status split(
     adzi_call *call, int d, const int64_t *sizes, int64_t size, adz_tensor **out, size_t n)
 {
@@ -36,8 +45,8 @@ static adz_status split(
     return adzi_record(call, (int)n, out, &attr, sizeof attr) ? ADZ_OK : adzi_no_results(out, n);
 }
 
-/* The dimension, counted from the front; -1 with the error recorded. */
-static int begin(adzi_call *call, adz_tensor *x, int dim)
+/* Starts the call. Returns the dimension, or -1 with the error recorded. */
+static int enter_split(adzi_call *call, adz_tensor *x, int dim)
 {
     if (!ADZI_ENTER(call, split, x)) {
         return -1;
@@ -49,13 +58,14 @@ static int begin(adzi_call *call, adz_tensor *x, int dim)
     return adzi_dim("split", x, dim);
 }
 
+/* Pieces of given sizes, whose sum is the size of the dimension. */
 adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int dim, adz_tensor **out)
 {
     adzi_call call;
     if (out == NULL) {
         return adzi_error_null("split", "out");
     }
-    int d = begin(&call, x, dim);
+    int d = enter_split(&call, x, dim);
     if (d < 0) {
         return adzi_no_results(out, n);
     }
@@ -81,7 +91,7 @@ adz_status adz_split(
     if (out == NULL) {
         return adzi_error_null("split", "out");
     }
-    int d = begin(&call, x, dim);
+    int d = enter_split(&call, x, dim);
     if (d < 0) {
         return adzi_no_results(out, room);
     }
@@ -91,6 +101,7 @@ adz_status adz_split(
             (long long)size, (long long)whole, adzi_text_shape(x));
         return adzi_no_results(out, room);
     }
+    /* An empty dimension is one empty piece, as in PyTorch. */
     int64_t n = whole > 0 ? whole / size + (whole % size != 0) : 1;
     if (n > (int64_t)(room < ADZI_LIST_MOST ? room : ADZI_LIST_MOST)) {
         adzi_error("split", ADZ_ERR_ARGUMENT,

@@ -1,6 +1,14 @@
 #include "autograd/op.h"
 
-/* dx = dy in the old shape. */
+/* Removes dimensions of size 1, torch.squeeze.
+ *
+ *     y  = x without the dimension (or without all of size 1)
+ *     dx = dy in the shape of x
+ *
+ * y is a view, or x itself if there is nothing to remove. A dimension of another size is left as it
+ * is, as in PyTorch. The node saves nothing: every node knows the shape of its input. */
+
+/* A reshape and not an unsqueeze, because several dimensions may have been removed. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_reshape(dy[0], adzi_input_shape(node, 0));
@@ -9,6 +17,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_squeeze = { .name = "squeeze", .backward = backward };
 
+/* Removes those dimensions of the mask that have size 1. */
 static adz_tensor *squeeze(adzi_call *call, adz_tensor *x, unsigned mask)
 {
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];

@@ -1,5 +1,14 @@
 #include "autograd/ops/shape/list.h"
 
+/* Joins tensors of equal shape along a new dimension, torch.stack.
+ *
+ *     y[..., k, ...] = x_k
+ *     dx_k           = dy[..., k, ...]
+ *
+ * n tensors [D, E] give y[n, D, E] for dim 0. It is a composition: unsqueeze gives each tensor the
+ * new dimension, and cat joins them and records the gradient. */
+
+/* cat would compare shapes, too, but its message would name the new dimension. */
 static bool same_shapes(adz_tensor *const *tensors, size_t n)
 {
     for (size_t i = 1; i < n; ++i) {
@@ -13,7 +22,8 @@ static bool same_shapes(adz_tensor *const *tensors, size_t n)
     return true;
 }
 
-/* Each gets the new dimension, and then they have one to be joined along. */
+/* The list of unsqueezed views is needed during the call only. The views themselves belong to the
+ * scope. */
 adz_tensor *adz_stack(adz_tensor *const *tensors, size_t n, int dim)
 {
     if (!adzi_check_list("stack", tensors, n) || !same_shapes(tensors, n)) {

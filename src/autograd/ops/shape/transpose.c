@@ -1,10 +1,18 @@
 #include "autograd/op.h"
 
+/* Swaps two dimensions, torch.transpose.
+ *
+ *     y[j][i] = x[i][j]
+ *     dx      = dy with the two dimensions swapped
+ *
+ * y is a view of x with two sizes and two strides swapped. The node saves nothing: a transpose is
+ * its own inverse. */
+
 typedef struct {
     int dim0, dim1;
 } transpose_attr;
 
-/* dx = dy with the same two dimensions swapped back. */
+/* The gradient is a transpose, so it is a view and can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const transpose_attr *at = adzi_attr(node, transpose_attr);

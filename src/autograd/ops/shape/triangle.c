@@ -2,16 +2,27 @@
 
 #include <string.h>
 
+/* The forward of tril and triu.
+ *
+ *     lower:  y[r][c] = x[r][c] if c <= r + diagonal, else 0
+ *     upper:  y[r][c] = x[r][c] if c >= r + diagonal, else 0
+ *
+ * x[..., rows, columns] has any dtype. y is a copy of the same shape. Nothing is saved: the zeros
+ * of the gradient are at the places of the zeros of y. */
+
 const adz_field adzi_triangle_fields[1] = { ADZI_FIELD(adzi_triangle_attr, diagonal) };
 
 typedef struct {
-    const char *x;
-    char *y;
-    int64_t rows, columns, item, diagonal;
+    const char *x;         /* [..., rows, columns], contiguous */
+    char *y;               /* the result, of the shape of x */
+    int64_t rows, columns; /* of one matrix */
+    int64_t item;          /* bytes of an element */
+    int64_t diagonal;      /* number of the last (lower) or first diagonal that is kept */
     bool lower;
 } triangle_args;
 
-/* Units are rows. Only memory moves, so there is nothing to compile per instruction set. */
+/* Units are rows. A row is a run of copied bytes and a run of zero bytes. So the kernel depends on
+ * the size of an element, not on its dtype. memcpy and memset choose the instruction set. */
 static void copy_triangle(const void *block, int64_t begin, int64_t end)
 {
     const triangle_args *args = block;
@@ -44,6 +55,7 @@ adz_tensor *adzi_triangle(const adzi_op *op, adz_tensor *x, int64_t diagonal, bo
             adzi_text_shape(x));
     }
     int64_t rows = x->sizes[x->rank - 2], columns = x->sizes[x->rank - 1];
+    /* Diagonals beyond the matrix are clamped, so that r + diagonal cannot overflow. */
     adzi_triangle_attr attr = { diagonal < -rows     ? -rows
                                 : diagonal > columns ? columns
                                                      : diagonal };

@@ -1,6 +1,14 @@
 #include "autograd/ops/shape/triangle.h"
 
-/* dx = dy, with the same zeros. */
+/* The lower triangle of matrices, torch.tril.
+ *
+ *     y[r][c]  = x[r][c]  if c <= r + diagonal, else 0
+ *     dx[r][c] = dy[r][c] if c <= r + diagonal, else 0
+ *
+ * x[..., rows, columns] has any dtype. The node saves no tensor, because the diagonal alone says
+ * where the zeros are. */
+
+/* Elements that were set to 0 receive no gradient. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_tril(dy[0], adzi_attr(node, adzi_triangle_attr)->diagonal);

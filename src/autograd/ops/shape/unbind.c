@@ -1,10 +1,18 @@
 #include "autograd/ops/shape/list.h"
 
+/* One tensor per index of a dimension, which is removed, torch.unbind.
+ *
+ *     y_k = x[..., k, ...]
+ *     dx  = dy_0, dy_1, ... stacked along the dimension
+ *
+ * The results are views of x. One node has all of them as results, so their gradients are stacked
+ * once. It saves no tensor: the shapes of the results are known to the node. */
+
 typedef struct {
     int dim;
 } unbind_attr;
 
-/* dx = the layers' gradients, stacked again. */
+/* A result that received no gradient counts as zeros. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_join_gradients(node, dy, adzi_attr(node, unbind_attr)->dim, adz_stack);
@@ -15,8 +23,9 @@ static const adz_field fields[] = { ADZI_FIELD(unbind_attr, dim) };
 
 const adzi_op adzi_op_unbind = { .name = "unbind", .backward = backward, ADZI_FIELDS(fields) };
 
-/* How many layers there are; -1 with the error recorded. */
-static int64_t begin(adzi_call *call, adz_tensor *x, int dim, size_t room, unbind_attr *attr)
+/* Starts the call. Returns the number of results, or -1 with the error recorded. `room` is what the
+ * caller's array holds. */
+static int64_t enter_unbind(adzi_call *call, adz_tensor *x, int dim, size_t room, unbind_attr *attr)
 {
     if (!ADZI_ENTER(call, unbind, x)) {
         return -1;
@@ -46,7 +55,7 @@ adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, siz
     if (out == NULL) {
         return adzi_error_null("unbind", "out");
     }
-    int64_t n = begin(&call, x, dim, room, &attr);
+    int64_t n = enter_unbind(&call, x, dim, room, &attr);
     if (n < 0) {
         return adzi_no_results(out, room);
     }
@@ -64,6 +73,7 @@ adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, siz
             return adzi_no_results(out, room);
         }
     }
+    /* An empty dimension has no results, and so no node. */
     if (n > 0 && !adzi_record(&call, (int)n, out, &attr, sizeof attr)) {
         return adzi_no_results(out, room);
     }

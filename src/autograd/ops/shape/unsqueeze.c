@@ -1,10 +1,17 @@
 #include "autograd/op.h"
 
+/* Inserts a dimension of size 1, torch.unsqueeze.
+ *
+ *     y[i][0][j] = x[i][j]
+ *     dx         = dy without the new dimension
+ *
+ * y is a view of x. The node saves nothing, because the operator is linear. */
+
 typedef struct {
     int dim;
 } unsqueeze_attr;
 
-/* dx = dy without the new dimension. */
+/* The gradient is a squeeze, so it is a view and can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adz_squeeze(dy[0], adzi_attr(node, unsqueeze_attr)->dim);
@@ -28,6 +35,8 @@ adz_tensor *adz_unsqueeze(adz_tensor *x, int dim)
         return adzi_fail("unsqueeze", ADZ_ERR_SHAPE,
             "x%s has %d dimensions already, the most there are", adzi_text_shape(x), ADZ_MAX_RANK);
     }
+    /* The stride of a dimension of size 1 reaches no element. It gets the value that it has in a
+     * contiguous tensor: size times stride of the dimension behind it. */
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
     for (int i = 0, from = 0; i <= x->rank; ++i) {
         sizes[i] = i == attr.dim ? 1 : x->sizes[from];

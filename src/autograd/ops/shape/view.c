@@ -1,7 +1,9 @@
 #include "autograd/op.h"
 #include "autograd/ops/shape/reshape.h"
 
-/* A reshape that never copies. */
+/* The same elements in another shape without a copy, torch.Tensor.view. It is a composition:
+ * reshape records the node. If the strides of x do not allow a view, the call is refused and its
+ * message shows the strides. */
 adz_tensor *adz_view(adz_tensor *x, adz_shape shape)
 {
     int64_t strides[ADZ_MAX_RANK];
