@@ -1,10 +1,10 @@
 /* One kernel source, several instruction sets (docs/design.md, "Kernels").
  *
- * A file named *.kernel.c is compiled once per instruction set; meson.build
- * defines ADZI_ISA as baseline, avx2 or avx512 for it. Inside such a file
- * KERNEL_OF(name, type) spells the variant's own symbol. Everyone else reaches kernels
- * through a table that KERNEL_TABLE declares, indexed by the level that
- * adzi_cpu_level() chose once.
+ * A file named *.kernel.c is compiled once per instruction set: src/meson.build defines ADZI_ISA as
+ * baseline, avx2 or avx512. Inside such a file KERNEL_OF(name, type) is the symbol of one
+ * instruction set, and KERNEL(name) of each_float.h or each_type.h that of one dtype too. Other
+ * files reach kernels through a table that KERNEL_TABLE_FLOAT, _ALL or _SIZES declares. Its index
+ * is adzi_cpu_level, which is chosen once.
  */
 #ifndef ADZI_BASE_ISA_H
 #define ADZI_BASE_ISA_H
@@ -51,10 +51,10 @@ extern int adzi_cpu_level;
             ADZI_KERNEL_COLUMN(name, b8, of_integers)                                              \
     }
 
-/* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the variants and the table
- * relu_kernels[level][dtype] for f32 and f64; KERNEL_TABLE_ALL for the six
- * dtypes that arithmetic knows. The column is the adz_dtype. Integers have no AVX-512 kernels of
- * their own: they would be no faster, since integers wait for memory. */
+/* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the kernels of f32 and f64 and the table
+ * relu_kernels[level][dtype]. KERNEL_TABLE_ALL does so for the six dtypes that arithmetic knows.
+ * Integers and bools have no AVX-512 kernels, which are a third of the code: AVX2's compute them at
+ * that level too, at half the speed while they are in the nearest cache. */
 #define KERNEL_TABLE_FLOAT(name)                                    \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \

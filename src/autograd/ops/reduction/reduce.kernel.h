@@ -1,14 +1,17 @@
-/* The walk of a reduction, per type elem; inside each_float.h or each_type.h. No include guard:
- * that is the point. An operator's kernel file defines, for a state type S,
+/* The walk of a reduction, per type elem; inside each_float.h or each_type.h. Without an include
+ * guard, because it is included once per type.
  *
- *     KERNEL(name_start)(S *s)                                         the state of no elements
- *     KERNEL(name_run)(S *s, const elem *x, int64_t n, int64_t first, a)  up to 512 elements more,
- * which lie side by side, from number first on KERNEL(name_join)(S *s, const S *t) t's elements
- * follow s's KERNEL(name_end)(const S *s, a, int64_t r)                       writes result r
+ * For a state type S, an operator's kernel file defines
  *
- * (a: const adzi_reduce_args *) and then REDUCTION(name, S), which makes the kernels
- * KERNEL(name_reduce) and KERNEL(name_combine). Elements come in chunks of 512 that the shape alone
- * bounds, gathered where they do not lie side by side, so layouts do not change results either. */
+ *     KERNEL(name_start)(S *s)             the state of no elements
+ *     KERNEL(name_run)(S *s, x, n, first, a)
+ *                                          adds n contiguous elements x, from number first on
+ *     KERNEL(name_join)(S *s, const S *t)  adds the state of later elements
+ *     KERNEL(name_end)(const S *s, a, r)   writes result r
+ *
+ * where a is the call's adzi_reduce_args. REDUCTION(name, S) then makes the kernels
+ * KERNEL(name_reduce) and KERNEL(name_combine). Elements come in chunks of 512, gathered where they
+ * are not contiguous. The chunks depend on the shape alone, so layouts do not change results. */
 
 enum { KERNEL(chunk) = ADZI_REDUCE_CHUNK, KERNEL(tile) = 8 };
 
@@ -99,7 +102,7 @@ static inline int64_t KERNEL(tile_width)(
 #define REDUCTION(name, S) REDUCTION_WITH(name, S, ADZI_NO_COLUMNS)
 
 /* COLUMNS(a, r, end) is asked first: it may finish results from number r on in a way of its own,
- * and says how many. */
+ * and says how many. KERNEL(name_more) is not inlined, since it is called in two places. */
 #define REDUCTION_WITH(name, S, COLUMNS)                                                     \
     static __attribute__((noinline)) void KERNEL(name##_more)(                               \
         S * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)           \
