@@ -7,40 +7,20 @@
 
 /* ---- the thread's free lists ---------------------------------------------------------------- */
 
-/* The first block of a list that is not empty. The block after it is fetched into the cache,
+/* Takes a block from the thread's list. The block after it is fetched into the processor's cache,
  * because it is likely to be taken next. */
-static void *small_pop(adzi_cache *cache, uint32_t cls)
+static void *small_take(adzi_cache *cache, uint32_t cls)
 {
+    if (cache->free[cls] == NULL && !adzi_cache_refill(cache, cls)) {
+        return NULL;
+    }
     adzi_block *block = cache->free[cls];
     ADZI_UNPOISON(block, adzi_class_bytes(cls));
     adzi_block *next = block->next;
     cache->free[cls] = next;
-    __builtin_prefetch(
-        next != NULL ? next : block, 1); /* NULL would cost a walk of the page table */
+    __builtin_prefetch(next != NULL ? next : block, 1); /* NULL would cost a page walk */
     --cache->count[cls];
     return block;
-}
-
-/* A block from the thread's list. When the list is empty, it comes from the chain that was put
- * aside, from the span that is being cut up, or from a refill. */
-static void *small_take(adzi_cache *cache, uint32_t cls)
-{
-    while (cache->free[cls] == NULL) {
-        if (cache->full[cls] != NULL) {
-            cache->free[cls] = cache->full[cls];
-            cache->count[cls] = cache->full_count[cls];
-            cache->full[cls] = NULL;
-            cache->full_count[cls] = 0;
-        } else if (cache->fresh_left[cls] > 0) {
-            char *fresh = cache->fresh[cls];
-            --cache->fresh_left[cls];
-            cache->fresh[cls] += adzi_class_bytes(cls);
-            return fresh;
-        } else if (!adzi_cache_refill(cache, cls)) {
-            return NULL;
-        }
-    }
-    return small_pop(cache, cls);
 }
 
 /* Puts a block on the thread's list, and the list aside when it is a chain. */

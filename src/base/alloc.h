@@ -128,8 +128,8 @@ void *adzi_large_take(size_t bytes);
 /** Returns a large block to the shared lists. */
 void adzi_large_return(void *gone, size_t bytes);
 
-/** Gives the empty list `cls` of a thread a chain of the shared lists, or a span to cut up. False
- * if memory was refused. */
+/** Puts blocks on the empty list `cls`: the chain that was put aside, the next block of the span
+ * that is being cut up, or what the shared lists give. False if memory was refused. */
 bool adzi_cache_refill(adzi_cache *cache, uint32_t cls);
 
 /** Puts the list `cls` aside as a chain. A chain that was there already goes to the shared lists.

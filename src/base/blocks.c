@@ -259,7 +259,7 @@ static bool cut_span(adzi_cache *cache, uint32_t cls)
 }
 
 /* Takes a chain of a class from the shared list, or a span of a slab. */
-bool adzi_cache_refill(adzi_cache *cache, uint32_t cls)
+static bool refill_from_shared(adzi_cache *cache, uint32_t cls)
 {
     pthread_mutex_lock(&pool.lock);
     chain *c = pool.small[cls];
@@ -276,6 +276,28 @@ bool adzi_cache_refill(adzi_cache *cache, uint32_t cls)
     cache_trim(cache, cls);
     pthread_mutex_unlock(&pool.lock);
     return filled;
+}
+
+bool adzi_cache_refill(adzi_cache *cache, uint32_t cls)
+{
+    while (cache->free[cls] == NULL) {
+        if (cache->full[cls] != NULL) {
+            cache->free[cls] = cache->full[cls];
+            cache->count[cls] = cache->full_count[cls];
+            cache->full[cls] = NULL;
+            cache->full_count[cls] = 0;
+        } else if (cache->fresh_left[cls] > 0) {
+            adzi_block *fresh = (adzi_block *)(void *)cache->fresh[cls];
+            --cache->fresh_left[cls];
+            cache->fresh[cls] += adzi_class_bytes(cls);
+            fresh->next = NULL;
+            cache->free[cls] = fresh;
+            cache->count[cls] = 1;
+        } else if (!refill_from_shared(cache, cls)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Puts the thread's list aside as a chain. A chain that was there already goes to the shared list.
