@@ -158,13 +158,27 @@ bool zoo_check_probability(const char *op, const char *name, double p)
 
 /* ---- tensors and modules -------------------------------------------------------------------- */
 
-adz_module *zoo_built(adz_scope *scope, adz_module *module, bool good)
+adz_module *zoo_if(bool good, adz_module *module)
 {
-    adz_scope_close(scope);
     if (!good) {
         adz_module_free(&module);
     }
     return module;
+}
+
+adz_module *zoo_built(adz_scope *scope, adz_module *module, bool good)
+{
+    adz_scope_close(scope);
+    return zoo_if(good, module);
+}
+
+adz_status zoo_append(adz_values *to, const adz_values *from, size_t first)
+{
+    adz_status status = ADZ_OK;
+    for (size_t i = first; i < adz_values_count(from) && status == ADZ_OK; ++i) {
+        status = adz_values_add(to, adz_values_name(from, i), adz_values_at(from, i));
+    }
+    return status;
 }
 
 void *zoo_scratch(size_t bytes)

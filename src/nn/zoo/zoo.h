@@ -84,6 +84,12 @@ static inline adz_module *zoo_child(const adz_module *module, size_t i)
     return adz_module_child_at((adz_module *)(uintptr_t)module, i);
 }
 
+/** Returns the module if `good`; else ends it and returns NULL. */
+adz_module *zoo_if(bool good, adz_module *module);
+
+/** Appends the values of `from` to `to`, beginning with number `first`. */
+adz_status zoo_append(adz_values *to, const adz_values *from, size_t first);
+
 /** Closes a constructor's scope and returns the module if `good`; else ends it and returns NULL. */
 adz_module *zoo_built(adz_scope *scope, adz_module *module, bool good);
 

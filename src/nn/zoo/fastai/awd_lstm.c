@@ -165,20 +165,12 @@ static bool run_layers(
     return good;
 }
 
-static bool append(adz_values *to, const adz_values *from)
-{
-    bool good = true;
-    for (size_t i = 0; i < adz_values_count(from) && good; ++i) {
-        good = adz_values_add(to, adz_values_name(from, i), adz_values_at(from, i)) == ADZ_OK;
-    }
-    return good;
-}
-
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const awd_state *state = zoo_state(self);
     adz_values *outs = adz_values_new(), *hidden = adz_values_new();
-    bool good = run_layers(self, in, out, outs, hidden) && append(out, outs) && append(out, hidden);
+    bool good = run_layers(self, in, out, outs, hidden) && zoo_append(out, outs, 0) == ADZ_OK &&
+                zoo_append(out, hidden, 0) == ADZ_OK;
     for (size_t i = 0; i < adz_values_count(hidden) && good; ++i) {
         char name[48];
         name_hidden(name, state, (int64_t)i / state->n_carried, (int)i % state->n_carried);

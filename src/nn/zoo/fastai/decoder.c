@@ -185,10 +185,7 @@ adz_module *adz_fastai_linear_decoder_new(
                 adz_module_add_child(self, "decoder", layer_new(op, n_out, n_hid, table, &o)) &&
                 adz_module_add_child(
                     self, "output_dp", adz_fastai_rnn_dropout_new(o.output_p, &dropout)) != NULL;
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }
 
 /* ---- SequentialRNN -------------------------------------------------------------------------- */
@@ -206,8 +203,8 @@ static adz_status sequential_call(adz_module *self, const adz_values *in, adz_va
         status = adz_module_call(zoo_child(self, i), current, next);
         current = next;
     }
-    for (size_t i = 0; i < adz_values_count(current) && status == ADZ_OK; ++i) {
-        status = adz_values_add(out, adz_values_name(current, i), adz_values_at(current, i));
+    if (status == ADZ_OK) {
+        status = zoo_append(out, current, 0);
     }
     adz_values_free(&lists[0]);
     adz_values_free(&lists[1]);

@@ -180,10 +180,7 @@ adz_module *adz_fastai_qrnn_layer_new(
                    adz_linear_new(o.window * input_size, gates * hidden_size, &linear)) != NULL &&
                adz_module_add_buffer(self, "prev_x", ADZ_NONE, false) != NULL;
     }
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }
 
 /* ---- a stack of them ------------------------------------------------------------------------ */
@@ -366,8 +363,5 @@ adz_module *adz_fastai_qrnn_new(
         good = add_stack(self, "layers", false) &&
                (!o.bidirectional || add_stack(self, "layers_bwd", true));
     }
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }

@@ -188,10 +188,7 @@ static adz_tensor *run_with_memory(
     adz_module *self, size_t i, adz_tensor *h, const adz_values *shared)
 {
     adz_values *rest = adz_values_new();
-    adz_status status = ADZ_OK;
-    for (size_t k = 0; k < adz_values_count(shared) && status == ADZ_OK; ++k) {
-        status = adz_values_add(rest, adz_values_name(shared, k), adz_values_at(shared, k));
-    }
+    adz_status status = zoo_append(rest, shared, 0);
     if (status == ADZ_OK && n_memories(self) > 0) {
         status = adz_values_add(rest, "mem", adz_module_buffer_at(self, i));
     }

@@ -130,8 +130,5 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
     } else {
         good = adz_module_add_child(self, "module", module) != NULL;
     }
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }

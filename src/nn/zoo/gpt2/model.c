@@ -159,8 +159,8 @@ static adz_status model_call(adz_module *self, const adz_values *in, adz_values 
     }
     h = h != NULL ? unflatten(adz_module_forward(zoo_child(self, LN_F), h), ids) : NULL;
     adz_status status = adz_values_add(out, "", h);
-    for (size_t i = 0; i < adz_values_count(presents) && status == ADZ_OK; ++i) {
-        status = adz_values_add(out, adz_values_name(presents, i), adz_values_at(presents, i));
+    if (status == ADZ_OK) {
+        status = zoo_append(out, presents, 0);
     }
     adz_values_free(&presents);
     return status;
@@ -216,10 +216,7 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
                     self, "wpe", adz_embedding_new(o.n_positions, o.n_embd, &table)) != NULL &&
                 adz_module_add_child(self, "h", blocks_new(&o)) != NULL &&
                 adzi_gpt2_add_norm(self, "ln_f", &o) && add_drop(self, &o);
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }
 
 /* ---- the language model --------------------------------------------------------------------- */
@@ -278,8 +275,8 @@ static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *ou
         status = zoo_is_none(labels) ? adz_values_add(out, "logits", logits)
                                      : adz_values_add(out, "loss", loss_of(logits, labels));
     }
-    for (size_t i = 1; i < adz_values_count(from) && status == ADZ_OK && zoo_is_none(labels); ++i) {
-        status = adz_values_add(out, adz_values_name(from, i), adz_values_at(from, i));
+    if (status == ADZ_OK && zoo_is_none(labels)) {
+        status = zoo_append(out, from, 1);
     }
     adz_values_free(&to);
     adz_values_free(&from);

@@ -53,10 +53,7 @@ adz_module *adzi_labml_adopt(
             adz_module_free(&child);
         }
     }
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }
 
 /* ---- PrepareForMultiHeadAttention ----------------------------------------------------------- */
@@ -266,10 +263,7 @@ static adz_module *attention_new(
     good =
         good && adzi_labml_add_linear(self, "output", d_model, d_model, true, o->dtype) &&
         adz_module_add_child(self, "dropout", adz_dropout_new(o->dropout_prob, &dropout)) != NULL;
-    if (!good) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(good, self);
 }
 
 adz_module *adz_labml_attention_new(
