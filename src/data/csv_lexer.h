@@ -36,7 +36,7 @@ void adzi_csv_lexer_end(adzi_csv_lexer *lexer);
 /** The first field of the next line that is not blank. */
 adzi_csv_found adzi_csv_next_line(adzi_csv_lexer *lexer, adzi_csv_field *field);
 
-/** The next field of the same line; only after one that was not the last. */
+/** The next field of the current line. Call it only if the field before was not the last one. */
 adzi_csv_found adzi_csv_next_field(adzi_csv_lexer *lexer, adzi_csv_field *field);
 
 #endif

@@ -128,7 +128,7 @@ static bool add_special(adz_tokenizer *t)
     return good;
 }
 
-/* What was counted and is neither special nor rare, the most frequent first. */
+/* Lists the counted words that are neither special nor rare, the most frequent first. */
 static size_t list_candidates(const adz_tokenizer *t, const adzi_vocabulary *all,
     const adz_tokenizer_options *o, candidate *list)
 {

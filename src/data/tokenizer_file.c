@@ -122,7 +122,7 @@ static bool refuse(const reading *r, const char *what)
     return false;
 }
 
-/* The next line without its end; false at the end of the file. */
+/* Reads a line without its line break; false at the end of the file. */
 static bool next_line(reading *r, adz_text *line)
 {
     if (r->at == r->end) {

@@ -281,7 +281,7 @@ static void begin(passage *p, const adzi_text *text)
     p->end = p->at + text->length;
 }
 
-/* What was written takes the place of what was read. */
+/* Replaces the text that was read by the text that was written. */
 static void finish(passage *p, adzi_text *text)
 {
     p->to.failed = p->to.failed || text->failed;

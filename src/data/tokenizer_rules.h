@@ -12,7 +12,7 @@ extern const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS];
 /** The rules on a text, in their order. `text` is valid UTF-8; it is failed when memory was. */
 void adzi_apply_rules(adzi_text *text);
 
-/** What becomes of each word; false ends the splitting. */
+/** Receives each word; returns false to end the splitting. */
 typedef bool (*adzi_word_taker)(void *user, adz_text word);
 
 /**

@@ -22,7 +22,7 @@ static bool take_special(const splitting *s, adz_special_token token)
     return s->take(s->user, (adz_text){ text, strlen(text) });
 }
 
-/* What capitals a word has. */
+/* How many characters of a word are capitals, and whether the first one is. */
 typedef struct capitals {
     size_t characters, uppers, lowers;
     bool first; /* the first character is one */

@@ -191,7 +191,7 @@ adz_status adz_module_load(adz_module *module, const char *path, bool strict)
     if (file == NULL) {
         return adz_error_code();
     }
-    /* What does not fit is reported with the file's name in front. */
+    /* Errors about tensors that do not fit begin with the file's name. */
     adzi_shown shown;
     adzi_thread *thread = adzi_self();
     size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));

@@ -140,7 +140,7 @@ static adz_tensor *read_items(const char *op, const char *where, const adzi_sour
     return check_bools(op, where, t) == ADZ_OK ? t : NULL;
 }
 
-/* The same memory, its dimensions in reverse; for the duration of a copy. */
+/* A view of t with its dimensions in reverse order, which is used for one copy. */
 static adz_tensor *reversed_view(const char *op, adz_tensor *t)
 {
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];

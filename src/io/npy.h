@@ -1,4 +1,4 @@
-/* What the reader and the writer of npy files share. */
+/* Functions that the reader and the writer of npy files share. */
 #ifndef ADZI_IO_NPY_H
 #define ADZI_IO_NPY_H
 
@@ -8,7 +8,7 @@
 
 enum { ADZI_NPY_MAGIC_SIZE = 6 };
 
-/** What a header's text says. */
+/** The contents of a header. */
 typedef struct adzi_npy_header {
     adz_dtype dtype;
     bool big_endian, fortran_order;

@@ -7,7 +7,7 @@
 #include "io/safetensors.h"
 #include "tensor/shape.h"
 
-/* What every function here says where it is about. */
+/* The names that messages of this file mention, and the size of the data. */
 typedef struct reading {
     const char *op;
     const char *where; /* the file, fit for a message */

@@ -25,8 +25,8 @@ typedef struct found_buffer {
     uint32_t version;
 } found_buffer;
 
-/* What it takes to make the same call again. The inputs of the node are the arguments, then the
- * parameters. */
+/* Everything that the backward needs to repeat the call. The inputs of the node are the arguments,
+ * then the parameters. */
 typedef struct recipe {
     adz_module *module;
     adzi_draws draws;
@@ -123,7 +123,8 @@ static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
 
 /* ---- the second call ------------------------------------------------------------------------ */
 
-/* What stands in the tree's buffers now, while those of the first call do. */
+/* The buffers that the tree has now. They wait here while the second call uses the buffers of the
+ * first call. */
 typedef struct exchange {
     const recipe *recipe;
     adz_tensor **now; /* of each found buffer: a reference */

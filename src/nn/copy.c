@@ -18,7 +18,7 @@ typedef struct pairs {
     adzi_index places; /* of the originals */
 } pairs;
 
-/* What has been copied so far: modules hold a reference each, tensors too. */
+/* The modules and tensors that were copied so far. Each list holds a reference to every copy. */
 typedef struct copies {
     pairs modules, tensors;
 } copies;

@@ -256,7 +256,7 @@ adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows)
 
 /* ---- dtypes --------------------------------------------------------------------------------- */
 
-/* What a tensor will be, made before any of them changes. */
+/* The new elements of one tensor and of its gradient. All are made before any tensor changes. */
 typedef struct conversion {
     adz_tensor *tensor, *value;
     adz_tensor *gradient; /* or NULL */

@@ -27,7 +27,7 @@ typedef struct adzi_child {
     adz_module *module;
 } adzi_child;
 
-/** What adz_module_parameters and its like hand out; made when first asked for. */
+/** The lists that adz_module_parameters and the like return; made when first asked for. */
 typedef struct adzi_listing {
     uint64_t stamp, buffers_stamp; /* of the tree when the listing was made */
     adz_tensor **parameters;
@@ -62,10 +62,10 @@ struct adz_module {
  * whether anything in it has changed. Recurrent modules replace buffers with every call, which must
  * not end the list of parameters that a training loop holds: so that has a number of its own. */
 
-/** What this module's structure holds is no longer what it was. */
+/** Reports that parameters or children of this module were added or replaced. */
 void adzi_module_changed(adz_module *module);
 
-/** A place of this module that had a buffer has another one. */
+/** Reports that a buffer of this module was replaced by another tensor. */
 void adzi_module_buffer_replaced(adz_module *module);
 
 void adzi_listing_free(adzi_listing *listing);

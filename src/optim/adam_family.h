@@ -1,4 +1,4 @@
-/* What Adam and its relatives share: their common settings and states, the launch. */
+/* Adam and its relatives have settings, states and the launch of the kernel in common. */
 #ifndef ADZI_OPTIM_ADAM_FAMILY_H
 #define ADZI_OPTIM_ADAM_FAMILY_H
 

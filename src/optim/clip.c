@@ -40,7 +40,7 @@ static int64_t blocks_of(const adz_tensor *t)
     return (t->numel + ADZI_NORM_BLOCK - 1) / ADZI_NORM_BLOCK;
 }
 
-/* What the launches compute, in a block with the sums of the blocks of one gradient behind it. */
+/* The results of the launches. The sums of the blocks of one gradient follow in the same memory. */
 typedef struct {
     double sum;    /* of |g|^p over all gradients, or the largest |g| */
     double norm;   /* its p-th root */

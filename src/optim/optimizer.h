@@ -1,4 +1,4 @@
-/* What an optimizer's own file is written with, and what a checkpoint needs to know.
+/* The interface behind which an optimizer is written, and the access that a checkpoint needs.
  *
  * An optimizer is a type: names and defaults of its settings, names of its state tensors, and one
  * update of one parameter, a fused kernel. The core does the rest: groups, allocation before any
@@ -91,7 +91,7 @@ typedef struct adzi_optimizer_type {
     void (*update)(const adzi_update *update);
 } adzi_optimizer_type;
 
-/** What is kept for one parameter. */
+/** The state of one parameter. */
 typedef struct adzi_kept {
     adz_tensor *state[ADZI_OPTIM_STATES]; /* NULL until a step needs it */
     unsigned fresh;

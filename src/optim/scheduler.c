@@ -1,6 +1,6 @@
-/* What all schedules have: ownership, the step, state out and in. Each computes the next rate from
- * the one that is set, as PyTorch's do, so that schedules combine and a rate changed by hand is
- * carried on. */
+/* The part that all schedules share: ownership, the step, saving and loading of the state. Each
+ * schedule computes the next rate from the current one, as in PyTorch. So schedules can be
+ * combined, and a rate that was changed by hand is continued. */
 #include "optim/scheduler.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What a schedule is written with: a type, its numbers, the rate of an epoch. */
+/* The interface behind which a schedule is written: its type, its numbers, the rate of an epoch. */
 #ifndef ADZI_OPTIM_SCHEDULER_H
 #define ADZI_OPTIM_SCHEDULER_H
 

@@ -238,8 +238,8 @@ adz_scheduler *adz_lambda_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda,
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 
-/* What a caller handed over as user; false with an error recorded if that is NULL. Everything is
- * computed in double, in which no number of epochs overflows. */
+/* Reads the warm-up that the caller handed over as `user`; false with an error recorded if it is
+ * NULL. The numbers are doubles, in which no number of epochs overflows. */
 static bool warmup_of(const char *op, const void *user, double *warmup, double *total)
 {
     const adz_lr_warmup *w = user;

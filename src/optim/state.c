@@ -156,7 +156,7 @@ static adz_status read_group(
     return adzi_check_settings(op, type, group->settings);
 }
 
-/* What a restore will change, made before anything changes. */
+/* The new settings and states. All are made before anything of the optimizer changes. */
 typedef struct restore {
     adzi_group *groups; /* settings */
     adzi_kept *kept;    /* over all parameters */

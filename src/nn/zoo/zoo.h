@@ -1,5 +1,5 @@
-/* What the networks of other code bases share. They are written as a user's own modules are: with
- * the public headers alone. */
+/* Helpers that the networks of other code bases share. Networks and helpers are written as a user's
+ * own modules are: with the public headers alone. */
 #ifndef ADZI_NN_ZOO_ZOO_H
 #define ADZI_NN_ZOO_ZOO_H
 
@@ -131,7 +131,7 @@ adz_status zoo_fill_options(
 
 /* ---- dropout -------------------------------------------------------------------------------- */
 
-/** What a module that drops elements keeps as its state. */
+/** The state of a module that drops elements. */
 typedef struct zoo_dropout_state {
     double p;
     bool always; /* in evaluation too */

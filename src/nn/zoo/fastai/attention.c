@@ -105,7 +105,7 @@ static bool read_arguments(adz_module *self, const adz_values *in, arguments *a)
     return true;
 }
 
-/* That the mask is one of [B, H, T, keys]. */
+/* Checks that the mask is bool and broadcasts to [B, H, T, keys]. */
 static bool check_mask(adz_module *self, const arguments *a, int64_t keys)
 {
     const attention_state *state = zoo_state(self);
@@ -213,7 +213,7 @@ adz_tensor *adz_fastai_line_shift(adz_tensor *x, bool mask)
     return mask ? adz_tril(y, p - n) : y;
 }
 
-/* That an argument is there and of these sizes; -1 takes any. */
+/* Checks that an argument is there and has these sizes, where -1 stands for any size. */
 static bool check_argument(
     adz_module *self, const char *name, const adz_tensor *t, int rank, const int64_t *sizes)
 {

@@ -104,7 +104,7 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                      zoo_shape(ids), (long long)state->emb_sz);
 }
 
-/* Whether what is carried belongs to a batch of another size than x's. */
+/* Whether the carried state belongs to a batch of another size than that of x. */
 static bool is_other_batch(const adz_module *self, const adz_tensor *x)
 {
     const adz_tensor *h = hidden_at(self, 0, 0);

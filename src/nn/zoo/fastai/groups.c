@@ -95,7 +95,7 @@ static bool add_module(adz_fastai_groups *groups, size_t index, adz_module *modu
 
 /* ---- splitting ------------------------------------------------------------------------------ */
 
-/* What a split finds in a model; all borrowed. */
+/* The parts of a model that are to be split, all borrowed from it. */
 typedef struct {
     const char *op;
     adz_module *encoder, *head;

@@ -38,7 +38,7 @@ adz_tensor *adz_fastai_label_smoothing_cross_entropy(
     return adz_sub(adz_mul_number(nll, 1 - eps), adz_mul_number(all, spread));
 }
 
-/* What is left of x's sizes without the classes must be the target's. */
+/* Checks that the target has the sizes of x without the dimension of the classes. */
 static bool fits(const char *op, const adz_tensor *x, const adz_tensor *target, int axis)
 {
     bool fit = adz_tensor_rank(target) == adz_tensor_rank(x) - 1;

@@ -12,7 +12,7 @@ typedef struct {
     int64_t bptt, max_len, pad_idx;
 } encoder_state;
 
-/* What the kept chunks gave: each a list of the layers' results. */
+/* The results of the kept chunks: for each a list with the results of all layers. */
 typedef struct chunks {
     adz_values **lists;
     adz_tensor **parts; /* room for one result of each chunk */

@@ -1,4 +1,5 @@
-/* What fastai's encoders hand to their heads: "raw.i" and "out.i" in the order of the layers. */
+/* The values that fastai's encoders hand to their heads: "raw.i" and "out.i" in the order of the
+ * layers. */
 #ifndef ADZI_NN_ZOO_FASTAI_OUTPUTS_H
 #define ADZI_NN_ZOO_FASTAI_OUTPUTS_H
 

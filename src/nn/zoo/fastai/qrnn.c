@@ -72,7 +72,7 @@ static adz_tensor *step_before(adz_tensor *x, adz_tensor *first, int time, bool 
     return adz_cat(parts, 2, time);
 }
 
-/* What the linear layer reads: with a window of 2, each step beside its neighbour. */
+/* The input of the linear layer. With a window of 2 it is each step beside the step before it. */
 static adz_tensor *windowed(adz_module *self, adz_tensor *x, int time)
 {
     const layer_state *state = zoo_state(self);

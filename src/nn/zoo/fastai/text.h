@@ -1,4 +1,4 @@
-/* What fastai's transformers share. */
+/* Helpers that fastai's transformers share. */
 #ifndef ADZI_NN_ZOO_FASTAI_TEXT_H
 #define ADZI_NN_ZOO_FASTAI_TEXT_H
 

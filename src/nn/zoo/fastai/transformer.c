@@ -38,7 +38,7 @@ static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
     return true;
 }
 
-/* What tells a layer to hide the later ones of `queries` tokens at the end of `keys`. */
+/* Adds the argument by which a layer hides later tokens: the queries are the last of the keys. */
 static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries, int64_t keys)
 {
     const encoder_state *state = zoo_state(self);

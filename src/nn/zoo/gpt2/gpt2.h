@@ -1,4 +1,4 @@
-/* What GPT-2's parts share. */
+/* Helpers that GPT-2's modules share. */
 #ifndef ADZI_NN_ZOO_GPT2_GPT2_H
 #define ADZI_NN_ZOO_GPT2_GPT2_H
 

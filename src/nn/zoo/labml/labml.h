@@ -1,4 +1,4 @@
-/* What the annotated library's parts share. */
+/* Helpers that the annotated library's modules share. */
 #ifndef ADZI_NN_ZOO_LABML_LABML_H
 #define ADZI_NN_ZOO_LABML_LABML_H
 
