@@ -149,6 +149,11 @@ static void the_raw_weight_wins_in_states(void **state)
 static void bad_values_are_refused(void **state)
 {
     (void)state;
+    adz_module *m = adz_fastai_embedding_dropout_new(adz_embedding_new(4, 2, NULL), 0.5, NULL);
+    assert_non_null(adz_module_set_child(m, "emb", adz_linear_new(2, 4, NULL)));
+    assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(3), ADZ_I64)));
+    expect_error(ADZ_ERR_ARGUMENT, "type Linear, but must be an Embedding");
+    adz_module_free(&m);
     expect_no_module(adz_fastai_rnn_dropout_new(1.5, NULL), "p is 1.5");
     expect_no_module(
         adz_fastai_embedding_dropout_new(adz_embedding_new(3, 2, NULL), -1, NULL), "embed_p is -1");

@@ -72,7 +72,9 @@ static adz_tensor *embedding_forward(adz_module *self, adz_tensor *ids)
     const adz_module *emb = zoo_child(self, 0);
     const adz_tensor *weight = zoo_parameter(emb, 0);
     adz_embedding_options options;
-    adz_embedding_get_options(emb, &options, sizeof options);
+    if (adz_embedding_get_options(emb, &options, sizeof options) != ADZ_OK) {
+        return NULL; /* somebody has replaced the child by another kind of module */
+    }
     if (options.padding_idx == ADZ_NO_PADDING) {
         options.padding_idx = -1;
     }
