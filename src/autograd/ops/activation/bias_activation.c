@@ -251,10 +251,13 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-/* The names of the activations in messages and pictures of graphs: those of their operators. */
+/* The names of the activations in messages and pictures of graphs: those of their operators. NULL
+ * follows the last name. */
+#define ONE(...)                               +1
 #define NAME(value, module, call, kernel, ...) [ADZ_ACTIVATION_##value] = #kernel,
-static const char *const activations[] = {
-    ADZI_ACTIVATIONS(NAME)[ADZ_ACTIVATION_IDENTITY] = "identity", NULL
+enum { ACTIVATIONS = 1 ADZI_ACTIVATIONS(ONE) };
+static const char *const activations[ACTIVATIONS + 1] = {
+    ADZI_ACTIVATIONS(NAME)[ADZ_ACTIVATION_IDENTITY] = "identity"
 };
 static const adz_field fields[] = { ADZI_FIELD_ENUM(bias_activation_attr, activation, activations),
     ADZI_FIELD_HIDDEN(bias_activation_attr, given), ADZI_FIELD(bias_activation_attr, dropout) };
