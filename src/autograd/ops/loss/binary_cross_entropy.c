@@ -4,18 +4,29 @@
 
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The binary cross entropy of probabilities, torch.nn.functional.binary_cross_entropy.
+ *
+ *     l_i  = -(t_i * log x_i + (1 - t_i) * log(1 - x_i))
+ *     y    = l, its mean or its sum
+ *     dx_i = g_i * (x_i - t_i) / max(x_i * (1 - x_i), 1e-12)
+ *     dt_i = g_i * (log(1 - x_i) - log x_i)
+ *
+ * x and the target t have one shape; x holds probabilities in [0, 1]. Logarithms are at least -100,
+ * so that an x of 0 or 1 gives finite losses, as in PyTorch. g_i is dy_i, dy, or dy / N for the
+ * mean. Both inputs are differentiable and saved. Weights are a composition with mul. */
+
 ADZI_PAIR_TABLES(binary_cross_entropy);
 KERNEL_TABLE_FLOAT(probability_check);
 
-/* log(x), held at -100. Where it is held, a 1 stands in for x, so that no infinite derivative meets
- * the 0 of the constant. */
-static adz_tensor *held_log(adz_tensor *x)
+/* max(log x, -100). Where the bound is used, x is replaced by 1 before the logarithm. Otherwise the
+ * infinite derivative at 0 would be multiplied by 0 in a second derivative. */
+static adz_tensor *bounded_log(adz_tensor *x)
 {
     adz_tensor *low = adz_lt_number(adz_log(adz_detach(x)), -100);
     return adz_masked_fill(adz_log(adz_masked_fill(x, low, 1)), low, -100);
 }
 
-/* dx = dy (x - t) / (x (1 - x)),  dt = dy (log(1 - x) - log x); see the kernel for the bounds. */
+/* The gradients as expressions. The bound 1e-12 on the variance x (1 - x) is that of the kernel. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
@@ -29,12 +40,14 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         }
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = adz_mul(g, adz_sub(held_log(adz_number_sub(1, x)), held_log(x)));
+        dx[1] = adz_mul(g, adz_sub(bounded_log(adz_number_sub(1, x)), bounded_log(x)));
         return adzi_status(dx[1]);
     }
     return ADZ_OK;
 }
 
+/* Checks that x holds probabilities. A launch looks at the elements and sets a flag; units are
+ * elements. Any thread may set the flag, so it is atomic. */
 static bool check(const adzi_call *call)
 {
     adz_tensor *x = adzi_compact("binary_cross_entropy", call->in[0]);
@@ -75,6 +88,7 @@ const adzi_op adzi_op_binary_cross_entropy = { .name = "binary_cross_entropy",
 adz_tensor *adz_binary_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction)
 {
+    /* A weight multiplies the losses before they are reduced, which is a composition. */
     if (weight == ADZ_NONE) {
         return adzi_pair_loss_call(&loss, x, target, reduction, 0);
     }

@@ -1,4 +1,4 @@
-/* The range check of binary_cross_entropy, between its two files. */
+/* The range check of binary_cross_entropy, shared by the operator and its kernel. */
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_BINARY_CROSS_ENTROPY_H
 #define ADZI_AUTOGRAD_OPS_LOSS_BINARY_CROSS_ENTROPY_H
 

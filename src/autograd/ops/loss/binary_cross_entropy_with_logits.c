@@ -1,10 +1,22 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The binary cross entropy of scores, torch.nn.functional.binary_cross_entropy_with_logits.
+ *
+ *     l_i  = max(x_i, 0) - t_i * x_i + log(1 + exp(-|x_i|))
+ *     y    = l, its mean or its sum
+ *     dx_i = g_i * (sigmoid(x_i) - t_i)
+ *     dt_i = -g_i * x_i
+ *
+ * This is binary_cross_entropy of sigmoid(x), without its overflow and loss of digits. x and the
+ * target t have one shape. g_i is dy_i, dy, or dy / N for the mean. Both inputs are differentiable
+ * and saved. Weights are compositions of operators. */
+
 ADZI_PAIR_TABLES(binary_cross_entropy_with_logits);
 
 static const char name[] = "binary_cross_entropy_with_logits";
 
-/* dx = dy (sigmoid(x) - t),  dt = -dy x. */
+/* The gradients as expressions. The sigmoid is computed again, because x is saved and its sigmoid
+ * is not. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
@@ -37,8 +49,12 @@ const adzi_op adzi_op_binary_cross_entropy_with_logits = {
     .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(adzi_pair_fields)
 };
 
-/* -(pos_weight t log sigmoid(x) + (1 - t) log sigmoid(-x)). The two logarithms stay apart: the
- * target's gradient is their difference, of which at most one is infinite. */
+/* The losses with a weight p for the positive class, as a composition:
+ *
+ *     l_i = -(p * t_i * log sigmoid(x_i) + (1 - t_i) * log sigmoid(-x_i))
+ *
+ * The two logarithms are computed apart, because the gradient of t is their difference. At most one
+ * of them is infinite, so the difference is not NaN. */
 static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor *pos_weight)
 {
     adzi_call call; /* checks the inputs; nothing is computed with it */
@@ -60,6 +76,7 @@ static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor 
 adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
     adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight)
 {
+    /* The fused kernels know no weights. */
     if (weight == ADZ_NONE && pos_weight == ADZ_NONE) {
         return adzi_pair_loss_call(&loss, x, target, reduction, 0);
     }

@@ -3,8 +3,19 @@
 #include "autograd/ops/loss/pair_loss.h"
 #include "autograd/ops/reduction/sum.h"
 
+/* What nll_loss and cross_entropy share: checks, class weights, the mean, and the factors of the
+ * backward.
+ *
+ *     y = sum of l_r,   or   sum of l_r / sum of w_{t_r} for the mean, over the rows r that count
+ *
+ * l_r is the loss of row r with target t_r, and w the weights of the classes, 1 if there are none.
+ * Rows whose target is ignore_index do not count. The sum of weights depends on the contents of the
+ * target, so a kernel computes it and leaves it in a tensor. The node saves that tensor, so a
+ * replayed step computes its own sum. */
+
 /* ---- checks -------------------------------------------------------------------------------- */
 
+/* Class weights are [C], have the dtype of x and no gradient, as in PyTorch. */
 static bool check_weight(const char *op, const adz_tensor *x, const adz_tensor *weight, int64_t c)
 {
     if (adzi_is_none(weight)) {
@@ -60,6 +71,7 @@ int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes)
     return rank;
 }
 
+/* The target has the shape of x without the classes. */
 static bool check_rows(adzi_call *call, const adz_tensor *target)
 {
     int64_t sizes[ADZ_MAX_RANK];
@@ -88,7 +100,7 @@ adz_tensor *adzi_class_rows(adzi_call *call)
 
 /* ---- what depends on the contents ---------------------------------------------------------- */
 
-/* The class weights as kernels read them; 1 for each class where there are none. */
+/* The class weights for kernels, with any stride. Every class has weight 1 if there are none. */
 typedef struct {
     const char *data; /* NULL: none */
     int64_t stride;
@@ -118,7 +130,9 @@ typedef struct {
     bool mean;
 } numbers_args;
 
-/* Sums the weights of the rows that count. One unit. */
+/* Sums the weights of the rows that count and finds the first target that is no class. The scale is
+ * 1 over that sum for the mean, and 1 otherwise. If no row counts, the mean is 0 / 0 = NaN, and its
+ * slope is 0. There is one unit, because all rows go into one sum. */
 static void compute_numbers(const void *block, int64_t begin, int64_t end)
 {
     const numbers_args *args = block;
@@ -143,6 +157,7 @@ static void compute_numbers(const void *block, int64_t begin, int64_t end)
         any = true;
         kept += weight_at(&args->weights, class);
     }
+    /* Probabilities count every row once, whatever the weights, as in PyTorch. */
     kept = args->target == NULL ? (double)args->rows : kept;
     found.scale = args->mean ? 1 / kept : 1;
     found.slope = any ? found.scale : 0;
@@ -193,7 +208,8 @@ adz_tensor *adzi_class_result(
 
 void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers)
 {
-    if (y != losses) { /* a mean over nothing: 0 times infinity is NaN */
+    /* The scale of a mean over no rows is infinite, and 0 times infinity is NaN, as in PyTorch. */
+    if (y != losses) {
         adzi_sum_into_factor(
             y, losses, (1u << losses->rank) - 1, &adzi_class_numbers_in(numbers)->scale);
     }
@@ -207,7 +223,7 @@ typedef struct {
     adz_dtype dtype;
 } slope_args;
 
-/* The slope as a number of a dtype. One unit. */
+/* Writes the slope in the dtype of the gradient. One unit. */
 static void write_slope(const void *block, int64_t begin, int64_t end)
 {
     const slope_args *args = block;
@@ -246,7 +262,8 @@ typedef struct {
     double smoothing;
 } shares_args;
 
-static void put(const shares_args *args, int64_t i, double value)
+/* Writes element i of q, which is f32 or f64. */
+static void write_share(const shares_args *args, int64_t i, double value)
 {
     if (args->dtype == ADZ_F32) {
         ((float *)(void *)args->q)[i] = (float)value;
@@ -255,13 +272,15 @@ static void put(const shares_args *args, int64_t i, double value)
     }
 }
 
-static double got(const shares_args *args, int64_t i)
+/* Reads element i of q. */
+static double read_share(const shares_args *args, int64_t i)
 {
     return args->dtype == ADZ_F32 ? (double)((const float *)(void *)args->q)[i]
                                   : ((const double *)(void *)args->q)[i];
 }
 
-/* Units are rows. */
+/* Writes the factors of all classes of a row. Units are rows; the classes of a row are l elements
+ * apart in memory. */
 static void compute_shares(const void *block, int64_t begin, int64_t end)
 {
     const shares_args *args = block;
@@ -271,12 +290,12 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
         const bool counts = own != args->ignore_index;
         for (int64_t k = 0; k < c; ++k) {
             const double even = args->smoothing / (double)c;
-            put(args, first + k * l,
+            write_share(args, first + k * l,
                 counts && args->smoothing > 0 ? even * weight_at(&args->weights, k) : 0);
         }
         if (counts) {
             const double sharp = (1 - args->smoothing) * weight_at(&args->weights, own);
-            put(args, first + own * l, sharp + got(args, first + own * l));
+            write_share(args, first + own * l, sharp + read_share(args, first + own * l));
         }
     }
 }

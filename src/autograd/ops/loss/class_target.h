@@ -1,17 +1,18 @@
-/* Targets that name a class per row: what nll_loss and cross_entropy share. The classes of x stand
- * on axis 1, those of a vector on its only axis. */
+/* What nll_loss and cross_entropy share: targets that name one of C classes for each row. The
+ * classes of x are on axis 1 of x[N, C, ...], or on the only axis of x[C]. A row is what remains
+ * for one class: R = N * L rows for x[N, C, L]. */
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
 #define ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
 
 #include "autograd/ops/loss/pair_loss.h"
 
-/** How losses over classes are weighed and reduced; a node's attributes. */
+/** The attributes of a loss over classes. */
 typedef struct adzi_class_attr {
     adz_reduction reduction;
-    int64_t ignore_index;
-    double smoothing;
-    bool weighted;      /* there are class weights */
-    bool probabilities; /* the target gives a probability for every class */
+    int64_t ignore_index; /* rows with this target have loss 0 and do not count in the mean */
+    double smoothing;     /* the share of the target that is spread evenly over all classes */
+    bool weighted;        /* there are class weights */
+    bool probabilities;   /* the target gives a probability for every class */
 } adzi_class_attr;
 
 /** The fields of adzi_class_attr but for `smoothing`, which not every loss has as an argument. */
@@ -40,7 +41,7 @@ static inline adzi_class_numbers *adzi_class_numbers_in(const adz_tensor *t)
     return (adzi_class_numbers *)(void *)t->data;
 }
 
-/** The axis of x's classes. */
+/** The axis of x that holds the classes. */
 static inline int adzi_class_axis(int rank)
 {
     return rank == 1 ? 0 : 1;
@@ -85,13 +86,17 @@ adz_tensor *adzi_class_result(
 /** Reduces losses into the result of adzi_class_result. Cannot fail. */
 void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers);
 
-/** For a backward as an expression: dy with the axis of the classes, times the mean's factor. */
+/**
+ * For a backward as an expression. Gives dy a dimension for the classes if losses were not reduced,
+ * and multiplies it by the slope for the mean.
+ */
 adz_tensor *adzi_class_upstream(
     adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers);
 
 /**
- * What multiplies -log p of each class in a row's loss, shaped like x: (1 - e) w_y at the row's
- * class y, and e w_c / C everywhere; 0 in ignored rows. Constant.
+ * The factor of -log p_c in the loss of a row, shaped like x: (1 - e) * w_y at the class y of the
+ * row, plus e * w_c / C at every class. Ignored rows have 0. The result is a constant for
+ * derivatives.
  */
 adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
     const adz_tensor *weight, const adzi_class_attr *attr);

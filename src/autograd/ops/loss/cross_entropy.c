@@ -3,15 +3,33 @@
 #include "autograd/ops/loss/class_target.h"
 #include "base/options.h"
 
+/* The cross entropy of scores and a class or probabilities, torch.nn.functional.cross_entropy.
+ *
+ *     p     = softmax(x) over the classes
+ *     q_c   = w_c * ((1 - e) * t_c + e / C),   e = label_smoothing
+ *     l     = -sum_c q_c * log p_c             (per row)
+ *     dx_c  = g * (sum_k q_k * p_c - q_c)
+ *     dt_c  = -g * (1 - e) * w_c * log p_c     (probabilities only)
+ *
+ * x[N, C, ...] holds scores. A target i64 [N, ...] names the class of each row: t_c is 1 for this
+ * class and 0 elsewhere. A floating-point target of the shape of x holds the probabilities t. w[C]
+ * are optional class weights without a gradient. g is dy of the row, or dy times the factor of the
+ * mean (class_target.c).
+ *
+ * The node saves x, the target, the weights and the numbers of class_target.h. It also saves the
+ * logarithm of the sum of exponentials of each row (LSE): two f64 numbers, the largest score and
+ * the logarithm of the rest. With it the backward computes p again, so p[R, C] takes no memory. */
+
 KERNEL_TABLE_FLOAT(cross_entropy);
 KERNEL_TABLE_FLOAT(cross_entropy_dx);
 KERNEL_TABLE_FLOAT(cross_entropy_dt);
 
 static const char name[] = "cross_entropy";
 
-enum { LSE, NUMBERS, EXTRAS }; /* what a call saves beside its inputs */
+enum { LSE, NUMBERS, EXTRAS }; /* the extra values of a node */
 enum { GRAIN = 4096 };         /* exponentials worth a thread */
 
+/* How many rows of c exponentials are worth a thread. */
 static int64_t grain_of(int64_t c)
 {
     return c < GRAIN ? GRAIN / (c > 0 ? c : 1) : 1;
@@ -19,7 +37,7 @@ static int64_t grain_of(int64_t c)
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-/* weight[C] so that it broadcasts to x; ADZ_NONE stays. */
+/* weight[C] as [C, 1, ...], which broadcasts to x[N, C, ...]. ADZ_NONE is returned as it is. */
 static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
 {
     adz_shape shape = { .rank = x->rank - adzi_class_axis(x->rank) };
@@ -32,9 +50,8 @@ static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
     return adz_reshape(weight, shape);
 }
 
-/* With p = softmax(x), e = smoothing, and q_c what multiplies -log p_c in a row's loss:
- * dx = g (sum(q) p - q). For probabilities t, q = w (t (1 - e) + e / C) and
- * dt = -g (1 - e) w log p. */
+/* The gradients as expressions. q is a constant for a target of classes, and a function of t for
+ * probabilities. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
@@ -59,21 +76,23 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             q = adzi_class_shares(
                 name, (adz_dtype)x->dtype, adz_shape_of(x->rank, x->sizes), target, weight, attr);
         }
-        adz_tensor *pull = adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
-        dx[0] = adz_mul(g, adz_sub(pull, q));
+        adz_tensor *expected =
+            adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
+        dx[0] = adz_mul(g, adz_sub(expected, q));
         if (dx[0] == NULL) {
             return adzi_status(NULL);
         }
     }
     if (adzi_needs(node, 1)) {
-        adz_tensor *surprise = adz_mul_number(adz_log_softmax(x, axis), attr->smoothing - 1);
-        dx[1] = adz_mul(g, attr->weighted ? adz_mul(surprise, w) : surprise);
+        adz_tensor *neg_log = adz_mul_number(adz_log_softmax(x, axis), attr->smoothing - 1);
+        dx[1] = adz_mul(g, attr->weighted ? adz_mul(neg_log, w) : neg_log);
         return adzi_status(dx[1]);
     }
     return ADZ_OK;
 }
 
-/* `t` as rows of classes, contiguous: t itself, or a copy with the axis of the classes last. */
+/* x as contiguous rows of C classes [R, C], which the kernels read. This is x itself if the classes
+ * are its last axis and it is contiguous, and a copy otherwise. */
 static adz_tensor *class_rows(adz_tensor *t)
 {
     adz_tensor moved = *t;
@@ -94,7 +113,8 @@ static adz_tensor *class_rows(adz_tensor *t)
     return copy;
 }
 
-/* Room for a gradient as rows of classes, and the same memory in x's shape. */
+/* Memory for a gradient. The kernels write it as rows of classes [R, C]; the returned view has the
+ * shape of x. */
 static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
 {
     int axis = adzi_class_axis(x->rank), order[ADZ_MAX_RANK];
@@ -108,6 +128,8 @@ static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
     return adz_permute(*rows, adz_dims_of(x->rank, order));
 }
 
+/* One launch per gradient, with rows as units. A row reads its scores and its LSE once, where the
+ * expression makes several passes over [R, C]. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
@@ -170,7 +192,8 @@ void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t s
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
-/* A target of probabilities, contiguous as rows of classes. */
+/* Checks a target of probabilities and returns it as contiguous rows of classes. A floating-point
+ * target means probabilities, as in PyTorch. */
 static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
 {
     const adz_tensor *x = call->in[0], *t = call->in[1];
@@ -192,6 +215,8 @@ static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
     return class_rows(call->in[1]);
 }
 
+/* Makes the result, records the node and launches: one launch for the losses, with rows as units,
+ * and one for the reduction. */
 static adz_tensor *compute(
     adzi_call *call, adz_tensor *target, adz_tensor *numbers, const adzi_class_attr *attr)
 {
@@ -246,6 +271,7 @@ adz_tensor *adz_cross_entropy(
         return adzi_fail(name, ADZ_ERR_ARGUMENT, "label_smoothing is %s, but must lie in [0, 1]",
             adzi_text_number(attr.smoothing));
     }
+    /* An integer target names classes, a floating-point one holds probabilities. */
     const bool probable = adzi_is_float((adz_dtype)target->dtype);
     adz_tensor *rows = probable ? probability_rows(&call, &attr) : adzi_class_rows(&call);
     adz_tensor *numbers =

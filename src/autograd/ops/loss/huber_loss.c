@@ -1,9 +1,19 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The Huber loss, torch.nn.functional.huber_loss.
+ *
+ *     d_i  = x_i - t_i
+ *     l_i  = d_i^2 / 2 if |d_i| < delta, else delta * (|d_i| - delta / 2)
+ *     y    = l, its mean or its sum
+ *     dx_i = g_i * max(-delta, min(delta, d_i)),   dt_i = -dx_i
+ *
+ * x and the target t broadcast. g_i is dy_i, dy, or dy / N for the mean. Both inputs are
+ * differentiable and saved. */
+
 ADZI_PAIR_TABLES(huber_loss);
 
-/* dx = dy max(-delta, min(delta, x - t)) (/ N for the mean), dt = -dx. Where |x - t| is delta or
- * more the slope is a constant, so that the second derivative is 0 there. */
+/* From |d| = delta on the slope is a constant, so that its derivative is 0 there. The engine sums
+ * over dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double delta = adzi_attr(node, adzi_pair_attr)->number;

@@ -1,11 +1,24 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The Kullback-Leibler divergence, torch.nn.functional.kl_div.
+ *
+ *     l_i  = t_i * (log t_i - x_i)            x holds log-probabilities
+ *     dx_i = -g_i * t_i
+ *     dt_i = g_i * (log t_i + 1 - x_i)
+ *
+ *     log_target:  l_i = exp(t_i) * (t_i - x_i),   dx_i = -g_i * exp(t_i),
+ *                  dt_i = g_i * exp(t_i) * (t_i + 1 - x_i)
+ *
+ * x and the target t broadcast. The reduction "batchmean" divides the sum by the size of dimension
+ * 0. g_i is dy_i or dy times the factor of the reduction. Both inputs are differentiable and
+ * saved. */
+
 ADZI_PAIR_TABLES(kl_div);
 ADZI_PAIR_TABLES(kl_div_log);
 
 extern const adzi_op adzi_op_kl_div;
 
-/* The entry [log_target]. */
+/* The kernels without and with log_target; the flag is the index. */
 static const adzi_pair_loss losses[2] = {
     { .op = &adzi_op_kl_div, ADZI_PAIR_KERNELS(kl_div), .batchmean = true, .yields = true },
     { .op = &adzi_op_kl_div,
@@ -15,14 +28,15 @@ static const adzi_pair_loss losses[2] = {
         .log_target = true },
 };
 
-/* dx = -dy t,  dt = dy (log t + 1 - x); under log_target t is e^t, and dt its multiple. */
+/* The gradients as expressions. With log_target, exp(t) takes the place of t, and dt has it as a
+ * factor. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     bool log_target = adzi_attr(node, adzi_pair_attr)->log_target;
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);
     int rank;
-    int64_t
-        sizes[ADZ_MAX_RANK]; /* dx depends on t alone, which may be smaller than both together */
+    /* dx depends on t alone, which may be smaller than the common shape. So g is expanded first. */
+    int64_t sizes[ADZ_MAX_RANK];
     if (x == NULL || t == NULL || !adzi_broadcast("kl_div", &rank, sizes, x, t)) {
         return adzi_status(NULL);
     }

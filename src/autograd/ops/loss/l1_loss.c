@@ -1,12 +1,22 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The absolute error, torch.nn.functional.l1_loss.
+ *
+ *     l_i  = |x_i - t_i|
+ *     y    = l, its mean or its sum
+ *     dx_i = g_i * sign(x_i - t_i),   dt_i = -dx_i
+ *
+ * x and the target t broadcast. g_i is dy_i, dy, or dy / N for the mean. Both inputs are
+ * differentiable and saved; at x = t the gradient is 0, as in PyTorch. */
+
 ADZI_PAIR_TABLES(l1_loss);
 
 extern const adzi_op adzi_op_l1_loss;
 
 static const adzi_pair_loss loss = { .op = &adzi_op_l1_loss, ADZI_PAIR_KERNELS(l1_loss) };
 
-/* sign(x - t), constant almost everywhere, so without a graph. */
+/* sign(x - t), computed without a graph because it is constant almost everywhere. It is the kernel
+ * of the gradient, applied to a dy of 1. */
 static adz_tensor *sign(adz_tensor *x, adz_tensor *t)
 {
     int rank;
@@ -25,7 +35,7 @@ static adz_tensor *sign(adz_tensor *x, adz_tensor *t)
     return s;
 }
 
-/* dx = dy sign(x - t) (/ N for the mean), dt = -dx. */
+/* Only dy is differentiated again. The engine sums over dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *s = sign(adzi_saved_input(node, 0), adzi_saved_input(node, 1));

@@ -1,8 +1,17 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The squared error, torch.nn.functional.mse_loss.
+ *
+ *     l_i  = (x_i - t_i)^2
+ *     y    = l, its mean or its sum
+ *     dx_i = 2 * g_i * (x_i - t_i),   dt_i = -dx_i
+ *
+ * x and the target t broadcast. g_i is dy_i, dy, or dy / N for the mean. Both inputs are
+ * differentiable and saved. */
+
 ADZI_PAIR_TABLES(mse_loss);
 
-/* dx = 2 dy (x - t) (/ N for the mean), dt = -dx; the engine sums over what was broadcast. */
+/* The engine sums over dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);

@@ -1,9 +1,20 @@
 #include "autograd/ops/loss/class_target.h"
 
+/* The negative log likelihood, torch.nn.functional.nll_loss.
+ *
+ *     l_r   = -w_{t_r} * x_{r, t_r}
+ *     y     = l, its sum, or its sum over the sum of w_{t_r} for the mean
+ *     dx_rc = -g_r * w_c if c = t_r, else 0
+ *
+ * x[N, C, ...] holds log-probabilities, the target is i64 [N, ...], w[C] are optional class weights
+ * without a gradient. Rows whose target is ignore_index do not count. g_r is dy of the row, or dy
+ * times the factor of the mean. The node saves the target, the weights and the factor of the mean,
+ * but not x, because the loss is linear in x. */
+
 KERNEL_TABLE_FLOAT(nll_loss);
 
-/* dx = -dy w_y at each row's class y, 0 elsewhere (over the weight of all rows for the mean). x
- * itself does not matter; its shape comes from the edge. */
+/* The factors w_c at the class of each row are a constant, so only dy is differentiated again. The
+ * shape of x comes from the edge. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
@@ -51,6 +62,7 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     adzi_save_input(&call, 1);
     adzi_save_input(&call, 2);
     adzi_save_extra(&call, 0, numbers);
+    /* Units of the launch are rows. A row reads one element of x at a distance of l. */
     adzi_class_args args = { .x = xs->data,
         .target = (const int64_t *)(const void *)rows->data,
         .weight = adzi_is_none(ws) ? NULL : ws->data,

@@ -1,5 +1,15 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The common part of losses that compare x with a target t element by element.
+ *
+ *     l_i  = f(x_i, t_i)
+ *     y    = l (none), sum_i l_i * scale (sum: 1, mean: 1/N, batchmean: 1/batch)
+ *     dx_i = g_i * df/dx,   dt_i = g_i * df/dt,   g_i = dy_i or dy * scale
+ *
+ * x and t are f32 or f64 and broadcast, except for losses that demand one shape. Each loss gives
+ * four kernels: f, the sum of f over blocks, and the two derivatives (pair_loss.kernel.h). Every
+ * node saves x and t and no losses, so a reduced loss needs no memory of the size of x. */
+
 const char *const adzi_reduction_names[5] = { "none", "mean", "sum", "batchmean", NULL };
 
 const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
@@ -41,6 +51,7 @@ typedef struct {
     bool broadcasts; /* x or the target has another shape */
 } common;
 
+/* Works out the common shape; false with the error recorded if there is none. */
 static bool common_shape(const char *op, common *c, const adz_tensor *x, const adz_tensor *t)
 {
     if (!adzi_broadcast(op, &c->rank, c->sizes, x, t)) {
@@ -53,7 +64,7 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* `t` in the common shape, contiguous: itself where possible. */
+/* `t` in the common shape and contiguous: t itself if it is that already, else a copy. */
 static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
     if (!c->broadcasts) {
@@ -66,12 +77,15 @@ static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
     return copy;
 }
 
+/* Saves x and the target. Conversions to a common dtype are inputs of the node, and are what is
+ * saved. */
 static void save_both(adzi_call *call)
 {
     adzi_save_input(call, 0);
     adzi_save_input(call, 1);
 }
 
+/* The forward without a reduction: one pointwise launch. */
 static adz_tensor *elementwise(
     const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
@@ -86,10 +100,10 @@ static adz_tensor *elementwise(
 }
 
 typedef struct join_args {
-    const double *sums;
+    const double *sums; /* one per block */
     int64_t blocks;
-    void *y;
-    double scale;
+    void *y;         /* one element */
+    double scale;    /* of the total */
     adz_dtype dtype; /* of y */
 } join_args;
 
@@ -108,6 +122,8 @@ static void join_blocks(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The forward with a reduction: a launch that sums blocks of ADZI_PAIR_BLOCK elements, and one that
+ * adds the blocks. The blocks depend on the number of elements only, so threads change no bit. */
 static adz_tensor *reduced(
     const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
@@ -131,7 +147,7 @@ static adz_tensor *reduced(
         .number = attr->number };
     adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
     const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
-    adzi_launch(join_blocks, &join, 1, 1); /* the mean of nothing: 0 times infinity is NaN */
+    adzi_launch(join_blocks, &join, 1, 1); /* the mean of no elements is 0 * infinity = NaN */
     return adzi_leave(call, y);
 }
 
@@ -145,8 +161,9 @@ bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target
     return false;
 }
 
-/* Brings x and the target to one dtype. For most losses PyTorch expands both to their common shape
- * first, so that the dtype of a scalar counts as that of any other tensor. */
+/* Brings x and the target to one dtype. PyTorch expands both to their common shape first for most
+ * losses. So a scalar counts with its dtype there, while in arithmetic it would adopt the other
+ * dtype. */
 static bool promote(const adzi_pair_loss *loss, adzi_call *call)
 {
     if (loss->yields) {
@@ -157,6 +174,7 @@ static bool promote(const adzi_pair_loss *loss, adzi_call *call)
     return adzi_convert(call, 0, dtype) && adzi_convert(call, 1, dtype);
 }
 
+/* Checks everything that can fail, warns about broadcasting, and takes one of the two forwards. */
 adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
     adz_reduction reduction, double number)
 {
@@ -204,6 +222,8 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
+/* One launch per gradient. The gradient of a reduced loss is read by the kernel through a pointer.
+ * Without a reduction dy has one element per loss and is multiplied in place afterwards. */
 adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -236,12 +256,14 @@ adz_status adzi_pair_loss_fused(
     return ADZ_OK;
 }
 
+/* Comparisons and not a clamp, so that the constant parts have derivative 0 at the bound itself. */
 adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound)
 {
     adz_tensor *above = adz_ge_number(d, bound), *below = adz_le_number(d, -bound);
     return adz_masked_fill(adz_masked_fill(d, above, bound), below, -bound);
 }
 
+/* The number of elements N is part of the scale, so no shape is needed here. */
 adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)
 {
     double scale = adzi_attr(node, adzi_pair_attr)->scale;

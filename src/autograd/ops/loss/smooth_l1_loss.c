@@ -1,9 +1,19 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+/* The smooth L1 loss, torch.nn.functional.smooth_l1_loss.
+ *
+ *     d_i  = x_i - t_i
+ *     l_i  = d_i^2 / (2 * beta) if |d_i| < beta, else |d_i| - beta / 2
+ *     y    = l, its mean or its sum
+ *     dx_i = g_i * max(-1, min(1, d_i / beta)),   dt_i = -dx_i
+ *
+ * x and the target t broadcast. g_i is dy_i, dy, or dy / N for the mean. Both inputs are
+ * differentiable and saved. With beta 0 this is l1_loss. */
+
 ADZI_PAIR_TABLES(smooth_l1_loss);
 
-/* dx = dy max(-1, min(1, (x - t) / beta)) (/ N for the mean), dt = -dx. Where |x - t| is beta or
- * more the slope is a constant, so that the second derivative is 0 there. */
+/* From |d| = beta on the slope is a constant, so that its derivative is 0 there. The engine sums
+ * over dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double beta = adzi_attr(node, adzi_pair_attr)->number;

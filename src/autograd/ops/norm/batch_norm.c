@@ -5,25 +5,44 @@
 #include "autograd/op.h"
 #include "autograd/ops/norm/normalise.h"
 
+/* Batch normalisation, torch.nn.functional.batch_norm (Ioffe and Szegedy, 2015).
+ *
+ *     m_c, v_c  = mean and variance of x over N and L in training, the running ones in evaluation
+ *     unit      = (x - m_c) * rstd_c,   rstd_c = 1 / sqrt(v_c + eps)
+ *     y         = unit * weight_c + bias_c
+ *
+ *     dweight_c = sum of dy * unit over N and L
+ *     dbias_c   = sum of dy over N and L
+ *     dx        = rstd_c * (g - mean(g) - unit * mean(g * unit)),   g = dy * weight_c   (training)
+ *     dx        = rstd_c * g (evaluation)
+ *
+ * x[N, C, L] stands for x[N, C, ...] of any rank from 2 on. Weight, bias and running statistics are
+ * [C]; each of the first two, and the last two together, may be ADZ_NONE. x, weight and bias are
+ * differentiable. The node saves x, the weight, and the f64 statistics that the forward used. So
+ * the fused backward needs no second pass for them. The expression computes them again from x,
+ * because a second derivative goes through them. */
+
 KERNEL_TABLE_FLOAT(batch_norm);
 KERNEL_TABLE_FLOAT(batch_norm_dx);
 KERNEL_TABLE_FLOAT(batch_norm_moments);
 KERNEL_TABLE_FLOAT(batch_norm_sums);
 
-enum { GRAIN = 8192 }; /* elements worth a thread */
-enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS, INPUTS };
+enum { GRAIN = 8192 };                                       /* elements worth a thread */
+enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS, INPUTS }; /* the order of the inputs */
 
 typedef struct {
-    bool training, weighted;
+    bool training; /* the statistics are those of x, and depend on it */
+    bool weighted; /* there is a weight, which the node has saved */
     double momentum, eps;
 } batch_norm_attr;
 
+/* How many units of `each` elements are worth a thread. */
 static int64_t grain_of(int64_t each)
 {
     return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
 }
 
-/* x[N, C, L]; statistics lie behind one another in one f64 tensor. */
+/* Describes x[N, C, L] to the kernels. `stats` is f64 [2, C]: the means, then the rstd. */
 static adzi_batch_norm_args args_of(const adz_tensor *x, const adz_tensor *stats)
 {
     double *numbers = (double *)(void *)stats->data;
@@ -35,11 +54,14 @@ static adzi_batch_norm_args args_of(const adz_tensor *x, const adz_tensor *stats
         .l = adzi_numel(x->rank - 2, x->sizes + 2) };
 }
 
+/* Number of units of the elementwise kernels. A unit is one row of L elements of a channel, or, if
+ * L is 1, the C elements of one sample. */
 static int64_t rows_of(const adzi_batch_norm_args *args)
 {
     return args->l == 1 ? args->n : args->n * args->c;
 }
 
+/* How many of these units are worth a thread. */
 static int64_t row_grain(const adzi_batch_norm_args *args)
 {
     return grain_of(args->l == 1 ? args->c : args->l);
@@ -47,12 +69,13 @@ static int64_t row_grain(const adzi_batch_norm_args *args)
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
+/* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
 static adz_tensor *saved_weight(adzi_node *node)
 {
     return adzi_attr(node, batch_norm_attr)->weighted ? adzi_saved_input(node, WEIGHT) : ADZ_NONE;
 }
 
-/* Numbers k of each channel out of f64 [K, C], in a dtype. */
+/* Row k of f64 [K, C], converted to a dtype: one number per channel. */
 static adz_tensor *channel_numbers(const adz_tensor *numbers, int k, adz_dtype dtype)
 {
     int64_t c = numbers->sizes[1];
@@ -67,7 +90,7 @@ static adz_tensor *channel_numbers(const adz_tensor *numbers, int k, adz_dtype d
     return y;
 }
 
-/* t[C] so that it broadcasts to x. */
+/* t[C] as [C, 1, ...], which broadcasts to x[N, C, ...]. */
 static adz_tensor *along_channels(adz_tensor *t, const adz_tensor *x)
 {
     adz_shape shape = { .rank = x->rank - 1 };
@@ -77,8 +100,8 @@ static adz_tensor *along_channels(adz_tensor *t, const adz_tensor *x)
     return adz_reshape(t, shape);
 }
 
-/* x normalised: by its own statistics, computed again so that the gradient can be differentiated
- * through them; or by constant ones. */
+/* unit and rstd for the expression. In training the statistics are computed again from x, so that
+ * the gradient can be differentiated through them. In evaluation they are the saved constants. */
 static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
 {
     const batch_norm_attr *at = adzi_attr(node, batch_norm_attr);
@@ -95,8 +118,8 @@ static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
     return (adzi_normalised){ adz_mul(adz_sub(x, mean), rstd), rstd };
 }
 
-/* With g = dy w and unit the normalised x: in training dx as adzi_normalise_gradient has it, in
- * evaluation g rstd; dw = sum of dy unit and db = sum of dy over everything but the channels. */
+/* The gradients as an expression of operators. All sums run over every dimension except 1, which
+ * holds the channels. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
@@ -134,6 +157,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* The gradients in two launches. The first one finds the two sums of each channel, with channels as
+ * units. These sums are dbias and dweight, and the second launch needs them for dx. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
@@ -153,6 +178,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.weight = adzi_is_none(w) ? NULL : w->data;
     args.sum = (double *)(void *)sums->data;
     args.along = args.sum + args.c;
+    /* In evaluation dx has no terms from the statistics. */
     args.constant = !adzi_attr(node, batch_norm_attr)->training;
     adzi_launch(KERNEL_FOR(batch_norm_sums, dtype), &args, args.c, grain_of(args.n * args.l));
     if (adzi_needs(node, X)) {
@@ -186,6 +212,7 @@ const adzi_op adzi_op_batch_norm = {
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
+/* Weight, bias and running statistics have one element per channel and the dtype of x. */
 static bool check_channels(const adz_tensor *x, const adz_tensor *t, const char *name)
 {
     if (adzi_is_none(t)) {
@@ -206,6 +233,8 @@ static bool check_channels(const adz_tensor *x, const adz_tensor *t, const char 
     return true;
 }
 
+/* Running statistics are updated in place in training, so they need memory of their own and may not
+ * be on the tape. */
 static bool check_running(const adz_tensor *mean, const adz_tensor *var, bool training)
 {
     if (adzi_is_none(mean) != adzi_is_none(var) || (!training && adzi_is_none(mean))) {
@@ -262,7 +291,7 @@ static bool check(const adzi_call *call, bool training, double momentum, double 
     return true;
 }
 
-/* The running mean or variance as a kernel reads and writes it. */
+/* A running mean or variance, which may have any stride. It is read and written in place. */
 typedef struct {
     char *data; /* NULL: not given */
     int64_t stride;
@@ -281,7 +310,7 @@ static double running_get(const running *r, int64_t i)
                                : ((const double *)(const void *)r->data)[i * r->stride];
 }
 
-/* running = (1 - momentum) running + momentum batch */
+/* running = (1 - momentum) * running + momentum * batch, computed in f64. */
 static void running_move(const running *r, int64_t i, double batch, double momentum)
 {
     const double value = (1 - momentum) * running_get(r, i) + momentum * batch;
@@ -301,8 +330,10 @@ typedef struct {
     bool training;
 } statistics_args;
 
-/* Mean and rstd of each channel. In training the moments of x are there already, and the running
- * ones move towards them. Units are channels. */
+/* Turns the variance of each channel into its rstd. In training the first launch has left mean and
+ * variance of x, and the running statistics move towards them. The running variance takes the
+ * unbiased variance, as in PyTorch. In evaluation mean and variance are read from the running
+ * statistics. Units are channels. */
 static void take_statistics(const void *block, int64_t begin, int64_t end)
 {
     const statistics_args *s = block;
@@ -320,17 +351,19 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
             running_move(&s->running_var, i, v * s->count / (s->count - 1), momentum);
         }
         s->mean[i] = m;
-        /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
+        /* A variance that overflowed f64 is unknown. The result is NaN, because an rstd of 0 would
+         * turn all elements into the bias. */
         s->rstd[i] = s->training && isinf(v) ? (double)NAN : 1 / sqrt(v + s->eps);
     }
 }
 
 typedef struct {
     double momentum, eps;
-    const int64_t *batches; /* see statistics_args */
+    const int64_t *batches; /* NULL, or the momentum is 1 / (*batches + 1) when the launch runs */
 } norm_numbers;
 
-/* Launches what fills args->mean and args->rstd. */
+/* Computes args->mean and args->rstd: in training one launch for the moments of x, then one for the
+ * statistics. The versions of the running tensors rise, because they were written in place. */
 static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args *args,
     bool training, const norm_numbers *numbers)
 {
@@ -349,6 +382,7 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
 }
 
+/* Computes both public calls. The saved statistics are an extra value of the node. */
 static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, const norm_numbers *numbers)
 {
@@ -394,6 +428,7 @@ adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
     double eps)
 {
     const int64_t *batches = (const int64_t *)(const void *)count->data;
+    /* The momentum given here is checked and shown in messages; the launch computes its own. */
     const norm_numbers numbers = { 1 / (double)(*batches + 1), eps, batches };
     return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
 }

@@ -5,6 +5,22 @@
 #include "autograd/op.h"
 #include "autograd/ops/norm/normalise.h"
 
+/* Layer normalisation, torch.nn.functional.layer_norm (Ba, Kiros and Hinton, 2016).
+ *
+ *     m, v    = mean and variance of each row of x
+ *     unit    = (x - m) * rstd,   rstd = 1 / sqrt(v + eps)
+ *     y       = unit * weight + bias
+ *
+ *     dx      = rstd * (g - mean(g) - unit * mean(g * unit)),   g = dy * weight
+ *     dweight = sum of dy * unit over the rows
+ *     dbias   = sum of dy over the rows
+ *
+ * x[N, D]: D is the product of the normalized shape, with which x ends, and N the product of the
+ * dimensions before it. Weight and bias have the normalized shape and may be ADZ_NONE. All three
+ * are differentiable. The node saves x, the weight, and mean and rstd of each row in f64. So the
+ * fused backward needs no second pass for the statistics. The expression computes them again from
+ * x, because a second derivative goes through them. */
+
 KERNEL_TABLE_FLOAT(layer_norm);
 KERNEL_TABLE_FLOAT(layer_norm_dx);
 KERNEL_TABLE_FLOAT(layer_norm_params);
@@ -12,27 +28,27 @@ KERNEL_TABLE_FLOAT(layer_norm_params);
 enum { GRAIN = 8192 }; /* elements worth a thread */
 
 typedef struct {
-    int64_t n, d; /* rows, and what is normalised together */
+    int64_t n, d; /* number of rows, and elements of a row, which are normalised together */
     double eps;
-    bool weighted;
-    int rank; /* of the normalized shape */
+    bool weighted; /* there is a weight, which the node has saved */
+    int rank;      /* of the normalized shape */
     int64_t normalized_shape[ADZ_MAX_RANK];
 } layer_norm_attr;
 
-/* The weight, or ADZ_NONE; NULL when it was changed since. */
+/* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
 static adz_tensor *saved_weight(adzi_node *node)
 {
     return adzi_attr(node, layer_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
 }
 
+/* How many units of `each` elements are worth a thread. */
 static int64_t grain_of(int64_t each)
 {
     return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
 }
 
-/* With g = dy w and unit the normalised x: dx as adzi_normalise_gradient has it,
- * dw = sum of dy unit and db = sum of dy over the rows. Statistics are computed again, so that the
- * gradient can be differentiated through them. */
+/* The gradients as an expression of operators, on x and dy in the shape [N, D]. unit is needed for
+ * dx and dweight only. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
@@ -68,6 +84,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* dweight and dbias in one launch. Units are columns, so a column is summed by one thread in the
+ * order of the rows. */
 static adz_status fused_params(
     adzi_node *node, adz_tensor **dx, adzi_layer_norm_args *args, adz_dtype dtype)
 {
@@ -88,6 +106,8 @@ static adz_status fused_params(
     return ADZ_OK;
 }
 
+/* One launch for dx with rows as units, and one for the parameters. Both read the saved mean and
+ * rstd. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
@@ -127,6 +147,7 @@ const adzi_op adzi_op_layer_norm = {
     .name = "layer_norm", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* Checks that weight or bias has the normalized shape and the dtype of x. */
 static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized, const char *name)
 {
     bool same = adzi_is_none(t) || t->rank == normalized.rank;
@@ -144,6 +165,7 @@ static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
     return same;
 }
 
+/* Checks that x ends in the normalized shape, and the optional parameters against it. */
 static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *weight,
     const adz_tensor *bias, double eps)
 {
@@ -187,6 +209,7 @@ adz_tensor *adz_layer_norm(
     if (y == NULL) {
         return NULL;
     }
+    /* Statistics are written for the backward only, so a call off the tape needs no memory. */
     adz_tensor *stats =
         call.record ? adzi_scratch("layer_norm", ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
     if (call.record && (stats == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr))) {

@@ -1,11 +1,14 @@
-/* Arguments of layer_norm's kernels. x[N, D] contiguous. */
+/* Arguments of the kernels of layer_norm. x is contiguous [N, D]. */
 #ifndef ADZI_AUTOGRAD_OPS_NORM_LAYER_NORM_H
 #define ADZI_AUTOGRAD_OPS_NORM_LAYER_NORM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** layer_norm and layer_norm_dx: units are rows; layer_norm_params: units are columns. */
+/**
+ * The argument of all three kernels. Units of layer_norm and layer_norm_dx are rows; units of
+ * layer_norm_params are columns.
+ */
 typedef struct adzi_layer_norm_args {
     const void *x, *dy;
     const void *weight, *bias; /* [D], or NULL */

@@ -2,17 +2,25 @@
 
 #include <math.h>
 
+/* Normalisation and its gradient as expressions, for the backwards of batch_norm and layer_norm
+ * that can be differentiated again.
+ *
+ *     unit = (x - m) * rstd,   rstd = 1 / sqrt(v + eps)
+ *     dx   = rstd * (g - mean(g) - unit * mean(g * unit)),   g = gradient of unit */
+
+/* Computes unit and rstd from x. m and v are means over `dims`, so v is the biased variance. */
 adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
 {
     adz_tensor *d = adz_sub(x, adz_mean(x, dims, ADZ_KEEPDIM));
     adz_tensor *variance = adz_mean(adz_mul(d, d), dims, ADZ_KEEPDIM);
     adz_tensor *rstd = adz_rsqrt(adz_add_number(variance, eps));
-    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN); /* an infinite variance */
+    /* A variance that overflowed gives NaN, as in the kernels, and not a unit of 0. */
+    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN);
     return (adzi_normalised){ adz_mul(d, rstd), rstd };
 }
 
-/* Moving all of x by the same amount, or scaling it about its mean, leaves unit as it is (but for
- * eps): these two directions carry no gradient. */
+/* Shifting x, or scaling it about its mean, leaves unit unchanged except for eps. So the components
+ * of g in these two directions are subtracted: its mean, and its projection on unit. */
 adz_tensor *adzi_normalise_gradient(adzi_normalised normalised, adz_tensor *g, adz_dims dims)
 {
     adz_tensor *along = adz_mean(adz_mul(g, normalised.unit), dims, ADZ_KEEPDIM);

@@ -6,10 +6,11 @@
 
 /** x normalised over dimensions: unit = (x - mean) rstd, rstd = 1 / sqrt(variance + eps). */
 typedef struct adzi_normalised {
-    adz_tensor *unit, *rstd;
+    adz_tensor *unit; /* of the shape of x, with mean 0 and variance 1 over the dimensions */
+    adz_tensor *rstd; /* broadcasts to x: size 1 in the dimensions */
 } adzi_normalised;
 
-/** As an expression of operators; both NULL on failure. */
+/** Normalises x over `dims` by an expression of operators. Both members are NULL on failure. */
 adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps);
 
 /** The gradient of x from that of unit: rstd (g - mean(g) - unit mean(g unit)). */

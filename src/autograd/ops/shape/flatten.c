@@ -1,8 +1,7 @@
 #include "autograd/op.h"
 
 /* Merges dimensions start .. end into one, torch.flatten. A scalar becomes a vector of one element.
- * It is a composition: reshape records the node, and copies only if x is not contiguous enough for
- * a view. */
+ * It is a composition: reshape records the node, and copies only if the strides allow no view. */
 adz_tensor *adz_flatten(adz_tensor *x, int start, int end)
 {
     if (!adzi_check_tensor("flatten", "x", x)) {
