@@ -1,5 +1,7 @@
 #include "autograd/ops/loss/pair_loss.h"
 
+#include <string.h>
+
 /* The common part of losses that compare x with a target t element by element.
  *
  *     l_i  = f(x_i, t_i)
@@ -54,11 +56,13 @@ typedef struct {
 /* Works out the common shape; false with the error recorded if there is none. */
 static bool common_shape(const char *op, common *c, const adz_tensor *x, const adz_tensor *t)
 {
-    if (!adzi_broadcast(op, &c->rank, c->sizes, x, t)) {
+    c->broadcasts = !adzi_same_sizes(x, t);
+    c->rank = x->rank;
+    memcpy(c->sizes, x->sizes, sizeof c->sizes);
+    if (c->broadcasts && !adzi_broadcast(op, &c->rank, c->sizes, x, t)) {
         return false;
     }
     c->numel = adzi_numel(c->rank, c->sizes);
-    c->broadcasts = !adzi_same_sizes(x, t);
     return true;
 }
 
@@ -134,20 +138,25 @@ static adz_tensor *reduced(
         return NULL;
     }
     const int64_t blocks = (x->numel + ADZI_PAIR_BLOCK - 1) / ADZI_PAIR_BLOCK;
-    adz_tensor *sums = adzi_scratch(op, ADZ_F64, 1, &blocks);
-    adz_tensor *y = sums != NULL ? adzi_new(call, (adz_dtype)x->dtype, 0, NULL) : NULL;
+    const bool one = blocks == 1; /* its kernel writes the loss, and nothing has to be joined */
+    adz_tensor *sums = one ? NULL : adzi_scratch(op, ADZ_F64, 1, &blocks);
+    adz_tensor *y = one || sums != NULL ? adzi_new(call, (adz_dtype)x->dtype, 0, NULL) : NULL;
     if (y == NULL || !adzi_record(call, 1, &y, attr, sizeof *attr)) {
         return NULL;
     }
     save_both(call);
     adzi_pair_sum_args args = { .x = x->data,
         .t = t->data,
-        .sums = (double *)(void *)sums->data,
+        .sums = one ? NULL : (double *)(void *)sums->data,
+        .y = one ? y->data : NULL,
+        .scale = attr->scale,
         .count = x->numel,
         .number = attr->number };
     adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
-    const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
-    adzi_launch(join_blocks, &join, 1, 1); /* the mean of no elements is 0 * infinity = NaN */
+    if (!one) { /* the mean of no elements is 0 * infinity = NaN */
+        const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
+        adzi_launch(join_blocks, &join, 1, 1);
+    }
     return adzi_leave(call, y);
 }
 

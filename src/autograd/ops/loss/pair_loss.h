@@ -42,7 +42,9 @@ extern const char *const adzi_reduction_names[5];
 /** Arguments of a name_sum kernel; unit k is the k-th block of elements. */
 typedef struct adzi_pair_sum_args {
     const void *x, *t;
-    double *sums; /* one per block */
+    double *sums; /* one per block; NULL if there is only one */
+    void *y;      /* the loss, scale times the sum, if there is only one block; else NULL */
+    double scale;
     int64_t count;
     double number; /* what the kernels read as p[0] */
 } adzi_pair_sum_args;

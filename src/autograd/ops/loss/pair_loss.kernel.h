@@ -62,7 +62,11 @@ enum { PAIR_LOSS_CHUNK = 256 };
                 }                                                                          \
                 sum += EIGHT(sum)(values, n, 0);                                           \
             }                                                                              \
-            args->sums[k] = sum;                                                           \
+            if (args->y != NULL) { /* the only block */                                    \
+                *(elem *)args->y = (elem)((0 + sum) * args->scale);                        \
+            } else {                                                                       \
+                args->sums[k] = sum;                                                       \
+            }                                                                              \
         }                                                                                  \
     }
 
