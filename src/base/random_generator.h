@@ -8,6 +8,10 @@ struct adz_generator {
     adz_generator_state state;
 };
 
+/** Stands for a generator's state where a kernel reads one in any case, but what it draws does not
+ * matter: everything is dropped, or a mask is given. */
+extern const adz_generator_state adzi_nothing_drawn;
+
 /** The generator itself, or the context's default for NULL. */
 adz_generator *adzi_generator_or_default(adz_generator *generator);
 

@@ -7,6 +7,8 @@
 
 enum { DEFAULT_SEED = 5489 };
 
+const adz_generator_state adzi_nothing_drawn = { 0, 0 };
+
 /* ---- states --------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -323,10 +323,6 @@ static bool check_options(const adz_bias_activation_options *o)
     return true;
 }
 
-/* Stands for a generator's state where the probability is 1. The kernel reads a state in any case,
- * but what it draws does not matter there. */
-static const adz_generator_state nothing_drawn;
-
 /* Launches the forward. An empty x has no groups and no launch. */
 static void compute(adzi_bias_activation_args *args, adz_tensor *y)
 {
@@ -372,7 +368,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     set_size(&args, x);
     if (args.drops) {
         args.dropout = mask_args(y, y, attr.dropout, kept);
-        args.dropout.state = &nothing_drawn;
+        args.dropout.state = &adzi_nothing_drawn;
     }
     if (saves_mask) {
         adzi_save_extra(&call, 0, kept);

@@ -52,9 +52,6 @@ static adzi_attention_operand operand_of(const adzi_attention *at, const adz_ten
     return operand;
 }
 
-/* The state of a generator that is not used, because everything is dropped or a mask is given. */
-static const adz_generator_state nothing_drawn;
-
 static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const *in,
     const adz_tensor *kept, const adz_tensor *state)
 {
@@ -65,7 +62,7 @@ static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const
         .e = at->e,
         .ev = at->ev,
         .scale = at->scale,
-        .state = adzi_is_none(state) ? &nothing_drawn : state_in(state),
+        .state = adzi_is_none(state) ? &adzi_nothing_drawn : state_in(state),
         .causal = at->causal,
         .q = operand_of(at, in[ADZI_QUERY]),
         .k = operand_of(at, in[ADZI_KEY]),
@@ -82,7 +79,8 @@ static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const
     return args;
 }
 
-/* Elements of scratch memory that each worker has; see the kernels' KERNEL(forward) and KERNEL(backward). */
+/* Elements of scratch memory that each worker has; see the kernels' KERNEL(forward) and
+ * KERNEL(backward). */
 static int64_t forward_scratch(const adzi_attention_args *g)
 {
     enum { B = ADZI_ATTENTION_BLOCK, G = ADZI_ATTENTION_GROUP };
@@ -311,6 +309,19 @@ static adz_tensor *as_bool(adz_tensor *kept)
     return adz_ne_number(adz_detach(kept), 0);
 }
 
+/* Saves what the backward reads: the inputs, and of the extras those that the call has. */
+static void save(adzi_call *call, const adzi_attention *at, adz_tensor *const *extras)
+{
+    for (int i = 0; i < ADZI_MASK + at->masked; ++i) {
+        adzi_save_input(call, i);
+    }
+    for (int i = 0; i < EXTRAS; ++i) {
+        if (!adzi_is_none(extras[i])) {
+            adzi_save_extra(call, i, extras[i]);
+        }
+    }
+}
+
 static adz_tensor *attend(
     adzi_call *call, const adzi_attention *at, adz_tensor *kept, const adz_generator *generator)
 {
@@ -347,16 +358,8 @@ static adz_tensor *attend(
         free_scratch(&args, scratch);
         return NULL;
     }
-    for (int i = 0; i < ADZI_MASK + at->masked; ++i) {
-        adzi_save_input(call, i);
-    }
-    adzi_save_extra(call, STATS, stats);
-    adzi_save_extra(call, Y, result);
-    if (at->replays) {
-        adzi_save_extra(call, KEPT, kept);
-    }
+    save(call, at, (adz_tensor *[EXTRAS]){ stats, result, kept, state });
     if (generator != NULL) {
-        adzi_save_extra(call, STATE, state);
         adzi_generator_copy_state(state_in(state), &generator->state);
     }
     run(KERNEL_FOR(attention, dtype), &args, scratch);

@@ -25,10 +25,6 @@ typedef struct {
     double p;
 } dropout_attr;
 
-/* Stands for a generator's state where p is 1. The kernel reads a state in any case, but what it
- * draws does not matter there. */
-static const adz_generator_state nothing_drawn;
-
 static adz_tensor *apply(
     adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state);
 
@@ -136,7 +132,7 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
     if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
         return NULL;
     }
-    adz_tensor *y = apply(x, p, NULL, draws ? &generator->state : &nothing_drawn);
+    adz_tensor *y = apply(x, p, NULL, draws ? &generator->state : &adzi_nothing_drawn);
     if (y != NULL && draws) {
         adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }

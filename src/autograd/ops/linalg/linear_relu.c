@@ -76,9 +76,6 @@ adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
     return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
 }
 
-/* The state of a generator that is not used, because everything is dropped. */
-static const adz_generator_state nothing_drawn;
-
 static void drop(adz_tensor *y, double keep, const adz_generator_state *state)
 {
     adzi_dropout_args args = { .state = state,
@@ -118,7 +115,7 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
     product.relu = true;
     adzi_gemm_run(&product);
     if (drops) {
-        drop(y, 1 - p, draws ? &generator->state : &nothing_drawn);
+        drop(y, 1 - p, draws ? &generator->state : &adzi_nothing_drawn);
     }
     y = adzi_leave(&call, y);
     if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */

@@ -1,3 +1,10 @@
+/* Losses of rows that belong to a class, weighed by class and averaged:
+ *
+ *     y = scale * sum of losses,   scale = 1 / (sum of w[target[r]] over the rows that count)
+ *
+ * A row counts unless its target is ignore_index. The scale, the sum of all weights and the check of
+ * the targets depend on contents, so one launch computes them (adzi_class_numbers). The call reads
+ * its result only to fail; kernels read the numbers from memory. */
 #include "autograd/ops/loss/class_target.h"
 
 #include "autograd/ops/loss/pair_loss.h"
