@@ -5,10 +5,21 @@
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 
+/* Checks of scaled dot-product attention, and the expression that its backward differentiates
+ * again.
+ *
+ *     scores = scale * q k^T + mask,   p = softmax(scores) over the keys,   y = dropout(p) v
+ *
+ * q[..., L, E], k[..., S, E], v[..., S, Ev], y[..., L, Ev]; leading dimensions broadcast. The
+ * functions here hold the whole p[..., L, S] in memory. The kernels (attention.kernel.c) hold one
+ * block of it at a time. */
+
 static const char name[] = "scaled_dot_product_attention";
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
+/* Checks scale and dropout_p. With a given dropout mask and dropout_p 1, the kept elements would be
+ * divided by 0. */
 static bool check_numbers(const adz_attention_options *o, bool replays)
 {
     if (!isfinite(o->scale)) {
@@ -29,10 +40,11 @@ static bool check_numbers(const adz_attention_options *o, bool replays)
     return true;
 }
 
-/* Broadcasts t's leading dimensions into the call's. */
+/* Broadcasts the leading dimensions of t into those of the call. False if they do not fit. */
 static bool join_batch(adzi_attention *at, const adz_tensor *t)
 {
     int lead = t->rank - 2, more = lead - at->batch_rank;
+    /* A tensor of higher rank adds dimensions of size 1 in front. */
     for (int i = at->batch_rank - 1; i >= 0 && more > 0; --i) {
         at->batch[i + more] = at->batch[i];
     }
@@ -50,6 +62,7 @@ static bool join_batch(adzi_attention *at, const adz_tensor *t)
     return true;
 }
 
+/* Reads L, E, S and Ev from the inputs and checks that they agree. */
 static bool check_shapes(
     adzi_attention *at, const adz_tensor *q, const adz_tensor *k, const adz_tensor *v)
 {
@@ -78,7 +91,7 @@ static bool check_shapes(
     return true;
 }
 
-/* Whether a mask broadcasts to [..., L, S]. */
+/* True if a mask broadcasts to the shape [..., L, S] of the scores. */
 static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const char *which)
 {
     int64_t sizes[ADZ_MAX_RANK + 2];
@@ -100,6 +113,7 @@ static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const c
     return fits;
 }
 
+/* A bool mask says which keys a query sees; a floating-point mask is added to the scores. */
 static bool check_masks(
     const adzi_attention *at, const adz_tensor *q, const adz_tensor *mask, const adz_tensor *kept)
 {
@@ -114,7 +128,8 @@ static bool check_masks(
     return true;
 }
 
-/* Broadcast sizes, and how many words dropout draws, stay countable. */
+/* Limits the number of probabilities to 2^60, so that no count of elements or of random words
+ * overflows. */
 static bool check_size(const adzi_attention *at)
 {
     double count = (double)at->l * (double)(at->s + ADZI_GROUP_WORDS);
@@ -146,6 +161,7 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
     for (int i = 0; i < at->batch_rank; ++i) {
         at->items *= at->batch[i];
     }
+    /* Scale 0 stands for the usual 1 / sqrt(E). */
     at->scale = options->scale != 0 ? options->scale : at->e > 0 ? 1 / sqrt((double)at->e) : 1;
     at->dropout_p = options->training ? options->dropout_p : 0;
     at->drops = at->dropout_p > 0;
@@ -161,7 +177,8 @@ int64_t adzi_attention_row_words(const adzi_attention *at)
     return (at->s + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS * ADZI_GROUP_WORDS;
 }
 
-/* Scores as they are before softmax: -inf where a query must not look. */
+/* The scores before the softmax, with -infinity where a query does not see a key. is_causal aligns
+ * the last query with the last key: query i sees keys 0 .. i + S - L. */
 static adz_tensor *masked_scores(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
 {
@@ -181,17 +198,21 @@ adz_tensor *adzi_attention_probabilities(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
 {
     adz_tensor *scores = masked_scores(at, q, k, mask);
+    /* Only a mask, or fewer keys than queries under is_causal, can hide all keys. */
     bool may_be_blind = mask != ADZ_NONE || (at->causal && at->l > at->s);
     if (scores == NULL || scores->numel == 0 || !may_be_blind) {
         return scores == NULL ? NULL : adz_softmax(scores, -1);
     }
-    /* Rows of -inf alone: any finite row in their place, and zeros in place of its softmax. */
+    /* A query that sees no key has scores of -infinity only, whose softmax would be NaN. Such a row
+     * is replaced by zeros before the softmax and set to 0 after it, which also stops its
+     * gradient. */
     adz_tensor *most = adz_amax(adz_detach(scores), ADZ_DIMS(-1), ADZ_KEEPDIM);
     adz_tensor *blind = adz_eq_number(most, -INFINITY);
     return adz_masked_fill(adz_softmax(adz_masked_fill(scores, blind, 0), -1), blind, 0);
 }
 
-/* The mask that is drawn from a state: bool [..., L, S]. */
+/* The dropout mask that a generator draws from a state, bool [..., L, S]. Rows are drawn with whole
+ * groups of random numbers and cut to S, as the kernels do. */
 static adz_tensor *drawn_mask(const adzi_attention *at, const adz_tensor *state)
 {
     adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
@@ -212,6 +233,7 @@ adz_tensor *adzi_attention_dropout(
     if (!at->drops || p == NULL || kept == NULL) {
         return kept == NULL ? NULL : p;
     }
+    /* Everything is dropped. A product with 0 keeps the graph and gives a gradient of 0. */
     if (at->dropout_p == 1) {
         return adz_mul_number(p, 0);
     }

@@ -8,17 +8,18 @@
 /* The inputs on the tape. */
 enum { ADZI_QUERY, ADZI_KEY, ADZI_VALUE, ADZI_MASK, ADZI_ATTENTION_INPUTS };
 
-/** One call, its options read and checked. */
+/** One call with its options checked. It is also the struct of attributes of the node. */
 typedef struct adzi_attention {
     int batch_rank; /* leading dimensions after broadcasting */
     int64_t batch[ADZ_MAX_RANK];
-    int64_t items; /* their product */
-    int64_t l, s, e, ev;
+    int64_t items; /* number of matrices: the product of `batch` */
+    int64_t l, s;  /* queries and keys */
+    int64_t e, ev; /* elements of a query or key, and of a value */
     double scale;
     bool causal;
     bool masked;      /* by attn_mask */
-    bool drops;       /* dropout acts, */
-    bool replays;     /* with a given mask and not with one that is drawn */
+    bool drops;       /* dropout is applied */
+    bool replays;     /* dropout uses a given mask and draws none */
     double dropout_p; /* 0 outside training */
 } adzi_attention;
 

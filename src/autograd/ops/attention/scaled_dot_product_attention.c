@@ -5,13 +5,31 @@
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 
+/* Scaled dot-product attention, torch.nn.functional.scaled_dot_product_attention.
+ *
+ *     p  = softmax(scale * q k^T + mask) over the keys,   d = dropout(p)
+ *     y  = d v
+ *
+ *     dv = d^T dy
+ *     dp = dropout(dy v^T)
+ *     ds = p * (dp - sum of p * dp over the keys)
+ *     dq = scale * ds k,   dk = scale * ds^T q,   dmask = ds
+ *
+ * q[..., L, E], k[..., S, E], v[..., S, Ev], mask bool or float [..., L, S], y[..., L, Ev]; leading
+ * dimensions broadcast. q, k, v and a float mask are differentiable.
+ *
+ * The kernels compute blocks of p in scratch memory, with a running maximum and sum (Dao et al.,
+ * FlashAttention, 2022). So p[L, S] never exists as a whole. The node saves the inputs, y, and two
+ * numbers per query (STATS), with which the backward computes a block of p again. A drawn dropout
+ * mask is not saved either, but the state of the generator that draws it again. */
+
 KERNEL_TABLE_FLOAT(attention);
 KERNEL_TABLE_FLOAT(attention_backward);
 
 static const char name[] = "scaled_dot_product_attention";
 
-enum { STATS, Y, KEPT, STATE, EXTRAS }; /* what a call saves beside its inputs */
-enum { WORK_PER_THREAD = 1 << 18 };     /* multiply-adds */
+enum { STATS, Y, KEPT, STATE, EXTRAS }; /* the extra values of a node */
+enum { WORK_PER_THREAD = 1 << 18 };     /* multiply-adds worth a thread */
 
 void adz_attention_options_init(adz_attention_options *options, size_t size)
 {
@@ -21,13 +39,15 @@ void adz_attention_options_init(adz_attention_options *options, size_t size)
 
 /* ---- what the kernels are told -------------------------------------------------------------- */
 
-/* The generator's state that an i64 tensor of two elements holds. */
+/* The state of a generator in an i64 tensor of two elements. A tensor keeps it alive for a
+ * replay. */
 static adz_generator_state *state_in(const adz_tensor *t)
 {
     return (adz_generator_state *)(void *)t->data;
 }
 
-/* With columns side by side, as the kernels want them; NULL after an error. */
+/* `t` if the elements of its rows are contiguous, which the kernels need, else a copy. Rows may
+ * have any stride, so the views of split heads are not copied. NULL stays NULL. */
 static adz_tensor *with_whole_rows(adz_tensor *t)
 {
     return t == NULL || t->sizes[t->rank - 1] <= 1 || t->strides[t->rank - 1] == 1
@@ -35,7 +55,8 @@ static adz_tensor *with_whole_rows(adz_tensor *t)
                : adzi_compact_copy(name, t);
 }
 
-/* t among matrices of the batch; a size of 1 repeats. */
+/* The strides of t by leading dimension, row and column. Dimensions of size 1 get stride 0, which
+ * broadcasts them. */
 static adzi_attention_operand operand_of(const adzi_attention *at, const adz_tensor *t)
 {
     adzi_attention_operand operand = { .data = NULL };
@@ -52,6 +73,8 @@ static adzi_attention_operand operand_of(const adzi_attention *at, const adz_ten
     return operand;
 }
 
+/* Fills the arguments that forward and backward share. The struct has no pointer to this stack,
+ * because a launch may be replayed. */
 static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const *in,
     const adz_tensor *kept, const adz_tensor *state)
 {
@@ -94,7 +117,9 @@ static int64_t backward_scratch(const adzi_attention_args *g)
     return (2 * g->l + 3 * B) * e + (g->l + 2 * B) * ev + 2 * B * B + adzi_attention_padded(g->l);
 }
 
-/* As many as have something to do. */
+/* The number of workers: at most one per thread and per task, and at least WORK_PER_THREAD
+ * multiply-adds for each. Workers fetch tasks from a counter, because causal tasks differ in
+ * size. */
 static int64_t workers_of(const adzi_attention_args *args)
 {
     double work = (double)args->items * (double)args->l * (double)args->s *
@@ -105,8 +130,9 @@ static int64_t workers_of(const adzi_attention_args *args)
     return most < 1 ? 1 : most;
 }
 
-/* Takes one block: the counter of tasks, then every worker's scratch memory. args->scratch is NULL
- * if memory was refused. Returns the size of the block for run, which frees it and cannot fail. */
+/* Allocates one block: the counter of tasks, then the scratch memory of each worker, in multiples
+ * of 64 bytes (a cache line). args->scratch is NULL if memory was refused. Returns the size of the
+ * block for run, which frees it and cannot fail. */
 static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t elements)
 {
     int64_t bytes = (elements * (dtype == ADZ_F32 ? 4 : 8) + 63) / 64 * 64 + 64;
@@ -123,11 +149,13 @@ static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t e
     return all;
 }
 
+/* The block begins with the counter, in front of args->scratch. */
 static void free_scratch(const adzi_attention_args *args, size_t scratch)
 {
     adzi_free(args->scratch - ADZI_ALIGNMENT, scratch);
 }
 
+/* Sets the counter of tasks to 0. It is a launch of its own, so that a replay sets it again. */
 void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = args;
@@ -136,6 +164,7 @@ void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
     }
 }
 
+/* Two launches: one unit for the counter, then one unit per worker. */
 static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scratch)
 {
     adzi_launch(adzi_attention_begin, args, 1, 1);
@@ -145,7 +174,8 @@ static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scra
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* Whether what was saved is still there, and as it was. */
+/* Reads the saved inputs, mask and state. False with the error recorded if one has changed since
+ * the forward. */
 static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tensor **state)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
@@ -160,8 +190,7 @@ static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tenso
     return *kept != NULL && *state != NULL;
 }
 
-/* With d = dropout(p), y = d v:  dv = d^T dy,  dp = dropout(dy v^T),  ds = p (dp - sum of p dp),
- * dq = scale ds k,  dk = scale ds^T q,  dmask = ds. */
+/* The gradients as expressions, by the formulas at the top. They hold p[L, S] in memory. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
@@ -181,8 +210,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         dx[ADZI_QUERY] = adz_mul_number(adz_matmul(ds, in[ADZI_KEY]), at->scale);
     }
     if (adzi_needs(node, ADZI_KEY)) {
-        adz_tensor *turned = adz_transpose(ds, -2, -1);
-        dx[ADZI_KEY] = adz_mul_number(adz_matmul(turned, in[ADZI_QUERY]), at->scale);
+        adz_tensor *ds_transposed = adz_transpose(ds, -2, -1);
+        dx[ADZI_KEY] = adz_mul_number(adz_matmul(ds_transposed, in[ADZI_QUERY]), at->scale);
     }
     if (adzi_needs(node, ADZI_MASK)) {
         dx[ADZI_MASK] = ds;
@@ -197,8 +226,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* A tensor [..., rows, columns]. Its memory has the dimensions in the order of `like`'s, so that
- * heads are joined as freely as they were split off. */
+/* A tensor [..., rows, columns]. Its dimensions have the order in memory of those of `like`. A
+ * result for queries [B, T, H, E] seen as [B, H, T, E] can then be read as [B, T, H * E] without a
+ * copy. `plain` asks for a contiguous tensor. */
 static adz_tensor *new_like(
     const adzi_attention *at, int64_t rows, int64_t columns, const adz_tensor *like, bool plain)
 {
@@ -209,8 +239,8 @@ static adz_tensor *new_like(
         sizes[i] = i < rank - 2 ? at->batch[i] : i < rank - 1 ? rows : columns;
         order[i] = i;
     }
-    for (int i = 1; !plain && like->rank == rank && i < rank - 1;
-         ++i) { /* by insertion; columns stay last */
+    /* An insertion sort by stride, largest first. Columns stay last. */
+    for (int i = 1; !plain && like->rank == rank && i < rank - 1; ++i) {
         for (int k = i; k > 0 && like->strides[order[k - 1]] < like->strides[order[k]]; --k) {
             int other = order[k];
             order[k] = order[k - 1];
@@ -230,7 +260,8 @@ static adz_tensor *new_like(
     return same || t == NULL ? t : adz_permute(t, adz_dims_of(rank, place));
 }
 
-/* The gradient of input i before the engine sums it over what broadcasting repeated. */
+/* Allocates the gradient of input i if it is wanted. It has the broadcast leading dimensions; the
+ * engine sums over them. Keys and values have S rows, queries and masks L. */
 static bool new_gradient(
     adzi_node *node, int i, adz_tensor *const *in, adz_tensor **dx, adzi_attention_operand *operand)
 {
@@ -247,6 +278,8 @@ static bool new_gradient(
     return dx[i] != NULL;
 }
 
+/* All gradients in one pass over the blocks of p. A task is one matrix of the batch, because dk and
+ * dv sum over all its queries. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
@@ -294,13 +327,14 @@ const adzi_op adzi_op_scaled_dot_product_attention = {
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* An option that is NULL is left out, unless it is what an earlier failure left behind. */
+/* An optional tensor. NULL means that it is left out, unless an error is pending: then it is the
+ * result of a failed call. */
 static adz_tensor *given(adz_tensor *t)
 {
     return t == NULL && adzi_pending() == ADZ_OK ? ADZ_NONE : t;
 }
 
-/* The mask of dropout as bools. */
+/* The dropout mask as bool: kept where it is not 0. */
 static adz_tensor *as_bool(adz_tensor *kept)
 {
     if (adzi_is_none(kept) || kept->dtype == ADZ_BOOL) {
@@ -322,6 +356,8 @@ static void save(adzi_call *call, const adzi_attention *at, adz_tensor *const *e
     }
 }
 
+/* Makes the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries of one
+ * matrix. Statistics are written for the backward only. */
 static adz_tensor *attend(
     adzi_call *call, const adzi_attention *at, adz_tensor *kept, const adz_generator *generator)
 {
@@ -337,7 +373,7 @@ static adz_tensor *attend(
     adz_tensor *y = new_like(at, at->l, at->ev, in[ADZI_QUERY], false), *stats = y, *result = y;
     if (y != NULL && call->record) {
         stats = adzi_scratch(name, dtype, 3, stats_sizes);
-        result = adz_detach(y); /* a header of its own: the node must not hold its result's */
+        result = adz_detach(y); /* the header of y itself would close a cycle with the node */
     }
     adz_tensor *state = ADZ_NONE;
     if (generator != NULL) { /* the backward draws the same mask again */

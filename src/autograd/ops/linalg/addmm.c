@@ -2,6 +2,15 @@
 #include "autograd/ops/linalg/matmul.h"
 #include "autograd/ops/numbers.h"
 
+/* A product plus a matrix, torch.addmm.
+ *
+ *     y  = beta * c + alpha * a b
+ *     dc = beta * dy,   da = alpha * dy b^T,   db = alpha * a^T dy
+ *
+ * a[m, k], b[k, n], y[m, n]; c broadcasts to y. It is a composition of matmul, mul and add, whose
+ * nodes carry the gradients. */
+
+/* Checks the ranks, the inner sizes, and that c broadcasts to the product. */
 static bool check(const adz_tensor *c, const adz_tensor *a, const adz_tensor *b)
 {
     if (a->rank != 2 || b->rank != 2 || a->sizes[1] != b->sizes[0]) {
@@ -23,7 +32,8 @@ static bool check(const adz_tensor *c, const adz_tensor *a, const adz_tensor *b)
     return fits;
 }
 
-/* beta c + alpha a b; with beta 0, c counts for nothing but its shape, NaN included. */
+/* With beta 0 the elements of c are not read, so that a NaN in c does not spread, as in BLAS. Its
+ * dtype still counts. */
 adz_tensor *adz_addmm(adz_tensor *c, adz_tensor *a, adz_tensor *b, double beta, double alpha)
 {
     if (!adzi_check_tensor("addmm", "c", c) || !adzi_check_tensor("addmm", "a", a) ||

@@ -1,7 +1,8 @@
 #include "autograd/op.h"
 #include "autograd/ops/linalg/matmul.h"
 
-/* One product per item of the batch, nothing broadcast. */
+/* One matrix product per item of a batch, torch.bmm: y[i] = a[i] b[i]. a[B, m, k], b[B, k, n], y[B,
+ * m, n]. Unlike matmul it broadcasts nothing. The node is that of matmul. */
 adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b)
 {
     if (!adzi_check_tensor("bmm", "a", a) || !adzi_check_tensor("bmm", "b", b)) {

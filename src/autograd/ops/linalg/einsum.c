@@ -4,14 +4,29 @@
 
 #include "autograd/ops/linalg/matmul.h"
 
+/* Sums of products named by letters, torch.einsum, for one or two operands.
+ *
+ *     "bij,bjk->bik":  y[b][i][k] = sum_j a[b][i][j] * b[b][j][k]
+ *
+ * It is a composition of permute, reshape, sum and one matrix product, whose nodes carry the
+ * gradients. Two operands go through these steps:
+ *
+ *     1. Repeated letters of one operand become a diagonal; letters that only it has are summed.
+ *     2. Without a letter to sum over, the result is a product of broadcast operands.
+ *     3. Otherwise letters are grouped: batch (in both and the result), rows (a and the result),
+ *        columns (b and the result), inner (in both, summed). a becomes [batch, rows, inner] and b
+ *        [batch, inner, columns], and matmul computes [batch, rows, columns].
+ *     4. The result is split into its dimensions and permuted to the order that was asked for. */
+
 /* ---- one operand --------------------------------------------------------------------------- */
 
-/* A tensor and what its dimensions are called. */
+/* A tensor and the labels of its dimensions (einsum.h). */
 typedef struct {
     adz_tensor *t;
     int labels[ADZ_MAX_RANK];
 } named;
 
+/* The position of a label in a list, or -1. */
 static int find(const int *labels, int n, int label)
 {
     for (int i = 0; i < n; ++i) {
@@ -22,7 +37,7 @@ static int find(const int *labels, int n, int label)
     return -1;
 }
 
-/* Dimensions in the order of these labels, all of which it has. */
+/* Permutes the dimensions to the order of `labels`, which are those of the tensor. */
 static void reorder(named *a, const int *labels)
 {
     if (a->t == NULL) {
@@ -40,7 +55,8 @@ static void reorder(named *a, const int *labels)
     }
 }
 
-/* Two dimensions of one name become their diagonal: every n+1st of n*n elements. */
+/* Replaces dimensions i and j, which have one label, by their diagonal. The two become one
+ * dimension of n * n elements, of which every (n+1)-th is taken. */
 static void diagonal(named *a, int i, int j)
 {
     int dims[ADZ_MAX_RANK] = { i, j }, rank = a->t->rank, n = 2;
@@ -59,7 +75,8 @@ static void diagonal(named *a, int i, int j)
     memcpy(a->labels, labels, sizeof labels);
 }
 
-/* Takes diagonals, and sums over what neither the result nor the other operand names. */
+/* Takes diagonals, and sums over dimensions that neither the result nor the other operand has. Sums
+ * before the product make the product smaller. */
 static void simplify(named *a, const adzi_einsum *plan, int which)
 {
     for (int j = 1; a->t != NULL && j < a->t->rank; ++j) {
@@ -86,8 +103,9 @@ static void simplify(named *a, const adzi_einsum *plan, int which)
 
 /* ---- two operands -------------------------------------------------------------------------- */
 
-/* With nothing to sum over, a product of the operands spread over the result's dimensions. */
-static adz_tensor *spread(named *a, const adzi_einsum *plan)
+/* The operand in the dimensions of the result, with size 1 where it has no such label. Two of these
+ * broadcast against each other. */
+static adz_tensor *in_result_dims(named *a, const adzi_einsum *plan)
 {
     if (a->t == NULL) {
         return NULL;
@@ -105,12 +123,14 @@ static adz_tensor *spread(named *a, const adzi_einsum *plan)
     return adz_reshape(a->t, adz_shape_of(plan->n_out, sizes));
 }
 
-/* The labels of both operands by what becomes of them. */
+/* The labels of both operands, grouped by their part in a matrix product. */
 typedef struct {
     int batch[ADZ_MAX_RANK], rows[ADZ_MAX_RANK], columns[ADZ_MAX_RANK], inner[ADZ_MAX_RANK];
     int n_batch, n_rows, n_columns, n_inner;
 } groups;
 
+/* Labels of the result are batch, rows or columns. The other labels of a are summed; b has them
+ * too, because simplify has removed the rest. */
 static void classify(const named *a, const named *b, const adzi_einsum *plan, groups *g)
 {
     memset(g, 0, sizeof *g);
@@ -133,6 +153,7 @@ static void classify(const named *a, const named *b, const adzi_einsum *plan, gr
     }
 }
 
+/* Appends labels to a list and returns its new length. */
 static int append(int *labels, int n, const int *more, int count)
 {
     for (int i = 0; i < count; ++i) {
@@ -141,8 +162,9 @@ static int append(int *labels, int n, const int *more, int count)
     return n;
 }
 
-/* The operand as [batch..., first group, second group]: a view wherever its strides allow. Sizes of
- * 1 that stand for more are repeated, but those of the batch, which the product repeats. */
+/* The operand as [batch..., first group, second group], a view wherever its strides allow. A size
+ * of 1 that broadcasts is expanded within the groups. Among the batch dimensions matmul broadcasts
+ * it. With more than ADZ_MAX_RANK - 2 batch dimensions, they are merged into one. */
 static adz_tensor *as_matrices(named *a, const groups *g, const adzi_einsum *plan, const int *first,
     int n_first, const int *second, int n_second)
 {
@@ -170,6 +192,7 @@ static adz_tensor *as_matrices(named *a, const groups *g, const adzi_einsum *pla
     return adz_reshape(grows ? adz_expand(a->t, full) : a->t, shape);
 }
 
+/* Steps 2 to 4 of the list at the top. */
 static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
 {
     groups g;
@@ -178,7 +201,7 @@ static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
     }
     classify(a, b, plan, &g);
     if (g.n_inner == 0) {
-        return adz_mul(spread(a, plan), spread(b, plan));
+        return adz_mul(in_result_dims(a, plan), in_result_dims(b, plan));
     }
     adz_tensor *ma = as_matrices(a, &g, plan, g.rows, g.n_rows, g.inner, g.n_inner);
     adz_tensor *mb = as_matrices(b, &g, plan, g.inner, g.n_inner, g.columns, g.n_columns);
@@ -205,6 +228,7 @@ adz_tensor *adz_einsum(const char *equation, adz_tensor *a, adz_tensor *b)
     if (!adzi_check_tensor("einsum", "a", a)) {
         return NULL;
     }
+    /* NULL is a failed call and not a missing operand, which is ADZ_NONE. */
     bool two = b == NULL || !adzi_is_none(b);
     if ((two && !adzi_check_tensor("einsum", "b", b)) ||
         !adzi_einsum_plan(&plan, equation, a, two ? b : NULL)) {

@@ -1,4 +1,4 @@
-/* An einsum's equation, read. */
+/* The equation of an einsum, parsed and checked against the shapes of its operands. */
 #ifndef ADZI_AUTOGRAD_OPS_LINALG_EINSUM_H
 #define ADZI_AUTOGRAD_OPS_LINALG_EINSUM_H
 
@@ -10,9 +10,9 @@ enum { ADZI_EINSUM_LETTERS = 52, ADZI_EINSUM_LABELS = ADZI_EINSUM_LETTERS + ADZ_
 typedef struct adzi_einsum {
     const char *equation;
     int n_operands;
-    int rank[2], labels[2][ADZ_MAX_RANK]; /* of each operand's dimensions */
-    int n_out, out[ADZ_MAX_RANK];         /* of the result's */
-    int64_t sizes[ADZI_EINSUM_LABELS];    /* -1 where no operand has the label */
+    int rank[2], labels[2][ADZ_MAX_RANK]; /* the label of each dimension of each operand */
+    int n_out, out[ADZ_MAX_RANK];         /* the label of each dimension of the result */
+    int64_t sizes[ADZI_EINSUM_LABELS];    /* of each label; -1 where no operand has it */
 } adzi_einsum;
 
 /** Reads the equation for these operands (b NULL: one); fails with an error that names it. */

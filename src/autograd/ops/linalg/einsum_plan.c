@@ -2,11 +2,22 @@
 
 #include "autograd/ops/linalg/einsum.h"
 
+/* Parses the equation of an einsum, by PyTorch's rules.
+ *
+ *     equation = term ["," term] ["->" term],   term = letters with at most one "..."
+ *
+ * Spaces are ignored. An ellipsis stands for the dimensions that have no letter; they are labelled
+ * from the last one on, so that two ellipses broadcast. Without "->" the result has the ellipsis
+ * and then every letter that occurs once, in alphabetical order. Messages name the equation and the
+ * place. */
+
+/* The label of a letter, 0 .. 51, or -1 for another character. */
 static int label_of(char c)
 {
     return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
 }
 
+/* A label as text; dimensions of an ellipsis are written "...". `buffer` has 2 bytes. */
 static const char *text_label(int label, char *buffer)
 {
     buffer[0] = label < 26 ? (char)('a' + label) : (char)('A' + label - 26);
@@ -14,13 +25,14 @@ static const char *text_label(int label, char *buffer)
     return label < ADZI_EINSUM_LETTERS ? buffer : "...";
 }
 
-/* One operand's letters, or the result's, as they are written. */
+/* The letters of one operand or of the result, in the order in which they are written. */
 typedef struct {
     int n, letters[ADZ_MAX_RANK];
     int ellipsis; /* how many letters stand before it; -1 without one */
 } term;
 
-/* Reads up to the next ',' or '->' or the end; NULL with the error recorded. */
+/* Reads a term up to the next ',' or '->' or the end. NULL with the error recorded if a character
+ * is not part of a term. */
 static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
 {
     t->n = 0;
@@ -48,7 +60,7 @@ static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
     return at;
 }
 
-/* The labels of `rank` dimensions, the ellipsis standing for those without a letter. */
+/* Gives labels to `rank` dimensions. The dimensions without a letter belong to the ellipsis. */
 static void spell(const term *t, int rank, int *labels)
 {
     int covered = rank - t->n;
@@ -59,6 +71,8 @@ static void spell(const term *t, int rank, int *labels)
     }
 }
 
+/* Gives labels to the dimensions of an operand and checks their sizes. A label has one size, or 1,
+ * which broadcasts; inside one operand sizes must be equal. */
 static bool add_operand(adzi_einsum *plan, int which, const term *t, const adz_tensor *x)
 {
     if (t->n > x->rank || (t->n < x->rank && t->ellipsis < 0)) {
@@ -89,7 +103,8 @@ static bool add_operand(adzi_einsum *plan, int which, const term *t, const adz_t
     return true;
 }
 
-/* Without '->': the ellipsis, then in alphabetical order what occurs once. */
+/* The result of an equation without '->': the ellipsis, then the letters that occur once. Capitals
+ * come before small letters, as in ASCII. */
 static void implied_result(const adzi_einsum *plan, int covered, term *t)
 {
     t->n = 0;
@@ -111,6 +126,7 @@ static void implied_result(const adzi_einsum *plan, int covered, term *t)
     }
 }
 
+/* Gives labels to the dimensions of the result. Each occurs once and in an operand. */
 static bool add_result(adzi_einsum *plan, const term *t, int covered)
 {
     plan->n_out = t->n + (t->ellipsis >= 0 ? covered : 0);
@@ -142,7 +158,7 @@ bool adzi_einsum_plan(
     const adz_tensor *operands[2] = { a, b };
     const char *at = equation;
     term t;
-    int covered = 0; /* by the longer ellipsis */
+    int covered = 0; /* number of dimensions of the longer ellipsis */
     memset(plan, 0, sizeof *plan);
     memset(plan->sizes, -1, sizeof plan->sizes);
     plan->equation = equation;

@@ -6,12 +6,25 @@
 #include "autograd/ops/reduction/sum.h"
 #include "base/context.h"
 
+/* An affine map of rows, torch.nn.functional.linear.
+ *
+ *     y  = x w^T + b
+ *     dx = dy w,   dw = dy^T x,   db = sum of the rows of dy
+ *
+ * x[..., D] is read as x[N, D], w[H, D], b[H] or ADZ_NONE, y[..., H]. All three are differentiable.
+ * The node saves w if x wants a gradient, and x if w wants one. The bias is added in the epilogue
+ * of the product, while a tile of y is in registers.
+ *
+ * The gradients are computed in one of three ways. An expression can be differentiated again. Two
+ * products and a sum are the usual way. One pass over x and dy (linear_narrow) takes less time for
+ * small layers with at most 4 inputs or outputs. */
+
 KERNEL_TABLE_FLOAT(linear_narrow);
 
 enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS };
 
-/* Larger narrow layers are computed as products, which go through the cache in blocks and take less
- * time. */
+/* Limits of layers that linear_narrow computes. Products take less time for larger ones, because
+ * they go through the cache in blocks. */
 enum {
     NARROW_INPUTS_WORK = 1 << 16, /* multiply-adds of a layer with narrow inputs */
     NARROW_OUTPUTS_X = 1 << 12    /* elements of x, times the number of outputs and one */
@@ -23,6 +36,7 @@ static int64_t rows_of(const adz_tensor *t)
     return adzi_numel(t->rank - 1, t->sizes);
 }
 
+/* The gradients as expressions on [N, D] and [N, H], which can be differentiated again. */
 adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g)
 {
     const int64_t n = rows_of(g), h = g->sizes[g->rank - 1];
@@ -52,7 +66,8 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
     return ADZ_OK;
 }
 
-/* dx[N, D] = g[N, H] w[H, D]. The weight may be a transposed view, as GPT-2's weights are. */
+/* dx[N, D] = g[N, H] w[H, D]. A weight that is a transposed view, as in GPT-2, is read where it
+ * is. */
 static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adzi_matrix m;
@@ -71,8 +86,9 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     return dx;
 }
 
-/* dw[H, D] = g^T x. If the weight was saved and is a transposed view, the gradient is one too, so
- * that an optimizer reads both in the same order. */
+/* dw[H, D] = g^T x. If the weight is a transposed view, its gradient becomes one too. An optimizer
+ * then reads weight and gradient in one order of memory. The layout is known only if the node has
+ * saved the weight. */
 static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adz_tensor *x = adzi_compact(node->op->name, adzi_saved_input(node, X));
@@ -98,6 +114,8 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     return dw;
 }
 
+/* linear_narrow runs on one thread, so that it sums in one order. Therefore the number of rows and
+ * the work are limited. It is not used if the context allows f32 products of medium precision. */
 bool adzi_linear_is_narrow(
     const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
@@ -121,6 +139,8 @@ bool adzi_linear_is_narrow(
            (g->dtype != ADZ_F32 || !adzi_is_medium(adzi_self()->context));
 }
 
+/* Gradients of a layer with few inputs or outputs. With many outputs, dx is a sum over all of them
+ * and is left to a product. */
 adz_status adzi_linear_gradients_narrow(
     adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
@@ -162,6 +182,7 @@ adz_status adzi_linear_gradients_narrow(
     return ADZ_OK;
 }
 
+/* dw is computed first. Then x is not needed any more, and dx can reuse its memory. */
 adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g)
 {
     adzi_linear_narrow_args layer;
@@ -201,6 +222,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_linear = { .name = "linear", .backward = backward, .fused = fused };
 
+/* Shapes and dtypes; `op` is the operator that contains the affine map. */
 static bool check(
     const char *op, const adz_tensor *x, const adz_tensor *weight, const adz_tensor *bias)
 {
@@ -225,6 +247,9 @@ static bool check(
     return true;
 }
 
+/* The weight is passed to the product as it is stored: [H, D] read as its transpose, or a
+ * transposed view read as [D, H]. Leading dimensions of 0 are not allowed in BLAS, so empty
+ * matrices get 1. */
 adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
 {
     const char *op = call->op->name;
@@ -272,6 +297,7 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     return y;
 }
 
+/* Saves only what a gradient that is wanted will read. dx reads the weight, dw reads x. */
 void adzi_linear_save(adzi_call *call)
 {
     if (!call->record) {

@@ -1,5 +1,5 @@
-/* The affine map, for operators that contain one. Their inputs are x, weight and bias in this
- * order; the bias may be ADZ_NONE. */
+/* The affine map x w^T + b, for operators that contain one: linear and linear_relu. Their inputs
+ * are x, weight and bias in this order; the bias may be ADZ_NONE. */
 #ifndef ADZI_AUTOGRAD_OPS_LINALG_LINEAR_H
 #define ADZI_AUTOGRAD_OPS_LINALG_LINEAR_H
 

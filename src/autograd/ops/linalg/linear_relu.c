@@ -2,6 +2,17 @@
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 
+/* A linear layer, ReLU and dropout in one operator.
+ *
+ *     z  = x w^T + b
+ *     y  = dropout(max(z, 0)):  y_i = max(z_i, 0) / (1 - p) where i is kept, else 0
+ *     dz = dy / (1 - p) where y > 0, else 0
+ *     dx = dz w,   dw = dz^T x,   db = sum of the rows of dz
+ *
+ * x[N, D], w[H, D], b[H] or ADZ_NONE, y[N, H]. The bits are those of the three operators one after
+ * the other. The ReLU runs in the epilogue of the product. The node saves x and w as linear does,
+ * and y. It saves no mask: whatever ReLU or dropout removed is 0 in y. */
+
 KERNEL_TABLE_FLOAT(linear_relu_backward);
 KERNEL_TABLE_FLOAT(dropout);
 
@@ -17,16 +28,16 @@ static double factor_of(const adzi_node *node)
     return p < 1 ? 1 / (1 - p) : 0;
 }
 
-/* dz = 0 where y <= 0, and dy * factor elsewhere. */
+/* Masks the upstream gradient by ReLU and dropout: dz = dy * factor where y > 0, and 0
+ * elsewhere. */
 static void mask_gradient(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double factor)
 {
     adzi_pointwise(KERNEL_FOR(linear_relu_backward, y->dtype), dz, 2, (adz_tensor *[]){ dy, y },
         (double[ADZI_POINTWISE_PARAMS]){ factor });
 }
 
-/* y = dropout(relu(x w^T + b)), with dz as above. What the dropout and the ReLU cut is 0 in y, so y
- * is saved and no mask of the dropout. The slope is piecewise constant, therefore only dy and the
- * operands of the product carry a graph. */
+/* The gradients as expressions. The slope of ReLU and dropout is piecewise constant. It is computed
+ * without a graph, so only dy and the operands of the product are differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = node->op->name;
@@ -42,6 +53,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
 }
 
+/* A narrow layer masks dy inside linear_narrow. With many outputs and a gradient of x, that kernel
+ * cannot mask, because dx is computed by a product. Other layers mask dy in a pass of its own, in
+ * place if the engine is the only owner of dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
@@ -71,12 +85,15 @@ const adzi_op adzi_op_linear_relu = {
     .name = "linear_relu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* The operator without dropout. */
 adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
 }
 
-static void drop(adz_tensor *y, double keep, const adz_generator_state *state)
+/* Applies dropout to y in place. Units are groups of ADZI_GROUP_WORDS elements, which share one set
+ * of random numbers. The state is read when the launch runs. */
+static void apply_dropout(adz_tensor *y, double keep, const adz_generator_state *state)
 {
     adzi_dropout_args args = { .state = state,
         .x = y->data,
@@ -115,7 +132,7 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
     product.relu = true;
     adzi_gemm_run(&product);
     if (drops) {
-        drop(y, 1 - p, draws ? &generator->state : &adzi_nothing_drawn);
+        apply_dropout(y, 1 - p, draws ? &generator->state : &adzi_nothing_drawn);
     }
     y = adzi_leave(&call, y);
     if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */

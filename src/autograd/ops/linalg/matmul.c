@@ -2,13 +2,24 @@
 
 #include "autograd/op.h"
 
+/* Matrix products with broadcast leading dimensions, torch.matmul.
+ *
+ *     y       = op(a) op(b),   op transposes if its flag is set
+ *     d op(a) = dy op(b)^T
+ *     d op(b) = op(a)^T dy
+ *
+ * a[..., m, k], b[..., k, n], y[..., m, n]; leading dimensions broadcast. Operands may be views:
+ * the product reads transposed and strided matrices where they are, and copies others. The node
+ * saves b if a wants a gradient, and a if b wants one. Integers have products, too; bool has
+ * none. */
+
 typedef struct {
-    bool ta, tb;
+    bool ta, tb; /* whether a and b are transposed before they are multiplied */
 } matmul_attr;
 
-/* With y = op(a) op(b):  d op(a) = dy op(b)^T  and  d op(b) = op(a)^T dy; where an operand is
- * stored transposed, so is its gradient. The engine sums each back over broadcast leading
- * dimensions. */
+/* The gradients are products as well. The gradient of a transposed operand is computed as the
+ * transpose of the formula, so it needs no copy: da = (dy op(b)^T)^T = op(b) dy^T. The engine sums
+ * over leading dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const matmul_attr *at = adzi_attr(node, matmul_attr);
@@ -34,6 +45,8 @@ static const adz_field fields[] = { ADZI_FIELD_NAMED(matmul_attr, ta, "transpose
 
 const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward, ADZI_FIELDS(fields) };
 
+/* BLAS reads a matrix whose rows, or whose columns, are contiguous and at least one row or column
+ * apart. A matrix of one row or column fits any stride, and gets the smallest leading dimension. */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
 {
     int64_t rows = t->sizes[t->rank - 2], columns = t->sizes[t->rank - 1];
@@ -64,12 +77,14 @@ adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix)
     return copy;
 }
 
-/* Leading dimensions: one stride per operand when they coalesce, else an odometer. */
+/* The leading dimensions of a product: their sizes, and the strides of a and b. A stride of 0
+ * repeats a matrix. */
 typedef struct {
     int rank;
     int64_t sizes[ADZ_MAX_RANK], a[ADZ_MAX_RANK], b[ADZ_MAX_RANK];
 } batch;
 
+/* Strides of an operand along the leading dimensions; 0 where it is broadcast. */
 static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides)
 {
     int lead = of->rank - (t->rank - 2);
@@ -79,6 +94,8 @@ static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides
     }
 }
 
+/* Merges neighbouring dimensions that both operands walk with one stride, and removes those of size
+ * 1. */
 static void coalesce(batch *of)
 {
     int last = -1;
@@ -97,8 +114,10 @@ static void coalesce(batch *of)
     of->rank = last + 1;
 }
 
-/* The innermost batch dimension goes to BLAS as one batched product, the outer ones are walked. */
-static void run(adz_tensor *y, adzi_matrix a, bool ta, adzi_matrix b, bool tb, batch *of, int64_t k)
+/* Computes all products. The innermost leading dimension becomes the batch of one call, and the
+ * loop walks the outer ones. y is contiguous, so its matrices follow each other. */
+static void multiply_batches(
+    adz_tensor *y, adzi_matrix a, bool ta, adzi_matrix b, bool tb, batch *of, int64_t k)
 {
     int64_t m = y->sizes[y->rank - 2], n = y->sizes[y->rank - 1], item = (int64_t)adzi_item_size(y);
     if (y->numel == 0) {
@@ -148,6 +167,7 @@ static void run(adz_tensor *y, adzi_matrix a, bool ta, adzi_matrix b, bool tb, b
     }
 }
 
+/* Checks the inner sizes and broadcasts the leading ones. */
 static bool shape_of_product(
     const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, batch *of, int64_t *k)
 {
@@ -217,14 +237,16 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     }
     batch_strides(ra, &of, of.a);
     batch_strides(rb, &of, of.b);
-    run(y, ma, ta, mb, tb, &of, k);
+    multiply_batches(y, ma, ta, mb, tb, &of, k);
     return adzi_leave(&call, y);
 }
 
 /* ---- PyTorch's rules on ranks ------------------------------------------------------------------
  */
 
-/* x[..., m, k] times a matrix is one product of x[N, k]. */
+/* a[..., m, k] times a single matrix is one product of a[N, k], which is larger and so takes less
+ * time per row. Empty operands and wrong sizes go to adzi_matmul, which handles and reports
+ * them. */
 static adz_tensor *rows_times_matrix(adz_tensor *a, adz_tensor *b)
 {
     int64_t sizes[ADZ_MAX_RANK];
@@ -240,6 +262,7 @@ static adz_tensor *rows_times_matrix(adz_tensor *a, adz_tensor *b)
     return adz_reshape(adzi_matmul(rows, false, b, false), adz_shape_of(a->rank, sizes));
 }
 
+/* Removes a dimension of size 1 that stood in for a vector. */
 static adz_tensor *without_dim(adz_tensor *t, int dim)
 {
     if (t == NULL) {
@@ -255,6 +278,8 @@ static adz_tensor *without_dim(adz_tensor *t, int dim)
     return adz_reshape(t, adz_shape_of(rank, sizes));
 }
 
+/* A vector on the left counts as a row, one on the right as a column. The dimension that was added
+ * is removed from the result. */
 adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b)
 {
     if (!adzi_check_tensor("matmul", "a", a) || !adzi_check_tensor("matmul", "b", b)) {

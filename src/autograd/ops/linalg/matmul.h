@@ -1,4 +1,5 @@
-/* The one matrix product that everything rests on. */
+/* The matrix product on the tape, on which linear, einsum and the other operators of this folder
+ * rest. */
 #ifndef ADZI_AUTOGRAD_OPS_LINALG_MATMUL_H
 #define ADZI_AUTOGRAD_OPS_LINALG_MATMUL_H
 

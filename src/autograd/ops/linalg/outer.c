@@ -1,6 +1,8 @@
 #include "autograd/op.h"
 
-/* A column times a row. */
+/* The product of a column and a row, torch.outer: y[i][j] = a[i] * b[j]. a[m], b[n], y[m, n]. It is
+ * a composition of unsqueeze and a broadcast mul, which carry the gradients da = dy b and db = dy^T
+ * a. */
 adz_tensor *adz_outer(adz_tensor *a, adz_tensor *b)
 {
     if (!adzi_check_tensor("outer", "a", a) || !adzi_check_tensor("outer", "b", b)) {
