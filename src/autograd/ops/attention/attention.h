@@ -45,8 +45,11 @@ adz_tensor *adzi_attention_probabilities(
 bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
     adz_tensor *const *in, const adz_tensor *kept);
 
-/** Dropout on [..., L, S] with the mask `kept`, or (ADZ_NONE) the one that is drawn from `state`,
- * an i64 tensor that holds a generator's state. An expression of operators, linear in p. */
+/**
+ * Dropout on p[..., L, S] with the mask `kept`. If `kept` is ADZ_NONE, the mask is drawn from
+ * `state`, an i64 tensor that holds the state of a generator. An expression of operators, linear in
+ * p.
+ */
 adz_tensor *adzi_attention_dropout(
     const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state);
 

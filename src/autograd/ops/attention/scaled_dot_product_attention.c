@@ -118,8 +118,8 @@ static int64_t backward_scratch(const adzi_attention_args *g)
 }
 
 /* The number of workers: at most one per thread and per task, and at least WORK_PER_THREAD
- * multiply-adds for each. Workers fetch tasks from a counter, because causal tasks differ in
- * size. */
+ * multiply-adds for each. Workers fetch tasks from a shared counter, so none is idle while tasks
+ * are left. */
 static int64_t workers_of(const adzi_attention_args *args)
 {
     double work = (double)args->items * (double)args->l * (double)args->s *
@@ -226,9 +226,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* A tensor [..., rows, columns]. Its dimensions have the order in memory of those of `like`. A
- * result for queries [B, T, H, E] seen as [B, H, T, E] can then be read as [B, T, H * E] without a
- * copy. `plain` asks for a contiguous tensor. */
+/* A tensor [..., rows, columns]. Its dimensions have the order in memory of those of `like`.
+ * Queries [B, T, H, E] seen as [B, H, T, E] give such a result, whose heads are then joined without
+ * a copy. `plain` asks for a contiguous tensor. */
 static adz_tensor *new_like(
     const adzi_attention *at, int64_t rows, int64_t columns, const adz_tensor *like, bool plain)
 {

@@ -2,6 +2,17 @@
 
 #include "autograd/ops/recurrent/linear_recurrence.h"
 
+/* The recurrence of a quasi-recurrent network (Bradbury et al., 2016), f-pooling.
+ *
+ *     h_t  = f_t * z_t + (1 - f_t) * h_(t-1)
+ *
+ *     g_t  = dy_t + (1 - f_(t+1)) * g_(t+1)     the gradient of h_t, from the last step on
+ *     dz_t = f_t * g_t,   df_t = g_t * (z_t - h_(t-1)),   dh0 = (1 - f_1) * g_1
+ *
+ * z, f and h are [T, B, H], or [B, T, H] if batch_first; h0[B, H] is optional and 0 if left out.
+ * All three inputs are differentiable. The node saves them and h: df reads the state before each
+ * step. With backward_in_time, step 1 is the last one along the dimension. */
+
 KERNEL_TABLE_FLOAT(forget_mult);
 KERNEL_TABLE_FLOAT(forget_mult_backward);
 
@@ -10,17 +21,19 @@ static const char name[] = "forget_mult";
 enum { Z, F, H0, INPUTS };
 
 typedef struct {
-    int dim;
-    bool reverse, started; /* started: from a given h0 */
+    int dim;      /* the dimension of time */
+    bool reverse; /* step 1 is the last along dim */
+    bool started; /* h0 was given */
 } forget_attr;
 
+/* A saved input, or ADZ_NONE for an h0 that was left out. */
 static adz_tensor *saved_input(adzi_node *node, int i)
 {
     return i == H0 && !adzi_attr(node, forget_attr)->started ? ADZ_NONE : adzi_saved_input(node, i);
 }
 
-/* The gradient g_t of h_t is dy_t + (1 - f_(t+1)) g_(t+1), the recurrence from the other end.
- * dz = f g, df = g (z - h_(t-1)), dh0 = (1 - f_1) g_1. */
+/* The gradients as expressions. g is a linear recurrence that runs in the opposite direction, and
+ * that operator can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const forget_attr *at = adzi_attr(node, forget_attr);
@@ -47,6 +60,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return status;
 }
 
+/* All gradients in one launch, with lanes along time as units. The kernel writes all of them, so
+ * those that nobody wants have memory, too. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const forget_attr *at = adzi_attr(node, forget_attr);
@@ -91,6 +106,8 @@ const adzi_op adzi_op_forget_mult = {
     .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
+ * lanes do not. */
 adz_tensor *adz_forget_mult(
     adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward_in_time)
 {

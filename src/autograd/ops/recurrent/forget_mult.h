@@ -4,7 +4,10 @@
 
 #include "autograd/ops/lanes.h"
 
-/** Arguments of both kernels; lanes.in holds z, f and h0 (or NULL), lanes.out h. */
+/**
+ * The argument of both kernels; units are lanes along time. lanes.in holds z, f and h0 (or NULL),
+ * lanes.out holds h.
+ */
 typedef struct adzi_forget_mult_args {
     adzi_lanes_args lanes;
     const void *dy;

@@ -2,6 +2,17 @@
 
 #include "autograd/ops/lanes.h"
 
+/* A linear recurrence along one dimension, and expressions that shift a sequence by one step.
+ *
+ *     s_t  = b_t + a_t * s_(t-1)
+ *
+ *     g_t  = dy_t + a_(t+1) * g_(t+1)     the gradient of s_t, from the last step on
+ *     db_t = g_t,   da_t = g_t * s_(t-1),   ds0 = a_1 * g_1
+ *
+ * a, b and s have one shape, s0 has it without the dimension of time, or is ADZ_NONE for 0. The
+ * node saves a, s0 and s, which da and g read; b is not needed. The gradient is a recurrence of
+ * this kind, so it can be differentiated to any order. */
+
 KERNEL_TABLE_FLOAT(linear_recurrence);
 
 static const char name[] = "linear_recurrence";
@@ -9,13 +20,15 @@ static const char name[] = "linear_recurrence";
 enum { A, B, S0 };
 
 typedef struct {
-    int dim;
-    bool reverse, started; /* started: from a given s0 */
+    int dim;      /* the dimension of time */
+    bool reverse; /* step 1 is the last along dim */
+    bool started; /* s0 was given */
 } recurrence_attr;
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* All steps but one at an end, with `edge` at the other. */
+/* The sequence moved by one step: towards the end of the dimension if `later`, else towards its
+ * beginning. `edge` fills the free step, and the step at the other end is left out. */
 static adz_tensor *shifted(adz_tensor *s, adz_tensor *edge, int dim, bool later)
 {
     if (s == NULL || edge == NULL) {
@@ -26,7 +39,8 @@ static adz_tensor *shifted(adz_tensor *s, adz_tensor *edge, int dim, bool later)
     return adz_cat(parts, 2, dim);
 }
 
-static adz_tensor *no_step(adz_tensor *s, int dim)
+/* One step of zeros. */
+static adz_tensor *zero_step(adz_tensor *s, int dim)
 {
     adz_tensor *one = adz_narrow(s, dim, 0, 1);
     return one != NULL ? adz_zeros(adz_shape_of(one->rank, one->sizes), (adz_dtype)one->dtype)
@@ -35,13 +49,13 @@ static adz_tensor *no_step(adz_tensor *s, int dim)
 
 adz_tensor *adzi_step_before(adz_tensor *s, adz_tensor *s0, int dim, bool reverse)
 {
-    adz_tensor *edge = s0 == ADZ_NONE ? no_step(s, dim) : adz_unsqueeze(s0, dim);
+    adz_tensor *edge = s0 == ADZ_NONE ? zero_step(s, dim) : adz_unsqueeze(s0, dim);
     return shifted(s, edge, dim, !reverse);
 }
 
 adz_tensor *adzi_step_after(adz_tensor *s, int dim, bool reverse)
 {
-    return shifted(s, no_step(s, dim), dim, reverse);
+    return shifted(s, zero_step(s, dim), dim, reverse);
 }
 
 adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
@@ -51,8 +65,7 @@ adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* The gradient g_t of s_t is dy_t + a_(t+1) g_(t+1): the same recurrence from the other end.
- * db = g, da_t = g_t s_(t-1), ds0 = a_1 g_1. */
+/* The gradients as expressions. `later` is a_(t+1), with 0 behind the last step. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const recurrence_attr *at = adzi_attr(node, recurrence_attr);
@@ -84,6 +97,7 @@ const adzi_op adzi_op_linear_recurrence = {
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
+/* The initial state has the shape of b without the dimension of time. */
 static bool check_state(const adzi_call *call, const char *const *names, int dim)
 {
     const adz_tensor *b = call->in[B], *s0 = call->in[S0];
@@ -98,6 +112,7 @@ static bool check_state(const adzi_call *call, const char *const *names, int dim
     return fits;
 }
 
+/* forget_mult calls this too, so the names of the inputs are arguments. */
 bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int dim)
 {
     const adz_tensor *a = call->in[A], *b = call->in[B];
@@ -122,6 +137,8 @@ bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int 
     return adzi_is_none(call->in[S0]) || check_state(call, names, dim);
 }
 
+/* Units of the launch are lanes along time. A lane is sequential; other lanes do not depend on
+ * it. */
 adz_tensor *adzi_linear_recurrence(
     adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse)
 {

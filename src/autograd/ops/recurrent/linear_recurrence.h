@@ -1,4 +1,4 @@
-/* What forget_mult and the derivative of any such recurrence rest on. */
+/* A linear recurrence, on which the gradients of forget_mult and of the recurrence itself rest. */
 #ifndef ADZI_AUTOGRAD_OPS_RECURRENT_LINEAR_RECURRENCE_H
 #define ADZI_AUTOGRAD_OPS_RECURRENT_LINEAR_RECURRENCE_H
 

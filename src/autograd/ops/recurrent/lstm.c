@@ -5,6 +5,17 @@
 #include "base/alloc.h"
 #include "base/options.h"
 
+/* Layers and directions of an LSTM, torch.nn.LSTM without its module.
+ *
+ *     y^0 = x;   y^l = [forward layer l of y^(l-1), backward layer l of y^(l-1)]
+ *
+ * x is [T, B, I], or [B, T, I] with batch_first, or [T, I] without a batch. h0 and c0 are [layers *
+ * D, B, H], or ADZ_NONE for 0. y is [T, B, D * H], where D is 2 if bidirectional, else 1.
+ *
+ * Weights come in the order of PyTorch: weight_ih, weight_hh, bias_ih, bias_hh for each layer and
+ * direction. It is a composition: lstm_layer.c records a node per layer and direction. Dropout acts
+ * between layers. */
+
 static const char name[] = "lstm";
 
 void adz_lstm_options_init(adz_lstm_options *options, size_t size)
@@ -13,22 +24,25 @@ void adz_lstm_options_init(adz_lstm_options *options, size_t size)
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
-/* What a call works on: the sequence first in time, states and weights by layer and direction. */
+/* One call: the input with time first, and states and weights by layer and direction. A cell is one
+ * layer in one direction. */
 typedef struct {
     adz_lstm_options o;
     adz_tensor *x, *h0, *c0;
     adz_tensor *const *weights;
     int64_t directions, hidden;
     adz_tensor **h, **c; /* [layers * directions]: last states, each [1, B, H] */
-} network;
+} lstm_call;
 
-static size_t cells_of(const network *net)
+/* The number of cells, which is also the size of dimension 0 of h0 and c0. */
+static size_t cells_of(const lstm_call *net)
 {
     return (size_t)(net->o.layers * net->directions);
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
+/* Checks the options and that the number of weights fits them. */
 static bool check_options(const adz_lstm_options *o, size_t n_weights)
 {
     if (o->layers < 1 || o->layers > 65535 || !(o->dropout >= 0 && o->dropout <= 1)) {
@@ -49,7 +63,9 @@ static bool check_options(const adz_lstm_options *o, size_t n_weights)
     return true;
 }
 
-static bool check_weight(const network *net, size_t i, const char *kind, int rank, int64_t columns)
+/* Checks weight i: a matrix [4H, columns], or a bias [4H]. */
+static bool check_weight(
+    const lstm_call *net, size_t i, const char *kind, int rank, int64_t columns)
 {
     const adz_tensor *w = net->weights[i];
     if (!adzi_check_tensor(name, kind, w)) {
@@ -70,7 +86,8 @@ static bool check_weight(const network *net, size_t i, const char *kind, int ran
     return true;
 }
 
-static bool check_weights(const network *net)
+/* The first layer reads the features of x, the other ones the outputs of all directions. */
+static bool check_weights(const lstm_call *net)
 {
     size_t each = net->o.bias ? 4 : 2;
     for (size_t i = 0; i < cells_of(net) * each; i += each) {
@@ -86,7 +103,8 @@ static bool check_weights(const network *net)
     return true;
 }
 
-static bool check_state(const network *net, const adz_tensor *state, const char *which)
+/* Checks h0 or c0: [layers * directions, B, H] in the dtype of x. */
+static bool check_state(const lstm_call *net, const adz_tensor *state, const char *which)
 {
     int64_t sizes[3] = { (int64_t)cells_of(net), net->x->sizes[1], net->hidden };
     bool fits = state->rank == 3;
@@ -107,7 +125,7 @@ static bool check_state(const network *net, const adz_tensor *state, const char 
     return fits;
 }
 
-static bool check(network *net)
+static bool check(lstm_call *net)
 {
     if (net->x->sizes[0] == 0) {
         adzi_error(name, ADZ_ERR_SHAPE, "x%s has no time steps", adzi_text_shape(net->x));
@@ -123,8 +141,9 @@ static bool check(network *net)
 
 /* ---- computing ----------------------------------------------------------------------------- */
 
-/* One layer over x[T, B, I]: y[T, B, directions * H]. */
-static adz_tensor *layer(const network *net, int64_t index, adz_tensor *x)
+/* One layer over x[T, B, I]. Returns y[T, B, directions * H] and stores the last states of its
+ * cells. */
+static adz_tensor *layer(const lstm_call *net, int64_t index, adz_tensor *x)
 {
     adz_tensor *ys[2] = { NULL, NULL };
     size_t each = net->o.bias ? 4 : 2;
@@ -145,7 +164,8 @@ static adz_tensor *layer(const network *net, int64_t index, adz_tensor *x)
     return net->directions == 1 ? ys[0] : adz_cat(ys, 2, 2);
 }
 
-static adz_tensor *compute(const network *net, adz_tensor **h, adz_tensor **c)
+/* All layers one after the other. The last states of all cells are joined along dimension 0. */
+static adz_tensor *compute(const lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     adz_tensor *y = net->x;
     for (int64_t i = 0; i < net->o.layers; ++i) {
@@ -163,7 +183,8 @@ static adz_tensor *compute(const network *net, adz_tensor **h, adz_tensor **c)
     return *h != NULL && *c != NULL ? y : NULL;
 }
 
-static adz_tensor *sequence(network *net, adz_tensor **h, adz_tensor **c)
+/* A call with time first and a batch. One tensor of zeros may stand for h0 and c0. */
+static adz_tensor *sequence(lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     if (net->h0 == ADZ_NONE || net->c0 == ADZ_NONE) {
         adz_tensor *zeros =
@@ -189,8 +210,8 @@ static adz_tensor *sequence(network *net, adz_tensor **h, adz_tensor **c)
     return y;
 }
 
-/* Without a batch, [T, I] and states [cells, H]: a batch of one. */
-static adz_tensor *unbatched(network *net, adz_tensor **h, adz_tensor **c)
+/* A call without a batch, x[T, I] and states [cells, H], is one with a batch of 1. */
+static adz_tensor *unbatched(lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     net->x = adz_unsqueeze(net->x, 1);
     net->h0 = net->h0 == ADZ_NONE ? net->h0 : adz_unsqueeze(net->h0, 1);
@@ -204,7 +225,9 @@ static adz_tensor *unbatched(network *net, adz_tensor **h, adz_tensor **c)
     return y != NULL && *h != NULL && *c != NULL ? y : NULL;
 }
 
-static adz_tensor *dispatch(network *net, adz_tensor **h, adz_tensor **c)
+/* Brings x to the shape [T, B, I]. The states have the batch in dimension 1 in any case, as in
+ * PyTorch. */
+static adz_tensor *dispatch(lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     if (net->x->rank == 2) {
         return unbatched(net, h, c);
@@ -223,7 +246,7 @@ static adz_tensor *dispatch(network *net, adz_tensor **h, adz_tensor **c)
 adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *const *weights,
     size_t n_weights, const adz_lstm_options *options, adz_tensor **h, adz_tensor **c)
 {
-    network net = { .o = ADZ_LSTM_OPTIONS, .x = x, .h0 = h0, .c0 = c0, .weights = weights };
+    lstm_call net = { .o = ADZ_LSTM_OPTIONS, .x = x, .h0 = h0, .c0 = c0, .weights = weights };
     adz_tensor *last[2] = { NULL, NULL }, *y = NULL;
     if (h != NULL) {
         *h = NULL;
@@ -244,6 +267,7 @@ adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *
         return NULL;
     }
     net.directions = net.o.bidirectional ? 2 : 1;
+    /* H is read from weight_hh[4H, H], which every layer has. */
     net.hidden = weights[1]->rank == 2 ? weights[1]->sizes[1] : 0;
     y = dispatch(&net, &last[0], &last[1]);
     if (y != NULL && h != NULL) {

@@ -5,6 +5,16 @@
 #include "autograd/ops/reduction/sum.h"
 #include "tensor/gemm/gemm.h"
 
+/* One direction of one layer of an LSTM (Hochreiter and Schmidhuber, 1997; gates as in
+ * torch.nn.LSTM).
+ *
+ *     i, f, g, o = x_t w_ih^T + b_ih + h_(t-1) w_hh^T + b_hh;   sigmoid of i, f, o, tanh of g
+ *     c_t = f * c_(t-1) + i * g,   h_t = o * tanh(c_t),   y_t = h_t
+ *
+ * The node saves the inputs, y, and the gates and cells of every step, so the backward through time
+ * computes no forward again. From dgates[T, B, 4H] it takes dx, dw_ih, dw_hh and the biases by one
+ * product or sum each. */
+
 KERNEL_TABLE_FLOAT(lstm_pack);
 KERNEL_TABLE_FLOAT(lstm_pack_rows);
 KERNEL_TABLE_FLOAT(lstm_step);
@@ -20,7 +30,8 @@ typedef struct {
     int64_t t, b, in, h;
 } lstm_attr;
 
-/* Place t of step s, and where the state before it stands: place `before`, or -1 for h0, c0. */
+/* The index t of step s in memory. `before` becomes the index of the state before it, or -1 for h0
+ * and c0. */
 static int64_t place_of(const lstm_attr *at, int64_t s, int64_t *before)
 {
     int64_t t = at->reverse ? at->t - 1 - s : s;
@@ -28,7 +39,7 @@ static int64_t place_of(const lstm_attr *at, int64_t s, int64_t *before)
     return t;
 }
 
-/* Row t of a contiguous [T, ...]. */
+/* The address of matrix `at` of a contiguous [T, ...]. */
 static char *row(const adz_tensor *t, int64_t at)
 {
     return t->data + at * (t->numel / t->sizes[0]) * (int64_t)adzi_item_size(t);
@@ -52,7 +63,7 @@ static int64_t panels_of(const lstm_attr *at, adz_dtype dtype)
     return (at->h + columns_of(dtype) - 1) / columns_of(dtype);
 }
 
-/* Room for weight_hh in panels; packed packs it. */
+/* Memory for weight_hh in packed panels. */
 static adz_tensor *room_for_panels(const lstm_attr *at, adz_dtype dtype)
 {
     return adzi_scratch(
@@ -70,7 +81,7 @@ static void pack_weight(const lstm_attr *at, adz_tensor *panels, adz_tensor *w, 
     adzi_launch(KERNEL_FOR(lstm_pack, dtype), &args, panels_of(at, dtype), grain);
 }
 
-/* Panels worth a thread. */
+/* How many panels of one step are worth a thread. */
 static int64_t grain_of_step(const lstm_attr *at, int64_t panels)
 {
     int64_t work = 4 * at->h * at->h * at->b, each = panels > 0 ? work / panels : 0;
@@ -86,7 +97,8 @@ static void launch_step(
 
 /* ---- backward as an expression ------------------------------------------------------------- */
 
-/* One step on [B, 4H]: the operators that the kernels stand for. */
+/* One step as operators, on gates [B, 4H] that hold the part of x. h and c are replaced by the new
+ * states. */
 static void step(
     adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *weight, adz_tensor *bias)
 {
@@ -102,7 +114,7 @@ static void step(
     *h = adz_mul(adz_sigmoid(gate[3]), adz_tanh(*c));
 }
 
-/* The whole layer out of such steps; `steps` has room for T tensors. */
+/* The whole layer as operators, for derivatives of any order. `steps` has T elements. */
 static adzi_lstm_states unrolled(adz_tensor *const *in, const lstm_attr *at, adz_tensor **steps)
 {
     adzi_lstm_states out = { NULL, in[H0], in[C0] };
@@ -123,8 +135,8 @@ static adzi_lstm_states unrolled(adz_tensor *const *in, const lstm_attr *at, adz
     return out;
 }
 
-/* Differentiates the unrolled layer. Its inputs are copies, so that a path from one input to
- * another, outside the layer, does not count here. */
+/* Differentiates the layer as operators. Its inputs are clones, so that a path from one input to
+ * another outside the layer does not count here. */
 static adz_status differentiate(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, adz_tensor **steps)
 {
@@ -230,8 +242,10 @@ static void start(adz_tensor *state, adz_tensor *given)
     }
 }
 
-/* From the last step to the first: dgates of each, and dh, dc of the state before it. */
-static void walk_back(const tensors *v, const lstm_attr *at)
+/* Walks the steps from the last to the first, one launch each: dgates of the step, then dh and dc
+ * of the state before it. One more launch computes dh of h0. Packed dgates alternate between two
+ * buffers. */
+static void run_backward_steps(const tensors *v, const lstm_attr *at)
 {
     adz_dtype dtype = (adz_dtype)v->y->dtype;
     adzi_lstm_step_args args = { .panels = v->panels->data,
@@ -255,8 +269,8 @@ static void walk_back(const tensors *v, const lstm_attr *at)
     launch_step(at, KERNEL_FOR(lstm_step_back, dtype), dtype, &args);
 }
 
-/* dW = sum over the steps of dgates^T h, h the state before the step: one product for the first
- * step, whose h is h0, and one for all others, whose h are neighbours in y. */
+/* dw_hh = sum of dgates_t^T h_(t-1) over the steps. h0 is not in y, so the first step is a product
+ * of its own. All other h_(t-1) are neighbours in y and take one product. */
 static void weight_gradient(const tensors *v, const lstm_attr *at, adz_tensor *dweight)
 {
     adz_dtype dtype = (adz_dtype)v->y->dtype;
@@ -270,7 +284,7 @@ static void weight_gradient(const tensors *v, const lstm_attr *at, adz_tensor *d
     }
 }
 
-/* The gradients that are wanted, from those of the gates. */
+/* The wanted gradients from dgates. Both biases have one gradient, which is copied. */
 static void collect(const tensors *v, const lstm_attr *at, adz_tensor *const *dx)
 {
     adz_dtype dtype = (adz_dtype)v->y->dtype;
@@ -313,7 +327,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     }
     start(v.dh, dy[1]);
     start(v.dc, dy[2]);
-    walk_back(&v, at);
+    run_backward_steps(&v, at);
     collect(&v, at, dx);
     dx[H0] = v.dh;
     dx[C0] = v.dc;
@@ -370,12 +384,12 @@ static bool check(const adzi_call *call, lstm_attr *at)
     return true;
 }
 
-/* What the forward makes beside its results. */
+/* Memory of the forward beside its results. */
 typedef struct {
     adz_tensor *gates, *cells, *panels, *packed[2];
-} room;
+} buffers;
 
-static bool make_room(room *made, const lstm_attr *at, adz_dtype dtype)
+static bool make_room(buffers *made, const lstm_attr *at, adz_dtype dtype)
 {
     made->gates = adzi_scratch(name, dtype, 3, (int64_t[]){ at->t, at->b, 4 * at->h });
     made->cells = adzi_scratch(name, dtype, 3, (int64_t[]){ at->t, at->b, at->h });
@@ -387,7 +401,7 @@ static bool make_room(room *made, const lstm_attr *at, adz_dtype dtype)
            made->packed[0] != NULL && made->packed[1] != NULL;
 }
 
-/* All steps' gates as far as x makes them, in one product. */
+/* The part of all gates that depends on x, in one product over all steps. */
 static void input_product(const lstm_attr *at, adz_tensor *const *in, adz_tensor *gates)
 {
     adzi_gemm_args args = { .dtype = (adz_dtype)gates->dtype,
@@ -407,8 +421,10 @@ static void input_product(const lstm_attr *at, adz_tensor *const *in, adz_tensor
     adzi_gemm_run(&args);
 }
 
+/* The forward: one launch per step, which adds h_(t-1) w_hh^T to the gates and computes the
+ * cell. */
 static void run(
-    const lstm_attr *at, adz_tensor *const *in, const adzi_lstm_states *out, const room *made)
+    const lstm_attr *at, adz_tensor *const *in, const adzi_lstm_states *out, const buffers *made)
 {
     adz_dtype dtype = (adz_dtype)out->y->dtype;
     int64_t last = 0;
@@ -447,7 +463,7 @@ adzi_lstm_states adzi_lstm_layer(
     adzi_call call;
     lstm_attr at = { .reverse = reverse,
         .biased = { w->bias_ih != ADZ_NONE, w->bias_hh != ADZ_NONE } };
-    room made;
+    buffers made;
     if (!adzi_enter(&call, &adzi_op_lstm_layer, names, in, INPUTS, 3u << BIAS_IH) ||
         !adzi_want_float(&call, X) || !check(&call, &at)) {
         return none;
