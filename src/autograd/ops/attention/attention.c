@@ -143,6 +143,7 @@ static bool check_size(const adzi_attention *at)
     return count <= 0x1p60;
 }
 
+/* Everything that can be wrong with a call is found here, before memory is taken. */
 bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
     adz_tensor *const *in, const adz_tensor *kept)
 {
@@ -172,6 +173,8 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
 
 /* ---- the plain composition, which holds the whole matrix of probabilities ------------------- */
 
+/* Rows start with a group of their own, so that kernels can draw any row without the ones before
+ * it. */
 int64_t adzi_attention_row_words(const adzi_attention *at)
 {
     return (at->s + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS * ADZI_GROUP_WORDS;
@@ -197,6 +200,7 @@ static adz_tensor *masked_scores(
 adz_tensor *adzi_attention_probabilities(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
 {
+    /* The softmax is that of the operator, so second derivatives need no code here. */
     adz_tensor *scores = masked_scores(at, q, k, mask);
     /* Only a mask, or fewer keys than queries under is_causal, can hide all keys. */
     bool may_be_blind = mask != ADZ_NONE || (at->causal && at->l > at->s);

@@ -198,11 +198,13 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (!saved(node, in, &kept, &state)) {
         return adzi_status(NULL);
     }
+    /* p is computed again, because the node has not saved it. */
     adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
     if (adzi_needs(node, ADZI_VALUE)) {
         adz_tensor *d = adzi_attention_dropout(at, p, kept, state);
         dx[ADZI_VALUE] = adz_matmul(adz_transpose(d, -2, -1), dy[0]);
     }
+    /* Dropout is linear, so its backward is the same operator with the saved mask. */
     adz_tensor *dd = adz_matmul(dy[0], adz_transpose(in[ADZI_VALUE], -2, -1));
     adz_tensor *pdp = adz_mul(p, adzi_attention_dropout(at, dd, kept, state));
     adz_tensor *ds = adz_sub(pdp, adz_mul(p, adz_sum(pdp, ADZ_DIMS(-1), ADZ_KEEPDIM)));

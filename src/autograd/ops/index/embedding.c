@@ -91,6 +91,7 @@ static adz_tensor *frequencies(const adz_tensor *ids, int64_t rows, adz_dtype dt
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const embedding_attr *at = adzi_attr(node, embedding_attr);
+    /* The ids have no gradient, so there is nothing else to compute. */
     if (!adzi_needs(node, 1)) {
         return ADZ_OK;
     }
@@ -119,6 +120,7 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
             adzi_text_shape(weight));
         return false;
     }
+    /* A sparse gradient would save memory and have the values of the dense one. */
     if (o->sparse) {
         adzi_error("embedding", ADZ_ERR_UNSUPPORTED,
             "there are no sparse gradients; leave sparse false: the dense gradient has the same "

@@ -40,11 +40,13 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (sums == NULL) {
         return adzi_status(NULL);
     }
+    /* Long lanes of f32 are summed in f64, which the expression does. */
     if (index->numel > 0 && !adzi_scatter_fits(sums, index, dim)) {
         return backward(node, dx, dy);
     }
     adzi_fill(sums, 0);
     if (index->numel > 0) {
+        /* dy has the shape of the index here. */
         adzi_scatter_into(sums, dy[0], index, dim);
     }
     dx[0] = sums;

@@ -235,12 +235,14 @@ adz_tensor *adz_multinomial(
     if (!ADZI_ENTER(&call, multinomial, weights) || !adzi_want_float(&call, 0)) {
         return NULL;
     }
+    /* The weights are detached: no draw has a gradient. */
     adz_tensor *p = adz_to(adz_detach(weights), ADZ_F64);
     p = p != NULL ? adzi_compact("multinomial", p) : NULL;
     adz_tensor *sums = p != NULL && check_shape(p, n) ? running_sums(p, n, replacement) : NULL;
     if (sums == NULL) {
         return NULL;
     }
+    /* A failure after the draw restores the generator. */
     adz_generator_state before = adz_generator_get_state(generator);
     adz_tensor *y = replacement ? with_replacement(&call, p, sums, n, generator)
                                 : without_replacement(p, n, generator);

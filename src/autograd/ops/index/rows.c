@@ -163,6 +163,8 @@ static void sort_places(const void *block, int64_t begin, int64_t end)
         return;
     }
     *args->bad = args->n;
+    /* Counts are kept two places further, so that the prefix sums below become starts one place
+     * further. */
     memset(start, 0, (size_t)(size + 2) * sizeof *start);
     for (int64_t i = 0; i < args->n; ++i) {
         if (at[i] >= 0 && at[i] < size) {
@@ -226,6 +228,7 @@ adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t siz
     shape.sizes[dim] = size;
     rows_attr attr = { dim, size };
     adz_tensor *from = adzi_compact("rows_sum", y);
+    /* size + 2 starts, and one element for the flag. */
     adz_tensor *starts = adzi_scratch("rows_sum", ADZ_I64, 1, &(int64_t){ size + 3 });
     adz_tensor *order = adzi_scratch("rows_sum", ADZ_I64, 1, &index->numel);
     if (from == NULL || starts == NULL || order == NULL ||

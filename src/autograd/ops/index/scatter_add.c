@@ -56,6 +56,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_shape shape = adzi_input_shape(node, 2);
     adz_tensor *index = adzi_saved_input(node, 1);
+    /* True if the index covers all of src, so that dsrc needs no padding. */
     bool same = index != NULL && index->rank == shape.rank && index->numel > 0;
     for (int d = 0; d < shape.rank && same; ++d) {
         same = index->sizes[d] == shape.sizes[d];
@@ -129,6 +130,7 @@ void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *i
             args.index_along = index->strides[d];
             continue;
         }
+        /* The other dimensions number the lanes. */
         args.sizes[args.rank] = index->sizes[d];
         args.y_strides[args.rank] = y->strides[d];
         args.from_strides[args.rank] = src->strides[d];
@@ -151,6 +153,7 @@ static adz_tensor *scatter_add(
         (attr.dim = adzi_dim("scatter_add", x, dim)) < 0 || !check(&call, attr.dim)) {
         return NULL;
     }
+    /* The f64 copy takes memory, so it is made before the recording. */
     const bool wide = call.in[1]->numel > 0 && !adzi_scatter_fits(x, call.in[1], attr.dim);
     adz_tensor *sums = wide ? adzi_scratch("scatter_add", ADZ_F64, x->rank, x->sizes) : NULL;
     adz_tensor *y = wide && sums == NULL ? NULL : adzi_new_like(&call, x);

@@ -65,6 +65,7 @@ adz_tensor *adz_topk(
         return NULL;
     }
     int64_t size = x->rank > 0 ? x->sizes[attr.dim] : 1, sizes[ADZ_MAX_RANK] = { 0 };
+    /* k may be 0, which gives empty results. */
     if (k < 0 || k > size) {
         return adzi_fail("topk", ADZ_ERR_ARGUMENT,
             "k is %lld, but dimension %d of x%s has %lld places", (long long)k, attr.dim,

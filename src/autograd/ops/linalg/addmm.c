@@ -40,6 +40,8 @@ adz_tensor *adz_addmm(adz_tensor *c, adz_tensor *a, adz_tensor *b, double beta, 
         !adzi_check_tensor("addmm", "b", b) || !check(c, a, b)) {
         return NULL;
     }
+    /* An integer result takes whole numbers only, so beta and alpha are checked against its
+     * dtype. */
     adz_dtype dtype = adz_promote_types(
         (adz_dtype)c->dtype, adz_promote_types((adz_dtype)a->dtype, (adz_dtype)b->dtype));
     if (!adzi_number_fits("addmm", "beta", beta, dtype) ||

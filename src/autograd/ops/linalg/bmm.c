@@ -13,5 +13,6 @@ adz_tensor *adz_bmm(adz_tensor *a, adz_tensor *b)
             "a%s and b%s are not batches a[B, m, k] and b[B, k, n]; adz_matmul broadcasts",
             adzi_text_shape(a), adzi_text_shape(b));
     }
+    /* The checks above leave one leading dimension of equal size. */
     return adzi_matmul(a, false, b, false);
 }

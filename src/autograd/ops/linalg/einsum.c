@@ -70,6 +70,7 @@ static void diagonal(named *a, int i, int j)
             dims[n++] = d;
         }
     }
+    /* With i and j in front, the diagonal has stride n + 1 in the merged dimension. */
     adz_tensor *flat = adz_reshape(adz_permute(a->t, adz_dims_of(rank, dims)), shape);
     a->t = adz_slice(flat, 0, 0, size * size, size + 1);
     memcpy(a->labels, labels, sizeof labels);
@@ -89,6 +90,7 @@ static void simplify(named *a, const adzi_einsum *plan, int which)
     int dims[ADZ_MAX_RANK], n = 0, kept = 0;
     for (int d = 0; a->t != NULL && d < a->t->rank; ++d) {
         int label = a->labels[d];
+        /* A label that nobody else has can be summed at once. */
         bool other = find(plan->labels[!which], plan->rank[!which], label) >= 0;
         if (!other && find(plan->out, plan->n_out, label) < 0) {
             dims[n++] = d;
@@ -175,6 +177,7 @@ static adz_tensor *as_matrices(named *a, const groups *g, const adzi_einsum *pla
     if (a->t == NULL) {
         return NULL;
     }
+    /* The shape that the product reads may have at most 8 dimensions. */
     bool one_batch = g->n_batch > ADZ_MAX_RANK - 2, grows = false;
     adz_shape full = adz_shape_of(n, a->t->sizes), shape = { 0 };
     for (int i = one_batch ? 0 : g->n_batch; i < n; ++i) {
@@ -238,6 +241,8 @@ adz_tensor *adz_einsum(const char *equation, adz_tensor *a, adz_tensor *b)
     memcpy(left.labels, plan.labels[0], sizeof left.labels);
     memcpy(right.labels, plan.labels[1], sizeof right.labels);
     simplify(&left, &plan, 0);
+    /* One operand is done after diagonals and sums: its dimensions are put into the order of the
+     * result. */
     if (!two) {
         reorder(&left, plan.out);
         return left.t;

@@ -63,6 +63,7 @@ static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
 /* Gives labels to `rank` dimensions. The dimensions without a letter belong to the ellipsis. */
 static void spell(const term *t, int rank, int *labels)
 {
+    /* The number of dimensions that the ellipsis stands for. */
     int covered = rank - t->n;
     for (int i = 0, k = 0; i < rank; ++i) {
         bool inside = t->ellipsis >= 0 && i >= t->ellipsis && i < t->ellipsis + covered;
@@ -90,6 +91,7 @@ static bool add_operand(adzi_einsum *plan, int which, const term *t, const adz_t
         for (int k = 0; k < i; ++k) {
             twice = twice || (plan->labels[which][k] == label && x->sizes[k] != size);
         }
+        /* A size of 0 meets 0 or 1 only, because nothing else broadcasts to it. */
         if (twice || (*have != size && *have > 1 && size != 1) || (*have == 0 && size > 1)) {
             char letter[2];
             adzi_error("einsum", ADZ_ERR_SHAPE,
@@ -160,6 +162,7 @@ bool adzi_einsum_plan(
     term t;
     int covered = 0; /* number of dimensions of the longer ellipsis */
     memset(plan, 0, sizeof *plan);
+    /* All bytes 0xff make each size -1: no operand has the label so far. */
     memset(plan->sizes, -1, sizeof plan->sizes);
     plan->equation = equation;
     plan->n_operands = b != NULL ? 2 : 1;
@@ -181,6 +184,7 @@ bool adzi_einsum_plan(
         int here = t.ellipsis >= 0 ? operands[w]->rank - t.n : 0;
         covered = here > covered ? here : covered;
     }
+    /* An equation without '->' has an implied result. */
     if (*at == '\0') {
         implied_result(plan, covered, &t);
         return add_result(plan, &t, covered);

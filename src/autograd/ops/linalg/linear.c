@@ -40,6 +40,7 @@ static int64_t rows_of(const adz_tensor *t)
 adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g)
 {
     const int64_t n = rows_of(g), h = g->sizes[g->rank - 1];
+    /* Leading dimensions are merged: each row is one sample. */
     adz_tensor *rows = adz_reshape(g, ADZ_SHAPE(n, h));
     if (rows == NULL) {
         return adzi_status(NULL);
@@ -124,6 +125,7 @@ bool adzi_linear_is_narrow(
         return false;
     }
     const int64_t n = rows_of(g), h = g->sizes[g->rank - 1], d = x->sizes[x->rank - 1];
+    /* Neither few inputs nor few outputs, too many rows, or nothing to compute. */
     if ((h > ADZI_LINEAR_NARROW && d > ADZI_LINEAR_NARROW) || n > ADZI_LINEAR_ROWS ||
         n * h * d == 0) {
         return false;
@@ -151,6 +153,7 @@ adz_status adzi_linear_gradients_narrow(
         return adzi_status(NULL);
     }
     const int64_t n = layer->n, d = layer->d, h = layer->h;
+    /* Pointers that stay NULL mean gradients that are not wanted. */
     layer->dy = g->data;
     layer->x = x->data;
     layer->w = layer->dx = layer->db = NULL;
@@ -165,6 +168,7 @@ adz_status adzi_linear_gradients_narrow(
         return adzi_status(NULL);
     }
     layer->dw = dx[WEIGHT]->data;
+    /* Wide outputs: dx is one product of its own. */
     if (adzi_needs(node, X) && h > ADZI_LINEAR_NARROW) {
         dx[X] = gradient_of_x(node, g, n, h);
         if (dx[X] == NULL) {
@@ -220,6 +224,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return g != NULL ? adzi_linear_gradients_fused(node, dx, g) : adzi_status(NULL);
 }
 
+/* There are no attributes: everything the backward needs follows from shapes and saved values. */
 const adzi_op adzi_op_linear = { .name = "linear", .backward = backward, .fused = fused };
 
 /* Shapes and dtypes; `op` is the operator that contains the affine map. */
@@ -274,6 +279,8 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     if (y == NULL) {
         return NULL;
     }
+    /* One product over all rows. Batches are for other callers, so strides between matrices are
+     * 0. */
     *product = (adzi_gemm_args){ .dtype = dtype,
         .ta = false,
         .tb = !w.transposed,

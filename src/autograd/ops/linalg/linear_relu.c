@@ -63,6 +63,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         return adzi_status(NULL);
     }
     const double factor = factor_of(node);
+    /* Few outputs or no dx: then linear_narrow can apply the mask while it reads dy. */
     const bool narrow_outputs = y->sizes[y->rank - 1] <= ADZI_LINEAR_NARROW;
     adzi_linear_narrow_args layer;
     if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0], &layer) &&
@@ -118,6 +119,7 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
         return adzi_fail(call.op->name, ADZ_ERR_ARGUMENT,
             "p is %s, but a probability lies in [0, 1]", adzi_text_number(p));
     }
+    /* With p = 1 everything is dropped and no number is drawn. */
     const bool drops = training && p > 0, draws = drops && p < 1;
     if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
         return NULL;

@@ -22,6 +22,7 @@ typedef struct {
  * over leading dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    /* Both gradients are differentiable again, as products. */
     const matmul_attr *at = adzi_attr(node, matmul_attr);
     if (adzi_needs(node, 0)) {
         adz_tensor *b = adzi_saved_input(node, 1);
@@ -52,11 +53,13 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     int64_t rows = t->sizes[t->rank - 2], columns = t->sizes[t->rank - 1];
     int64_t down = t->strides[t->rank - 2], right = t->strides[t->rank - 1];
     matrix->data = t->data;
+    /* Row-major: elements of a row are neighbours. */
     if ((right == 1 || columns <= 1) && (down >= columns || rows <= 1)) {
         matrix->transposed = false;
         matrix->ld = rows <= 1 || down < columns ? (columns > 0 ? columns : 1) : down;
         return true;
     }
+    /* Column-major, such as the view of a transposed matrix. */
     if ((down == 1 || rows <= 1) && (right >= rows || columns <= 1)) {
         matrix->transposed = true;
         matrix->ld = columns <= 1 || right < rows ? (rows > 0 ? rows : 1) : right;
@@ -87,6 +90,7 @@ typedef struct {
 /* Strides of an operand along the leading dimensions; 0 where it is broadcast. */
 static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides)
 {
+    /* Missing leading dimensions are in front, as everywhere in broadcasting. */
     int lead = of->rank - (t->rank - 2);
     for (int i = 0; i < of->rank; ++i) {
         bool repeated = i < lead || t->sizes[i - lead] == 1;
@@ -124,6 +128,7 @@ static void multiply_batches(
         return;
     }
     adzi_gemm_args args = { .dtype = (adz_dtype)y->dtype,
+        /* A transposed view that is to be transposed is read as it is stored. */
         .ta = ta != a.transposed,
         .tb = tb != b.transposed,
         .m = m,
@@ -171,6 +176,7 @@ static void multiply_batches(
 static bool shape_of_product(
     const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, batch *of, int64_t *k)
 {
+    /* The dimension that is summed: the last one of op(a), the last but one of op(b). */
     int64_t inner_a = a->sizes[a->rank - (ta ? 2 : 1)], inner_b = b->sizes[b->rank - (tb ? 1 : 2)];
     if (inner_a != inner_b) {
         adzi_error("matmul", ADZ_ERR_SHAPE, "inner sizes differ: a%s%s and b%s%s (%lld and %lld)",
@@ -220,6 +226,7 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
+    /* Copies, if any, are made before the recording, because they can fail. */
     adz_tensor *ra = adzi_matrix_of("matmul", call.in[0], &ma);
     adz_tensor *rb = ra != NULL ? adzi_matrix_of("matmul", call.in[1], &mb) : NULL;
     if (rb == NULL) {
@@ -290,6 +297,7 @@ adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b)
             "both operands need a dimension: a%s and b%s; multiply by a scalar with adz_mul",
             adzi_text_shape(a), adzi_text_shape(b));
     }
+    /* The sizes of vectors are checked here, so that messages show the shapes of the caller. */
     bool row = a->rank == 1, column = b->rank == 1;
     if (row && a->sizes[0] != b->sizes[column ? 0 : b->rank - 2]) {
         return adzi_fail("matmul", ADZ_ERR_SHAPE, "inner sizes differ: a%s and b%s",

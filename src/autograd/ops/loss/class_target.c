@@ -47,6 +47,7 @@ static bool check_weight(const char *op, const adz_tensor *x, const adz_tensor *
     return true;
 }
 
+/* The target is not checked here, because nll_loss and cross_entropy accept different ones. */
 bool adzi_class_check(adzi_call *call, adzi_class_attr *attr)
 {
     const char *op = call->op->name;
@@ -96,6 +97,7 @@ static bool check_rows(adzi_call *call, const adz_tensor *target)
     return same;
 }
 
+/* i32 targets are converted to i64 for the kernels. */
 adz_tensor *adzi_class_rows(adzi_call *call)
 {
     if (!adzi_want_index(call, 1) || !check_rows(call, call->in[1]) ||
@@ -171,6 +173,7 @@ static void compute_numbers(const void *block, int64_t begin, int64_t end)
     *args->numbers = found;
 }
 
+/* The host reads the flag `wrong` only to report an error; the sums stay in the tensor. */
 adz_tensor *adzi_class_numbers_new(
     adzi_call *call, const adz_tensor *rows, const adzi_class_attr *attr)
 {
@@ -199,6 +202,7 @@ adz_tensor *adzi_class_numbers_new(
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
+/* Losses that are not reduced are the result themselves. A reduced loss is a scalar. */
 adz_tensor *adzi_class_result(
     adzi_call *call, adz_tensor *losses, int n_extras, const adzi_class_attr *attr)
 {
@@ -244,6 +248,8 @@ static void write_slope(const void *block, int64_t begin, int64_t end)
 adz_tensor *adzi_class_upstream(
     adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers)
 {
+    /* A sum has factor 1 and needs no product. A mean reads its slope from the tensor of
+     * numbers. */
     const adz_reduction reduction = adzi_attr(node, adzi_class_attr)->reduction;
     if (numbers == NULL) {
         return NULL;
@@ -294,6 +300,7 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
     const int64_t c = args->c, l = args->l;
     for (int64_t r = begin; r < end; ++r) {
         const int64_t first = r / l * c * l + r % l, own = args->target[r];
+        /* Ignored rows have zeros for all classes. */
         const bool counts = own != args->ignore_index;
         for (int64_t k = 0; k < c; ++k) {
             const double even = args->smoothing / (double)c;

@@ -20,6 +20,7 @@
  * logarithm of the sum of exponentials of each row (LSE): two f64 numbers, the largest score and
  * the logarithm of the rest. With it the backward computes p again, so p[R, C] takes no memory. */
 
+/* The losses and LSE of rows, the gradient of x, and the gradient of a target of probabilities. */
 KERNEL_TABLE_FLOAT(cross_entropy);
 KERNEL_TABLE_FLOAT(cross_entropy_dx);
 KERNEL_TABLE_FLOAT(cross_entropy_dt);
@@ -67,6 +68,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     if (adzi_needs(node, 0)) {
+        /* q for both kinds of target, in the shape of x. */
         adz_tensor *q = NULL;
         if (attr->probabilities) {
             q = adz_add_number(adz_mul_number(target, 1 - attr->smoothing),
@@ -206,6 +208,7 @@ static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
         return adzi_fail(name, ADZ_ERR_DTYPE, "x is %s, target %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)t->dtype));
     }
+    /* Negative values such as the default -100 name no class and are accepted. */
     if (attr->ignore_index >= 0) {
         return adzi_fail(name, ADZ_ERR_ARGUMENT,
             "ignore_index %lld needs a target of class indices, not of probabilities",

@@ -45,6 +45,7 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
         !adzi_class_check(&call, &attr)) {
         return NULL;
     }
+    /* Everything that can fail comes before the recording: checks, copies and memory. */
     adz_tensor *rows = adzi_class_rows(&call);
     adz_tensor *numbers = rows != NULL ? adzi_class_numbers_new(&call, rows, &attr) : NULL;
     adz_tensor *xs = numbers != NULL ? adzi_compact("nll_loss", x) : NULL;

@@ -35,6 +35,7 @@ adz_tensor *adzi_weigh_losses(
     if (losses == NULL || !adzi_check_reduction(op, reduction)) {
         return NULL;
     }
+    /* The weight may broadcast to the losses, but may not enlarge them. */
     adz_tensor *y = weight == ADZ_NONE ? losses : adz_mul(losses, weight);
     if (y != NULL && !adzi_same_sizes(y, losses)) {
         return adzi_fail(op, ADZ_ERR_SHAPE, "weight%s does not broadcast to target%s",
@@ -132,6 +133,7 @@ static adz_tensor *reduced(
     const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
     const char *op = loss->op->name;
+    /* The sums run over contiguous elements, so operands that broadcast are copied. */
     adz_tensor *x = expanded(op, call->in[0], c);
     adz_tensor *t = x != NULL ? expanded(op, call->in[1], c) : NULL;
     if (t == NULL) {
@@ -214,6 +216,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
             "adz_reshape one of them",
             adzi_text_shape(x), adzi_text_shape(target));
     }
+    /* The factor of the reduction is an attribute, so the backward need not know the shape. */
     adzi_pair_attr attr = { reduction, loss->log_target, 1, number };
     if (reduction == ADZ_REDUCE_NONE) {
         return elementwise(loss, &call, &c, &attr);
@@ -244,6 +247,7 @@ adz_status adzi_pair_loss_fused(
         return adzi_status(NULL);
     }
     const bool each = attr->reduction == ADZ_REDUCE_NONE; /* dy has one element per loss */
+    /* p[0] is the number of the loss, p[2] the factor of the reduction. */
     const double p[ADZI_POINTWISE_PARAMS] = { attr->number, 0, each ? 1 : attr->scale };
     const void *factor = each ? NULL : dy[0]->data;
     for (int i = 0; i < 2; ++i) {

@@ -22,6 +22,8 @@
  * the fused backward needs no second pass for them. The expression computes them again from x,
  * because a second derivative goes through them. */
 
+/* `moments` computes mean and variance of x, `batch_norm` the result, `sums` the two sums of the
+ * backward, and `dx` the gradient of x. */
 KERNEL_TABLE_FLOAT(batch_norm);
 KERNEL_TABLE_FLOAT(batch_norm_dx);
 KERNEL_TABLE_FLOAT(batch_norm_moments);
@@ -126,6 +128,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (x == NULL || w == NULL) {
         return adzi_status(NULL);
     }
+    /* All dimensions except that of the channels. */
     adz_dims dims = { .count = 0 };
     for (int i = 0; i < x->rank; ++i) {
         if (i != 1) {
@@ -166,6 +169,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (x == NULL || w == NULL || stats == NULL || g == NULL) {
         return adzi_status(NULL);
     }
+    /* The saved x may be a view; the kernels read contiguous [N, C, L]. */
     x = adzi_compact("batch_norm", x);
     w = adzi_compact("batch_norm", w);
     adz_tensor *sums = adzi_scratch_like("batch_norm", stats);
@@ -259,10 +263,13 @@ static bool check_running(const adz_tensor *mean, const adz_tensor *var, bool tr
     return true;
 }
 
+/* Checks everything that can fail before the first launch: running statistics are changed in place
+ * and cannot be restored. */
 static bool check(const adzi_call *call, bool training, double momentum, double eps)
 {
     static const char *const names[] = { "x", "running_mean", "running_var", "weight", "bias" };
     const adz_tensor *x = call->in[X];
+    /* The second dimension holds the channels. */
     if (x->rank < 2) {
         adzi_error("batch_norm", ADZ_ERR_SHAPE, "x%s needs two dimensions or more: [N, C, ...]",
             adzi_text_shape(x));
@@ -282,6 +289,8 @@ static bool check(const adzi_call *call, bool training, double momentum, double 
             adzi_text_number(momentum), adzi_text_number(eps));
         return false;
     }
+    /* One value per channel is its own mean and would be normalised to 0. PyTorch refuses this,
+     * too. */
     if (training && x->numel > 0 && x->numel == x->sizes[1]) {
         adzi_error("batch_norm", ADZ_ERR_SHAPE,
             "x%s has a single value per channel, of which training cannot take a variance",
@@ -346,6 +355,7 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
             m = 0; /* an empty batch has no moments; any will do, as long as they are finite */
             v = 1;
         }
+        /* An empty batch leaves the running statistics as they are. */
         if (moves) {
             running_move(&s->running_mean, i, m, momentum);
             running_move(&s->running_var, i, v * s->count / (s->count - 1), momentum);

@@ -21,6 +21,8 @@
  * fused backward needs no second pass for the statistics. The expression computes them again from
  * x, because a second derivative goes through them. */
 
+/* `layer_norm` computes y and the statistics, `dx` the gradient of x, and `params` those of weight
+ * and bias. */
 KERNEL_TABLE_FLOAT(layer_norm);
 KERNEL_TABLE_FLOAT(layer_norm_dx);
 KERNEL_TABLE_FLOAT(layer_norm_params);
@@ -52,6 +54,7 @@ static int64_t grain_of(int64_t each)
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    /* The normalized dimensions are one here, so that sums run over a single dimension. */
     adz_shape rows = ADZ_SHAPE(at->n, at->d);
     adz_shape normalized = adz_shape_of(at->rank, at->normalized_shape);
     adz_dims last = ADZ_DIMS(-1), first = ADZ_DIMS(0);
@@ -90,6 +93,7 @@ static adz_status fused_params(
     adzi_node *node, adz_tensor **dx, adzi_layer_norm_args *args, adz_dtype dtype)
 {
     const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    /* The gradients have the normalized shape, whose elements are the D columns. */
     for (int i = 1; i < 3; ++i) {
         if (adzi_needs(node, i)) {
             dx[i] = adzi_scratch("layer_norm", dtype, at->rank, at->normalized_shape);
@@ -116,6 +120,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     if (x == NULL || w == NULL || stats == NULL || g == NULL) {
         return adzi_status(NULL);
     }
+    /* The saved tensors may be views; the kernels read contiguous [N, D]. */
     x = adzi_compact("layer_norm", x);
     w = adzi_compact("layer_norm", w);
     if (x == NULL || w == NULL) {
@@ -196,6 +201,7 @@ adz_tensor *adz_layer_norm(
         !adzi_want_float(&call, 0) || !check(x, normalized, weight, bias, eps)) {
         return NULL;
     }
+    /* The sizes are attributes, so that the backward need not work them out again. */
     layer_norm_attr attr = {
         .n = 1, .d = 1, .eps = eps, .weighted = weight != ADZ_NONE, .rank = normalized.rank
     };

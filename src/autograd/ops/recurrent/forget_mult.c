@@ -38,6 +38,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 {
     const forget_attr *at = adzi_attr(node, forget_attr);
     adz_tensor *f = adzi_saved_input(node, F), *z = adzi_saved_input(node, Z);
+    /* 1 - f, the factor of the previous state. */
     adz_tensor *kept = adz_add_number(adz_neg(f), 1);
     adz_tensor *later = adzi_step_after(kept, at->dim, at->reverse);
     adz_tensor *g = adzi_linear_recurrence(later, dy[0], ADZ_NONE, at->dim, !at->reverse);
@@ -73,6 +74,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         if (in[i] == NULL) {
             return adzi_status(NULL);
         }
+        /* An h0 that was left out has no gradient. */
         bool none = adzi_is_none(in[i]);
         grad[i] = none ? ADZ_NONE : adzi_scratch_like(name, in[i]);
         if (grad[i] == NULL) {
@@ -118,6 +120,7 @@ adz_tensor *adz_forget_mult(
         return NULL;
     }
     forget_attr attr = { batch_first ? 1 : 0, backward_in_time, h0 != ADZ_NONE };
+    /* Time is dimension 0, or 1 with batch_first. */
     if (x->rank != 3) {
         return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape %s", adzi_text_shape(x),
             batch_first ? "[batch, time, features]" : "[time, batch, features]");

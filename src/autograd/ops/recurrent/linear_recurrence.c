@@ -73,6 +73,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     adz_tensor *later = adzi_step_after(a, at->dim, at->reverse);
     adz_tensor *g = adzi_linear_recurrence(later, dy[0], ADZ_NONE, at->dim, !at->reverse);
     adz_status status = adzi_status(g);
+    /* b enters each step with factor 1, so its gradient is that of the state. */
     dx[B] = g;
     if (adzi_needs(node, A) && status == ADZ_OK) {
         adz_tensor *s = adzi_saved_result(node, 0);
@@ -126,6 +127,7 @@ bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int 
         adzi_error(op, ADZ_ERR_SHAPE, "%s%s has no time steps", names[B], adzi_text_shape(b));
         return false;
     }
+    /* All inputs have one dtype; nothing is converted. */
     for (int i = B; i <= S0; ++i) {
         if (!adzi_is_none(call->in[i]) && call->in[i]->dtype != a->dtype) {
             adzi_error(op, ADZ_ERR_DTYPE, "%s is %s, but %s is %s; convert one with adz_to",

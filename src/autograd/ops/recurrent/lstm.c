@@ -51,6 +51,7 @@ static bool check_options(const adz_lstm_options *o, size_t n_weights)
             (long long)o->layers, adzi_text_number(o->dropout));
         return false;
     }
+    /* Four weights per cell, or two without biases. */
     size_t wanted = (size_t)o->layers * (o->bidirectional ? 2 : 1) * (o->bias ? 4 : 2);
     if (n_weights != wanted) {
         adzi_error(name, ADZ_ERR_ARGUMENT,
@@ -150,6 +151,7 @@ static adz_tensor *layer(const lstm_call *net, int64_t index, adz_tensor *x)
     for (int64_t d = 0; d < net->directions; ++d) {
         size_t cell = (size_t)(index * net->directions + d);
         adz_tensor *const *w = net->weights + cell * each;
+        /* The second direction runs from the last step to the first. */
         adzi_lstm_weights weights = { w[0], w[1], net->o.bias ? w[2] : ADZ_NONE,
             net->o.bias ? w[3] : ADZ_NONE };
         adzi_lstm_states out = adzi_lstm_layer(x, adz_select(net->h0, 0, (int64_t)cell),
@@ -169,6 +171,7 @@ static adz_tensor *compute(const lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     adz_tensor *y = net->x;
     for (int64_t i = 0; i < net->o.layers; ++i) {
+        /* Dropout acts on the input of every layer but the first. */
         if (i > 0 && net->o.dropout > 0) {
             y = adz_dropout(y, net->o.dropout, net->o.training, net->o.generator);
         }
@@ -199,6 +202,7 @@ static adz_tensor *sequence(lstm_call *net, adz_tensor **h, adz_tensor **c)
     if (!check(net)) {
         return NULL;
     }
+    /* One block holds the lists of last states h and c. */
     size_t bytes = 2 * cells_of(net) * sizeof(adz_tensor *);
     net->h = adzi_alloc(bytes);
     if (net->h == NULL) {

@@ -17,6 +17,9 @@
  * The first rule saves x and y, because the number of ties is not known from y. The second rule
  * saves the places only, so x can be released. argmax and argmin are not differentiable. */
 
+/* Two kernels per direction: `reduce` makes the states of blocks, `combine` joins them. The other
+ * three belong to the backward: `tie` marks elements equal to y, `share` divides the marks by their
+ * number, and `put` writes to places. */
 KERNEL_TABLE_ALL(largest_reduce);
 KERNEL_TABLE_ALL(largest_combine);
 KERNEL_TABLE_ALL(smallest_reduce);
@@ -36,6 +39,7 @@ static void run(
     adzi_extreme_kind kind, adz_tensor *y, adz_tensor *places, const adz_tensor *x, unsigned mask)
 {
     adzi_reducer reducer = { .state = 16 };
+    /* A NaN wins over every number, in either direction. */
     if (kind == ADZI_LARGEST) {
         reducer.run = KERNEL_FOR(largest_reduce, x->dtype);
         reducer.join = KERNEL_FOR(largest_combine, x->dtype);
@@ -99,6 +103,8 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
     adzi_save_extra(&call, 0, places);
     run(kind, y, places, x, attr.mask);
     y = adzi_leave(&call, y);
+    /* `places` belongs to the scope, as every result. After a failure the caller gets NULL for
+     * both. */
     if (indices != NULL) {
         *indices = y != NULL ? places : NULL;
     }
@@ -147,6 +153,7 @@ static adz_tensor *scatter_to_places(adzi_node *node, adz_tensor *dy)
     adz_tensor *places = adzi_saved_extra(node, 0);
     /* The node knows the shape of x, although it has not saved x. */
     adz_shape shape = adzi_input_shape(node, 0);
+    /* dy is read by lanes too, one element for each, and is made contiguous for that. */
     adz_tensor *values = places != NULL && dy != NULL ? adzi_compact(op, dy) : NULL;
     adz_tensor *dx =
         values != NULL ? adzi_scratch(op, (adz_dtype)dy->dtype, shape.rank, shape.sizes) : NULL;
@@ -178,6 +185,7 @@ static adz_tensor *tie_shares(adzi_node *node)
     }
     adz_tensor extreme = *count; /* y in the shape that broadcasts to x */
     extreme.data = y->data;
+    /* p[0] tells the kernel whether a NaN equals a NaN. */
     adzi_pointwise(KERNEL_FOR(extreme_tie, x->dtype), share, 2, (adz_tensor *[]){ x, &extreme },
         (double[ADZI_POINTWISE_PARAMS]){ at->nan_is_it });
     adzi_sum_into(count, share, at->mask, 1);

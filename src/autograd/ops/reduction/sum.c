@@ -78,6 +78,7 @@ static int64_t sum_blocks(
     if (blocks < 2) {
         return 0;
     }
+    /* The description of the rest is taken before the blocks become results. */
     adzi_reduce_args tail = args;
     int64_t stride = args.reduced_strides[longest] * block;
     /* Moves the kept dimensions back by one place for the number of the block. */
@@ -92,6 +93,8 @@ static int64_t sum_blocks(
     args.n = each * block;
     args.partial = (char *)partial;
     launch(dtype, &args, results * blocks);
+    /* The rest begins behind the last whole block, and its partial sums are behind those of the
+     * blocks. */
     if (rest > 0) {
         tail.in += stride * blocks * (int64_t)adz_dtype_size(dtype);
         tail.reduced[longest] = rest;

@@ -24,6 +24,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     int64_t start = 0;
     for (int i = 0; i < node->n_inputs; ++i) {
         int64_t end = start + (at->widths[i] > 0 ? at->widths[i] : 0);
+        /* Gradients that nobody wants are not sliced, but their width still counts. */
         if (adzi_needs(node, i)) {
             dx[i] = at->widths[i] < 0 ? adz_zeros(ADZ_SHAPE(0), (adz_dtype)dy[0]->dtype)
                                       : adz_slice(dy[0], at->dim, start, end, 1);
@@ -52,6 +53,7 @@ static bool is_skipped(const adz_tensor *t)
  * skipped gives the sizes of the other dimensions. */
 static bool result_of(adzi_call *call, int dim, cat_attr *attr, adz_shape *shape, adz_dtype *dtype)
 {
+    /* `first` is the first tensor that is not skipped, or the first of the list if all are. */
     const adz_tensor *first = call->in[0];
     *dtype = (adz_dtype)first->dtype;
     for (int i = 0; i < call->n_in; ++i) {
@@ -71,6 +73,8 @@ static bool result_of(adzi_call *call, int dim, cat_attr *attr, adz_shape *shape
     int64_t total = 0;
     for (int i = 0; i < call->n_in; ++i) {
         const adz_tensor *t = call->in[i];
+        /* Every tensor is compared with the first one in all dimensions except the one that is
+         * joined. */
         bool skipped = is_skipped(t), same = skipped || t->rank == first->rank;
         for (int d = 0; d < first->rank && same && !skipped; ++d) {
             same = d == attr->dim || t->sizes[d] == first->sizes[d];
@@ -99,6 +103,7 @@ static void copy_inputs(adz_tensor *y, const adzi_call *call, const cat_attr *at
         if (attr->widths[i] <= 0) {
             continue;
         }
+        /* The next part begins where this one ends, so `data` moves by the width. */
         window.sizes[attr->dim] = attr->widths[i];
         window.numel = t->numel;
         adzi_copy(&window, t);

@@ -12,6 +12,7 @@ adz_status adz_chunk(adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, s
         return adzi_error("chunk", ADZ_ERR_ARGUMENT, "%lld chunks were asked for; it makes 1 to %d",
             (long long)chunks, (int)ADZI_LIST_MOST);
     }
+    /* The caller's array has room for all chunks, so a failure empties all of it. */
     size_t n = (size_t)chunks;
     if (!adzi_check_tensor("chunk", "x", x)) {
         return adzi_no_results(out, n);
@@ -24,6 +25,7 @@ adz_status adz_chunk(adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, s
     if (d < 0) {
         return adzi_no_results(out, n);
     }
+    /* The quotient is rounded up without a sum that could overflow. */
     int64_t size = x->sizes[d] / chunks + (x->sizes[d] % chunks != 0);
     /* An empty dimension gives as many empty pieces as were asked for, as in PyTorch. */
     if (x->sizes[d] == 0) {

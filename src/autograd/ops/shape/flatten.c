@@ -20,6 +20,7 @@ adz_tensor *adz_flatten(adz_tensor *x, int start, int end)
     int64_t run = 1;
     for (int i = 0; i < x->rank; ++i) {
         run = i >= first && i <= last ? run * x->sizes[i] : x->sizes[i];
+        /* The dimensions before `first` and behind `last` keep their sizes. */
         if (i < first || i >= last) {
             shape.sizes[shape.rank++] = run;
             run = 1;

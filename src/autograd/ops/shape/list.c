@@ -19,6 +19,7 @@ bool adzi_check_list(const char *op, adz_tensor *const *tensors, size_t n)
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
+        /* The name says which tensor of the list is wrong. */
         char name[40];
         if (tensors[i] == NULL || tensors[i]->alive != ADZI_ALIVE || adzi_is_none(tensors[i])) {
             snprintf(name, sizeof name, "tensor %zu of %zu", i, n);
@@ -53,6 +54,7 @@ adz_tensor *adzi_join_gradients(adzi_node *node, adz_tensor *const *dy, int dim,
         adzi_free(parts, bytes);
         return adzi_fail_memory(node->op->name, bytes);
     }
+    /* The list of gradients is complete: a NULL would end the join. */
     bool ok = true;
     for (size_t k = 0; k < n; ++k) {
         parts[k] = dy[k];

@@ -17,6 +17,8 @@ adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length)
     }
     /* A negative start counts from the end. */
     int64_t size = x->sizes[d], first = start < 0 ? start + size : start;
+    /* The length is compared with what is left behind `start`, because the sum of both could
+     * overflow. */
     if (start < -size || start > size || length < 0 || length > size - first) {
         return adzi_fail("narrow", ADZ_ERR_INDEX,
             "%lld places from %lld on do not lie in dimension %d of x%s", (long long)length,

@@ -83,6 +83,7 @@ static adz_tensor *pad(adz_tensor *x, const pad_attr *attr)
     from.numel = 1;
     for (int d = 0; d < x->rank; ++d) {
         int64_t low = added(attr, x, d, 0), high = added(attr, x, d, 1);
+        /* Negative padding shrinks the part of x; positive padding moves the part of y. */
         from.sizes[d] += (low < 0 ? low : 0) + (high < 0 ? high : 0);
         from.data += low < 0 ? -low * x->strides[d] * item : 0;
         to.data += low > 0 ? low * y->strides[d] * item : 0;
@@ -99,6 +100,7 @@ adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value)
     if (!adzi_check_tensor("pad", "x", x)) {
         return NULL;
     }
+    /* A list shorter than two numbers per dimension leaves the first dimensions alone. */
     if (n % 2 != 0 || n > 2 * (size_t)x->rank || (n > 0 && pads == NULL)) {
         return adzi_fail("pad", ADZ_ERR_ARGUMENT,
             "%zu numbers do not pad x%s: they come in pairs, one for each dimension from the last",

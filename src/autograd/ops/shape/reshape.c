@@ -54,6 +54,7 @@ adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape)
     if (!ADZI_ENTER(&call, reshape, x) || !adzi_resolve_shape("reshape", x, &shape)) {
         return NULL;
     }
+    /* A reshape to the shape that x has is frequent in modules that flatten and restore. */
     bool same = shape.rank == x->rank;
     for (int i = 0; i < x->rank && same; ++i) {
         same = shape.sizes[i] == x->sizes[i];

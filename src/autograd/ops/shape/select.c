@@ -21,6 +21,7 @@ adz_tensor *adz_select(adz_tensor *x, int dim, int64_t index)
             "index %lld is outside -%lld .. %lld of dimension %d of x%s", (long long)index,
             (long long)size, (long long)size - 1, d, adzi_text_shape(x));
     }
+    /* The slice is one element wide, and squeeze removes that dimension and no other one. */
     index = index < 0 ? index + size : index;
     return adz_squeeze(adz_slice(x, d, index, index + 1, 1), d);
 }

@@ -69,6 +69,7 @@ static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
     if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
         return NULL;
     }
+    /* The elements outside the slice had no influence on its result. */
     adzi_fill(y, 0);
     /* `window` is the slice of y, described by a header on the stack. */
     adz_tensor window = *y;
@@ -106,6 +107,7 @@ adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_
             "slice", ADZ_ERR_ARGUMENT, "step is %lld; it must be 1 or more", (long long)step);
     }
     int64_t size = x->sizes[d];
+    /* The attributes hold resolved bounds, so the backward needs no rules. */
     slice_attr attr = { d, bound(start, size), bound(end, size), step };
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
     int64_t offset = view_of(&attr, x, sizes);

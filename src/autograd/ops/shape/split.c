@@ -35,6 +35,7 @@ static adz_status split(
     for (size_t k = 0; k < n; ++k) {
         int64_t left = x->sizes[d] - start, width = sizes != NULL ? sizes[k] : size;
         shape.sizes[d] = width < left ? width : left;
+        /* An empty x has no storage to point into, so the offset stays 0. */
         int64_t offset = x->numel > 0 ? start * x->strides[d] : 0;
         out[k] = adzi_new_view(call, x, x->rank, shape.sizes, x->strides, offset);
         if (out[k] == NULL) {
@@ -70,6 +71,7 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
         return adzi_no_results(out, n);
     }
     int64_t total = 0;
+    /* The sum is checked for overflow, because sizes come from the user. */
     bool fits = n >= 1 && n <= ADZI_LIST_MOST && sizes != NULL;
     for (size_t k = 0; k < n && fits; ++k) {
         fits = sizes[k] >= 0 && !__builtin_add_overflow(total, sizes[k], &total);
@@ -84,6 +86,7 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
     return split(&call, d, sizes, 0, out, n);
 }
 
+/* Pieces of one size. `room` is what the array holds, `count` becomes the number of pieces. */
 adz_status adz_split(
     adz_tensor *x, int64_t size, int dim, adz_tensor **out, size_t room, size_t *count)
 {
@@ -96,6 +99,7 @@ adz_status adz_split(
         return adzi_no_results(out, room);
     }
     int64_t whole = x->sizes[d];
+    /* Size 0 fits an empty dimension only. */
     if (size < 0 || (size == 0 && whole > 0)) {
         adzi_error("split", ADZ_ERR_ARGUMENT, "pieces of size %lld do not make up the %lld of x%s",
             (long long)size, (long long)whole, adzi_text_shape(x));

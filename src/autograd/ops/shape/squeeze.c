@@ -28,6 +28,7 @@ static adz_tensor *squeeze(adzi_call *call, adz_tensor *x, unsigned mask)
             strides[rank++] = x->strides[i];
         }
     }
+    /* Nothing to remove: the caller gets x itself, without a view or a node. */
     if (rank == x->rank) {
         return x;
     }
@@ -45,6 +46,7 @@ adz_tensor *adz_squeeze(adz_tensor *x, int dim)
         return NULL;
     }
     int d = adzi_dim("squeeze", x, dim);
+    /* A scalar accepts dimension 0 and -1, and is returned as it is. */
     return d < 0 ? NULL : squeeze(&call, x, 1u << d);
 }
 

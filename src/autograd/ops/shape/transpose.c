@@ -33,6 +33,8 @@ adz_tensor *adz_transpose(adz_tensor *x, int dim0, int dim1)
     if (!ADZI_ENTER(&call, transpose, x)) {
         return NULL;
     }
+    /* Negative dimensions are counted from the last one. Both may be equal, which gives a view of
+     * x. */
     transpose_attr attr = { adzi_dim("transpose", x, dim0), adzi_dim("transpose", x, dim1) };
     if (attr.dim0 < 0 || attr.dim1 < 0) {
         return NULL;

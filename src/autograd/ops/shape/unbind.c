@@ -60,6 +60,7 @@ adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, siz
         return adzi_no_results(out, room);
     }
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+    /* The sizes and strides of x without the dimension. All results have them in common. */
     for (int i = 0, k = 0; i < x->rank; ++i) {
         if (i != attr.dim) {
             sizes[k] = x->sizes[i];
@@ -67,6 +68,7 @@ adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, siz
         }
     }
     for (int64_t k = 0; k < n; ++k) {
+        /* An empty x has no storage to point into, so the offset stays 0. */
         int64_t offset = x->numel > 0 ? k * x->strides[attr.dim] : 0;
         out[k] = adzi_new_view(&call, x, x->rank - 1, sizes, strides, offset);
         if (out[k] == NULL) {

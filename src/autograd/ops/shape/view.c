@@ -16,5 +16,6 @@ adz_tensor *adz_view(adz_tensor *x, adz_shape shape)
             adzi_text_shape(x), adzi_text_sizes(x->rank, x->strides),
             adzi_text_sizes(shape.rank, shape.sizes));
     }
+    /* The reshape finds these strides again and makes the view. */
     return adz_reshape(x, shape);
 }
