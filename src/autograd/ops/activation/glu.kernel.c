@@ -1,3 +1,11 @@
+/* Kernels of the gated linear unit, whose input is halved along one dimension into a and b.
+ *
+ *     y  = a s,   s = sigmoid(b)
+ *     da = dy s,   db = dy a s (1 - s)
+ *
+ * A unit is one element of y. adzi_glu_args in glu.h explains how runs of a and of b alternate in
+ * x. Within a run all operands are contiguous, so the loops over a run vectorise.
+ */
 #ifndef elem
 #include "autograd/ops/activation/glu.h"
 
@@ -7,13 +15,14 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-/* How many of y's elements from unit e on lie in one run. */
+/* How many elements of y, from unit e on and before `end`, are contiguous in x too. */
 static inline int64_t KERNEL(left)(const adzi_glu_args *args, int64_t e, int64_t end)
 {
     const int64_t in_run = args->run - e % args->run;
     return in_run < end - e ? in_run : end - e;
 }
 
+/* e / run * run + e is the offset in x of the a that belongs to element e of y. */
 void KERNEL(glu)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_glu_args *args = opaque;
@@ -28,7 +37,7 @@ void KERNEL(glu)(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-/* da = dy s and db = dy a s (1 - s), s = sigmoid(b) */
+/* dx has the layout of x: da and db are written to the places of a and b. */
 void KERNEL(glu_backward)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_glu_args *args = opaque;

@@ -1,3 +1,16 @@
+/* Kernels of log_softmax along one dimension, and of its derivative.
+ *
+ *     y_i  = (x_i - m) - log(sum_j e^(x_j - m)),   m = max_j x_j
+ *     dx_i = dy_i - e^(y_i) sum_j dy_j
+ *
+ * A unit is one lane (autograd/ops/lanes.h). Lanes whose elements are contiguous (inner = 1) are
+ * rows. All other lanes are columns of an [n, inner] matrix, of which up to 256 are computed
+ * together, so that memory is read row by row. Sums run in f64, in an order that depends on the
+ * shape alone.
+ *
+ * m and the logarithm are subtracted one after the other. Their sum would be rounded to the
+ * precision of m, and logits far from 0 would lose the digits of the logarithm.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/activation/log_softmax.kernel.c"
 #include "autograd/ops/lanes.h"
@@ -8,7 +21,8 @@
 
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* y = (x - m) - log s; the two subtractions apart, so that huge logits keep their differences. */
+/* Rows, up to 16 at a time. The logarithms of their sums are taken in one loop, so that
+ * independent evaluations overlap. */
 static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
@@ -17,7 +31,7 @@ static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, in
         elem *y = (elem *)(void *)a->out + begin * a->n;
         elem m[KERNEL(rows)], log_sum[KERNEL(rows)];
         double sum[KERNEL(rows)];
-        KERNEL(exp_rows)(sum, m, y, x, rows, a->n); /* y to begin with holds the exponentials */
+        KERNEL(exp_rows)(sum, m, y, x, rows, a->n); /* y is scratch memory until here */
         for (int64_t r = 0; r < rows; ++r) {
             log_sum[r] = (elem)adzi_log_f64(sum[r]);
         }
@@ -29,6 +43,7 @@ static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, in
     }
 }
 
+/* Columns: w neighbouring lanes at once. The exponentials are summed and not stored. */
 static void KERNEL(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
@@ -56,7 +71,7 @@ void KERNEL(log_softmax)(const void *block, int64_t begin, int64_t end)
     (a->inner == 1 ? KERNEL(log_softmax_rows) : KERNEL(log_softmax_columns))(a, begin, end);
 }
 
-/* dx = dy - e^y sum(dy) */
+/* Rows: in[0] is dy, in[1] is y. The sum of dy is rounded once, to elem. */
 static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
@@ -70,6 +85,7 @@ static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t 
     }
 }
 
+/* Columns: the sums of dy of w neighbouring lanes are taken side by side in f64. */
 static void KERNEL(log_softmax_backward_columns)(
     const adzi_lanes_args *a, int64_t begin, int64_t end)
 {

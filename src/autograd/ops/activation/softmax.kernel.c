@@ -1,3 +1,16 @@
+/* Kernels of softmax along one dimension, and of its derivative.
+ *
+ *     y_i  = e^(x_i - m) / sum_j e^(x_j - m),   m = max_j x_j
+ *     dx_i = y_i (dy_i - sum_j dy_j y_j)
+ *
+ * A unit is one lane (autograd/ops/lanes.h). Lanes whose elements are contiguous (inner = 1) are
+ * rows. All other lanes are columns of an [n, inner] matrix, of which up to 256 are computed
+ * together, so that memory is read row by row. The forward reads x twice, for m and for the
+ * exponentials, and keeps the exponentials in y until they are divided by their sum.
+ *
+ * Sums run in f64. The order of a sum depends on n and on whether the lanes are rows, never on the
+ * number of threads or on the width of a register.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/activation/softmax.kernel.c"
 #include "autograd/ops/lanes.h"
@@ -8,7 +21,8 @@
 
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* y = e^(x - m) / s. A lane with NaN or +inf, or of -inf alone, comes out NaN. */
+/* Rows, up to 16 at a time. The sum becomes one reciprocal, since a product is cheaper than a
+ * division. A lane that contains NaN or +inf, or only -inf, becomes NaN, as in PyTorch. */
 static void KERNEL(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
@@ -27,6 +41,8 @@ static void KERNEL(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_
     }
 }
 
+/* Columns: w neighbouring lanes at once, with one maximum and one f64 sum per lane in a buffer.
+ * After the sums are known, m[j] holds the reciprocal of the sum of lane j. */
 static void KERNEL(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
@@ -64,7 +80,7 @@ void KERNEL(softmax)(const void *block, int64_t begin, int64_t end)
     (a->inner == 1 ? KERNEL(softmax_rows) : KERNEL(softmax_columns))(a, begin, end);
 }
 
-/* dx = y (dy - <dy, y>) */
+/* Rows: in[0] is dy, in[1] is y. The dot product is summed in f64 and rounded once. */
 static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
@@ -78,6 +94,7 @@ static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begi
     }
 }
 
+/* Columns: the dot products of w neighbouring lanes are summed side by side in f64. */
 static void KERNEL(softmax_backward_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {

@@ -1,23 +1,30 @@
-/* What softmax, log_softmax and logsumexp share, per type elem; inside each_float.h. No include
- * guard: that is the point. Sums run in f64, in an order that the lane's length gives. */
+/* Maxima and sums of exponentials, which softmax, log_softmax, logsumexp and cross_entropy share.
+ *
+ *     m = max_j x_j,   s = sum_j e^(x_j - m)
+ *
+ * Subtracting m keeps every exponent at 0 or below, so that nothing overflows and s is at least 1.
+ * The header is included once per type elem, inside each_float.h, and therefore has no include
+ * guard. Sums run in f64. Their order depends on the length of the lane and on its layout alone.
+ */
 
 #include "tensor/kernel/fold.kernel.h"
 
-/* Elements go by sixteens. Logarithms of several rows' sums are taken together. */
 enum {
-    KERNEL(lanes) = 16,
-    KERNEL(columns) = 256,
-    KERNEL(rows) = 16,
-    KERNEL(together) = 2048,
-    KERNEL(chunk_of_row) = 512
+    KERNEL(lanes) = 16,        /* elements per step of a loop: one register of f32 with AVX-512 */
+    KERNEL(columns) = 256,     /* neighbouring lanes of a strided layout that are walked together */
+    KERNEL(rows) = 16,         /* the most contiguous lanes that are computed together */
+    KERNEL(together) = 2048,   /* the most elements of such rows: at most 16 KiB, in L1 cache */
+    KERNEL(chunk_of_row) = 512 /* exponentials of a long row in a buffer at a time */
 };
 
-/* The largest of n elements. NaN may count or not: it shows in the sum. */
+/* max_of(x, n): the largest of n contiguous elements. A NaN may be passed over, because the sum of
+ * exponentials becomes NaN anyway. */
 #undef IS_LARGER
 #define IS_LARGER(x, y) ((x) > (y))
 PICK(max_of, IS_LARGER)
 
-/* e = e^(x - m), none above 1. The last ones are filled up to a vector's worth. */
+/* e[i] = e^(x[i] - m). The last group of fewer than 16 elements is padded with m to a full group,
+ * so that the compiler vectorises it, and each element has one result whatever its place. */
 static inline void KERNEL(exponentials_of)(elem *e, const elem *x, int64_t n, elem m)
 {
     int64_t i = 0;
@@ -40,7 +47,8 @@ static inline void KERNEL(exponentials_of)(elem *e, const elem *x, int64_t n, el
     }
 }
 
-/* The sum of e^(x - m) over n elements. */
+/* The sum of e^(x - m) over n contiguous elements. The exponentials go through a buffer of 512
+ * elements, whose sums are added in order. */
 static inline double KERNEL(exp_sum)(const elem *x, int64_t n, elem m)
 {
     elem e[KERNEL(chunk_of_row)];
@@ -53,7 +61,7 @@ static inline double KERNEL(exp_sum)(const elem *x, int64_t n, elem m)
     return sum;
 }
 
-/* How many of `left` rows of n elements go together. */
+/* How many of the `left` remaining rows of n elements are computed together: at least one. */
 static inline int64_t KERNEL(rows_together)(int64_t left, int64_t n)
 {
     int64_t most = KERNEL(rows) * n <= KERNEL(together) ? KERNEL(rows)
@@ -62,7 +70,8 @@ static inline int64_t KERNEL(rows_together)(int64_t left, int64_t n)
     return left < most ? left : most;
 }
 
-/* Largest elements of w neighbouring lanes, whose elements lie `stride` apart. */
+/* m[j] = the largest of the n elements of lane j, for w neighbouring lanes. `stride` is the
+ * distance between two elements of a lane. */
 static inline void KERNEL(columns_max)(elem *m, const elem *x, int64_t n, int64_t stride, int64_t w)
 {
     for (int64_t j = 0; j < w; ++j) {
@@ -76,7 +85,8 @@ static inline void KERNEL(columns_max)(elem *m, const elem *x, int64_t n, int64_
     }
 }
 
-/* Sums of e^(x - m) of w neighbouring lanes. */
+/* sum[j] = the sum of e^(x - m[j]) over lane j, for w neighbouring lanes. The exponentials of one
+ * row go through a buffer: the f32 loop and the f64 loop vectorise separately. */
 static inline void KERNEL(columns_exp_sum)(
     double *sum, const elem *m, const elem *x, int64_t n, int64_t stride, int64_t w)
 {
@@ -95,8 +105,8 @@ static inline void KERNEL(columns_exp_sum)(
     }
 }
 
-/* The group of up to 256 neighbouring lanes at the front of [begin, end): its width, and the place
- * of its first element. */
+/* The width of the group of neighbouring lanes that starts at lane `begin`: at most 256, within
+ * [begin, end), and within one outer index. `place` becomes the offset of its first element. */
 static inline int64_t KERNEL(group)(
     const adzi_lanes_args *a, int64_t begin, int64_t end, int64_t *place)
 {
@@ -106,8 +116,9 @@ static inline int64_t KERNEL(group)(
     return w < KERNEL(columns) ? w : KERNEL(columns);
 }
 
-/* The largest elements m of rows that go together, y = e^(x - m) and its sums. A step at a time
- * over all of them, since within a row each step waits for the one before. */
+/* For each of `rows` contiguous rows: its maximum m, the exponentials y = e^(x - m) and their sum.
+ * Each of the three steps runs over all rows before the next one begins. Within a row every step
+ * waits for the one before, but the same step of different rows overlaps. */
 static inline void KERNEL(exp_rows)(
     double *sum, elem *m, elem *y, const elem *x, int64_t rows, int64_t n)
 {

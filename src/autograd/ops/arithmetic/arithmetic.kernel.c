@@ -1,6 +1,16 @@
-/* Kernels of sums, differences, products and quotients. Integers are computed in unsigned integers
- * of 64 bits, in which overflow wraps. The bools' kernels of neg, addcmul and of differences are
- * never called. */
+/* Kernels of sums, differences, products and quotients, for all six dtypes of arithmetic.
+ *
+ *     add         a + b             sub         a - b            neg   -x
+ *     add_scaled  a + p[0] b        sub_scaled  a - p[0] b
+ *     mul         a b               div         a / b            addcmul  a + p[0] b c
+ *
+ * A unit is one element. UNROLLED_ rows do so little per element that their loops are unrolled
+ * (tensor/kernel/pointwise.kernel.h). A product and a sum are rounded one after the other, also
+ * where the processor has fused multiply-adds, so that bits do not depend on it.
+ *
+ * Integers are computed as unsigned integers of 64 bits, in which overflow wraps as it does in
+ * PyTorch. For bool, add is "or" and mul is "and". The bool kernels of neg, addcmul and of the
+ * differences exist only because the tables have a column for them; nothing calls them. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/arithmetic/arithmetic.kernel.c"
 #include "tensor/kernel/pointwise.kernel.h"
