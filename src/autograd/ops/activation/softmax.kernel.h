@@ -2,7 +2,8 @@
  *
  *     m = max_j x_j,   s = sum_j e^(x_j - m)
  *
- * Subtracting m keeps every exponent at 0 or below, so that nothing overflows and s is at least 1.
+ * Subtracting m keeps every exponent at 0 or below, so that nothing overflows. Where m is
+ * finite, s is at least 1.
  * The header is included once per type elem, inside each_float.h, and therefore has no include
  * guard. Sums run in f64. Their order depends on the length of the lane and on its layout alone.
  */

@@ -1,13 +1,25 @@
-/* One instance per size of element, not per dtype. */
+/* Kernels of gather: elements of x are picked along one dimension.
+ *
+ *     y[i_0, .., i_dim, ..] = x[i_0, .., index[i_0, .., i_dim, ..], ..]
+ *
+ * A unit is one element of y, which has the shape of the index; both are contiguous. x may have any
+ * strides. Elements are copied as bits, so there is one kernel per size of element (1, 2, 4 or 8
+ * bytes) and none per dtype. The derivative is scatter_add. */
 #include <string.h>
 
 #include "autograd/ops/index/gather.kernel.h"
 #include "base/isa.h"
 
-/* y[i] = the element of x at i's place, with index[i] for its coordinate along dim. Results that
- * lie in one row go together: x is the place of the first with 0 for that coordinate, and `step`
- * further for each of the others. Four are stored at once; the processors' own gathers take twice
- * as long. */
+/* GATHER(type, bits) makes the kernel for elements of `bits` bits and its inner loop gather_row.
+ *
+ * gather_row computes n results of one row of y, y[k] = x[k * step + index[k] * along]. `x` points
+ * to the element for k = 0 whose coordinate along dim is 0. `step` is the stride of x along its
+ * last dimension, or 0 if that is dim; `along` is the stride of x along dim. If dim is the last and
+ * contiguous dimension, four results are stored as one vector. The gather instructions of the
+ * processor take twice as long.
+ *
+ * The kernel itself walks the rows of y: `place` is the coordinate of the first result, and `from`
+ * is the offset in x that belongs to it. */
 #define GATHER(type, bits)                                                                       \
     typedef uint##bits##_t __attribute__((may_alias)) item_##type;                               \
     typedef uint##bits##_t four_##type __attribute__((vector_size(bits / 2)));                   \

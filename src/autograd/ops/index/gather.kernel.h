@@ -1,4 +1,4 @@
-/* Arguments of the kernels gather; units are elements of y in order. */
+/* Arguments of the kernels gather. A unit is one element of y, in row-major order. */
 #ifndef ADZI_AUTOGRAD_OPS_INDEX_GATHER_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_INDEX_GATHER_KERNEL_H
 
@@ -10,8 +10,8 @@ typedef struct adzi_gather_args {
     const int64_t *index;
     int rank;
     int64_t sizes[ADZ_MAX_RANK];   /* of the index and of y, both contiguous */
-    int64_t strides[ADZ_MAX_RANK]; /* of x; 0 along the dimension that the index counts along */
-    int64_t along;                 /* of x along that one */
+    int64_t strides[ADZ_MAX_RANK]; /* of x in elements; 0 along dim */
+    int64_t along;                 /* stride of x along dim, the dimension of the index */
 } adzi_gather_args;
 
 #endif

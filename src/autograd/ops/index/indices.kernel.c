@@ -1,8 +1,13 @@
+/* Check of indices before gather, scatter_add and others read memory with them.
+ *
+ *     within = 0 <= index[i] < size for all i
+ */
 #include "autograd/ops/index/indices.kernel.h"
 #include "base/isa.h"
 
-/* Without a jump or a comparison for each: an index is below 0 or above the last if its sign is
- * set, or that of its distance to the last. */
+/* One unit, since the whole loop takes less time than starting a thread. An index is negative if
+ * its sign bit is set, and too large if size - 1 - index has its sign bit set. The bits of all
+ * indices are combined with "or", so the loop has no branch and vectorises. */
 void KERNEL_OF(indices_within, i64)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_within_args *a = block;

@@ -1,3 +1,12 @@
+/* Sums of rows of y that belong to the same row of x: the gradient of index_select and embedding.
+ *
+ *     x[o, v, :] = sum over k in starts[v] .. starts[v+1]-1 of y[o, order[k], :]
+ *
+ * `order` lists the positions of y sorted by their row v, and starts[v] says where those of row v
+ * begin. A unit is a block of 64 elements of one row of x. Each block has one writer, so threads
+ * need no atomics. Its sums stay in a buffer of 64 f64, and positions are added in their order, so
+ * the bits do not depend on the number of threads.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/index/rows.kernel.c"
 #include <string.h>
@@ -6,7 +15,7 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-/* x[o, v, :] = sum of y[o, i, :] over the places i of row v, in their order. */
+/* Rows of x that no position belongs to become 0. */
 void KERNEL(rows_sum)(const void *block, int64_t begin, int64_t end);
 void KERNEL(rows_sum)(const void *block, int64_t begin, int64_t end)
 {

@@ -1,10 +1,23 @@
+/* Kernels of scatter_add: elements are added to y at the coordinates that an index names.
+ *
+ *     y[i_0, .., index[i_0, .., i_dim, ..], ..] += from[i_0, .., i_dim, ..]
+ *
+ * It is also the derivative of gather. A unit is one lane of the index along dim. All elements of
+ * a lane are added to one lane of y, and no other unit writes there, so threads need no atomics.
+ * Within a lane, elements are added in the order of the index, so the bits do not depend on the
+ * number of threads. Operands may have any strides.
+ *
+ *     scatter_add        y has the dtype of `from`
+ *     scatter_add_wide   y is f64, for lanes longer than ADZI_SCATTER_LANE
+ *     scatter_add_lane   lanes of up to ADZI_SCATTER_LANE elements, summed in an f64 buffer
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/index/scatter_add.kernel.c"
 #include "autograd/ops/index/scatter_add.kernel.h"
 #include "tensor/kernel/each_type.h"
 #else
 
-/* Where a lane of y, of what is added and of the index begins. */
+/* The offsets of the first elements of a lane in y, in `from` and in the index. */
 static inline void KERNEL(scatter_lane)(
     const adzi_scatter_args *args, int64_t lane, int64_t *y, int64_t *from, int64_t *index)
 {
@@ -18,8 +31,8 @@ static inline void KERNEL(scatter_lane)(
     }
 }
 
-/* A lane's sums all lie in one lane of y, so that lanes may run side by side, and each is summed in
- * the order of its index. */
+/* SCATTER(name, TY, SUM) makes a kernel that replaces an element a of y, of type TY, by the
+ * expression SUM of a and of the element b that is added. */
 #define SCATTER(name, TY, SUM)                                             \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end)       \
     {                                                                      \
@@ -44,7 +57,9 @@ SCATTER(scatter_add, elem, a | b)
 SCATTER(scatter_add, elem, a + b)
 SCATTER(scatter_add_wide, double, a + b)
 
-/* Adds one lane; f, i and s are the strides of what is added, of the index and of y. */
+/* Adds one lane by way of a buffer of f64 sums, which is rounded once at the end. f, i and s are
+ * the strides of `from`, of the index and of y; a call with the constant 1 gets loops without
+ * multiplications. */
 static inline __attribute__((always_inline)) void KERNEL(add_lane)(const adzi_scatter_args *args,
     elem *y, const elem *from, const int64_t *index, const int64_t f, const int64_t i,
     const int64_t s)
@@ -62,7 +77,7 @@ static inline __attribute__((always_inline)) void KERNEL(add_lane)(const adzi_sc
     }
 }
 
-/* scatter_add, each lane summed in f64. */
+/* scatter_add with sums in f64, for lanes of y of at most ADZI_SCATTER_LANE elements. */
 void KERNEL(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_scatter_args *args = block;
@@ -81,6 +96,7 @@ void KERNEL(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
     }
 }
 #else
+/* Unsigned, so that overflow wraps. */
 SCATTER(scatter_add, elem, (uint64_t)a + (uint64_t)b)
 #endif
 #undef SCATTER

@@ -1,14 +1,34 @@
+/* Kernels of topk: the k largest or smallest elements of each lane, sorted, and their places.
+ *
+ * A unit is one lane of x[outer, n, inner]. NaN counts as the largest element, as in PyTorch. Of
+ * equal elements the one with the lower place comes first, so the result is unique.
+ *
+ * General case: the k best elements so far form a heap in the result itself, whose root is the
+ * worst of them. An element that comes before the root replaces it. At the end the heap is sorted
+ * in place. This takes O(n log k) steps and no memory.
+ *
+ * Short rows (n <= 512, k <= 16) of elements of 32 bits or fewer, with AVX2: value and place become
+ * one 64-bit key per element. Each of k rounds finds the largest key below the last one, without a
+ * branch per element. Four rows are selected together, because a round waits for the one before.
+ *
+ * Only comparisons decide, so every way gives the same result.
+ */
 #ifndef elem
 #include <string.h>
 
 #include "autograd/ops/index/topk.kernel.h"
 #include "base/isa.h"
 
-/* Rows that keys are made of, where registers compare integers of 64 bits, and how many of their
- * elements are taken at most. */
-enum { KEYS = 512, FEW_KEYS = 16, KEYS_AT_ONCE = 16, ROWS_AT_ONCE = 4 };
+enum {
+    KEYS = 512,        /* the longest row of the way by keys: 4 KiB of keys */
+    SMALL_K = 16,      /* the largest k of the way by keys */
+    KEYS_AT_ONCE = 16, /* keys are padded to a multiple of this: two AVX-512 registers */
+    ROWS_AT_ONCE = 4   /* rows selected together */
+};
 
-#define LAST_PLACE 0xfffffffeu /* so that no key is INT64_MAX, or as small as INT64_MIN */
+/* The place 0 as the lower half of a key. It leaves INT64_MAX and INT64_MIN unused: they stand for
+ * "no limit yet" and for padding. */
+#define LAST_PLACE 0xfffffffeu
 
 #ifdef __AVX2__
 #define elem         int64_t
@@ -17,7 +37,9 @@ enum { KEYS = 512, FEW_KEYS = 16, KEYS_AT_ONCE = 16, ROWS_AT_ONCE = 4 };
 #include "tensor/kernel/fold.kernel.h"
 #define IS_LARGER(x, y) ((x) > (y))
 
-/* The largest key below `below`. Of the keys, whole registers are filled. */
+/* The largest of n keys that is less than `below`. n is a multiple of KEYS_AT_ONCE. Keys that are
+ * not below the limit are replaced by INT64_MIN; two maxima a and b break the chain of
+ * dependencies. */
 static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t below)
 {
     const KERNEL(vector) none = (KERNEL(vector)){ 0 } + INT64_MIN,
@@ -44,8 +66,7 @@ static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t belo
 #include "tensor/kernel/each_type.h"
 #else
 
-/* Whether element a at place i comes before b at place j. NaN counts as the largest of all; of
- * equals the first comes first. */
+/* True if element a at place i comes before element b at place j in the sorted result. */
 static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, int64_t j)
 {
 #if ELEM_IS_FLOAT
@@ -62,7 +83,9 @@ static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, 
     return largest ? a > b : a < b;
 }
 
-/* Moves element `at` down a heap whose root comes last of all; s is the stride of both arrays. */
+/* Moves element `at` of the heap (v, p) of n elements down, until it comes after both its children
+ * in the sorted result. The root of the heap is the element that comes last. s is the stride of v
+ * and of p. */
 static inline void KERNEL(topk_sift)(
     bool largest, elem *v, int64_t *p, int64_t s, int64_t at, int64_t n)
 {
@@ -87,8 +110,9 @@ static inline void KERNEL(topk_sift)(
 #undef HAS_KEYS
 #if defined(__AVX2__) && (ELEM_IS_F32 || !ELEM_IS_FLOAT)
 #define HAS_KEYS 1
-/* A key for element i: larger for one that comes before. Values of 32 bits stand above, as integers
- * that order as they do (-0 as 0, NaN above all), places below, so that no two keys are alike. */
+/* The key of element x at place i: the earlier an element comes in the result, the larger its key.
+ * The upper 32 bits are an integer that is ordered as the values are: -0 equals 0, NaN is above
+ * all. The lower 32 bits fall with the place, so no two keys of a row are equal. */
 static inline int64_t KERNEL(topk_key)(bool largest, elem x, int64_t i)
 {
 #if ELEM_IS_FLOAT
@@ -104,9 +128,9 @@ static inline int64_t KERNEL(topk_key)(bool largest, elem x, int64_t i)
     return (int64_t)((uint64_t)(uint32_t)order << 32 | (LAST_PLACE - (uint32_t)i));
 }
 
-/* Few of not many, of some rows together: each time the largest of the keys below the one before,
- * for which the next one of the same row has to wait. */
-static void KERNEL(topk_few)(
+/* Top-k of up to four short contiguous rows. Each of the k rounds selects the largest remaining key
+ * of every row, so that independent rows hide the latency of one selection. */
+static void KERNEL(topk_by_keys)(
     const adzi_topk_args *args, const elem *x, elem *v, int64_t *p, int64_t rows)
 {
     int64_t keys[ROWS_AT_ONCE][KEYS + KEYS_AT_ONCE], below[ROWS_AT_ONCE];
@@ -135,7 +159,7 @@ static void KERNEL(topk_few)(
 #define HAS_KEYS 0
 #endif
 
-/* The k first are kept in a heap in the result itself, which is sorted at the end. */
+/* The entry point, and the general case: a heap of the k best elements in the result itself. */
 void KERNEL(topk)(const void *block, int64_t begin, int64_t end);
 void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
 {
@@ -143,10 +167,10 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
     int64_t n = args->n, k = args->k, s = args->inner;
     bool largest = args->largest;
 #if HAS_KEYS
-    if (sizeof(elem) <= sizeof(int32_t) && s == 1 && n <= KEYS && k <= FEW_KEYS) {
+    if (sizeof(elem) <= sizeof(int32_t) && s == 1 && n <= KEYS && k <= SMALL_K) {
         for (int64_t rows; begin < end; begin += rows) {
             rows = end - begin < ROWS_AT_ONCE ? end - begin : ROWS_AT_ONCE;
-            KERNEL(topk_few)
+            KERNEL(topk_by_keys)
             (args, (const elem *)args->x + begin * n, (elem *)args->values + begin * k,
                 args->places + begin * k, rows);
         }

@@ -1,4 +1,5 @@
-/* Arguments of the kernel topk; units are lanes along one dimension. */
+/* Arguments of the kernel topk. A unit is one lane along dim, numbered outer * inner_size + inner.
+ */
 #ifndef ADZI_AUTOGRAD_OPS_INDEX_TOPK_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_INDEX_TOPK_KERNEL_H
 
@@ -8,7 +9,7 @@
 typedef struct adzi_topk_args {
     const void *x;   /* [outer, n, inner] */
     void *values;    /* [outer, k, inner] */
-    int64_t *places; /* likewise */
+    int64_t *places; /* [outer, k, inner], the coordinates along dim */
     int64_t n, k, inner;
     bool largest;
 } adzi_topk_args;

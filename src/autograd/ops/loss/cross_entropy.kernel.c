@@ -1,3 +1,20 @@
+/* Kernels of cross_entropy over rows of C scores, and of its derivatives.
+ *
+ *     lse    = log(sum_c e^(x_c)),   -log p_c = lse - x_c
+ *     loss   = sum_c w_c q_c (lse - x_c)
+ *     dx_c   = g (A p_c - w_c q_c),   A = sum_c w_c q_c
+ *     dt_c   = g (1 - e) w_c (lse - x_c)
+ *
+ * q is the target after label smoothing e: q_c = (1 - e) t_c + e / C. For a class index y, t_c is 1
+ * for c = y and 0 elsewhere. w are the weights of the classes (1 without weights). g is the
+ * gradient of the row's loss, times the scale of the reduction. Rows whose index is ignore_index
+ * have loss and gradient 0.
+ *
+ * A unit is one row x[r, :], contiguous. The forward keeps lse per row for the backward, so that
+ * p_c costs one exponential per element there. lse is kept as two numbers, the maximum and the
+ * rest: their sum would lose the digits of the rest where scores are far from 0. Sums over a row
+ * run in 16 lanes of f64 whose order depends on C alone.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/loss/cross_entropy.kernel.c"
 #include "autograd/ops/loss/class_target.h"
@@ -9,6 +26,7 @@
 
 #include "autograd/ops/activation/softmax.kernel.h"
 
+/* The sum of the 16 lanes, by halves. */
 static inline double KERNEL(add_lanes)(double *lane)
 {
     for (int width = KERNEL(lanes) / 2; width > 0; width /= 2) {
@@ -19,11 +37,9 @@ static inline double KERNEL(add_lanes)(double *lane)
     return lane[0];
 }
 
-/* The sum of w_c q_c (lse - x_c) over the classes, where q_c is sharp t_c + even; w may be NULL for
- * 1, and t for q_c = even. A class that counts for nothing at all adds 0 times its surprise, which
- * is NaN where x_c is -inf: q_c has to be one number. The log of the sum of
- * e^x is kept in two parts, lse[0] the largest x and lse[1] the rest: their sum would lose the
- * digits of the rest where scores are far from 0. */
+/* sum_c w_c q_c (lse - x_c) with q_c = sharp t_c + even. If w is NULL, all weights are 1. If t is
+ * NULL, q_c is `even`. lse[0] is the largest x, lse[1] the rest. q_c is one number before it is
+ * multiplied, so a class with q_c = 0 and x_c = -inf gives NaN, as 0 times infinity does. */
 static inline double KERNEL(cross)(const elem *x, const elem *w, const elem *t, int64_t c,
     const double *lse, double sharp, double even)
 {
@@ -39,7 +55,7 @@ static inline double KERNEL(cross)(const elem *x, const elem *w, const elem *t, 
     return KERNEL(add_lanes)(lane);
 }
 
-/* The sum of w_c t_c. */
+/* sum_c w_c t_c, which is A before smoothing for targets that are probabilities. */
 static inline double KERNEL(mass)(const elem *w, const elem *t, int64_t c)
 {
     double lane[KERNEL(lanes)] = { 0 };
@@ -57,6 +73,9 @@ static inline double KERNEL(weight)(const adzi_class_args *args, int64_t y)
     return args->weight != NULL ? (double)((const elem *)args->weight)[y] : 1;
 }
 
+/* losses[r] and lse[r]. The first loop computes lse of several rows at once (softmax.kernel.h), the
+ * second one the losses, row by row. Without smoothing an index needs only x_y, not the whole row.
+ */
 void KERNEL(cross_entropy)(const void *block, int64_t begin, int64_t end);
 void KERNEL(cross_entropy)(const void *block, int64_t begin, int64_t end)
 {
@@ -92,9 +111,9 @@ void KERNEL(cross_entropy)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* dx = all p, then the shares of the classes are taken off: a loop without choices is a vector's.
- */
-static inline void KERNEL(pull)(
+/* dx_c = all p_c for every class. A loop of its own, without conditions, so that it vectorises; the
+ * caller subtracts the targets afterwards. */
+static inline void KERNEL(scaled_softmax)(
     elem *restrict dx, const elem *restrict x, int64_t c, elem all, elem high, elem low)
 {
     for (int64_t i = 0; i < c; ++i) {
@@ -102,7 +121,8 @@ static inline void KERNEL(pull)(
     }
 }
 
-/* dx_c = g (A p_c - q_c), where q_c multiplies -log p_c in the loss and A is the sum of all q. */
+/* dx_c = g (A p_c - w_c q_c). `own` is A without smoothing, `total` the sum of all weights, so A is
+ * own + even * total. dy_stride is 0 where one number is the gradient of all losses. */
 void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
 {
@@ -126,7 +146,7 @@ void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
         elem all = (elem)(g * (own + even * total)), smooth = (elem)(g * even),
              sharp = (elem)(g * (1 - e));
         elem high = (elem)args->lse[2 * r], low = (elem)args->lse[2 * r + 1];
-        KERNEL(pull)(dx, x, c, all, high, low);
+        KERNEL(scaled_softmax)(dx, x, c, all, high, low);
         for (int64_t i = 0; i < c && (t != NULL || smooth != 0); ++i) {
             elem share = t != NULL ? smooth + sharp * t[i] : smooth;
             dx[i] -= w != NULL ? share * w[i] : share;
@@ -137,7 +157,7 @@ void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* dt_c = -g (1 - e) w_c log p_c */
+/* dt_c = g (1 - e) w_c (lse - x_c), for targets that are probabilities. */
 void KERNEL(cross_entropy_dt)(const void *block, int64_t begin, int64_t end);
 void KERNEL(cross_entropy_dt)(const void *block, int64_t begin, int64_t end)
 {

@@ -1,10 +1,17 @@
+/* Kernel of nll_loss: the loss of each target from log-probabilities x[N, C, L].
+ *
+ *     losses[r] = -w_y x[n, y, l],   y = target[r],   r = n L + l
+ *
+ * A unit is one target r. The loss is 0 where the target is ignore_index. w are the weights of the
+ * classes, or NULL for 1. Each unit reads a single element of x, so there is nothing to vectorise.
+ * The reduction and the backward are compositions of other kernels (nll_loss.c).
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/loss/nll_loss.kernel.c"
 #include "autograd/ops/loss/class_target.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-/* Row r is (n, l) of x[N, C, L]: the loss -w_y x_y of its class y. */
 void KERNEL(nll_loss)(const void *block, int64_t begin, int64_t end);
 void KERNEL(nll_loss)(const void *block, int64_t begin, int64_t end)
 {

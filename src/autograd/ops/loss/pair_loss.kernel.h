@@ -2,9 +2,13 @@
  *
  *     PAIR_LOSS(l1_loss, VALUE, DX, DT)
  *
- * VALUE is the loss of x = a and target = b, DX and DT are its derivatives; p[0] is the loss's
- * number, if it has one. Makes name (the elements' losses), name_sum (their sums in f64, block by
- * block) and name_dx, name_dt (the derivatives times p[2] and the gradient of the reduced loss).
+ * VALUE is the loss of x = a and target = b, DX and DT are its derivatives by x and by the target.
+ * p[0] is the loss's number, if it has one. PAIR_LOSS expands to four kernels:
+ *
+ *     name      the loss of each element; a unit is an element
+ *     name_sum  sums of losses in f64; a unit is a block of ADZI_PAIR_BLOCK elements
+ *     name_dx   DX times p[2] and the gradient of the reduced loss; a unit is an element
+ *     name_dt   DT times p[2] and the gradient of the reduced loss; a unit is an element
  */
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_LOSS_PAIR_LOSS_KERNEL_H
@@ -15,6 +19,7 @@
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/wide.kernel.h"
 
+/* A derivative times p[2]. DX or DT need not use both operands, hence the casts to void. */
 #define PAIR_LOSS_TIMES(SLOPE) ((void)a, (void)b, ELEM(p[2]) * (SLOPE))
 
 #define PAIR_LOSS(name, VALUE, DX, DT)              \
@@ -23,8 +28,9 @@
     PAIR_LOSS_SLOPE(name##_dt, PAIR_LOSS_TIMES(DT)) \
     PAIR_LOSS_SUM(name##_sum, VALUE)
 
-/* The gradient of the reduced loss is read from memory when the kernel runs, and multiplied into
- * p[2] of a copy of the arguments. It is 1 where the factor is NULL. */
+/* The kernel of one derivative. The gradient of the reduced loss is read through `factor` when the
+ * kernel runs, because a replayed launch finds another number there. It is multiplied into p[2] of
+ * a copy of the arguments, so that the elementwise loop has a single factor. NULL stands for 1. */
 #define PAIR_LOSS_SLOPE(name, SLOPE)                                                     \
     POINTWISE2(name##_times, elem, elem, elem, SLOPE)                                    \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end);                    \
@@ -37,10 +43,10 @@
         KERNEL(name##_times)(&scaled, begin, end);                                       \
     }
 
-enum { PAIR_LOSS_CHUNK = 256 };
+enum { PAIR_LOSS_CHUNK = 256 }; /* losses in the buffer of PAIR_LOSS_SUM: at most 2 KiB */
 
-/* Values first, which vectorises, then their sum in eight lanes within a chunk: the order depends
- * on the count alone. */
+/* The kernel of the sums. The losses of a chunk are written to a buffer, in a loop that vectorises,
+ * and then summed in eight lanes of f64. The order depends on the number of elements alone. */
 #define PAIR_LOSS_SUM(name, VALUE)                                                         \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end);                      \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end)                       \

@@ -1,19 +1,24 @@
-/* Kernels that choose the larger or the smaller of two numbers. */
+/* Kernels of maximum, minimum and clamp, and of their derivatives.
+ *
+ *     maximum  max(a, b)      minimum  min(a, b)      clamp  min(max(x, p[0]), p[1])
+ *
+ * A unit is one element. NaN in any operand gives NaN, as in PyTorch. The derivative goes to the
+ * operand that was chosen; where both are equal, each gets half of it. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/math/extremes.kernel.c"
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/each_type.h"
 #elif ELEM_IS_FLOAT
 
-/* NaN on either side stays. */
+/* A NaN a is chosen by the second condition. A NaN b fails the first one and is chosen too. */
 POINTWISE2(maximum, elem, elem, elem, a > b || a != a ? a : b)
 POINTWISE2(minimum, elem, elem, elem, a < b || a != a ? a : b)
 
-/* a = x, b = the other, c = dy. Of equal numbers each gets half of dy. */
+/* a = the operand whose gradient is computed, b = the other one, c = dy. */
 POINTWISE3(maximum_backward, elem, elem, elem, elem, a == b ? c * ELEM(0.5) : a < b ? ELEM(0) : c)
 POINTWISE3(minimum_backward, elem, elem, elem, elem, a == b ? c * ELEM(0.5) : a > b ? ELEM(0) : c)
 
-/* The maximum wins over the minimum; NaN, be it x or a bound, stays. */
+/* If min > max, the result is max. A NaN in x or in a bound gives NaN. */
 static inline elem KERNEL(clamped)(elem x, elem min, elem max)
 {
     elem y = x < min || min != min ? min : x;
@@ -21,7 +26,7 @@ static inline elem KERNEL(clamped)(elem x, elem min, elem max)
 }
 POINTWISE1(clamp, elem, elem, KERNEL(clamped)(x, ELEM(p[0]), ELEM(p[1])))
 
-/* a = dy, b = x */
+/* a = dy, b = x. dx = dy where x is within the bounds, both included. */
 POINTWISE2(clamp_backward, elem, elem, elem, b >= ELEM(p[0]) && b <= ELEM(p[1]) ? a : ELEM(0))
 
 #else

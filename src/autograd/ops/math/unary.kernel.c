@@ -1,5 +1,9 @@
-/* Kernels of functions of one number, and of their derivatives where they are not expressions of
- * other kernels. */
+/* Kernels of functions of one number, and of derivatives that have a kernel of their own.
+ *
+ * A unit is one element. POINTWISE1 computes from an operand x. POINTWISE2 computes a derivative
+ * from a = dy and the saved b = x or y, as its row says. Derivatives that are missing here are
+ * expressions of other operators. VMATH functions are branch-free and vectorise; their error bounds
+ * are in tensor/kernel/vmath.h. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/math/unary.kernel.c"
 #include <math.h>
@@ -35,11 +39,13 @@ POINTWISE2(sigmoid_backward, elem, elem, elem, a *(b *(ELEM(1) - b))) /* a = dy,
 POINTWISE1(logsigmoid, elem, elem, VMATH(logsigmoid)(x))
 POINTWISE2(logsigmoid_backward, elem, elem, elem, a *VMATH(sigmoid)(-b)) /* a = dy, b = x */
 
-/* TRIGONOMETRIC(cos, 1): the sine a quarter of a turn on. */
+/* TRIGONOMETRIC(name, quarters) makes the kernel of sin(x + quarters * pi / 2): sin for 0 and cos
+ * for 1. */
 #undef TRIGONOMETRIC
 #if ELEM_IS_F32
-/* Blocks in which no argument needs libm are computed with vectors. An element's result does not
- * depend on its block. */
+/* f32: blocks of 64 elements. If no argument of a block is above 2^20 or not finite (`far`), the
+ * block is vectorised. Otherwise its elements are computed one by one, and the far ones by libm.
+ * Both loops compute the same bits of an element that is not far. */
 #define TRIGONOMETRIC(name, quarters)                                       \
     static void KERNEL(name##_loop)(                                        \
         void *out, const void *const *in, int64_t n, const double *numbers) \
@@ -72,7 +78,8 @@ TRIGONOMETRIC(cos, 1)
 
 #else
 
-/* Through unsigned integers, in which the least integer's negative wraps to itself. */
+/* |x| of an integer, by unsigned arithmetic: the least integer is its own magnitude, as it wraps.
+ */
 static inline uint64_t KERNEL(magnitude)(int64_t x)
 {
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;

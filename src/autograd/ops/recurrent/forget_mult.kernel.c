@@ -1,12 +1,26 @@
+/* Kernels of forget_mult, the recurrence of a quasi-recurrent network, and of its derivative.
+ *
+ *     h_t = f_t z_t + (1 - f_t) h_(t-1)
+ *
+ *     g_t  = dh_t + (1 - f_(t+1)) g_(t+1)        the gradient of h_t over all later steps
+ *     dz_t = f_t g_t,   df_t = g_t (z_t - h_(t-1)),   dh0 = (1 - f_1) g_1
+ *
+ * A unit is one lane along the dimension of time (autograd/ops/lanes.h). Steps of a lane depend on
+ * each other, so loops run over up to 256 neighbouring lanes, whose elements of one step are
+ * contiguous. The states of these lanes are kept in a buffer of 256 elements, at most 2 KiB.
+ * Every element is computed by the same operations whatever its lane, so bits do not depend on how
+ * lanes are cut into threads.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/recurrent/forget_mult.kernel.c"
 #include "autograd/ops/recurrent/forget_mult.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-/* Neighbouring lanes go together, this many at a time. */
-enum { KERNEL(columns) = 256 };
+enum { KERNEL(columns) = 256 }; /* neighbouring lanes that are walked together */
 
+/* in: z, f, and h0 with one element per lane, or NULL for zeros. With `reverse`, time runs from the
+ * last element of a lane to the first. */
 void KERNEL(forget_mult)(const void *block, int64_t begin, int64_t end);
 void KERNEL(forget_mult)(const void *block, int64_t begin, int64_t end)
 {
@@ -35,7 +49,8 @@ void KERNEL(forget_mult)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* `h` of a step's predecessor: NULL before the first step means zeros. */
+/* Walks time backwards. `before` points to h_(t-1): the row that lies `towards` from the row of
+ * step t, or h0, or zeros. out is the saved h of the forward. */
 void KERNEL(forget_mult_backward)(const void *block, int64_t begin, int64_t end);
 void KERNEL(forget_mult_backward)(const void *block, int64_t begin, int64_t end)
 {
@@ -54,7 +69,7 @@ void KERNEL(forget_mult_backward)(const void *block, int64_t begin, int64_t end)
         const elem *h = (const elem *)(const void *)a->out + place,
                    *dy = (const elem *)args->dy + place;
         elem *restrict df = (elem *)args->df + place, *restrict dz = (elem *)args->dz + place;
-        elem state[KERNEL(columns)] = { 0 }; /* what later steps hand back */
+        elem state[KERNEL(columns)] = { 0 }; /* (1 - f_(t+1)) g_(t+1) */
         for (int64_t i = n - 1; i >= 0; --i) {
             int64_t row = (a->reverse ? n - 1 - i : i) * inner;
             const elem *before = i > 0 ? h + row + towards : h0 != NULL ? h0 + begin : none;

@@ -1,12 +1,22 @@
+/* Kernel of linear_recurrence.
+ *
+ *     s_t = b_t + a_t s_(t-1)
+ *
+ * A unit is one lane along the dimension of time (autograd/ops/lanes.h). Steps of a lane depend on
+ * each other, so loops run over up to 256 neighbouring lanes, whose elements of one step are
+ * contiguous. Their states are kept in a buffer of 256 elements, at most 2 KiB. Every element is
+ * computed by the same operations whatever its lane, so bits do not depend on the threads. The
+ * derivative is a recurrence in the other direction, for which `reverse` walks time backwards.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/recurrent/linear_recurrence.kernel.c"
 #include "autograd/ops/lanes.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { KERNEL(columns) = 256 };
+enum { KERNEL(columns) = 256 }; /* neighbouring lanes that are walked together */
 
-/* s_t = b_t + a_t s_(t-1); neighbouring lanes go together. */
+/* in: a, b, and s0 with one element per lane, or NULL for zeros. */
 void KERNEL(linear_recurrence)(const void *block, int64_t begin, int64_t end);
 void KERNEL(linear_recurrence)(const void *block, int64_t begin, int64_t end)
 {
