@@ -66,6 +66,7 @@ static bool join_batch(adzi_attention *at, const adz_tensor *t)
 static bool check_shapes(
     adzi_attention *at, const adz_tensor *q, const adz_tensor *k, const adz_tensor *v)
 {
+    /* Queries and keys share E, keys and values share S. */
     bool fits = q->rank >= 2 && k->rank >= 2 && v->rank >= 2;
     if (fits) {
         at->l = q->sizes[q->rank - 2];
@@ -153,6 +154,7 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
             adzi_text_shape(q), adz_dtype_name((adz_dtype)q->dtype));
         return false;
     }
+    /* All other members are filled in by the checks below or stay 0. */
     *at = (adzi_attention){ .items = 1, .causal = options->is_causal };
     if (!check_numbers(options, !adzi_is_none(kept)) ||
         !check_shapes(at, q, in[ADZI_KEY], in[ADZI_VALUE]) || !check_size(at) ||
@@ -197,6 +199,7 @@ static adz_tensor *masked_scores(
                                    : adz_add(scores, mask);
 }
 
+/* The whole matrix of probabilities. The backward as an expression needs it. */
 adz_tensor *adzi_attention_probabilities(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
 {
@@ -231,6 +234,7 @@ static adz_tensor *drawn_mask(const adzi_attention *at, const adz_tensor *state)
     return adz_narrow(rows, -1, 0, at->s);
 }
 
+/* p is multiplied by the mask and divided by the probability of keeping an element. */
 adz_tensor *adzi_attention_dropout(
     const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state)
 {

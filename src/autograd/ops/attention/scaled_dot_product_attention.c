@@ -31,6 +31,7 @@ static const char name[] = "scaled_dot_product_attention";
 enum { STATS, Y, KEPT, STATE, EXTRAS }; /* the extra values of a node */
 enum { WORK_PER_THREAD = 1 << 18 };     /* multiply-adds worth a thread */
 
+/* Fills the fields that the caller's version of the struct has; see base/options.h. */
 void adz_attention_options_init(adz_attention_options *options, size_t size)
 {
     adz_attention_options all = ADZ_ATTENTION_OPTIONS;
@@ -110,6 +111,8 @@ static int64_t forward_scratch(const adzi_attention_args *g)
     return G * g->e + (G + B) * adzi_attention_padded(g->ev) + B * B;
 }
 
+/* The backward needs memory for all L queries of a matrix, because each block of keys meets all of
+ * them. */
 static int64_t backward_scratch(const adzi_attention_args *g)
 {
     enum { B = ADZI_ATTENTION_BLOCK };
@@ -359,7 +362,8 @@ static void save(adzi_call *call, const adzi_attention *at, adz_tensor *const *e
 }
 
 /* Makes the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries of one
- * matrix. Statistics are written for the backward only. */
+ * matrix. Statistics are written for the backward only. All memory is taken before the recording,
+ * because it may be refused; scratch memory is no tensor of the scope and is freed by hand. */
 static adz_tensor *attend(
     adzi_call *call, const adzi_attention *at, adz_tensor *kept, const adz_generator *generator)
 {
@@ -404,6 +408,7 @@ static adz_tensor *attend(
     return adzi_leave(call, y);
 }
 
+/* The generator advances only after success, by the random numbers of all rows. */
 adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options)
 {
@@ -421,6 +426,7 @@ adz_tensor *adz_scaled_dot_product_attention(
         return NULL;
     }
     kept = at.replays ? as_bool(kept) : ADZ_NONE;
+    /* Without dropout no generator is touched, not even the default one. */
     const bool draws = adzi_attention_draws(&at);
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
     if (kept == NULL || (draws && generator == NULL)) {

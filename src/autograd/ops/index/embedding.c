@@ -19,6 +19,7 @@ typedef struct {
     bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
 } embedding_attr;
 
+/* Arguments of drop_padding. Units are ids, in row-major order. */
 typedef struct {
     const int64_t *ids;
     int64_t *kept; /* the ids, with -1 for each that names the padding row */
@@ -34,6 +35,7 @@ static void drop_padding(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* Arguments of count_frequencies, which has one unit. The ids are read twice in row-major order. */
 typedef struct {
     const int64_t *ids;
     int64_t *count; /* [rows] */
@@ -149,6 +151,8 @@ void adz_embedding_options_init(adz_embedding_options *options, size_t size)
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
+/* All checks come before the recording, the range of the ids included. The copy of rows cannot
+ * fail. */
 adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
 {
     adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;

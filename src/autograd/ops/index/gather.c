@@ -88,6 +88,7 @@ void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *inde
         .rank = y->rank,
         .along = x->rank > 0 ? x->strides[dim] : 0 };
     for (int d = 0; d < x->rank; ++d) {
+        /* Sizes are those of the index, strides those of x. */
         args.sizes[d] = y->sizes[d];
         args.strides[d] = d == dim ? 0 : x->strides[d];
     }

@@ -10,6 +10,7 @@
  * node saves the index and not x: the gradient needs the size of x only. index is not
  * differentiable. */
 
+/* The attributes of a node. The size is not an argument of the call, so messages do not show it. */
 typedef struct {
     int dim;      /* the dimension that is indexed, 0 or more */
     int64_t size; /* of x along dim, which the gradient gets back */
@@ -31,6 +32,7 @@ const adzi_op adzi_op_index_select = {
     .name = "index_select", .backward = backward, ADZI_FIELDS(fields)
 };
 
+/* x keeps its rank. An index of rank 0 counts as a list of one number, as in PyTorch. */
 adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index)
 {
     adzi_call call;

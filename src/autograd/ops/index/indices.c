@@ -42,12 +42,15 @@ bool adzi_indices_within(
     const char *op, const adz_tensor *index, int64_t size, const char *of, const adz_tensor *t)
 {
     const int64_t *at = adzi_index_data(index);
+    /* The answer of the kernel is an element of a tensor, because a launch must not point to the
+     * stack. */
     const adz_tensor *found = adzi_scratch(op, ADZ_BOOL, 0, NULL);
     if (found == NULL) {
         return false;
     }
     const adzi_within_args args = { at, index->numel, size, (bool *)(void *)found->data };
     adzi_launch(KERNEL_FOR(indices_within, 0), &args, 1, 1);
+    /* The loop ends at once if all indices are in range. */
     for (int64_t i = 0; i < index->numel && !*args.within; ++i) {
         if (at[i] < 0 || at[i] >= size) {
             adzi_error(op, ADZ_ERR_INDEX, "index %lld at place %s is none of the %lld %s%s",

@@ -129,6 +129,7 @@ static bool sum_one(double *sum, const double *p, int64_t classes)
     return weights && total > 0 && isfinite(total);
 }
 
+/* Arguments of sum_rows, which has one unit. Rows are contiguous and are walked in order. */
 typedef struct {
     const double *p; /* weights [rows, classes] */
     double *sums;    /* [rows, classes], their running sums */
@@ -179,6 +180,7 @@ static adz_tensor *running_sums(const adz_tensor *p, int64_t n, bool replacement
     return *args.sound ? sums : refuse(p, n, replacement);
 }
 
+/* Arguments of find_classes. Units are rows; each has n draws and one search per draw. */
 typedef struct {
     const double *sums, *drawn; /* [rows, classes], and [rows, n] in [0, 1) */
     int64_t *y;                 /* [rows, n] */
@@ -228,6 +230,7 @@ static adz_tensor *without_replacement(adz_tensor *p, int64_t n, adz_generator *
     return first != NULL ? places : NULL;
 }
 
+/* Everything is computed in f64, because f32 running sums of many weights lose the small ones. */
 adz_tensor *adz_multinomial(
     adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator)
 {

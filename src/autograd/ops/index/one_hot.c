@@ -29,6 +29,7 @@ static int64_t classes(const adz_tensor *ids, int64_t n)
                                                                                    : -1;
 }
 
+/* Arguments of write_ones. Units are ids, and id i belongs to row i of y. */
 typedef struct {
     const int64_t *ids;
     int64_t *y; /* [ids, n], zeros */
@@ -44,6 +45,7 @@ static void write_ones(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The result is i64, as in PyTorch; adz_to gives other dtypes. */
 adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
 {
     adzi_call call;

@@ -19,6 +19,8 @@ KERNEL_TABLE_FLOAT(rows_sum);
 
 /* ---- taking -------------------------------------------------------------------------------- */
 
+/* The sizes of the index replace the size of x along `dim`. The product may overflow, which is
+ * refused here. */
 bool adzi_rows_sizes(
     const char *op, const adz_tensor *x, int dim, const adz_tensor *index, adz_shape *shape)
 {
@@ -43,6 +45,7 @@ bool adzi_rows_sizes(
     return adzi_check_sizes(op, shape->rank, shape->sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
 }
 
+/* Arguments of take_rows. Units are rows of y: unit r is row r % n of outer index r / n. */
 typedef struct {
     const char *x; /* [outer, size] rows */
     char *y;       /* [outer, n] rows */
@@ -90,6 +93,7 @@ void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tenso
     adzi_launch(take_rows, &args, y->numel / row, grain_of(row));
 }
 
+/* The attributes of both operators of this file. */
 typedef struct {
     int dim;
     int64_t size; /* rows that x has */
@@ -109,6 +113,7 @@ static const adzi_op adzi_op_take = {
     .name = "rows", .backward = take_backward, ADZI_FIELDS(fields)
 };
 
+/* The index has been checked by the operator whose backward asks for the rows. */
 adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
 {
     adzi_call call;
@@ -141,6 +146,7 @@ static const adzi_op adzi_op_put = {
     .name = "rows_sum", .backward = sum_backward, ADZI_FIELDS(fields)
 };
 
+/* Arguments of sort_places, which has one unit. The index is walked twice in order. */
 typedef struct {
     const int64_t *index;
     int64_t n;       /* indices */
@@ -241,6 +247,7 @@ adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t siz
     }
     adzi_save_input(&call, 1);
     if (x->numel > 0) {
+        /* A row may be long, so its blocks are units of their own. */
         int64_t row = adzi_numel(shape.rank - dim - 1, shape.sizes + dim + 1);
         adzi_rows_sum_args args = { .y = from->data,
             .x = x->data,

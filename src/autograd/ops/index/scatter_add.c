@@ -40,6 +40,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (read == NULL) {
         return adzi_status(NULL);
     }
+    /* Padding goes behind the elements that the index covers, from the last dimension to the
+     * first. */
     adz_shape shape = adzi_input_shape(node, 2);
     int64_t pads[2 * ADZ_MAX_RANK];
     for (int d = 0; d < shape.rank; ++d) {
@@ -89,6 +91,7 @@ static bool check(adzi_call *call, int dim)
     if (!adzi_want_index(call, 1) || !adzi_want_computable(call, 0)) {
         return false;
     }
+    /* Nothing is promoted, as in PyTorch. */
     if (x->dtype != src->dtype) {
         adzi_error("scatter_add", ADZ_ERR_DTYPE, "x is %s, src %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)src->dtype));
@@ -162,6 +165,7 @@ static adz_tensor *scatter_add(
     }
     adzi_save_input(&call, 1);
     sums = wide ? sums : y;
+    /* In place, y is x and holds its elements already. */
     if (sums != x) {
         adzi_copy(sums, x);
     }
@@ -174,11 +178,13 @@ static adz_tensor *scatter_add(
     return adzi_leave(&call, y);
 }
 
+/* The result is a new tensor; x is copied. */
 adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src)
 {
     return scatter_add(x, dim, index, src, false);
 }
 
+/* The result is x itself. The backward does not read the old x, so no copy is kept. */
 adz_tensor *adz_scatter_add_(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src)
 {
     return scatter_add(x, dim, index, src, true);

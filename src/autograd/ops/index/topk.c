@@ -13,6 +13,7 @@
 
 KERNEL_TABLE_ALL(topk);
 
+/* The attributes of a node. The backward reads `dim` only. */
 typedef struct {
     int64_t k;    /* results per lane */
     int dim;      /* the dimension of the lanes, 0 or more */
@@ -51,6 +52,7 @@ static void run(adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim,
     }
 }
 
+/* Checks, makes both results, records and launches. `indices` may be NULL. */
 adz_tensor *adz_topk(
     adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices)
 {

@@ -135,6 +135,7 @@ typedef struct {
  * too, because simplify has removed the rest. */
 static void classify(const named *a, const named *b, const adzi_einsum *plan, groups *g)
 {
+    /* The order of labels within a group is that of the result, or of a for summed ones. */
     memset(g, 0, sizeof *g);
     for (int i = 0; i < plan->n_out; ++i) {
         int label = plan->out[i];
@@ -170,6 +171,7 @@ static int append(int *labels, int n, const int *more, int count)
 static adz_tensor *as_matrices(named *a, const groups *g, const adzi_einsum *plan, const int *first,
     int n_first, const int *second, int n_second)
 {
+    /* Batch labels first, then the two groups that become rows and columns of a matrix. */
     int labels[ADZ_MAX_RANK], n = append(labels, 0, g->batch, g->n_batch);
     n = append(labels, n, first, n_first);
     n = append(labels, n, second, n_second);
@@ -222,6 +224,7 @@ static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
     return y.t;
 }
 
+/* b is ADZ_NONE for an equation of one operand, such as a trace or a transpose. */
 adz_tensor *adz_einsum(const char *equation, adz_tensor *a, adz_tensor *b)
 {
     adzi_einsum plan;

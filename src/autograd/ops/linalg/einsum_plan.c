@@ -76,6 +76,7 @@ static void spell(const term *t, int rank, int *labels)
  * which broadcasts; inside one operand sizes must be equal. */
 static bool add_operand(adzi_einsum *plan, int which, const term *t, const adz_tensor *x)
 {
+    /* Every dimension needs a letter or the ellipsis. */
     if (t->n > x->rank || (t->n < x->rank && t->ellipsis < 0)) {
         adzi_error("einsum", ADZ_ERR_SHAPE, "'%s': operand %d has shape %s, but %d letters%s",
             plan->equation, which, adzi_text_shape(x), t->n,
@@ -154,6 +155,8 @@ static bool add_result(adzi_einsum *plan, const term *t, int covered)
     return true;
 }
 
+/* Reads operands from left to right, then the result. The ellipsis of the result has the rank of
+ * the longer one. */
 bool adzi_einsum_plan(
     adzi_einsum *plan, const char *equation, const adz_tensor *a, const adz_tensor *b)
 {

@@ -80,6 +80,7 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     int64_t sizes[ADZ_MAX_RANK], d = w->sizes[1];
     memcpy(sizes, g->sizes, sizeof sizes);
     sizes[g->rank - 1] = d;
+    /* The product writes dx in the shape of x; leading dimensions are rows. */
     adz_tensor *dx = adzi_scratch(node->op->name, dtype, g->rank, sizes);
     if (dx != NULL) {
         adzi_gemm(dtype, false, m.transposed, n, d, h, 1, g->data, h, m.data, m.ld, 0, dx->data, d);
@@ -130,6 +131,7 @@ bool adzi_linear_is_narrow(
         n * h * d == 0) {
         return false;
     }
+    /* The sizes are filled in here, so that the caller may set a mask before the launch. */
     layer->n = n;
     layer->d = d;
     layer->h = h;
@@ -200,6 +202,7 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
         }
         adzi_release_input(node, X); /* the gradient of x can be written to the memory of x */
     }
+    /* dx = g w, a product of g[N, H] and w[H, D]. */
     if (adzi_needs(node, X) && (dx[X] = gradient_of_x(node, g, n, h)) == NULL) {
         return adzi_status(NULL);
     }
@@ -208,16 +211,19 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
         if (dx[BIAS] == NULL) {
             return adzi_status(NULL);
         }
+        /* db is a sum over the rows of g. */
         adzi_sum_rows(dx[BIAS], g, n);
     }
     return ADZ_OK;
 }
 
+/* Runs if the gradients are to be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_linear_gradients(node, dx, dy[0]);
 }
 
+/* Runs if they are not. The kernels read a contiguous dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_tensor *g = adzi_compact(node->op->name, dy[0]);
@@ -310,14 +316,17 @@ void adzi_linear_save(adzi_call *call)
     if (!call->record) {
         return;
     }
+    /* A network's first layer has an x without gradient, so it does not save the weight. */
     if (adzi_requires_grad(call->in[X])) {
         adzi_node_save_input(call->node, WEIGHT, call->in[WEIGHT]);
     }
+    /* A frozen weight does not keep x alive. */
     if (adzi_requires_grad(call->in[WEIGHT])) {
         adzi_node_save_input(call->node, X, call->in[X]);
     }
 }
 
+/* Everything that can fail comes before the recording; the product runs last. */
 adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     adzi_call call;

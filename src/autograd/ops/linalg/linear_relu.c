@@ -107,6 +107,7 @@ static void apply_dropout(adz_tensor *y, double keep, const adz_generator_state 
         ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS);
 }
 
+/* The generator advances only after success, by as many numbers as y has elements. */
 adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias, double p,
     bool training, adz_generator *generator)
 {

@@ -68,6 +68,7 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     return false;
 }
 
+/* Copies only what BLAS cannot read, such as every second column. */
 adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix)
 {
     if (t == NULL || adzi_as_matrix(t, matrix)) {
@@ -107,6 +108,7 @@ static void coalesce(batch *of)
         if (of->sizes[i] == 1) {
             continue;
         }
+        /* Two dimensions merge if stepping over the inner one ends where the outer one steps. */
         bool merge = last >= 0 && of->a[last] == of->a[i] * of->sizes[i] &&
                      of->b[last] == of->b[i] * of->sizes[i];
         int64_t size = merge ? of->sizes[last] * of->sizes[i] : of->sizes[i];
@@ -118,8 +120,10 @@ static void coalesce(batch *of)
     of->rank = last + 1;
 }
 
-/* Computes all products. The innermost leading dimension becomes the batch of one call, and the
- * loop walks the outer ones. y is contiguous, so its matrices follow each other. */
+/* Computes all products. A batched product takes one stride per operand, so the innermost leading
+ * dimension becomes the batch of one call, and the loop walks the outer ones. y is contiguous, so
+ * its matrices follow each other. An operand is transposed if its flag or its storage says so, but
+ * not if both do. */
 static void multiply_batches(
     adz_tensor *y, adzi_matrix a, bool ta, adzi_matrix b, bool tb, batch *of, int64_t k)
 {
@@ -128,7 +132,6 @@ static void multiply_batches(
         return;
     }
     adzi_gemm_args args = { .dtype = (adz_dtype)y->dtype,
-        /* A transposed view that is to be transposed is read as it is stored. */
         .ta = ta != a.transposed,
         .tb = tb != b.transposed,
         .m = m,
@@ -142,6 +145,8 @@ static void multiply_batches(
         .batch = 1,
         .stride_c = m * n };
     coalesce(of);
+    /* BLAS-like batches have one stride per operand, so a single dimension is left to the
+     * product. */
     int inner = of->rank - 1;
     if (inner >= 0) {
         args.batch = of->sizes[inner];
@@ -185,6 +190,7 @@ static bool shape_of_product(
         return false;
     }
     *k = inner_a;
+    /* Leading dimensions are aligned at their last one. */
     int ra = a->rank - 2, rb = b->rank - 2;
     of->rank = ra > rb ? ra : rb;
     for (int i = 0; i < of->rank; ++i) {
@@ -200,6 +206,7 @@ static bool shape_of_product(
     return true;
 }
 
+/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. */
 adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
 {
     adzi_call call;
@@ -261,6 +268,7 @@ static adz_tensor *rows_times_matrix(adz_tensor *a, adz_tensor *b)
         sizes[i] = a->sizes[i];
     }
     int64_t k = a->sizes[a->rank - 1];
+    /* The number of rows is numel / k, which is undefined for k = 0. */
     if (k != b->sizes[0] || a->numel == 0) {
         return adzi_matmul(a, false, b, false);
     }
@@ -303,6 +311,7 @@ adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b)
         return adzi_fail("matmul", ADZ_ERR_SHAPE, "inner sizes differ: a%s and b%s",
             adzi_text_shape(a), adzi_text_shape(b));
     }
+    /* A vector a[k] becomes [1, k], a vector b[k] becomes [k, 1]. */
     adz_tensor *am = row ? adz_reshape(a, ADZ_SHAPE(1, a->sizes[0])) : a;
     adz_tensor *bm = column ? adz_reshape(b, ADZ_SHAPE(b->sizes[0], 1)) : b;
     if (am == NULL || bm == NULL) {

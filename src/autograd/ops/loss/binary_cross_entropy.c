@@ -85,6 +85,8 @@ const adzi_op adzi_op_binary_cross_entropy = { .name = "binary_cross_entropy",
     .fused = fused,
     ADZI_FIELDS(adzi_pair_fields) };
 
+/* The check for probabilities is part of the call, as in PyTorch: a value outside [0, 1] is an
+ * error. */
 adz_tensor *adz_binary_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, adz_reduction reduction)
 {

@@ -73,6 +73,7 @@ static adz_tensor *weighed_losses(adz_tensor *x, adz_tensor *target, adz_tensor 
     return losses;
 }
 
+/* pos_weight multiplies the losses of positive targets, weight those of all elements. */
 adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *target,
     adz_tensor *weight, adz_reduction reduction, adz_tensor *pos_weight)
 {

@@ -38,6 +38,7 @@ static bool check_weight(const char *op, const adz_tensor *x, const adz_tensor *
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)weight->dtype));
         return false;
     }
+    /* A weight that wants a gradient would silently get none. */
     if (adzi_requires_grad(weight)) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
             "weight%s wants a gradient, but class weights have none; use adz_detach",
@@ -68,6 +69,7 @@ bool adzi_class_check(adzi_call *call, adzi_class_attr *attr)
     return true;
 }
 
+/* There is one loss per row, so x[N, C, L] gives [N, L]. */
 int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes)
 {
     int rank = 0;
@@ -116,6 +118,7 @@ typedef struct {
     adz_dtype dtype;
 } class_weights;
 
+/* ADZ_NONE becomes a NULL pointer, which a plain struct can hold. */
 static class_weights weights_of(const adz_tensor *weight)
 {
     class_weights none = { .data = NULL };
@@ -124,6 +127,7 @@ static class_weights weights_of(const adz_tensor *weight)
                : (class_weights){ weight->data, weight->strides[0], (adz_dtype)weight->dtype };
 }
 
+/* The weight of class c in f64. */
 static double weight_at(const class_weights *w, int64_t c)
 {
     return w->data == NULL       ? 1
@@ -131,6 +135,8 @@ static double weight_at(const class_weights *w, int64_t c)
                                  : ((const double *)(const void *)w->data)[c * w->stride];
 }
 
+/* Arguments of compute_numbers, which has one unit. Rows are walked in order, so the sum has one
+ * order. */
 typedef struct {
     const int64_t *target; /* [rows], or NULL for probabilities */
     class_weights weights;
@@ -159,6 +165,7 @@ static void compute_numbers(const void *block, int64_t begin, int64_t end)
         if (class == args->ignore_index) {
             continue;
         }
+        /* The search goes on, so that the sums are complete whatever the targets are. */
         if (class < 0 || class >= args->c) {
             found.wrong = found.wrong < 0 ? r : found.wrong;
             continue;
@@ -217,6 +224,7 @@ adz_tensor *adzi_class_result(
     return y;
 }
 
+/* The scale is read when the launch runs, from the tensor that compute_numbers has written. */
 void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers)
 {
     /* The scale of a mean over no rows is infinite, and 0 times infinity is NaN, as in PyTorch. */
@@ -228,6 +236,7 @@ void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numb
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
+/* Arguments of write_slope, which has one unit. */
 typedef struct {
     const adzi_class_numbers *numbers;
     void *out;
@@ -245,6 +254,8 @@ static void write_slope(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* Losses that are not reduced have a gradient each; a reduced loss has one number, which
+ * broadcasts. */
 adz_tensor *adzi_class_upstream(
     adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers)
 {
@@ -266,6 +277,7 @@ adz_tensor *adzi_class_upstream(
     return adz_mul(dy, slope);
 }
 
+/* Arguments of compute_shares. Units are rows; a row has c factors, which are l elements apart. */
 typedef struct {
     const int64_t *target; /* [rows] */
     class_weights weights;
@@ -303,6 +315,7 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
         /* Ignored rows have zeros for all classes. */
         const bool counts = own != args->ignore_index;
         for (int64_t k = 0; k < c; ++k) {
+            /* Smoothing gives every class an equal share, weighted by its own weight. */
             const double even = args->smoothing / (double)c;
             write_share(args, first + k * l,
                 counts && args->smoothing > 0 ? even * weight_at(&args->weights, k) : 0);
@@ -314,6 +327,7 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The factors depend on the contents of the target and are computed by a launch. */
 adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
     const adz_tensor *weight, const adzi_class_attr *attr)
 {

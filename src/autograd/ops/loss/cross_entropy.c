@@ -97,6 +97,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
  * are its last axis and it is contiguous, and a copy otherwise. */
 static adz_tensor *class_rows(adz_tensor *t)
 {
+    /* A header on the stack, with the axis of the classes last. */
     adz_tensor moved = *t;
     int axis = adzi_class_axis(t->rank);
     for (int i = axis; i + 1 < t->rank; ++i) {
@@ -119,6 +120,7 @@ static adz_tensor *class_rows(adz_tensor *t)
  * shape of x. */
 static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
 {
+    /* The permutation puts the last axis of the rows back to where x has its classes. */
     int axis = adzi_class_axis(x->rank), order[ADZ_MAX_RANK];
     int64_t sizes[ADZ_MAX_RANK];
     int rank = adzi_class_loss_sizes(x, sizes);
@@ -143,6 +145,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         g == NULL) {
         return adzi_status(NULL);
     }
+    /* Inputs that are not rows of classes are copied again; the copy of the forward was not
+     * saved. */
     adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, weight), *dx_rows, *dt_rows;
     adz_tensor *ts = attr->probabilities ? class_rows(target) : adzi_compact(name, target);
     if (xs == NULL || ws == NULL || ts == NULL) {
@@ -188,6 +192,7 @@ const adzi_op adzi_op_cross_entropy = {
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
+/* Fills the fields that the caller's version of the struct has; see base/options.h. */
 void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size)
 {
     adz_cross_entropy_options all = ADZ_CROSS_ENTROPY_OPTIONS;
@@ -231,6 +236,7 @@ static adz_tensor *compute(
     if (xs == NULL || ws == NULL || lse == NULL) {
         return NULL;
     }
+    /* Losses exist per row even if they are reduced: a second launch adds them in one order. */
     adz_tensor *losses = adzi_new(call, (adz_dtype)x->dtype, rank, sizes);
     adz_tensor *y = adzi_class_result(call, losses, EXTRAS, attr);
     if (y == NULL) {
@@ -255,6 +261,7 @@ static adz_tensor *compute(
     return adzi_leave(call, y);
 }
 
+/* The dtype of the target decides what it means. All checks come before the recording. */
 adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {
@@ -270,6 +277,7 @@ adz_tensor *adz_cross_entropy(
         !adzi_class_check(&call, &attr)) {
         return NULL;
     }
+    /* NaN fails this comparison, too. */
     if (!(attr.smoothing >= 0 && attr.smoothing <= 1)) {
         return adzi_fail(name, ADZ_ERR_ARGUMENT, "label_smoothing is %s, but must lie in [0, 1]",
             adzi_text_number(attr.smoothing));

@@ -43,6 +43,7 @@ const adzi_op adzi_op_huber_loss = {
     .name = "huber_loss", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* delta is the distance from which on the loss is linear. */
 adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction, double delta)
 {
     if (x != NULL && target != NULL && !(delta > 0)) {

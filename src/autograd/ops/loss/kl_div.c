@@ -71,6 +71,8 @@ const adzi_op adzi_op_kl_div = {
     .name = "kl_div", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* "mean" divides by the number of elements, as in PyTorch, although the divergence of a batch is
+ * "batchmean". */
 adz_tensor *adz_kl_div(adz_tensor *x, adz_tensor *target, adz_reduction reduction, bool log_target)
 {
     return adzi_pair_loss_call(&losses[log_target], x, target, reduction, 0);

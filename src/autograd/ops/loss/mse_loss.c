@@ -35,6 +35,7 @@ const adzi_op adzi_op_mse_loss = {
     .name = "mse_loss", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_pair_fields)
 };
 
+/* The forward, the reduction and the checks are those of all pair losses. */
 adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)
 {
     return adzi_pair_loss_call(&loss, x, target, reduction, 0);

@@ -36,6 +36,7 @@ static const adz_field fields[] = { ADZI_CLASS_FIELDS,
 
 const adzi_op adzi_op_nll_loss = { .name = "nll_loss", .backward = backward, ADZI_FIELDS(fields) };
 
+/* The launch computes losses per row; a second one reduces them. */
 adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int64_t ignore_index, adz_reduction reduction)
 {

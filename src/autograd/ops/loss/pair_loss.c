@@ -19,6 +19,7 @@ const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
     ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),
     ADZI_FIELD_HIDDEN(adzi_pair_attr, number) };
 
+/* batchmean is refused here; kl_div accepts it before it asks. */
 bool adzi_check_reduction(const char *op, adz_reduction reduction)
 {
     if (reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
@@ -29,6 +30,7 @@ bool adzi_check_reduction(const char *op, adz_reduction reduction)
     return false;
 }
 
+/* Multiplies losses by a weight and reduces them, with operators on the tape. */
 adz_tensor *adzi_weigh_losses(
     const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction)
 {
@@ -72,6 +74,7 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
 /* `t` in the common shape and contiguous: t itself if it is that already, else a copy. */
 static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
+    /* Equal shapes need no copy if t is contiguous. */
     if (!c->broadcasts) {
         return adzi_compact(op, t);
     }
@@ -104,6 +107,7 @@ static adz_tensor *elementwise(
     return adzi_leave(call, y);
 }
 
+/* Arguments of join_blocks, which has one unit. The sums are contiguous f64. */
 typedef struct join_args {
     const double *sums; /* one per block */
     int64_t blocks;
@@ -162,6 +166,7 @@ static adz_tensor *reduced(
     return adzi_leave(call, y);
 }
 
+/* PyTorch's binary cross entropies do not broadcast. */
 bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target)
 {
     if (adzi_same_sizes(x, target)) {
@@ -177,6 +182,8 @@ bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target
  * dtype. */
 static bool promote(const adzi_pair_loss *loss, adzi_call *call)
 {
+    /* kl_div computes with broadcasting operators in PyTorch, so a scalar adopts the other
+     * dtype. */
     if (loss->yields) {
         return adzi_promote(call, 0, 1);
     }

@@ -44,6 +44,8 @@ const adzi_op adzi_op_smooth_l1_loss = {
     .name = "smooth_l1_loss", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
+/* beta is the distance from which on the loss is linear. The division by beta is why 0 takes
+ * l1_loss. */
 adz_tensor *adz_smooth_l1_loss(
     adz_tensor *x, adz_tensor *target, adz_reduction reduction, double beta)
 {

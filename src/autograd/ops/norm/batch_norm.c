@@ -307,12 +307,14 @@ typedef struct {
     adz_dtype dtype;
 } running;
 
+/* ADZ_NONE becomes a NULL pointer, which a plain struct can hold. */
 static running running_of(const adz_tensor *t)
 {
     running none = { .data = NULL };
     return adzi_is_none(t) ? none : (running){ t->data, t->strides[0], (adz_dtype)t->dtype };
 }
 
+/* Reads the number of channel i in f64. */
 static double running_get(const running *r, int64_t i)
 {
     return r->dtype == ADZ_F32 ? (double)((const float *)(const void *)r->data)[i * r->stride]
@@ -330,6 +332,8 @@ static void running_move(const running *r, int64_t i, double batch, double momen
     }
 }
 
+/* Arguments of take_statistics. Units are channels. mean and rstd are contiguous f64 vectors;
+ * running statistics may have a stride. */
 typedef struct {
     double *mean, *rstd; /* in training the moments of x before, else only written */
     running running_mean, running_var;
@@ -367,6 +371,7 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The numbers of a call. The momentum is fixed, or follows a count of batches. */
 typedef struct {
     double momentum, eps;
     const int64_t *batches; /* NULL, or the momentum is 1 / (*batches + 1) when the launch runs */
@@ -426,6 +431,7 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
     return adzi_leave(&call, y);
 }
 
+/* In training the running statistics, if given, move by `momentum`. */
 adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
 {
@@ -433,6 +439,8 @@ adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *
     return batch_norm(x, running_mean, running_var, weight, bias, training, &numbers);
 }
 
+/* The running statistics become the mean over all batches so far: momentum 1 / (count + 1),
+ * PyTorch's momentum=None. */
 adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
     adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
     double eps)

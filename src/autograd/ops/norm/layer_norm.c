@@ -29,6 +29,8 @@ KERNEL_TABLE_FLOAT(layer_norm_params);
 
 enum { GRAIN = 8192 }; /* elements worth a thread */
 
+/* The attributes of a node. The normalized shape is an array of ADZ_MAX_RANK elements, of which
+ * `rank` are used. */
 typedef struct {
     int64_t n, d; /* number of rows, and elements of a row, which are normalised together */
     double eps;
@@ -102,6 +104,7 @@ static adz_status fused_params(
             }
         }
     }
+    /* A NULL tells the kernel that this gradient is not wanted. */
     args->dw = dx[1] != NULL ? dx[1]->data : NULL;
     args->db = dx[2] != NULL ? dx[2]->data : NULL;
     if (args->dw != NULL || args->db != NULL) {
@@ -174,6 +177,7 @@ static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
 static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *weight,
     const adz_tensor *bias, double eps)
 {
+    /* The last sizes of x have to be the normalized shape. */
     bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
     int lead = ends ? x->rank - normalized.rank : 0;
     for (int i = 0; i < normalized.rank && ends; ++i) {
@@ -193,6 +197,8 @@ static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *w
     return fits(x, weight, normalized, "weight") && fits(x, bias, normalized, "bias");
 }
 
+/* Units of the launch are rows. The copies of views are made before the recording, because they can
+ * fail. */
 adz_tensor *adz_layer_norm(
     adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps)
 {

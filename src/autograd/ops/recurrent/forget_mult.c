@@ -40,6 +40,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     adz_tensor *f = adzi_saved_input(node, F), *z = adzi_saved_input(node, Z);
     /* 1 - f, the factor of the previous state. */
     adz_tensor *kept = adz_add_number(adz_neg(f), 1);
+    /* The factor with which step t enters step t + 1, aligned with step t. */
     adz_tensor *later = adzi_step_after(kept, at->dim, at->reverse);
     adz_tensor *g = adzi_linear_recurrence(later, dy[0], ADZ_NONE, at->dim, !at->reverse);
     adz_status status = adzi_status(g);
@@ -82,6 +83,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         }
         args.lanes.in[i] = none ? NULL : in[i]->data;
     }
+    /* The saved result is contiguous, because the operator made it. */
     adz_tensor *h = adzi_saved_result(node, 0), *g = adzi_compact(name, dy[0]);
     if (h == NULL || g == NULL) {
         return adzi_status(NULL);
@@ -119,6 +121,7 @@ adz_tensor *adz_forget_mult(
         !adzi_want_float(&call, Z)) {
         return NULL;
     }
+    /* The first input is called x by the public function and z by the paper. */
     forget_attr attr = { batch_first ? 1 : 0, backward_in_time, h0 != ADZ_NONE };
     /* Time is dimension 0, or 1 with batch_first. */
     if (x->rank != 3) {

@@ -47,17 +47,20 @@ static adz_tensor *zero_step(adz_tensor *s, int dim)
                        : NULL;
 }
 
+/* In reversed time, the step before is the next one along the dimension. */
 adz_tensor *adzi_step_before(adz_tensor *s, adz_tensor *s0, int dim, bool reverse)
 {
     adz_tensor *edge = s0 == ADZ_NONE ? zero_step(s, dim) : adz_unsqueeze(s0, dim);
     return shifted(s, edge, dim, !reverse);
 }
 
+/* Behind the last step there is nothing, which counts as zeros. */
 adz_tensor *adzi_step_after(adz_tensor *s, int dim, bool reverse)
 {
     return shifted(s, zero_step(s, dim), dim, reverse);
 }
 
+/* In reversed time, the first step is the last one along the dimension. */
 adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
 {
     return adz_select(s, dim, reverse ? -1 : 0);

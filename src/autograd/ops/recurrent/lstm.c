@@ -18,6 +18,7 @@
 
 static const char name[] = "lstm";
 
+/* Fills the fields that the caller's version of the struct has; see base/options.h. */
 void adz_lstm_options_init(adz_lstm_options *options, size_t size)
 {
     adz_lstm_options all = ADZ_LSTM_OPTIONS;
@@ -92,6 +93,7 @@ static bool check_weights(const lstm_call *net)
 {
     size_t each = net->o.bias ? 4 : 2;
     for (size_t i = 0; i < cells_of(net) * each; i += each) {
+        /* Weights of the first layer come first in the list. */
         bool first = i < (size_t)net->directions * each;
         int64_t in = first ? net->x->sizes[2] : net->directions * net->hidden;
         if (!check_weight(net, i, "weight_ih", 2, in) ||
@@ -107,6 +109,7 @@ static bool check_weights(const lstm_call *net)
 /* Checks h0 or c0: [layers * directions, B, H] in the dtype of x. */
 static bool check_state(const lstm_call *net, const adz_tensor *state, const char *which)
 {
+    /* States are ordered by layer, and by direction within a layer. */
     int64_t sizes[3] = { (int64_t)cells_of(net), net->x->sizes[1], net->hidden };
     bool fits = state->rank == 3;
     for (int i = 0; i < 3 && fits; ++i) {
@@ -126,6 +129,7 @@ static bool check_state(const lstm_call *net, const adz_tensor *state, const cha
     return fits;
 }
 
+/* Checks shapes and dtypes after the batch and time have been brought into order. */
 static bool check(lstm_call *net)
 {
     if (net->x->sizes[0] == 0) {
@@ -169,6 +173,7 @@ static adz_tensor *layer(const lstm_call *net, int64_t index, adz_tensor *x)
 /* All layers one after the other. The last states of all cells are joined along dimension 0. */
 static adz_tensor *compute(const lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
+    /* The output of a layer is the input of the one after it. */
     adz_tensor *y = net->x;
     for (int64_t i = 0; i < net->o.layers; ++i) {
         /* Dropout acts on the input of every layer but the first. */
@@ -240,6 +245,7 @@ static adz_tensor *dispatch(lstm_call *net, adz_tensor **h, adz_tensor **c)
         return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape [time, batch, features]%s",
             adzi_text_shape(net->x), net->o.batch_first ? " with time and batch swapped" : "");
     }
+    /* Transposing is a view; lstm_layer copies it once if it has to. */
     if (!net->o.batch_first) {
         return sequence(net, h, c);
     }
@@ -247,6 +253,8 @@ static adz_tensor *dispatch(lstm_call *net, adz_tensor **h, adz_tensor **c)
     return net->x != NULL ? adz_transpose(sequence(net, h, c), 0, 1) : NULL;
 }
 
+/* h and c may be NULL. They are set to NULL at once, so that a failure leaves nothing stale in
+ * them. */
 adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *const *weights,
     size_t n_weights, const adz_lstm_options *options, adz_tensor **h, adz_tensor **c)
 {
@@ -267,6 +275,7 @@ adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *
     if (weights == NULL) {
         return adzi_fail_null(name, "weights");
     }
+    /* weight_hh of the first cell gives H, so it is checked before the others. */
     if (!check_options(&net.o, n_weights) || !adzi_check_tensor(name, "weight_hh", weights[1])) {
         return NULL;
     }

@@ -11,6 +11,7 @@
 
 KERNEL_TABLE_ALL(cumsum);
 
+/* The attributes of a node; the sum of a backward has them, too. */
 typedef struct {
     int dim;
     bool reverse; /* sums from the last element to the first; only a backward asks for it */

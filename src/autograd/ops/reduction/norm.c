@@ -20,6 +20,7 @@
 KERNEL_TABLE_FLOAT(norm_reduce);
 KERNEL_TABLE_FLOAT(norm_combine);
 
+/* The attributes of a node. p decides which derivative the backward takes. */
 typedef struct {
     double p;
     unsigned mask;
@@ -118,6 +119,7 @@ static const adz_field fields[] = { ADZI_FIELD(norm_attr, p),
 
 const adzi_op adzi_op_norm = { .name = "norm", .backward = backward, ADZI_FIELDS(fields) };
 
+/* p may be any number but NaN, INFINITY and -INFINITY included. */
 adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
 {
     adzi_call call;

@@ -162,6 +162,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return compute_gradient(node, dx, dy[0], false);
 }
 
+/* Allows the kernel, because no graph of the gradient is wanted. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return compute_gradient(node, dx, dy[0], true);
@@ -174,6 +175,7 @@ const adzi_op adzi_op_prod = {
 /* ---- forward -----------------------------------------------------------------------------------
  */
 
+/* f32 is multiplied in f64, so that few intermediate products leave the range. */
 adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     adzi_call call;

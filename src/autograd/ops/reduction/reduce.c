@@ -100,6 +100,7 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const 
     adzi_free(block, ADZI_REDUCE_PARTIAL);
 }
 
+/* An empty product of sizes is 1: without reduced dimensions every element is a result. */
 int64_t adzi_reduced_count(adz_shape shape, unsigned mask)
 {
     int64_t n = 1;
@@ -109,6 +110,7 @@ int64_t adzi_reduced_count(adz_shape shape, unsigned mask)
     return n;
 }
 
+/* A result in this shape has the elements of the dropped one, and broadcasts against x. */
 adz_shape adzi_kept_shape(adz_shape shape, unsigned mask)
 {
     for (int i = 0; i < shape.rank; ++i) {

@@ -140,6 +140,7 @@ static void sum_into(
     }
 }
 
+/* For operators that compute without recording, such as fused backwards. */
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale)
 {
     sum_into(y, x, mask, scale, NULL);
@@ -184,6 +185,7 @@ void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
     }
 }
 
+/* Columns are units, so the kernel adds rows one after the other to a vector of sums. */
 void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h)
 {
     adzi_reduce_args args;

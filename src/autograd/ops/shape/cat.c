@@ -10,6 +10,7 @@
  * x_i[..., w_i, ...] have equal sizes except along dim, y[..., sum of w_i, ...]. dtypes are
  * promoted to a common one. The node saves no tensor: the widths w_i are attributes. */
 
+/* The attributes of a node. The array has one element per input. */
 typedef struct {
     int dim;
     int n;            /* number of inputs */
@@ -132,6 +133,7 @@ static adz_tensor *cat(adzi_call *call, int dim, cat_attr *attr, size_t attr_siz
     return adzi_leave(call, y);
 }
 
+/* Any number of tensors from 1 to ADZI_LIST_MOST. */
 adz_tensor *adz_cat(adz_tensor *const *tensors, size_t n, int dim)
 {
     if (!adzi_check_list("cat", tensors, n)) {

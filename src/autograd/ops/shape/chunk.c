@@ -41,5 +41,6 @@ adz_status adz_chunk(adz_tensor *x, int64_t chunks, int dim, adz_tensor **out, s
         }
         return status;
     }
+    /* split makes the views, records them and reports how many there are. */
     return adz_split(x, size, d, out, n, count);
 }

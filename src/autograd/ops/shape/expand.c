@@ -42,6 +42,7 @@ static bool resolve(const adz_tensor *x, adz_shape *shape)
     return fits;
 }
 
+/* The number of elements is checked, although no memory is taken: offsets must fit into 64 bits. */
 adz_tensor *adz_expand(adz_tensor *x, adz_shape shape)
 {
     adzi_call call;

@@ -34,6 +34,7 @@ bool adzi_check_list(const char *op, adz_tensor *const *tensors, size_t n)
 adz_status adzi_no_results(adz_tensor **out, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
+        /* The caller's array may have held other tensors. */
         out[i] = NULL;
     }
     return adzi_status(NULL);
@@ -44,6 +45,7 @@ adz_status adzi_no_results(adz_tensor **out, size_t n)
 adz_tensor *adzi_join_gradients(adzi_node *node, adz_tensor *const *dy, int dim,
     adz_tensor *(*join)(adz_tensor *const *, size_t, int))
 {
+    /* The list of gradients is memory of its own, because its length is that of the call. */
     size_t n = node->n_results, bytes = n * sizeof(adz_tensor *);
     const adz_tensor *any = NULL;
     for (size_t k = 0; k < n; ++k) {

@@ -10,6 +10,7 @@
  * first; a negative number crops. y is a copy. The node saves no tensor: the padding is an
  * attribute. */
 
+/* The attributes of a node. The backward is a call with the negative numbers. */
 typedef struct {
     int n;                         /* numbers in `pad` */
     int64_t pad[2 * ADZ_MAX_RANK]; /* before and after, from the last dimension; negative: crops */
@@ -95,6 +96,7 @@ static adz_tensor *pad(adz_tensor *x, const pad_attr *attr)
     return adzi_leave(&call, y);
 }
 
+/* The value is checked against the dtype of x, which is that of y. */
 adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value)
 {
     if (!adzi_check_tensor("pad", "x", x)) {

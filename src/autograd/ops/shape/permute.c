@@ -8,6 +8,7 @@
  * y is a view of x: only sizes and strides change places. The node saves nothing, because the
  * operator is linear. */
 
+/* The attributes of a node: the permutation, with dimensions counted from the front. */
 typedef struct {
     int n;
     int dims[ADZ_MAX_RANK]; /* dimension i of y is dimension dims[i] of x */
@@ -30,6 +31,7 @@ static const adz_field fields[] = { ADZI_FIELD_LIST(permute_attr, n, dims) };
 
 const adzi_op adzi_op_permute = { .name = "permute", .backward = backward, ADZI_FIELDS(fields) };
 
+/* Every dimension of x is listed once. */
 adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
 {
     adzi_call call;

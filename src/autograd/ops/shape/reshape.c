@@ -48,6 +48,8 @@ bool adzi_resolve_shape(const char *op, const adz_tensor *x, adz_shape *shape)
     return false;
 }
 
+/* Elements are not moved if a view can have the new shape. View or copy, there is one node whose
+ * gradient is a reshape. */
 adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape)
 {
     adzi_call call;

@@ -9,6 +9,7 @@
  * node saves no tensor: the bounds are attributes. The gradient is a second operator in this file,
  * slice_backward, whose derivative is the slice again. */
 
+/* The attributes of both operators of this file. */
 typedef struct {
     int dim;
     int64_t start, end, step; /* resolved: 0 <= start <= end <= size, step >= 1 */
@@ -89,6 +90,7 @@ static int64_t bound(int64_t at, int64_t size)
     return at < 0 ? 0 : at > size ? size : at;
 }
 
+/* `end` may be any large number for the end of the dimension. */
 adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
 {
     adzi_call call;

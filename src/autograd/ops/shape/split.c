@@ -33,6 +33,7 @@ static adz_status split(
     int64_t start = 0;
     adz_shape shape = adz_shape_of(x->rank, x->sizes);
     for (size_t k = 0; k < n; ++k) {
+        /* A piece never reaches beyond the dimension. */
         int64_t left = x->sizes[d] - start, width = sizes != NULL ? sizes[k] : size;
         shape.sizes[d] = width < left ? width : left;
         /* An empty x has no storage to point into, so the offset stays 0. */
@@ -76,6 +77,7 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
     for (size_t k = 0; k < n && fits; ++k) {
         fits = sizes[k] >= 0 && !__builtin_add_overflow(total, sizes[k], &total);
     }
+    /* A missing list of sizes is reported as a list that does not fit. */
     if (!fits || total != x->sizes[d]) {
         adzi_error("split", ADZ_ERR_SHAPE,
             "the %zu sizes given are not 0 or more with the sum %lld, the size of dimension %d of "

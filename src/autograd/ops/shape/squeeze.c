@@ -39,6 +39,7 @@ static adz_tensor *squeeze(adzi_call *call, adz_tensor *x, unsigned mask)
     return y;
 }
 
+/* Removes one dimension, if it has size 1. */
 adz_tensor *adz_squeeze(adz_tensor *x, int dim)
 {
     adzi_call call;
@@ -50,6 +51,7 @@ adz_tensor *adz_squeeze(adz_tensor *x, int dim)
     return d < 0 ? NULL : squeeze(&call, x, 1u << d);
 }
 
+/* Removes every dimension of size 1. A tensor of one element becomes a scalar. */
 adz_tensor *adz_squeeze_all(adz_tensor *x)
 {
     adzi_call call;

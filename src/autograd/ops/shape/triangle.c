@@ -12,6 +12,7 @@
 
 const adz_field adzi_triangle_fields[1] = { ADZI_FIELD(adzi_triangle_attr, diagonal) };
 
+/* Arguments of copy_triangle. Units are rows of all matrices, in row-major order. */
 typedef struct {
     const char *x;         /* [..., rows, columns], contiguous */
     char *y;               /* the result, of the shape of x */

@@ -48,6 +48,7 @@ static int64_t enter_unbind(adzi_call *call, adz_tensor *x, int dim, size_t room
     return n;
 }
 
+/* All results are views and are recorded as one node. */
 adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, size_t *count)
 {
     adzi_call call;
