@@ -1,15 +1,16 @@
 /* Arguments of the kernels attention and attention_backward.
  *
  * Note [Attention in blocks]
- * Scores exist for BLOCK queries and BLOCK keys at a time. The forward keeps for each query the
- * largest score so far and the sum of what lies below it, and corrects the sum of values whenever
- * the largest changes (Milakov and Gimelshein 2018; Dao et al., "FlashAttention", 2022). It leaves
- * both numbers behind, from which the backward gets the same probabilities again.
+ * Scores exist for BLOCK queries and BLOCK keys at a time. The forward keeps, for each query, the
+ * largest score m so far and the sum of e^(score - m). Whenever m changes, that sum and the
+ * weighted sum of values are multiplied by e^(m_old - m_new) (Milakov and Gimelshein, 2018; Dao et
+ * al., "FlashAttention", 2022). m and the reciprocal of the sum are saved, and the backward
+ * computes the probabilities again from them.
  *
- * The units are workers, each with scratch memory of its own; they take tasks off a common counter:
- * up to ADZI_ATTENTION_GROUP queries of an item (a matrix of the batch) in the forward, an item in
- * the backward, where it sums over the blocks in their order. So the bits depend on the shapes
- * alone.
+ * A unit is a worker, which has scratch memory of its own. Workers take tasks off a common counter,
+ * since a causal mask makes tasks unequal. A task of the forward is up to ADZI_ATTENTION_GROUP
+ * queries of one item (one matrix of the batch). A task of the backward is one item. Within a task
+ * blocks are summed in order, so the bits depend on the shapes alone.
  */
 #ifndef ADZI_AUTOGRAD_OPS_ATTENTION_ATTENTION_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_ATTENTION_ATTENTION_KERNEL_H
@@ -22,32 +23,34 @@
 
 enum {
     ADZI_ATTENTION_BLOCK =
-        64, /* queries or keys; Philox's group, of which dropout's mask is made */
-    ADZI_ATTENTION_GROUP = 256, /* queries of a task */
-    ADZI_ATTENTION_PAD = 16     /* rows in scratch memory are whole vectors at every level */
+        64, /* queries or keys of a block: as many as a Philox group has bits for dropout */
+    ADZI_ATTENTION_GROUP = 256, /* queries of a task of the forward */
+    ADZI_ATTENTION_PAD = 16     /* rows in scratch memory have a multiple of so many elements:
+                                 whole vectors at every instruction set */
 };
 
-/** A tensor seen as a batch of matrices; strides in elements, 0 where it repeats. */
+/** A tensor as a batch of matrices. Strides are in elements, and 0 in broadcast dimensions. */
 typedef struct adzi_attention_operand {
-    void *data; /* NULL: not there */
+    void *data; /* NULL: the operand is absent, or its gradient is not wanted */
     int64_t row, column, batch[ADZ_MAX_RANK];
 } adzi_attention_operand;
 
 typedef struct adzi_attention_args {
     int batch_rank;
     int64_t batch[ADZ_MAX_RANK];
-    int64_t items, l, s, e, ev;
+    int64_t items, l, s, e, ev; /* matrices, queries, keys, features of q and k, features of v */
     double scale;
     bool causal;
-    adzi_attention_operand q, k, v; /* columns side by side */
-    adzi_attention_operand mask;    /* bool or T */
+    adzi_attention_operand q, k, v; /* contiguous rows */
+    adzi_attention_operand
+        mask; /* bool, or the dtype of q; its broadcast dimensions have stride 0 */
     bool mask_is_bool;
-    bool drops; /* and then with `kept` or, where that is NULL, with a mask drawn from `state` */
+    bool drops; /* dropout: by the mask `kept`, or drawn from `state` if that is NULL */
     adzi_attention_operand kept; /* bool */
     const adz_generator_state *state;
     int64_t row_words; /* adzi_attention_row_words */
     double keep;
-    adzi_attention_operand y; /* columns side by side, as those below */
+    adzi_attention_operand y; /* contiguous rows, as all operands below */
     void *stats;              /* [items, 2, l]: largest scores, 1 / sums; NULL: not wanted */
     adzi_attention_operand dy;
     adzi_attention_operand dq, dk, dv, dmask; /* dmask contiguous */
@@ -61,7 +64,7 @@ typedef struct adzi_attention_args {
 /** Sets the counter of tasks to 0. A launch of its own before the other kernels; one unit. */
 void adzi_attention_begin(const void *args, int64_t begin, int64_t end);
 
-/** Rows of n elements as they stand in scratch memory. */
+/** The length in scratch memory of a row of n elements. */
 static inline int64_t adzi_attention_padded(int64_t n)
 {
     return (n + ADZI_ATTENTION_PAD - 1) / ADZI_ATTENTION_PAD * ADZI_ATTENTION_PAD;

@@ -1,6 +1,17 @@
-/* Products of blocks that stand in the caches, per type elem; inside each_float.h, after
- * gemm_vec.h. No include guard: that is the point. C is whole vectors wide, everything else may
- * have any size. Each element is summed from p = 0 on by one fused sum, whatever the shapes. */
+/* Products of small blocks in cache, C[m, n] = A[m, k] B[k, n] or C += A B, for attention.
+ *
+ * The header is included once per type elem, inside each_float.h and after gemm_vec.h, and has no
+ * include guard. n is a multiple of the vector width; m and k are any.
+ *
+ * C is computed in tiles of `rows` rows and `vecs` vectors, whose sums stay in registers while p
+ * runs from 0 to k - 1. The macros below expand to one statement per row of a tile. Every element
+ * of C is one chain of multiply-adds in the order of p, whatever the tile, so its bits depend on k
+ * alone.
+ *
+ * TILE_VECS   vectors per row in tiles of four rows (or of MORE_ROWS)
+ * TALL_VECS   the most vectors per row in tiles of eight rows
+ * MORE_ROWS   rows of wide tiles where there are 32 registers (AVX-512); else 4, as elsewhere
+ */
 
 #undef TILE_VECS
 #undef TALL_VECS
@@ -16,7 +27,12 @@
 #define TALL_VECS 1
 #endif
 
-/* C[rows, vecs] of KERNEL(multiply). Literal indices alone keep `s` in registers. */
+/* EACH_ROW applies a macro to rows 0 .. 7; the conditions on `rows` and `vecs` are constants and
+ * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory.
+ *
+ *     ZERO_ROW  clears the sums of a row
+ *     ADD_ROW   adds a[row, p] times the vectors of b[p]; `far` is a + 4 rows, for shorter
+ * addresses PUT_ROW   writes the sums of a row to C, or adds them */
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ZERO_ROW(r)           \
     s[r][0] = s[r][1] = zero; \
@@ -45,6 +61,7 @@
         PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3) \
     }
 
+/* One tile of C. A[i, p] is a[i * ai + p * ap]; ldb and ldc are leading dimensions. */
 INLINE void KERNEL(tile)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb, elem *c,
     int64_t ldc, int64_t k, const bool add, const int rows, const int vecs)
 {
@@ -70,7 +87,8 @@ INLINE void KERNEL(tile)(const elem *a, int64_t ai, int64_t ap, const elem *b, i
 #undef PUT
 #undef PUT_ROW
 
-/* All rows across a strip of `vecs` vectors. */
+/* All rows of C across a strip of `vecs` vectors: eight rows at a time in narrow strips, MORE_ROWS
+ * or four in wide ones, and the last ones alone. */
 INLINE void KERNEL(strip)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
     elem *c, int64_t ldc, int64_t m, int64_t k, const bool add, const int vecs)
 {
@@ -89,6 +107,7 @@ INLINE void KERNEL(strip)(const elem *a, int64_t ai, int64_t ap, const elem *b, 
     }
 }
 
+/* All of C, strip by strip. */
 INLINE void KERNEL(strips)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
     elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k, const bool add)
 {
@@ -106,13 +125,14 @@ INLINE void KERNEL(strips)(const elem *a, int64_t ai, int64_t ap, const elem *b,
     }
 }
 
-/* C[m, n] = A B, or C += A B; A[i, p] is a[i * ai + p * ap], B[p, j] is b[p * ldb + j]. */
+/* C = A B, with A[i, p] = a[i * ai + p * ap] and B[p, j] = b[p * ldb + j]. */
 NOINLINE void KERNEL(multiply)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb,
     elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k)
 {
     KERNEL(strips)(a, ai, ap, b, ldb, c, ldc, m, n, k, false);
 }
 
+/* C += A B, with A[i, p] = a[i * ai + p * ap] and B[p, j] = b[p * ldb + j]. */
 NOINLINE void KERNEL(multiply_add)(const elem *a, int64_t ai, int64_t ap, const elem *b,
     int64_t ldb, elem *c, int64_t ldc, int64_t m, int64_t n, int64_t k)
 {
