@@ -86,7 +86,7 @@ static int64_t corner_of(
 }
 
 /* Bit c of bits[r] is 1 if dropout keeps the probability of key j + c for query i + r. The bits
- * come from the user's mask `kept`, or from Philox at a counter that the position gives: the
+ * come from the mask `kept`, or from Philox at a counter that the position gives: the
  * backward draws the bits of the forward again instead of keeping them. */
 static void kept_bits(uint64_t *bits, const adzi_attention_args *g, const block *at)
 {

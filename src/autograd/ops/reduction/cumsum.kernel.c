@@ -1,10 +1,20 @@
+/* Kernel of cumsum, the sums of a lane from its first element to each.
+ *
+ *     y_i = x_0 + ... + x_i,   or x_i + ... + x_(n-1) with `reverse`, which is the derivative
+ *
+ * A unit is one lane along a dimension (autograd/ops/lanes.h). Steps of a lane depend on each
+ * other, so loops run over up to 256 neighbouring lanes, whose elements of one step are contiguous.
+ * Lanes that are rows (inner = 1) go one by one. Each sum is taken in the order of its lane, so the
+ * bits do not depend on how lanes are cut into threads.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/cumsum.kernel.c"
 #include "autograd/ops/lanes.h"
 #include "tensor/kernel/each_type.h"
 #else
 
-/* f32 is summed in f64, integers in 64 bits (unsigned: overflow wraps). */
+/* The type of a running sum and of a result. f32 is summed in f64 and rounded per result. Integers
+ * are summed as unsigned integers of 64 bits, in which overflow wraps. */
 #undef SUM
 #undef OUT
 #if ELEM_IS_FLOAT
@@ -15,9 +25,8 @@
 #define OUT int64_t
 #endif
 
-enum { KERNEL(columns) = 256 };
+enum { KERNEL(columns) = 256 }; /* neighbouring lanes that are walked together: 2 KiB of sums */
 
-/* Neighbouring lanes go together; where lanes lie in rows each goes alone. */
 void KERNEL(cumsum)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
@@ -29,7 +38,7 @@ void KERNEL(cumsum)(const void *block, int64_t begin, int64_t end)
         int64_t place = begin / inner * n * inner + column;
         const elem *x = (const elem *)(const void *)a->in[0] + place;
         OUT *y = (OUT *)(void *)a->out + place;
-        if (w == 1) { /* a lane that goes alone has its sum in a register */
+        if (w == 1) { /* a single lane: its sum stays in a register */
             SUM alone = 0;
             for (int64_t i = 0; i < n; ++i) {
                 int64_t row = (a->reverse ? n - 1 - i : i) * inner;

@@ -1,3 +1,18 @@
+/* Kernels of max, min, argmax and argmin, and of the derivatives of max and min.
+ *
+ *     y = the largest (or smallest) of n elements,   place = the first i with x_i = y
+ *
+ * NaN wins over every number, as in PyTorch. A unit of largest_reduce and smallest_reduce is one
+ * result, or one block of a long one (reduce.kernel.h). Comparisons give one answer in any order,
+ * so three ways of walking share the work freely:
+ *
+ *     rows      contiguous elements: PICK of fold.kernel.h compares whole registers
+ *     columns   contiguous results: up to 64 at a time, row by row, where places are not asked for
+ *     chunks    everything else, by the general walk of reduce.kernel.h
+ *
+ * A place is searched afterwards, once the value is known. Comparing 64 elements with one value
+ * vectorises; carrying an index along with each maximum would not.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/extreme.kernel.c"
 #include <string.h>
@@ -17,14 +32,18 @@
 #define IS_NAN(x) 0
 #endif
 
+/* The state of a reduction: the extreme so far and its place. */
 typedef struct {
     elem value;
     int64_t place; /* -1 before the first element */
 } KERNEL(extreme);
 
-enum { KERNEL(columns) = 64, KERNEL(searched) = 64 };
+enum {
+    KERNEL(columns) = 64, /* results that are computed together */
+    KERNEL(searched) = 64 /* elements that are compared with a value per step of a search */
+};
 
-/* NaN wins over all and stays. */
+/* True if x replaces y. A NaN x replaces everything; nothing but NaN compares true with a NaN y. */
 #define TAKES(x, BEFORE, y) (((x)BEFORE(y)) | IS_NAN(x))
 #undef IS_LARGER
 #undef IS_SMALLER
@@ -35,7 +54,10 @@ enum { KERNEL(columns) = 64, KERNEL(searched) = 64 };
 PICK(largest_of, IS_LARGER)
 PICK(smallest_of, IS_SMALLER)
 
-/* Where `value`, which is among them, is found first. Not inlined: the code is long. */
+/* The first i with x[i] = value; the caller knows that there is one. Blocks of 64 elements are
+ * searched without a branch per element. A NaN equals no number and is searched one by one.
+ * `number` is an integer as wide as elem, so that index and comparison use equal lanes. Not
+ * inlined, because the code is long. */
 static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t n, elem value)
 {
     typedef __typeof__(_Generic((elem)0, double
@@ -58,6 +80,17 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
     return i;
 }
 
+/* FOLD(largest, >) and FOLD(smallest, <) make the functions that REDUCTION_WITH of reduce.kernel.h
+ * asks for, where a BEFORE b says that a is the more extreme one:
+ *
+ *     start    no elements yet
+ *     wins     true if a value replaces the state: the first of equals stays
+ *     run      adds contiguous elements, and searches their extreme's place if it is asked for
+ *     join     adds the state of later elements
+ *     end      writes value and place of result r
+ *     rows     computes results whose elements are contiguous
+ *     columns  computes contiguous results row by row, or says 0 if it cannot
+ */
 #define FOLD(name, BEFORE)                                                                       \
     static inline void KERNEL(name##_start)(KERNEL(extreme) * s)                                 \
     {                                                                                            \
@@ -94,7 +127,7 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
             ((int64_t *)(void *)a->places)[r] = s->place;                                        \
         }                                                                                        \
     }                                                                                            \
-    /* Results out of elements that lie side by side. */                                         \
+    /* All results from r on, whose elements are contiguous. */                                  \
     static int64_t KERNEL(name##_rows)(const adzi_reduce_args *a, int64_t r, int64_t end)        \
     {                                                                                            \
         const elem *x = (const elem *)(const void *)a->in + r * a->kept_strides[0];              \
@@ -109,7 +142,7 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
         }                                                                                        \
         return end - r;                                                                          \
     }                                                                                            \
-    /* Results that lie side by side, a row at a time, where nobody asks for places. */          \
+    /* Contiguous results, a row of x at a time, where no places are asked for. */               \
     static inline int64_t KERNEL(name##_columns)(                                                \
         const adzi_reduce_args *a, int64_t r, int64_t end)                                       \
     {                                                                                            \
@@ -141,12 +174,15 @@ FOLD(largest, >)
 FOLD(smallest, <)
 
 #if ELEM_IS_FLOAT
-/* 1 where x is the extreme value b, else 0; with p[0], NaN counts as equal to NaN. */
+/* Backward over several dimensions: a = x, b = y. 1 where x equals y, else 0; with p[0] = 1, NaN
+ * equals NaN. The gradient is shared among all ties, as in PyTorch. */
 POINTWISE2(extreme_tie, elem, elem, elem,
     a == b || (p[0] != 0 && IS_NAN(a) && IS_NAN(b)) ? ELEM(1) : ELEM(0))
+/* a = dy * tie, b = the number of ties */
 POINTWISE2(extreme_share, elem, elem, elem, a / b)
 
-/* Writes a lane's dy to the place where its extreme was found. in: places, dy. */
+/* Backward along one dimension: dx[place] = dy for each lane; dx is 0 elsewhere before. in: places,
+ * dy. A unit is one lane. */
 void KERNEL(extreme_put)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;

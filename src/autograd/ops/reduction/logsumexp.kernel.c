@@ -1,3 +1,13 @@
+/* Kernels of logsumexp and of its derivative.
+ *
+ *     y = m + log(sum_i e^(x_i - m)),   m = max_i x_i
+ *     dx_i = dy e^(x_i - y)
+ *
+ * A unit is one result, or one block of a long one (reduce.kernel.h). A state holds m and the sum
+ * of the elements so far. When a later chunk has a larger m, the sum is multiplied by e^(m_old -
+ * m_new). Contiguous rows of up to 512 elements are computed several at a time, by the functions
+ * that softmax uses. Sums run in f64, in an order that depends on the shape alone.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/logsumexp.kernel.c"
 #include <math.h>
@@ -12,8 +22,8 @@
 #include "autograd/ops/reduction/reduce.kernel.h"
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* The largest element so far, and the sum of e^(x - max). While max is infinite, the sum only tells
- * NaN from none. */
+/* The state: the largest element so far and the sum of e^(x - max). While max is infinite, the sum
+ * is 0, or NaN if an element was NaN. */
 typedef struct {
     double sum;
     elem max;
@@ -30,6 +40,7 @@ static inline void KERNEL(logsumexp_start)(KERNEL(exponentials) * s)
     s->max = -(elem)INFINITY;
 }
 
+/* Raises the maximum of a state to `max`, if that is larger, and rescales the sum. */
 static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
 {
     if (max > s->max) {
@@ -39,6 +50,8 @@ static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
     }
 }
 
+/* Adds n contiguous elements. With an infinite maximum every exponential is 0, 1 or NaN, and only
+ * NaN matters to the result. */
 static inline void KERNEL(logsumexp_run)(
     KERNEL(exponentials) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
@@ -72,7 +85,8 @@ static inline void KERNEL(logsumexp_end)(
     ((elem *)(void *)a->out)[r] = y;
 }
 
-/* Rows of elements that lie side by side, several at a time. */
+/* Several results of contiguous, adjacent rows; returns 0 where the layout is another one. A row
+ * with an infinite or NaN maximum is computed again by the general functions. */
 static int64_t KERNEL(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     if (a->n == 0 || a->partial != NULL || a->n_kept != 1 || a->n_reduced != 1 ||
@@ -89,7 +103,7 @@ static int64_t KERNEL(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, 
     }
     for (int64_t r = 0; r < rows; ++r, x += a->n) {
         ((elem *)(void *)a->out)[begin + r] = y[r];
-        if (!KERNEL(finite)(m[r])) { /* or NaN */
+        if (!KERNEL(finite)(m[r])) { /* infinite or NaN */
             KERNEL(exponentials) s;
             KERNEL(logsumexp_start)(&s);
             KERNEL(logsumexp_run)(&s, x, a->n, 0, a);

@@ -1,3 +1,13 @@
+/* Kernel of the p-norm.
+ *
+ *     y = (sum_i |x_i|^p)^(1/p),   max |x_i| for p = inf,   min |x_i| for p = -inf
+ *     y = the number of elements that are not 0, for p = 0
+ *
+ * A unit is one result, or one block of a long one (reduce.kernel.h). p is p[0] of the arguments.
+ * p = 2, 1 and 0 have loops of their own without pow(). Sums run in eight lanes of f64 per chunk of
+ * 512 elements, in an order that depends on the shape alone. The derivative is an expression of
+ * operators (norm.c).
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/norm.kernel.c"
 #include <math.h>
@@ -11,7 +21,8 @@
 
 enum { KERNEL(lanes) = 8 };
 
-/* The sum over n elements of an expression in d = |x|, in f64. */
+/* SUM_OF(name, EXPRESSION) makes name(x, n, p): the sum over n contiguous elements of an expression
+ * in d = |x|. Element i is added to lane i % 8, and the lanes are added in one order, in f64. */
 #define SUM_OF(name, EXPRESSION)                                          \
     static inline double KERNEL(name)(const elem *x, int64_t n, double p) \
     {                                                                     \
@@ -36,8 +47,9 @@ SUM_OF(magnitudes, d)
 SUM_OF(powers, pow(d, p))
 SUM_OF(nonzeros, d != 0 ? 1 : 0)
 
-/* What the elements so far amount to: for finite p the sum of their powers, which is `sum` times
- * scale^p; for infinite p the extreme magnitude, -1 before there was one. */
+/* The state of a reduction. For a finite p, the sum of powers so far is sum * scale^p. For an
+ * infinite p, `extreme` is the largest or smallest magnitude so far, and -1 before the first one.
+ */
 typedef struct {
     double sum, scale, extreme, p;
 } KERNEL(magnitude);
@@ -49,7 +61,8 @@ static inline void KERNEL(norm_start)(KERNEL(magnitude) * s)
     s->extreme = -1;
 }
 
-/* NaN stays: nothing compares with it. */
+/* Takes a magnitude d into the extreme. A NaN d is taken always, and a NaN extreme stays, because
+ * no comparison with it is true. */
 static inline void KERNEL(widen)(KERNEL(magnitude) * s, double d)
 {
     bool wider = s->p > 0 ? d > s->extreme : d < s->extreme;
@@ -67,9 +80,8 @@ static inline bool KERNEL(in_range)(double sum)
     return sum >= 1e-250 && sum <= 1e250;
 }
 
-/* Sums n elements again, divided by the one that dominates. Elements that have none (all are 0, one
- * is infinite or NaN, or 0 under a negative power) keep the sum that they have. Not inlined: few
- * inputs ever come here. */
+/* Slow path: sums n elements again, divided by the magnitude that dominates. If that is 0 or
+ * infinite, or the sum is NaN, dividing would not help and the sum stays as it is. */
 static __attribute__((noinline)) void KERNEL(scaled)(
     KERNEL(magnitude) * run, const elem *x, int64_t n, double p)
 {
@@ -90,7 +102,8 @@ static __attribute__((noinline)) void KERNEL(scaled)(
     }
 }
 
-/* Adds t's sum to that of s. Of two scales the one that dominates stays. */
+/* Adds the sum of t to the sum of s. If the scales differ, the dominating one is kept, and the
+ * other sum is converted to it; its factor is then at most 1. */
 static inline void KERNEL(add_sum)(KERNEL(magnitude) * s, const KERNEL(magnitude) * t)
 {
     const double p = s->p;
@@ -107,6 +120,7 @@ static inline void KERNEL(add_sum)(KERNEL(magnitude) * s, const KERNEL(magnitude
     }
 }
 
+/* Adds n contiguous elements. */
 static inline void KERNEL(norm_run)(
     KERNEL(magnitude) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
@@ -139,6 +153,7 @@ static inline void KERNEL(norm_join)(KERNEL(magnitude) * s, const KERNEL(magnitu
     }
 }
 
+/* Writes the p-th root of the sum, times the scale. */
 static inline void KERNEL(norm_end)(
     const KERNEL(magnitude) * s, const adzi_reduce_args *a, int64_t r)
 {

@@ -1,3 +1,15 @@
+/* Kernels of prod and of its derivative along rows.
+ *
+ *     y = x_0 x_1 ... x_(n-1),   dx_i = dy prod_(j != i) x_j
+ *
+ * A unit of prod_reduce is one result, or one block of a long one (reduce.kernel.h). Floats are
+ * multiplied in eight lanes of f64, element i in lane i % 8 (Note [Eight lanes] in wide.kernel.h),
+ * so the order of the products depends on n alone. Contiguous results (columns) are computed up to
+ * 64 at a time, each in the order of its elements.
+ *
+ * A unit of prod_backward is one contiguous row of at most 1024 elements. dx_i is computed without
+ * a division, so that elements that are 0 have exact gradients.
+ */
 #ifndef elem
 #include "tensor/kernel/wide.kernel.h"
 
@@ -10,8 +22,9 @@
 
 #include "autograd/ops/reduction/reduce.kernel.h"
 
-/* f32 is multiplied in f64, where few products leave the range; integers in 64 bits (unsigned:
- * overflow wraps). */
+/* The type of a product while it grows, and of a result. f32 is multiplied in f64, whose range
+ * fewer products leave. Integers are multiplied as unsigned integers of 64 bits, in which overflow
+ * wraps. */
 #undef PRODUCT
 #undef OUT
 #if ELEM_IS_FLOAT
@@ -29,9 +42,13 @@
 #define WIDEN WIDEN_f64
 #endif
 
-enum { KERNEL(lanes) = 8, KERNEL(columns) = 64 };
+enum {
+    KERNEL(lanes) = 8,   /* independent products per row */
+    KERNEL(columns) = 64 /* contiguous results that are computed together */
+};
 
-/* The product of n elements side by side, element i in lane i % 8. */
+/* The product of n contiguous elements, element i in lane i % 8. The lanes of integers may be
+ * joined in any order, since products modulo 2^64 are exact. */
 static inline PRODUCT KERNEL(product_of)(const elem *x, int64_t n)
 {
     int64_t i = 0;
@@ -91,7 +108,7 @@ static inline void KERNEL(prod_end)(const PRODUCT *s, const adzi_reduce_args *a,
     ((OUT *)(void *)a->out)[r] = (OUT)*s;
 }
 
-/* Results that lie side by side, a row at a time. */
+/* w contiguous results from r on, a row of x at a time. */
 static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_t w)
 {
     const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
@@ -112,7 +129,8 @@ static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_
     return w;
 }
 
-/* Rows of elements that lie side by side, and columns. */
+/* The fast paths: contiguous rows of at most a chunk of 512 elements, and columns. Returns the
+ * number of results that it has computed, 0 if the general walk has to. */
 static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     if (a->partial != NULL || a->n == 0) {
@@ -132,7 +150,8 @@ static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64
 REDUCTION_WITH(prod, PRODUCT, KERNEL(prod_ways))
 
 #if ELEM_IS_FLOAT
-/* The product of all lanes but each one, times dy. */
+/* other[j] = dy times the product of all lanes except lane j, without a division: lanes are joined
+ * in pairs (j, j + 4) and in two groups of pairs, and each is left out on the way back. */
 static inline void KERNEL(other_lanes)(double *other, const double *lane, double dy)
 {
     double four[4], of_four[4];
@@ -149,8 +168,10 @@ static inline void KERNEL(other_lanes)(double *other, const double *lane, double
     }
 }
 
-/* s_i = dy times the product of the elements but x_i: of those behind it in its lane, from the end
- * on, then of the other lanes, then of those before it. Room for whole lanes. */
+/* s[i] = dy times the product of all elements except x[i], in two passes over rows of eight lanes.
+ * The backward pass stores the product of the later elements of the lane of i. The forward pass
+ * multiplies it by dy, the other lanes, and the earlier elements of the lane. s has room for whole
+ * rows of lanes; the last one is padded with 1. */
 static inline void KERNEL(others)(double *s, const elem *x, int64_t n, double dy)
 {
     const int64_t blocks = (n + KERNEL(lanes) - 1) / KERNEL(lanes);
@@ -175,7 +196,8 @@ static inline void KERNEL(others)(double *s, const elem *x, int64_t n, double dy
     memcpy(&product, other, sizeof product);
     for (int64_t b = 0; b < blocks; ++b) {
         const elem *from = b == blocks - 1 ? last : x + b * KERNEL(lanes);
-        for (int p = 0; p < 8 / LANES; ++p) { /* a register at a time, or it goes by memory */
+        for (int p = 0; p < 8 / LANES;
+             ++p) { /* one register at a time, or gcc keeps `product` in memory */
             wide behind;
             memcpy(&behind, s + b * KERNEL(lanes) + p * LANES, sizeof behind);
             behind *= product.part[p];
@@ -185,7 +207,8 @@ static inline void KERNEL(others)(double *s, const elem *x, int64_t n, double dy
     }
 }
 
-/* in: x, and dy per lane, which are rows of 1024 elements at most. */
+/* in: x as rows of n elements, and one dy per row. A unit is one row; its gradients go through an
+ * f64 buffer of 8 KiB and are rounded once. */
 void KERNEL(prod_backward)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;

@@ -1,7 +1,9 @@
-/* What prod's kernels and their caller agree on. */
+/* The limit of the kernel prod_backward. Its caller takes an expression of operators for longer
+ * rows.
+ */
 #ifndef ADZI_AUTOGRAD_OPS_REDUCTION_PROD_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_REDUCTION_PROD_KERNEL_H
 
-enum { ADZI_PROD_BACKWARD_MOST = 1024 }; /* elements of a row that prod_backward takes */
+enum { ADZI_PROD_BACKWARD_MOST = 1024 }; /* elements of a row: 8 KiB of f64 */
 
 #endif

@@ -1,5 +1,5 @@
-/* The walk of a reduction, per type elem; inside each_float.h or each_type.h. Without an include
- * guard, because it is included once per type.
+/* The general walk of a reduction, once per type elem; inside each_float.h or each_type.h. There is
+ * no include guard, because each type includes it once.
  *
  * For a state type S, an operator's kernel file defines
  *
@@ -9,13 +9,22 @@
  *     KERNEL(name_join)(S *s, const S *t)  adds the state of later elements
  *     KERNEL(name_end)(const S *s, a, r)   writes result r
  *
- * where a is the call's adzi_reduce_args. REDUCTION(name, S) then makes the kernels
- * KERNEL(name_reduce) and KERNEL(name_combine). Elements come in chunks of 512, gathered where they
- * are not contiguous. The chunks depend on the shape alone, so layouts do not change results. */
+ * where a is the call's adzi_reduce_args. REDUCTION(name, S) then makes two kernels:
+ *
+ *     KERNEL(name_reduce)   a unit is one result, or one block of a result that is cut into blocks
+ *     KERNEL(name_combine)  a unit is one result, whose blocks' states it joins in order
+ *
+ * name_run always sees contiguous chunks of at most 512 elements, so it vectorises. Elements at a
+ * stride are gathered to a buffer first. Where results are contiguous and elements are not, eight
+ * results are gathered together, so that each cache line is read once. The bounds of the chunks
+ * depend on the shape alone, so neither layouts nor threads change a bit. */
 
-enum { KERNEL(chunk) = ADZI_REDUCE_CHUNK, KERNEL(tile) = 8 };
+enum {
+    KERNEL(chunk) = ADZI_REDUCE_CHUNK, /* elements of a run: at most 4 KiB */
+    KERNEL(tile) = 8                   /* contiguous results that are gathered together */
+};
 
-/* Where the elements of result r begin, as an offset. */
+/* The offset of the first element of result r. */
 static inline int64_t KERNEL(result_offset)(const adzi_reduce_args *a, int64_t r)
 {
     int64_t offset = 0;
@@ -26,8 +35,8 @@ static inline int64_t KERNEL(result_offset)(const adzi_reduce_args *a, int64_t r
     return a->n_kept > 0 ? offset + r * a->kept_strides[0] : 0;
 }
 
-/* The offset of the next element in the order of the reduced dimensions, of which there are some.
- */
+/* The offset of the element after `index` in the order of the reduced dimensions. There is at least
+ * one such dimension. */
 static inline int64_t KERNEL(next_offset)(const adzi_reduce_args *a, int64_t *index, int64_t offset)
 {
     int d = a->n_reduced - 1;
@@ -39,8 +48,8 @@ static inline int64_t KERNEL(next_offset)(const adzi_reduce_args *a, int64_t *in
     return offset;
 }
 
-/* Copies elements first .. first+n-1 of w neighbouring results at x, each to a row of its own. Not
- * inlined: what it keeps in registers would be set up for rows that need no copy too. */
+/* Copies elements first .. first+n-1 of w contiguous results at x; each result has a row of its own
+ * in `rows`. Not inlined, because its setup would slow down rows that need no copy. */
 static __attribute__((noinline)) void KERNEL(gather)(
     const adzi_reduce_args *a, const elem *x, int64_t first, int64_t n, int64_t w, elem *rows)
 {
@@ -59,8 +68,9 @@ static __attribute__((noinline)) void KERNEL(gather)(
     }
 }
 
-/* The elements first .. first+n-1 of the result at x, where they lie or gathered into `row`. */
-static inline const elem *KERNEL(side_by_side)(
+/* Elements first .. first+n-1 of the result at x as a contiguous run: in place if they are, else
+ * gathered into `row`. */
+static inline const elem *KERNEL(contiguous_run)(
     const adzi_reduce_args *a, const elem *x, int64_t first, int64_t n, elem *row)
 {
     int inner = a->n_reduced - 1;
@@ -83,7 +93,8 @@ static inline const elem *KERNEL(side_by_side)(
     return row;
 }
 
-/* How many results from number r on, `most` at most, lie side by side and are walked together. */
+/* The number of contiguous results from r on that can be walked together, at most `most`. It is 1
+ * where results are cut into blocks. */
 static inline int64_t KERNEL(tile_width)(
     const adzi_reduce_args *a, int64_t r, int64_t end, int64_t most)
 {
@@ -96,82 +107,88 @@ static inline int64_t KERNEL(tile_width)(
     return w < most ? w : most;
 }
 
-/* No way of its own for any. */
+/* The COLUMNS of an operator without a fast path: it computes no results. */
 #define ADZI_NO_COLUMNS(a, begin, end) ((void)(a), 0)
 
 #define REDUCTION(name, S) REDUCTION_WITH(name, S, ADZI_NO_COLUMNS)
 
-/* COLUMNS(a, r, end) is asked first: it may finish results from number r on in a way of its own,
- * and says how many. KERNEL(name_more) is not inlined, since it is called in two places. */
-#define REDUCTION_WITH(name, S, COLUMNS)                                                     \
-    static __attribute__((noinline)) void KERNEL(name##_more)(                               \
-        S * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)           \
-    {                                                                                        \
-        KERNEL(name##_run)(s, x, n, first, a);                                               \
-    }                                                                                        \
-    static void KERNEL(name##_one)(const adzi_reduce_args *a, int64_t unit)                  \
-    {                                                                                        \
-        int64_t r = a->blocks > 1 ? unit / a->blocks : unit;                                 \
-        int64_t first = (unit - r * a->blocks) * a->block;                                   \
-        int64_t last = first + a->block < a->n ? first + a->block : a->n;                    \
-        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);     \
-        elem row[KERNEL(chunk)];                                                             \
-        S s;                                                                                 \
-        KERNEL(name##_start)(&s);                                                            \
-        for (; first < last; first += KERNEL(chunk)) {                                       \
-            int64_t n = last - first < KERNEL(chunk) ? last - first : KERNEL(chunk);         \
-            KERNEL(name##_more)(&s, KERNEL(side_by_side)(a, x, first, n, row), n, first, a); \
-        }                                                                                    \
-        if (a->partial != NULL) {                                                            \
-            ((S *)(void *)a->partial)[unit] = s;                                             \
-        } else {                                                                             \
-            KERNEL(name##_end)(&s, a, r);                                                    \
-        }                                                                                    \
-    }                                                                                        \
-    static void KERNEL(name##_tile)(const adzi_reduce_args *a, int64_t r, int64_t w)         \
-    {                                                                                        \
-        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);     \
-        elem rows[KERNEL(tile) * KERNEL(chunk)];                                             \
-        S s[KERNEL(tile)];                                                                   \
-        for (int64_t j = 0; j < w; ++j) {                                                    \
-            KERNEL(name##_start)(&s[j]);                                                     \
-        }                                                                                    \
-        for (int64_t first = 0; first < a->n; first += KERNEL(chunk)) {                      \
-            int64_t n = a->n - first < KERNEL(chunk) ? a->n - first : KERNEL(chunk);         \
-            KERNEL(gather)(a, x, first, n, w, rows);                                         \
-            for (int64_t j = 0; j < w; ++j) {                                                \
-                KERNEL(name##_more)(&s[j], rows + j * KERNEL(chunk), n, first, a);           \
-            }                                                                                \
-        }                                                                                    \
-        for (int64_t j = 0; j < w; ++j) {                                                    \
-            KERNEL(name##_end)(&s[j], a, r + j);                                             \
-        }                                                                                    \
-    }                                                                                        \
-    void KERNEL(name##_reduce)(const void *block, int64_t begin, int64_t end)                \
-    {                                                                                        \
-        const adzi_reduce_args *a = block;                                                   \
-        for (int64_t w; begin < end; begin += w) {                                           \
-            w = COLUMNS(a, begin, end);                                                      \
-            if (w > 0) {                                                                     \
-                continue;                                                                    \
-            }                                                                                \
-            w = KERNEL(tile_width)(a, begin, end, KERNEL(tile));                             \
-            if (w > 1) {                                                                     \
-                KERNEL(name##_tile)(a, begin, w);                                            \
-            } else {                                                                         \
-                KERNEL(name##_one)(a, begin);                                                \
-            }                                                                                \
-        }                                                                                    \
-    }                                                                                        \
-    void KERNEL(name##_combine)(const void *block, int64_t begin, int64_t end)               \
-    {                                                                                        \
-        const adzi_reduce_args *a = block;                                                   \
-        for (int64_t r = begin; r < end; ++r) {                                              \
-            const S *part = (const S *)(const void *)a->partial + r * a->blocks;             \
-            S s = part[0];                                                                   \
-            for (int64_t b = 1; b < a->blocks; ++b) {                                        \
-                KERNEL(name##_join)(&s, &part[b]);                                           \
-            }                                                                                \
-            KERNEL(name##_end)(&s, a, r);                                                    \
-        }                                                                                    \
+/* COLUMNS(a, r, end) is the operator's fast path: it may compute results from r on and returns how
+ * many it did, or 0. The macro expands to
+ *
+ *     name_more     name_run as a call, since it is used in two places
+ *     name_one      one result, or one block of it, chunk by chunk
+ *     name_tile     w contiguous results, gathered together
+ *     name_reduce   the kernel that chooses among COLUMNS, name_tile and name_one
+ *     name_combine  the kernel that joins the states of blocks */
+#define REDUCTION_WITH(name, S, COLUMNS)                                                       \
+    static __attribute__((noinline)) void KERNEL(name##_more)(                                 \
+        S * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)             \
+    {                                                                                          \
+        KERNEL(name##_run)(s, x, n, first, a);                                                 \
+    }                                                                                          \
+    static void KERNEL(name##_one)(const adzi_reduce_args *a, int64_t unit)                    \
+    {                                                                                          \
+        int64_t r = a->blocks > 1 ? unit / a->blocks : unit;                                   \
+        int64_t first = (unit - r * a->blocks) * a->block;                                     \
+        int64_t last = first + a->block < a->n ? first + a->block : a->n;                      \
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);       \
+        elem row[KERNEL(chunk)];                                                               \
+        S s;                                                                                   \
+        KERNEL(name##_start)(&s);                                                              \
+        for (; first < last; first += KERNEL(chunk)) {                                         \
+            int64_t n = last - first < KERNEL(chunk) ? last - first : KERNEL(chunk);           \
+            KERNEL(name##_more)(&s, KERNEL(contiguous_run)(a, x, first, n, row), n, first, a); \
+        }                                                                                      \
+        if (a->partial != NULL) {                                                              \
+            ((S *)(void *)a->partial)[unit] = s;                                               \
+        } else {                                                                               \
+            KERNEL(name##_end)(&s, a, r);                                                      \
+        }                                                                                      \
+    }                                                                                          \
+    static void KERNEL(name##_tile)(const adzi_reduce_args *a, int64_t r, int64_t w)           \
+    {                                                                                          \
+        const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);       \
+        elem rows[KERNEL(tile) * KERNEL(chunk)];                                               \
+        S s[KERNEL(tile)];                                                                     \
+        for (int64_t j = 0; j < w; ++j) {                                                      \
+            KERNEL(name##_start)(&s[j]);                                                       \
+        }                                                                                      \
+        for (int64_t first = 0; first < a->n; first += KERNEL(chunk)) {                        \
+            int64_t n = a->n - first < KERNEL(chunk) ? a->n - first : KERNEL(chunk);           \
+            KERNEL(gather)(a, x, first, n, w, rows);                                           \
+            for (int64_t j = 0; j < w; ++j) {                                                  \
+                KERNEL(name##_more)(&s[j], rows + j * KERNEL(chunk), n, first, a);             \
+            }                                                                                  \
+        }                                                                                      \
+        for (int64_t j = 0; j < w; ++j) {                                                      \
+            KERNEL(name##_end)(&s[j], a, r + j);                                               \
+        }                                                                                      \
+    }                                                                                          \
+    void KERNEL(name##_reduce)(const void *block, int64_t begin, int64_t end)                  \
+    {                                                                                          \
+        const adzi_reduce_args *a = block;                                                     \
+        for (int64_t w; begin < end; begin += w) {                                             \
+            w = COLUMNS(a, begin, end);                                                        \
+            if (w > 0) {                                                                       \
+                continue;                                                                      \
+            }                                                                                  \
+            w = KERNEL(tile_width)(a, begin, end, KERNEL(tile));                               \
+            if (w > 1) {                                                                       \
+                KERNEL(name##_tile)(a, begin, w);                                              \
+            } else {                                                                           \
+                KERNEL(name##_one)(a, begin);                                                  \
+            }                                                                                  \
+        }                                                                                      \
+    }                                                                                          \
+    void KERNEL(name##_combine)(const void *block, int64_t begin, int64_t end)                 \
+    {                                                                                          \
+        const adzi_reduce_args *a = block;                                                     \
+        for (int64_t r = begin; r < end; ++r) {                                                \
+            const S *part = (const S *)(const void *)a->partial + r * a->blocks;               \
+            S s = part[0];                                                                     \
+            for (int64_t b = 1; b < a->blocks; ++b) {                                          \
+                KERNEL(name##_join)(&s, &part[b]);                                             \
+            }                                                                                  \
+            KERNEL(name##_end)(&s, a, r);                                                      \
+        }                                                                                      \
     }

@@ -1,3 +1,21 @@
+/* Kernels of sum and mean.
+ *
+ *     y = scale sum_i x_i,   scale = 1 for a sum and 1/n for a mean
+ *
+ * A unit of `sum` is one result, or one block of a long one (Note [Few results of many elements] in
+ * reduce.h). A unit of sum_join is one result, whose blocks it adds. A unit of sum_rows is a
+ * column. There are three ways of walking x:
+ *
+ *     by_row      contiguous rows of at most one block
+ *     by_column   contiguous results: up to 64 are summed together, row by row, so that memory is
+ *                 read in order and 4 registers of f64 sums stay in registers
+ *     by_result   every other layout: one result after the other, at any stride
+ *
+ * f32 is summed in f64. Within a block of 512 elements, contiguous rows use eight lanes, which
+ * break the chain of dependent additions (Note [Eight lanes] in wide.kernel.h); columns use one sum
+ * each. Blocks are added in order. The order thus depends on shape and layout, never on the number
+ * of threads or on the width of a register.
+ */
 #ifndef elem
 #include "tensor/kernel/wide.kernel.h"
 
@@ -6,7 +24,8 @@
 #include "tensor/kernel/each_type.h"
 #else
 
-/* f32 is summed in f64, integers in 64 bits (unsigned: overflow wraps). */
+/* The type of a running sum and of a result. f32 is summed in f64. Integers are summed as unsigned
+ * integers of 64 bits, in which overflow wraps. */
 #undef SUM
 #undef OUT
 #if ELEM_IS_FLOAT
@@ -17,9 +36,13 @@
 #define OUT int64_t
 #endif
 
-enum { KERNEL(lanes) = 8, KERNEL(block) = ADZI_SUM_ROWS_MOST, KERNEL(columns) = 64 };
+enum {
+    KERNEL(lanes) = 8,                  /* independent sums of a row */
+    KERNEL(block) = ADZI_SUM_ROWS_MOST, /* elements of one sum before sums are added */
+    KERNEL(columns) = 64                /* contiguous results that are summed together */
+};
 
-/* The sum of up to a block of elements at a stride, in eight lanes. */
+/* The sum of at most one block of elements at a stride: element i is added to lane i % 8. */
 static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 {
 #if ELEM_IS_FLOAT
@@ -48,8 +71,8 @@ static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
            ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* The sum of n elements at a stride. The order depends on n alone: blocks added one after the
- * other, which bounds the f64 error by n / 512 + 64 roundings. */
+/* The sum of n elements at a stride, block after block. The order depends on n alone. An element
+ * goes through at most n / 512 + 64 additions, which bounds the rounding error. */
 static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
 {
     SUM total = 0;
@@ -60,7 +83,7 @@ static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
     return total;
 }
 
-/* Writes result r, or the partial sum that it is. */
+/* Writes result r, or partial sum r if the results are cut into blocks. */
 static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
 {
     if (a->partial != NULL) {
@@ -73,7 +96,8 @@ static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
     ((OUT *)(void *)a->out)[r] = (OUT)sum;
 }
 
-/* Steps an odometer over the outer `n` dimensions; returns false after the last place. */
+/* Advances index and offset to the next place of the first n dimensions, the last of them fastest.
+ * Returns 0 after the last place. */
 static inline int KERNEL(step)(
     int n, const int64_t *sizes, const int64_t *strides, int64_t *index, int64_t *offset)
 {
@@ -88,6 +112,7 @@ static inline int KERNEL(step)(
     return 0;
 }
 
+/* The offset of the first element of result `at` in the kept dimensions. */
 static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
 {
     int64_t offset = 0;
@@ -98,7 +123,7 @@ static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, i
     return offset;
 }
 
-/* One result after the other. */
+/* Any layout: one result after the other. The innermost reduced dimension is summed as a run. */
 static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int inner = a->n_reduced - 1;
@@ -118,7 +143,7 @@ static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t 
 }
 
 #if ELEM_IS_FLOAT
-/* The same of rows that are one block each, whose elements lie side by side. */
+/* Results whose elements are one contiguous block each, without partial sums. */
 static void KERNEL(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     const int64_t n = a->n, stride = a->kept_strides[0];
@@ -137,7 +162,7 @@ static void KERNEL(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end
 #define WIDEN      WIDEN_f64
 #define WIDEN_PART WIDEN_PART_f64
 #endif
-/* sums[j] of four registers' columns. */
+/* sums[j] = the sum of column j over `rows` rows, for as many columns as four registers hold. */
 static void KERNEL(four_vectors)(double *sums, const elem *x, int64_t rows, int64_t stride)
 {
     wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
@@ -152,8 +177,9 @@ static void KERNEL(four_vectors)(double *sums, const elem *x, int64_t rows, int6
 }
 
 #ifdef WIDEN_PART_f32
-/* The same of n columns, which need `vectors` registers, the last perhaps not whole. What it writes
- * there beyond the columns means nothing. */
+/* sums[j] = the sum of column j over `rows` rows, for n columns in `vectors` registers, of which
+ * the last may be partial. Unused lanes of the last register write 0 to `sums`, which has room for
+ * it. */
 static inline __attribute__((always_inline)) void KERNEL(some_vectors)(
     double *sums, const elem *x, int64_t n, int64_t rows, int64_t stride, const int vectors)
 {
@@ -179,7 +205,8 @@ static inline __attribute__((always_inline)) void KERNEL(some_vectors)(
 #endif
 #endif
 
-/* sums[j] of n columns, row by row; the sums have room for the last register. */
+/* sums[j] = the sum of column j over `rows` rows, for n columns. Each column is summed in the order
+ * of its rows. `sums` has room for a whole last register. */
 static inline void KERNEL(add_rows)(
     SUM *sums, const elem *x, int64_t n, int64_t rows, int64_t stride)
 {
@@ -215,7 +242,7 @@ static inline void KERNEL(add_rows)(
 #undef WIDEN
 #undef WIDEN_PART
 
-/* Writes n results that lie side by side. */
+/* Writes n contiguous results from r on, or their partial sums. */
 static inline void KERNEL(finish_row)(
     const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
 {
@@ -236,7 +263,9 @@ static inline void KERNEL(finish_row)(
 #endif
 }
 
-/* Results that lie side by side are summed together, row by row, in blocks of rows. */
+/* Contiguous results: up to 64 columns together, in blocks of 512 rows whose sums are added in
+ * order.
+ */
 static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int last = a->n_kept - 1, inner = a->n_reduced - 1;
@@ -282,8 +311,9 @@ void KERNEL(sum)(const void *block, int64_t begin, int64_t end)
 }
 
 #if ELEM_IS_FLOAT
-/* The rows of one matrix, no more than a block of them: what the above comes to, without the
- * generality. The order is the same. */
+/* The sums over the rows of one matrix x[n, h] of at most 512 rows, such as the gradient of a bias.
+ * A unit is a column. It gives the bits of the kernel `sum` without the setup of general layouts.
+ */
 void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
 {
@@ -306,7 +336,7 @@ void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
 }
 #endif
 
-/* Adds up the blocks of each result, in order. */
+/* Adds the partial sums of each result, block after block. A unit is one result. */
 void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end)
 {

@@ -1,3 +1,12 @@
+/* Kernels of any and all, the reductions by "or" and by "and".
+ *
+ *     any: y = x_0 != 0 or x_1 != 0 or ...,   false for no elements
+ *     all: y = x_0 != 0 and x_1 != 0 and ..., true for no elements
+ *
+ * NaN counts as true, as in PyTorch. A unit is one result, or one block of a long one
+ * (reduce.kernel.h). A run does not stop at the first decisive element: without that branch the
+ * loop vectorises. Results are bools and have no derivative.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/truth.kernel.c"
 #include "autograd/ops/reduction/reduce.h"
@@ -6,6 +15,8 @@
 
 #include "autograd/ops/reduction/reduce.kernel.h"
 
+/* TRUTH(name, NOTHING, OP) makes the functions that REDUCTION asks for. The state is a byte of 0 or
+ * 1; NOTHING is the state of no elements, OP joins two states. */
 #define TRUTH(name, NOTHING, OP)                                                                  \
     static inline void KERNEL(name##_start)(uint8_t * s)                                          \
     {                                                                                             \

@@ -1,3 +1,13 @@
+/* Kernel of var and std.
+ *
+ *     var = sum_i (x_i - mean)^2 / (n - p[0]),   std = sqrt(var) where p[1] is set
+ *
+ * A unit is one result, or one block of a long one (reduce.kernel.h). Each chunk of at most 512
+ * elements is read twice, while it is in cache: for its mean and for the squared deviations from
+ * it. Chunks are joined by the formula of Chan, Golub and LeVeque (1979). Sums run in eight lanes
+ * of f64, in an order that depends on the shape alone. The derivative is an expression of operators
+ * (var.c).
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/var.kernel.c"
 #include <math.h>
@@ -8,10 +18,9 @@
 
 #include "autograd/ops/reduction/reduce.kernel.h"
 
-/* The mean, as origin + offset, and the squared deviations from it. The origin is an element, so
- * that the distances of the others from it are exact where all lie far from 0: the mean itself
- * would be rounded there by more than the means of two parts differ. Two passes over each chunk
- * while it is at hand, and the rule of Chan et al. to join chunks. */
+/* The state: the mean of n elements as origin + offset, and the sum of the squared deviations. The
+ * origin is the first element. Where all elements are far from 0, their distances from the origin
+ * are exact, while the mean as one number would be rounded by more than two chunks differ. */
 typedef struct {
     double origin, offset, squares;
     int64_t n;
@@ -23,6 +32,7 @@ static inline void KERNEL(var_start)(KERNEL(moments) * s)
     s->n = 0;
 }
 
+/* Adds the state t. d is the difference of the two means. */
 static inline void KERNEL(var_join)(KERNEL(moments) * s, const KERNEL(moments) * t)
 {
     int64_t n = s->n + t->n;
@@ -33,7 +43,8 @@ static inline void KERNEL(var_join)(KERNEL(moments) * s, const KERNEL(moments) *
     s->n = n;
 }
 
-/* The squares are taken around the mean as it is rounded, and corrected by what was rounded off. */
+/* Adds a chunk of n contiguous elements. Deviations are taken from the rounded mean. Their sum of
+ * squares is too large by n times the square of the rounding error, which is subtracted. */
 static inline void KERNEL(var_run)(
     KERNEL(moments) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
@@ -51,7 +62,8 @@ static inline void KERNEL(var_run)(
     }
 }
 
-/* p[0] is the correction; p[1] asks for the root. */
+/* p[0] is the correction, 1 for the unbiased estimate; p[1] asks for the root. A divisor of 0 or
+ * less counts as 0, as in PyTorch. */
 static inline void KERNEL(var_end)(const KERNEL(moments) * s, const adzi_reduce_args *a, int64_t r)
 {
     double divisor = (double)s->n - a->p[0];
