@@ -1,3 +1,11 @@
+/* Kernel of Adagrad (Duchi, Hazan and Singer, 2011), as torch.optim.Adagrad computes it.
+ *
+ *     g = sign dw + decay w,   sum += g^2,   w -= lr g / (sqrt(sum) + eps)
+ *
+ * sign is -1 where the loss is maximised. A unit is one element of a contiguous parameter. Elements
+ * are independent, so neither threads nor vectors change a bit. The numbers are read from memory
+ * when the kernel runs, because a replayed launch finds the settings of its own step there.
+ */
 #ifndef elem
 #define THIS_FILE "optim/adagrad.kernel.c"
 #include <math.h>
@@ -12,6 +20,8 @@
 #define ROOT(x) sqrt(x)
 #endif
 
+/* The step of elements begin .. end - 1. `decays` is a constant in each call, so that either call
+ * becomes a loop without branches. Without decay, w is not read before its update. */
 static inline __attribute__((always_inline)) void KERNEL(walk)(
     const adzi_adagrad_args *args, int64_t begin, int64_t end, bool decays)
 {

@@ -1,3 +1,19 @@
+/* Kernel of Adam and its relatives: AdamW, AMSGrad, AdaBelief and RAdam.
+ *
+ *     g = sign dw + decay w
+ *     m = beta1 m + (1 - beta1) g
+ *     s = g, or g - m for AdaBelief
+ *     v = beta2 v + (1 - beta2) s^2
+ *     most = max(most, v), which replaces v below, for AMSGrad
+ *     w = keep w - step m / (sqrt(v) root + eps)
+ *
+ * keep is 1 - lr * decay for decoupled decay (AdamW) and 1 otherwise. step and root contain the
+ * bias corrections. The mode PLAIN leaves the denominator out, as RAdam does in
+ * its first steps. WAIT changes the moments and applies the decay alone. AdaBelief adds eps to v
+ * before the root, too. A unit is one element of a contiguous parameter. Elements are
+ * independent, so neither threads nor vectors change a bit. The numbers are read from memory when
+ * the kernel runs, because a replayed launch finds the settings of its own step there.
+ */
 #ifndef elem
 #define THIS_FILE "optim/adam.kernel.c"
 #include <math.h>
@@ -13,7 +29,8 @@
 #define ROOT(x) sqrt(x)
 #endif
 
-/* The flags are constants in every call below, so that each becomes a loop without branches. */
+/* The step of elements begin .. end - 1. The flags and the mode are constants in every call, so
+ * that each call becomes a loop without branches. */
 static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_adam_args *args,
     int64_t begin, int64_t end, bool decays, bool keeps_most, bool belief, adzi_adam_mode mode)
 {
@@ -35,7 +52,7 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_adam_a
         elem square = beta2 * v[i] + fresh2 * surprise * surprise;
         m[i] = mean;
         v[i] = square;
-        if (keeps_most) { /* a NaN stays, as in torch.maximum */
+        if (keeps_most) { /* a NaN square is taken, as in torch.maximum */
             elem before = most[i];
             square = square > before || square != square ? square : before;
             most[i] = square;
@@ -50,6 +67,8 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_adam_a
     }
 }
 
+/* WALK(mode) expands to the eight calls of KERNEL(walk) with constant flags and chooses one of
+ * them. */
 #define WALK_WITH(belief, mode)                                     \
     if (most && decays) {                                           \
         KERNEL(walk)(args, begin, end, true, true, belief, mode);   \

@@ -1,3 +1,13 @@
+/* Kernels of clipping gradients, by their common norm or by value.
+ *
+ *     norm_sums   sums[k] = sum of |x|^p over block k, or max |x| for p = inf
+ *     clip_scale  x *= factor, where factor = max_norm / norm < 1
+ *     clip_limit  x = min(max(x, -limit), limit)
+ *
+ * A unit of norm_sums is a block of ADZI_NORM_BLOCK contiguous elements; the caller adds the blocks
+ * in order, so the norm does not depend on the number of threads. A unit of the others is one
+ * element. All sums are f64.
+ */
 #ifndef elem
 #define THIS_FILE "optim/clip.kernel.c"
 #include <math.h>
@@ -5,7 +15,8 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-/* Eight sums side by side, in f64, joined in a fixed order. */
+/* The sum of squares. Element i is added to lane i % 8, and the lanes are joined in one order,
+ * whatever the vector width. */
 static inline double KERNEL(square_sum)(const elem *x, int64_t n)
 {
     double lane[8] = { 0 };
@@ -22,7 +33,7 @@ static inline double KERNEL(square_sum)(const elem *x, int64_t n)
            ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* A NaN stays, once seen. */
+/* The largest magnitude. A NaN is returned as soon as it is seen. */
 static inline double KERNEL(largest)(const elem *x, int64_t n)
 {
     double most = 0;
@@ -36,6 +47,7 @@ static inline double KERNEL(largest)(const elem *x, int64_t n)
     return most;
 }
 
+/* p = 2 and p = inf have loops of their own; p = 1 needs no pow(). */
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end);
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
 {
@@ -59,6 +71,7 @@ void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The factor is read from memory, because an earlier launch computes it from the sums. */
 void KERNEL(clip_scale)(const void *block, int64_t begin, int64_t end);
 void KERNEL(clip_scale)(const void *block, int64_t begin, int64_t end)
 {
@@ -72,6 +85,7 @@ void KERNEL(clip_scale)(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* NaN fails both comparisons and stays. */
 void KERNEL(clip_limit)(const void *block, int64_t begin, int64_t end);
 void KERNEL(clip_limit)(const void *block, int64_t begin, int64_t end)
 {

@@ -1,3 +1,15 @@
+/* Kernel of RMSprop (Hinton, 2012), as torch.optim.RMSprop computes it.
+ *
+ *     g = sign dw + decay w
+ *     v = alpha v + (1 - alpha) g^2
+ *     mean = alpha mean + (1 - alpha) g,   s = v - mean^2 if centered, else s = v
+ *     m = momentum m + g / (sqrt(s) + eps),   w -= lr m
+ *
+ * Without momentum, w -= lr g / (sqrt(s) + eps). sign is -1 where the loss is maximised. A unit is
+ * one element of a contiguous parameter. Elements are independent, so neither threads nor vectors
+ * change a bit. The numbers are read from memory when the kernel runs, because a replayed launch
+ * finds the settings of its own step there.
+ */
 #ifndef elem
 #define THIS_FILE "optim/rmsprop.kernel.c"
 #include <math.h>
@@ -13,7 +25,8 @@
 #define ROOT(x) sqrt(x)
 #endif
 
-/* The flags are constants in every call below, so that each becomes a loop without branches. */
+/* The step of elements begin .. end - 1. The flags are constants in every call, so that each call
+ * becomes a loop without branches. */
 static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_rmsprop_args *args,
     int64_t begin, int64_t end, bool decays, bool centered, bool has_momentum)
 {
@@ -50,6 +63,7 @@ void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
 void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_rmsprop_args *args = block;
+    /* Bit 0: decay, bit 1: centered, bit 2: momentum. */
     int kind = (args->numbers->decay != 0 ? 1 : 0) + (args->mean != NULL ? 2 : 0) +
                (args->m != NULL ? 4 : 0);
     switch (kind) {

@@ -1,3 +1,14 @@
+/* Kernel of stochastic gradient descent, as torch.optim.SGD computes it.
+ *
+ *     g = sign dw + decay w
+ *     m = momentum m + fresh g
+ *     w -= lr (g + momentum m) with Nesterov's momentum,   w -= lr m without
+ *
+ * Without momentum, w -= lr g. fresh is 1 - dampening, or 1 in the first step. sign is -1 where the
+ * loss is maximised. A unit is one element of a contiguous parameter. Elements are independent, so
+ * neither threads nor vectors change a bit. The numbers are read from memory when the kernel runs,
+ * because a replayed launch finds the settings of its own step there.
+ */
 #ifndef elem
 #define THIS_FILE "optim/sgd.kernel.c"
 #include <stddef.h>
@@ -5,8 +16,8 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-/* One way through the elements; the flags are constants in every call below, so that each call
- * becomes a loop of its own without branches. */
+/* The step of elements begin .. end - 1. The flags are constants in every call, so that each call
+ * becomes a loop without branches. */
 static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_sgd_args *args,
     int64_t begin, int64_t end, bool decays, bool has_momentum, bool nesterov)
 {

@@ -1,5 +1,18 @@
-/* The gradients of a narrow linear layer (at most ADZI_LINEAR_NARROW inputs or outputs) in one pass
- * over its rows. Computed as separate products and sums, each would read dy and x again. */
+/* Gradients of a narrow linear layer y[N, H] = x[N, D] w[H, D]^T + b, with D or H at most 4.
+ *
+ *     z = dy, or dy * factor masked by y > 0
+ *     dw[h, d] = sum_n z[n, h] x[n, d],   db[h] = sum_n z[n, h],   dx[n, d] = sum_h z[n, h] w[h, d]
+ *
+ * One pass over the rows computes all gradients. As separate products and sums, each would read dy
+ * and x again, and a general product would mostly fill its tiles with nothing.
+ *
+ * Narrow inputs: a strip is one vector of outputs. It walks down all rows of dy and keeps its D
+ * rows of dw and its db in registers. Narrow outputs: a strip is one vector of inputs. It walks
+ * down all rows of x, keeps its H rows of dw in registers, and writes dx on the way.
+ *
+ * The launch has one unit, because layers of at most 512 rows do not pay for threads. Each gradient
+ * has two or four independent sums of every second or fourth row, which are added at the end; so
+ * the order depends on the shape, except for db of a single output, which has one sum per lane. */
 #ifndef elem
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,8 +25,9 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-/* Sums that are kept per gradient, each of other rows, so that one addition need not wait for the
- * one before it: as many as fit the registers. `count` is the number of inputs or outputs. */
+/* The number of independent sums per gradient. Row r is added to sum r % SUMS, so that an addition
+ * does not wait for the one before it. Four sums of four inputs or outputs would not fit the
+ * registers. `count` is the number of inputs or outputs. */
 #define SUMS(count) ((count) <= 2 ? 4 : 2)
 
 /* Calls f(..., count, flag) with both as constants, so that loops over them are unrolled. `count`
@@ -136,6 +150,7 @@ INLINE void KERNEL(inputs_strip)(
     }
 }
 
+/* dw and db for d inputs, strip by strip. `gate` says whether y masks dy. */
 INLINE void KERNEL(narrow_inputs)(const narrow *a, const int d, const bool gate)
 {
     int64_t j = 0;
@@ -147,6 +162,7 @@ INLINE void KERNEL(narrow_inputs)(const narrow *a, const int d, const bool gate)
     }
 }
 
+/* Narrow inputs, with the number of inputs and the mask as constants. */
 NOINLINE void KERNEL(by_inputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = KERNEL(narrow_of)(args);
@@ -201,6 +217,7 @@ INLINE void KERNEL(outputs_strip)(const narrow *a, const elem *z, int64_t j, con
     }
 }
 
+/* dw and dx for h outputs, strip by strip. `dx` says whether dx is wanted. */
 INLINE void KERNEL(narrow_outputs)(const narrow *a, const elem *z, const int h, const bool dx)
 {
     int64_t j = 0;
@@ -212,7 +229,7 @@ INLINE void KERNEL(narrow_outputs)(const narrow *a, const elem *z, const int h, 
     }
 }
 
-/* db of one output, whose z is contiguous and is summed in vectors. */
+/* db of a single output, whose z is contiguous: one sum per lane of a vector. */
 INLINE void KERNEL(bias_of_one)(const narrow *a, const elem *z)
 {
     const VEC zero = { 0 };
@@ -248,7 +265,8 @@ INLINE void KERNEL(bias_of_outputs)(const narrow *a, const elem *z)
     }
 }
 
-/* The masked dy is small, at most 2048 elements, and is computed first. */
+/* Narrow outputs. The masked dy has at most 4 * 512 elements and is computed once, to a buffer,
+ * since every strip reads all of it. */
 NOINLINE void KERNEL(by_outputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = KERNEL(narrow_of)(args);
@@ -275,6 +293,7 @@ NOINLINE void KERNEL(by_outputs)(const adzi_linear_narrow_args *args)
 }
 #undef narrow
 
+/* The entry point; the launch has one unit. */
 void KERNEL(linear_narrow)(const void *block, int64_t begin, int64_t end);
 void KERNEL(linear_narrow)(const void *block, int64_t begin, int64_t end)
 {

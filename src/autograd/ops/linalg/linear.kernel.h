@@ -1,12 +1,12 @@
-/* What linear's kernels are handed. */
+/* Arguments and limits of the kernel linear_narrow. */
 #ifndef ADZI_AUTOGRAD_OPS_LINALG_LINEAR_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_LINALG_LINEAR_KERNEL_H
 
 #include <stdint.h>
 
 enum {
-    ADZI_LINEAR_NARROW = 4, /* the most inputs or outputs of a narrow layer, and */
-    ADZI_LINEAR_ROWS = 512  /* the most rows: one thread sums them in one order */
+    ADZI_LINEAR_NARROW = 4, /* the most inputs or outputs of a narrow layer */
+    ADZI_LINEAR_ROWS = 512  /* the most rows of one: more are worth several threads */
 };
 
 /**
@@ -18,7 +18,7 @@ enum {
 typedef struct adzi_linear_narrow_args {
     int64_t n, d, h; /* rows, inputs, outputs; each 1 or more */
     const char *dy;  /* [n, h] */
-    const char *y;   /* [n, h]: counts 0 where y <= 0, dy * factor elsewhere; or NULL: dy */
+    const char *y; /* [n, h]: masks dy to 0 where y <= 0 and dy * factor elsewhere; NULL: no mask */
     double factor;
     const char *x, *w;  /* [n, d], for dw; [h, d], for dx */
     char *dx, *dw, *db; /* dw never NULL */

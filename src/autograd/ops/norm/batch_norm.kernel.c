@@ -1,14 +1,35 @@
+/* Kernels of batch_norm over x[N, C, L] (L is 1 for x[N, C]), per channel c.
+ *
+ *     mean = sum x / (N L),   var = sum (x - mean)^2 / (N L),   rstd = 1 / sqrt(var + eps)
+ *     y  = (x - mean) rstd w + b
+ *
+ *     db = sum dy,   dw = sum dy (x - mean) rstd
+ *     dx = rstd w (dy - db / (N L) - (x - mean) rstd dw / (N L))
+ *
+ * With constant statistics (evaluation), mean and rstd do not depend on x, and dx = rstd w dy.
+ *
+ * A unit of the kernels of statistics is a channel; a unit of the elementwise kernels is a row of L
+ * elements, or of C elements where L is 1. If L = 1, channels are columns of a matrix, and up to 64 of them are computed together,
+ * row by row, with their sums in buffers of 64 f64. Otherwise each channel consists of N contiguous
+ * rows of L elements, which are summed in eight lanes of f64. The order of a sum depends on the
+ * shape alone.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/norm/batch_norm.kernel.c"
 #include "autograd/ops/norm/batch_norm.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { KERNEL(lanes) = 8, KERNEL(columns) = 64 };
+enum {
+    KERNEL(lanes) = 8,   /* independent sums of a row */
+    KERNEL(columns) = 64 /* channels that are computed together where L is 1 */
+};
 
-/* x minus a mean that elem alone would round. */
+/* x - mean, for a mean = high + low with more digits than elem has. Where x is far from 0, the
+ * rounding of the mean would otherwise shift all elements. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
+/* The sum of the eight lanes, always in one order. */
 static inline double KERNEL(gather)(const double *lane)
 {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
@@ -17,7 +38,8 @@ static inline double KERNEL(gather)(const double *lane)
 
 /* ---- statistics ---------------------------------------------------------------------------- */
 
-/* The sum over one channel of VALUE(place), in eight lanes of f64 within a row of L. */
+/* total += VALUE(i) over the elements i of one channel. In each row of L elements, element k is
+ * added to lane k % 8; the lanes are joined row by row. */
 #define CHANNEL_SUM(total, VALUE)                                 \
     for (int64_t i_ = 0; i_ < a->n; ++i_) {                       \
         int64_t row_ = (i_ * a->c + channel) * a->l, k_ = 0;      \
@@ -33,7 +55,7 @@ static inline double KERNEL(gather)(const double *lane)
         (total) += KERNEL(gather)(lane_);                         \
     }
 
-/* Channels that lie side by side (L = 1) are summed together, row by row. */
+/* total[j] += VALUE(i) over the rows of channels first .. first + columns - 1, where L is 1. */
 #define COLUMN_SUMS(total, VALUE)               \
     for (int64_t i_ = 0; i_ < a->n; ++i_) {     \
         int64_t row_ = i_ * a->c + first;       \
@@ -42,6 +64,8 @@ static inline double KERNEL(gather)(const double *lane)
         }                                       \
     }
 
+/* Mean and biased variance of contiguous channels. rstd receives the variance here; a later launch
+ * turns it into the reciprocal of the root. */
 static void KERNEL(moments_of_columns)(
     const adzi_batch_norm_args *a, int64_t first, int64_t columns)
 {
@@ -62,6 +86,7 @@ static void KERNEL(moments_of_columns)(
     }
 }
 
+/* Mean and biased variance of one channel of rows. */
 static void KERNEL(moments_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
 {
     const elem *x = a->x;
@@ -77,7 +102,8 @@ static void KERNEL(moments_of_channel)(const adzi_batch_norm_args *a, int64_t ch
     a->rstd[channel] = variance / count;
 }
 
-/* Mean and biased variance, in two passes: a large mean cancels before anything is squared. */
+/* Mean and biased variance of channels begin .. end - 1. Two passes: the mean is subtracted before
+ * squaring, so a large mean costs no digits. */
 void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end);
 void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end)
 {
@@ -93,6 +119,7 @@ void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* sum = sum dy and along = sum dy (x - mean) rstd of contiguous channels. */
 static void KERNEL(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first, int64_t columns)
 {
     const elem *x = a->x, *dy = a->dy;
@@ -110,6 +137,7 @@ static void KERNEL(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first
     }
 }
 
+/* sum = sum dy and along = sum dy (x - mean) rstd of one channel of rows. */
 static void KERNEL(sums_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
 {
     const elem *x = a->x, *dy = a->dy;
@@ -124,6 +152,7 @@ static void KERNEL(sums_of_channel)(const adzi_batch_norm_args *a, int64_t chann
     a->along[channel] = along * a->rstd[channel];
 }
 
+/* The sums of the backward, which are also db and dw. A unit is a channel. */
 void KERNEL(batch_norm_sums)(const void *block, int64_t begin, int64_t end);
 void KERNEL(batch_norm_sums)(const void *block, int64_t begin, int64_t end)
 {
@@ -141,14 +170,18 @@ void KERNEL(batch_norm_sums)(const void *block, int64_t begin, int64_t end)
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
-/* What a channel does to its elements: y = (x - mean) scale + shift, and
- * dx = scale (dy - level - (x - mean) slope). */
+/* The numbers of up to 64 channels, rounded to elem, for the loops over elements:
+ * y = (x - mean) scale + shift and dx = scale (dy - level - (x - mean) slope). The mean is high +
+ * low.
+ */
 typedef struct {
     elem high[KERNEL(columns)], low[KERNEL(columns)], scale[KERNEL(columns)],
         shift[KERNEL(columns)];
     elem level[KERNEL(columns)], slope[KERNEL(columns)];
 } KERNEL(channels);
 
+/* Computes these numbers for channels first .. first + n - 1. level and slope are 0 in the forward
+ * and with constant statistics. */
 static void KERNEL(channels_of)(
     KERNEL(channels) * k, const adzi_batch_norm_args *a, int64_t first, int64_t n)
 {
@@ -166,7 +199,8 @@ static void KERNEL(channels_of)(
     }
 }
 
-/* Y(place, channel's number in k) for all elements of the rows [begin, end). */
+/* out[i] = Y(i, j) for all elements i of rows begin .. end - 1, where k.scale[j] and its neighbours
+ * are the numbers of the element's channel. If L is 1, a unit is a row of all C channels. */
 #define ELEMENTS(Y)                                                                      \
     KERNEL(channels) k;                                                                  \
     if (a->l == 1) {                                                                     \

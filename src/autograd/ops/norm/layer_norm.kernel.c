@@ -1,3 +1,17 @@
+/* Kernels of layer_norm over the D features of each row of x[N, D].
+ *
+ *     mean = sum_j x_j / D,   var = sum_j (x_j - mean)^2 / D,   r = 1 / sqrt(var + eps)
+ *     u_j = (x_j - mean) r,   y_j = u_j w_j + b_j
+ *
+ *     g_j  = dy_j w_j
+ *     dx_j = r (g_j - mean(g) - u_j mean(g u))
+ *     dw_j = sum over rows of dy_j u_j,   db_j = sum over rows of dy_j
+ *
+ * A unit of layer_norm and layer_norm_dx is one contiguous row. A unit of layer_norm_params is one
+ * feature; up to 64 neighbouring features are summed together, row by row. The forward saves mean
+ * and r of each row in f64. Sums over a row run in eight lanes of f64 (Note [Eight lanes] in
+ * wide.kernel.h), sums over rows in the order of the rows. No order depends on the threads.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/norm/layer_norm.kernel.c"
 #include "autograd/ops/norm/layer_norm.h"
@@ -6,9 +20,13 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { KERNEL(columns) = 64, KERNEL(chunk) = 512 };
+enum {
+    KERNEL(columns) = 64, /* features that are summed together: two buffers of 512 bytes */
+    KERNEL(chunk) = 512   /* products of a row in a buffer at a time: at most 4 KiB */
+};
 
-/* x minus a mean that elem alone would round. */
+/* x - mean, for a mean = high + low with more digits than elem has. Where x is far from 0, the
+ * rounding of the mean would otherwise shift all elements. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
 void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end);
@@ -20,10 +38,10 @@ void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; ++i) {
         const elem *x = (const elem *)args->x + i * d;
         elem *y = (elem *)args->out + i * d;
-        /* Two passes: a large mean cancels before anything is squared. */
+        /* Two passes: the mean is subtracted before squaring, so a large mean costs no digits. */
         double mean = EIGHT(sum)(x, d, 0) / (double)d;
         double variance = EIGHT(squares)(x, d, mean) / (double)d;
-        /* Beyond the range of f64 it is unknown: NaN, and not 0 for each element. */
+        /* A variance beyond the range of f64 gives NaN; 1 / infinity would make every element 0. */
         double rstd = isinf(variance) ? (double)NAN : 1 / sqrt(variance + args->eps);
         elem high = (elem)mean, low = (elem)(mean - (double)high), r = (elem)rstd;
         for (int64_t j = 0; j < d; ++j) {
@@ -38,7 +56,8 @@ void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* dx = rstd (g - mean(g) - unit mean(g unit)), g = dy w */
+/* dx. The products g and g u of a chunk go to buffers first, in a loop that vectorises, and are
+ * then summed: `level` is the sum of g, `along` the sum of g u. */
 void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
 {
@@ -71,7 +90,7 @@ void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* dw = sum of dy unit, db = sum of dy, over the rows in order. */
+/* dw and db; either may be NULL. A unit is one feature. */
 void KERNEL(layer_norm_params)(const void *block, int64_t begin, int64_t end);
 void KERNEL(layer_norm_params)(const void *block, int64_t begin, int64_t end)
 {

@@ -1,4 +1,25 @@
-/* The steps of an LSTM; see Note [Products of one step]. */
+/* Kernels of one direction of an LSTM layer; see Note [Products of one step] in lstm_layer.h.
+ *
+ *     i, f, g, o = gates + h_(t-1) W^T + bias        W = weight_hh[4H, H], gates hold x_t's part
+ *     i, f, o = sigmoid of themselves,   g = tanh(g)
+ *     c_t = f c_(t-1) + i g,   h_t = o tanh(c_t)
+ *
+ *     dh = dy + dgates_(t+1) W,   dc += dh o (1 - tanh(c_t)^2)
+ *     di = dc g i (1 - i),   df = dc c_(t-1) f (1 - f),   dg = dc i (1 - g^2)
+ *     do = dh tanh(c_t) o (1 - o),   dc_(t-1) = dc f
+ *
+ * lstm_pack copies W to packed panels once per sequence. A panel holds a group of columns of the
+ * hidden state, VW wide, for all four gates. lstm_pack_rows packs h0. Each step packs its result
+ * for the step after it.
+ *
+ * A unit of lstm_pack, lstm_step and lstm_step_back is 64 bytes of columns (16 in f32, 8 in f64). A
+ * step multiplies groups of 16, 8, 4 or 1 batch rows by a panel, with the sums in registers, and
+ * computes the cells of these rows while the sums are in first-level cache.
+ *
+ * Every sum is one chain of multiply-adds over the H elements in order, whatever the group, so the
+ * bits depend neither on the batch nor on the threads. On the way back the four gates' shares of dh
+ * are four such chains, which are added as (0 + 1) + (2 + 3).
+ */
 #ifndef elem
 #include "autograd/ops/recurrent/lstm_layer.h"
 #include "tensor/kernel/vmath.h"
@@ -8,8 +29,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Asks for memory before it is needed: panels come from the third-level cache, gates and cells of
- * other steps from further away. The place need not exist. */
+/* FETCH(p, bytes) prefetches the cache line at p + bytes. Panels come from the third-level cache,
+ * gates and cells of other steps from further away. The address need not be valid. */
 #ifdef ADZI_X86
 #define FETCH(p, bytes) _mm_prefetch((const char *)((uintptr_t)(p) + (bytes)), _MM_HINT_T0)
 #else
@@ -18,19 +39,19 @@
 
 enum {
     GATES = 4,
-    DEPTH = 128, /* elements of a row that are multiplied by all gates before the next ones: they
-                    stay in the first-level cache while the panel goes by */
-    AHEAD = 2048 /* bytes of a panel between what is multiplied and what is asked for */
+    DEPTH = 128, /* elements of packed rows that are multiplied by all gates before the next ones:
+                    16 rows of f32 are 8 KiB and stay in the first-level cache */
+    AHEAD = 2048 /* bytes between the element of a panel in use and the one that is prefetched */
 };
 
-/* With 32 registers 16 sums are kept at a time, else 8. */
+/* The number of vectors of sums in registers: 16 where there are 32 registers, else 8. */
 #if defined(__AVX512F__)
 enum { MOST_ROWS = 16 };
 #else
 enum { MOST_ROWS = 8 };
 #endif
 
-/* Rows are packed in groups of 16 (with so many registers), 8, 4, and at last alone. */
+/* The size of the next group of batch rows, out of `rows` remaining ones. */
 static inline int group_width(int64_t rows)
 {
     return rows >= MOST_ROWS ? MOST_ROWS : rows >= 8 ? 8 : rows >= 4 ? 4 : 1;
@@ -45,20 +66,20 @@ static inline int group_width(int64_t rows)
 
 enum { KERNEL(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(elem) };
 
-/* How many of the VW columns from j0 on there are. */
+/* The number of valid columns among the VW columns from j0 on. */
 INLINE int KERNEL(lanes_from)(int64_t n, int64_t j0)
 {
     return n - j0 < VW ? (int)(n - j0) : VW;
 }
 
-/* How many of n elements are multiplied together from element p on. */
+/* The length of the block of k that begins at element p of n. */
 INLINE int64_t KERNEL(deep_from)(int64_t n, int64_t p)
 {
     return n - p < DEPTH ? n - p : DEPTH;
 }
 
-/* `deep` rows of a panel: row p has element (j, p) of the matrix at `from` for each column j, or
- * transposed element (p, j). What lies beyond the last column is 0. */
+/* Packs `deep` rows of one gate's panel. Row p of the panel holds element (j, p) of the matrix at
+ * `from` for each column j, or element (p, j) if `transposed`. Columns beyond the last are 0. */
 INLINE void KERNEL(pack_rows)(
     elem *restrict to, const elem *from, int64_t n, int64_t deep, int lanes, bool transposed)
 {
@@ -74,7 +95,8 @@ INLINE void KERNEL(pack_rows)(
     }
 }
 
-/* Panels of VW columns: for each DEPTH rows, all gates'. */
+/* Packs panels of VW columns. Within a panel, each block of DEPTH rows holds the four gates one
+ * after another, in the order in which a step reads them. */
 void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end)
 {
@@ -94,7 +116,8 @@ void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Element p of row r of a group of w rows that begins at r0 is at[r0 * width + p * w + r]. */
+/* Packs batch rows in groups. Element p of row r of a group of w rows that begins at row r0 goes to
+ * to[r0 * width + p * w + r]. The launch has one unit. */
 void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 {
@@ -113,9 +136,18 @@ void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Adds to some gates' products of one group: in named variables, since arrays of them end up in
- * memory. `a` has `rows` elements for each p, the next gate's `next_a` further on (forward, all
- * gates multiply the same state); gates' panels lie next_b apart. */
+/* TILE(rows, gates) makes tile_<rows>, the micro-kernel for a group of `rows` batch rows:
+ *
+ *     sums[gate][r] += sum over p of a[gate][p, r] * b[gate][p, 0 .. VW - 1]
+ *
+ * `a` is packed rows; those of the next gate are next_a elements further, or the same ones if
+ * next_a is 0 (in the forward all gates multiply one state). Panels of gates are next_b elements
+ * apart. The macros below expand to named variables s<gate>_<r>, because gcc keeps arrays of
+ * vectors in memory.
+ *
+ *     TAKE, ADD, PUT      load a sum, add one product to it, store it
+ *     STEP                one p of one gate: loads the panel's vector, prefetches, adds to all rows
+ *     ROWS_n, GATES_n     apply a macro to n rows or gates */
 #define ROWS_1(M, gate) M(0, gate)
 #define ROWS_4(M, gate) M(0, gate) M(1, gate) M(2, gate) M(3, gate)
 #define ROWS_8(M, gate) ROWS_4(M, gate) M(4, gate) M(5, gate) M(6, gate) M(7, gate)
@@ -127,10 +159,10 @@ void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 #define PUT(r, gate)  VSTORE(sums[gate][r], s##gate##_##r);
 #define STEP(rows, gate)                                \
     {                                                   \
-        const elem *line = b + gate * next_b + p * VW;  \
+        const elem *panel = b + gate * next_b + p * VW; \
         const elem *x = a + gate * next_a + p * (rows); \
-        VEC w = VLOAD(line);                            \
-        FETCH(line, AHEAD);                             \
+        VEC w = VLOAD(panel);                           \
+        FETCH(panel, AHEAD);                            \
         ROWS_##rows(ADD, gate)                          \
     }
 #define GATES_1(M, rows)     M(rows, 0)
@@ -160,7 +192,8 @@ TILE(4, 2)
 #endif
 TILE(1, 4)
 
-/* sums[gate][r] += the products of all four gates over `deep` elements, for a group of w rows. */
+/* sums[gate][r] += the products of all four gates over `deep` elements, for a group of w rows. As
+ * many gates at a time as have their sums in registers together. */
 INLINE void KERNEL(products_of)(
     const elem *a, int64_t next_a, const elem *b, int64_t deep, int w, elem (*sums)[MOST_ROWS][VW])
 {
@@ -198,12 +231,13 @@ INLINE void KERNEL(products)(
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* What lies beyond the last column is 0 here and left alone there. */
+/* Loads VW elements, or `lanes` and zeros. */
 INLINE void KERNEL(take)(elem *to, const elem *from, int lanes)
 {
     VSTORE(to, lanes == VW ? VLOAD(from) : VLOAD_PART(from, lanes));
 }
 
+/* Stores VW elements, or the first `lanes` of them. */
 INLINE void KERNEL(give)(elem *to, const elem *from, int lanes)
 {
     if (lanes == VW) {
@@ -213,7 +247,7 @@ INLINE void KERNEL(give)(elem *to, const elem *from, int lanes)
     }
 }
 
-/* Asks for what the cells of a group's rows will read. */
+/* Prefetches what the cells of batch rows r0 .. end - 1 will read after their product. */
 INLINE void KERNEL(fetch_cells)(
     const adzi_lstm_step_args *a, int64_t r0, int64_t end, int64_t j0, bool back)
 {
@@ -233,7 +267,8 @@ INLINE void KERNEL(fetch_cells)(
     }
 }
 
-/* One row's columns from j0 on; `sums` are the state's part of the gates. */
+/* The cell of one batch row for columns j0 .. j0 + lanes - 1. `sums` is h_(t-1) W^T. The activated
+ * gates replace the pre-activations in `gates`, for the backward. */
 INLINE void KERNEL(cell)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
     elem (*sums)[MOST_ROWS][VW], int r, elem *h)
 {
@@ -269,6 +304,7 @@ INLINE void KERNEL(cell)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, 
     KERNEL(give)((elem *)a->h + row * n + j0, h, lanes);
 }
 
+/* One step forward. A unit is ADZI_LSTM_COLUMNS bytes of columns of the hidden state. */
 void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end)
 {
@@ -295,7 +331,8 @@ void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Likewise backward: from dh, the gradient of this step's h but for dy, to dgates. */
+/* The backward of the cell of one batch row. dh is the gradient of h_t from later steps, without
+ * dy. Writes dgates to memory and to d, for packing, and replaces dc by dc_(t-1). */
 INLINE void KERNEL(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
     const elem *dh, elem (*d)[MOST_ROWS][VW], int r)
 {
@@ -326,7 +363,7 @@ INLINE void KERNEL(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t
     KERNEL(give)((elem *)a->dc + at, dc, lanes);
 }
 
-/* dh of one row: the sum of the four quarters, or what is given. */
+/* dh of one batch row: the sum of the four gates' shares, or the given dh at the last step. */
 INLINE void KERNEL(state_gradient)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
     elem (*sums)[MOST_ROWS][VW], int r, elem *dh)
 {
@@ -339,6 +376,9 @@ INLINE void KERNEL(state_gradient)(const adzi_lstm_step_args *a, int64_t row, in
     }
 }
 
+/* One step backward: dh by products with `from`, the dgates of the step after it, then the cells,
+ * then packs dgates for the step before. With dgates NULL only dh of the initial state is computed.
+ */
 void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end)
 {
