@@ -21,6 +21,34 @@
 #include "tensor/kernel/each_float.h"
 #else
 
+enum { KERNEL(chunk) = 256 }; /* losses in the buffer of pair_loss_sums: at most 2 KiB */
+
+/* The sums of the blocks begin .. end-1. The losses of a chunk are written to a buffer, in a loop
+ * that vectorises, and then summed in eight lanes of f64. The order depends on the number of
+ * elements alone. */
+static void KERNEL(pair_loss_sums)(
+    const adzi_pair_sum_args *args, int64_t begin, int64_t end, adzi_pointwise_loop *losses)
+{
+    const double p[ADZI_POINTWISE_PARAMS] = { args->number };
+    for (int64_t k = begin; k < end; ++k) {
+        int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;
+        stop = stop < args->count ? stop : args->count;
+        double sum = 0;
+        for (; i < stop; i += KERNEL(chunk)) {
+            const void *in[] = { (const elem *)args->x + i, (const elem *)args->t + i };
+            int64_t n = stop - i < KERNEL(chunk) ? stop - i : KERNEL(chunk);
+            elem values[KERNEL(chunk)];
+            losses(values, in, n, p);
+            sum += EIGHT(sum)(values, n, 0);
+        }
+        if (args->y != NULL) { /* the only block */
+            *(elem *)args->y = (elem)((0 + sum) * args->scale);
+        } else {
+            args->sums[k] = sum;
+        }
+    }
+}
+
 PAIR_LOSS(mse_loss, (a - b) * (a - b), ELEM(2) * (a - b), ELEM(2) * (b - a))
 
 /* The slope is the sign of d: 0 where x equals t, and where either is NaN. */

@@ -26,7 +26,7 @@
     POINTWISE2(name, elem, elem, elem, VALUE)       \
     PAIR_LOSS_SLOPE(name##_dx, PAIR_LOSS_TIMES(DX)) \
     PAIR_LOSS_SLOPE(name##_dt, PAIR_LOSS_TIMES(DT)) \
-    PAIR_LOSS_SUM(name##_sum, VALUE)
+    PAIR_LOSS_SUM(name##_sum, name)
 
 /* The kernel of one derivative. The gradient of the reduced loss is read through `factor` when the
  * kernel runs, because a replayed launch finds another number there. It is multiplied into p[2] of
@@ -43,37 +43,13 @@
         KERNEL(name##_times)(&scaled, begin, end);                                       \
     }
 
-enum { PAIR_LOSS_CHUNK = 256 }; /* losses in the buffer of PAIR_LOSS_SUM: at most 2 KiB */
-
-/* The kernel of the sums. The losses of a chunk are written to a buffer, in a loop that vectorises,
- * and then summed in eight lanes of f64. The order depends on the number of elements alone. */
-#define PAIR_LOSS_SUM(name, VALUE)                                                         \
-    void KERNEL(name)(const void *block, int64_t begin, int64_t end);                      \
-    void KERNEL(name)(const void *block, int64_t begin, int64_t end)                       \
-    {                                                                                      \
-        const adzi_pair_sum_args *args = block;                                            \
-        const double p[] = { args->number };                                               \
-        (void)p;                                                                           \
-        for (int64_t k = begin; k < end; ++k) {                                            \
-            int64_t i = k * ADZI_PAIR_BLOCK, stop = i + ADZI_PAIR_BLOCK;                   \
-            stop = stop < args->count ? stop : args->count;                                \
-            double sum = 0;                                                                \
-            for (; i < stop; i += PAIR_LOSS_CHUNK) {                                       \
-                const elem *x = (const elem *)args->x + i, *t = (const elem *)args->t + i; \
-                int64_t n = stop - i < PAIR_LOSS_CHUNK ? stop - i : PAIR_LOSS_CHUNK;       \
-                elem values[PAIR_LOSS_CHUNK];                                              \
-                for (int64_t m = 0; m < n; ++m) {                                          \
-                    const elem a = x[m], b = t[m];                                         \
-                    values[m] = (VALUE);                                                   \
-                }                                                                          \
-                sum += EIGHT(sum)(values, n, 0);                                           \
-            }                                                                              \
-            if (args->y != NULL) { /* the only block */                                    \
-                *(elem *)args->y = (elem)((0 + sum) * args->scale);                        \
-            } else {                                                                       \
-                args->sums[k] = sum;                                                       \
-            }                                                                              \
-        }                                                                                  \
+/* The kernel of the sums: KERNEL(pair_loss_sums) adds up what the loop of the elements' losses
+ * gives. */
+#define PAIR_LOSS_SUM(name, losses)                                       \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end);     \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)      \
+    {                                                                     \
+        KERNEL(pair_loss_sums)(block, begin, end, KERNEL(losses##_loop)); \
     }
 
 #endif
