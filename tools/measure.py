@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Prints how large and how legible the tree is, each figure beside its target.
 
-usage: measure.py [--list] [TOP]
+usage: measure.py [--list] [--hold] [TOP]
 
-Exits 1 when a figure misses its target. --list names the places behind each miss.
+Exits 1 when a figure misses its target. --list names the places behind each miss. With --hold a
+figure of HELD may miss its target, but must not be worse than there: lower the value there when the
+figure gets better.
 """
 
 import os
@@ -20,6 +22,11 @@ TARGETS = {
     "files touched to add a module": 4,
     "files touched to add an optimizer": 4,
     "files touched to add an activation": 2,
+}
+
+# How far the figures are that have not reached their target.
+HELD = {
+    "lines of code in src and include": 48500,
 }
 
 # The worked examples of CONTRIBUTING.md, which tests/checks/contributing.py applies and tests.
@@ -119,17 +126,18 @@ def files_of_patch(path):
         return re.findall(r"^diff --git a/(\S+) ", stream.read(), flags=re.M)
 
 
-def report(label, value, ok, places, listed):
+def report(label, value, ok, places, listed, hold=False):
     target = TARGETS[label]
     shown = f"{value:.2f}" if isinstance(value, float) else str(value)
-    print(f"{'ok    ' if ok else 'MISSED'} {label}: {shown} (target {target})")
+    held = hold and not ok and label in HELD and value <= HELD[label]
+    print(f"{'ok    ' if ok else 'held  ' if held else 'MISSED'} {label}: {shown} (target {target})")
     if listed and not ok:
         for place in places:
             print("         " + place)
-    return ok
+    return ok or held
 
 
-def measure(top, listed):
+def measure(top, listed, hold):
     library = list(c_files(top, "src", "include"))
     others = list(c_files(top, "tests", "examples", "bench"))
     everything = library + others
@@ -137,7 +145,7 @@ def measure(top, listed):
 
     label = "lines of code in src and include"
     lines = sum(f.code for f in library)
-    results.append(report(label, lines, lines <= TARGETS[label], [], listed))
+    results.append(report(label, lines, lines <= TARGETS[label], [], listed, hold))
 
     label = "longest file, lines"
     long_files = sorted((-f.lines, f.path) for f in everything if f.lines > TARGETS[label])
@@ -169,9 +177,9 @@ def measure(top, listed):
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--list"]
+    arguments = [a for a in sys.argv[1:] if a not in ("--list", "--hold")]
     top = arguments[0] if arguments else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return 0 if measure(top, "--list" in sys.argv) else 1
+    return 0 if measure(top, "--list" in sys.argv, "--hold" in sys.argv) else 1
 
 
 if __name__ == "__main__":

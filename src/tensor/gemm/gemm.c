@@ -236,8 +236,9 @@ static void run(const adzi_gemm_args *args, bool may_round)
     g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
     g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);
     g.ldc = tidy(g.ldc, g.m, g.n);
+    const bool rounds = may_round && adzi_gemm_medium_takes(&g);
     const adzi_gemm_way *way = adzi_gemm_ways;
-    while ((way->rounds && !may_round) || !way->takes(&g) || !way->run(&g)) {
+    while ((way->rounds && !rounds) || !way->takes(&g) || !way->run(&g)) {
         ++way;
     }
     if (g.relu && !way->relu) {

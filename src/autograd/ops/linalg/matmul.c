@@ -120,6 +120,24 @@ static void coalesce(batch *of)
     of->rank = last + 1;
 }
 
+/* Steps to the next item of the outer batch dimensions 0 .. n_outer-1, and moves both operands
+ * there. Returns false after the last item. */
+static bool next_item(
+    const batch *of, int n_outer, int64_t *index, const char **a, const char **b, int64_t item)
+{
+    for (int d = n_outer - 1; d >= 0; --d) {
+        *a += of->a[d] * item;
+        *b += of->b[d] * item;
+        if (++index[d] < of->sizes[d]) {
+            return true;
+        }
+        index[d] = 0;
+        *a -= of->a[d] * of->sizes[d] * item;
+        *b -= of->b[d] * of->sizes[d] * item;
+    }
+    return false;
+}
+
 /* Computes all products. A batched product takes one stride per operand, so the innermost leading
  * dimension becomes the batch of one call, and the loop walks the outer ones. y is contiguous, so
  * its matrices follow each other. An operand is transposed if its flag or its storage says so, but
@@ -145,36 +163,20 @@ static void multiply_batches(
         .batch = 1,
         .stride_c = m * n };
     coalesce(of);
-    /* BLAS-like batches have one stride per operand, so a single dimension is left to the
-     * product. */
-    int inner = of->rank - 1;
+    const int inner = of->rank - 1;
     if (inner >= 0) {
         args.batch = of->sizes[inner];
         args.stride_a = of->a[inner];
         args.stride_b = of->b[inner];
     }
     int64_t index[ADZ_MAX_RANK] = { 0 };
-    const char *pa = a.data, *pb = b.data;
-    for (;;) {
-        args.a = pa;
-        args.b = pb;
+    const char *at_a = a.data, *at_b = b.data;
+    do {
+        args.a = at_a;
+        args.b = at_b;
         adzi_gemm_run(&args);
         args.c = (char *)args.c + args.batch * m * n * item;
-        int d = inner - 1;
-        for (; d >= 0; --d) {
-            pa += of->a[d] * item;
-            pb += of->b[d] * item;
-            if (++index[d] < of->sizes[d]) {
-                break;
-            }
-            index[d] = 0;
-            pa -= of->a[d] * of->sizes[d] * item;
-            pb -= of->b[d] * of->sizes[d] * item;
-        }
-        if (d < 0) {
-            return;
-        }
-    }
+    } while (next_item(of, inner, index, &at_a, &at_b, item));
 }
 
 /* Checks the inner sizes and broadcasts the leading ones. */
