@@ -135,7 +135,7 @@ adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
 
 /* ---- summing ------------------------------------------------------------------------------- */
 
-/* dy of each summed row is the upstream gradient of the row that it went to. */
+/* Each row that was summed receives the upstream gradient of the row that it was added to. */
 static adz_status sum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_rows_take(dy[0], adzi_attr(node, rows_attr)->dim, adzi_saved_input(node, 1));

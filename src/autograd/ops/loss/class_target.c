@@ -1,10 +1,3 @@
-/* Losses of rows that belong to a class, weighed by class and averaged:
- *
- *     y = scale * sum of losses,   scale = 1 / (sum of w[target[r]] over the rows that count)
- *
- * A row counts unless its target is ignore_index. The scale, the sum of all weights and the check of
- * the targets depend on contents, so one launch computes them (adzi_class_numbers). The call reads
- * its result only to fail; kernels read the numbers from memory. */
 #include "autograd/ops/loss/class_target.h"
 
 #include "autograd/ops/loss/pair_loss.h"
@@ -16,9 +9,10 @@
  *     y = sum of l_r,   or   sum of l_r / sum of w_{t_r} for the mean, over the rows r that count
  *
  * l_r is the loss of row r with target t_r, and w the weights of the classes, 1 if there are none.
- * Rows whose target is ignore_index do not count. The sum of weights depends on the contents of the
- * target, so a kernel computes it and leaves it in a tensor. The node saves that tensor, so a
- * replayed step computes its own sum. */
+ * Rows whose target is ignore_index do not count. The sums of weights and the check of the
+ * target depend on contents, so one launch computes them (adzi_class_numbers) and leaves them in a
+ * tensor. The host reads it only to fail. Kernels read it when they run, so a replayed step uses
+ * its own sums, and the node saves it for the backward. */
 
 /* ---- checks -------------------------------------------------------------------------------- */
 

@@ -21,12 +21,15 @@ typedef struct adzi_reduce_args {
     int64_t reduced[ADZ_MAX_RANK], reduced_strides[ADZ_MAX_RANK];
     int64_t n; /* elements per result */
 
-    /* Note [Few results of many elements] A result of many elements is cut into blocks, so that
-     * threads share its work. The bounds of the blocks depend on the shape only, so the number of
-     * threads changes no bit. A first pass leaves the state of every block in `partial`, a second
-     * one joins the states in order. `partial` is memory from adzi_alloc, because a launch must not
-     * point to the stack. If memory is refused it is on the stack all the same: a reduction cannot
-     * fail, and a step in which memory was refused is not replayed. */
+    /* Note [Few results of many elements]
+     *
+     * A result of many elements is cut into blocks, so that threads share its work. The bounds of
+     * the blocks depend on the shape only, so the number of threads changes no bit. A first pass
+     * leaves the state of every block in `partial`. A second one joins the states in order.
+     *
+     * `partial` is memory from adzi_alloc, because a launch must not point to the stack. If memory
+     * is refused it is on the stack all the same: a reduction cannot fail, and a step in which
+     * memory was refused is not replayed. */
     char *partial;         /* NULL where results are finished in one pass */
     int64_t blocks, block; /* per result; elements of each but the last, a multiple of the chunk */
 } adzi_reduce_args;
