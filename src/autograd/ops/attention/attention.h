@@ -40,7 +40,9 @@ int64_t adzi_attention_row_words(const adzi_attention *at);
 adz_tensor *adzi_attention_probabilities(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask);
 
-/** Checks the options and what is attended to, and notes both. A mask that is left out is ADZ_NONE.
+/**
+ * Checks the options, the inputs and the dropout mask `kept`, and fills `at`. A mask that is left
+ * out is ADZ_NONE.
  */
 bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
     adz_tensor *const *in, const adz_tensor *kept);

@@ -9,7 +9,7 @@ bool adzi_want_indices(adzi_call *call, int i);
 
 /**
  * Fails with ADZ_ERR_INDEX, naming index, place and size, unless all of `index` (contiguous i64)
- * lie in 0 .. size-1. `of` says what they count: "rows of weight", with t's shape behind it.
+ * are in 0 .. size-1. `of` says what they count: "rows of weight", with t's shape behind it.
  */
 bool adzi_indices_within(
     const char *op, const adz_tensor *index, int64_t size, const char *of, const adz_tensor *t);

@@ -28,7 +28,7 @@ static const char *text_label(int label, char *buffer)
 /* The letters of one operand or of the result, in the order in which they are written. */
 typedef struct {
     int n, letters[ADZ_MAX_RANK];
-    int ellipsis; /* how many letters stand before it; -1 without one */
+    int ellipsis; /* number of letters before it; -1 without one */
 } term;
 
 /* Reads a term up to the next ',' or '->' or the end. NULL with the error recorded if a character

@@ -20,13 +20,13 @@ typedef struct adzi_matrix {
 } adzi_matrix;
 
 /**
- * Describes the last two dimensions of `t` as a matrix that BLAS can read where it lies. False if
+ * Describes the last two dimensions of `t` as a matrix that BLAS can read without a copy. False if
  * the elements must be copied first.
  */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
 
 /**
- * `t` as a matrix, copied first if BLAS cannot read it where it lies. Returns `t` or the copy,
+ * `t` as a matrix, copied first if BLAS cannot read it. Returns `t` or the copy,
  * which is borrowed from the scope. NULL if `t` is NULL or memory was refused.
  */
 adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix);

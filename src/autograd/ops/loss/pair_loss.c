@@ -85,8 +85,7 @@ static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
     return copy;
 }
 
-/* Saves x and the target. Conversions to a common dtype are inputs of the node, and are what is
- * saved. */
+/* Saves x and the target, after their conversion to a common dtype. */
 static void save_both(adzi_call *call)
 {
     adzi_save_input(call, 0);

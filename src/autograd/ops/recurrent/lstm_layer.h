@@ -4,7 +4,7 @@
 
 #include "autograd/op.h"
 
-/** What adzi_lstm_layer gives. */
+/** The results of adzi_lstm_layer. */
 typedef struct adzi_lstm_states {
     adz_tensor *y, *h, *c; /* y[T, B, H] of every step; h[B, H], c[B, H] after the last */
 } adzi_lstm_states;
@@ -27,43 +27,52 @@ adzi_lstm_states adzi_lstm_layer(
     adz_tensor *x, adz_tensor *h0, adz_tensor *c0, const adzi_lstm_weights *w, bool reverse);
 
 /* Note [Products of one step]
- * A step multiplies B rows by a matrix that is the same for all steps: weight_hh^T, or weight_hh on
- * the way back. It is packed once into panels of ADZI_LSTM_COLUMNS bytes of columns of the hidden
- * state, so that a step reads it once, in order; the rows are packed anew by each step for the
- * next. A unit of the kernels is such a panel: the columns of all four gates, so that the cell
- * follows its product while that is in registers and first-level cache, in the same launch.
- * On the way back the four quarters of a sum take the place of the gates. */
+ *
+ * Every step multiplies B rows by one matrix: weight_hh^T in the forward, weight_hh in the
+ * backward. The matrix is packed once per call into panels, so that a step reads it in order. A
+ * panel has the columns of ADZI_LSTM_COLUMNS bytes of the hidden state, for all four gates. It is
+ * one unit of the kernels. So the cell is computed in the launch of its product, while the sums are
+ * in registers and first-level cache. The rows change with every step, and each step packs them for
+ * the step after it. In the backward, the four gates are replaced by the four quarters of one sum.
+ */
 enum { ADZI_LSTM_COLUMNS = 64 };
 
-/** Arguments of lstm_pack: `from` is weight_hh[4H, H]; units are panels. */
+/** Arguments of lstm_pack, which copies weight_hh[4H, H] to packed panels. Units are panels. */
 typedef struct adzi_lstm_pack_args {
     const void *from;
     void *to;
     int64_t hidden;
-    bool transposed; /* for the way back */
+    bool transposed; /* panels of weight_hh for the backward, of its transpose for the forward */
 } adzi_lstm_pack_args;
 
-/** Arguments of lstm_pack_rows: from[B, H], to as lstm_step reads it; the only unit is all. */
+/**
+ * Arguments of lstm_pack_rows, which copies `from`[rows, width] to the order in which lstm_step
+ * reads rows. The launch has one unit.
+ */
 typedef struct adzi_lstm_pack_rows_args {
     const void *from;
     void *to;
     int64_t rows, width;
 } adzi_lstm_pack_rows_args;
 
-/** Arguments of lstm_step and lstm_step_back; units are panels. */
+/**
+ * Arguments of lstm_step, one step of the forward, and lstm_step_back, one step of the backward.
+ * Units are panels. Matrices are contiguous.
+ */
 typedef struct adzi_lstm_step_args {
     const void *panels;   /* from lstm_pack */
-    const void *from;     /* packed rows: the state before; back: dgates of the step after this one,
-                             NULL where there is none */
-    void *to;             /* packed rows: this step's state; back: its dgates */
-    void *gates;          /* [B, 4H]: forward: x's part, become i, f, g, o; back: i, f, g, o */
+    const void *from;     /* packed rows. Forward: the state before the step. Backward: dgates of
+                             the step after it, or NULL for the last step */
+    void *to;             /* packed rows. Forward: the state after the step. Backward: dgates */
+    void *gates;          /* [B, 4H]. Forward: the part of x on entry, then i, f, g, o. Backward:
+                             i, f, g, o */
     const void *bias;     /* [4H], or NULL */
     const void *c_before; /* [B, H] */
-    void *c, *h;          /* [B, H]: written by the forward; back reads c */
-    const void *dy;       /* [B, H], or NULL: gradient of this step's y */
-    void *dh;             /* [B, H], read where `from` is NULL; written where dgates is */
-    void *dc;             /* [B, H]: of the state after this step; becomes that before it */
-    void *dgates;         /* [B, 4H]; NULL: only dh of the state before the first step is wanted */
+    void *c, *h;          /* [B, H]: written by the forward; the backward reads c */
+    const void *dy;       /* [B, H], or NULL: the gradient of y of this step */
+    void *dh;             /* [B, H]: read if `from` is NULL, written if dgates is NULL */
+    void *dc;             /* [B, H]: gradient of the cell after the step, then of that before it */
+    void *dgates;         /* [B, 4H]; NULL: the launch computes dh of h0 only */
     int64_t rows, hidden;
 } adzi_lstm_step_args;
 

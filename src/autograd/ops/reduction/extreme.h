@@ -25,7 +25,7 @@ adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *
 adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, int dim,
     bool keepdim, adz_tensor **indices);
 
-/** The backward of both, as an expression and at once. */
+/** The backward of adzi_extreme and adzi_extreme_dim, as an expression and by kernels. */
 adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_extreme_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 

@@ -142,7 +142,7 @@ adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
     adzi_save_input(&call, 0);
     adzi_save_result(&call, 0, y);
     /* The state of a block is four doubles: sum, scale, extreme value and p. See Note [The scale of
-     * a norm] in norm.kernel.c. */
+     * a norm]. */
     adzi_reducer reducer = { KERNEL_FOR(norm_reduce, x->dtype), KERNEL_FOR(norm_combine, x->dtype),
         4 * sizeof(double) };
     adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ p, 0 });
