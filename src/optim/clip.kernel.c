@@ -1,7 +1,7 @@
 /* Kernels of clipping gradients, by their common norm or by value.
  *
  *     norm_sums   sums[k] = sum of |x|^p over block k, or max |x| for p = inf
- *     clip_scale  x *= factor, where factor = max_norm / norm < 1
+ *     clip_scale  x *= factor, where factor = max_norm / (norm + 1e-6) is below 1
  *     clip_limit  x = min(max(x, -limit), limit)
  *
  * A unit of norm_sums is a block of ADZI_NORM_BLOCK contiguous elements; the caller adds the blocks

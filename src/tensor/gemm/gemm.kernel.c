@@ -1,7 +1,21 @@
-/* Products that are too small for BLAS to pay. Operands are read in place, in registers and the
- * first-level cache; only a transposed B is packed. The order in which an element is summed depends
- * on the shape of the product alone. The loops take any size and any leading dimension, so they
- * also compute products whose sizes do not fit the integers of BLAS. */
+/* Products that are too small for a call of BLAS to pay.
+ *
+ *     C[m, n] = relu(alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]),   relu is optional
+ *
+ * A unit of gemm_small is one product of a batch. Matrices are row-major with leading dimensions.
+ * C is computed in strips of at most two vectors of columns. In a strip, tiles of four or eight
+ * rows keep their sums in registers while p runs from 0 to k - 1; then the epilogue finishes them.
+ * A and B are read in place. Only a transposed B is packed, 128 rows at a time.
+ *
+ *     n = 1, or few rows and B stored [n, k]   dot products (gemm_dots.kernel.h)
+ *     k = 1                                    outer products
+ *     B stored [k, n]                          strips of B in place
+ *     B stored [n, k]                          strips of B, packed
+ *
+ * An element of a tile is one chain of multiply-adds in the order of p. An element of a single row
+ * is four such chains, of every fourth p. Which of them it is depends on the shape alone, and no
+ * product is cut among threads. The loops take any size, so they also compute products whose sizes
+ * do not fit the integers of BLAS. */
 #ifndef elem
 #include <math.h>
 
@@ -9,8 +23,8 @@
 
 enum {
     TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
-    TALL_ROWS = 8,    /* rows of a tile one vector wide, or where there are twice the registers */
-    PANEL_DEPTH = 128 /* rows of op(B) copied at a time where B is transposed */
+    TALL_ROWS = 8,    /* rows of a tile that is one vector wide, or of any with 32 registers */
+    PANEL_DEPTH = 128 /* rows of op(B) that are packed at a time: at most 16 KiB */
 };
 
 #ifdef __AVX512F__
@@ -35,7 +49,8 @@ typedef struct KERNEL(strip) {
 } KERNEL(strip);
 #define strip KERNEL(strip)
 
-/* The bias of the strip's one or two vectors. */
+/* The bias of the strip's one or two vectors. `whole` says that the last vector of the strip is
+ * full; otherwise it has s->last_lanes columns. */
 INLINE void KERNEL(bias_of)(
     const product *g, const strip *s, const int vecs, const bool whole, VEC bias[2])
 {
@@ -69,7 +84,8 @@ INLINE void KERNEL(put_general)(const product *g, const strip *s, int64_t i, VEC
     KERNEL(put)(g, s, i, sum0, sum1, vecs, whole);
 }
 
-/* One row's share of one step: sums of named variables, since arrays of them end up in memory. */
+/* Adds one element of A, times the one or two vectors of row p of B, to the sums of its row. The
+ * sums are named variables, because gcc keeps arrays of vectors in memory. */
 #define ADD_PRODUCT(from, sum0, sum1) \
     {                                 \
         VEC x = VSPLAT(*(from));      \
@@ -118,8 +134,8 @@ INLINE void KERNEL(tile)(
     KERNEL(put)(g, s, i + 3, s30, s31, vecs, whole);
 }
 
-/* Eight rows of C from row i: where the strip is one vector wide, since with four sums alone the
- * additions would wait for each other, and where there are registers for sixteen sums. */
+/* Eight rows of C from row i. Used where the strip is one vector wide, because four sums would not
+ * hide the latency of a multiply-add, and where 32 registers hold sixteen sums. */
 INLINE void KERNEL(tall_tile)(
     const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {
@@ -164,7 +180,8 @@ INLINE void KERNEL(tall_tile)(
     }
 }
 
-/* Row i of C across the strip. Four sums per vector, or the additions would wait for each other. */
+/* Row i of C across the strip. Four sums per vector, each of every fourth p, hide the latency of a
+ * multiply-add. */
 INLINE void KERNEL(row)(
     const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {
@@ -244,7 +261,7 @@ INLINE void KERNEL(outer)(const product *g, const strip *s, const int vecs, cons
     }
 }
 
-/* C = a b^elem for k of 1. */
+/* C = a b^T, for k = 1: all strips. */
 NOINLINE void KERNEL(outer_product)(const product *g)
 {
     for (int64_t j = 0; j < g->n; j += 2 * VW) {
@@ -264,6 +281,8 @@ NOINLINE void KERNEL(outer_product)(const product *g)
     }
 }
 
+/* All rows of C across the strip: tall tiles where they pay, tiles of four rows, then single rows.
+ */
 INLINE void KERNEL(rows)(const product *g, const strip *s, const int vecs, const bool whole)
 {
     int64_t i = 0;
@@ -308,7 +327,8 @@ static void KERNEL(product_in_place)(const product *g)
 }
 
 /* A product with B stored [n, k]. Each strip is transposed into a packed panel first, PANEL_DEPTH
- * of its rows at a time. */
+ * of its rows at a time. The first part writes C with bias and beta, later parts add to it, and the
+ * last one applies the ReLU. */
 NOINLINE void KERNEL(product_transposed)(const product *g)
 {
     _Alignas(64) elem panel[PANEL_DEPTH * 2 * VW];
@@ -361,7 +381,7 @@ NOINLINE void KERNEL(one_product)(const adzi_gemm_args *args, int64_t i)
     if (g.n == 1 && !args->ta) {
         KERNEL(column_of_dots)(&g, args->tb ? 1 : g.ldb);
     } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {
-        /* One contiguous column, read as a row: C^elem = op(B)^elem A, with A stored [k, m]. */
+        /* One contiguous column, read as a row: C^T = op(B)^T op(A)^T, with A stored [k, m]. */
         const elem *column = g.b;
         const int64_t step = args->tb ? 1 : g.ldb;
         g.b = g.a;
@@ -388,7 +408,8 @@ void KERNEL(gemm_small)(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-/* Rows of C of any product, in place; see adzi_gemm_args.relu. Units are the rows of all items. */
+/* The ReLU in place, over rows of C of a product that another backend computed. A unit is one row
+ * of one item; see adzi_gemm_args.relu. */
 void KERNEL(gemm_relu)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_args *args = opaque;

@@ -1,5 +1,19 @@
-/* Products that do not fit the cache: copied block by block to where tiles read them best. See
- * Note [Blocks of a large product]. */
+/* Products that do not fit the cache, computed from packed panels of A and B; see
+ * Note [Blocks of a large product].
+ *
+ *     C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]
+ *
+ * k is cut into layers of at most ADZI_GEMM_DEPTH, n into groups of strips, m into blocks of rows.
+ * A panel of B holds three vectors of columns and stays in first-level cache while the panels of A,
+ * HIGH rows each, run past it from second-level cache. A tile of HIGH rows by three vectors of C
+ * stays in registers for the whole layer. The first layer applies beta and bias, later ones add to
+ * C.
+ *
+ * The launch has one unit; callers cut large products before. An element of C is one chain of
+ * multiply-adds per layer, and layers are added in order. The order depends on the shape alone.
+ *
+ * The file is included once per type, and a third time with PAIRS for f32 rounded to bf16, where
+ * the processor multiplies two bf16 and adds them to an f32 in one instruction. */
 #ifndef elem
 #include <string.h>
 
@@ -7,7 +21,8 @@
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/gemm_product.kernel.h"
 
-/* What registers hold: HIGH rows of C, three vectors wide, beside what is added to them. */
+/* A tile has HIGH rows of three vectors: 24 of 32 registers, or 12 of 16. The others hold a row of
+ * B and an element of A. EACH_ROW applies a macro to every row of a tile. */
 #if defined(__AVX512F__)
 enum { HIGH = 8 };
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -18,8 +33,8 @@ enum { HIGH = 4 };
 #define WIDE (3 * VW)
 
 enum {
-    LINE = 64, /* bytes of a line of the cache */
-    FEW = 4    /* rows that are copied at a time */
+    LINE = 64,       /* bytes of a cache line */
+    ROWS_AT_ONCE = 4 /* rows that are packed at a time */
 };
 
 #define PAIRS     0
@@ -27,8 +42,8 @@ enum {
 #include "tensor/kernel/each_float.h"
 #undef PAIRS
 
-/* Once more for f32 rounded to bf16, of which a panel's element holds two that follow each other
- * in k. Rounding costs little where elements are copied anyway. */
+/* The instance for bf16. Elements are rounded while they are packed. An element of a panel is a
+ * pair of bf16, for p and p + 1, as the instruction wants them. */
 #if defined(ADZI_KNOWS_BF16) && defined(__AVX512F__)
 #include "tensor/kernel/half.h"
 
@@ -63,24 +78,25 @@ enum {
 #define VMADD(x, y, c) VFMA(x, y, c)
 #endif
 
-/* Elements of a panel's column. */
+/* The number of rows of a panel for a block of `depth` elements of k: half as many with pairs. */
 INLINE int64_t KERNEL(lines)(int64_t depth)
 {
     return (depth + EACH - 1) / EACH;
 }
 
-/* Where blocks are copied to. */
+/* Scratch memory for the packed block of A and the packed strips of B. */
 typedef struct KERNEL(room) {
     elem *a, *b;
 } KERNEL(room);
 
 #if PAIRS
+/* Two f32 rounded to bf16, the first in the lower half. */
 INLINE elem KERNEL(pair)(elem first, elem second)
 {
     return adzi_float_of((uint32_t)adzi_to_bf16(first) | (uint32_t)adzi_to_bf16(second) << 16);
 }
 
-/* Eight pairs, and sixteen. */
+/* Eight pairs of first[j] and second[j]. */
 INLINE void KERNEL(pairs8)(elem *to, const elem *first, const elem *second)
 {
     const __m256i halves =
@@ -89,6 +105,7 @@ INLINE void KERNEL(pairs8)(elem *to, const elem *first, const elem *second)
     _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutexvar_epi16(order, halves));
 }
 
+/* Sixteen pairs of first[j] and second[j]. */
 INLINE void KERNEL(pairs16)(elem *to, const elem *first, const elem *second)
 {
     const __m512i halves =
@@ -98,7 +115,8 @@ INLINE void KERNEL(pairs16)(elem *to, const elem *first, const elem *second)
     _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, halves));
 }
 
-/* Row p of a panel, from row p or rows 2 p and 2 p + 1 of from[depth, ...]. */
+/* Row p of a panel, from rows 2p and 2p + 1 of from[depth, columns]. A missing last row counts as
+ * 0. */
 INLINE void KERNEL(copy_row)(
     elem *to, const elem *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
 {
@@ -116,11 +134,11 @@ INLINE void KERNEL(copy_row)(
     }
 }
 
-/* KERNEL(transpose) of pairs. */
-INLINE void KERNEL(turn)(
+/* Packs a transposed matrix: pairs are made along its rows first, and then transposed as f32. */
+INLINE void KERNEL(pack_transposed)(
     elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    elem rows[FEW][ADZI_GEMM_DEPTH];
+    elem rows[ROWS_AT_ONCE][ADZI_GEMM_DEPTH];
     for (int64_t j = 0; j < columns; ++j, from += ld) {
         int64_t p = 0;
         for (; 2 * p + 32 <= depth; p += 16) {
@@ -142,22 +160,22 @@ INLINE void KERNEL(copy_row)(
     memcpy(to, from + p * ld, (size_t)columns * sizeof(elem));
 }
 
-INLINE void KERNEL(turn)(
+INLINE void KERNEL(pack_transposed)(
     elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
     KERNEL(transpose)(to, to_ld, from, ld, depth, columns);
 }
 #endif
 
-/* Panels of a matrix that lies as they do: of from[depth, columns] each holds `wide` columns, row
- * after row. What lies beyond the last column is anything. Some rows at a time, so that what is
- * written fills lines. */
+/* Packs from[depth, columns], whose rows are in the order of the panels. Each panel holds `wide`
+ * columns, row after row. Columns beyond the last are not written; their products are never stored.
+ * Four rows at a time fill whole cache lines of a panel. */
 INLINE void KERNEL(copy_panels)(
     elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
     const int64_t lines = KERNEL(lines)(depth);
-    for (int64_t p = 0; p < lines; p += FEW) {
-        const int64_t end = lines - p < FEW ? lines : p + FEW;
+    for (int64_t p = 0; p < lines; p += ROWS_AT_ONCE) {
+        const int64_t end = lines - p < ROWS_AT_ONCE ? lines : p + ROWS_AT_ONCE;
         elem *panel = to;
         int64_t j = 0;
         for (; j + wide <= columns; j += wide, panel += lines * wide) {
@@ -171,47 +189,51 @@ INLINE void KERNEL(copy_panels)(
     }
 }
 
-/* The same of a matrix that lies across: from[columns, depth]. Some of its rows at a time, while
- * the next ones come: no pattern would tell the processor to fetch them. */
-INLINE void KERNEL(turn_panels)(
+/* Packs the transposed matrix from[columns, depth], two or four of its rows at a time. The rows
+ * after them are prefetched, because the processor does not recognise the pattern. */
+INLINE void KERNEL(transpose_panels)(
     elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    const int few = wide % FEW == 0 ? FEW : 2; /* rows at a time, all of one panel */
+    const int group =
+        wide % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : 2; /* rows at a time, within one panel */
     const int64_t lines = KERNEL(lines)(depth);
-    for (int64_t j = 0; j < columns; j += few) {
-        const int64_t count = columns - j < few ? columns - j : few;
+    for (int64_t j = 0; j < columns; j += group) {
+        const int64_t count = columns - j < group ? columns - j : group;
         const elem *rows = from + j * ld;
-        for (int64_t r = few; r < 2 * few && j + r < columns; ++r) {
+        for (int64_t r = group; r < 2 * group && j + r < columns; ++r) {
             for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(elem)) {
                 __builtin_prefetch(rows + r * ld + p);
             }
         }
-        KERNEL(turn)(to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
+        KERNEL(pack_transposed)
+        (to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
     }
 }
 
-/* Parts of op(A) and op(B), from their first elements on. */
+/* Packs a block of op(A), `rows` rows and `depth` elements of k, from its first element `a` on. */
 NOINLINE void KERNEL(copy_a)(
     elem *to, const adzi_gemm_args *args, const elem *a, int64_t depth, int64_t rows)
 {
     if (args->ta) {
         KERNEL(copy_panels)(to, HIGH, a, args->lda, depth, rows);
     } else {
-        KERNEL(turn_panels)(to, HIGH, a, args->lda, depth, rows);
+        KERNEL(transpose_panels)(to, HIGH, a, args->lda, depth, rows);
     }
 }
 
+/* Packs strips of op(B), `columns` columns and `depth` elements of k, from their first element on.
+ */
 NOINLINE void KERNEL(copy_b)(
     elem *to, const adzi_gemm_args *args, const elem *b, int64_t depth, int64_t columns)
 {
     if (args->tb) {
-        KERNEL(turn_panels)(to, WIDE, b, args->ldb, depth, columns);
+        KERNEL(transpose_panels)(to, WIDE, b, args->ldb, depth, columns);
     } else {
         KERNEL(copy_panels)(to, WIDE, b, args->ldb, depth, columns);
     }
 }
 
-/* C's tile at `c` from its sums, of which all rows and columns exist or fewer. */
+/* The general epilogue of a tile: alpha, beta and bias, for the rows and columns that exist. */
 static void KERNEL(finish_tile)(
     const product *g, elem *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
 {
@@ -226,8 +248,12 @@ static void KERNEL(finish_tile)(
     }
 }
 
-/* HIGH rows of C from row i; of the columns from j on, as many vectors as there are, up to three.
- */
+/* The micro-kernel: HIGH rows of C from row i, and `vecs` vectors of columns from column j. The
+ * macros expand to one statement per row of the tile:
+ *
+ *     BEGIN  clears the sums of a row and prefetches its part of C
+ *     ADD    adds an element of A times the vectors of B
+ *     PUT    writes the sums to C;   JOIN adds them to C;   SUMS lists them for finish_tile */
 INLINE void KERNEL(any_tile)(
     const product *g, const elem *a, const elem *b, int64_t i, int64_t j, const int vecs)
 {
@@ -277,7 +303,7 @@ INLINE void KERNEL(any_tile)(
     KERNEL(finish_tile)(g, c, j, sums, rows < HIGH ? rows : HIGH, columns < WIDE ? columns : WIDE);
 }
 
-/* Each on its own, to have the registers for itself. */
+/* One function per width, so that the compiler allocates registers for each alone. */
 #define TILE(vecs)                                                            \
     NOINLINE void KERNEL(tile_of_##vecs)(                                     \
         const product *g, const elem *a, const elem *b, int64_t i, int64_t j) \
@@ -288,7 +314,7 @@ TILE(1)
 TILE(2)
 TILE(3)
 
-/* The rows from `row` to `end` of C across a strip. */
+/* Rows row .. end - 1 of C across a strip of at most three vectors. */
 static void KERNEL(rows_of_strip)(
     const product *g, const elem *a, const elem *b, int64_t row, int64_t end, int64_t column)
 {
@@ -304,7 +330,8 @@ static void KERNEL(rows_of_strip)(
     }
 }
 
-/* One DEPTH of k across all of C. */
+/* One layer of k across all of C. Blocks of rows are made equally high, so that the last is not
+ * short. */
 static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
 {
     const int64_t most = (int64_t)ADZI_GEMM_STRIPS * WIDE;
@@ -325,7 +352,7 @@ static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KE
     }
 }
 
-/* Units: one, the product. */
+/* The entry point; the launch has one unit. Layers are made equally deep. */
 void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_blocked_args *blocked = opaque;

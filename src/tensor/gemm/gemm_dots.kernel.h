@@ -1,6 +1,14 @@
-/* Products that consist of dot products, per type elem: C has one column, or few rows. Included
- * inside each_float.h, after gemm_product.kernel.h. There is no include guard, because each type
- * includes it once. */
+/* Products that consist of dot products: C has one column, or few rows and B is stored [n, k].
+ *
+ *     c[r] = alpha sum_p x[r, p] y[p] + beta c[r] + bias[r],   clipped at the floor
+ *
+ * Both operands of a dot product are contiguous along k, so k is what is vectorised. Rows of x are
+ * taken four at a time, or one per lane of a vector, to hide the latency of a multiply-add. Lane l
+ * of a sum holds p = l, l + VW, ...; the lanes are added in an order that the vector type fixes
+ * (VSUM4 in gemm_vec.h). Both ways give the same bits, which depend on k and the instruction set.
+ *
+ * The header is included once per type, inside each_float.h and after gemm_product.kernel.h, and
+ * has no include guard. */
 
 /* Writes up to four dot products: c[r * ldc] = alpha sum[r] + bias[r * bias_step] + beta c[r *
  * ldc], clipped at the floor. */
@@ -42,6 +50,7 @@ INLINE void KERNEL(four_sums)(
     s[0] = s0, s[1] = s1, s[2] = s2, s[3] = s3;
 }
 
+/* out[r] = the dot product of y and row r of x, for four rows. */
 INLINE void KERNEL(four_dots)(
     const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, elem *out)
 {
@@ -64,14 +73,14 @@ INLINE VEC KERNEL(finished_dots)(
 }
 
 #ifdef VJOIN
-/* Four rows' share of one step, from the row at `row` on. */
+/* Adds one vector of products to each sum of four rows of x, the first of which is `row`. */
 #define ADD_FOUR(row, s0, s1, s2, s3)                              \
     s0 = VFMA(KERNEL(load)((row), whole, lanes), v, s0);           \
     s1 = VFMA(KERNEL(load)((row) + ldx, whole, lanes), v, s1);     \
     s2 = VFMA(KERNEL(load)((row) + 2 * ldx, whole, lanes), v, s2); \
     s3 = VFMA(KERNEL(load)((row) + 3 * ldx, whole, lanes), v, s3);
 
-/* The share of one step for as many rows as a vector has lanes. */
+/* Adds one vector of products to the sums of VW rows of x. */
 #define ADD_ALL(whole_, lanes_)                          \
     {                                                    \
         const bool whole = (whole_);                     \
@@ -88,7 +97,7 @@ INLINE VEC KERNEL(finished_dots)(
         }                                                \
     }
 
-/* The products of y with as many rows of x as a vector has lanes. */
+/* The dot products of y with VW rows of x, one per lane. */
 INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *y, const int64_t k)
 {
     VEC zero = { 0 }, s00 = zero, s01 = zero, s02 = zero, s03 = zero;

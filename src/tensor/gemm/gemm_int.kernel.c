@@ -1,10 +1,16 @@
-/* Integer products, modulo 2^bits: unsigned arithmetic wraps by definition, signed would be
- * undefined. Rows of C are summed in blocks that stay in the first-level cache. */
+/* Integer products, modulo 2^bits.
+ *
+ *     C[m, n] = alpha op(A) op(B) + beta C + bias,   in i32, i64 or u8
+ *
+ * Elements are unsigned, because unsigned overflow wraps and signed overflow is undefined in C. A
+ * unit is one row of C. A row is computed in blocks of 256 columns, whose sums (at most 2 KiB) stay
+ * in first-level cache while rows of op(B) are added. Integer sums are exact modulo 2^bits, so
+ * their order does not matter. */
 #ifndef elem
 #include "tensor/gemm/gemm.h"
 #include "base/isa.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256 }; /* columns of C that are summed together */
 
 #define KERNEL(name) KERNEL_OF(name, ELEM_NAME)
 #define THIS_FILE    "tensor/gemm/gemm_int.kernel.c"
@@ -26,7 +32,8 @@ enum { BLOCK = 256 };
 #undef ELEM_NAME
 #else
 
-/* sum[j] += x * op(B)[p, j0 + j]; b points at op(B)[p, j0], its elements `step` apart. */
+/* sum[j] += x * op(B)[p, j0 + j]. b points at op(B)[p, j0], and `step` is the distance of its
+ * columns. */
 static inline void KERNEL(add_row)(elem *sum, elem x, const elem *b, int64_t step, int64_t columns)
 {
     if (step == 1) {
@@ -40,7 +47,7 @@ static inline void KERNEL(add_row)(elem *sum, elem x, const elem *b, int64_t ste
     }
 }
 
-/* Row i of item `item`. */
+/* Row i of C of one item of the batch. */
 static void KERNEL(int_row)(const adzi_gemm_args *g, int64_t item, int64_t i)
 {
     const elem *a = (const elem *)g->a + item * g->stride_a + (g->ta ? i : i * g->lda);
@@ -65,7 +72,7 @@ static void KERNEL(int_row)(const adzi_gemm_args *g, int64_t item, int64_t i)
     }
 }
 
-/* Units are the rows of all items. */
+/* A unit is one row of one item of the batch. */
 void KERNEL(gemm_int)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_args *g = opaque;

@@ -1,5 +1,9 @@
-/* What the loops of products share, per type elem; inside each_float.h. A file includes it once
- * before, for what does not depend on elem, and once per type. */
+/* The description of a product and its epilogue, which gemm.kernel.c and gemm_blocked.kernel.c
+ * share.
+ *
+ * A file includes the header once before each_float.h, for the part that does not depend on elem,
+ * and once per type inside it. INLINE functions are always inlined, since their constant arguments
+ * have to vanish; NOINLINE ones are calls, so that they have all registers for themselves. */
 #ifndef ADZI_TENSOR_GEMM_GEMM_PRODUCT_KERNEL_H
 #define ADZI_TENSOR_GEMM_GEMM_PRODUCT_KERNEL_H
 
@@ -15,7 +19,8 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-/* What becomes of the sums: C is these; and the bias; they are added to C; whatever else. */
+/* The epilogue, which says what is written to C: BARE the sums, BIASED the sums and the bias, ADDED
+ * C and the sums, GENERAL alpha sums + beta C + bias. */
 typedef enum finish { BARE, BIASED, ADDED, GENERAL } finish;
 
 #endif
@@ -30,18 +35,20 @@ typedef struct KERNEL(product) {
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
     elem alpha, beta;
-    elem floor; /* what is less becomes this: 0, or -infinity for nothing */
+    elem floor; /* smaller results become this: 0 for a ReLU, NO_FLOOR without */
     finish finish;
 } KERNEL(product);
 #define product KERNEL(product)
 
+/* The cheapest epilogue of a product. ADDED is set by its users alone. */
 INLINE finish KERNEL(finish_of)(const product *g)
 {
     bool plain = g->alpha == ELEM(1) && g->beta == ELEM(0);
     return !plain ? GENERAL : g->bias != NULL ? BIASED : BARE;
 }
 
-/* alpha sum + beta C + bias, for one vector of C. */
+/* The general epilogue of one vector of C: alpha sum + beta C + bias. C is not read where beta is
+ * 0, so that NaN in an uninitialised C does not spread. */
 INLINE VEC KERNEL(finished)(
     const product *g, const elem *c, const elem *bias, VEC sum, bool whole, int lanes)
 {

@@ -1,9 +1,17 @@
-/* Operands rounded to bf16 for products at ADZ_MATMUL_MEDIUM (tensor/gemm/medium.c). */
+/* Rounding of f32 operands to bf16, for products at ADZ_MATMUL_MEDIUM (tensor/gemm/medium.c).
+ *
+ *     gemm_round f32             the rounded values, stored as f32
+ *     gemm_round bf16            the rounded values, stored as bf16
+ *     gemm_round_transposed bf16 stored as bf16 and transposed
+ *
+ * Rounding is to nearest, ties to even. A unit of gemm_round is one row of one item; elements are
+ * contiguous along a row. Elements are independent, so neither threads nor vectors change a bit. */
 #include "tensor/gemm/round.h"
 #include "tensor/kernel/half.h"
 #include "base/isa.h"
 
-/* The upper half of the result is the bf16; without a branch, so that loops become vectors. */
+/* x as a bf16 in the upper half of the result. A NaN stays a NaN and is made quiet. Without a
+ * branch, so that loops vectorise. */
 static inline uint32_t rounded(float x)
 {
     uint32_t bits = adzi_bits_of(x);
@@ -11,6 +19,9 @@ static inline uint32_t rounded(float x)
     return (bits & 0x7fffffffu) > 0x7f800000u ? quiet : nearest;
 }
 
+/* The body of gemm_round for results of type elem, where VALUE turns rounded bits into one. The
+ * columns of a result are stored in groups of r->length: all rows of the first group, then of the
+ * next. */
 #define ROUND_ROWS(elem, VALUE)                                                          \
     const adzi_round_args *r = opaque;                                                   \
     for (int64_t unit = begin; unit < end; ++unit) {                                     \
@@ -40,8 +51,8 @@ void KERNEL_OF(gemm_round, bf16)(const void *opaque, int64_t begin, int64_t end)
     ROUND_ROWS(uint16_t, AS_BF16)
 }
 
-/* Turned as well: the item's [rows, columns] becomes [columns, rows]. Units are runs of
- * ADZI_ROUND_RUN columns of all items; every row's run is read at once. */
+/* Rounds and transposes: from[rows, columns] of an item becomes to[columns, rows]. A unit is a run
+ * of ADZI_ROUND_RUN columns of one item, whose elements in a row are contiguous. */
 void KERNEL_OF(gemm_round_transposed, bf16)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_round_args *r = opaque;

@@ -1,16 +1,20 @@
-/* Vectors for the small products of gemm.kernel.c, in the widest registers that this compilation
- * has: included once per element type. Everything is a macro or inline function named V...; the
- * generic form needs only the vector extension that gcc and clang share.
+/* Vectors of elem in the widest registers of this compilation: 64 bytes with AVX-512, 32 with AVX2,
+ * else 16. Included once per element type, inside each_float.h, where INLINE is defined. Everything
+ * is a macro or an inline function named V...; the baseline needs only the vector extension that
+ * gcc and clang share.
  *
  *     VEC, VW         the vector type and its lanes
- *     VLOAD, VSTORE   any address; VLOAD_PART, VSTORE_PART the first `count` lanes, others 0
+ *     VLOAD, VSTORE   VW elements at any address
+ *     VLOAD_PART      the first `count` lanes from memory, 0 in the others
+ *     VSTORE_PART     stores the first `count` lanes
  *     VSPLAT          one number in every lane
  *     VFMA(a, b, c)   a * b + c, with one rounding where the instruction set has it
  *     VMAX(floor, v)  the larger in each lane, v where it is NaN
  *     VABOVE0(y, v)   v where y is not 0 or less (NaN is not), else 0
- *     VSUM4           the sums of four vectors' lanes, in an order fixed by the type
+ *     VSUM4           the sums over the lanes of four vectors, in an order fixed by the type
+ *     VFOUR, VJOIN    VSUM4 in two halves, for VW vectors at once (AVX2 and AVX-512 only)
  *
- * and KERNEL(load), KERNEL(store) of a vector that is whole or has `lanes` lanes.
+ * KERNEL(load) and KERNEL(store) access a vector that is whole or has `lanes` valid lanes.
  */
 #undef VEC
 #undef VBYTES
@@ -153,9 +157,10 @@ INLINE VEC KERNEL(vabove0)(VEC y, VEC v)
 }
 #endif
 
-/* MERGE(d, a, b): a's lanes added in pairs d apart stand where bit d of the lane's number is 0, b's
- * where it is 1, for one shuffle. Four vectors merged at 1 and 2 leave their sums side by side once
- * the groups of four lanes are added up. */
+/* MERGE(d, a, b) adds lanes l and l ^ d. Lanes l with l & d = 0 of the result hold sums of a, the
+ * others sums of b. It takes one shuffle and two blends. Merging four vectors with d = 1 and d = 2
+ * gives a vector in which each group of four lanes holds one partial sum of each of the four. BLEND
+ * selects lanes, SWAP1 and SWAP2 exchange lanes l and l ^ d. */
 #undef MERGE
 #undef BLEND
 #undef SWAP1
@@ -181,7 +186,7 @@ INLINE VEC KERNEL(vabove0)(VEC y, VEC v)
 #define LANES2         0xCCCC
 #define MERGE(d, a, b) (BLEND(LANES##d, a, b) + SWAP##d(BLEND(LANES##d, b, a)))
 
-/* The sums of four vectors' lanes. */
+/* out[0 .. 3] = the sums over the lanes of a, b, c and d. */
 INLINE void KERNEL(vsum4)(VEC a, VEC b, VEC c, VEC d, elem *out)
 {
 #if defined(__AVX2__)
@@ -209,8 +214,9 @@ INLINE void KERNEL(vsum4)(VEC a, VEC b, VEC c, VEC d, elem *out)
 #endif
 }
 
-/* Half of VSUM4, and what makes one vector of VW sums from VW / 4 such halves: the same sums in the
- * same order, never in memory, which a vector of several stores would have to come back from. */
+/* VFOUR(a, b, c, d) is the first half of VSUM4, and VJOIN makes one vector of VW sums from VW / 4
+ * such halves. The sums have the bits of VSUM4, but stay in registers: loading a vector that
+ * several narrower stores have just written would wait for them. */
 #undef VFOUR
 #undef VJOIN
 #if defined(__AVX512F__) && ELEM_IS_F32

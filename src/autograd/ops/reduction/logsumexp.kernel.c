@@ -22,8 +22,8 @@
 #include "autograd/ops/reduction/reduce.kernel.h"
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* The state: the largest element so far and the sum of e^(x - max). While max is infinite, the sum
- * is 0, or NaN if an element was NaN. */
+/* The state: the largest element so far and the sum of e^(x - max). While max is infinite, only
+ * whether the sum is NaN matters. */
 typedef struct {
     double sum;
     elem max;
