@@ -20,105 +20,12 @@
 #define THIS_FILE "autograd/ops/attention/attention.kernel.c"
 #include <string.h>
 
-#include "autograd/ops/attention/attention.kernel.h"
+#include "autograd/ops/attention/attention_blocks.kernel.h"
 #include "autograd/ops/lanes.h"
-#include "tensor/random/random.h"
 #include "tensor/kernel/vmath.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif
-
-#define INLINE   static inline __attribute__((always_inline))
-#define NOINLINE static __attribute__((noinline))
-
-/* On the diagonal of a causal mask, blocks have HALF the queries, because the earlier half of a
- * whole block would compute scores of keys that only the later half may see. */
-enum { BLOCK = ADZI_ATTENTION_BLOCK, HALF = BLOCK / 2, GROUP = ADZI_ATTENTION_GROUP };
-
-/* A block of scores of one item of the batch: queries from i on, keys from j on. */
-typedef struct block {
-    int64_t item, i, j, queries, keys;
-} block;
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The number of keys that query i sees. With a causal mask the last query sees all s keys, and each
- * earlier one a key less. */
-static int64_t seen(const adzi_attention_args *g, int64_t i)
-{
-    int64_t count = i + g->s - g->l + 1;
-    return !g->causal ? g->s : count < 0 ? 0 : count;
-}
-
-/* The block of at most `queries` queries from i on and at most BLOCK keys from j on. Its number of
- * keys is 0 or less if the causal mask hides them all. */
-static block block_at(
-    const adzi_attention_args *g, int64_t item, int64_t i, int64_t j, int64_t queries)
-{
-    block at = { item, i, j, queries, 0 };
-    if (seen(g, i) < least(j + BLOCK, g->s)) {
-        at.queries = least(queries, HALF);
-    }
-    at.keys = least(BLOCK, least(g->s, seen(g, i + at.queries - 1)) - j);
-    return at;
-}
-
-/* The offset of the first element of an item, whose batch dimensions may be broadcast. */
-static int64_t start_of(
-    const adzi_attention_args *g, const adzi_attention_operand *operand, int64_t item)
-{
-    int64_t offset = 0;
-    for (int d = g->batch_rank - 1; d >= 0; --d) {
-        offset += item % g->batch[d] * operand->batch[d];
-        item /= g->batch[d];
-    }
-    return offset;
-}
-
-/* The offset of the operand's element for the first query and the first key of a block. */
-static int64_t corner_of(
-    const adzi_attention_args *g, const adzi_attention_operand *operand, const block *at)
-{
-    return start_of(g, operand, at->item) + at->i * operand->row + at->j * operand->column;
-}
-
-/* Bit c of bits[r] is 1 if dropout keeps the probability of key j + c for query i + r. The bits
- * come from the mask `kept`, or from Philox at a counter that the position gives: the
- * backward draws the bits of the forward again instead of keeping them. */
-static void kept_bits(uint64_t *bits, const adzi_attention_args *g, const block *at)
-{
-    if (g->kept.data != NULL) {
-        const unsigned char *kept =
-            (const unsigned char *)g->kept.data + corner_of(g, &g->kept, at);
-        for (int64_t r = 0; r < at->queries; ++r) {
-            bits[r] = 0;
-            for (int64_t c = 0; c < at->keys; ++c) {
-                bits[r] |= (uint64_t)(kept[r * g->kept.row + c * g->kept.column] != 0) << c;
-            }
-        }
-        return;
-    }
-    adzi_keep_rule keep = adzi_keep_rule_of(g->keep, 1);
-    const adzi_philox_keys keys = adzi_philox_keys_of(g->state->seed);
-    for (int64_t r = 0; r < at->queries; ++r) {
-        uint32_t words[1][4][ADZI_PHILOX_GROUP];
-        int64_t group = ((at->item * g->l + at->i + r) * g->row_words + at->j) / ADZI_GROUP_WORDS;
-        uint64_t counter = adzi_keep_counter(g->state->offset, group);
-        adzi_philox_groups(words, 1, &keys, counter);
-        bits[r] = keep.value > 0 ? adzi_keep_bits(words[0][0], g->state->seed, counter, keep.last,
-                                       (int)(group % 2))
-                                 : 0;
-    }
-}
-
-/* The number of the next task that no worker has taken. */
-static int64_t next_task(const adzi_attention_args *g)
-{
-    return atomic_fetch_add_explicit(g->next_task, 1, memory_order_relaxed);
-}
 
 #include "tensor/kernel/each_float.h"
 #else
@@ -127,59 +34,7 @@ static int64_t next_task(const adzi_attention_args *g)
 #include "autograd/ops/attention/attention_tiles.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
 
-/* ---- moving rows to scratch memory ----------------------------------------------------------- */
-
-/* to[n, padded(columns)] = factor * from[n, columns], whose leading dimension is `row`. The padding
- * is 0. */
-static void KERNEL(pack)(elem *restrict to, const elem *restrict from, int64_t row, int64_t n,
-    int64_t columns, elem factor)
-{
-    int64_t ld = adzi_attention_padded(columns);
-    for (int64_t r = 0; r < n; ++r) {
-        for (int64_t c = 0; c < columns; ++c) {
-            to[r * ld + c] = factor * from[r * row + c];
-        }
-        for (int64_t c = columns; c < ld; ++c) {
-            to[r * ld + c] = ELEM(0);
-        }
-    }
-}
-
-/* to[columns, BLOCK] = factor * from[n, columns]^T, for n up to BLOCK. Columns n .. padded(n) - 1
- * are 0. */
-static void KERNEL(pack_transposed)(elem *restrict to, const elem *restrict from, int64_t row,
-    int64_t n, int64_t columns, elem factor)
-{
-    int64_t width = adzi_attention_padded(n);
-    KERNEL(transpose)(to, BLOCK, from, row, columns, n);
-    for (int64_t c = 0; c < columns; ++c) {
-        for (int64_t r = 0; r < n && factor != ELEM(1); ++r) {
-            to[c * BLOCK + r] *= factor;
-        }
-        for (int64_t r = n; r < width; ++r) {
-            to[c * BLOCK + r] = ELEM(0);
-        }
-    }
-}
-
-/* to[n, columns] = factor * from[n, padded(columns)]; `row` is the leading dimension of `to`. */
-static void KERNEL(unpack)(elem *restrict to, int64_t row, const elem *restrict from, int64_t n,
-    int64_t columns, elem factor)
-{
-    int64_t ld = adzi_attention_padded(columns);
-    for (int64_t r = 0; r < n; ++r) {
-        for (int64_t c = 0; c < columns; ++c) {
-            to[r * row + c] = factor * from[r * ld + c];
-        }
-    }
-}
-
-/* The first element of an item of an operand. */
-static elem *KERNEL(item_of)(
-    const adzi_attention_args *g, const adzi_attention_operand *operand, int64_t item)
-{
-    return (elem *)operand->data + start_of(g, operand, item);
-}
+#include "autograd/ops/attention/attention_pack.kernel.h"
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
