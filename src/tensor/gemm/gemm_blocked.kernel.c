@@ -79,7 +79,7 @@ enum {
 #endif
 
 /* The number of rows of a panel for a block of `depth` elements of k: half as many with pairs. */
-INLINE int64_t KERNEL(lines)(int64_t depth)
+INLINE int64_t KERNEL(panel_rows)(int64_t depth)
 {
     return (depth + EACH - 1) / EACH;
 }
@@ -150,7 +150,7 @@ INLINE void KERNEL(pack_transposed)(
             rows[j][p] = KERNEL(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
         }
     }
-    KERNEL(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, KERNEL(lines)(depth), columns);
+    KERNEL(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, KERNEL(panel_rows)(depth), columns);
 }
 #else
 INLINE void KERNEL(copy_row)(
@@ -173,12 +173,12 @@ INLINE void KERNEL(pack_transposed)(
 INLINE void KERNEL(copy_panels)(
     elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    const int64_t lines = KERNEL(lines)(depth);
-    for (int64_t p = 0; p < lines; p += ROWS_AT_ONCE) {
-        const int64_t end = lines - p < ROWS_AT_ONCE ? lines : p + ROWS_AT_ONCE;
+    const int64_t panel_rows = KERNEL(panel_rows)(depth);
+    for (int64_t p = 0; p < panel_rows; p += ROWS_AT_ONCE) {
+        const int64_t end = panel_rows - p < ROWS_AT_ONCE ? panel_rows : p + ROWS_AT_ONCE;
         elem *panel = to;
         int64_t j = 0;
-        for (; j + wide <= columns; j += wide, panel += lines * wide) {
+        for (; j + wide <= columns; j += wide, panel += panel_rows * wide) {
             for (int64_t q = p; q < end; ++q) {
                 KERNEL(copy_row)(panel + q * wide, from + j, ld, q, depth, wide);
             }
@@ -196,7 +196,7 @@ INLINE void KERNEL(transpose_panels)(
 {
     const int group =
         wide % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : 2; /* rows at a time, within one panel */
-    const int64_t lines = KERNEL(lines)(depth);
+    const int64_t panel_rows = KERNEL(panel_rows)(depth);
     for (int64_t j = 0; j < columns; j += group) {
         const int64_t count = columns - j < group ? columns - j : group;
         const elem *rows = from + j * ld;
@@ -206,7 +206,7 @@ INLINE void KERNEL(transpose_panels)(
             }
         }
         KERNEL(pack_transposed)
-        (to + j / wide * lines * wide + j % wide, wide, rows, ld, depth, count);
+        (to + j / wide * panel_rows * wide + j % wide, wide, rows, ld, depth, count);
     }
 }
 
@@ -265,7 +265,7 @@ INLINE void KERNEL(any_tile)(
     __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
     __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
     EACH_ROW(BEGIN)
-    for (int64_t p = KERNEL(lines)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
+    for (int64_t p = KERNEL(panel_rows)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
         const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
         const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
 #define ADD(r)                               \
@@ -319,7 +319,7 @@ static void KERNEL(rows_of_strip)(
     const product *g, const elem *a, const elem *b, int64_t row, int64_t end, int64_t column)
 {
     const int64_t columns = g->n - column;
-    for (; row < end; row += HIGH, a += KERNEL(lines)(g->k) * HIGH) {
+    for (; row < end; row += HIGH, a += KERNEL(panel_rows)(g->k) * HIGH) {
         if (columns > 2 * VW) {
             KERNEL(tile_of_3)(g, a, b, row, column);
         } else if (columns > VW) {
@@ -345,7 +345,7 @@ static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KE
             KERNEL(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
             const elem *b = room->b;
             for (int64_t column = j; column < last;
-                 column += WIDE, b += KERNEL(lines)(g->k) * WIDE) {
+                 column += WIDE, b += KERNEL(panel_rows)(g->k) * WIDE) {
                 KERNEL(rows_of_strip)(g, room->a, b, i, end, column);
             }
         }

@@ -1,4 +1,18 @@
-/* Uniform and normal draws, and dropout; see random.h. */
+/* Kernels of uniform and normal draws and of dropout, from Philox's random words; see random.h.
+ *
+ *     uniform  y = low + (high - low) u,   u in [0, 1)
+ *     normal   y = mean + std sqrt(-2 log u) cos or sin(2 pi v),   u in (0, 1)   (Box and Muller,
+ * 1958) dropout  y = x scale where a random bit keeps the element, else 0
+ *
+ * Philox computes a group of words from a counter and a seed, without a state that passes from one
+ * group to the next. Element i of a draw belongs to the group that its position gives, so the
+ * values do not depend on how elements are cut into threads. A unit is one element of a draw, or
+ * one group of ADZI_GROUP_WORDS elements of a dropout. Whole groups are written in place; the ends
+ * of a part of the launch go through a buffer of one group.
+ *
+ * ADZI_VMATH_SAME_BITS leaves fused multiply-adds out, so every instruction set gives the same
+ * bits.
+ */
 #ifndef elem
 #define ADZI_VMATH_SAME_BITS
 #include <stdbool.h>
@@ -6,21 +20,23 @@
 #include "tensor/random/random.h"
 #include "tensor/kernel/vmath.h"
 
+/* The float with these bits, in the type of the instance. */
 #define FROM_BITS VMATH(from_bits)
 
-/* A word as a double: 2^52 + word, less 2^52. No instruction set below AVX-512 converts it. */
+/* A word as a double, which is exact: the bits of 2^52 + word, minus 2^52. Instruction sets below
+ * AVX-512 have no conversion of unsigned words. */
 static inline double word_to_double(uint32_t word)
 {
     return adzi_from_bits_f64(0x4330000000000000u | word) - 0x1p52;
 }
 
-/* The upper 53 of 64 bits, as an integer. */
+/* The upper 53 of 64 bits as a double, which is exact. */
 static inline double top_53_bits(uint32_t high, uint32_t low)
 {
     return (double)(int32_t)(high >> 11) * 0x1p32 + word_to_double(low);
 }
 
-/* sin and cos of pi/2 x for x in [-1/2, 1/2] */
+/* sin(pi/2 x) and cos(pi/2 x) for x in [-1/2, 1/2], with z = x^2: minimax polynomials. */
 static inline float adzi_quarter_sin_f32(float x, float z)
 {
     return x * (((-0.00469148112f * z + 0.0797143057f) * z - 0.645966768f) * z + 1.57079637f);
@@ -55,8 +71,8 @@ static inline double adzi_quarter_cos_f64(double z)
     return p * z + 1.0;
 }
 
-/* The word nearest below a multiple of a quarter turn, and what is left of `turn`, which counts
- * 2^-32 turns. */
+/* `turn` is an angle in units of 2^-32 turns. nearest_quadrant is the nearest multiple of a quarter
+ * turn (0 .. 3, modulo 4), and within_quadrant the signed rest of the angle. */
 static inline uint32_t nearest_quadrant(uint32_t turn)
 {
     return (turn + 0x20000000u) >> 30;
@@ -71,6 +87,8 @@ static inline int32_t within_quadrant(uint32_t turn, uint32_t quadrant)
 #include "tensor/kernel/each_float.h"
 #else
 
+/* BITS is an integer as wide as elem. SIGN_SHIFT moves bit 1 to its sign bit. PER_GROUP is the
+ * number of elements that one group of words gives. */
 #if ELEM_IS_F32
 #define BITS        uint32_t
 #define SIGN_SHIFT  30
@@ -83,10 +101,11 @@ static inline int32_t within_quadrant(uint32_t turn, uint32_t quadrant)
 #define SQUARE_ROOT sqrt
 #endif
 
-/* Writes one whole group. */
+/* A function that writes the elements of one whole group. */
 typedef void KERNEL(fill_group)(elem *restrict out, const void *args, uint64_t counter);
 
-/* Elements [begin, end) of a draw, by whole groups; the ends by way of a buffer. */
+/* Writes elements begin .. end - 1 of a draw that begins at word `offset`. Whole groups are written
+ * in place; a partial group is written to a buffer first. */
 static void KERNEL(draw)(KERNEL(fill_group) * fill, elem *out, uint64_t offset, const void *args,
     int64_t begin, int64_t end)
 {
@@ -103,7 +122,8 @@ static void KERNEL(draw)(KERNEL(fill_group) * fill, elem *out, uint64_t offset, 
     }
 }
 
-/* [0, 1) at the resolution of the mantissa */
+/* Numbers in [0, 1), multiples of 2^-24 in f32 and of 2^-53 in f64: as many bits as the mantissa
+ * has. */
 static inline void KERNEL(unit_uniform)(elem *restrict u, uint32_t words[4][ADZI_PHILOX_GROUP])
 {
 #if ELEM_IS_F32
@@ -139,7 +159,9 @@ void KERNEL(uniform)(const void *opaque, int64_t begin, int64_t end)
     KERNEL(draw)(KERNEL(fill_uniform), args->out, args->state->offset, args, begin, end);
 }
 
-/* Two normals from u in (0, 1] and an angle: `within` of a quarter turn off `quadrant`. */
+/* Two independent normals: the radius sqrt(-2 log u), u in (0, 1), times cosine and sine of the
+ * angle (quadrant + within) quarter turns. Odd quadrants exchange sine and cosine; signs are set as
+ * bits. */
 static inline void KERNEL(box_muller)(
     elem *first, elem *second, elem u, uint32_t quadrant, elem within)
 {
@@ -156,6 +178,9 @@ static inline void KERNEL(box_muller)(
     *second = radius * FROM_BITS(VMATH(bits)(sine) ^ sine_sign);
 }
 
+/* One group of normals. f32: each pair takes a word for u and a word for the angle. f64: each pair
+ * takes two words for u and two for the angle. u lies half a step off 0, so its logarithm is
+ * finite. */
 static void KERNEL(fill_normal)(elem *restrict out, const void *opaque, uint64_t counter)
 {
     const adzi_normal_args *args = opaque;
@@ -194,7 +219,9 @@ void KERNEL(normal)(const void *opaque, int64_t begin, int64_t end)
     KERNEL(draw)(KERNEL(fill_normal), args->out, args->state->offset, args, begin, end);
 }
 
-/* y = x m over one whole group; bit k of kept says whether m is scale or 0. y may be x. */
+/* y[k] = x[k] * scale if bit k of `kept` is 1, else x[k] * 0, over one whole group. y may be x.
+ * Dropped elements are multiplied too, so that NaN and infinity give NaN at every instruction set.
+ */
 static inline __attribute__((always_inline)) void KERNEL(drop_group)(
     elem *y, const elem *x, uint64_t kept, elem scale)
 {
@@ -211,7 +238,7 @@ static inline __attribute__((always_inline)) void KERNEL(drop_group)(
         _mm512_storeu_pd(y + k, _mm512_mul_pd(_mm512_loadu_pd(x + k), m));
     }
 #else
-    elem dropped[ADZI_GROUP_WORDS]; /* a buffer of our own, so that x may be y */
+    elem dropped[ADZI_GROUP_WORDS]; /* a buffer, so that x may be y */
     uint32_t half[2] = { (uint32_t)kept, (uint32_t)(kept >> 32) };
     for (int h = 0; h < 2; ++h)
         for (int k = 0; k < 32; ++k)
@@ -220,8 +247,8 @@ static inline __attribute__((always_inline)) void KERNEL(drop_group)(
 #endif
 }
 
-/* The same over the group g of args, which may be short. A whole one has a length that the compiler
- * knows. */
+/* Applies the mask `kept` to group g of the arguments. `whole` is a constant in each call: a whole
+ * group has a constant length, the last group of the tensor may be shorter. */
 static inline __attribute__((always_inline)) void KERNEL(drop)(
     const adzi_dropout_args *args, int64_t g, uint64_t kept, elem scale, const bool whole)
 {
@@ -236,8 +263,9 @@ static inline __attribute__((always_inline)) void KERNEL(drop)(
         y[k] = x[k] * (kept >> k & 1 ? scale : ELEM(0));
 }
 
-/* Draws the masks of the groups that share `pairs` groups of words, from the even group `first`
- * on, and applies those of groups [begin, end). */
+/* Draws `pairs` groups of words, each of which gives the masks of two groups of elements, from the
+ * even group `first` on. Applies the masks of groups begin .. end - 1 and keeps them if args->kept
+ * is set. */
 static inline __attribute__((always_inline)) void KERNEL(draw_and_drop)(
     const adzi_dropout_args *args, adzi_keep_rule keep, const adzi_philox_keys *keys, int64_t first,
     const int pairs, int64_t begin, int64_t end, const bool whole)
@@ -260,7 +288,8 @@ static inline __attribute__((always_inline)) void KERNEL(draw_and_drop)(
     }
 }
 
-/* The same bits in f64 as in f32, so that both dtypes drop the same elements. */
+/* Dropout with new masks. A unit is a group of ADZI_GROUP_WORDS elements. f32 and f64 use the same
+ * bits, so both dtypes drop the same elements. */
 void KERNEL(dropout)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_dropout_args *args = opaque;
@@ -271,7 +300,8 @@ void KERNEL(dropout)(const void *opaque, int64_t begin, int64_t end)
         if (g % 2 == 0 && g + ADZI_KEEP_GROUPS <= whole) {
             KERNEL(draw_and_drop)(args, keep, &keys, g, ADZI_PHILOX_GROUPS, g, end, true);
             g += ADZI_KEEP_GROUPS;
-        } else { /* at an end: a group whose neighbour is another's, or one that is short */
+        } else { /* at an end: the other group of the pair is another thread's, or this one is short
+                  */
             int64_t first = g / 2 * 2;
             KERNEL(draw_and_drop)(args, keep, &keys, first, 1, g, end, false);
             g = first + 2;
@@ -279,6 +309,7 @@ void KERNEL(dropout)(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
+/* Applies the masks that KERNEL(dropout) has kept, as its backward does. A unit is a group. */
 void KERNEL(dropout_again)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_dropout_args *args = opaque;

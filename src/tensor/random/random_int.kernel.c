@@ -1,9 +1,19 @@
-/* Integers and Bernoulli draws of every dtype; see random.h. */
+/* Kernels of random integers and of Bernoulli draws, for every dtype; see random.h.
+ *
+ *     randint    y = low + floor(w range / 2^64),   w a random integer of 64 bits
+ *     bernoulli  y = 1 with probability p, else 0
+ *
+ * A unit is one element. It belongs to the group of Philox words that its position gives, so the
+ * values do not depend on how elements are cut into threads. Every group is drawn to a buffer, of
+ * which the elements of this part of the launch are copied. The bias of randint is below range /
+ * 2^64.
+ */
 #ifndef elem
 #include <string.h>
 #include "tensor/random/random.h"
 
-/* The upper 64 bits of (high 2^32 + low) range, out of products that vector units have. */
+/* The upper 64 bits of the product (high 2^32 + low) * range, from four products of 32 by 32 bits,
+ * which vector units have. */
 static inline uint64_t multiply_high(uint32_t high, uint32_t low, uint64_t range)
 {
     uint64_t range_high = range >> 32, range_low = (uint32_t)range;
@@ -16,7 +26,8 @@ static inline uint64_t multiply_high(uint32_t high, uint32_t low, uint64_t range
 #include "tensor/kernel/each_type.h"
 #else
 
-/* low + the upper half of each draw times the range: of ranges under 2^32 in fewer products. */
+/* One group of integers. Each takes two words as an integer of 64 bits. A range below 2^32 needs
+ * two products instead of four. */
 static inline void KERNEL(randint_group)(elem *restrict drawn, uint32_t words[4][ADZI_PHILOX_GROUP],
     const uint64_t range, const int64_t low)
 {
