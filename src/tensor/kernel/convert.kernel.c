@@ -1,9 +1,13 @@
-/* Conversions between dtypes: one kernel per pair. As in C; a float out of an integer's range gives
- * some integer, and everything but 0 is true. */
+/* Conversions between dtypes, one kernel per pair: from_<source> of the target dtype.
+ *
+ * A unit is one element. Values are converted as in C: floats are truncated to integers, and
+ * integers wrap. A float out of the range of i64, or NaN, gives INT64_MIN, of which narrower
+ * integers keep the low bits. To bool, everything except 0 is true, NaN included. f16 and bf16 are
+ * rounded to nearest by way of f32. bool as a source is u8. */
 #include "tensor/kernel/half.h"
 #include "tensor/kernel/pointwise.kernel.h"
 
-/* The conversion of a float to an integer is undefined where it does not fit; go through i64. */
+/* x as an i64. C leaves the conversion undefined where x does not fit, so these are caught. */
 static inline int64_t integer_of(double x)
 {
     return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
@@ -11,6 +15,8 @@ static inline int64_t integer_of(double x)
 
 #define KERNEL(name) KERNEL_OF(name, ELEM_NAME)
 
+/* FROM_ALL makes the kernels of the target type TY from every source. FROM_FLOAT, FROM_INT and
+ * FROM_HALF are the expressions for sources that are floats, integers, and halves as floats. */
 #define FROM_ALL(TY, FROM_FLOAT, FROM_INT, FROM_HALF)               \
     POINTWISE1(from_f32, TY, float, FROM_FLOAT(x))                  \
     POINTWISE1(from_f64, TY, double, FROM_FLOAT(x))                 \

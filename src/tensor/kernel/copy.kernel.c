@@ -1,11 +1,14 @@
-/* Copies within one element size, with one instance per size and not per dtype, and fills. Units
- * are elements of the output in order. */
+/* Kernels of copies between layouts, and of fills with one value.
+ *
+ * A unit is one element of the output in row-major order. Elements are copied as bits, so there is
+ * one instance per size (1, 2, 4 or 8 bytes) and none per dtype. */
 #include <string.h>
 
 #include "tensor/kernel/pointwise.h"
 #include "tensor/kernel/strided.h"
 
-/* What is copied lies side by side on one side at least, or goes through a buffer. */
+/* Copies elements begin .. end - 1. If one side is contiguous, they are gathered or scattered
+ * directly. If neither is, they go through a buffer of ADZI_CHUNK elements. */
 static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const size_t item)
 {
     char *y = a->out;
@@ -27,6 +30,7 @@ static void copy(const adzi_pointwise_args *a, int64_t begin, int64_t end, const
     }
 }
 
+/* The kernel for elements of `item` bytes. */
 #define COPY(type, item)                                                       \
     void KERNEL_OF(copy, type)(const void *block, int64_t begin, int64_t end); \
     void KERNEL_OF(copy, type)(const void *block, int64_t begin, int64_t end)  \
@@ -39,8 +43,8 @@ COPY(b2, 2)
 COPY(b4, 4)
 COPY(b8, 8)
 
-/* Every element becomes the same item. A contiguous output is written directly. Another one is
- * written from a buffer that holds a few hundred items. */
+/* Sets every element to one value. A contiguous output (rank 0 in the arguments) is written
+ * directly. Any other is scattered from a buffer that holds ADZI_CHUNK copies of the value. */
 void KERNEL_OF(fill, any)(const void *block, int64_t begin, int64_t end);
 void KERNEL_OF(fill, any)(const void *block, int64_t begin, int64_t end)
 {

@@ -9,8 +9,10 @@
  *     ... bodies over the element type elem, named with KERNEL(relu) ...
  *     #endif
  *
- * Inside: elem the element type, ELEM_NAME its short name (f32), KERNEL(name) the symbol of
- * this type and instruction set, ELEM(x) the constant x in elem, ELEM_IS_F32 0 or 1.
+ * What is before #include is compiled once; what is after #else once per type. Inside, elem is the
+ * element type and ELEM_NAME its short name, such as f32. KERNEL(name) is the symbol of this type
+ * and instruction set. ELEM(x) is the constant x in elem. ELEM_IS_F32 is 0 or 1, ELEM_IS_FLOAT
+ * is 1.
  */
 #include "base/isa.h"
 

@@ -1,6 +1,6 @@
-/* Instantiates the kernel file that includes it for f32, f64, i32, i64, u8 and
- * bool; see each_float.h. ELEM_IS_FLOAT tells the two kinds apart; for bool ELEM_IS_BOOL
- * is 1 and elem is unsigned char holding 0 or 1. */
+/* Instantiates the kernel file that includes it for f32, f64, i32, i64, u8 and bool. each_float.h
+ * shows how such a file begins. ELEM_IS_FLOAT is 1 for f32 and f64. ELEM_IS_BOOL is 1 for bool,
+ * whose elem is a uint8_t of 0 or 1 and whose ELEM_NAME is b8. */
 #include "base/isa.h"
 
 #define KERNEL(name) KERNEL_OF(name, ELEM_NAME)

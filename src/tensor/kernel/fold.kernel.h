@@ -1,12 +1,14 @@
-/* One of many elements that lie side by side, in registers, per type elem; inside each_float.h or
- * each_type.h. No include guard: that is the point.
+/* Selection of one of many contiguous elements, such as the largest, in registers.
  *
  *     PICK(largest_of, WINS)
  *
- * makes KERNEL(largest_of)(x, n): of n elements, 1 or more, the one that wins over all others,
- * where WINS(a, b) is an expression in two elements or two vectors of them. Elements may be asked
- * about more than once. Compilers unroll loops of a register's lanes before they would make vectors
- * of them, hence the vectors here. */
+ * makes KERNEL(largest_of)(x, n): of n >= 1 elements, the one that wins over all others. WINS(a, b)
+ * is an expression in two elements or in two vectors of them. Elements may be compared more than
+ * once, and in any order, so WINS must not depend on places.
+ *
+ * The header is included once per type elem, inside each_float.h or each_type.h, and has no include
+ * guard. Vectors are explicit, because compilers unroll a loop over the lanes of a register before
+ * they would vectorise it. */
 
 #undef REGISTER_BYTES
 #if defined(__AVX512F__)
@@ -25,7 +27,7 @@ typedef elem KERNEL(vector_32) __attribute__((vector_size(32)));
 
 enum { KERNEL(lanes_of_16) = 16 / sizeof(elem), KERNEL(register) = REGISTER_BYTES / sizeof(elem) };
 
-/* a = b where b wins. */
+/* In each lane, a = b where b wins. WINS of vectors is a mask of all ones or zeros per lane. */
 #undef PICK_INTO
 #define PICK_INTO(WINS, a, b)                                                                      \
     {                                                                                              \
@@ -33,7 +35,8 @@ enum { KERNEL(lanes_of_16) = 16 / sizeof(elem), KERNEL(register) = REGISTER_BYTE
         (a) = (__typeof__(a))(((__typeof__(wins_))(b)&wins_) | ((__typeof__(wins_))(a) & ~wins_)); \
     }
 
-/* Half the lanes of `from`, as a vector of type V: the winners of both halves. */
+/* Declares `name`, a vector of type V with half the lanes of `from`: the winners of its two halves.
+ */
 #undef PICK_HALF
 #define PICK_HALF(WINS, V, name, from)                                          \
     V name, name##_upper;                                                       \
@@ -44,6 +47,8 @@ enum { KERNEL(lanes_of_16) = 16 / sizeof(elem), KERNEL(register) = REGISTER_BYTE
     }                                                                           \
     PICK_INTO(WINS, name, name##_upper)
 
+/* PICK_DOWN(WINS, last, all) declares `last`, a vector of 16 bytes with the winners of all lanes.
+ */
 #undef PICK_DOWN
 #if REGISTER_BYTES == 64
 #define PICK_DOWN(WINS, last, all)                 \
@@ -66,7 +71,7 @@ enum { KERNEL(lanes_of_16) = 16 / sizeof(elem), KERNEL(register) = REGISTER_BYTE
             }                                                                            \
             return found;                                                                \
         }                                                                                \
-        KERNEL(vector) a, b, c, d; /* b begins with the last, some perhaps twice */      \
+        KERNEL(vector) a, b, c, d; /* b starts with the last ones; they may overlap */   \
         memcpy(&a, x, sizeof a);                                                         \
         memcpy(&b, x + n - KERNEL(register), sizeof b);                                  \
         int64_t i = KERNEL(register);                                                    \

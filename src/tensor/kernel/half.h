@@ -1,4 +1,8 @@
-/* f16 and bf16 as bit patterns; storage only, so plain portable C. */
+/* Conversions of f16 and bf16, which are bit patterns in uint16_t, from and to f32.
+ *
+ * Both dtypes are storage only, so conversions are all there is. They are branch-free portable C:
+ * every case is computed and one is selected, so that loops vectorise. Rounding is to nearest, ties
+ * to even. NaN stays NaN, and what is too large for f16 becomes infinity. */
 #ifndef ADZI_TENSOR_KERNEL_HALF_H
 #define ADZI_TENSOR_KERNEL_HALF_H
 
@@ -19,6 +23,7 @@ static inline float adzi_float_of(uint32_t bits)
     return x;
 }
 
+/* f32 to bf16, its upper 16 bits. A NaN keeps its upper bits and is made quiet. */
 static inline uint16_t adzi_to_bf16(float x)
 {
     const uint32_t bits = adzi_bits_of(x), half = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -30,15 +35,15 @@ static inline float adzi_from_bf16(uint16_t half)
     return adzi_float_of((uint32_t)half << 16);
 }
 
-/* To nearest, ties to even. All cases are computed and one is chosen, which makes vectors of it. */
+/* f32 to f16, with 5 exponent bits and 10 bits of mantissa. */
 static inline uint16_t adzi_to_f16(float x)
 {
     const uint32_t bits = adzi_bits_of(x), sign = (bits >> 16) & 0x8000u, rest = bits & 0x7fffffffu;
-    /* A normal half has three exponent bits less; rounding may carry into the exponent, up to
-     * infinity. */
+    /* Normal results: the exponent's bias changes from 127 to 15. Rounding may carry into the
+     * exponent, up to infinity. */
     const uint32_t moved = rest - 0x38000000u;
     uint32_t half = (moved + 0xfffu + ((moved >> 13) & 1u)) >> 13;
-    /* One half is a multiple of the least half, and the sum is rounded to such multiples. */
+    /* Denormal results: after adding 0.5, the last bit of an f32 is worth 2^-24, the least f16. */
     const uint32_t least = adzi_bits_of(adzi_float_of(rest) + 0.5f) - 0x3f000000u;
     half = rest < 0x38800000u ? least : half;
     half = rest >= 0x47800000u ? 0x7c00u : half; /* 65536 and above */
@@ -46,6 +51,7 @@ static inline uint16_t adzi_to_f16(float x)
     return (uint16_t)(sign | half);
 }
 
+/* f16 to f32, which is exact. Denormals are integers times 2^-24. */
 static inline float adzi_from_f16(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;

@@ -1,4 +1,4 @@
-/* Elementwise loops: who reads what, for kernels and for their callers. */
+/* Launches of elementwise kernels, for the kernels and for their callers. */
 #ifndef ADZI_TENSOR_KERNEL_POINTWISE_H
 #define ADZI_TENSOR_KERNEL_POINTWISE_H
 
@@ -13,7 +13,7 @@ enum {
     ADZI_POINTWISE_INPUTS = 4,
     ADZI_POINTWISE_PARAMS = 4,
     ADZI_POINTWISE_GRAIN = 16384, /* elements worth a thread of their own */
-    ADZI_CHUNK = 512 /* most elements in a buffer, where operands do not lie side by side */
+    ADZI_CHUNK = 512 /* the most elements in a buffer for operands that are not contiguous */
 };
 
 /**

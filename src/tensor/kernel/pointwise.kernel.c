@@ -1,6 +1,13 @@
-/* What all elementwise kernels share: elements that are strided or broadcast are brought to
- * buffers, for a loop over contiguous ones. See Note [One loop per kernel] in pointwise.kernel.h.
- */
+/* The walk that all elementwise kernels share: strided and broadcast operands are copied to
+ * buffers, so that a kernel's loop sees contiguous elements only. See Note [One loop per kernel] in
+ * pointwise.kernel.h.
+ *
+ * A unit is one element of the output in row-major order. The elements of a call are cut into
+ * chunks of at most 512 (ADZI_CHUNK), whose buffers, 4 KiB per operand, stay in first-level cache.
+ * An operand that is contiguous is used in place. An operand that repeats within a chunk, such as a
+ * bias row or a number, is copied once, and every chunk reads the same buffer. If rows are 512
+ * elements or longer, chunks end with rows, so that operands with contiguous rows need no copy at
+ * all. */
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/strided.h"
 
@@ -8,7 +15,7 @@
 typedef struct chunks {
     const adzi_pointwise_args *args;
     bool rows;   /* rows are as long as a buffer: chunks do not go beyond their ends */
-    bool whole;  /* and every operand is contiguous in them */
+    bool whole;  /* rows, and every operand is contiguous within a row */
     bool out;    /* the output is contiguous */
     unsigned in; /* these inputs are contiguous */
     unsigned
@@ -17,13 +24,15 @@ typedef struct chunks {
     int64_t length;   /* of a chunk */
 } chunks;
 
-/* Room for a chunk of one operand. The cache line more than a power of two keeps elements of one
- * number from having addresses that a processor takes for equal (their low 12 bits). */
+/* Memory for a chunk of one operand. One cache line beyond a power of two keeps element i of
+ * different operands from having the same low 12 address bits, which processors take for the same
+ * address. */
 typedef struct buffer {
     uint64_t items[ADZI_CHUNK + 8];
 } buffer;
 
-/* After how many elements an operand that is broadcast over the first dimensions starts again. */
+/* The number of elements after which an operand that is broadcast over the first dimensions
+ * repeats. */
 static int64_t period_of(const adzi_pointwise_args *a, const int64_t *strides)
 {
     int64_t period = 1;
@@ -37,6 +46,8 @@ static int64_t period_of(const adzi_pointwise_args *a, const int64_t *strides)
     return period;
 }
 
+/* Decides how to cut a call: which operands are contiguous, which repeat, and how long a chunk is.
+ */
 static chunks chunks_of(const adzi_pointwise_args *a, int n_in)
 {
     const int inner = a->rank - 1;
@@ -61,7 +72,7 @@ static chunks chunks_of(const adzi_pointwise_args *a, int n_in)
     return c;
 }
 
-/* How many elements from number i on go together. */
+/* The length of the chunk that begins at element i. */
 static int64_t chunk_length(const chunks *c, int64_t i, int64_t end)
 {
     int64_t n = end - i, most = c->length;
@@ -72,7 +83,8 @@ static int64_t chunk_length(const chunks *c, int64_t i, int64_t end)
     return n < most ? n : most;
 }
 
-/* Fills the buffer of operand k with what every chunk reads of it, from number i on. */
+/* Fills the buffer of operand k, if every chunk reads the same elements of it, from element i on.
+ */
 static void fill(const chunks *c, int k, int64_t i, int64_t end, size_t item, buffer *to)
 {
     const adzi_pointwise_args *a = c->args;
@@ -115,6 +127,7 @@ static void *output(const chunks *c, int64_t i, size_t item, buffer *to)
     return to;
 }
 
+/* Elements begin .. end - 1 of a call that is not flat, chunk by chunk. */
 static void run_chunks(const adzi_pointwise_args *a, int64_t begin, int64_t end,
     adzi_pointwise_loop *loop, const size_t *item, int n_in, size_t out_item)
 {
@@ -137,6 +150,7 @@ static void run_chunks(const adzi_pointwise_args *a, int64_t begin, int64_t end,
     }
 }
 
+/* The entry point. A flat call, whose operands are all contiguous, is one call of the loop. */
 void ADZI_POINTWISE(
     const void *block, int64_t begin, int64_t end, adzi_pointwise_loop *loop, uint32_t items)
 {

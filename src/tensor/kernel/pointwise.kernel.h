@@ -38,11 +38,11 @@ void ADZI_POINTWISE(
     const void *block, int64_t begin, int64_t end, adzi_pointwise_loop *loop, uint32_t items);
 
 /* The head of a loop over elements. ivdep: an output that shares memory with an input is that
- * input, element for element (op.h), so no turn of a loop reads what another has written. */
+ * input, element for element (op.h), so no iteration reads what another one has written. */
 #ifdef __OPTIMIZE__
 #define POINTWISE_FOR          _Pragma("GCC ivdep") for
 #define UNROLLED_POINTWISE_FOR _Pragma("GCC ivdep") _Pragma("GCC unroll 4") for
-#else /* gcc warns of annotations that it ignores where it does not optimise */
+#else /* without optimisation gcc ignores these pragmas and warns */
 #define POINTWISE_FOR          for
 #define UNROLLED_POINTWISE_FOR for
 #endif
@@ -51,11 +51,13 @@ void ADZI_POINTWISE(
 #define POINTWISE2(...) POINTWISE2_WITH(POINTWISE_FOR, __VA_ARGS__)
 #define POINTWISE3(...) POINTWISE3_WITH(POINTWISE_FOR, __VA_ARGS__)
 
-/* For kernels that take no longer than their loads and stores: four vectors in one turn of the
- * loop. */
+/* For kernels whose arithmetic costs less than their loads and stores: four vectors per iteration.
+ */
 #define UNROLLED_POINTWISE1(...) POINTWISE1_WITH(UNROLLED_POINTWISE_FOR, __VA_ARGS__)
 #define UNROLLED_POINTWISE2(...) POINTWISE2_WITH(UNROLLED_POINTWISE_FOR, __VA_ARGS__)
 
+/* Each expands to POINTWISE_LOOP, a function over contiguous elements, and POINTWISE_KERNEL, the
+ * kernel that hands this function to ADZI_POINTWISE. */
 #define POINTWISE1_WITH(FOR, name, TY, TX, EXPRESSION)                                     \
     POINTWISE_LOOP(FOR, name, TY, POINTWISE_IN(TX, x, 0), POINTWISE_AT(TX, x), EXPRESSION) \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TX), 0, 0))

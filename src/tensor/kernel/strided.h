@@ -1,4 +1,5 @@
-/* Elements that do not lie side by side, taken to where they do and back. For kernels. */
+/* Copies between strided tensors and contiguous buffers, for kernels. The functions are compiled
+ * once per instruction set (strided.kernel.c). */
 #ifndef ADZI_TENSOR_KERNEL_STRIDED_H
 #define ADZI_TENSOR_KERNEL_STRIDED_H
 
@@ -8,7 +9,7 @@
 
 #include "base/isa.h"
 
-/** The offset of element `i`, in the order of the dimensions, in elements. */
+/** The offset, in elements, of element `i` in row-major order. */
 static inline int64_t adzi_strided_offset(
     int64_t i, int rank, const int64_t *sizes, const int64_t *strides)
 {
@@ -21,8 +22,9 @@ static inline int64_t adzi_strided_offset(
 }
 
 #ifdef ADZI_ISA
-enum { ADZI_FAR = 1 << 19 }; /* bytes of a copy that the C library makes better */
+enum { ADZI_FAR = 1 << 19 }; /* bytes from which on memmove is faster */
 
+/* Copies `step` bytes, a power of two, if the number of bytes has that bit. */
 #define ADZI_COPY_REST(step) \
     if (bytes & (step)) {    \
         memcpy(y, x, step);  \
@@ -30,8 +32,8 @@ enum { ADZI_FAR = 1 << 19 }; /* bytes of a copy that the C library makes better 
         x += (step);         \
     }
 
-/** memmove for sources that are the target or apart from it. The C library's own takes half as long
- * again for what lies in the nearer caches, and several times as long for a few bytes. */
+/** Copies bytes to a target that is the source or does not overlap it. For data in the first two
+ * caches memmove takes 1.5 times as long, and for a few bytes several times as long. */
 static inline void adzi_copy_bytes(void *to, const void *from, size_t bytes)
 {
     typedef char whole __attribute__((vector_size(64), aligned(1), may_alias));
@@ -64,7 +66,7 @@ static inline void adzi_copy_bytes(void *to, const void *from, size_t bytes)
 void ADZI_GATHER(void *to, const char *from, size_t item, int64_t first, int64_t n, int rank,
     const int64_t *sizes, const int64_t *strides);
 
-/** The way back: element first + k = from[k]. */
+/** Element first + k of a tensor of `rank` dimensions at `to` = from[k], k = 0 .. n-1. */
 void ADZI_SCATTER(char *to, const void *from, size_t item, int64_t first, int64_t n, int rank,
     const int64_t *sizes, const int64_t *strides);
 

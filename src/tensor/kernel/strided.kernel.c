@@ -1,4 +1,14 @@
-/* Walks over strided elements, a row of the innermost dimension at a time; strided.h. */
+/* Copies between strided and contiguous memory: ADZI_GATHER, ADZI_SCATTER and ADZI_SPLAT of
+ * strided.h.
+ *
+ *     gather   to[k] = element first + k of a strided tensor
+ *     scatter  element first + k of a strided tensor = from[k]
+ *     splat    to[k] = one element
+ *
+ * Elements are copied as bits, so there is one instance per size (1, 2, 4 or 8 bytes) and none per
+ * dtype. A walk goes along rows of the innermost dimension. If that dimension is strided and the
+ * one before it is contiguous, as in a transposed matrix, whole rows are transposed in small tiles:
+ * an element-by-element copy would use one element of every cache line that it reads. */
 #include "tensor/kernel/strided.h"
 
 #include "adze/tensor.h"
@@ -7,9 +17,10 @@
 #include <immintrin.h>
 #endif
 
-#define NOINLINE __attribute__((noinline)) /* or all would be copied into all */
+#define NOINLINE __attribute__((noinline)) /* keeps one copy of each function instead of many */
 
-/* Matrices turned round, by the size of their elements. */
+/* adzi_transpose_32 and adzi_transpose_64, by the size of their elements. The element types may
+ * alias any type, because they stand for integers too. */
 #define INLINE       static inline
 #define KERNEL(name) ADZI_PASTE3(adzi, name, ELEM_NAME)
 #define elem         any_float
@@ -29,15 +40,16 @@ typedef double __attribute__((may_alias)) any_double;
 #undef ELEM_NAME
 #undef ELEM_IS_F32
 
-/* As many as a cache line holds, or the lines that are written would push each other out. */
-enum { TURNED_TOGETHER = 16 };
+/* Rows that are written at a time: as many 4-byte elements as a cache line holds. With more, rows
+ * that are a power of two apart would evict each other from the cache. */
+enum { ROWS_AT_ONCE = 16 };
 
 /* to[p * to_ld + j] = from[j * ld + p] for items of 4 or 8 bytes. */
-static NOINLINE void turn(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
+static NOINLINE void transpose(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
     int64_t columns, int64_t item)
 {
     for (int64_t p = 0, n; p < depth; p += n) {
-        n = depth - p < TURNED_TOGETHER ? depth - p : TURNED_TOGETHER;
+        n = depth - p < ROWS_AT_ONCE ? depth - p : ROWS_AT_ONCE;
         char *y = to + p * to_ld * item;
         const char *x = from + p * item;
         if (item == 4) {
@@ -48,7 +60,7 @@ static NOINLINE void turn(char *to, int64_t to_ld, const char *from, int64_t ld,
     }
 }
 
-/** A place in a walk. */
+/** A position in a walk: the index in each dimension and the offset in elements. */
 typedef struct place {
     int64_t index[ADZ_MAX_RANK];
     int64_t offset;
@@ -65,7 +77,7 @@ static inline place place_of(int64_t i, int rank, const int64_t *sizes, const in
     return at;
 }
 
-/* Moves on by n elements, which do not pass the end of the innermost dimension. */
+/* Advances by n elements, at most to the end of the innermost dimension. */
 static inline void advance(
     place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
 {
@@ -79,7 +91,7 @@ static inline void advance(
     }
 }
 
-/* Moves on by whole rows, not beyond the end of the dimension before the innermost. */
+/* Advances by whole rows, at most to the end of the dimension before the innermost. */
 static inline void advance_rows(
     place *at, int64_t rows, int rank, const int64_t *sizes, const int64_t *strides)
 {
@@ -92,8 +104,9 @@ static inline void advance_rows(
     }
 }
 
-/* How many whole rows from here on, n elements at most, are columns of a matrix whose own rows lie
- * side by side: 0 if they are not worth turning it. */
+/* The number of whole rows from here on, within n elements, that can be transposed together. It is
+ * 0 unless the dimension before the innermost is contiguous and there are at least two such rows.
+ */
 static inline int64_t columns_of(
     const place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
 {
@@ -105,8 +118,8 @@ static inline int64_t columns_of(
     return some > 1 ? some : 0;
 }
 
-/* n elements `stride` apart. Four at a time by hand: what the compiler makes vectors of goes
- * element by element all the same. */
+/* Copies n elements between two strides, one of which is 1. Unrolled four times by hand, because
+ * the vectors that a compiler assembles from strided elements are no faster. */
 #define SPREAD(to, to_step, from, from_step)                                       \
     int64_t i = 0;                                                                 \
     for (; i + 4 <= n; i += 4, (to) += 4 * (to_step), (from) += 4 * (from_step)) { \
@@ -119,74 +132,82 @@ static inline int64_t columns_of(
         *(to) = *(from);                                                           \
     }
 
-#define WALKS(item)                                                                              \
-    typedef uint##item##_t __attribute__((may_alias)) item_##item;                               \
-    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)       \
-    {                                                                                            \
-        const item_##item value = *from;                                                         \
-        for (int64_t i = 0; i < n; ++i) {                                                        \
-            to[i] = value;                                                                       \
-        }                                                                                        \
-    }                                                                                            \
-    static NOINLINE void collect_##item(                                                         \
-        item_##item *to, const item_##item *from, int64_t stride, int64_t n)                     \
-    {                                                                                            \
-        SPREAD(to, 1, from, stride)                                                              \
-    }                                                                                            \
-    static NOINLINE void spread_##item(                                                          \
-        item_##item *to, int64_t stride, const item_##item *from, int64_t n)                     \
-    {                                                                                            \
-        SPREAD(to, stride, from, 1)                                                              \
-    }                                                                                            \
-    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,  \
-        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
-    {                                                                                            \
-        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
-        place at = place_of(first, rank, sizes, strides);                                        \
-        for (int64_t m; n > 0; n -= m, to += m) {                                                \
-            const item_##item *x = from + at.offset;                                             \
-            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;   \
-            if (columns > 0) {                                                                   \
-                turn((char *)to, row, (const char *)x, stride, columns, row, item / 8);          \
-                m = columns * row;                                                               \
-                advance_rows(&at, columns, rank, sizes, strides);                                \
-                continue;                                                                        \
-            }                                                                                    \
-            m = row - at.index[rank - 1];                                                        \
-            m = m < n ? m : n;                                                                   \
-            if (stride == 1) {                                                                   \
-                adzi_copy_bytes(to, x, (size_t)m * sizeof *to);                                  \
-            } else if (stride == 0) {                                                            \
-                splat_##item(to, x, m);                                                          \
-            } else {                                                                             \
-                collect_##item(to, x, stride, m);                                                \
-            }                                                                                    \
-            advance(&at, m, rank, sizes, strides);                                               \
-        }                                                                                        \
-    }                                                                                            \
-    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first, \
-        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
-    {                                                                                            \
-        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
-        place at = place_of(first, rank, sizes, strides);                                        \
-        for (int64_t m; n > 0; n -= m, from += m) {                                              \
-            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;   \
-            if (columns > 0) {                                                                   \
-                turn((char *)(to + at.offset), stride, (const char *)from, row, row, columns,    \
-                    item / 8);                                                                   \
-                m = columns * row;                                                               \
-                advance_rows(&at, columns, rank, sizes, strides);                                \
-                continue;                                                                        \
-            }                                                                                    \
-            m = row - at.index[rank - 1];                                                        \
-            m = m < n ? m : n;                                                                   \
-            if (stride == 1) {                                                                   \
-                adzi_copy_bytes(to + at.offset, from, (size_t)m * sizeof *to);                   \
-            } else {                                                                             \
-                spread_##item(to + at.offset, stride, from, m);                                  \
-            }                                                                                    \
-            advance(&at, m, rank, sizes, strides);                                               \
-        }                                                                                        \
+/* WALKS(bits) makes the functions for elements of 8, 16, 32 or 64 bits:
+ *
+ *     splat_<bits>     one element to n places
+ *     collect_<bits>   n elements at a stride to contiguous memory
+ *     spread_<bits>    n contiguous elements to a stride
+ *     gather_<bits>    a walk that reads rows by copy, splat, collect or transposition
+ *     scatter_<bits>   a walk that writes rows by copy, spread or transposition
+ */
+#define WALKS(item)                                                                                \
+    typedef uint##item##_t __attribute__((may_alias)) item_##item;                                 \
+    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)         \
+    {                                                                                              \
+        const item_##item value = *from;                                                           \
+        for (int64_t i = 0; i < n; ++i) {                                                          \
+            to[i] = value;                                                                         \
+        }                                                                                          \
+    }                                                                                              \
+    static NOINLINE void collect_##item(                                                           \
+        item_##item *to, const item_##item *from, int64_t stride, int64_t n)                       \
+    {                                                                                              \
+        SPREAD(to, 1, from, stride)                                                                \
+    }                                                                                              \
+    static NOINLINE void spread_##item(                                                            \
+        item_##item *to, int64_t stride, const item_##item *from, int64_t n)                       \
+    {                                                                                              \
+        SPREAD(to, stride, from, 1)                                                                \
+    }                                                                                              \
+    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,    \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                         \
+    {                                                                                              \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                           \
+        place at = place_of(first, rank, sizes, strides);                                          \
+        for (int64_t m; n > 0; n -= m, to += m) {                                                  \
+            const item_##item *x = from + at.offset;                                               \
+            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;     \
+            if (columns > 0) {                                                                     \
+                transpose((char *)to, row, (const char *)x, stride, columns, row, item / 8);       \
+                m = columns * row;                                                                 \
+                advance_rows(&at, columns, rank, sizes, strides);                                  \
+                continue;                                                                          \
+            }                                                                                      \
+            m = row - at.index[rank - 1];                                                          \
+            m = m < n ? m : n;                                                                     \
+            if (stride == 1) {                                                                     \
+                adzi_copy_bytes(to, x, (size_t)m * sizeof *to);                                    \
+            } else if (stride == 0) {                                                              \
+                splat_##item(to, x, m);                                                            \
+            } else {                                                                               \
+                collect_##item(to, x, stride, m);                                                  \
+            }                                                                                      \
+            advance(&at, m, rank, sizes, strides);                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first,   \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                         \
+    {                                                                                              \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                           \
+        place at = place_of(first, rank, sizes, strides);                                          \
+        for (int64_t m; n > 0; n -= m, from += m) {                                                \
+            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;     \
+            if (columns > 0) {                                                                     \
+                transpose((char *)(to + at.offset), stride, (const char *)from, row, row, columns, \
+                    item / 8);                                                                     \
+                m = columns * row;                                                                 \
+                advance_rows(&at, columns, rank, sizes, strides);                                  \
+                continue;                                                                          \
+            }                                                                                      \
+            m = row - at.index[rank - 1];                                                          \
+            m = m < n ? m : n;                                                                     \
+            if (stride == 1) {                                                                     \
+                adzi_copy_bytes(to + at.offset, from, (size_t)m * sizeof *to);                     \
+            } else {                                                                               \
+                spread_##item(to + at.offset, stride, from, m);                                    \
+            }                                                                                      \
+            advance(&at, m, rank, sizes, strides);                                                 \
+        }                                                                                          \
     }
 
 WALKS(8)
@@ -194,6 +215,7 @@ WALKS(16)
 WALKS(32)
 WALKS(64)
 
+/* The three entry points choose the instance by the size of an element in bytes. */
 void ADZI_GATHER(void *to, const char *from, size_t item, int64_t first, int64_t n, int rank,
     const int64_t *sizes, const int64_t *strides)
 {

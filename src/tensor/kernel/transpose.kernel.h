@@ -1,7 +1,10 @@
-/* Matrices turned round, per type elem; inside each_float.h, where INLINE is known. No include
- * guard: that is the point. */
+/* Transposition of a small matrix, in tiles of 4 x 4 elements in registers.
+ *
+ * The header is included once per type elem, inside each_float.h, where INLINE and KERNEL are
+ * defined, and has no include guard. Each tile reads four rows and writes four rows, each by one
+ * vector of 16 bytes in f32 or two in f64. Wider registers would need more shuffles per element. */
 
-/* to[p * to_ld + j] = from[j * ld + p] for depth x columns elements. */
+/* to[depth, columns] = from[columns, depth]^T: to[p * to_ld + j] = from[j * ld + p]. */
 INLINE void KERNEL(transpose)(
     elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {

@@ -1,5 +1,13 @@
-/* Vectors of f64 that f32 or f64 are widened to, for sums in kernels: in the widest registers that
- * this compilation has.
+/* Sums, products and dot products of contiguous f32 or f64 elements in f64.
+ *
+ *     EIGHT(sum)(x, n, 0)         sum of x_i
+ *     EIGHT(distances)(x, n, m)   sum of x_i - m
+ *     EIGHT(squares)(x, n, m)     sum of (x_i - m)^2
+ *     EIGHT(dot)(x, y, n)         sum of x_i y_i
+ *
+ * Elements are widened to f64 in the widest registers of this compilation. Bits depend on n alone
+ * (Note [Eight lanes]). Products and sums are rounded separately, with and without fused
+ * multiply-adds.
  */
 #ifndef ADZI_TENSOR_KERNEL_WIDE_KERNEL_H
 #define ADZI_TENSOR_KERNEL_WIDE_KERNEL_H
@@ -9,8 +17,9 @@
 
 #include "base/isa.h"
 
-/* A register of f64, and its worth of f32 or f64 read from memory; WIDEN_PART reads the first lanes
- * alone, others are 0. What the compiler makes of a vector conversion goes through halves. */
+/* `wide` is a register of f64. WIDEN_f32 and WIDEN_f64 read as many f32 or f64 and widen them.
+ * WIDEN_PART reads the first lanes alone and makes the others 0; LANES_BELOW(n) names the first n
+ * lanes. The intrinsics are explicit, because compilers widen a vector in two halves. */
 #if defined(__AVX512VL__)
 #include <immintrin.h>
 typedef __m512d wide;
@@ -41,16 +50,18 @@ enum { LANES = sizeof(wide) / sizeof(double), FOUR_VECTORS = 4 * LANES };
 
 /* Note [Eight lanes]
  *
- * Sums of elements that lie side by side are kept in eight lanes of f64, element i in lane i % 8,
- * and these are added up in one order: the same bits come out of registers of any width, and an
- * addition waits for the one eight before it, not for the last.
+ * Contiguous elements are summed in eight lanes of f64: element i is added to lane i % 8. At the
+ * end the lanes are added in one order, ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)). Registers of
+ * two, four or eight lanes therefore give the same bits. An addition waits only for the one eight
+ * elements before.
  */
 typedef struct eight {
     wide part[8 / LANES];
 } eight;
 
-/* All eight lanes joined to one number, with those of up to seven elements more. In registers where
- * there are none: by way of memory it takes twice as long when a line's end lies between. */
+/* EIGHT_JOINED(name, OP) makes name(e, rest, n): the lanes of e, joined with n < 8 more elements in
+ * `rest`, and then with each other. If n is 0, lanes are joined in registers (IN_REGISTERS):
+ * through memory it takes twice as long where the buffer crosses a cache line. */
 #if defined(__AVX512VL__)
 #define FOUR_OF(e, OP) \
     (_mm512_castpd512_pd256((e)->part[0]) OP _mm512_extractf64x4_pd((e)->part[0], 1))
@@ -82,8 +93,8 @@ typedef struct eight {
 EIGHT_JOINED(eight_total, +)
 EIGHT_JOINED(eight_product, *)
 
-/* name(x, n, m): the sum over n elements of VALUE, an expression in v, an element or a vector of
- * them in f64, and in the number m. */
+/* EIGHT_SUM makes name(x, n, m): the sum of VALUE over n elements. VALUE is an expression in the
+ * number m and in v, which is an element in f64 or a vector of them. */
 #define EIGHT_SUM(name, elem_type, WIDEN, VALUE)                             \
     static inline double name(const elem_type *x, int64_t n, const double m) \
     {                                                                        \
@@ -106,8 +117,7 @@ EIGHT_JOINED(eight_product, *)
         return eight_total(&sum, rest, left);                                \
     }
 
-/* Inside each_float.h: EIGHT(sum)(x, n, 0), and the sums EIGHT(distances)(x, n, m) of x - m and
- * EIGHT(squares)(x, n, m) of their squares. */
+/* EIGHT(name) is the function for the type elem, inside each_float.h. */
 #define EIGHT(name) ADZI_PASTE3(eight, name, ELEM_NAME)
 EIGHT_SUM(eight_sum_f32, float, WIDEN_f32, v)
 EIGHT_SUM(eight_sum_f64, double, WIDEN_f64, v)
@@ -116,7 +126,7 @@ EIGHT_SUM(eight_distances_f64, double, WIDEN_f64, v - m)
 EIGHT_SUM(eight_squares_f32, float, WIDEN_f32, (v - m) * (v - m))
 EIGHT_SUM(eight_squares_f64, double, WIDEN_f64, (v - m) * (v - m))
 
-/* EIGHT(dot)(x, y, n): the sum of the products. */
+/* EIGHT_DOT makes name(x, y, n): the sum of x_i y_i over n elements. */
 #define EIGHT_DOT(name, elem_type, WIDEN)                                           \
     static inline double name(const elem_type *x, const elem_type *y, int64_t n)    \
     {                                                                               \

@@ -1,7 +1,7 @@
 /* Kernels of uniform and normal draws and of dropout, from Philox's random words; see random.h.
  *
  *     uniform  y = low + (high - low) u,   u in [0, 1)
- *     normal   y = mean + std sqrt(-2 log u) cos or sin(2 pi v),   u in (0, 1)   (Box and Muller,
+ *     normal   y = mean + std sqrt(-2 log u) cos or sin(2 pi v),   u in (0, 1]   (Box and Muller,
  * 1958) dropout  y = x scale where a random bit keeps the element, else 0
  *
  * Philox computes a group of words from a counter and a seed, without a state that passes from one
@@ -159,7 +159,7 @@ void KERNEL(uniform)(const void *opaque, int64_t begin, int64_t end)
     KERNEL(draw)(KERNEL(fill_uniform), args->out, args->state->offset, args, begin, end);
 }
 
-/* Two independent normals: the radius sqrt(-2 log u), u in (0, 1), times cosine and sine of the
+/* Two independent normals: the radius sqrt(-2 log u), u in (0, 1], times cosine and sine of the
  * angle (quadrant + within) quarter turns. Odd quadrants exchange sine and cosine; signs are set as
  * bits. */
 static inline void KERNEL(box_muller)(
