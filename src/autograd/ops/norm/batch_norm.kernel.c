@@ -9,10 +9,10 @@
  * With constant statistics (evaluation), mean and rstd do not depend on x, and dx = rstd w dy.
  *
  * A unit of the kernels of statistics is a channel; a unit of the elementwise kernels is a row of L
- * elements, or of C elements where L is 1. If L = 1, channels are columns of a matrix, and up to 64 of them are computed together,
- * row by row, with their sums in buffers of 64 f64. Otherwise each channel consists of N contiguous
- * rows of L elements, which are summed in eight lanes of f64. The order of a sum depends on the
- * shape alone.
+ * elements, or of C elements where L is 1. If L = 1, channels are columns of a matrix, and up to 64
+ * of them are computed together, row by row, with their sums in buffers of 64 f64. Otherwise each
+ * channel consists of N contiguous rows of L elements, which are summed in eight lanes of f64. The
+ * order of a sum depends on the shape alone.
  */
 #ifndef elem
 #define THIS_FILE "autograd/ops/norm/batch_norm.kernel.c"
