@@ -32,7 +32,8 @@ bool adzi_is_mark(uint32_t point);         /* joins the character before it */
 bool adzi_is_upper(uint32_t point);        /* as str.isupper */
 bool adzi_is_lower(uint32_t point);        /* as str.islower */
 
-/** As str.lower, where that gives one code point. */
+/** The lower case of a code point, as Python's str.lower gives it, if that is one code point; else
+ * the code point itself. */
 uint32_t adzi_to_lower(uint32_t point);
 
 #endif

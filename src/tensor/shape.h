@@ -35,7 +35,7 @@ static inline bool adzi_same_sizes(const adz_tensor *a, const adz_tensor *b)
 /** `dim` as 0 .. rank-1 (rank 0 counts as 1, as in PyTorch), or -1 with ADZ_ERR_DIM recorded. */
 int adzi_dim(const char *op, const adz_tensor *t, int dim);
 
-/** Likewise for a new dimension, in 0 .. rank. */
+/** The place of a dimension that is to be added, as 0 .. rank, or -1 with ADZ_ERR_DIM recorded. */
 int adzi_new_dim(const char *op, const adz_tensor *t, int dim);
 
 /** A set bit per dimension that `dims` names; false with an error for a bad or repeated one. */

@@ -113,7 +113,8 @@ static inline __attribute__((always_inline)) uint64_t adzi_keep_bits(
     return equal == 0 ? kept : kept | adzi_keep_ties(equal, seed, counter, last, 16 * odd);
 }
 
-/** The same for both groups that share the words at `counter`: kept[0] is the even one's. */
+/** Which elements are kept in both groups that share the words at `counter`. kept[0] belongs to the
+ * even group, kept[1] to the odd one. */
 static inline __attribute__((always_inline)) void adzi_keep_pair(
     uint64_t kept[2], const uint32_t *words, uint64_t seed, uint64_t counter, uint32_t last)
 {

@@ -47,8 +47,8 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     return status;
 }
 
-/* As fastai's reset: the wrapped module has the raw weights again, should somebody have replaced
- * them. */
+/* Gives the wrapped module its raw weights back, in case somebody has replaced them. fastai's reset
+ * does so too. */
 static adz_status reset(adz_module *self)
 {
     const weight_dropout_state *state = zoo_state(self);
