@@ -28,11 +28,13 @@ extern int adzi_cpu_level;
 /* Inside a kernel file: the symbol of this variant, e.g. adzi_relu_f32_avx2. */
 #define KERNEL_OF(name, type) ADZI_PASTE4(adzi, name, type, ADZI_ISA)
 
+/* Declares the kernel of one dtype at all levels. */
 #define ADZI_DECLARE_KERNEL(name, type)                                   \
     void adzi_##name##_##type##_baseline(const void *, int64_t, int64_t); \
     void adzi_##name##_##type##_avx2(const void *, int64_t, int64_t);     \
     void adzi_##name##_##type##_avx512(const void *, int64_t, int64_t)
 
+/* One entry of a table. Where there is only the baseline, all levels point to it. */
 #ifdef ADZI_X86
 #define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_##level
 #else
@@ -53,8 +55,8 @@ extern int adzi_cpu_level;
 
 /* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the kernels of f32 and f64 and the table
  * relu_kernels[level][dtype]. KERNEL_TABLE_ALL does so for the six dtypes that arithmetic knows.
- * Integers and bools have no AVX-512 kernels, which are a third of the code: AVX2's compute them at
- * that level too, at half the speed while they are in the nearest cache. */
+ * Integers and bools have no AVX-512 kernels, which would be a third of the code. The AVX2 kernels
+ * compute them at that level too, at half the speed for data in first-level cache. */
 #define KERNEL_TABLE_FLOAT(name)                                    \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \
@@ -75,7 +77,7 @@ extern int adzi_cpu_level;
         ADZI_KERNEL_ROW_ALL(name, avx2, avx2),                      \
         ADZI_KERNEL_ROW_ALL(name, avx512, avx2),                    \
     }
-/* For kernels that move elements and ask only for their size: b1, b2, b4 and b8, in bytes. */
+/* For kernels that copy elements as bits: one kernel per size, b1, b2, b4 and b8, in bytes. */
 #define ADZI_KERNEL_ROW_SIZES(name, level)                                           \
     {                                                                                \
         ADZI_KERNEL_COLUMN(name, b1, level), ADZI_KERNEL_COLUMN(name, b2, level),    \

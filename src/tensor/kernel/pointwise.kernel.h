@@ -4,7 +4,7 @@
  *     POINTWISE2(add, elem, elem, elem, a + ELEM(p[0]) * b)       y[i] from a and b
  *     POINTWISE3(where, elem, uint8_t, elem, elem, c ? a : b)  y[i] from c, a and b
  *
- * After the kernel's name stand the types of the output and of the inputs; p[0 .. 3] are the
+ * The kernel's name is followed by the types of the output and of the inputs; p[0 .. 3] are the
  * operator's numbers. The output may be one of the inputs.
  *
  * Note [One loop per kernel]

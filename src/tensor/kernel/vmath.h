@@ -15,7 +15,7 @@
  * softplus and logsigmoid are within 2.5. silu, gelu in both forms and their derivatives are within
  * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals come out
  * as C11's Annex F has them. Of the f64 functions log1p, expm1, erf, sin and cos are libm's, and
- * loops over what rests on them stay scalar; so are sin and cos of an f32 above 2^20.
+ * loops that call them stay scalar; so are sin and cos of an f32 above 2^20.
  *
  * A kernel file that is instantiated per type (each_float.h) spells them VMATH(exp)(x).
  *
@@ -69,7 +69,8 @@ static inline double adzi_from_bits_f64(uint64_t bits)
     return x;
 }
 
-/* |x|, and the magnitude of one with the sign of another, as bit operations. */
+/* adzi_abs is |x|. adzi_sign_of is the magnitude of one number with the sign of another. Both are
+ * bit operations. */
 static inline float adzi_abs_f32(float x)
 {
     return adzi_from_bits_f32(adzi_bits_f32(x) & 0x7fffffffu);
@@ -92,9 +93,9 @@ static inline double adzi_sign_of_f64(double magnitude, double sign)
                               (adzi_bits_f64(sign) & 0x8000000000000000u));
 }
 
-/* min(x, limit) for x >= 0, as integers, which order such floats the same way; NaN becomes limit.
- * A choice between floats would do, but where several stand in a row, gcc threads their branches
- * into copies of what follows and merges them lane by lane. */
+/* min(x, limit) for x >= 0, compared as integers, which order floats of 0 and above correctly. NaN
+ * becomes limit. With several choices between floats in a row, gcc would thread their branches into
+ * copies of the code behind them, which do not vectorise. */
 static inline float adzi_at_most_f32(float x, float limit)
 {
     int32_t bits = (int32_t)adzi_bits_f32(x), limit_bits = (int32_t)adzi_bits_f32(limit);

@@ -1,5 +1,5 @@
-/* Activations and their derivatives, composed of vmath.h's functions; included by it once per
- * type elem. No include guard: that is the point. */
+/* Activations and their derivatives, composed of the functions of vmath.h, which includes this
+ * header once per type elem. It therefore has no include guard. */
 
 /** x / (1 + e^-x) */
 static inline elem VMATH(silu)(elem x)
@@ -29,7 +29,7 @@ static inline elem VMATH(logsigmoid)(elem x)
 }
 
 /** x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3): PyTorch's gelu with approximate "tanh";
- * computed as x sigmoid(2u), which is the same */
+ * computed as x sigmoid(2u), which is equal */
 static inline elem VMATH(gelu_tanh)(elem x)
 {
     elem twice = (elem)1.5957691216057307118 * x * ((elem)1 + (elem)0.044715 * x * x);
@@ -37,9 +37,9 @@ static inline elem VMATH(gelu_tanh)(elem x)
 }
 
 /** The derivative of gelu_tanh, s + 2 x u' s (1 - s) with s = sigmoid(2u); s (1 - s) is
- * e / (1 + e)^2 with e = e^-|2u|, which does not cancel. Beyond 40 all is constant, and x is held
- * there so that the cube cannot overflow against a vanished factor. At both infinities it is NaN,
- * as the product of x and that factor is. */
+ * e / (1 + e)^2 with e = e^-|2u|, which does not cancel. Beyond |x| = 40 the derivative is
+ * constant; x is limited to 40 there, so that the cube does not overflow and meet a factor of 0. At
+ * both infinities the result is NaN, as infinity times 0 is. */
 static inline elem VMATH(gelu_tanh_derivative)(elem x)
 {
     elem held = x > (elem)40 ? (elem)40 : x;

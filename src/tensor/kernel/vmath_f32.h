@@ -1,18 +1,18 @@
 /* The f32 half of vmath.h. The polynomials are minimax fits (Remez) of the reduced functions with
- * their leading terms taken out, so that the last addition carries nearly all of the rounding. The
- * hot ones are summed by pairs: Horner's chain of dependent steps is longer than what a processor
- * can overlap with the next vectors. */
+ * their leading terms taken out, so that the last addition carries nearly all of the rounding.
+ * Frequent ones are evaluated in pairs of coefficients (Estrin's scheme): the chain of dependent
+ * steps in Horner's scheme is longer than what a processor can overlap with the next vectors. */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_F32_H
 #define ADZI_TENSOR_KERNEL_VMATH_F32_H
 
 #define ADZI_LN2_HI_F32 0.693145751953125f /* 16 bits: times an exponent it is exact */
 #define ADZI_LN2_LO_F32 1.42860682031e-6f
 
-/* Adding it to a float of magnitude under 2^22 rounds that to an integer, which then stands in the
- * low bits. */
+/* 1.5 * 2^23. Adding it to a float of magnitude below 2^22 rounds the float to an integer, which
+ * the low bits of the sum then hold. */
 #define ADZI_ROUND_F32 12582912.0f
 
-/* x = n ln 2 + r with |r| <= ln(2)/2. Returns e^r - 1; n stands in the low bits of *shifted. */
+/* x = n ln 2 + r with |r| <= ln(2)/2. Returns e^r - 1; the low bits of *shifted hold n. */
 static inline float adzi_exp_reduce_f32(float x, uint32_t *shifted)
 {
     float z = ADZI_FMA_F32(x, 1.44269504f, ADZI_ROUND_F32);
@@ -27,12 +27,13 @@ static inline float adzi_exp_reduce_f32(float x, uint32_t *shifted)
     return ADZI_FMA_F32(square, q, r);
 }
 
-/* 2^(n + offset) for an n that stands in the low bits; the sum must be a normal exponent. */
+/* 2^(n + offset), for an n in the low bits of `shifted`. n + offset must be a normal exponent. */
 static inline float adzi_power_of_two_f32(uint32_t shifted, uint32_t offset)
 {
     return adzi_from_bits_f32((shifted << 23) + ((127u + offset) << 23));
 }
 
+/* e^x = 2^n e^r, with n and r from adzi_exp_reduce_f32. */
 static inline float adzi_exp_f32(float x)
 {
     /* Outside, the result is infinite or zero already; inside, n fits the scaling below. */
@@ -67,6 +68,8 @@ static inline float adzi_exp_inner_f32(float x)
     return y * adzi_power_of_two_f32(n, 0);
 }
 
+/* e^x - 1 = 2 (2^(n-1) (e^r - 1) + 2^(n-1) - 1/2). For n = 0 that is e^r - 1 itself, and for tiny x
+ * it is x. */
 static inline float adzi_expm1_f32(float x)
 {
     float held = x > 89.0f ? 89.0f : x;
@@ -112,6 +115,9 @@ static inline int32_t adzi_log_exponent_f32(uint32_t bits)
     return (int32_t)(bits - 0x3f2aaaabu) >> 23;
 }
 
+/* log x = k ln 2 + log(1 + f) with the mantissa 1 + f in [2/3, 4/3). Denormals are scaled by 2^23
+ * first.
+ */
 static inline float adzi_log_f32(float x)
 {
     float lift = x < 0x1p-126f ? 0x1p23f : 1.0f;
@@ -125,6 +131,8 @@ static inline float adzi_log_f32(float x)
     return x == 0.0f ? -INFINITY : y;
 }
 
+/* log(1 + x). The sum u = 1 + x is rounded; its rounding error c enters the logarithm as a
+ * correction. */
 static inline float adzi_log1p_f32(float x)
 {
     /* u + c = 1 + x exactly, where c can matter */
@@ -152,6 +160,8 @@ static inline float adzi_log1p_unit_f32(float x)
     return adzi_log_join_f32((float)(int32_t)upper, u * scale - 1.0f, c * scale);
 }
 
+/* An odd polynomial for |x| < 0.6, else 1 - 2 / (e^(2|x|) + 1); both are computed and one is
+ * selected. */
 static inline float adzi_tanh_f32(float x)
 {
     float a = adzi_abs_f32(x);
@@ -167,9 +177,9 @@ static inline float adzi_tanh_f32(float x)
     return adzi_sign_of_f32(a >= 0.6f ? large : small, x);
 }
 
-/* e / (1 + e) or 1 / (1 + e), e = e^-|x|: exact where e is denormal, no overflow. e and the sum
- * are taken with their rounding errors, which one correction of the quotient makes good; without
- * it the last place is off by up to 2.4. */
+/* e / (1 + e) for x < 0 and 1 / (1 + e) otherwise, e = e^-|x|, which cannot overflow. The rounding
+ * errors of e and of 1 + e are kept, and one correction of the quotient removes them. Without it
+ * the error would be up to 2.4 units of the last place. */
 static inline float adzi_sigmoid_f32(float x)
 {
     float a = -adzi_abs_f32(x);
@@ -187,6 +197,7 @@ static inline float adzi_sigmoid_f32(float x)
     return quotient + ((x < 0.0f ? e_error : 0.0f) - quotient * sum_error) * inverse;
 }
 
+/* A polynomial for |x| < 0.92, else 1 - e^-q(|x|); both are computed and one is selected. */
 static inline float adzi_erf_f32(float x)
 {
     float a = adzi_abs_f32(x);
@@ -263,8 +274,8 @@ static inline float adzi_gelu_derivative_f32(float x)
     return (x > 0.0f ? 1.0f - below : below) + (x - x);
 }
 
-/* Whether |x| > 2^20, or NaN: to reduce these without a branch would cost all others more than
- * libm's calls cost these few. Loops look for them first. */
+/* 1 if |x| > 2^20 or x is NaN. Reducing such arguments without a branch would slow down all others,
+ * so libm computes them. Loops look for them first. */
 static inline uint32_t adzi_is_far_f32(float x)
 {
     return (adzi_bits_f32(x) & 0x7fffffffu) > 0x49800000u;

@@ -1,5 +1,5 @@
-/* The f64 half of vmath.h; see vmath_f32.h, whose shape it has. exp, log, tanh and sigmoid are our
- * own; libm computes the rest, one value at a time. */
+/* The f64 half of vmath.h. exp, log, tanh and sigmoid are branch-free and vectorise, by the methods
+ * that vmath_f32.h explains, with Horner's scheme. libm computes the rest, one value at a time. */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_F64_H
 #define ADZI_TENSOR_KERNEL_VMATH_F64_H
 
@@ -7,6 +7,7 @@
 #define ADZI_LN2_LO_F64 0x1.3de6af278ece6p-42
 #define ADZI_ROUND_F64  0x1.8p52
 
+/* x = n ln 2 + r with |r| <= ln(2)/2. Returns e^r - 1; the low bits of *shifted hold n. */
 static inline double adzi_exp_reduce_f64(double x, uint64_t *shifted)
 {
     double z = ADZI_FMA_F64(x, 1.4426950408889634, ADZI_ROUND_F64);
@@ -28,11 +29,13 @@ static inline double adzi_exp_reduce_f64(double x, uint64_t *shifted)
     return ADZI_FMA_F64(r * r, q, r);
 }
 
+/* 2^(n + offset), for an n in the low bits of `shifted`. n + offset must be a normal exponent. */
 static inline double adzi_power_of_two_f64(uint64_t shifted, uint64_t offset)
 {
     return adzi_from_bits_f64((shifted << 52) + ((1023u + offset) << 52));
 }
 
+/* e^x = 2^n e^r, scaled in two steps, because 2^1024 and 2^-1074 are no normal numbers. */
 static inline double adzi_exp_f64(double x)
 {
     x = x > 710.0 ? 710.0 : x;
@@ -64,6 +67,9 @@ static inline double adzi_exp_inner_f64(double x)
     return y * adzi_power_of_two_f64(n, 0);
 }
 
+/* log x = k ln 2 + log(1 + f) with the mantissa 1 + f in [2/3, 4/3). Denormals are scaled by 2^52
+ * first.
+ */
 static inline double adzi_log_f64(double x)
 {
     double lift = x < 0x1p-1022 ? 0x1p52 : 1.0;
@@ -99,6 +105,9 @@ static inline double adzi_log_f64(double x)
     return x == 0.0 ? -(double)INFINITY : y;
 }
 
+/* An odd polynomial for |x| < 0.55, else 1 - 2 / (e^(2|x|) + 1); both are computed and one is
+ * selected.
+ */
 static inline double adzi_tanh_f64(double x)
 {
     double a = adzi_abs_f64(x);
@@ -120,9 +129,9 @@ static inline double adzi_tanh_f64(double x)
     return adzi_sign_of_f64(a >= 0.55 ? large : small, x);
 }
 
-/* e / (1 + e) or 1 / (1 + e), e = e^-|x|: exact where e is denormal, no overflow. e and the sum
- * are taken with their rounding errors, which one correction of the quotient makes good; without
- * it the last place is off by up to 2.4. */
+/* e / (1 + e) for x < 0 and 1 / (1 + e) otherwise, e = e^-|x|, which cannot overflow. The rounding
+ * errors of e and of 1 + e are kept, and one correction of the quotient removes them. Without it
+ * the error would be up to 2.4 units of the last place. */
 static inline double adzi_sigmoid_f64(double x)
 {
     double a = -adzi_abs_f64(x);
