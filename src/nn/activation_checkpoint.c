@@ -214,7 +214,8 @@ static void restore_generators(const recipe *r)
     }
 }
 
-/* Draws go on from where they stand when this ends; a replay likewise. */
+/* Calls the module again. Its generators, and a replay of masks, then stand where they stood before
+ * this call. */
 static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
 {
     exchange e = { .recipe = r, .fits = true };

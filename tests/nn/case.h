@@ -24,7 +24,7 @@ typedef struct module_input {
     {                          \
         X_SIZES_(__VA_ARGS__), \
     }
-/** Likewise, handed over by name. */
+/** Normal numbers that the module gets by the name `text`. */
 #define X_NAMED(text, ...)                  \
     {                                       \
         X_SIZES_(__VA_ARGS__), .name = text \

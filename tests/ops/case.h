@@ -56,12 +56,12 @@ typedef struct case_input {
     {                            \
         CASE_SIZES_(__VA_ARGS__) \
     }
-/** Likewise, stored transposed. */
+/** An input of normal numbers that is stored transposed: IN_T(3, 5). */
 #define IN_T(...)                                             \
     {                                                         \
         CASE_SIZES_(__VA_ARGS__), .layout = LAYOUT_TRANSPOSED \
     }
-/** Likewise, drawn in another way: IN_OF(FILL_AWAY, 3, 5). */
+/** An input whose numbers are drawn in the way `kind`: IN_OF(FILL_AWAY, 3, 5). */
 #define IN_OF(kind, ...)                       \
     {                                          \
         CASE_SIZES_(__VA_ARGS__), .fill = kind \

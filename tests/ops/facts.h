@@ -68,7 +68,8 @@ static inline adz_tensor *gradient_of(adz_tensor *y, adz_tensor *x)
     return gradient_by(y, x, false);
 }
 
-/** Likewise, by the expression, which runs where a graph of the backward is asked for. */
+/** The gradient of the sum of y with respect to x by the expression of the backward, which runs
+ * where a graph of the backward is asked for. */
 static inline adz_tensor *gradient_by_expression(adz_tensor *y, adz_tensor *x)
 {
     return gradient_by(y, x, true);

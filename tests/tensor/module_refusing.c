@@ -12,9 +12,9 @@ static bool multiply(const adzi_gemm_call *call)
     return false;
 }
 
-static adzi_gemm_prepared *prepare(const adzi_gemm_form *form)
+static adzi_gemm_prepared *prepare(const adzi_gemm_shape *shape)
 {
-    return form->k % 2 == 0 ? (adzi_gemm_prepared *)(void *)&prepared : NULL;
+    return shape->k % 2 == 0 ? (adzi_gemm_prepared *)(void *)&prepared : NULL;
 }
 
 static void release(adzi_gemm_prepared *p)

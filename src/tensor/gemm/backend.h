@@ -17,11 +17,11 @@ enum { ADZI_GEMM_BACKEND_VERSION = 2 };
 #define ADZI_GEMM_BACKEND_OPEN "adzi_gemm_backend_open"
 
 /** C = op(A) op(B) with no gap between rows: what a prepared product computes. */
-typedef struct adzi_gemm_form {
+typedef struct adzi_gemm_shape {
     int64_t m, n, k;
     bool ta, tb; /**< A is stored [k, m], B is stored [n, k] */
     bool bf16;   /**< A and B are bf16; C is f32 in any case */
-} adzi_gemm_form;
+} adzi_gemm_shape;
 
 /** alpha op(A) op(B) + beta C with f32 elements, rows at any distance. */
 typedef struct adzi_gemm_call {
@@ -58,17 +58,17 @@ typedef struct adzi_gemm_backend {
     bool (*multiply)(const adzi_gemm_call *call);
 
     /**
-     * Code for one form, made or found among the latest ones.
+     * Code for one shape, made or found among the latest ones.
      *
      * @return to be given back with `release`; NULL where there is no fast code or no memory
      */
-    adzi_gemm_prepared *(*prepare)(const adzi_gemm_form *form);
+    adzi_gemm_prepared *(*prepare)(const adzi_gemm_shape *shape);
     void (*release)(adzi_gemm_prepared *prepared);
 
     /** Bytes of working memory that a run to such a target needs; may be 0. */
     size_t (*working_bytes)(const adzi_gemm_prepared *prepared, const adzi_gemm_target *to);
 
-    /** One product in a prepared form, with that much working memory on a 64-byte boundary; false
+    /** One product in a prepared shape, with that much working memory on a 64-byte boundary; false
      * when it failed, with C untouched. */
     bool (*run)(adzi_gemm_prepared *prepared, const void *a, const void *b,
         const adzi_gemm_target *to, void *working);

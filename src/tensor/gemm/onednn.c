@@ -184,15 +184,15 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 bool adzi_onednn_prepare(adzi_onednn_plan *p, bool ta, bool bf16)
 {
     const adzi_gemm_cut *cut = &p->cut;
-    adzi_gemm_form form = {
+    adzi_gemm_shape shape = {
         .m = cut->g.m, .n = cut->g.n, .k = cut->g.k, .ta = ta, .tb = cut->g.tb, .bf16 = bf16
     };
     const int64_t last = cut->extent - (cut->blocks - 1) * cut->length;
-    *(cut->by_columns ? &form.n : &form.m) = cut->length;
-    p->prepared[0] = p->backend->prepare(&form);
+    *(cut->by_columns ? &shape.n : &shape.m) = cut->length;
+    p->prepared[0] = p->backend->prepare(&shape);
     if (p->prepared[0] != NULL && last != cut->length) {
-        *(cut->by_columns ? &form.n : &form.m) = last;
-        p->prepared[1] = p->backend->prepare(&form);
+        *(cut->by_columns ? &shape.n : &shape.m) = last;
+        p->prepared[1] = p->backend->prepare(&shape);
         if (p->prepared[1] == NULL) {
             p->backend->release(p->prepared[0]);
             p->prepared[0] = NULL;

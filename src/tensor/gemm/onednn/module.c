@@ -1,6 +1,6 @@
 /* libadze-onednn: oneDNN behind adze's seam for matrix products (tensor/gemm/backend.h).
  *
- * A prepared product is a matmul primitive for one form, made while OpenMP allows this thread one
+ * A prepared product is a matmul primitive for one shape, made while OpenMP allows this thread one
  * thread only, so that it computes on the thread that runs it and sums in one order. Primitives,
  * and for each as many sets of the objects that a run needs as threads ever ran it at a time, are
  * kept for the next call, in a table of MOST_PREPARED forms, until the process ends. Working memory
@@ -31,7 +31,7 @@ typedef struct operands {
 } operands;
 
 struct adzi_gemm_prepared {
-    adzi_gemm_form form;
+    adzi_gemm_shape shape;
     dnnl_primitive_t primitive;
     dnnl_memory_desc_t description[OPERANDS];
     size_t scratch; /* bytes, of whole lines */
@@ -120,10 +120,10 @@ static size_t in_lines(size_t bytes)
 }
 
 static bool describe(
-    dnnl_memory_desc_t *out, int64_t rows, int64_t columns, bool turned, dnnl_data_type_t type)
+    dnnl_memory_desc_t *out, int64_t rows, int64_t columns, bool transposed, dnnl_data_type_t type)
 {
     dnnl_dims_t sizes = { rows, columns };
-    dnnl_dims_t steps = { turned ? 1 : columns, turned ? rows : 1 };
+    dnnl_dims_t steps = { transposed ? 1 : columns, transposed ? rows : 1 };
     return dnnl_memory_desc_init_by_strides(out, 2, sizes, type, steps) == dnnl_success;
 }
 
@@ -138,7 +138,7 @@ static bool is_fast(const_dnnl_primitive_desc_t d)
 
 static bool make_primitive(adzi_gemm_prepared *p)
 {
-    const adzi_gemm_form *f = &p->form;
+    const adzi_gemm_shape *f = &p->shape;
     dnnl_data_type_t type = f->bf16 ? dnnl_bf16 : dnnl_f32;
     dnnl_matmul_desc_t matmul;
     dnnl_primitive_attr_t attributes = NULL;
@@ -169,20 +169,20 @@ static bool make_primitive(adzi_gemm_prepared *p)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static bool same_form(const adzi_gemm_form *a, const adzi_gemm_form *b)
+static bool same_shape(const adzi_gemm_shape *a, const adzi_gemm_shape *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->ta == b->ta && a->tb == b->tb &&
            a->bf16 == b->bf16;
 }
 
-/* The form's entry, or where a new one would go: an empty place, or that of the entry unused for
+/* The shape's entry, or where a new one would go: an empty place, or that of the entry unused for
  * longest. Under the lock. */
-static adzi_gemm_prepared **place_of(const adzi_gemm_form *form)
+static adzi_gemm_prepared **place_of(const adzi_gemm_shape *shape)
 {
     adzi_gemm_prepared **best = &module.table[0];
     for (int i = 0; i < MOST_PREPARED; ++i) {
         adzi_gemm_prepared **place = &module.table[i];
-        if (*place != NULL && same_form(&(*place)->form, form)) {
+        if (*place != NULL && same_shape(&(*place)->shape, shape)) {
             return place;
         }
         if (*best != NULL && (*place == NULL || (*place)->used < (*best)->used)) {
@@ -192,9 +192,9 @@ static adzi_gemm_prepared **place_of(const adzi_gemm_form *form)
     return best;
 }
 
-static bool holds(adzi_gemm_prepared *const *place, const adzi_gemm_form *form)
+static bool holds(adzi_gemm_prepared *const *place, const adzi_gemm_shape *shape)
 {
-    return *place != NULL && same_form(&(*place)->form, form);
+    return *place != NULL && same_shape(&(*place)->shape, shape);
 }
 
 /* Under the lock. */
@@ -212,8 +212,8 @@ static void drop_from_table(adzi_gemm_prepared **place)
  * Under the lock. */
 static adzi_gemm_prepared *keep(adzi_gemm_prepared *made)
 {
-    adzi_gemm_prepared **place = place_of(&made->form);
-    if (holds(place, &made->form)) {
+    adzi_gemm_prepared **place = place_of(&made->shape);
+    if (holds(place, &made->shape)) {
         free_prepared(made);
         return *place;
     }
@@ -225,20 +225,20 @@ static adzi_gemm_prepared *keep(adzi_gemm_prepared *made)
     return made;
 }
 
-/* A form that cannot be made is kept as well, without a primitive, so as not to be tried at every
+/* A shape that cannot be made is kept as well, without a primitive, so as not to be tried at every
  * call. */
-static adzi_gemm_prepared *prepare(const adzi_gemm_form *form)
+static adzi_gemm_prepared *prepare(const adzi_gemm_shape *shape)
 {
     pthread_mutex_lock(&module.lock);
-    adzi_gemm_prepared **place = place_of(form);
-    adzi_gemm_prepared *found = holds(place, form) ? *place : NULL;
+    adzi_gemm_prepared **place = place_of(shape);
+    adzi_gemm_prepared *found = holds(place, shape) ? *place : NULL;
     if (found == NULL) { /* made without the lock: it takes a millisecond */
         pthread_mutex_unlock(&module.lock);
         adzi_gemm_prepared *made = calloc(1, sizeof *made);
         if (made == NULL) {
             return NULL;
         }
-        made->form = *form;
+        made->shape = *shape;
         int before = enter();
         make_primitive(made);
         leave(before);
@@ -267,7 +267,7 @@ static void release(adzi_gemm_prepared *p)
 /* ---- computing ------------------------------------------------------------------------------ */
 
 /* C = alpha S + beta C + bias for S[m, n] without gaps. */
-static void finish(const adzi_gemm_form *f, const float *s, const adzi_gemm_target *to)
+static void finish(const adzi_gemm_shape *f, const float *s, const adzi_gemm_target *to)
 {
     for (int64_t i = 0; i < f->m; ++i) {
         const float *sum = s + i * f->n;
@@ -328,14 +328,14 @@ static bool execute(const adzi_gemm_prepared *p, const operands *o, const void *
 }
 
 /* Whether the primitive's plain product, without gaps, is what C is to hold. */
-static bool is_direct(const adzi_gemm_form *f, const adzi_gemm_target *to)
+static bool is_direct(const adzi_gemm_shape *f, const adzi_gemm_target *to)
 {
     return (to->ldc == f->n || f->m == 1) && to->alpha == 1 && to->beta == 0 && to->bias == NULL;
 }
 
 static size_t working_bytes(const adzi_gemm_prepared *p, const adzi_gemm_target *to)
 {
-    const adzi_gemm_form *f = &p->form;
+    const adzi_gemm_shape *f = &p->shape;
     return p->scratch + (is_direct(f, to) ? 0 : (size_t)(f->m * f->n) * sizeof(float));
 }
 
@@ -346,11 +346,11 @@ static bool run(
     if (o == NULL) {
         return false;
     }
-    bool direct = is_direct(&p->form, to);
+    bool direct = is_direct(&p->shape, to);
     float *c = direct ? to->c : (float *)((char *)working + p->scratch);
     bool done = execute(p, o, a, b, c, working);
     if (done && !direct) {
-        finish(&p->form, c, to);
+        finish(&p->shape, c, to);
     }
     put_back(p, o);
     return done;
@@ -370,7 +370,7 @@ static void take_slow_bf16(bool on)
     pthread_mutex_lock(&module.lock);
     module.slow_bf16 = on;
     for (int i = 0; i < MOST_PREPARED; ++i) {
-        if (module.table[i] != NULL && module.table[i]->form.bf16) {
+        if (module.table[i] != NULL && module.table[i]->shape.bf16) {
             drop_from_table(&module.table[i]);
         }
     }
