@@ -58,6 +58,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(same_bits_from_any_thread_count),
         cmocka_unit_test(same_bits_when_deterministic),
         cmocka_unit_test(several_users_multiply_at_once),
+        cmocka_unit_test(signal_handlers_run_on_the_stack),
         cmocka_unit_test(a_forked_child_multiplies),
     };
     cmocka_set_test_filter(argc > 2 ? argv[2] : NULL);

@@ -23,6 +23,7 @@ void one_thread_means_one(void **state);
 void openmp_settings_stay(void **state);
 void several_users_call_blas_at_once(void **state);
 void several_users_multiply_at_once(void **state);
+void signal_handlers_run_on_the_stack(void **state);
 void a_forked_child_multiplies(void **state);
 
 #endif

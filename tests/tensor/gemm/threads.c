@@ -2,9 +2,12 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tensor/gemm/onednn.h"
@@ -146,6 +149,62 @@ void several_users_call_blas_at_once(void **state)
     free(x);
     adzi_gemm_backend_choice = used;
     assert_int_equal(wrong, 0);
+}
+
+/* A signal may come at any time, also while a product is computed. The kernel then writes the
+ * registers below the stack pointer, and the handler runs there. Code that keeps another address in
+ * the stack pointer has the memory at that address overwritten. */
+enum { STACK = 1 << 20, SIGNALS = 300 };
+
+static struct {
+    char *stack; /* of the thread that multiplies */
+    atomic_int handled, outside;
+    atomic_bool done;
+} interrupted;
+
+static void note_where(int signal_number)
+{
+    (void)signal_number;
+    const char *here = __builtin_frame_address(0);
+    if (here < interrupted.stack || here >= interrupted.stack + STACK) {
+        atomic_fetch_add(&interrupted.outside, 1);
+    }
+    atomic_fetch_add(&interrupted.handled, 1);
+}
+
+static void *multiply_until_done(void *user)
+{
+    while (!atomic_load(&interrupted.done)) {
+        product_hash();
+    }
+    return user;
+}
+
+void signal_handlers_run_on_the_stack(void **state)
+{
+    (void)state;
+    adz_set_num_threads(1);
+    struct sigaction action = { .sa_handler = note_where, .sa_flags = SA_RESTART }, before;
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    memset(&interrupted, 0, sizeof interrupted);
+    assert_int_equal(posix_memalign((void **)&interrupted.stack, 4096, STACK), 0);
+    pthread_attr_t attributes;
+    pthread_t user;
+    pthread_attr_init(&attributes);
+    assert_int_equal(pthread_attr_setstack(&attributes, interrupted.stack, STACK), 0);
+    assert_int_equal(pthread_create(&user, &attributes, multiply_until_done, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    const struct timespec pause = { .tv_nsec = 200000 };
+    while (atomic_load(&interrupted.handled) < SIGNALS) { /* a blocked signal arrives later */
+        pthread_kill(user, SIGUSR1);
+        nanosleep(&pause, NULL);
+    }
+    atomic_store(&interrupted.done, true);
+    pthread_join(user, NULL);
+    sigaction(SIGUSR1, &before, NULL);
+    free(interrupted.stack);
+    adz_set_num_threads(0);
+    assert_int_equal(interrupted.outside, 0);
 }
 
 void a_forked_child_multiplies(void **state)

@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,12 +357,32 @@ static bool run(
     return done;
 }
 
+/* Signals that may come at any time. Those that an instruction raises stay open: a debugger or a
+ * crash handler shall see them. */
+static sigset_t signals_from_outside(void)
+{
+    static const int raised[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof raised / sizeof *raised; ++i) {
+        sigdelset(&set, raised[i]);
+    }
+    return set;
+}
+
+/* The kernels of dnnl_sgemm keep the address of a buffer on the heap in the stack pointer (oneDNN's
+ * issue 4845, mended in March 2026). The frame of a signal would be written over the memory below
+ * that buffer, so signals wait until the product is computed. */
 static bool multiply(const adzi_gemm_call *g)
 {
-    int before = enter();
+    const sigset_t from_outside = signals_from_outside();
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &from_outside, &before);
+    int threads = enter();
     bool done = dnnl_sgemm(g->ta ? 'T' : 'N', g->tb ? 'T' : 'N', g->m, g->n, g->k, g->alpha, g->a,
                     g->lda, g->b, g->ldb, g->beta, g->c, g->ldc) == dnnl_success;
-    leave(before);
+    leave(threads);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return done;
 }
 
