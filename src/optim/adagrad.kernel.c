@@ -20,14 +20,15 @@
 #define ROOT(x) sqrt(x)
 #endif
 
-/* The step of elements begin .. end - 1. `decays` is a constant in each call, so that either call
- * becomes a loop without branches. Without decay, w is not read before its update. */
-static inline __attribute__((always_inline)) void KERNEL(walk)(
-    const adzi_adagrad_args *args, int64_t begin, int64_t end, bool decays)
+/* The compiler makes one loop with decay and one without (-funswitch-loops). */
+void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end);
+void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end)
 {
+    const adzi_adagrad_args *args = block;
+    const adzi_adagrad_numbers numbers = *args->numbers;
     elem *restrict w = (elem *)args->w, *restrict sum = (elem *)args->sum;
     const elem *restrict dw = (const elem *)args->dw;
-    const adzi_adagrad_numbers numbers = *args->numbers;
+    const bool decays = numbers.decay != 0;
     elem lr = (elem)numbers.lr, eps = (elem)numbers.eps, decay = (elem)numbers.decay,
          sign = (elem)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
@@ -38,17 +39,6 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(
         elem square = sum[i] + g * g;
         sum[i] = square;
         w[i] -= lr * g / (ROOT(square) + eps);
-    }
-}
-
-void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end);
-void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end)
-{
-    const adzi_adagrad_args *args = block;
-    if (args->numbers->decay != 0) {
-        KERNEL(walk)(args, begin, end, true);
-    } else {
-        KERNEL(walk)(args, begin, end, false);
     }
 }
 

@@ -25,15 +25,17 @@
 #define ROOT(x) sqrt(x)
 #endif
 
-/* The step of elements begin .. end - 1. The flags are constants in every call, so that each call
- * becomes a loop without branches. */
-static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_rmsprop_args *args,
-    int64_t begin, int64_t end, bool decays, bool centered, bool has_momentum)
+/* The compiler makes one loop for each choice of decay, centered and momentum, because none of them
+ * changes within a call (-funswitch-loops). */
+void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
+void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
 {
+    const adzi_rmsprop_args *args = block;
+    const adzi_rmsprop_numbers numbers = *args->numbers;
     elem *restrict w = (elem *)args->w, *restrict v = (elem *)args->v;
     elem *restrict mean = (elem *)args->mean, *restrict m = (elem *)args->m;
     const elem *restrict dw = (const elem *)args->dw;
-    const adzi_rmsprop_numbers numbers = *args->numbers;
+    const bool decays = numbers.decay != 0, centered = mean != NULL, has_momentum = m != NULL;
     elem lr = (elem)numbers.lr, alpha = (elem)numbers.alpha, fresh = (elem)(1 - numbers.alpha);
     elem eps = (elem)numbers.eps, momentum = (elem)numbers.momentum;
     elem decay = (elem)numbers.decay, sign = (elem)numbers.sign;
@@ -56,41 +58,6 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_rmspro
         } else {
             w[i] -= lr * g / size;
         }
-    }
-}
-
-void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
-void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
-{
-    const adzi_rmsprop_args *args = block;
-    /* Bit 0: decay, bit 1: centered, bit 2: momentum. */
-    int kind = (args->numbers->decay != 0 ? 1 : 0) + (args->mean != NULL ? 2 : 0) +
-               (args->m != NULL ? 4 : 0);
-    switch (kind) {
-    case 0:
-        KERNEL(walk)(args, begin, end, false, false, false);
-        break;
-    case 1:
-        KERNEL(walk)(args, begin, end, true, false, false);
-        break;
-    case 2:
-        KERNEL(walk)(args, begin, end, false, true, false);
-        break;
-    case 3:
-        KERNEL(walk)(args, begin, end, true, true, false);
-        break;
-    case 4:
-        KERNEL(walk)(args, begin, end, false, false, true);
-        break;
-    case 5:
-        KERNEL(walk)(args, begin, end, true, false, true);
-        break;
-    case 6:
-        KERNEL(walk)(args, begin, end, false, true, true);
-        break;
-    default:
-        KERNEL(walk)(args, begin, end, true, true, true);
-        break;
     }
 }
 

@@ -16,14 +16,17 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-/* The step of elements begin .. end - 1. The flags are constants in every call, so that each call
- * becomes a loop without branches. */
-static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_sgd_args *args,
-    int64_t begin, int64_t end, bool decays, bool has_momentum, bool nesterov)
+/* The compiler makes one loop for each choice of decay and momentum, because neither changes within
+ * a call (-funswitch-loops). */
+void KERNEL(sgd)(const void *block, int64_t begin, int64_t end);
+void KERNEL(sgd)(const void *block, int64_t begin, int64_t end)
 {
+    const adzi_sgd_args *args = block;
+    const adzi_sgd_numbers numbers = *args->numbers;
     elem *restrict w = (elem *)args->w, *restrict m = (elem *)args->m;
     const elem *restrict dw = (const elem *)args->dw;
-    const adzi_sgd_numbers numbers = *args->numbers;
+    const bool decays = numbers.weight_decay != 0, has_momentum = m != NULL;
+    const bool nesterov = numbers.nesterov;
     elem lr = (elem)numbers.lr, momentum = (elem)numbers.momentum, fresh = (elem)numbers.fresh_part;
     elem decay = (elem)numbers.weight_decay, sign = (elem)numbers.sign;
     for (int64_t i = begin; i < end; ++i) {
@@ -36,30 +39,6 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_sgd_ar
             g = nesterov ? g + momentum * m[i] : m[i];
         }
         w[i] -= lr * g;
-    }
-}
-
-void KERNEL(sgd)(const void *block, int64_t begin, int64_t end);
-void KERNEL(sgd)(const void *block, int64_t begin, int64_t end)
-{
-    const adzi_sgd_args *args = block;
-    bool decays = args->numbers->weight_decay != 0;
-    if (args->m == NULL) {
-        if (decays) {
-            KERNEL(walk)(args, begin, end, true, false, false);
-        } else {
-            KERNEL(walk)(args, begin, end, false, false, false);
-        }
-    } else if (args->numbers->nesterov) {
-        if (decays) {
-            KERNEL(walk)(args, begin, end, true, true, true);
-        } else {
-            KERNEL(walk)(args, begin, end, false, true, true);
-        }
-    } else if (decays) {
-        KERNEL(walk)(args, begin, end, true, true, false);
-    } else {
-        KERNEL(walk)(args, begin, end, false, true, false);
     }
 }
 

@@ -37,6 +37,34 @@ static void a_nan_stays_the_largest_square(void **state)
     }
 }
 
+/* The mean of the gradients enters centered RMSprop squared, so that its sign shows in the state
+ * alone. PyTorch calls it grad_avg. */
+static void a_centered_rmsprop_keeps_the_mean(void **state)
+{
+    (void)state;
+    adz_tensor *w = start(ADZ_F64);
+    adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
+    o.centered = true;
+    adz_optimizer *rmsprop = adz_rmsprop_new(one(&w), 0.01, &o);
+    take_steps(rmsprop, w, 0, 2);
+    adz_state *kept = adz_state_new();
+    assert_int_equal(adzi_optimizer_collect(rmsprop, kept), ADZ_OK);
+    adz_tensor *mean = NULL;
+    for (size_t i = 0; i < adz_state_count(kept); ++i) {
+        if (strcmp(adz_state_name(kept, i), "state.0.grad_avg") == 0) {
+            mean = adz_state_tensor(kept, i);
+        }
+    }
+    double expected[N];
+    for (int i = 0; i < N; ++i) {
+        expected[i] = 0.99 * 0.01 * gradient_at(i, 0) + 0.01 * gradient_at(i, 1);
+    }
+    assert_non_null(mean);
+    assert_true(holds(mean, expected, 1e-15));
+    adz_state_free(&kept);
+    adz_optimizer_free(&rmsprop);
+}
+
 /* Without weight decay an infinite weight stays infinite: 0 times the weight would be NaN. */
 static void an_infinite_weight_stays(void **state)
 {
@@ -111,6 +139,7 @@ int special_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_nan_stays_the_largest_square),
+        TEST(a_centered_rmsprop_keeps_the_mean),
         TEST(an_infinite_weight_stays),
         TEST(averages_may_be_of_one),
         TEST(rectification_begins_at_five),
