@@ -297,7 +297,9 @@ class Build:
 
         shutil.copytree(TOP, tree, ignore=left_out)
         self.tree, self.folder = tree, tree / "build"
-        self.must(["meson", "setup", "build", "-Dexamples=false", "-Dbench=false", *setup])
+        # A mutant's object calls what a shared library hides, so that every program gets a static one.
+        self.must(["meson", "setup", "build", "-Dexamples=false", "-Dbench=false",
+                   "-Ddefault_library=static", *setup])
         known = json.loads(self.must(["meson", "introspect", "--tests", "build"]))
         tests = {test.split()[0] for test in tests} # the rest are the program's arguments
         self.tests = {test["name"]: test for test in known if test["name"] in tests}
@@ -426,7 +428,9 @@ def noticed(objects, levels, tests, build, job):
             name = build.program_of(test)
             if name not in programs:
                 programs[name] = build.linked(name, objects, job)
-            if programs[name] is None: # nor does it link
+            if programs[name] is None:
+                if len(programs) > 1: # an earlier program did link with these objects
+                    sys.exit(f"{test}: its program does not link with the library's objects")
                 return None
             if not build.passes(programs[name], test, build.limit(test), level):
                 return True
