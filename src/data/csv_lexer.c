@@ -42,12 +42,11 @@ static bool take_line_end(adzi_csv_lexer *lexer)
 /* Takes what ends a field. False when something else stands there. */
 static bool take_field_end(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
-    if (lexer->at < lexer->end && *lexer->at == lexer->delimiter) {
+    field->last = lexer->at == lexer->end || *lexer->at != lexer->delimiter;
+    if (!field->last) {
         ++lexer->at;
-        field->last = false;
         return true;
     }
-    field->last = true;
     return lexer->at == lexer->end || take_line_end(lexer);
 }
 

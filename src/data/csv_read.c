@@ -35,7 +35,7 @@ static adz_status bad_field(
     const reading *r, const adzi_csv_field *field, size_t column, const char *what)
 {
     adzi_shown name, text;
-    bool named = r->options.header && column < r->columns.count;
+    bool named = r->options.header;
     return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: line %lld, column %zu%s%s%s: '%s' %s", r->where,
         (long long)field->line, column + 1, named ? " (" : "",
         named ? adzi_show(&name, r->columns.names[column]) : "", named ? ")" : "",
@@ -71,9 +71,10 @@ static adz_status add_name(reading *r, const char *text, size_t length)
             "%s: the name of column %zu contains a zero byte; this is no text file", r->where,
             r->columns.count + 1);
     }
-    char *name = adzi_alloc(length + 1);
+    const size_t bytes = length + 1;
+    char *name = adzi_alloc(bytes);
     if (name == NULL) {
-        return no_memory(r, length + 1);
+        return no_memory(r, bytes);
     }
     memcpy(name, text, length);
     name[length] = '\0';
@@ -332,8 +333,8 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
     if (!ADZI_OPTIONS_READ(r->op, ADZ_CSV_OPTIONS, o, options)) {
         return adz_error_code();
     }
-    if (o->delimiter == '\0' ||
-        strchr("\"\r\n+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    /* strchr finds a delimiter of 0 as well: at the end of the string. */
+    if (strchr("\"\r\n+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
             o->delimiter) != NULL) {
         return adzi_error(r->op, ADZ_ERR_ARGUMENT,
             "delimiter 0x%02x can be part of a number or a "

@@ -32,6 +32,12 @@ static void errors_say_where(void **state)
         { "a,b\n1,1e400\n", "line 2, column 2 (b): '1e400' is too large for float64" },
         { "a,b\n1,2,5\n", "more than 2 fields" },
         { "a;b\n1,5;2\n", "line 2 has more than 1 fields" },
+        { "\xef\xbb\xbf", "it is empty" },
+        { "a,b\n\n1,2\nx,4\n", "line 4, column 1 (a): 'x'" },
+        { "a,b\r\n1,2\r\nx,4\r\n", "line 3, column 1 (a): 'x'" },
+        { "a,b\n1,\"2\"\"", "line 2, column 2: the quote that opens here is never closed" },
+        { "a,b\n , 2\n", "line 2, column 1 (a): '' is a missing value" },
+        { "a,b\n\" \",2\n", "line 2, column 1 (a): '' is a missing value" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         int64_t bytes = adzi_live_bytes();
@@ -46,9 +52,30 @@ static void errors_say_where(void **state)
     assert_null(adz_csv_from_memory("a\0b\n1\n", 6, NULL));
     assert_non_null(strstr(adz_error_message(), "no text file"));
     adz_error_clear();
+    assert_null(adz_csv_from_memory("a,b\0c\n1,2\n", 10, NULL));
+    expect_error(ADZ_ERR_FORMAT, "the name of column 2 contains a zero byte");
     assert_null(adz_csv_from_memory("a\n1\0\n", 5, NULL));
     assert_non_null(strstr(adz_error_message(), "'1?' is not a number"));
     adz_error_clear();
+}
+
+/* Without a header line a message has no names, and the first line of the file is a row. */
+static void rows_without_names_are_counted(void **state)
+{
+    (void)state;
+    adz_csv_options o = ADZ_CSV_OPTIONS;
+    o.header = false;
+    assert_null(read_text("1,2\n3,x\n", &o));
+    expect_error(ADZ_ERR_FORMAT, "the text: line 2, column 2: 'x' is not a number");
+}
+
+static void a_file_is_named(void **state)
+{
+    (void)state;
+    write_file(temporary_path("named.csv"), "a\nx\n", 4);
+    assert_null(adz_csv_read(temporary_path("named.csv"), NULL));
+    expect_error(ADZ_ERR_FORMAT, "named.csv: line 2, column 1 (a): 'x'");
+    temporary_files(true);
 }
 
 /* The error message lists as many column names as it has room for, and counts the others. */
@@ -193,6 +220,16 @@ static void options_are_checked(void **state)
         adz_error_clear();
     }
     o = (adz_csv_options)ADZ_CSV_OPTIONS;
+    o.missing = (adz_csv_missing)7;
+    assert_null(read_text("a\n1\n", &o));
+    expect_error(ADZ_ERR_ARGUMENT, "missing is 7, no such choice");
+    o = (adz_csv_options)ADZ_CSV_OPTIONS;
+    static const char *const unnamed[] = { "a", NULL };
+    o.columns = unnamed;
+    o.n_columns = 2;
+    assert_null(read_text("a,b\n1,2\n", &o));
+    expect_error(ADZ_ERR_NULL, "a name of columns is NULL");
+    o = (adz_csv_options)ADZ_CSV_OPTIONS;
     o.dtype = ADZ_I64;
     assert_null(read_text("a\n1\n", &o));
     assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
@@ -227,6 +264,24 @@ static void forgotten_header_is_noticed(void **state)
     adz_csv_free(&csv);
 }
 
+/* One word among the names, or no header line at all, is no reason to warn. */
+static void names_that_are_words_are_no_numbers(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "a,2\n3,4\n", "1,b\n3,4\n", "1,2\n3,4\n" };
+    for (int i = 0; i < 3; ++i) {
+        char warning[200] = "";
+        adz_csv_options o = ADZ_CSV_OPTIONS;
+        o.header = i < 2;
+        adz_on_warning(remember_warning, warning);
+        adz_csv *csv = read_text(texts[i], &o);
+        adz_on_warning(NULL, NULL);
+        assert_non_null(csv);
+        assert_string_equal(warning, "");
+        adz_csv_free(&csv);
+    }
+}
+
 static adz_status read_one(void *user)
 {
     (void)user;
@@ -258,6 +313,9 @@ int errors_tests(void)
         cmocka_unit_test(columns_are_asked_for_well),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(forgotten_header_is_noticed),
+        cmocka_unit_test(names_that_are_words_are_no_numbers),
+        cmocka_unit_test(rows_without_names_are_counted),
+        cmocka_unit_test(a_file_is_named),
         cmocka_unit_test(refused_memory_harms_nothing),
         cmocka_unit_test(names_are_listed_as_far_as_they_go),
         cmocka_unit_test(what_is_null_is_named),

@@ -134,6 +134,61 @@ static void missing_values(void **state)
     adz_csv_free(&csv);
 }
 
+/* Tabs and spaces around a value are left out, in quotes too. An empty field between two tabs is
+ * missing. */
+static void spaces_are_no_values(void **state)
+{
+    (void)state;
+    adz_csv *csv = read_text("a,b\n\"1\t\",\"\t 2 \"\n", NULL);
+    assert_non_null(csv);
+    assert_true(at(csv, 0, 0) == 1 && at(csv, 0, 1) == 2);
+    adz_csv_free(&csv);
+    adz_csv_options o = ADZ_CSV_OPTIONS;
+    o.delimiter = '\t';
+    o.missing = ADZ_CSV_MISSING_NAN;
+    csv = read_text("a\tb\tc\n1\t\t3\n", &o);
+    assert_non_null(csv);
+    assert_true(at(csv, 0, 0) == 1 && isnan(at(csv, 0, 1)) && at(csv, 0, 2) == 3);
+    adz_csv_free(&csv);
+}
+
+/* Shape, values and error of a text of `size` bytes. */
+static void describe(char *to, size_t room, const char *text, size_t size)
+{
+    adz_csv_options o = ADZ_CSV_OPTIONS;
+    o.missing = ADZ_CSV_MISSING_NAN;
+    adz_csv *csv = adz_csv_from_memory(text, size, &o);
+    char message[200] = "";
+    adz_error_take(message, sizeof message);
+    int used = snprintf(to, room, "%s", message);
+    for (int64_t i = 0; csv != NULL && i < adz_csv_rows(csv); ++i) {
+        for (int64_t k = 0; k < adz_csv_columns(csv); ++k) {
+            used += snprintf(
+                to + used, room - (size_t)used, "%s=%g;", adz_csv_name(csv, k), at(csv, i, k));
+        }
+    }
+    adz_csv_free(&csv);
+}
+
+/* The size ends the text. What stands behind it in memory is not read. */
+static void the_size_ends_the_text(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "", "a", "\"a\"", "a\n", "a,b\n1,2", "a,b\n1,", "a,b\n1, ",
+        "a,b\n1,\"2\"", "a,b\n1,\"2", "a\n1\r", "a\n\"1\r", "a\n1 " };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        char buffer[64] = "", wanted[512], found[512];
+        const size_t size = strlen(texts[i]);
+        memcpy(buffer, texts[i], size);
+        describe(wanted, sizeof wanted, buffer, size);
+        for (const char *behind = ",\"\n\r 1\t"; *behind != '\0'; ++behind) {
+            memset(buffer + size, *behind, 2);
+            describe(found, sizeof found, buffer, size);
+            assert_string_equal(found, wanted);
+        }
+    }
+}
+
 static void empty_tables(void **state)
 {
     (void)state;
@@ -183,6 +238,8 @@ int tables_tests(void)
         cmocka_unit_test(options_are_heard),
         cmocka_unit_test(only_some_columns),
         cmocka_unit_test(missing_values),
+        cmocka_unit_test(spaces_are_no_values),
+        cmocka_unit_test(the_size_ends_the_text),
         cmocka_unit_test(empty_tables),
         cmocka_unit_test(huge_fields),
     };
