@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "adze/base.h"
+#include "adze/tensor.h"
 #include "base/alloc.h"
+#include "base/thread.h"
 
 static char temporary_folder[64];
 
@@ -156,6 +158,26 @@ static inline int refuse_each(adz_status (*act)(void *user), bool (*after)(void 
             return -1;
         }
     }
+}
+
+/* True if `act` fails for want of memory, without a leak, when it cannot open a scope. A thread
+ * keeps its scopes, so that `act` runs where no scope was ever opened that deep. */
+static inline bool refuse_scope(adz_status (*act)(void *user), void *user)
+{
+    adz_scope *outermost = adz_scope_open();
+    while (adzi_self()->scope->inner != NULL) {
+        adz_scope_open();
+    }
+    int64_t tensors = adzi_live_tensors(), bytes = adzi_live_bytes();
+    adzi_alloc_fail_at(1);
+    adz_status status = act(user);
+    bool reached = adzi_alloc_failed();
+    adzi_alloc_fail_at(0);
+    bool right = status == ADZ_ERR_MEMORY && adz_error_code() == ADZ_ERR_MEMORY && reached &&
+                 adzi_live_tensors() == tensors && adzi_live_bytes() == bytes;
+    adz_error_clear();
+    adz_scope_close(outermost);
+    return right;
 }
 
 #endif

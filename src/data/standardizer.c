@@ -61,10 +61,8 @@ adz_module *adz_standardizer_new(int64_t columns, adz_dtype dtype)
     adz_module *self = scope != NULL ? adz_module_new(&standardizer_type, 0) : NULL;
     if (self != NULL) {
         adz_shape shape = ADZ_SHAPE(columns);
-        adz_tensor *mean = adz_zeros(shape, dtype);
-        adz_tensor *std = mean != NULL ? adz_ones(shape, dtype) : NULL;
-        if (std == NULL || adz_module_add_buffer(self, "mean", mean, true) == NULL ||
-            adz_module_add_buffer(self, "std", std, true) == NULL) {
+        if (adz_module_add_buffer(self, "mean", adz_zeros(shape, dtype), true) == NULL ||
+            adz_module_add_buffer(self, "std", adz_ones(shape, dtype), true) == NULL) {
             adz_module_free(&self);
         }
     }
@@ -196,7 +194,7 @@ static adz_status fit(const char *op, adz_module *standardizer, adz_tensor *x)
 {
     adz_tensor *mean = adz_module_buffer_at(standardizer, MEAN);
     adz_tensor *std = adz_module_buffer_at(standardizer, STD);
-    adz_tensor *wide = adz_contiguous(adz_to(x, ADZ_F64));
+    adz_tensor *wide = adz_contiguous(adz_to(adz_detach(x), ADZ_F64));
     adz_tensor *new_mean = wide != NULL ? adz_empty(ADZ_SHAPE(mean->sizes[0]), ADZ_F64) : NULL;
     adz_tensor *new_std = new_mean != NULL ? adz_empty_like(new_mean) : NULL;
     if (new_std == NULL) {
@@ -231,18 +229,7 @@ adz_status adz_standardizer_fit(adz_module *standardizer, adz_tensor *x)
     if (scope == NULL) {
         return adz_error_code();
     }
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    adz_status status = ADZ_ERR_MEMORY;
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(op, sizeof(adzi_frame));
-    } else {
-        bool recorded = adz_set_grad_enabled(false);
-        status = fit(op, standardizer, x);
-        adz_set_grad_enabled(recorded);
-        adzi_frame_end(thread, frame);
-    }
+    adz_status status = fit(op, standardizer, x);
     adz_scope_close(scope);
     return status;
 }

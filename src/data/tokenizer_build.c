@@ -103,19 +103,16 @@ typedef struct candidate {
 static int by_count(const void *one, const void *other)
 {
     const candidate *a = one, *b = other;
-    if (a->count != b->count) {
-        return a->count > b->count ? -1 : 1;
-    }
-    return a->place < b->place ? -1 : 1;
+    bool before = a->count != b->count ? a->count > b->count : a->place < b->place;
+    return before ? -1 : 1;
 }
 
-/* UTF-8 sorts as its code points do. */
+/* Different characters in UTF-8 sort as their code points do, and none begins another. */
 static int by_bytes(const void *one, const void *other)
 {
     const candidate *a = one, *b = other;
     size_t n = a->token.size < b->token.size ? a->token.size : b->token.size;
-    int order = memcmp(a->token.bytes, b->token.bytes, n);
-    return order != 0 ? order : a->token.size < b->token.size ? -1 : 1;
+    return memcmp(a->token.bytes, b->token.bytes, n);
 }
 
 static bool add_special(adz_tokenizer *t)
@@ -170,9 +167,9 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
     const adz_tokenizer_options *o)
 {
     adz_status status = ADZ_OK;
-    size_t total = 0;
+    bool empty = true;
     for (size_t i = 0; i < n; ++i) {
-        total += texts[i].size;
+        empty = empty && texts[i].size == 0;
     }
     if (o->max_vocab < ADZI_SPECIAL_TOKENS || o->max_vocab > INT32_MAX) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -184,7 +181,7 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
     } else if (o->n_fields < 1 || n % o->n_fields != 0) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT,
             "%zu texts are no whole number of groups of n_fields %zu", n, o->n_fields);
-    } else if (total == 0 && kind != ADZ_TOKENS_BYTES) {
+    } else if (empty && kind != ADZ_TOKENS_BYTES) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT, "the texts are empty");
     }
     return status == ADZ_OK;

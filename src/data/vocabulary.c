@@ -53,5 +53,4 @@ void adzi_vocabulary_free(adzi_vocabulary *v)
     adzi_free(v->bytes, v->bytes_capacity);
     adzi_free(v->entries, v->entries_capacity * sizeof *v->entries);
     adzi_index_free(&v->places);
-    *v = (adzi_vocabulary){ 0 };
 }

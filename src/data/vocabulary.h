@@ -30,6 +30,7 @@ int64_t adzi_vocabulary_find(const adzi_vocabulary *v, adz_text token);
 
 adz_text adzi_vocabulary_get(const adzi_vocabulary *v, size_t number);
 
+/** Frees what it holds. It cannot be used again. */
 void adzi_vocabulary_free(adzi_vocabulary *v);
 
 #endif

@@ -11,7 +11,9 @@
 #include "adze/autograd.h"
 #include "adze/ops.h"
 #include "numbered.h"
+#include "data/dataset.h"
 #include "../../errors.h"
+#include "../../temporary.h"
 #include "tests.h"
 
 static void rows_and_parts(void **state)
@@ -121,6 +123,137 @@ static void wrong_datasets_are_refused(void **state)
     adz_scope_close(scope);
 }
 
+/* Every message names the argument that is NULL. */
+static void what_is_null_is_named(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(5), *part = NULL;
+    adz_csv *csv = adz_csv_from_memory("a,y\n1,2\n", 8, NULL);
+    static const double whole = 1;
+    expect_null(adz_dataset_size(NULL) == -1, "adz_dataset_size", "dataset");
+    expect_null(adz_dataset_count(NULL) == 0, "adz_dataset_count", "dataset");
+    expect_null(adz_dataset_from_csv(NULL, NULL, 0, "y") == NULL, "adz_dataset_from_csv", "csv");
+    expect_null(adz_dataset_from_csv(csv, NULL, 0, NULL) == NULL, "adz_dataset_from_csv", "target");
+    expect_null(
+        adz_dataset_subset(NULL, (int64_t[]){ 0 }, 1) == NULL, "adz_dataset_subset", "dataset");
+    expect_null(adz_dataset_subset(all, NULL, 1) == NULL, "adz_dataset_subset", "rows");
+    expect_null(adz_dataset_split(NULL, &whole, 1, NULL, &part) == ADZ_ERR_NULL,
+        "adz_dataset_split", "dataset");
+    expect_null(adz_dataset_split(all, &whole, 1, NULL, NULL) == ADZ_ERR_NULL, "adz_dataset_split",
+        "parts");
+    expect_null(adz_dataset_split_rows(all, NULL, 0, NULL, &part) == ADZ_ERR_NULL,
+        "adz_dataset_split_rows", "chosen");
+    expect_null(adz_dataset_split_rows(all, NULL, 0, &part, NULL) == ADZ_ERR_NULL,
+        "adz_dataset_split_rows", "others");
+    assert_int_equal(adz_dataset_split(all, NULL, 1, NULL, &part), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "no shares are given");
+    assert_int_equal(adz_dataset_split(all, &whole, 0, NULL, &part), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "no shares are given");
+    adz_csv_free(&csv);
+    adz_dataset_free(&all);
+}
+
+/* One part may take everything, and another nothing. */
+static void shares_of_one_and_nothing(void **state)
+{
+    (void)state;
+    static const double whole = 1, shares[] = { 0, 1 };
+    adz_dataset *all = numbered(5), *parts[2];
+    assert_int_equal(adz_dataset_split(all, &whole, 1, NULL, parts), ADZ_OK);
+    assert_int_equal(adz_dataset_size(parts[0]), 5);
+    adz_dataset_free(&parts[0]);
+    assert_int_equal(adz_dataset_split(all, shares, 2, NULL, parts), ADZ_OK);
+    assert_int_equal(adz_dataset_size(parts[0]), 0);
+    assert_int_equal(adz_dataset_size(parts[1]), 5);
+    adz_dataset_free(&parts[0]);
+    adz_dataset_free(&parts[1]);
+    adz_dataset_free(&all);
+}
+
+/* A dataset holds up to 16 tensors. It shares the contiguous ones with the caller. */
+static void tensors_are_shared(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *many[ADZI_DATASET_TENSORS + 1];
+    for (int i = 0; i <= ADZI_DATASET_TENSORS; ++i) {
+        many[i] = adz_full(ADZ_SHAPE(3), i, ADZ_F32);
+    }
+    adz_dataset *dataset = adz_dataset_new(many, ADZI_DATASET_TENSORS);
+    assert_int_equal(adz_dataset_count(dataset), ADZI_DATASET_TENSORS);
+    for (int i = 0; i < ADZI_DATASET_TENSORS; ++i) {
+        assert_ptr_equal(adz_dataset_tensor(dataset, (size_t)i), many[i]);
+    }
+    assert_null(adz_dataset_new(many, ADZI_DATASET_TENSORS + 1));
+    expect_error(ADZ_ERR_ARGUMENT, "17 tensors, not 1 to 16");
+    adz_dataset_free(&dataset);
+    adz_scope_close(scope);
+}
+
+static adz_status take_table(void *csv)
+{
+    adz_dataset *dataset = adz_dataset_from_csv(csv, NULL, 0, "y");
+    adz_status status = adzi_status(dataset);
+    adz_dataset_free(&dataset);
+    return status;
+}
+
+static adz_status take_part(void *user)
+{
+    adz_dataset *all = user, *parts[2] = { NULL, NULL };
+    static const double shares[] = { 0.5, 0.5 };
+    adz_status status = adz_dataset_split(all, shares, 2, NULL, parts);
+    adz_dataset_free(&parts[0]);
+    adz_dataset_free(&parts[1]);
+    return status;
+}
+
+static adz_status take_rows(void *user)
+{
+    adz_dataset *all = user, *parts[2] = { NULL, NULL };
+    adz_status status = adz_dataset_split_rows(all, (int64_t[]){ 1, 3 }, 2, &parts[0], &parts[1]);
+    adz_dataset_free(&parts[0]);
+    adz_dataset_free(&parts[1]);
+    return status;
+}
+
+static adz_generator_state untouched;
+
+/* A split that fails has drawn no number. */
+static bool nothing_is_drawn(void *user)
+{
+    (void)user;
+    adz_generator_state now = adz_generator_get_state(NULL);
+    return memcmp(&now, &untouched, sizeof now) == 0;
+}
+
+static void refused_memory_harms_no_dataset(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(8);
+    adz_csv *csv = adz_csv_from_memory("a,y\n1,2\n", 8, NULL);
+    assert_true(refuse_each(take_table, NULL, csv) >= 3);
+    assert_true(refuse_scope(take_table, csv));
+    untouched = adz_generator_get_state(NULL);
+    assert_true(refuse_each(take_part, nothing_is_drawn, all) >= 5);
+    assert_true(refuse_scope(take_part, all));
+    assert_true(refuse_each(take_rows, NULL, all) >= 5);
+    /* The list of a thread's temporaries is full, so that one more needs memory. */
+    adz_dataset *part = adz_dataset_subset(all, (int64_t[]){ 4 }, 1);
+    adz_scope *scope = adz_scope_open();
+    while (adzi_self()->n_temporaries < adzi_self()->temporaries_capacity) {
+        adz_zeros(ADZ_SHAPE(1), ADZ_F32);
+    }
+    adzi_alloc_fail_at(1);
+    assert_null(adz_dataset_tensor(part, 0));
+    adzi_alloc_fail_at(0);
+    expect_error(ADZ_ERR_MEMORY, "adz_dataset_tensor: memory was refused");
+    adz_scope_close(scope);
+    adz_dataset_free(&part);
+    adz_csv_free(&csv);
+    adz_dataset_free(&all);
+}
+
 static void from_a_table(void **state)
 {
     (void)state;
@@ -128,6 +261,7 @@ static void from_a_table(void **state)
     assert_non_null(csv);
     adz_dataset *dataset = adz_dataset_from_csv(csv, NULL, 0, "y");
     assert_non_null(dataset);
+    assert_int_equal(adz_tensor_size(adz_dataset_tensor(dataset, 0), 1), 2);
     const double *x = adz_tensor_data_f64(adz_dataset_tensor(dataset, 0));
     assert_true(x[0] == 1 && x[1] == 3 && x[2] == 4 && x[3] == 6);
     const double *y = adz_tensor_data_f64(adz_dataset_tensor(dataset, 1));
@@ -144,6 +278,16 @@ static void from_a_table(void **state)
     assert_null(adz_dataset_from_csv(csv, NULL, 0, "z"));
     assert_non_null(strstr(adz_error_message(), "no column 'z'; there are 'a', 'y', 'b'"));
     adz_error_clear();
+    adz_csv_free(&csv);
+    csv = adz_csv_from_memory("a,y\n1,2\n", 8, NULL);
+    dataset = adz_dataset_from_csv(csv, NULL, 0, "y");
+    assert_non_null(dataset);
+    assert_true(adz_item(adz_dataset_tensor(dataset, 0)) == 1);
+    adz_dataset_free(&dataset);
+    adz_csv_free(&csv);
+    csv = adz_csv_from_memory("y\n1\n", 4, NULL);
+    assert_null(adz_dataset_from_csv(csv, NULL, 0, "y"));
+    expect_error(ADZ_ERR_ARGUMENT, "'y' is the only column; there is no feature");
     adz_csv_free(&csv);
 }
 
@@ -173,6 +317,10 @@ int datasets_tests(void)
         cmocka_unit_test(wrong_datasets_are_refused),
         cmocka_unit_test(from_a_table),
         cmocka_unit_test(layouts),
+        cmocka_unit_test(what_is_null_is_named),
+        cmocka_unit_test(shares_of_one_and_nothing),
+        cmocka_unit_test(tensors_are_shared),
+        cmocka_unit_test(refused_memory_harms_no_dataset),
     };
     return cmocka_run_group_tests_name("data: datasets", tests, NULL, NULL);
 }

@@ -173,7 +173,14 @@ static void wrong_columns_are_refused(void **state)
     static const double odd[] = { 1, 2, NAN, 4 };
     x = adz_tensor_from(odd, ADZ_SHAPE(2, 2), ADZ_F64);
     assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_ERR_NUMERIC);
-    expect_error(ADZ_ERR_NUMERIC, "row 1 of column 0 is");
+    expect_error(ADZ_ERR_NUMERIC, "row 1 of column 0 is nan");
+    static const double ends[] = { 1, INFINITY, 3, 4 };
+    adz_tensor *endless = adz_tensor_from(ends, ADZ_SHAPE(2, 2), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, endless), ADZ_ERR_NUMERIC);
+    expect_error(ADZ_ERR_NUMERIC, "row 0 of column 1 is inf");
+    assert_int_equal(
+        adz_standardizer_fit(standardizer, adz_ones(ADZ_SHAPE(4, 2), ADZ_I64)), ADZ_ERR_DTYPE);
+    expect_error(ADZ_ERR_DTYPE, "x is int64, not float32 or float64");
     assert_true(adz_tensor_at(adz_module_buffer(standardizer, "mean"), (int64_t[]){ 1 }) == 0);
     assert_int_equal(
         adz_standardizer_fit(standardizer, adz_ones(ADZ_SHAPE(0, 2), ADZ_F64)), ADZ_ERR_SHAPE);
@@ -185,6 +192,44 @@ static void wrong_columns_are_refused(void **state)
     adz_scope_close(scope);
 }
 
+/* The lowest value may come last. A single row has the deviation 1, as a constant has. */
+static void columns_need_no_order(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *standardizer = adz_standardizer_new(1, ADZ_F64);
+    adz_tensor *mean = adz_module_buffer(standardizer, "mean");
+    adz_tensor *std = adz_module_buffer(standardizer, "std");
+    adz_tensor *falling = adz_tensor_from((double[]){ 8, 0 }, ADZ_SHAPE(2, 1), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, falling), ADZ_OK);
+    assert_true(adz_item(mean) == 4 && adz_item(std) == 4);
+    adz_tensor *single = adz_tensor_from((double[]){ 7 }, ADZ_SHAPE(1, 1), ADZ_F64);
+    assert_int_equal(adz_standardizer_fit(standardizer, single), ADZ_OK);
+    assert_true(adz_item(mean) == 7 && adz_item(std) == 1);
+    adz_module_free(&standardizer);
+    adz_scope_close(scope);
+}
+
+/* A graph that needs the mean or the deviation cannot run backward after another fit. */
+static void a_fit_counts_as_a_change(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        adz_scope *scope = adz_scope_open();
+        adz_module *standardizer = adz_standardizer_new(1, ADZ_F64);
+        adz_tensor *rows = adz_tensor_from((double[]){ 0, 8 }, ADZ_SHAPE(2, 1), ADZ_F64);
+        adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(1), ADZ_F64), true);
+        adz_tensor *loss =
+            adz_sum(adz_mul(w, adz_module_buffer(standardizer, i == 0 ? "mean" : "std")),
+                ADZ_ALL_DIMS, false);
+        assert_int_equal(adz_standardizer_fit(standardizer, rows), ADZ_OK);
+        assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+        adz_error_clear();
+        adz_module_free(&standardizer);
+        adz_scope_close(scope);
+    }
+}
+
 static adz_status make_and_fit(void *user)
 {
     adz_module *standardizer = adz_standardizer_new(2, ADZ_F32);
@@ -192,6 +237,17 @@ static adz_status make_and_fit(void *user)
         standardizer != NULL ? adz_standardizer_fit(standardizer, user) : adz_error_code();
     adz_module_free(&standardizer);
     return status;
+}
+
+typedef struct fitted {
+    adz_module *standardizer;
+    adz_tensor *rows;
+} fitted;
+
+static adz_status fit_again(void *user)
+{
+    const fitted *f = user;
+    return adz_standardizer_fit(f->standardizer, f->rows);
 }
 
 static void refused_memory_harms_no_standardizer(void **state)
@@ -204,6 +260,9 @@ static void refused_memory_harms_no_standardizer(void **state)
     int points = refuse_each(make_and_fit, NULL, x);
     assert_true(points >= 6);
     print_message("refused: %d standardising\n", points);
+    fitted f = { adz_standardizer_new(2, ADZ_F32), x };
+    assert_true(refuse_scope(fit_again, &f));
+    adz_module_free(&f.standardizer);
     adz_scope_close(scope);
 }
 
@@ -216,6 +275,8 @@ int standardizer_tests(void)
         cmocka_unit_test(the_smallest_deviation_is_kept),
         cmocka_unit_test(gradients_pass),
         cmocka_unit_test(wrong_columns_are_refused),
+        cmocka_unit_test(columns_need_no_order),
+        cmocka_unit_test(a_fit_counts_as_a_change),
         cmocka_unit_test(refused_memory_harms_no_standardizer),
     };
     return cmocka_run_group_tests_name("data: standardizer", tests, NULL, NULL);
