@@ -17,7 +17,8 @@ typedef struct html_name {
 const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS] = { "xxunk", "xxpad", "xxbos", "xxeos",
     "xxfld", "xxmaj", "xxup", "xxrep", "xxwrep" };
 
-/* Each rule reads one text and writes another. */
+/* Each rule reads one text and writes another. A zero byte ends the text that is read, so that
+ * looking at one byte after the next needs no check. */
 typedef struct passage {
     const char *at, *end; /* what is left to read */
     adzi_text to;
@@ -104,18 +105,18 @@ static int digit_of(char c, int base)
 static bool unescape_number(passage *p)
 {
     const char *at = p->at + 2;
-    int base = at < p->end && (*at == 'x' || *at == 'X') ? 16 : 10;
+    int base = *at == 'x' || *at == 'X' ? 16 : 10;
     at += base == 16 ? 1 : 0;
     uint32_t number = 0;
     const char *first = at;
-    for (int digit; at < p->end && (digit = digit_of(*at, base)) >= 0; ++at) {
+    for (int digit; (digit = digit_of(*at, base)) >= 0; ++at) {
         number = number > 0x10ffff ? number : number * (uint32_t)base + (uint32_t)digit;
     }
     if (at == first) {
         return false;
     }
     add_numbered(&p->to, number);
-    p->at = at + (at < p->end && *at == ';' ? 1 : 0);
+    p->at = at + (*at == ';' ? 1 : 0);
     return true;
 }
 
@@ -143,12 +144,12 @@ static bool unescape_name(passage *p)
 {
     enum { LONGEST = 8 };
     const char *name = p->at + 1;
-    size_t n = 0, left = (size_t)(p->end - name);
-    while (n < LONGEST && n < left && adzi_is_alphanumeric((unsigned char)name[n]) &&
+    size_t n = 0;
+    while (n < LONGEST && adzi_is_alphanumeric((unsigned char)name[n]) &&
            (unsigned char)name[n] < 0x80) {
         ++n;
     }
-    bool closed = n < left && name[n] == ';';
+    bool closed = name[n] == ';';
     for (size_t length = n; length > 1; --length) {
         const html_name *found = find_name(name, length);
         bool whole = length == n && closed;
@@ -165,7 +166,7 @@ static void unescape(passage *p)
 {
     for (const char *hit; (hit = memchr(p->at, '&', (size_t)(p->end - p->at))) != NULL;) {
         copy_to(p, hit);
-        bool number = hit + 1 < p->end && hit[1] == '#';
+        bool number = hit[1] == '#';
         if (!(number ? unescape_number(p) : unescape_name(p))) {
             copy_to(p, hit + 1);
         }
@@ -200,13 +201,11 @@ static void replace_rep(passage *p)
 /* The end of the run of word characters, or of others, that begins at `at`. */
 static const char *end_of_run(const char *at, const char *end, bool word)
 {
-    while (at < end) {
-        const char *next = at;
+    for (const char *next = at; at < end; at = next) {
         uint32_t point = adzi_utf8_next(&next, end);
         if ((point == '_' || adzi_is_alphanumeric(point)) != word) {
             break;
         }
-        at = next;
     }
     return at;
 }
@@ -235,7 +234,7 @@ static void replace_wrep(passage *p)
         for (; (size_t)(p->end - after) >= bytes && memcmp(after, unit, bytes) == 0; ++repeats) {
             after += bytes;
         }
-        if (repeats >= 3 && end_of_run(unit, at, true) < at) {
+        if (repeats >= 3) {
             copy_to(p, unit);
             adzi_text_format(&p->to, " xxwrep %zu ", count_chunks(at, after) + 1);
             adzi_text_add_n(&p->to, unit, bytes);
@@ -249,23 +248,24 @@ static void replace_wrep(passage *p)
 
 /* ---- spaces --------------------------------------------------------------------------------- */
 
+/* "a##b" becomes "a # #b". fastai also adds a space behind them and around line breaks, where the
+ * text is split anyway. */
 static void spec_add_spaces(passage *p)
 {
     for (const char *at = p->at; at < p->end; ++at) {
-        if (*at == '/' || *at == '#' || *at == '\n') {
+        if (*at == '/' || *at == '#') {
             copy_to(p, at);
-            adzi_text_add(&p->to, " ");
-            copy_to(p, at + 1);
             adzi_text_add(&p->to, " ");
         }
     }
     copy_to(p, p->end);
 }
 
+/* One space of several stays, so that repeated words are equal with what follows them. */
 static void rm_useless_spaces(passage *p)
 {
     for (const char *at = p->at; at < p->end; ++at) {
-        if (at[0] == ' ' && at + 1 < p->end && at[1] == ' ') {
+        if (at[0] == ' ' && at[1] == ' ') {
             copy_to(p, at);
             p->at = at + 1;
         }
@@ -291,8 +291,8 @@ static void finish(passage *p, adzi_text *text)
 
 void adzi_apply_rules(adzi_text *text)
 {
-    static void (*const rules[])(passage * p) = { unescape, rm_useless_spaces, replace_rep,
-        replace_wrep, spec_add_spaces, rm_useless_spaces };
+    static void (*const rules[])(
+        passage * p) = { unescape, rm_useless_spaces, replace_rep, replace_wrep, spec_add_spaces };
     passage p;
     for (size_t i = 0; i < sizeof html_replacements / sizeof *html_replacements; ++i) {
         begin(&p, text);

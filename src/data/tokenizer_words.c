@@ -22,10 +22,10 @@ static bool take_special(const splitting *s, adz_special_token token)
     return s->take(s->user, (adz_text){ text, strlen(text) });
 }
 
-/* How many characters of a word are capitals, and whether the first one is. */
+/* How many characters a word has, how many are capitals, and whether the first one is. */
 typedef struct capitals {
-    size_t characters, uppers, lowers;
-    bool first; /* the first character is one */
+    size_t characters, uppers;
+    bool has_lower, first;
 } capitals;
 
 /* Appends the word in lower case, and says what it was. */
@@ -38,7 +38,7 @@ static capitals lower_word(adzi_text *to, const char *at, const char *end)
         c.first = c.characters == 0 ? upper : c.first;
         c.characters += 1;
         c.uppers += upper ? 1 : 0;
-        c.lowers += adzi_is_lower(point) ? 1 : 0;
+        c.has_lower = c.has_lower || adzi_is_lower(point);
         char bytes[4];
         adzi_text_add_n(to, bytes, adzi_utf8_write(adzi_to_lower(point), bytes));
     }
@@ -55,8 +55,8 @@ static bool give(splitting *s, const char *from, const char *to)
     if (s->lower.failed) {
         return false;
     }
-    bool up = c.characters > 1 && c.uppers > 0 && c.lowers == 0;
-    bool major = !up && c.first && c.uppers == 1 && c.lowers > 0;
+    bool up = c.characters > 1 && c.uppers > 0 && !c.has_lower;
+    bool major = !up && c.first && c.uppers == 1 && c.has_lower;
     return (!up || take_special(s, ADZ_XXUP)) && (!major || take_special(s, ADZ_XXMAJ)) &&
            s->take(s->user, (adz_text){ adzi_text_get(&s->lower), s->lower.length });
 }
@@ -78,9 +78,10 @@ static bool is_letter(uint32_t point)
     return is_word(point) && !is_digit(point) && point != '_';
 }
 
+/* 0 at the end of the text, where a zero byte stands. */
 static uint32_t peek(const splitting *s, const char *at)
 {
-    return at < s->end ? adzi_utf8_next(&at, s->end) : 0;
+    return adzi_utf8_next(&at, s->end);
 }
 
 /* After the n of "don't", at the apostrophe: where the n begins, else NULL. */
@@ -91,20 +92,22 @@ static const char *negation(const splitting *s, const char *word, const char *qu
     return n && (*t == 't' || *t == 'T') && !is_word(peek(s, t + 1)) ? quote - 1 : NULL;
 }
 
-/* Whether the point at s->at, which is no part of a word, joins the number around it. */
-static bool joins_number(const splitting *s, const char *word, uint32_t point)
+/* Whether the point at s->at, which is inside a word but no part of it, joins the number around
+ * it. */
+static bool joins_number(const splitting *s, uint32_t point)
 {
-    return (point == '.' || point == ',') && s->at > word && is_digit((unsigned char)s->at[-1]) &&
+    return (point == '.' || point == ',') && is_digit((unsigned char)s->at[-1]) &&
            is_digit(peek(s, s->at + 1));
 }
 
+/* At the first character of a word. */
 static bool split_word(splitting *s)
 {
     const char *word = s->at;
-    while (s->at < s->end) {
+    for (;;) { /* The zero byte that ends the text is in no word. */
         const char *next = s->at;
         uint32_t point = adzi_utf8_next(&next, s->end);
-        bool quote = (point == '\'' || point == RIGHT_QUOTE) && s->at > word &&
+        bool quote = (point == '\'' || point == RIGHT_QUOTE) &&
                      is_letter(adzi_utf8_before(s->begin, s->at)) && is_letter(peek(s, next));
         if (quote) {
             const char *n = negation(s, word, s->at, (size_t)(next - s->at));
@@ -113,7 +116,7 @@ static bool split_word(splitting *s)
                 return false;
             }
             word = cut;
-        } else if (!is_word(point) && !joins_number(s, word, point)) {
+        } else if (!is_word(point) && !joins_number(s, point)) {
             break;
         }
         s->at = next;

@@ -89,6 +89,11 @@ static void invalid_utf8_is_refused(void **state)
     }
     adz_tokenizer_free(&letters);
     adz_tokenizer_free(&words);
+    adz_text both[] = { text_of("ab"), text_of("\x80") };
+    assert_null(adz_tokenizer_build(ADZ_TOKENS_CHARACTERS, both, 2, NULL));
+    expect_error(ADZ_ERR_FORMAT, "text 1 is no UTF-8 at byte 0 (0x80)");
+    assert_null(adz_tokenizer_build(ADZ_TOKENS_CHARACTERS, &both[1], 1, NULL));
+    expect_error(ADZ_ERR_FORMAT, "the text is no UTF-8 at byte 0 (0x80)");
 }
 
 static void assert_next(adz_token_stream *stream, int64_t id, const char *wanted)
@@ -135,6 +140,92 @@ static void streams_give_whole_characters(void **state)
     adz_tokenizer_free(&t);
 }
 
+/* A stream that was refused memory is as it was before the call. */
+static void streams_survive_refused_memory(void **state)
+{
+    (void)state;
+    adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_BYTES, NULL, 0, NULL);
+    for (int i = 0; i < 2; ++i) {
+        adz_token_stream *s = adz_token_stream_new(t);
+        assert_next(s, 0xe6, "");
+        if (i == 1) {
+            assert_next(s, 0xbc, "");
+        }
+        adzi_alloc_fail_at(1);
+        assert_null(adz_token_stream_next(s, i == 0 ? 'b' : 0xa2).bytes);
+        adzi_alloc_fail_at(0);
+        expect_error(ADZ_ERR_MEMORY, "adz_token_stream_next: memory was refused");
+        if (i == 0) {
+            assert_next(s, 0xbc, "");
+        }
+        assert_next(s, 0xa2, "\u6f22");
+        adz_token_stream_free(&s);
+    }
+    adz_tokenizer_free(&t);
+    t = built(ADZ_TOKENS_WORDS, "one two");
+    adz_token_stream *s = adz_token_stream_new(t);
+    adzi_alloc_fail_at(1);
+    assert_null(adz_token_stream_next(s, 9).bytes);
+    adzi_alloc_fail_at(0);
+    adz_error_clear();
+    assert_next(s, 9, "one");
+    adz_token_stream_free(&s);
+    adz_tokenizer_free(&t);
+    expect_null(adz_token_stream_new(NULL) == NULL, "adz_token_stream_new", "tokenizer");
+    expect_null(adz_token_stream_next(NULL, 0).bytes == NULL, "adz_token_stream_next", "stream");
+    expect_null(adz_token_stream_end(NULL).bytes == NULL, "adz_token_stream_end", "stream");
+}
+
+/* White space is what Python's str.isspace says it is. */
+static void white_space_is_pythons(void **state)
+{
+    (void)state;
+    static const uint32_t alone[] = { 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000 };
+    for (uint32_t point = 0; point <= 0x10ffff; ++point) {
+        bool space = (point > 0x08 && point < 0x0e) || (point > 0x1b && point < 0x21) ||
+                     (point > 0x1fff && point < 0x200b);
+        for (size_t i = 0; i < sizeof alone / sizeof *alone; ++i) {
+            space = space || point == alone[i];
+        }
+        assert_int_equal(adzi_is_space(point), space);
+    }
+}
+
+/* The first and the last characters of ASCII's ranges, and of ranges of the tables. */
+static void ranges_have_ends(void **state)
+{
+    (void)state;
+    static const char ends[] = "09AZaz", outside[] = "/:@[`{";
+    for (size_t i = 0; i < 6; ++i) {
+        uint32_t in = (uint32_t)ends[i], out = (uint32_t)outside[i];
+        assert_true(adzi_is_alphanumeric(in) && !adzi_is_alphanumeric(out));
+        assert_int_equal(adzi_is_upper(in), i == 2 || i == 3);
+        assert_int_equal(adzi_is_lower(in), i > 3);
+        assert_false(adzi_is_upper(out) || adzi_is_lower(out) || adzi_is_mark(in));
+        assert_int_equal(adzi_to_lower(in), i == 2 ? 'a' : i == 3 ? 'z' : in);
+        assert_int_equal(adzi_to_lower(out), out);
+    }
+    assert_true(adzi_is_upper(0xc0) && adzi_is_upper(0xde) && !adzi_is_upper(0xdf));
+    assert_int_equal(adzi_to_lower(0xc0), 0xe0);
+    assert_int_equal(adzi_to_lower(0xde), 0xfe);
+    assert_true(adzi_is_mark(0x300) && adzi_is_mark(0x36f) && !adzi_is_mark(0x370));
+    assert_true(adzi_is_alphanumeric(0xaa) && !adzi_is_alphanumeric(0xab));
+    assert_false(adzi_is_alphanumeric(0x10ffff) || adzi_is_mark(0x10ffff));
+    assert_false(adzi_is_upper(0x10ffff) || adzi_is_lower(0x10ffff));
+}
+
+/* A character that is cut off at the end of a text is no UTF-8, whatever stands behind it. */
+static void texts_end_where_they_end(void **state)
+{
+    (void)state;
+    static const char text[] = "a\u00e9b";
+    assert_int_equal(adzi_utf8_valid(text, 4), 4);
+    assert_int_equal(adzi_utf8_valid(text, 2), 1);
+    assert_int_equal(adzi_utf8_before(text, text + 1), 'a');
+    assert_int_equal(adzi_utf8_before(text, text + 3), 0xe9);
+    assert_int_equal(adzi_utf8_before(text, text + 4), 'b');
+}
+
 static void kinds_of_characters(void **state)
 {
     (void)state;
@@ -167,6 +258,10 @@ int characters_tests(void)
         cmocka_unit_test(characters_in_order),
         cmocka_unit_test(invalid_utf8_is_refused),
         cmocka_unit_test(streams_give_whole_characters),
+        cmocka_unit_test(streams_survive_refused_memory),
+        cmocka_unit_test(white_space_is_pythons),
+        cmocka_unit_test(ranges_have_ends),
+        cmocka_unit_test(texts_end_where_they_end),
         cmocka_unit_test(kinds_of_characters),
     };
     return cmocka_run_group_tests_name(

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "built.h"
+#include "../../errors.h"
 #include "../../temporary.h"
 #include "tests.h"
 
@@ -101,6 +102,76 @@ static void files_come_back(void **state)
     }
 }
 
+/* A file may hold tokens with any bytes, and a vocabulary may have one token alone. */
+static void odd_tokens_come_back(void **state)
+{
+    (void)state;
+    static const char special[] =
+        "adze tokenizer 1 words special\nxxunk\nxxpad\nxxbos\nxxeos\nxxfld\nxxmaj\nxxup\nxxrep\n"
+        "xxwrep\na\\\\b\na\\xc3\n\\xa9\n";
+    static const char single[] = "adze tokenizer 1 characters\na\n";
+    static const char *const files[] = { special, single };
+    for (int i = 0; i < 2; ++i) {
+        char again[256];
+        adz_tokenizer *t = adz_tokenizer_from_memory(files[i], strlen(files[i]));
+        assert_non_null(t);
+        assert_int_equal(adz_tokenizer_to_memory(t, again, sizeof again), strlen(files[i]));
+        assert_memory_equal(again, files[i], strlen(files[i]));
+        if (i == 0) {
+            assert_token(t, 9, "a\\b");
+        }
+        adz_tokenizer_free(&t);
+    }
+}
+
+/* What stands behind a file in memory does not complete its last token. */
+static void the_size_ends_the_file(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "adze tokenizer 1 characters\n\\\\",
+        "adze tokenizer 1 characters\n\\x61" };
+    for (int i = 0; i < 2; ++i) {
+        const size_t size = strlen(files[i]);
+        adz_tokenizer *t = adz_tokenizer_from_memory(files[i], size);
+        assert_token(t, 0, i == 0 ? "\\" : "a");
+        adz_tokenizer_free(&t);
+        assert_null(adz_tokenizer_from_memory(files[i], size - 1));
+        expect_error(ADZ_ERR_FORMAT, "line 2: a backslash");
+    }
+}
+
+/* A buffer of any size gets as much of the text as fits, a zero byte, and nothing behind it. */
+static void buffers_of_any_size(void **state)
+{
+    (void)state;
+    static const char wanted[] = "hello , world";
+    adz_tokenizer *t = built(ADZ_TOKENS_WORDS, wanted);
+    int64_t tensors = adzi_live_tensors();
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *ids = adz_tokenizer_encode(t, wanted, strlen(wanted));
+    int64_t with_ids = adzi_live_tensors();
+    for (size_t size = 0; size <= sizeof wanted + 1; ++size) {
+        char buffer[32], whole[32];
+        memset(buffer, 'x', sizeof buffer);
+        memset(whole, 'x', sizeof whole);
+        if (size > 0) {
+            snprintf(whole + 8, size, "%s", wanted);
+        }
+        assert_int_equal(adz_tokenizer_decode(t, ids, buffer + 8, size), strlen(wanted));
+        assert_memory_equal(buffer, whole, sizeof buffer);
+        assert_int_equal(adzi_live_tensors(), with_ids); /* It leaves no tensor behind. */
+    }
+    expect_null(
+        adz_tokenizer_decode(NULL, NULL, NULL, 0) == 0, "adz_tokenizer_decode", "tokenizer");
+    adz_scope_close(scope);
+    assert_int_equal(adzi_live_tensors(), tensors);
+    assert_int_equal(adz_tokenizer_find(NULL, text_of("a")), -1);
+    adz_tokenizer_free(&t);
+    expect_null(adz_tokenizer_save(NULL, "no") == ADZ_ERR_NULL, "adz_tokenizer_save", "tokenizer");
+    expect_null(
+        adz_tokenizer_to_memory(NULL, NULL, 0) == 0, "adz_tokenizer_to_memory", "tokenizer");
+}
+
 static void file_is_legible(void **state)
 {
     (void)state;
@@ -126,6 +197,9 @@ static void bad_files(void **state)
         { "adze tokenizer 1 words\na\n", "line 1: these words do not go together" },
         { "adze tokenizer 1 bytes special\na\n", "line 1: these words" },
         { "adze tokenizer 1 characters rules\na\n", "line 1: these words" },
+        { "adze tokenizer 1 characters bos\na\n", "line 1: these words" },
+        { "adze tokenizer 1 characters eos\na\n", "line 1: these words" },
+        { "adze tokenizer 1 characters fields\na\n", "line 1: these words" },
         { "adze tokenizer 1 characters more\na\n", "line 1: these words" },
         { "adze tokenizer 1 characters\n", "line 1: tokens are missing" },
         { "adze tokenizer 1 characters\na\n\nb\n", "line 3: an empty token" },
@@ -135,6 +209,7 @@ static void bad_files(void **state)
         { "adze tokenizer 1 characters\n\\n\n", "line 2: a backslash" },
         { "adze tokenizer 1 characters\n\\x0G\n", "line 2: a backslash" },
         { "adze tokenizer 1 characters\n\\x0", "line 2: a backslash" },
+        { "adze tokenizer 1 characters\n\\q61\n", "line 2: a backslash" },
         { "adze tokenizer 1 words special\nxxunk\nxxbos\n", "line 3: the special tokens" },
         { "adze tokenizer 1 words special\nxxunk\n", "line 2: tokens are missing" },
         { "adze tokenizer 1 bytes\n\\x00\n\\x02\n", "line 3: the bytes" },
@@ -210,6 +285,9 @@ int files_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(files_come_back),
+        cmocka_unit_test(odd_tokens_come_back),
+        cmocka_unit_test(the_size_ends_the_file),
+        cmocka_unit_test(buffers_of_any_size),
         cmocka_unit_test(file_is_legible),
         cmocka_unit_test(bad_files),
         cmocka_unit_test(refused_memory),

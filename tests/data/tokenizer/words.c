@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "built.h"
+#include "../../errors.h"
 #include "../../temporary.h"
 #include "tests.h"
 
@@ -53,6 +54,15 @@ static void rules_are_fastai_s(void **state)
         { "\u00c9t\u00e9 \u00c9T\u00c9 \u0416\u0436",
             "xxmaj \u00e9t\u00e9 xxup \u00e9t\u00e9 xxmaj \u0436\u0436" },
         { "   spaced    out   ", "spaced out" },
+        { "&#xdfff;&#128;&#159;", "\ufffd \u20ac \u00ff" },
+        { "&#x10ffff0; &#x10ffff;x", "\ufffd x" },
+        { "a&#32;b &#xfdd0;&#xfdef;c", "a b c" },
+        { "&#xaF; &#xfA;", "\u00af \u00fa" },
+        { "x##39;s a##b a//b", "x # ' s a # # b a / / b" },
+        { "aaaab 1.1.1.1.5", "xxrep 4 a b xxwrep 2 1 . 5" },
+        { "so no  no no no yes yes yes yes ok", "so xxwrep 4 no xxwrep 4 yes ok" },
+        { "&", "&" },
+        { "&#", "& #" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_words(cases[i][0], cases[i][1]);
@@ -66,6 +76,9 @@ static void splitting_is_documented(void **state)
         { "it's o'clock 'tis", "it 's o 'clock ' tis" },
         { "don't can't won\u2019t n't", "do n't ca n't wo n\u2019t n 't" },
         { "y'all've it'll", "y 'all 've it 'll" },
+        { "DON'T can't't don'tx cat't son's", "xxup do xxup n't ca n't 't don 'tx cat 't son 's" },
+        { "1's a'1 x_'s a'_b a'! a''s", "1 ' s a ' 1 x_ ' s a ' _b a ' ! a '' s" },
+        { "3.9 9.5 9,9 a.9 9.a .9", "3.9 9.5 9,9 a . 9 9 . a . 9" },
         { "3.14, 1,000. 5.", "3.14 , 1,000 . 5 ." },
         { "wait... well-known--yes?!", "wait ... well - known -- yes ? !" },
         { "x_1 e\u0301t\u00e9\t\u2003z", "x_1 e\u0301t\u00e9 z" },
@@ -74,6 +87,25 @@ static void splitting_is_documented(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_words(cases[i][0], cases[i][1]);
     }
+}
+
+/* A zero byte is a character like others, at the end of a text too. */
+static void zero_bytes_are_words(void **state)
+{
+    (void)state;
+    static const char text[] = "a \0 b \0";
+    const adz_text whole = { text, sizeof text - 1 };
+    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
+    o.min_freq = 1;
+    o.include_bos = false;
+    adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &whole, 1, &o);
+    assert_int_equal(adz_tokenizer_size(t), 12);
+    size_t length;
+    char *words = there_and_back(t, text, sizeof text - 1, &length);
+    assert_int_equal(length, sizeof text - 1);
+    assert_memory_equal(words, text, length);
+    free(words);
+    adz_tokenizer_free(&t);
 }
 
 static void words_without_rules(void **state)
@@ -143,14 +175,61 @@ static void fields_are_marked(void **state)
     adz_error_clear();
 }
 
+/* The most frequent words come first, and the threshold counts every occurrence. */
+static void words_are_counted(void **state)
+{
+    (void)state;
+    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
+    adz_text text = text_of("d d c c c b b b b");
+    o.min_freq = 3;
+    adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &text, 1, &o);
+    assert_int_equal(adz_tokenizer_size(t), 11);
+    assert_token(t, 9, "b");
+    assert_token(t, 10, "c");
+    adz_tokenizer_free(&t);
+    /* A special token that the text contains takes no place of another word. */
+    text = text_of("xxunk , xxunk , xxunk a b");
+    o.min_freq = 1;
+    o.max_vocab = 10;
+    t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &text, 1, &o);
+    assert_int_equal(adz_tokenizer_size(t), 10);
+    assert_token(t, 9, ",");
+    adz_tokenizer_free(&t);
+}
+
+/* The smallest vocabulary holds the special tokens, the largest 2147483647. */
+static void vocabularies_have_limits(void **state)
+{
+    (void)state;
+    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
+    adz_text texts[] = { { NULL, 0 }, text_of("a a") };
+    static const struct {
+        int64_t most, size;
+    } limits[] = { { 9, 9 }, { INT32_MAX, 10 } };
+    for (int i = 0; i < 2; ++i) {
+        o.max_vocab = limits[i].most;
+        adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, &o);
+        assert_int_equal(adz_tokenizer_size(t), limits[i].size);
+        adz_tokenizer_free(&t);
+    }
+    o.max_vocab = (int64_t)INT32_MAX + 1;
+    assert_null(adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, &o));
+    expect_error(ADZ_ERR_ARGUMENT, "max_vocab is 2147483648");
+    assert_null(adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "the texts are empty");
+}
+
 int words_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_are_fastai_s),
         cmocka_unit_test(splitting_is_documented),
+        cmocka_unit_test(zero_bytes_are_words),
         cmocka_unit_test(words_without_rules),
         cmocka_unit_test(vocabulary_of_words),
         cmocka_unit_test(fields_are_marked),
+        cmocka_unit_test(words_are_counted),
+        cmocka_unit_test(vocabularies_have_limits),
     };
     return cmocka_run_group_tests_name("tokenizer: words", tests, temporary_begin, temporary_end);
 }
