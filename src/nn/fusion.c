@@ -20,7 +20,7 @@ bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps)
         return false;
     }
     const bool drops = step.training && step.dropout > 0;
-    const bool has_dropout = steps->training && steps->dropout > 0;
+    const bool has_dropout = steps->training; /* set below, together with its probability */
     const bool activates = step.activation != ADZ_ACTIVATION_IDENTITY;
     if ((activates && (steps->activation != ADZ_ACTIVATION_IDENTITY || has_dropout)) ||
         (drops && (has_dropout || module->masks != NULL))) {
@@ -41,11 +41,10 @@ typedef struct {
     adz_tensor *weight, *bias;
 } linear_parts;
 
-/* Fills `parts` if the module is a linear layer that computes x without an error. */
+/* Fills `parts` if the layer, whose type declares its linear parts, computes x without an error. */
 static bool takes(adz_module *module, linear_parts *parts, const adz_tensor *x)
 {
-    if (module->type.linear_parts == NULL || adzi_self()->anomaly || x->alive != ADZI_ALIVE ||
-        x->rank < 1) {
+    if (adzi_self()->anomaly || x->alive != ADZI_ALIVE || x->rank < 1) {
         return false;
     }
     module->type.linear_parts(module, &parts->weight, &parts->bias);

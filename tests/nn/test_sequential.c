@@ -78,6 +78,7 @@ static void sequential_is_its_parts(void **state)
                      adz_relu_new(&inplace), DROPOUT, DROPOUT),
         2, g);
     expect_parts(ADZ_SEQUENTIAL(adz_linear_new(5, 7, &bare), adz_relu_new(&inplace)), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), adz_dropout_new(0, &d), adz_relu_new(NULL)), 1, g);
     expect_parts(ADZ_SEQUENTIAL(adz_relu_new(NULL), linear(5, 7)), 0, g);
     expect_parts(ADZ_SEQUENTIAL(linear(5, 7), DROPOUT, adz_relu_new(NULL)), 0, g);
     expect_parts(ADZ_SEQUENTIAL(linear(5, 7), adz_tanh_new(), DROPOUT), 0, g);
@@ -108,6 +109,25 @@ static void feed_forward_is_its_parts(void **state)
     assert_true(adz_equal(y, adz_module_forward(adz_module_child(m, "layer2"), h)));
     adz_module_free(&m);
     adz_generator_free(&g);
+}
+
+/* A gated network computes activation, gate and dropout in one operator from 65536 hidden values
+ * on. */
+static void large_gated_networks_are_one_operator(void **state)
+{
+    (void)state;
+    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    o.is_gated = true;
+    adz_module *m = adz_feed_forward_new(4, 64, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(1024, 4), ADZ_F32);
+    adz_tensor *shorter = adz_narrow(x, 0, 0, 1023);
+    assert_int_equal(count_nodes(adz_module_forward(m, x), "bias_activation"), 1);
+    assert_int_equal(count_nodes(adz_module_forward(m, shorter), "bias_activation"), 0);
+    /* If the gate does not fit, its error is that of the separate modules. */
+    adz_module_to(adz_module_child(m, "linear_v"), ADZ_F64);
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_DTYPE, "linear_v: linear: x is float32");
+    adz_module_free(&m);
 }
 
 /* A user's layer and a user's step, whose types declare what they compute. */
@@ -189,6 +209,15 @@ static void errors_name_the_child(void **state)
     expect_error(ADZ_ERR_SHAPE, "0: linear: x[] and weight");
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "x");
+    adz_tensor *row = adz_requires_grad_(adz_ones(ADZ_SHAPE(5), ADZ_F32), true);
+    assert_int_equal(count_nodes(adz_module_forward(m, row), "linear_relu"), 1);
+    adz_set_debug(true); /* so that the header of a tensor that ended is not used again */
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *ended = adz_ones(ADZ_SHAPE(2, 5), ADZ_F32);
+    adz_scope_close(scope);
+    assert_null(adz_module_forward(m, ended));
+    adz_set_debug(false);
+    expect_error(ADZ_ERR_OWNERSHIP, "0: linear: x");
     adz_init_constant_(adz_module_parameter(m, "0.weight"), 1);
     adz_tensor *x = adz_full(ADZ_SHAPE(2, 5), 3e38, ADZ_F32);
     adz_set_anomaly_enabled(true);
@@ -203,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sequential_is_its_parts),
         TEST(feed_forward_is_its_parts),
+        TEST(large_gated_networks_are_one_operator),
         TEST(types_of_users_declare_what_they_compute),
         TEST(masks_are_replayed),
         TEST(errors_name_the_child),

@@ -29,6 +29,49 @@ static void a_call_hands_only_its_result_outward(void **state)
     adz_module_free(&m);
 }
 
+/* What a list refuses, and that nothing is left of it. */
+static void lists_are_freed_and_refuse(void **state)
+{
+    (void)state;
+    adz_tensor *a = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    const int64_t before = adzi_live_bytes();
+    adz_values *values = adz_values_new();
+    char name[ADZ_VALUE_NAME + 2] = "";
+    memset(name, 'n', ADZ_VALUE_NAME);
+    assert_int_equal(adz_values_add(values, name, a), ADZ_OK);
+    assert_ptr_equal(adz_values_find(values, name), a);
+    name[ADZ_VALUE_NAME] = 'n';
+    assert_int_equal(adz_values_add(values, name, a), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "is longer than 39 characters");
+    expect_null(adz_values_add(NULL, "a", a) == ADZ_ERR_NULL, "adz_values_add", "values");
+    expect_null(adz_values_add(values, "a", NULL) == ADZ_ERR_NULL, "adz_values_add", "t");
+    expect_null(adz_values_name(NULL, 0) == NULL, "adz_values_name", "values");
+    assert_null(adz_values_name(values, 1));
+    expect_error(ADZ_ERR_INDEX, "there is no value 1, only 1");
+    expect_null(adz_values_at(NULL, 0) == NULL, "adz_values_at", "values");
+    expect_null(adz_values_find(NULL, "a") == NULL, "adz_values_find", "values");
+    expect_null(adz_values_find(values, NULL) == NULL, "adz_values_find", "name");
+    expect_null(adz_values_argument(NULL, 0, "a") == NULL, "adz_values_argument", "values");
+    expect_null(adz_values_argument(values, 0, NULL) == NULL, "adz_values_argument", "name");
+    adzi_alloc_fail_at(1);
+    adz_status status = ADZ_OK;
+    size_t count = 0;
+    while (status == ADZ_OK) {
+        count = adz_values_count(values);
+        status = adz_values_add(values, NULL, a);
+    }
+    adzi_alloc_fail_at(0);
+    assert_int_equal(status, ADZ_ERR_MEMORY);
+    expect_error(ADZ_ERR_MEMORY, "adz_values_add: memory was refused");
+    assert_int_equal(adz_values_count(values), count);
+    assert_int_equal(adz_values_add(values, NULL, a), ADZ_OK);
+    adz_values_free(&values);
+    assert_null(values);
+    adz_values_free(&values);
+    adz_values_free(NULL);
+    assert_int_equal(adzi_live_bytes(), before);
+}
+
 static void lists_carry_names_and_absent_values(void **state)
 {
     (void)state;
@@ -134,6 +177,7 @@ int calls_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(a_call_hands_only_its_result_outward),
         TEST(lists_carry_names_and_absent_values),
+        TEST(lists_are_freed_and_refuse),
         TEST(errors_carry_the_path),
     };
     return cmocka_run_group_tests_name("module: calls", tests, NULL, NULL);
