@@ -1,4 +1,5 @@
 /* Calls: results, named values, and errors with the path of the module. */
+#include "nn/module.h"
 #include "scale.h"
 #include "tests.h"
 
@@ -63,8 +64,15 @@ static void lists_are_freed_and_refuse(void **state)
     adzi_alloc_fail_at(0);
     assert_int_equal(status, ADZ_ERR_MEMORY);
     expect_error(ADZ_ERR_MEMORY, "adz_values_add: memory was refused");
+    assert_int_equal(count, ADZI_FEW_VALUES); /* So many fit without more memory. */
     assert_int_equal(adz_values_count(values), count);
-    assert_int_equal(adz_values_add(values, NULL, a), ADZ_OK);
+    for (int i = 0; i < 3 * ADZI_FEW_VALUES; ++i) {
+        assert_int_equal(adz_values_add(values, NULL, a), ADZ_OK);
+    }
+    for (size_t i = 0; i < adz_values_count(values); ++i) {
+        assert_ptr_equal(adz_values_at(values, i), a);
+        assert_int_equal(strlen(adz_values_name(values, i)), i == 0 ? ADZ_VALUE_NAME : 0);
+    }
     adz_values_free(&values);
     assert_null(values);
     adz_values_free(&values);
