@@ -158,11 +158,13 @@ ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
  * A callback may call adze. The two functions of an adz_allocator may not.
  *
  * A callback that reports or computes may be left by longjmp or by a C++ exception instead of
- * returning. These are: the callbacks of adz_on_error and adz_on_warning, a module's forward and
- * call, an operator's backward, a tensor's hook, the function of a gradient check, a loader's
- * progress and a schedule's function. The call of adze that ran the callback is then over:
+ * returning. These are: the callbacks of adz_on_error and adz_on_warning, a module's forward,
+ * call, reset and select_hidden, an operator's backward, a tensor's hook, the function of a
+ * gradient check, a loader's progress and a schedule's function. The call of adze that ran the
+ * callback is then over:
  *
- * - Its effects up to that point stay, such as drawn numbers and written buffers.
+ * - Its effects up to that point stay, such as drawn numbers and written buffers. A reset or a
+ *   select_hidden that is left has changed some modules of the tree and not the others.
  * - Memory that the call had taken for itself may stay taken.
  * - A backward has changed no gradient, but its graph may be used up.
  *

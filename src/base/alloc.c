@@ -1,3 +1,5 @@
+/* Blocks of memory: adzi_alloc and adzi_free, which take the fast path through the thread's free
+ * lists. Note [Where memory comes from] in blocks.c describes the levels below. */
 #include "base/alloc.h"
 
 #include <string.h>
@@ -23,7 +25,8 @@ static void *small_take(adzi_cache *cache, uint32_t cls)
     return block;
 }
 
-/* Puts a block on the thread's list, and the list aside when it is a chain. */
+/* Puts a freed block on the thread's list. A list that has become long enough for a chain is put
+ * aside. */
 static void small_return(adzi_cache *cache, void *gone, uint32_t cls)
 {
     adzi_block *block = gone;
@@ -38,6 +41,7 @@ static void small_return(adzi_cache *cache, void *gone, uint32_t cls)
 /* ---- the calls ---------------------------------------------------------------------------------
  */
 
+/* Counts down to the request that a test wants to fail (adzi_alloc_fail_at). */
 static bool must_fail(adzi_cache *cache)
 {
     if (cache->fail_in > 0 && --cache->fail_in == 0) {
@@ -58,20 +62,20 @@ static uint32_t small_class(size_t bytes)
     return (uint32_t)((bytes + ADZI_SMALL_STEP - 1) / ADZI_SMALL_STEP);
 }
 
-/* Whether the thread may allocate so many bytes without asking for the limit. Large blocks always
- * ask. */
+/* Whether the thread may allocate so many bytes without looking at the memory limit. A request for
+ * a large block always looks at it. */
 static bool is_ahead(const adzi_cache *cache, size_t bytes)
 {
     return is_small(bytes) &&
            cache->live_bytes + (int64_t)bytes <= __atomic_load_n(&cache->ahead, __ATOMIC_RELAXED);
 }
 
-/* Adds to the bytes that a thread has alive. Returns true if the sum has become so large that it
- * was added to the process's. */
+/* Changes the thread's count of live bytes. Returns true if the count had become so large that it
+ * was added to the process's count. */
 static bool count_bytes(adzi_cache *cache, int64_t change)
 {
     const int64_t now = cache->live_bytes + change;
-    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads add it up */
+    __atomic_store_n(&cache->live_bytes, now, __ATOMIC_RELAXED); /* other threads read it */
     if (now <= ADZI_FLUSH_BYTES && now >= -ADZI_FLUSH_BYTES) {
         return false;
     }

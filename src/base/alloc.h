@@ -1,4 +1,6 @@
-/* Memory: one hook below, free lists above (docs/design.md, "Memory"). */
+/* Memory for everything that the library makes. Each thread has free lists. Below them lie lists
+ * that all threads share, and below these one allocator: the system's, or the one that
+ * adz_set_allocator set (docs/design.md, "Memory"). */
 #ifndef ADZI_BASE_ALLOC_H
 #define ADZI_BASE_ALLOC_H
 
@@ -22,39 +24,46 @@
 #define ADZI_UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
-/** Every block starts on such a boundary. */
+/** Every block starts at a multiple of so many bytes. */
 #define ADZI_ALIGNMENT 64
 
 /**
  * A block of at least `bytes`, 64-byte aligned, from the thread's free list, the shared pool or
- * the hook. Contents are undefined. NULL when memory was refused; the caller records the error.
+ * the allocator. Contents are undefined. NULL when memory was refused; the caller records the
+ * error.
  */
 void *adzi_alloc(size_t bytes);
 
-/** What adz_memory_info_get counts, and the limit: for messages. 0 is no limit. */
+/** Live bytes, cached bytes and the memory limit (0 for none), as messages name them. */
 typedef struct adzi_memory_counts {
     size_t live, cached, limit;
 } adzi_memory_counts;
 
 adzi_memory_counts adzi_count_memory(void);
 
-/** Returns a block; `bytes` is what adzi_alloc was asked for. NULL is left alone. */
+/** Frees a block. `bytes` is the number that adzi_alloc was asked for. NULL changes nothing. */
 void adzi_free(void *block, size_t bytes);
 
-/** adzi_alloc of a zeroed block. */
+/** A block of at least `bytes`, filled with zeros, as adzi_alloc gives it. */
 void *adzi_alloc_zero(size_t bytes);
 
 /**
- * Grows an array to hold `needed` elements. `*array` and `*capacity` stay as they are on failure.
+ * Grows an array to hold at least `needed` elements. Use it before an element is appended.
+ *
+ * @param array     address of the pointer to the elements (of any type), which may be NULL
+ * @param capacity  how many elements the array has room for; updated
+ * @param needed    how many it must have room for
+ * @param element   bytes of one element
+ * @return          false if memory was refused; `*array` and `*capacity` are unchanged then
  */
 bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element);
 
-/** A copy of a string, ended with adzi_string_free; NULL when memory was refused. */
+/** A copy of a string, which the caller frees with adzi_string_free. NULL if memory was refused. */
 char *adzi_string_copy(const char *text);
 void adzi_string_free(char *text);
 
-/** For tests: makes the calling thread's Nth request from now fail. 1 is the next one, 0 is none.
- */
+/** For tests: makes the calling thread's Nth request from now fail. 1 is the next request, 0 lets
+ * all succeed. */
 void adzi_alloc_fail_at(int64_t n);
 
 /** Whether the request chosen with adzi_alloc_fail_at has been reached. */
@@ -76,36 +85,38 @@ int64_t adzi_live_tensors(void);
 /** The number of bytes alive in the process. Exact while no other thread allocates. */
 int64_t adzi_live_bytes(void);
 
-/* Per-thread part, embedded in the thread's state. */
+/* Sizes of the part that each thread has. Note [Where memory comes from] in blocks.c uses them. */
 enum {
-    ADZI_SMALL_CLASSES = 144, /* free lists, for blocks of up to 144 * 64 bytes */
-    ADZI_SMALL_STEP = 64,
-    ADZI_FLUSH_BYTES = 65536, /* counted by a thread before it adds them to the process's count */
-    ADZI_CHAIN_BYTES = 32768, /* a list of at least so many bytes, and */
-    ADZI_CHAIN_LEAST = 8,     /* at least so many blocks, is handed on as a chain */
-    ADZI_CACHE_BYTES = 262144 /* of small blocks that a thread keeps:
-                                 Note [Where memory comes from] */
+    ADZI_SMALL_CLASSES = 144, /* the number of free lists: blocks of up to 144 * 64 bytes */
+    ADZI_SMALL_STEP = 64, /* bytes by which the blocks of a list exceed those of the list below */
+    ADZI_FLUSH_BYTES = 65536, /* a thread counts so many bytes itself before the process does */
+    ADZI_CHAIN_BYTES = 32768, /* a list is a chain if its blocks have at least so many bytes and */
+    ADZI_CHAIN_LEAST = 8,     /* if it has at least so many blocks */
+    ADZI_CACHE_BYTES = 262144 /* bytes of free small blocks that a thread may keep */
 };
 
+/** A free block. Its first bytes link it to the next block of its list. */
 typedef struct adzi_block {
     struct adzi_block *next;
 } adzi_block;
 
+/** The free blocks and the counts of one thread; part of adzi_thread. Index `cls` of an array
+ * stands for blocks of cls * 64 bytes; index 0 is not used. */
 typedef struct adzi_cache {
     adzi_block *free[ADZI_SMALL_CLASSES + 1];
-    uint32_t count[ADZI_SMALL_CLASSES + 1];   /* blocks on the list `free` */
-    adzi_block *full[ADZI_SMALL_CLASSES + 1]; /* a chain put aside, or NULL */
-    char *fresh[ADZI_SMALL_CLASSES + 1];      /* the rest of the span that is being cut up */
-    uint32_t fresh_left[ADZI_SMALL_CLASSES + 1];
+    uint32_t count[ADZI_SMALL_CLASSES + 1];      /* blocks on the list `free` */
+    adzi_block *full[ADZI_SMALL_CLASSES + 1];    /* a chain put aside, or NULL */
+    char *fresh[ADZI_SMALL_CLASSES + 1];         /* the part of a span that is not yet cut */
+    uint32_t fresh_left[ADZI_SMALL_CLASSES + 1]; /* blocks in the part `fresh` */
     uint32_t full_count[ADZI_SMALL_CLASSES + 1]; /* blocks of the chain `full` */
-    uint8_t spans[ADZI_SMALL_CLASSES + 1]; /* taken so far; each has twice the last one's size */
-    int64_t ahead;        /* live_bytes may grow to this before the memory limit is asked */
+    uint8_t spans[ADZI_SMALL_CLASSES + 1];       /* how many spans the thread has taken */
+    int64_t ahead;        /* live_bytes may grow to this before the thread looks at the limit */
     int64_t live_bytes;   /* not yet added to the process's count */
     int64_t live_tensors; /* not yet added to the process's count */
-    void (*keep)(void *block, size_t bytes); /* see adzi_alloc_keep; NULL usually */
-    int64_t fail_in;
-    bool failed;
-    uint64_t requests;
+    void (*keep)(void *block, size_t bytes); /* see adzi_alloc_keep; NULL outside tests */
+    int64_t fail_in;   /* requests until the one that a test makes fail; 0 for none */
+    bool failed;       /* that request was made */
+    uint64_t requests; /* made by this thread */
 } adzi_cache;
 
 /* ---- between alloc.c, blocks.c and memory.c ------------------------------------------------- */
@@ -122,14 +133,14 @@ static inline bool adzi_is_chain(uint32_t count, uint32_t cls)
     return count >= ADZI_CHAIN_LEAST && count * adzi_class_bytes(cls) >= ADZI_CHAIN_BYTES;
 }
 
-/** Takes a large block from the shared lists or the hook. NULL if memory was refused. */
+/** Takes a large block from the shared lists or the allocator. NULL if memory was refused. */
 void *adzi_large_take(size_t bytes);
 
 /** Returns a large block to the shared lists. */
 void adzi_large_return(void *gone, size_t bytes);
 
-/** Puts blocks on the empty list `cls`: the chain that was put aside, the next block of the span
- * that is being cut up, or what the shared lists give. False if memory was refused. */
+/** Puts blocks on the empty list `cls`. They are the chain that was put aside, else the next block
+ * of the span, else a chain or a span from the shared part. False if memory was refused. */
 bool adzi_cache_refill(adzi_cache *cache, uint32_t cls);
 
 /** Puts the list `cls` aside as a chain. A chain that was there already goes to the shared lists.
@@ -142,14 +153,14 @@ void adzi_cache_limit(adzi_cache *cache);
 /** The limit that adz_set_memory_limit set; 0 for no limit. */
 size_t adzi_memory_limit(void);
 
-/** Whether the limit leaves room for so many bytes. If so, the thread may allocate some more
- * without asking again (Note [What the limit counts]). */
+/** Whether the limit leaves room for so many bytes. If so, the thread may allocate some more bytes
+ * before it looks at the limit again (Note [What the limit counts]). */
 bool adzi_has_room(adzi_cache *cache, size_t bytes);
 
-/** Adds what a thread has counted for itself to the process's counts. */
+/** Adds the live bytes and tensors that a thread has counted itself to the process's counts. */
 void adzi_cache_flush(adzi_cache *cache);
 
-/** Bytes that the library has from the system or the user's allocator: live and cached ones. */
+/** Bytes that the library holds from the system or the user's allocator, live and cached. */
 size_t adzi_held_bytes(void);
 
 /** Gives all blocks of an ending thread's cache to the shared lists. */

@@ -1,5 +1,5 @@
-/* Blocks that threads share: large ones, chains of small ones, and the slabs that they are cut
- * from. */
+/* Blocks that all threads share: large blocks, chains of small blocks, and the slabs from which
+ * small blocks are cut. */
 #include "base/alloc.h"
 
 #include <pthread.h>
@@ -13,65 +13,73 @@
  *
  * Each thread has free lists for blocks of up to 9 kB, one per multiple of 64 bytes. A list that
  * becomes long is put aside as a chain. When a second list of that size becomes long, the first
- * chain goes to the shared lists; otherwise a thread that only frees would keep what another
- * allocates. Chains change hands whole, without a visit to their blocks.
+ * chain goes to the shared lists. Without this step, a thread that only frees would collect the
+ * blocks that another thread allocates. A chain changes its owner as a whole: its blocks are not
+ * visited.
  *
  * Small blocks are cut from slabs of 64 kB in spans. The first span that a thread takes for a size
- * has 4 kB, the next one 8 kB, and so on: a small model holds little memory, and a large one asks
- * seldom. A slab starts on a multiple of its size, so that the slab of a block can be computed from
- * its address. A slab whose blocks are all free goes back to the hook.
+ * has 4 kB, the second 8 kB, and so on. A small model holds little memory in this way, and a large
+ * model rarely needs a new span. A slab starts at a multiple of its size, so that the slab of a
+ * block can be computed from the block's address. A slab whose blocks are all free goes back to
+ * the allocator.
  *
- * Larger blocks come from the hook one by one, rounded up to a sixteenth of a power of two, and
- * return to a shared list of their size. Counters belong to threads and are added up in steps, so
- * that the usual request touches no cache line that another thread writes.
+ * Larger blocks come from the allocator one by one, rounded up to sixteenths of a power of two.
+ * They return to a shared list of their size. Each thread counts its own bytes and adds them to
+ * the process's count in steps of 64 kB. So the usual request touches no cache line that another
+ * thread writes.
  *
  * A thread keeps 256 kB of small blocks. The bound is checked when the thread has freed 64 kB more
  * than it allocated, and when one of its lists is empty or long. Blocks beyond the bound go to the
  * shared lists.
  */
 
+/* LARGE_BUCKETS: 16 sizes between two powers of two, for blocks of less than 2^48 bytes. */
 enum { STEP = ADZI_SMALL_STEP, SLAB_SIZE = 65536, FIRST_SPAN = 4096, LARGE_BUCKETS = 16 * 48 };
 
+/* The header of a slab. It takes the first 64 bytes. */
 typedef struct slab {
     struct slab *next;
     uint32_t used; /* bytes cut into spans, this header included */
-    uint32_t free; /* scratch of release_unused: bytes of it on the shared lists */
+    uint32_t free; /* release_unused counts here the bytes that are on the shared lists */
 } slab;
 
-/* The first block of a chain that is not the thread's list. */
+/* A chain on a shared list. This struct lies in the memory of the chain's first block. */
 typedef struct chain {
     adzi_block first;
-    struct chain *rest; /* of the shared list */
-    uint32_t count;     /* blocks */
+    struct chain *rest; /* the next chain of the shared list */
+    uint32_t count;     /* blocks of this chain */
 } chain;
 
+/* The shared part of the allocator. The lock guards all of it. */
 static struct {
     pthread_mutex_t lock;
-    adz_allocator hook;
+    adz_allocator allocator; /* the user's allocator, if `custom` */
     chain *small[ADZI_SMALL_CLASSES + 1];
     adzi_block *large[LARGE_BUCKETS];
     slab *slabs;
-    slab *open;  /* the one that spans are cut from, or NULL */
-    size_t held; /* bytes obtained from the hook */
-    bool custom;
+    slab *open;  /* the slab that spans are cut from, or NULL */
+    size_t held; /* bytes obtained from the allocator */
+    bool custom; /* adz_set_allocator has set one; else the system gives the memory */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- the hook, under the lock -----------------------------------------------------------------
+/* ---- the allocator; the caller holds the lock --------------------------------------------------
  */
 
 static void release_unused(void);
 
-static void *hook_take(size_t bytes, size_t alignment)
+/* Takes a block from the allocator. Unused memory is given back before the held bytes would pass
+ * the limit, and once more if the allocator refuses the first time. */
+static void *allocator_take(size_t bytes, size_t alignment)
 {
     const size_t limit = adzi_memory_limit();
     if (limit != 0 && pool.held + bytes > limit) {
         release_unused();
     }
-    void *block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
+    void *block = pool.custom ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
                               : adzi_system_allocate(bytes, alignment);
     if (block == NULL) {
         release_unused();
-        block = pool.custom ? pool.hook.allocate(bytes, alignment, pool.hook.user)
+        block = pool.custom ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
                             : adzi_system_allocate(bytes, alignment);
     }
     if (block != NULL) {
@@ -80,11 +88,11 @@ static void *hook_take(size_t bytes, size_t alignment)
     return block;
 }
 
-static void hook_return(void *block, size_t bytes)
+static void allocator_return(void *block, size_t bytes)
 {
     pool.held -= bytes;
     if (pool.custom) {
-        pool.hook.deallocate(block, bytes, pool.hook.user);
+        pool.allocator.deallocate(block, bytes, pool.allocator.user);
     } else {
         adzi_system_deallocate(block, bytes);
     }
@@ -93,6 +101,8 @@ static void hook_return(void *block, size_t bytes)
 /* ---- large blocks ------------------------------------------------------------------------------
  */
 
+/* The shared list for a block of so many bytes, and the size of its blocks: `bytes` rounded up to
+ * 2^k + j * 2^(k-4), j = 0 .. 15. The list has the number 16 * k + j. */
 static int large_bucket(size_t bytes, size_t *rounded)
 {
     int log2 = 63 - __builtin_clzll((unsigned long long)bytes);
@@ -119,7 +129,7 @@ void *adzi_large_take(size_t bytes)
         ADZI_UNPOISON(block, rounded);
         pool.large[bucket] = block->next;
     } else {
-        block = hook_take(rounded, STEP);
+        block = allocator_take(rounded, STEP);
     }
     pthread_mutex_unlock(&pool.lock);
     return block;
@@ -140,7 +150,7 @@ void adzi_large_return(void *gone, size_t bytes)
 /* ---- small blocks ------------------------------------------------------------------------------
  */
 
-/* Puts a list on the shared list as a chain, with its length; with the lock held. */
+/* Puts a list of `count` blocks on the shared list as a chain; the caller holds the lock. */
 static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
     chain *c = (chain *)(void *)list;
@@ -151,14 +161,14 @@ static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
     pool.small[cls] = c;
 }
 
-/* A list of blocks that is being built. */
+/* A list of blocks of one size that is being built. */
 typedef struct strung {
     adzi_block *list;
     uint32_t count, cls;
 } strung;
 
-/* Adds a block to the list, which goes to the shared list when it is a chain; with the lock held.
- */
+/* Adds a block to the list. A list that is long enough for a chain goes to the shared list, and a
+ * new one begins. The caller holds the lock. */
 static void keep_block(adzi_block *block, strung *s)
 {
     block->next = s->list;
@@ -182,7 +192,8 @@ static size_t cached_in(const adzi_cache *cache)
     return bytes;
 }
 
-/* Gives all blocks that the thread has of a class to the shared list; with the lock held. */
+/* Gives all blocks that the thread has of a class to the shared list: its list, the rest of its
+ * span and the chain put aside. The caller holds the lock. */
 static void share_class(adzi_cache *cache, uint32_t cls)
 {
     strung all = { cache->free[cls], cache->count[cls], cls };
@@ -200,8 +211,9 @@ static void share_class(adzi_cache *cache, uint32_t cls)
     cache->count[cls] = cache->full_count[cls] = 0;
 }
 
-/* Keeps a cache within its bound, but for class `except`; with the lock held. Classes of large
- * blocks go first. Half of the bound is left, so that the next trim is far away. */
+/* Brings a cache that holds more than its bound down to half of the bound, so that it does not
+ * reach the bound again soon. Classes of large blocks are given away first; class `except` stays,
+ * because it was just filled. The caller holds the lock. */
 static void cache_trim(adzi_cache *cache, uint32_t except)
 {
     size_t bytes = cached_in(cache);
@@ -217,14 +229,15 @@ static void cache_trim(adzi_cache *cache, uint32_t except)
     }
 }
 
-/* A slab with room for a block; with the lock held. NULL if memory was refused. */
+/* A slab with room for a block of so many bytes; NULL if memory was refused. The caller holds the
+ * lock. */
 static slab *slab_with_room(size_t block)
 {
     slab *s = pool.open;
     if (s != NULL && SLAB_SIZE - s->used >= block) {
         return s;
     }
-    s = hook_take(SLAB_SIZE, SLAB_SIZE);
+    s = allocator_take(SLAB_SIZE, SLAB_SIZE);
     if (s != NULL) {
         s->next = pool.slabs;
         s->used = STEP;
@@ -233,7 +246,8 @@ static slab *slab_with_room(size_t block)
     return s;
 }
 
-/* Cuts a span for a class; with the lock held. A cache that is half full gets the smallest span. */
+/* Cuts a span of blocks of a class for the thread. A cache that is more than half full gets the
+ * smallest span. The caller holds the lock. */
 static bool cut_span(adzi_cache *cache, uint32_t cls)
 {
     const size_t block = adzi_class_bytes(cls);
@@ -300,8 +314,6 @@ bool adzi_cache_refill(adzi_cache *cache, uint32_t cls)
     return true;
 }
 
-/* Puts the thread's list aside as a chain. A chain that was there already goes to the shared list.
- */
 void adzi_cache_put_aside(adzi_cache *cache, uint32_t cls)
 {
     if (cache->full[cls] != NULL) {
@@ -332,6 +344,8 @@ static slab *slab_of(void *block)
     return (slab *)((uintptr_t)block & ~(uintptr_t)(SLAB_SIZE - 1));
 }
 
+/* Gives all blocks of the shared lists of large blocks back to the allocator. The expression for
+ * `bytes` is the inverse of large_bucket. The caller holds the lock. */
 static void release_large(void)
 {
     for (int i = 0; i < LARGE_BUCKETS; ++i) {
@@ -340,12 +354,13 @@ static void release_large(void)
             size_t bytes = ((size_t)1 << (i / 16)) + (size_t)(i % 16) * ((size_t)1 << (i / 16 - 4));
             ADZI_UNPOISON(block, bytes);
             pool.large[i] = block->next;
-            hook_return(block, bytes);
+            allocator_return(block, bytes);
         }
     }
 }
 
-/* Empties the shared list of a class, block by block; with the lock held. */
+/* Empties the shared list of a class and calls `visit` with each block; the caller holds the lock.
+ */
 static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user), void *user)
 {
     chain *c = pool.small[cls];
@@ -363,6 +378,7 @@ static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user
     }
 }
 
+/* First pass of release_unused: counts in each slab the bytes that are free. */
 static void count_free(adzi_block *block, void *user)
 {
     strung *kept = user;
@@ -370,11 +386,13 @@ static void count_free(adzi_block *block, void *user)
     keep_block(block, kept);
 }
 
+/* Whether every block that was cut from the slab is free. `s->free` must have been counted. */
 static bool slab_is_free(const slab *s)
 {
     return s->free == s->used - STEP;
 }
 
+/* Second pass of release_unused: takes the blocks of free slabs off the shared lists. */
 static void keep_unless_free(adzi_block *block, void *user)
 {
     if (!slab_is_free(slab_of(block))) {
@@ -382,8 +400,9 @@ static void keep_unless_free(adzi_block *block, void *user)
     }
 }
 
-/* Gives free memory back to the hook: all large blocks, and slabs whose blocks are all on the
- * shared lists; with the lock held. */
+/* Gives free memory back to the allocator: all large blocks, and slabs whose blocks are all on the
+ * shared lists. Two passes over all classes are needed, because a slab has blocks of several
+ * classes. The caller holds the lock. */
 static void release_unused(void)
 {
     static void (*const passes[])(
@@ -392,7 +411,7 @@ static void release_unused(void)
     for (slab *s = pool.slabs; s != NULL; s = s->next) {
         s->free = 0;
     }
-    for (int pass = 0; pass < 2; ++pass) { /* a slab has blocks of several classes */
+    for (int pass = 0; pass < 2; ++pass) {
         for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
             strung kept = { NULL, 0, cls };
             take_apart(cls, passes[pass], &kept);
@@ -407,13 +426,14 @@ static void release_unused(void)
             *link = s->next;
             pool.open = pool.open != s ? pool.open : NULL;
             ADZI_UNPOISON(s, SLAB_SIZE);
-            hook_return(s, SLAB_SIZE);
+            allocator_return(s, SLAB_SIZE);
         } else {
             link = &s->next;
         }
     }
 }
 
+/* Gives all blocks of a cache to the shared lists. Its next spans are small again. */
 static void cache_empty(adzi_cache *cache)
 {
     pthread_mutex_lock(&pool.lock);
@@ -457,7 +477,7 @@ adz_status adz_set_allocator(const adz_allocator *allocator)
     if (held == 0) {
         pool.custom = allocator != NULL;
         if (allocator != NULL) {
-            pool.hook = *allocator;
+            pool.allocator = *allocator;
         }
     }
     pthread_mutex_unlock(&pool.lock);

@@ -1,4 +1,5 @@
-/* Byte order. Files are little-endian unless they say otherwise. */
+/* Byte order of numbers in files. The formats that adze writes are little-endian; an npy file may
+ * say that it is big-endian. */
 #ifndef ADZI_BASE_BYTES_H
 #define ADZI_BASE_BYTES_H
 
@@ -28,7 +29,7 @@ static inline void adzi_swap_bytes(void *items, size_t count, size_t size)
     }
 }
 
-/** A little-endian number of `size` bytes, at most 8. */
+/** Reads a little-endian number of `size` bytes, 0 to 8. */
 static inline uint64_t adzi_read_little(const unsigned char *bytes, size_t size)
 {
     uint64_t number = 0;
@@ -38,6 +39,7 @@ static inline uint64_t adzi_read_little(const unsigned char *bytes, size_t size)
     return number;
 }
 
+/** Writes the lowest `size` bytes of a number, the lowest byte first. */
 static inline void adzi_write_little(unsigned char *bytes, size_t size, uint64_t number)
 {
     for (size_t i = 0; i < size; ++i, number >>= 8) {

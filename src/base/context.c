@@ -1,3 +1,4 @@
+/* Contexts: making and choosing them, and the callbacks that they hold. */
 #include "base/context.h"
 
 #include "base/alloc.h"

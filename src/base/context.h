@@ -1,4 +1,5 @@
-/* Settings of one user of the library. */
+/* The settings of one user of the library, such as a plugin or the program itself. Each thread
+ * points to the context that it uses. Several threads may use one context, hence the atomics. */
 #ifndef ADZI_BASE_CONTEXT_H
 #define ADZI_BASE_CONTEXT_H
 
@@ -9,15 +10,16 @@
 #include "base/random_generator.h"
 
 struct adz_context {
-    atomic_int threads; /* 0: as many as there are processors */
+    atomic_int threads; /* 0 for the number of processors */
     atomic_bool deterministic;
     atomic_int matmul_precision; /* an adz_matmul_precision */
-    adz_generator generator;     /* the default one, once it is seeded */
+    adz_generator generator;     /* the default generator; valid once `seeded` is true */
     bool seeded;
     adz_message_callback on_error, on_warning;
     void *on_error_user, *on_warning_user;
 };
 
+/** The context of the process. A thread uses it unless it chose another one. */
 extern adz_context adzi_context_default;
 
 /** Whether f32 products of this context's threads may be computed in bf16. */

@@ -1,3 +1,5 @@
+/* Finds out what the processor can do and chooses the level of the kernels, when the library is
+ * loaded. */
 #include "base/cpu.h"
 
 #include <pthread.h>
@@ -15,7 +17,7 @@ static const char *const level_names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "a
 /* Written once, by the constructor below, before any user's code runs. */
 int adzi_cpu_level = ADZI_CPU_BASELINE;
 
-/* What came of ADZE_CPU: NULL, or why it changed nothing. */
+/* Why the value of ADZE_CPU was not used; NULL if it was used or is not set. */
 static const char *request_ignored;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -23,13 +25,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 int adzi_cpu_best(void)
 {
 #ifdef ADZI_X86
-    /* These ask the operating system (XGETBV) too, whether it saves the wide registers. */
+    /* The compiler's functions also check by XGETBV that the operating system saves the wide
+     * registers. */
     __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                 __builtin_cpu_supports("bmi2");
     bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    /* Older compilers do not know the name f16c; the bit is in leaf 1. */
+    /* Older compilers do not know the name f16c, so the bit is read from leaf 1 of CPUID. */
     unsigned a = 0, b = 0, c = 0, d = 0;
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
     if (avx2 && f16c) {
@@ -58,6 +61,7 @@ bool adzi_cpu_has_fast_bf16(void)
 #endif
 }
 
+/* Chooses the best level, or the lower one that ADZE_CPU names. */
 static void choose_level(void)
 {
     int best = adzi_cpu_best();
@@ -95,7 +99,7 @@ void adzi_processor_model(char *out, size_t size)
 {
     snprintf(out, size, "unknown processor");
 #ifdef ADZI_X86
-    unsigned words[13] = { 0 }; /* three leaves of four registers, and a terminator */
+    unsigned words[13] = { 0 }; /* three leaves of CPUID, four registers each, and a 0 to end it */
     unsigned max = __get_cpuid_max(0x80000000u, NULL);
     if (max < 0x80000004u) {
         return;
@@ -106,7 +110,7 @@ void adzi_processor_model(char *out, size_t size)
     }
     char raw[sizeof words];
     memcpy(raw, words, sizeof raw);
-    size_t used = 0;
+    size_t used = 0; /* runs of spaces become one space, those at both ends are left out */
     for (size_t i = 0; raw[i] != '\0' && used + 1 < size; ++i) {
         if (raw[i] != ' ' || (used > 0 && out[used - 1] != ' ')) {
             out[used++] = raw[i];

@@ -1,5 +1,5 @@
-/* What the processor offers and which variant of every kernel runs; the level itself,
- * adzi_cpu_level, is declared in base/isa.h, where kernels find it. */
+/* What the processor offers, and which level of instruction set the kernels use. The level itself,
+ * adzi_cpu_level, is declared in base/isa.h, because the tables of kernels need it. */
 #ifndef ADZI_BASE_CPU_H
 #define ADZI_BASE_CPU_H
 
@@ -11,7 +11,7 @@
 /** The best level that this processor and its operating system can run. */
 int adzi_cpu_best(void);
 
-/** Whether the compiler knows AVX512_BF16: gcc 10, clang 9. */
+/** Defined if the compiler knows AVX512_BF16, as gcc from 10 on and clang from 9 on do. */
 #if defined(ADZI_X86) && (defined(__clang__) ? __clang_major__ >= 9 : __GNUC__ >= 10)
 #define ADZI_KNOWS_BF16 1
 #endif
@@ -19,17 +19,19 @@ int adzi_cpu_best(void);
 /** Whether the AVX-512 variants may multiply bf16 (AVX512_BF16) on this processor. */
 bool adzi_cpu_has_bf16(void);
 
-/** Whether that takes less time than f32's FMA: as on AMD's processors, and not on Intel's. */
+/** Whether a product by AVX512_BF16 is faster than one by FMA in f32. It is on AMD's processors
+ * and is not on Intel's. */
 bool adzi_cpu_has_fast_bf16(void);
 
 /** Chooses adzi_cpu_level. A constructor calls it; calling it again changes nothing. */
 void adzi_cpu_init(void);
 
-/** Writes the processor's own name, without the padding that it comes with. */
+/** Writes the name that the processor gives itself (CPUID), without the spaces that pad it, or
+ * "unknown processor". `size` is the size of `out` and at least 1. */
 void adzi_processor_model(char *out, size_t size);
 
-/** Why ADZE_CPU was not followed, "is more than this processor has" for one; NULL if it was, or is
- * not set. */
+/** Why the value of ADZE_CPU was not used, for example "is more than this processor has". NULL if
+ * it was used or is not set. */
 const char *adzi_cpu_request_ignored(void);
 
 #endif

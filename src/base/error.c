@@ -1,3 +1,4 @@
+/* The error record of a thread, warnings, and texts of shapes and numbers for messages. */
 #include "base/error.h"
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ const char *adz_status_name(adz_status status)
 /* ---- recording ---------------------------------------------------------------------------------
  */
 
-/* The module path reads outermost first: "encoder.2.ffn". */
+/* Writes the path of the modules whose calls are running, outermost first ("encoder.2.ffn").
+ * Returns its length, which is less than `size`. */
 static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
 {
     const void *caller = NULL;
@@ -49,7 +51,9 @@ static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
     return length;
 }
 
-/* Apart from its callers, which look for calls that were left before its text lies on the stack. */
+/* Writes the thread's error record and calls the context's callback. This is a function of its own
+ * because of its 4 kB buffer: with the buffer in their stack frames, adzi_settle in the callers
+ * would run too far down the stack to notice calls that were left by a jump. */
 static void record(const char *op, adz_status code, const char *format, va_list arguments)
 {
     adzi_thread *thread = adzi_self();
@@ -92,7 +96,7 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
 
 adz_status adz_error_set(const char *op, adz_status status, const char *message)
 {
-    static _Thread_local char name[64]; /* the record keeps a pointer to it */
+    static _Thread_local char name[64]; /* static, because the record keeps a pointer to it */
     const int n = sizeof status_names / sizeof *status_names;
     const bool is_error = (int)status < 0 && (int)status > -n;
     if (op != name) {
@@ -104,7 +108,7 @@ adz_status adz_error_set(const char *op, adz_status status, const char *message)
 
 void *adzi_fail_memory(const char *op, size_t bytes)
 {
-    enum { MANY = 1000 }; /* tensors that no scope but the root has */
+    enum { MANY = 1000 }; /* from so many tensors in the root scope on, the message advises */
     const adzi_memory_counts memory = adzi_count_memory();
     const size_t in_root = adzi_scope_root_count(adzi_self());
     char limit[80] = "no limit is set", advice[200] = "";
@@ -150,6 +154,7 @@ adz_status adzi_status(const void *result)
                           : adzi_error("adze", ADZ_ERR_NULL, "a call gave NULL without an error");
 }
 
+/* Writes a warning and gives it to the context's callback, which is set. */
 static void send_warning(const char *op, const char *format, va_list arguments)
 {
     const adz_context *context = adzi_self()->context;
@@ -216,6 +221,7 @@ adz_status adz_error_take(char *buffer, size_t size)
 /* ---- texts for messages ------------------------------------------------------------------------
  */
 
+/* One of the thread's ADZI_TEXTS buffers for texts, in turn. */
 static char *next_text(void)
 {
     adzi_thread *thread = adzi_self();
@@ -225,7 +231,7 @@ static char *next_text(void)
 const char *adzi_text_sizes(int rank, const int64_t *sizes)
 {
     char *text = next_text();
-    if (rank < 0 || rank > ADZ_MAX_RANK) { /* a caller's shape: it has no such sizes to read */
+    if (rank < 0 || rank > ADZ_MAX_RANK) { /* an invalid shape of the caller has no sizes to read */
         snprintf(text, ADZI_TEXT_SIZE, rank == -1 ? "(more than 8 sizes)" : "(rank %d)", rank);
         return text;
     }
@@ -264,7 +270,7 @@ const char *adzi_text_exact(double x)
     adzi_number_reader reader;
     const bool reads = adzi_number_begin(&reader);
     double back = 0;
-    for (int digits = 1; digits <= 17; ++digits) { /* 17 digits tell any two doubles apart */
+    for (int digits = 1; digits <= 17; ++digits) { /* 17 digits distinguish any two doubles */
         snprintf(text, ADZI_TEXT_SIZE, "%.*g", digits, x);
         with_dot(text);
         if (reads && adzi_number_read(&reader, text, strlen(text), &back) == ADZI_NUMBER_OK &&

@@ -1,4 +1,4 @@
-/* Recording errors: code, operator, message, per thread. */
+/* Recording errors. Each thread has one record with a code, an operator and a message. */
 #ifndef ADZI_BASE_ERROR_H
 #define ADZI_BASE_ERROR_H
 
@@ -9,30 +9,37 @@
 /** Records an error as "<module path>: <op>: <message>" and returns its code. */
 adz_status adzi_error(const char *op, adz_status code, const char *format, ...) ADZI_FORMAT(3, 4);
 
-/** adzi_error for functions that return a pointer: always NULL. */
+/** Records an error, for functions that return a pointer. Always returns NULL. */
 void *adzi_fail(const char *op, adz_status code, const char *format, ...) ADZI_FORMAT(3, 4);
 
-/** ADZ_ERR_MEMORY, saying how much was asked for. Returns NULL. */
+/** Records ADZ_ERR_MEMORY with the bytes that were requested, live and cached. Returns NULL. */
 void *adzi_fail_memory(const char *op, size_t bytes);
 
 /**
- * For an argument that is NULL: leaves a recorded error as it is (the NULL comes from it), else
- * records ADZ_ERR_NULL naming operator and argument. Returns the code.
+ * For an argument that is NULL. If an error is recorded, the NULL is taken for its consequence and
+ * the record stays as it is. If not, ADZ_ERR_NULL is recorded with operator and argument. Returns
+ * the recorded code.
  */
 adz_status adzi_error_null(const char *op, const char *argument);
+
+/** adzi_error_null for functions that return a pointer. Always returns NULL. */
 void *adzi_fail_null(const char *op, const char *argument);
 
-/** The code of the recorded error, or ADZ_OK: what a caller refuses with while one is pending. */
+/** The code of the recorded error, or ADZ_OK. Calls that change parameters refuse to run with this
+ * code while an error is recorded. */
 adz_status adzi_pending(void);
 
-/** ADZ_OK when `result` is not NULL, else the recorded code. */
+/** ADZ_OK if `result` is not NULL, else the recorded code. If no error is recorded, ADZ_ERR_NULL is
+ * recorded first. */
 adz_status adzi_status(const void *result);
 
+/** Gives "<op>: <message>" to the context's warning callback. Does nothing if none is set. */
 void adzi_warn(const char *op, const char *format, ...) ADZI_FORMAT(2, 3);
 
-/* Texts for messages, valid for the next few calls on this thread. Independent of the locale. */
-const char *adzi_text_sizes(int rank, const int64_t *sizes); /* [4, 10, 512] */
-const char *adzi_text_number(double x);                      /* 0.5, never 0,5 */
-const char *adzi_text_exact(double x);                       /* the shortest that reads back as x */
+/* Texts for messages, independent of the locale. A text is valid until the thread has asked for
+ * ADZI_TEXTS (8) more. */
+const char *adzi_text_sizes(int rank, const int64_t *sizes); /* "[4, 10, 512]" */
+const char *adzi_text_number(double x);                      /* "0.5", up to 10 digits */
+const char *adzi_text_exact(double x); /* the shortest text that reads back as x */
 
 #endif

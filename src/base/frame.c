@@ -1,4 +1,5 @@
-/* The calls of a thread that run code of the user's, and what becomes of those that are left. */
+/* Frames of the calls that run the user's code, and what is restored after a jump out of such a
+ * call: Note [Calls that are left by a jump] in thread.h. */
 #include <string.h>
 
 #include "base/error.h"

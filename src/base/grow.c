@@ -1,4 +1,4 @@
-/* What is made of adzi_alloc and adzi_free. */
+/* Zeroed blocks, growing arrays and copies of strings, made with adzi_alloc and adzi_free. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ bool adzi_grow(void *array, size_t *capacity, size_t needed, size_t element)
     if (needed <= *capacity) {
         return true;
     }
-    void *old;
+    void *old; /* copied as bytes, because the pointer at `array` may have any type */
     memcpy(&old, array, sizeof old);
     size_t grown = *capacity * 2 > needed ? *capacity * 2 : needed;
     grown = grown < 8 ? 8 : grown;

@@ -1,3 +1,4 @@
+/* A hash table with linear probing, and the keyed hash that it uses. */
 #include "base/index.h"
 
 #include <stdatomic.h>
@@ -27,7 +28,7 @@ static void sip_round(uint64_t v[4])
     v[2] = rotated(v[2], 32);
 }
 
-/* Up to 8 bytes as a little-endian number. */
+/* Reads n bytes, at most 8, as a little-endian number. */
 static uint64_t read_word(const unsigned char *bytes, size_t n)
 {
     uint64_t word = 0;
@@ -61,10 +62,11 @@ uint64_t adzi_keyed_hash(const uint64_t key[2], const void *bytes, size_t size)
 
 /* ---- the secret ----------------------------------------------------------------------------- */
 
-/* 0 until it was drawn. Where the system has no random numbers to give, the time and where things
- * lie in memory are what nobody outside knows. */
+/* The key of the hash; 0 until it is drawn. */
 static atomic_uint_least64_t secret;
 
+/* Draws the secret from the system's random numbers. If the system has none to give, the secret is
+ * made of the time and of addresses in memory, which nobody outside the process knows. */
 static uint64_t draw_secret(void)
 {
     uint64_t drawn = 0;
@@ -78,7 +80,7 @@ static uint64_t draw_secret(void)
     return drawn | 1;
 }
 
-/* The first thread that asks decides for all. */
+/* The hash of a key. The first thread that asks draws the secret for the whole process. */
 static uint64_t hash_of(const void *key, size_t size)
 {
     uint_least64_t known = atomic_load_explicit(&secret, memory_order_relaxed);
@@ -118,6 +120,7 @@ size_t adzi_index_find(
     }
 }
 
+/* Puts an entry into the first free slot at or after the place that its hash gives. */
 static void put(adzi_index_slot *slots, size_t n_slots, adzi_index_slot entry)
 {
     size_t at = (size_t)entry.hash & (n_slots - 1);

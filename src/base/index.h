@@ -1,7 +1,8 @@
-/* Finding where a key stands in a list: a hash table beside the list.
+/* A hash table that finds the place of a key in a list. The list itself belongs to the caller.
  *
- * Names come from files, so the hash is keyed with a secret of the process: nobody can prepare
- * names that collide. What a lookup costs therefore does not depend on how many names there are. */
+ * Keys may be names from files. The hash is keyed with a secret of the process, so that nobody can
+ * prepare a file whose names collide. The cost of a lookup therefore does not grow with the number
+ * of names. */
 #ifndef ADZI_BASE_INDEX_H
 #define ADZI_BASE_INDEX_H
 
@@ -11,15 +12,16 @@
 
 typedef struct adzi_index_slot {
     uint64_t hash;
-    size_t place; /* plus 1; 0 when the slot is free */
+    size_t place; /* the place plus 1; 0 if the slot is free */
 } adzi_index_slot;
 
-/** Zeros are an empty index. */
+/** An index that is all zeros is empty. */
 typedef struct adzi_index {
     adzi_index_slot *slots;
-    size_t n_slots, count; /* no slots, or a power of two of them of which half are free */
+    size_t n_slots, count; /* n_slots is 0 or a power of two, and at least 2 * count */
 } adzi_index;
 
+/** The place of a key that is not in the index. */
 #define ADZI_NOWHERE SIZE_MAX
 
 /** Whether the list's entry at `place` has this key of `size` bytes. */
@@ -29,24 +31,26 @@ typedef bool (*adzi_index_match)(const void *list, size_t place, const void *key
 size_t adzi_index_find(const adzi_index *index, const void *key, size_t size,
     adzi_index_match match, const void *list);
 
-/** Makes room for so many more keys. False when memory was refused; then nothing has changed. */
+/** Makes room for `more` keys. Returns false if memory was refused; the index is unchanged then. */
 bool adzi_index_reserve(adzi_index *index, size_t more);
 
-/** Enters a key that is not there, after adzi_index_reserve. */
+/** Enters a key that is not in the index. adzi_index_reserve must have made room for it. */
 void adzi_index_enter(adzi_index *index, const void *key, size_t size, size_t place);
 
-/** An index can also be a set of addresses, without a list: whether this one was entered. */
+/** Whether an address was entered by adzi_index_enter_address. An index that is used in this way
+ * is a set of addresses and has no list beside it. */
 bool adzi_index_has_address(const adzi_index *index, const void *address);
 
-/** Enters an address that is not there, after adzi_index_reserve. */
+/** Enters an address that is not in the index. adzi_index_reserve must have made room for it. */
 void adzi_index_enter_address(adzi_index *index, const void *address);
 
+/** Frees the slots. The index is empty then. */
 void adzi_index_free(adzi_index *index);
 
-/** Slots that this thread has looked at in all indices: tests count them. */
+/** For tests: how many slots this thread has looked at, in all indices together. */
 uint64_t adzi_index_probes(void);
 
-/** SipHash-1-3 (Aumasson and Bernstein) of some bytes under a key. */
+/** SipHash-1-3 (Aumasson and Bernstein) of `size` bytes under a key of 128 bits. */
 uint64_t adzi_keyed_hash(const uint64_t key[2], const void *bytes, size_t size);
 
 #endif

@@ -1,23 +1,23 @@
 /* One kernel source, several instruction sets (docs/design.md, "Kernels").
  *
  * A file named *.kernel.c is compiled once per instruction set: src/meson.build defines ADZI_ISA as
- * baseline, avx2 or avx512. Inside such a file KERNEL_OF(name, type) is the symbol of one
- * instruction set, and KERNEL(name) of each_float.h or each_type.h that of one dtype too. Other
- * files reach kernels through a table that KERNEL_TABLE_FLOAT, _ALL or _SIZES declares. Its index
- * is adzi_cpu_level, which is chosen once.
+ * baseline, avx2 or avx512. Inside such a file, KERNEL_OF(name, type) is the symbol for this
+ * instruction set. KERNEL(name) of each_float.h or each_type.h adds the dtype that is compiled.
+ * Other files reach kernels through a table that KERNEL_TABLE_FLOAT, _ALL or _SIZES declares. Its
+ * index is adzi_cpu_level, which is chosen once.
  */
 #ifndef ADZI_BASE_ISA_H
 #define ADZI_BASE_ISA_H
 
 #include <stdint.h>
 
-/** What every kernel looks like: the caller's argument block and the part
- * [begin, end) of its units (elements, rows or blocks) that this call computes. */
+/** The type of every kernel. `args` points to the caller's struct of arguments. The call computes
+ * the units [begin, end), which are elements, rows or blocks, depending on the kernel. */
 typedef void (*adzi_kernel)(const void *args, int64_t begin, int64_t end);
 
 enum { ADZI_CPU_BASELINE = 0, ADZI_CPU_AVX2 = 1, ADZI_CPU_AVX512 = 2, ADZI_CPU_LEVELS = 3 };
 
-/** The level in use: the best of the processor, or what ADZE_CPU names. */
+/** The level in use: the highest that the processor has, or a lower one that ADZE_CPU names. */
 extern int adzi_cpu_level;
 
 #define ADZI_PASTE3_(a, b, c)    a##_##b##_##c
@@ -25,7 +25,7 @@ extern int adzi_cpu_level;
 #define ADZI_PASTE4_(a, b, c, d) a##_##b##_##c##_##d
 #define ADZI_PASTE4(a, b, c, d)  ADZI_PASTE4_(a, b, c, d)
 
-/* Inside a kernel file: the symbol of this variant, e.g. adzi_relu_f32_avx2. */
+/* For kernel files: the symbol for one dtype at the level being compiled, adzi_relu_f32_avx2. */
 #define KERNEL_OF(name, type) ADZI_PASTE4(adzi, name, type, ADZI_ISA)
 
 /* Declares the kernel of one dtype at all levels. */
@@ -34,7 +34,7 @@ extern int adzi_cpu_level;
     void adzi_##name##_##type##_avx2(const void *, int64_t, int64_t);     \
     void adzi_##name##_##type##_avx512(const void *, int64_t, int64_t)
 
-/* One entry of a table. Where there is only the baseline, all levels point to it. */
+/* One entry of a table. On processors other than x86-64, all levels point to the baseline. */
 #ifdef ADZI_X86
 #define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_##level
 #else
@@ -53,10 +53,11 @@ extern int adzi_cpu_level;
             ADZI_KERNEL_COLUMN(name, b8, of_integers)                                              \
     }
 
-/* Outside: `KERNEL_TABLE_FLOAT(relu);` declares the kernels of f32 and f64 and the table
- * relu_kernels[level][dtype]. KERNEL_TABLE_ALL does so for the six dtypes that arithmetic knows.
- * Integers and bools have no AVX-512 kernels, which would be a third of the code. The AVX2 kernels
- * compute them at that level too, at half the speed for data in first-level cache. */
+/* For files that launch kernels: `KERNEL_TABLE_FLOAT(relu);` declares the kernels for f32 and f64
+ * and the table relu_kernels[level][dtype]. KERNEL_TABLE_ALL declares kernels and table for the six
+ * dtypes that arithmetic knows. Integers and bools have no AVX-512 kernels, which would be a third
+ * of the code. At level avx512 the AVX2 kernels compute them, at half the speed for data in the
+ * first-level cache. */
 #define KERNEL_TABLE_FLOAT(name)                                    \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \
@@ -77,7 +78,8 @@ extern int adzi_cpu_level;
         ADZI_KERNEL_ROW_ALL(name, avx2, avx2),                      \
         ADZI_KERNEL_ROW_ALL(name, avx512, avx2),                    \
     }
-/* For kernels that copy elements as bits: one kernel per size, b1, b2, b4 and b8, in bytes. */
+/* For kernels that copy elements as bits: one kernel per size of an element. b1, b2, b4 and b8 are
+ * elements of 1, 2, 4 and 8 bytes. */
 #define ADZI_KERNEL_ROW_SIZES(name, level)                                           \
     {                                                                                \
         ADZI_KERNEL_COLUMN(name, b1, level), ADZI_KERNEL_COLUMN(name, b2, level),    \
@@ -94,11 +96,11 @@ extern int adzi_cpu_level;
         ADZI_KERNEL_ROW_SIZES(name, avx512),                        \
     }
 
-/** The kernel of such a table for elements of so many bytes. */
+/** The kernel for elements of so many bytes, from a table of KERNEL_TABLE_SIZES. */
 #define KERNEL_FOR_SIZE(name, bytes) \
     (name##_kernels[adzi_cpu_level][(bytes) == 1 ? 0 : (bytes) == 2 ? 1 : (bytes) == 4 ? 2 : 3])
 
-/** The kernel of this table for a dtype on this processor. */
+/** The kernel for a dtype at the level in use, from a table of KERNEL_TABLE_FLOAT or _ALL. */
 #define KERNEL_FOR(name, dtype) (name##_kernels[adzi_cpu_level][dtype])
 
 #endif

@@ -1,12 +1,15 @@
-/* What is counted about memory, and the limit on it.
+/* Counts of bytes and tensors, and the memory limit.
  *
  * Note [What the limit counts]
  *
- * The limit is on live bytes. What is cached does not count, because a thread could not get at what
- * lies in the caches of others: instead, the shared lists are emptied whenever more memory would be
- * held than the limit allows, and so only slabs in use, rounding and 256 kB per thread come on top.
- * The sum over all threads is made in the slow path only. It leaves the thread a sixteenth of what
- * is left up to the limit, which the thread may then allocate without asking again.
+ * The limit is on live bytes. Cached bytes do not count, because a thread cannot take memory from
+ * the caches of other threads. Instead, the shared lists are emptied whenever live and cached bytes
+ * together would pass the limit. So the process holds more than the limit only by the slabs in use,
+ * the rounding of large blocks and 256 kB of cache per thread.
+ *
+ * Only the slow path adds up the live bytes of all threads. It then allows the thread a sixteenth
+ * of the bytes that are left below the limit, 64 kB at most. The thread allocates these without
+ * looking at the limit.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -18,12 +21,14 @@
 
 enum { SHARE_OF_ROOM = 16 };
 
-static atomic_size_t limit; /* on live bytes; 0: none */
+static atomic_size_t limit; /* on live bytes; 0 for none */
 static atomic_llong total_live, total_peak, total_tensors;
 
 /* ---- a thread's counts -------------------------------------------------------------------------
  */
 
+/* Sets the live bytes up to which the thread does not look at the limit. The thread itself calls
+ * it, or a thread that changes the limit. */
 static void set_ahead(adzi_cache *cache, int64_t ahead)
 {
     __atomic_store_n(&cache->ahead, ahead, __ATOMIC_RELAXED);
@@ -69,6 +74,7 @@ bool adzi_has_room(adzi_cache *cache, size_t bytes)
     return true;
 }
 
+/* Makes a thread look at the limit with its next request. */
 static void ask_again(adzi_thread *thread, void *user)
 {
     (void)user;
@@ -87,6 +93,7 @@ void adz_set_memory_limit(size_t bytes)
 /* ---- sums over all threads ---------------------------------------------------------------------
  */
 
+/* What the threads have counted and not yet added to the process's counts. */
 typedef struct {
     int64_t bytes, tensors;
     uint64_t requests;
@@ -114,6 +121,8 @@ int64_t adzi_live_tensors(void)
     return atomic_load(&total_tensors) + sum.tensors;
 }
 
+/* The bytes held but not live. The two numbers are read at different times, so `live` may be the
+ * larger one. */
 static size_t beyond(size_t held, size_t live)
 {
     return held > live ? held - live : 0;

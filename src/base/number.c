@@ -1,3 +1,4 @@
+/* Reads decimal numbers. Short numbers are converted here; strtod_l converts the rest. */
 #include "base/number.h"
 
 #include <math.h>
@@ -30,10 +31,10 @@ bool adzi_same_word(const char *text, size_t length, const char *word)
     return word[length] == '\0';
 }
 
-/* A number taken apart: sign, digits without the point, power of ten. */
+/* A decimal number in parts: (-1)^negative * mantissa * 10^exponent. */
 typedef struct parts {
     bool negative;
-    bool exact; /* mantissa holds every digit */
+    bool exact; /* the mantissa holds every digit; it has room for 18 */
     uint64_t mantissa;
     int exponent;
 } parts;
@@ -43,7 +44,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits with at most one point; their count, or 0 when there are none. */
+/* Reads digits with at most one point. Returns where they end, or NULL if there is no digit. */
 static const char *scan_digits(const char *at, const char *end, parts *p)
 {
     int digits = 0, significant = 0;
@@ -65,6 +66,8 @@ static const char *scan_digits(const char *at, const char *end, parts *p)
     return digits > 0 ? at : NULL;
 }
 
+/* Reads an exponent such as "e-5" if there is one. Returns where it ends, or NULL if the text ends
+ * after the "e" or the sign. */
 static const char *scan_exponent(const char *at, const char *end, parts *p)
 {
     if (at == end || (*at != 'e' && *at != 'E')) {
@@ -84,7 +87,8 @@ static const char *scan_exponent(const char *at, const char *end, parts *p)
     return at;
 }
 
-/* Exact where mantissa and power of ten are both doubles: one rounding only. */
+/* Fast path. If a double holds the mantissa exactly, and another the power of ten, one
+ * multiplication or division gives the nearest double, because it rounds once. */
 static bool quick(const parts *p, double *value)
 {
     static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
@@ -98,6 +102,7 @@ static bool quick(const parts *p, double *value)
     return true;
 }
 
+/* Reads "inf" and "infinity" in any case. */
 static adzi_number_result infinite(const char *text, size_t length, bool negative, double *value)
 {
     if (!adzi_same_word(text, length, "inf") && !adzi_same_word(text, length, "infinity")) {

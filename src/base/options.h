@@ -1,4 +1,5 @@
-/* Options structs: the caller's may be shorter or longer than ours. */
+/* Structs of options. Each begins with its size. A program that was compiled with another version
+ * of the headers may pass a struct that is shorter or longer than the library's. */
 #ifndef ADZI_BASE_OPTIONS_H
 #define ADZI_BASE_OPTIONS_H
 
@@ -7,7 +8,7 @@
 
 #include "base/error.h"
 
-/** Records that a struct of the caller's begins with a size that no struct has. Returns false. */
+/** Records that the caller's struct begins with a size that is too small. Returns false. */
 static inline bool adzi_options_unsized(const char *op, const char *start, size_t size)
 {
     adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -18,15 +19,16 @@ static inline bool adzi_options_unsized(const char *op, const char *start, size_
 }
 
 /**
- * Overwrites the defaults in `all` with as much as the caller's struct has; NULL changes nothing.
+ * Copies the caller's struct over the defaults. Fields that the caller's struct does not have keep
+ * their defaults.
  *
  * @param op       for the message
- * @param start    what fills such a struct, "ADZ_SGD_OPTIONS"; for the message
- * @param all      the defaults
+ * @param start    the macro that fills such a struct, "ADZ_SGD_OPTIONS", for the message
+ * @param all      the defaults, which are overwritten
  * @param size     sizeof *all
- * @param options  the caller's: begins with its own size, smaller or larger than ours
- * @return         false with ADZ_ERR_ARGUMENT recorded if that size is smaller than the field that
- *                 holds it, as it is in a struct that was not filled; `all` is unchanged then
+ * @param options  the caller's struct, which begins with its own size; NULL changes nothing
+ * @return         false with ADZ_ERR_ARGUMENT recorded if the struct's size is smaller than the
+ *                 field that holds it, as in a struct that was not filled; `all` is unchanged then
  */
 static inline bool adzi_options_read(
     const char *op, const char *start, void *all, size_t size, const void *options)
@@ -44,8 +46,9 @@ static inline bool adzi_options_read(
 }
 
 /**
- * Fills the caller's struct of `size` bytes with the defaults in `all`, its size first.
- * ADZ_ERR_NULL if there is no struct, ADZ_ERR_ARGUMENT if it has no room for its size.
+ * Fills the caller's struct of `size` bytes with the defaults in `all`, and writes the size into
+ * its first field. ADZ_ERR_NULL if there is no struct, ADZ_ERR_ARGUMENT if it has no room for its
+ * size.
  */
 static inline adz_status adzi_options_fill(
     const char *op, void *options, size_t size, const void *all, size_t all_size)
@@ -75,7 +78,7 @@ static inline adz_status adzi_options_fill(
         adzi_options_fill(#function, options, size, &defaults, sizeof defaults); \
     }
 
-/** adzi_options_read into `all`, which was initialised with DEFAULTS. */
+/** Calls adzi_options_read. `all` points to a struct that was initialised with DEFAULTS. */
 #define ADZI_OPTIONS_READ(op, DEFAULTS, all, options) \
     adzi_options_read((op), #DEFAULTS, (all), sizeof *(all), (options))
 

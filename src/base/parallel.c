@@ -1,3 +1,4 @@
+/* Launches: how many threads there are, and how the units of a launch are cut for them. */
 #include "base/parallel.h"
 
 #include <errno.h>
@@ -16,14 +17,16 @@
 
 _Atomic(adzi_observer) adzi_launch_observer;
 
-/* A part boundary at a multiple of this keeps vectors of neighbouring threads in lines of their
- * own; only ranges of many units are rounded, since rows and blocks are few and large. */
+/* Parts of ROUND_FROM units or more are cut at multiples of ROUND_TO units, so that two threads do
+ * not write to the same cache line. Shorter parts are not rounded: their units are rows or blocks,
+ * which are large. */
 enum { ROUND_TO = 64, ROUND_FROM = 16 * ROUND_TO };
 
-static atomic_bool forked;      /* this process is a child that did not start the threads */
-static int threads_default = 1; /* where the context says 0 */
+static atomic_bool forked;      /* this process is a fork's child, which has no pool threads */
+static int threads_default = 1; /* used when the context's number of threads is 0 */
 
-/* Not part of adzi_thread: the pool's threads and OpenMP's have none of those, nor need one. */
+/* True while the thread computes a part of a launch. It is not a field of adzi_thread, because the
+ * threads of the pool and of OpenMP have no such state. */
 static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
 
 /* ---- how many threads ----------------------------------------------------------------------- */
@@ -43,7 +46,8 @@ static int available_processors(void)
     return count < 1 ? 1 : (int)count;
 }
 
-/* ADZE_NUM_THREADS when it is a positive number, else the processors we may use. */
+/* ADZE_NUM_THREADS if it is a number from 1 to 32767, else the number of processors that this
+ * process may use. */
 static int find_default(void)
 {
     const char *text = getenv("ADZE_NUM_THREADS");
@@ -64,8 +68,8 @@ static void mark_forked(void)
     inside = false;
 }
 
-/* The threads of a pool, ours or OpenMP's, do not survive a fork, and OpenMP's would be waited
- * for; hence children compute serially. */
+/* A fork's child computes serially, because the threads of a pool do not survive a fork. OpenMP
+ * would wait for them forever. */
 __attribute__((constructor)) static void init_at_load(void)
 {
     threads_default = find_default();
@@ -122,7 +126,7 @@ void adzi_run_part(const adzi_cut *cut, int part)
 static bool run_parts(const adzi_cut *cut)
 {
     if (omp_in_parallel()) {
-        return false; /* the user's own region: its threads are busy with it */
+        return false; /* the program's own parallel region: its threads are busy with it */
     }
 #pragma omp parallel num_threads(cut->parts)
     {

@@ -1,4 +1,4 @@
-/* Threads: every kernel of the library is started by adzi_launch.
+/* Parallel loops: every kernel of the library is started by adzi_launch.
  *
  * Note [One launch]
  * A launch gives a kernel its units 0 .. units-1, cut into contiguous parts, one part per thread.
@@ -36,23 +36,26 @@
 enum { ADZI_MAX_THREADS = 256 };
 
 /**
- * Called instead of each launch while set. It computes the units by adzi_launch_unobserved, or by
- * calling the kernel itself. The arguments are `size` bytes at `args`; the observer may copy them.
+ * The type of an observer, which is called in place of each launch while it is set. The observer
+ * computes the units by adzi_launch_unobserved, or by calling the kernel itself. The arguments are
+ * `size` bytes at `args`, which the observer may copy.
  */
 typedef void (*adzi_observer)(
     adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
+/** The observer of all launches in the process; NULL for none. Tests set it. */
 extern _Atomic(adzi_observer) adzi_launch_observer;
 
-/** Computes all units without telling the observer. An observer calls it. */
+/** Computes all units, on several threads if there are more than `grain`, and does not call the
+ * observer. */
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);
 
 /**
  * Computes all units of a kernel whose arguments are `size` bytes. Use adzi_launch, which takes the
  * size from the type of the pointer.
  *
- * Runs serially inside another launch, in a forked child, and while another user's thread holds
- * the pool.
+ * It runs serially inside another launch, in a forked child, and while another thread of the
+ * program uses the pool.
  *
  * @param kernel  called with disjoint ranges that cover 0 .. units, in any order
  * @param args    given to the kernel; read by several threads at a time
@@ -73,12 +76,12 @@ int adzi_num_threads(void);
 /** Whether the calling thread is computing a part of a parallel launch. */
 bool adzi_inside_launch(void);
 
-/** "openmp" or "pool". */
+/** What runs the parts of a launch in this build: "openmp" or "pool". */
 const char *adzi_threads_kind(void);
 
 /* ---- between parallel.c and the back end ---------------------------------------------------- */
 
-/** One launch cut into `parts` ranges of `length` units; the last may be shorter. */
+/** One launch, cut into `parts` ranges of `length` units. The last range may be shorter. */
 typedef struct adzi_cut {
     adzi_kernel kernel;
     const void *args;
@@ -87,10 +90,11 @@ typedef struct adzi_cut {
     int parts;
 } adzi_cut;
 
-/** Computes one part, marking the thread as inside a launch. */
+/** Computes one part. The thread counts as inside a launch while it does so. */
 void adzi_run_part(const adzi_cut *cut, int part);
 
-/** Computes all parts on the pool's threads and the caller's; false when the pool is taken. */
+/** Computes all parts on the pool's threads and on the calling thread. Returns false without
+ * computing anything if another thread uses the pool. */
 bool adzi_pool_run(const adzi_cut *cut);
 
 #endif

@@ -1,11 +1,12 @@
-/* Our own threads: one pool per process, one launch in it at a time.
+/* The library's own threads: one pool per process, which runs one launch at a time.
  *
  * Note [The ticket]
- * A launch is published as one 64-bit word: its number, its count of parts, and the next part to
- * be claimed. Whoever raises `next` by compare-and-swap owns that part. The swap fails on a word
- * of a newer launch, so a thread that wakes late can never touch a finished one, and the launching
- * thread claims parts like everyone else, so that no launch waits for a thread to wake up. The
- * launch's fields are read only after a claim: they stay until every claimed part is done.
+ * A launch is published as one 64-bit word, the ticket. It holds the number of the launch, the
+ * number of its parts and the next part to be claimed. A thread claims a part by raising `next`
+ * with a compare-and-swap. The swap fails if the ticket belongs to a newer launch, so a thread that
+ * wakes up late cannot touch a finished launch. The launching thread claims parts as well, so that
+ * no launch waits for a thread to wake up. The fields of a launch are read only after a claim,
+ * because they are valid until all claimed parts are done.
  */
 #include "base/parallel.h"
 
@@ -15,8 +16,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Some 100 microseconds: longer than between most launches of a step, and far less than what the
- * system gives another process that wants this processor. */
+/* The number of times that an idle thread looks for work before it sleeps, some 100 microseconds.
+ * That is longer than the time between most launches of a training step. It is much shorter than
+ * the time slice that the system would give to another process on this processor. */
 enum { SPINS = 3000 };
 
 static struct {
@@ -24,12 +26,12 @@ static struct {
     _Alignas(64) atomic_int unfinished;        /* parts of this launch not yet computed */
     _Alignas(64) atomic_flag busy;             /* held by the launching thread */
     const adzi_cut *cut;
-    pthread_mutex_t lock; /* guards the sleeping, not the work */
+    pthread_mutex_t lock; /* guards going to sleep and waking up; parts are claimed without it */
     pthread_cond_t wake, done;
     bool stopping;
-    atomic_int workers;  /* changed by the holder of busy */
-    atomic_int sleepers; /* changed under lock */
-    pid_t owner;
+    atomic_int workers;  /* threads of the pool; changed by the thread that holds `busy` */
+    atomic_int sleepers; /* threads that sleep or are about to; changed under `lock` */
+    pid_t owner;         /* the process that started the threads */
     pthread_t threads[ADZI_MAX_THREADS];
 } pool = { .busy = ATOMIC_FLAG_INIT,
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -73,7 +75,8 @@ static void work(uint64_t number)
     }
 }
 
-/* The number of a launch newer than `seen`: a short spin, then sleep. False when stopping. */
+/* Waits for a launch that is newer than `*seen`, first spinning and then asleep, and writes its
+ * number to `*seen`. Returns false if the pool is to end. */
 static bool await_launch(uint64_t *seen)
 {
     for (int spin = 0; spin < SPINS; ++spin) {
@@ -109,8 +112,8 @@ static void *worker(void *unused)
     return NULL;
 }
 
-/* Starts threads until there are `wanted`, as far as the system gives them. They take none of the
- * application's signals. */
+/* Starts threads until there are `wanted` or the system refuses one. All signals are blocked in
+ * them, so that the program's signals are handled by the program's own threads. */
 static void start_workers(int wanted)
 {
     int have = atomic_load_explicit(&pool.workers, memory_order_relaxed);
@@ -128,8 +131,10 @@ static void start_workers(int wanted)
     pool.owner = getpid();
 }
 
-/* Publishes a launch. A worker going to sleep raises sleepers, then reads the ticket; we write the
- * ticket, then read sleepers: with both in one total order, one of the two sees the other. */
+/* Publishes a launch and returns its number. A worker that goes to sleep raises `sleepers` and then
+ * reads the ticket. This function writes the ticket and then reads `sleepers`. All four accesses
+ * are sequentially consistent, so at least one of the two threads sees what the other has written,
+ * and no worker sleeps through a launch. */
 static uint64_t publish(const adzi_cut *cut)
 {
     uint64_t number =
@@ -146,6 +151,7 @@ static uint64_t publish(const adzi_cut *cut)
     return number;
 }
 
+/* Waits until all parts are done, first spinning and then asleep. */
 static void await_parts(void)
 {
     for (int spin = 0; spin < SPINS; ++spin) {
@@ -173,13 +179,14 @@ bool adzi_pool_run(const adzi_cut *cut)
     return true;
 }
 
-/* Takes the pool out of use and ends its threads, so that leak checkers see nothing of it. */
+/* Ends the threads when the library is unloaded, so that leak checkers report nothing. `busy` stays
+ * set, so that no later launch uses the pool. */
 __attribute__((destructor)) static void stop_workers(void)
 {
     int have = atomic_load_explicit(&pool.workers, memory_order_relaxed);
     if (have == 0 || pool.owner != getpid() ||
         atomic_flag_test_and_set_explicit(&pool.busy, memory_order_acquire)) {
-        return; /* none, or a forked child's copy, or exit() during a launch */
+        return; /* no threads, a fork's child, or exit() during a launch */
     }
     pthread_mutex_lock(&pool.lock);
     pool.stopping = true;

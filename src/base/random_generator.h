@@ -1,4 +1,4 @@
-/* Generators: a Philox key and how far it has been drawn. */
+/* Generators of random numbers. The state is a Philox key and the number of blocks drawn so far. */
 #ifndef ADZI_BASE_RANDOM_GENERATOR_H
 #define ADZI_BASE_RANDOM_GENERATOR_H
 
@@ -8,11 +8,11 @@ struct adz_generator {
     adz_generator_state state;
 };
 
-/** Stands for a generator's state where a kernel reads one in any case, but what it draws does not
- * matter: everything is dropped, or a mask is given. */
+/** A state for kernels that read one although the numbers do not matter, because everything is
+ * dropped or a mask is given. */
 extern const adz_generator_state adzi_nothing_drawn;
 
-/** The generator itself, or the context's default for NULL. */
+/** Returns the generator, or the context's default generator for NULL. */
 adz_generator *adzi_generator_or_default(adz_generator *generator);
 
 /**
@@ -22,23 +22,26 @@ adz_generator *adzi_generator_or_default(adz_generator *generator);
  */
 void adzi_generator_advance(adz_generator *generator, uint64_t counters);
 
-/** Copies a state in a launch. Use it to keep the state with which something was drawn. */
+/** Copies a state by a launch, so that a replayed step copies it too. Use it to keep the state with
+ * which something was drawn. */
 void adzi_generator_copy_state(adz_generator_state *to, const adz_generator_state *from);
 
+/** The most generators that an adzi_draws has room for. */
 enum { ADZI_MOST_DRAWN = 16 };
 
-/** The generators that the thread has drawn from between adzi_draws_begin and adzi_draws_end, and
- * their states before, which are copied in launches: the struct must not be on the stack. Several
- * may watch at a time. */
+/** The generators from which the thread draws between adzi_draws_begin and adzi_draws_end, with
+ * their states before. Launches copy the states, so the struct must not be on the stack. Pairs of
+ * these calls may be nested. */
 typedef struct adzi_draws {
-    struct adzi_draws *outer;
-    size_t count; /* ADZI_MOST_DRAWN + 1: more than there is room for */
+    struct adzi_draws *outer; /* the list of the pair around this one, or NULL */
+    size_t count;             /* ADZI_MOST_DRAWN + 1 if there was not enough room */
     struct {
         adz_generator *generator;
         adz_generator_state before;
     } drawn[ADZI_MOST_DRAWN];
 } adzi_draws;
 
+/** Begins and ends a list. The calls of one thread are nested. */
 void adzi_draws_begin(adzi_draws *draws);
 void adzi_draws_end(adzi_draws *draws);
 

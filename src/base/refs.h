@@ -1,9 +1,10 @@
-/* Counts of references, shared between threads.
+/* Reference counts of objects that several threads may share.
  *
  * Note [One thread counts faster]
- * An atomic read-modify-write takes about twenty cycles, and a training step has dozens of them. As
- * long as the process has a single thread, the C library says so. A count is then changed by a
- * plain load and store: only that thread could start another one, and it is busy here.
+ * An atomic read-modify-write takes about twenty cycles, and a training step has dozens of them.
+ * glibc tells whether the process has a single thread (sys/single_threaded.h). If it has, a count
+ * is changed by a load and a store. No second thread can appear in between, because only this
+ * thread could start it.
  */
 #ifndef ADZI_BASE_REFS_H
 #define ADZI_BASE_REFS_H
@@ -28,14 +29,14 @@ static inline bool adzi_alone(void)
 #endif
 }
 
-/** Changes a count that no other thread can know of. */
+/** Changes a count that no other thread can reach. */
 static inline void adzi_refs_add_unshared(atomic_int *refs, int change)
 {
     int count = atomic_load_explicit(refs, memory_order_relaxed);
     atomic_store_explicit(refs, count + change, memory_order_relaxed);
 }
 
-/** Takes a reference. The caller has one already, or borrows one. */
+/** Takes one more reference. The caller owns or borrows one already. */
 static inline void adzi_refs_take(atomic_int *refs)
 {
     if (adzi_alone()) {
@@ -46,8 +47,9 @@ static inline void adzi_refs_take(atomic_int *refs)
 }
 
 /**
- * Releases a reference and returns true if it was the last one. A count of one belongs to the
- * caller alone: nobody else can take a reference, so it needs no atomic read-modify-write.
+ * Releases a reference and returns true if it was the last one. If the count is one, it belongs to
+ * the caller and no other thread can take a reference. No atomic read-modify-write is needed then,
+ * and the count keeps its value of one.
  */
 static inline bool adzi_refs_drop(atomic_int *refs)
 {

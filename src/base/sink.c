@@ -1,3 +1,4 @@
+/* Writing files. The bytes go to a temporary file, which replaces the target at the end. */
 #include "base/sink.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 
 /* ---- the beginning -------------------------------------------------------------------------- */
 
+/* Creates the temporary file beside the target. */
 static adz_status create_temporary(adzi_sink *sink)
 {
     adzi_temporary_clear(sink->target);
@@ -24,6 +26,7 @@ static adz_status create_temporary(adzi_sink *sink)
                                "cannot create a temporary file beside it", errno);
 }
 
+/* Opens a target that exists and is no regular file, such as a pipe. It is written to directly. */
 static adz_status open_device(adzi_sink *sink, const struct stat *about)
 {
     if (S_ISDIR(about->st_mode)) {
@@ -51,7 +54,7 @@ adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
     if (!exists && errno != ENOENT) {
         return adzi_os_error(op, path, "cannot be written", errno);
     }
-    /* A link that leads to a file keeps leading to it. */
+    /* A symbolic link stays: the file that it leads to is replaced. */
     if (!exists || realpath(path, sink->target) == NULL) {
         memcpy(sink->target, path, strlen(path) + 1);
     }
@@ -60,7 +63,7 @@ adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
     }
     adz_status status = create_temporary(sink);
     if (status == ADZ_OK && exists) {
-        (void)fchmod(sink->fd, about.st_mode & 07777); /* a failure only leaves the default */
+        (void)fchmod(sink->fd, about.st_mode & 07777); /* if it fails, the default mode stays */
     }
     return status;
 }
@@ -93,6 +96,7 @@ static adz_status write_fully(adzi_sink *sink, const unsigned char *bytes, size_
     return ADZ_OK;
 }
 
+/* Writes what the buffer holds. */
 static adz_status flush(adzi_sink *sink)
 {
     size_t n = sink->used;
@@ -148,25 +152,25 @@ adz_status adzi_sink_items(adzi_sink *sink, const char *items, size_t bytes, siz
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* The new name is safe once the folder that holds it is. */
+/* Brings the folder of the target to disk. Only then is the new name of the file safe. */
 static adz_status sync_folder(adzi_sink *sink)
 {
     char folder[PATH_MAX];
     adzi_folder_of(sink->target, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return errno == EACCES ? ADZ_OK /* a folder that may be written to but not listed */
+        return errno == EACCES ? ADZ_OK /* the folder may be written to but not listed */
                                : adzi_os_error(sink->op, folder, "cannot be synchronised", errno);
     }
     int error = fsync(fd) == 0 ? 0 : errno;
     close(fd);
-    return error == 0 || error == EINVAL /* this file system knows no such thing */
+    return error == 0 || error == EINVAL /* the file system cannot synchronise folders */
                ? ADZ_OK
                : adzi_os_error(sink->op, folder, "cannot be synchronised", error);
 }
 
-/* Brings the bytes to disk and only then gives them the name. The file stays open until it has the
- * name: so long nobody takes it for dead. */
+/* Brings the bytes to disk, and only then gives the file its name. The file stays open and locked
+ * until it has the name, so that no other process deletes it as left behind. */
 static adz_status replace_target(adzi_sink *sink)
 {
     if (fsync(sink->fd) != 0) {
@@ -191,7 +195,7 @@ adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
             unlink(sink->temporary);
         }
     }
-    /* After fsync there is nothing left that closing could fail to write. */
+    /* A file that replaces its target has been synchronised, so a failing close loses nothing. */
     if (close(sink->fd) != 0 && status == ADZ_OK && !sink->replaces) {
         status = adzi_os_error(sink->op, sink->path, "cannot be written", errno);
     }

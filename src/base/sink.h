@@ -1,4 +1,4 @@
-/* Where bytes go: memory, or a file that is replaced as a whole or not at all. */
+/* Where savers write: memory, or a file that is replaced completely or not at all. */
 #ifndef ADZI_BASE_SINK_H
 #define ADZI_BASE_SINK_H
 
@@ -12,34 +12,41 @@ typedef struct adzi_sink {
     const char *op;
     const char *path;         /* as the caller wrote it */
     int fd;                   /* -1 for memory */
-    bool replaces;            /* fd is a temporary file that will take target's place */
+    bool replaces;            /* fd is a temporary file that will replace the target */
     char target[PATH_MAX];    /* the path without a symbolic link at its end */
-    char temporary[PATH_MAX]; /* beside it */
-    unsigned char *memory;    /* for memory: where the next bytes go */
-    size_t left;              /* and how much room there is */
-    size_t used;              /* of buffer */
+    char temporary[PATH_MAX]; /* the path of the temporary file, in the target's folder */
+    unsigned char *memory;    /* for memory: the place of the next byte */
+    size_t left;              /* for memory: how many bytes there is room for */
+    size_t used;              /* bytes in `buffer` */
     unsigned char buffer[ADZI_SINK_BUFFER];
 } adzi_sink;
 
 /**
- * Starts a file. What exists under the path stays until adzi_sink_end; only a device or a pipe is
- * written to directly. Temporary files that killed processes left in the folder are deleted first:
- * they may be what fills the disk. ADZ_ERR_NULL, ADZ_ERR_IO.
+ * Begins to write a file. A regular file that exists under the path is unchanged until
+ * adzi_sink_end. A device or a pipe is written to directly. Temporary files that killed processes
+ * left in the folder are deleted first, because they may fill the disk. ADZ_ERR_NULL, ADZ_ERR_IO.
+ *
+ * @param op    for messages
+ * @param path  stays valid until adzi_sink_end
  */
 adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path);
 
-/** Starts in memory that will hold everything; there is nothing to end. */
+/** Begins to write to memory of `size` bytes. adzi_sink_end is not called for it. */
 void adzi_sink_memory(adzi_sink *sink, const char *op, void *memory, size_t size);
 
+/** Writes n bytes. ADZ_ERR_IO; ADZ_ERR_STATE if the memory is too small. */
 adz_status adzi_sink_write(adzi_sink *sink, const void *bytes, size_t n);
 
-/** Writes `bytes` bytes of numbers of `item` bytes each, little-endian or, when `big`, big-endian.
- */
+/** Writes an array of numbers, `bytes` bytes in all, with `item` bytes per number. They are written
+ * big-endian if `big`, else little-endian. */
 adz_status adzi_sink_items(adzi_sink *sink, const char *items, size_t bytes, size_t item, bool big);
 
 /**
- * Ends a file: with `status` ADZ_OK the bytes are brought to disk and take the path's place; with
- * any other, or when that fails, what was there stays. Returns what came of it.
+ * Ends a file. If `status` is ADZ_OK, the bytes are brought to disk and the new file replaces the
+ * old one. If `status` is an error, or if this fails, the old file stays as it is.
+ *
+ * @param status  what the calls before have returned
+ * @return        `status`, or ADZ_ERR_IO if writing failed
  */
 adz_status adzi_sink_end(adzi_sink *sink, adz_status status);
 

@@ -1,3 +1,4 @@
+/* Reading files, and the texts of the messages about them. */
 #include "base/source.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* strerror would answer in the language of the locale. */
+/* The texts of Linux. strerror is not used, because it answers in the language of the locale. */
 const char *adzi_os_text(int error)
 {
     static const struct {
@@ -54,14 +55,17 @@ const char *adzi_os_text(int error)
     return "the operating system refused";
 }
 
+/* Whether the byte is part of a UTF-8 character and not its first byte. */
 static bool continues_character(char c)
 {
     return ((unsigned char)c & 0xc0u) == 0x80u;
 }
 
+/* A text of more than 128 bytes keeps its first 48 and its last 80 bytes, because the end of a path
+ * tells more than its beginning. UTF-8 characters are not cut in two. */
 const char *adzi_show_bytes(adzi_shown *shown, const char *text, size_t length)
 {
-    enum { HEAD = 48, TAIL = 80 }; /* the end of a path says more than its beginning */
+    enum { HEAD = 48, TAIL = 80 };
     size_t head = length, tail = length;
     if (length > HEAD + TAIL) {
         for (head = HEAD; head > 0 && continues_character(text[head]); --head) {
@@ -99,10 +103,11 @@ adz_status adzi_os_error(const char *op, const char *path, const char *doing, in
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Reads up to n bytes, fewer only at the end of the file; -1 with errno set. */
+/* Reads n bytes, or fewer at the end of the file. Returns their number, or -1 with errno set. A
+ * pipe is not seekable; `offset` is not used for it. */
 static ssize_t read_fully(int fd, unsigned char *to, size_t n, off_t offset, bool seekable)
 {
-    const size_t most = (size_t)1 << 30; /* one call gives no more than 2 GB */
+    const size_t most = (size_t)1 << 30; /* Linux reads at most 2 GB per call */
     size_t done = 0;
     while (done < n) {
         size_t part = n - done < most ? n - done : most;
@@ -119,7 +124,7 @@ static ssize_t read_fully(int fd, unsigned char *to, size_t n, off_t offset, boo
     return (ssize_t)done;
 }
 
-/* A pipe tells its size only at its end. */
+/* Reads a pipe or a device to its end, because its size is not known before. */
 static adz_status read_stream(const char *op, adzi_source *source)
 {
     unsigned char *bytes = NULL;
@@ -226,7 +231,7 @@ void adzi_source_close(adzi_source *source)
 {
     if (source->allocated > 0) {
         unsigned char *ours;
-        memcpy(&ours, &source->bytes, sizeof ours); /* const only for the caller's memory */
+        memcpy(&ours, &source->bytes, sizeof ours); /* removes const: this memory is our own */
         adzi_free(ours, source->allocated);
     }
     if (source->fd >= 0) {

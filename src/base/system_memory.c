@@ -1,3 +1,4 @@
+/* Memory from the system: large blocks are mapped, smaller ones come from malloc. */
 #include "base/system_memory.h"
 
 #include <stdint.h>
@@ -8,23 +9,29 @@
 
 /* Note [Pages of one's own]
  *
- * Large blocks are mapped, not taken from malloc. Among its blocks ours would stand between those
- * that others, oneDNN for one, take and free at every call, and keep them from growing together
- * again: a training step held 20 MB more so. And a matrix read by columns meets a page per row,
- * more than the processor's table of pages holds, so blocks of two megabytes and more ask for huge
- * pages as far as these fill, and only so far: the rest of a block stays in small pages, and
- * nothing is resident that the block does not use. Asking can fail, and costs nothing then.
+ * Large blocks are mapped and not taken from malloc. oneDNN takes and frees large blocks of
+ * malloc's heap in every call. The library's blocks would stand between them and keep free ones
+ * from being joined; a training step held 20 MB more in this way.
+ *
+ * A matrix that is read by columns touches one page per row. With small pages these are more than
+ * the processor's table of pages (TLB) holds. Blocks of 2 MB and more therefore ask for huge pages.
+ * They ask only for the huge pages that they fill, so that no memory is resident without being
+ * used. If the system refuses huge pages, the block has small ones.
  */
 #if defined(MAP_ANONYMOUS) && !defined(ADZI_ASAN)
 
+/* MAPPED: the smallest block that is mapped. LARGEST_PAGE: the largest ordinary page of the systems
+ * that adze runs on (arm64). */
 enum { MAPPED = 128 << 10, HUGE_PAGE = 2 << 20, LARGEST_PAGE = 64 << 10 };
 
-/* Whole pages, of whatever size they are here. */
+/* Rounds up to whole pages, whatever the size of the system's pages is. */
 static size_t in_pages(size_t bytes)
 {
     return (bytes + LARGEST_PAGE - 1) & ~(size_t)(LARGEST_PAGE - 1);
 }
 
+/* Maps a block. One of 2 MB or more starts at a multiple of 2 MB: it is mapped with 2 MB more than
+ * it needs, and the ends that it does not need are given back. */
 static void *map(size_t bytes)
 {
     const size_t size = in_pages(bytes), slack = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;

@@ -1,14 +1,14 @@
-/* Memory from the system, where no allocator of the user's is set. */
+/* Memory from the system. It is used as long as adz_set_allocator has set no other allocator. */
 #ifndef ADZI_BASE_SYSTEM_MEMORY_H
 #define ADZI_BASE_SYSTEM_MEMORY_H
 
 #include <stddef.h>
 
-/** A block on a multiple of `alignment`, a power of two that divides `bytes`; for 128 kB and more
- * at most 4096. NULL: refused. */
+/** A block that starts at a multiple of `alignment`, which is a power of two and divides `bytes`.
+ * For blocks of 128 kB and more it is at most 4096. NULL if memory was refused. */
 void *adzi_system_allocate(size_t bytes, size_t alignment);
 
-/** Gives it back; `bytes` as they were asked for. */
+/** Gives a block back. `bytes` is the size with which it was allocated. */
 void adzi_system_deallocate(void *block, size_t bytes);
 
 #endif

@@ -1,3 +1,4 @@
+/* Temporary files of savers: making them, and deleting those that killed processes left behind. */
 #include "base/temporary.h"
 
 #include <dirent.h>
@@ -25,7 +26,7 @@ void adzi_folder_of(const char *path, char folder[PATH_MAX])
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* Whether the name in the folder still stands for the open file. */
+/* Whether the name in the folder still leads to the open file that `about` describes. */
 static bool is_named(int folder, const char *name, const struct stat *about)
 {
     struct stat there;
@@ -33,8 +34,9 @@ static bool is_named(int folder, const char *name, const struct stat *about)
            there.st_dev == about->st_dev && there.st_ino == about->st_ino;
 }
 
-/* Locks the file that was just made. False when another process came between the making and the
- * lock, and took the file for dead. A file system without locks has no such processes. */
+/* Locks the file that was just made. Returns false if another process locked the file before this
+ * one could, took it for left behind and deletes it. On a file system without locks, flock fails
+ * with another error, and no process deletes files there. */
 static bool claim(int fd, const char *path)
 {
     struct stat about;
@@ -44,8 +46,8 @@ static bool claim(int fd, const char *path)
     return fstat(fd, &about) == 0 && is_named(AT_FDCWD, path, &about);
 }
 
-/* Numbers until a name is free: threads save at the same time, and not all that was left behind can
- * be deleted. */
+/* Tries numbers until a name is free. Names may be taken by other threads that save, and by files
+ * that were left behind and cannot be deleted. */
 int adzi_temporary_create(const char *target, char path[PATH_MAX])
 {
     int folder = (int)adzi_folder_length(target);
@@ -61,7 +63,7 @@ int adzi_temporary_create(const char *target, char path[PATH_MAX])
             return fd;
         }
         if (fd >= 0) {
-            close(fd); /* whoever took it for dead deletes it */
+            close(fd); /* the process that took the file for left behind deletes it */
         } else if (errno != EEXIST && errno != EINTR) {
             return -1;
         }
@@ -70,14 +72,14 @@ int adzi_temporary_create(const char *target, char path[PATH_MAX])
     return -1;
 }
 
-/* ---- dead ones ------------------------------------------------------------------------------ */
+/* ---- files that were left behind ------------------------------------------------------------ */
 
 static size_t count_digits(const char *text)
 {
     return strspn(text, "0123456789");
 }
 
-/* ".adze-<process>-<number>.tmp" */
+/* Whether a file's name is ".adze-<process>-<number>.tmp". */
 static bool is_ours(const char *name)
 {
     static const char begin[] = ".adze-";
@@ -94,12 +96,14 @@ static bool is_ours(const char *name)
     return number > 0 && strcmp(name + number, ".tmp") == 0;
 }
 
-/* A regular file of this user under this name alone. */
+/* Whether the file may be deleted if nobody has locked it: a regular file that belongs to this user
+ * and has no other name. */
 static bool may_be_dead(const struct stat *about)
 {
     return S_ISREG(about->st_mode) && about->st_uid == geteuid() && about->st_nlink == 1;
 }
 
+/* Deletes the file if it was left behind. */
 static void clear_one(int folder, const char *name)
 {
     struct stat about;
@@ -107,14 +111,15 @@ static void clear_one(int folder, const char *name)
         return;
     }
     const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-    int fd = openat(folder, name, O_WRONLY | flags); /* NFS locks only what can be written to */
+    int fd = openat(folder, name, O_WRONLY | flags); /* NFS locks only files open for writing */
     if (fd < 0) {
-        fd = openat(folder, name, O_RDONLY | flags); /* it has the permissions of its target */
+        fd = openat(folder, name, O_RDONLY | flags); /* its target's mode may forbid writing */
     }
     if (fd < 0) {
         return;
     }
-    /* While this lock is held, nobody who makes a file under the name can think that it is his. */
+    /* While this process holds the lock, claim() fails for every process that makes a file under
+     * the name. So the file that is deleted belongs to nobody. */
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &about) == 0 && may_be_dead(&about) &&
         is_named(folder, name, &about)) {
         (void)unlinkat(folder, name, 0);
@@ -128,7 +133,7 @@ void adzi_temporary_clear(const char *target)
     adzi_folder_of(target, path);
     DIR *folder = opendir(path);
     if (folder == NULL) {
-        return; /* one that may be written to but not listed */
+        return; /* the folder may be written to but not listed */
     }
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         if (is_ours(entry->d_name)) {

@@ -1,3 +1,4 @@
+/* Text that grows, and how Python prints numbers. */
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -13,6 +14,8 @@ void adzi_text_free(adzi_text *text)
     *text = (adzi_text){ 0 };
 }
 
+/* Makes room for `more` characters and the 0 that ends the text. False if memory was refused, now
+ * or earlier. */
 static bool reserve(adzi_text *text, size_t more)
 {
     text->failed = text->failed ||
@@ -63,8 +66,8 @@ const char *adzi_text_get(const adzi_text *text)
 
 const char *adzi_text_float(double x)
 {
-    char *text = (char *)(uintptr_t)adzi_text_number(x); /* a buffer of this thread's own */
-    if (strpbrk(text, ".en") == NULL) {
+    char *text = (char *)(uintptr_t)adzi_text_number(x); /* a buffer of this thread, so writable */
+    if (strpbrk(text, ".en") == NULL) {                  /* n: nan and inf */
         memcpy(text + strlen(text), ".0", sizeof ".0");
     }
     return text;

@@ -1,3 +1,4 @@
+/* The state of a thread: making it on first use, ending it with the thread, and the list of all. */
 #include "base/thread.h"
 
 #include <pthread.h>
@@ -15,8 +16,8 @@ static adzi_thread *list;
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
-/* What a thread gets when even its own state was refused: it can report the error and nothing
- * else, because every request of it fails too. */
+/* The state of a thread whose own state could not be allocated. Such a thread can report errors and
+ * do nothing else, because each of its requests for memory fails as well. */
 static adzi_thread last_resort;
 
 adzi_upper_rooms adzi_upper;
@@ -42,12 +43,13 @@ void adzi_thread_trim(adzi_thread *thread)
     thread->root.inner = NULL;
 }
 
+/* Ends the state of the calling thread: its frames, scopes and free lists. */
 static void thread_end(void *pointer)
 {
     adzi_thread *thread = pointer;
     adzi_thread_current = thread;
     adzi_frames_leave(thread, 0);
-    if (thread->n_temporaries > 0) { /* else src/tensor may not be part of the program */
+    if (thread->n_temporaries > 0) { /* without tensors, src/tensor may not be linked at all */
         adzi_upper.scope_unwind(thread, 0);
     }
     thread->scope = &thread->root;
@@ -72,7 +74,8 @@ static void make_key(void)
     pthread_key_create(&key, thread_end);
 }
 
-/* The main thread's state is not reached by pthread_key destructors when main returns. */
+/* Ends the state of the thread that ends the process, because no destructor of a pthread_key runs
+ * for it. adz_empty_cache makes a new state, which is ended as well. */
 __attribute__((destructor)) static void library_end(void)
 {
     adzi_thread *thread = adzi_thread_current;
@@ -94,7 +97,7 @@ adzi_thread *adzi_thread_begin(void)
     adzi_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL) {
         last_resort.context = &adzi_context_default;
-        last_resort.cache.fail_in = INT64_MAX; /* and no frames: modules and backward fail */
+        last_resort.cache.fail_in = INT64_MAX; /* without frames, modules and backward fail */
         adzi_thread_current = &last_resort;
         return &last_resort;
     }

@@ -1,5 +1,5 @@
-/* The state of a thread: error record, scopes, modes, free lists. One thread-local pointer leads to
- * it. */
+/* The state of a thread: error record, scopes, modes, free lists. A single thread-local pointer
+ * leads to it. */
 #ifndef ADZI_BASE_THREAD_H
 #define ADZI_BASE_THREAD_H
 
@@ -9,7 +9,7 @@
 enum {
     ADZI_MESSAGE_SIZE = 4096,
     ADZI_TEXT_SIZE = 160, /* bytes of one formatted shape or number */
-    ADZI_TEXTS = 8        /* the most of these texts in one message */
+    ADZI_TEXTS = 8        /* how many of these texts one message may use */
 };
 
 struct adzi_run;
@@ -21,10 +21,10 @@ struct adzi_draws;
  */
 typedef struct adzi_frame {
     uintptr_t floor;      /* functions that this call calls have their stack frames below */
-    const void *owner;    /* the module that is called, a step of the path in messages, or NULL */
-    char *text;           /* a step of the path that is no module, owned, or NULL */
+    const void *owner;    /* the module that is called, which messages name in the path, or NULL */
+    char *text;           /* another step of that path, such as a file; owned; or NULL */
     struct adzi_run *run; /* the backward that runs in this call, or NULL */
-    struct adzi_draws *draws;
+    struct adzi_draws *draws; /* the innermost list of draws when the call began */
     bool grad_enabled, anomaly;
 } adzi_frame;
 
@@ -39,78 +39,81 @@ typedef struct adzi_error_record {
 
 struct adz_scope {
     struct adzi_thread *thread;
-    adz_scope *outer; /* the scope it was opened in; NULL for the root */
-    adz_scope *inner; /* allocated at the next depth before, and used again; or NULL */
-    size_t start;     /* index of its first temporary */
+    adz_scope *outer; /* the scope in which it was opened; NULL for the root */
+    adz_scope *inner; /* the struct for a scope opened inside, kept for reuse; or NULL */
+    size_t start;     /* index of its first temporary in the thread's stack */
     bool open;
 };
 
 typedef struct adzi_thread {
     adzi_cache cache;
-    adz_context *context; /* never NULL */
-    adz_tensor **temporaries;
+    adz_context *context;     /* never NULL */
+    adz_tensor **temporaries; /* a stack of the tensors that the thread's scopes hold */
     size_t n_temporaries, temporaries_capacity;
     adz_scope root;
     adz_scope *scope; /* the innermost open one */
     bool grad_enabled;
     bool anomaly;
-    bool draining;    /* a loop that frees a graph is running */
-    bool warned_root; /* the warning that the root scope holds many tensors was given */
-    struct adzi_node *dead_nodes;
-    uint64_t sequence;        /* of the newest node */
-    struct adzi_draws *draws; /* the watchers of generators, innermost first */
-    adzi_frame *frames;       /* running calls, outermost first; `first_frames` or allocated */
+    bool draining;                /* a loop that frees a graph is running */
+    bool warned_root;             /* the warning that the root scope holds many tensors was given */
+    struct adzi_node *dead_nodes; /* nodes whose last reference is gone, waiting to be freed */
+    uint64_t sequence;            /* the sequence number of the newest node */
+    struct adzi_draws *draws;     /* the running lists of draws, innermost first; or NULL */
+    adzi_frame *frames;           /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
     adzi_error_record error;
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
-    unsigned next_text;
-    struct adzi_thread *next, *previous; /* all threads, for exact counts */
+    unsigned next_text;                  /* counts the texts; index modulo ADZI_TEXTS */
+    struct adzi_thread *next, *previous; /* the list of all threads, by which bytes are counted */
 } adzi_thread;
 
 extern __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
+/** Makes the state of the calling thread. Only adzi_self calls it. */
 adzi_thread *adzi_thread_begin(void);
 
-/** This thread's state, made on first use. Never NULL. */
+/** The state of the calling thread, made on first use. Never NULL. */
 static inline adzi_thread *adzi_self(void)
 {
     adzi_thread *thread = adzi_thread_current;
     return thread != NULL ? thread : adzi_thread_begin();
 }
 
-/** Calls `visit` for every thread's state, under the lock that guards the list. */
+/** Calls `visit` with the state of each thread, under the lock that guards the list. */
 void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *user);
 
-/* ---- calls that run code of the user's ------------------------------------------------------ */
+/* ---- calls that run the user's code --------------------------------------------------------- */
 
 /* Note [Calls that are left by a jump]
  *
- * A callback may be left by longjmp or by a C++ exception, and then the functions of the library
- * between it and the place jumped to never end. What they would have put right is written down in a
- * frame that lies in the thread's state, not on the stack: the path of modules, the modes, a
- * running backward. Such a call is known to be over once the library is called from a place that is
- * no deeper in the stack than the call was. So calls of the kind that follows a jump (clearing the
- * error, opening or closing a scope, calling a module, a backward, modes, recording an error) begin
- * with adzi_settle, which ends what is over.
+ * A callback may be left by longjmp or by a C++ exception. The functions of the library between the
+ * callback and the place jumped to then never return. What they would have restored (the path of
+ * modules, the modes, a running backward) is therefore written into a frame in the thread's state,
+ * which a jump does not destroy.
+ *
+ * A call is over if the library is called from a place that is no deeper in the stack than that
+ * call was. The calls that usually follow a jump begin with adzi_settle, which ends the frames of
+ * calls that are over. These calls clear or record an error, open or close a scope, change a mode,
+ * call a module or begin a backward.
  *
  * The comparison must never take a call that still runs for one that is over. The floor of a frame
- * is therefore the address of the stack frame of the function that runs the user's code, and
- * whatever is called from there lies strictly below it. The other way round, a call directly from
- * the function that was jumped to should be recognised although its own stack frame is a little
- * lower; ADZI_STEP_DOWN puts two kilobytes between the caller and the floor.
+ * is therefore the address of the stack frame of the function that runs the user's code: everything
+ * that is called from there lies below it. On the other hand, a call that comes directly from the
+ * function that was jumped to lies a little below that function's stack frame. To recognise it,
+ * ADZI_STEP_DOWN puts two kilobytes of stack between the caller and the floor.
  */
 
 /** Ends the frames of calls that are over. */
 void adzi_settle(adzi_thread *thread);
 
-/** The floor of a frame that the calling function begins; that one must not be inlined. */
+/** The floor of the frame that the calling function begins. That function must not be inlined. */
 #define ADZI_FLOOR() ((uintptr_t)__builtin_frame_address(0))
 
 /**
- * Ends the frames of calls that are over, then makes the functions that are called after it lie two
- * kilobytes lower on the stack. The size is hidden from the compiler, since AddressSanitizer would
- * move an array of known size elsewhere.
+ * Ends the frames of calls that are over. The functions that are called after it then lie two
+ * kilobytes lower on the stack. The size is hidden from the compiler, because AddressSanitizer
+ * would place an array of known size outside the stack frame.
  */
 #define ADZI_STEP_DOWN()                                     \
     do {                                                     \
@@ -167,10 +170,12 @@ static inline void adzi_frame_end(adzi_thread *thread, size_t index)
     }
 }
 
-/** adzi_frame_begin for a step of the path that is no module. SIZE_MAX with the error recorded if
- * memory was refused. */
+/** Begins a frame whose step of the path in messages is a text and no module, such as the path of a
+ * file. The text is copied. Returns SIZE_MAX with the error recorded if memory was refused. */
 size_t adzi_frame_begin_text(
     adzi_thread *thread, uintptr_t floor, const char *op, const char *text);
+
+/** Ends a frame of adzi_frame_begin_text and frees its text. */
 void adzi_frame_end_text(adzi_thread *thread, size_t index);
 
 /** Removes a module that ends from the paths of running calls. */
@@ -187,21 +192,21 @@ static inline bool adzi_scope_reserve(adzi_thread *thread, size_t n)
     return thread->n_temporaries + n <= thread->temporaries_capacity || adzi_scope_grow(thread, n);
 }
 
-/** Gives one reference of `t` to the innermost scope; room must have been reserved. */
+/** Gives one reference of `t` to the innermost scope. adzi_scope_reserve must have made room. */
 static inline adz_tensor *adzi_borrow(adzi_thread *thread, adz_tensor *t)
 {
     thread->temporaries[thread->n_temporaries++] = t;
     return t;
 }
 
-/** Tensors that the thread's root scope holds. */
+/** The number of tensors that the thread's root scope holds. */
 static inline size_t adzi_scope_root_count(const adzi_thread *thread)
 {
     const adz_scope *first = thread->scope != &thread->root ? thread->root.inner : NULL;
     return first != NULL ? first->start : thread->n_temporaries;
 }
 
-/* What to do about that many of them. */
+/* A format for messages: what to do if the root scope holds many tensors. */
 #define ADZI_ROOT_ADVICE                                                                          \
     "this thread's root scope holds %zu tensors, which end with the thread: open a scope around " \
     "each step (adz_scope_open, adz_scope_close)"
@@ -209,7 +214,8 @@ static inline size_t adzi_scope_root_count(const adzi_thread *thread)
 /** Releases the temporaries from `mark` (an earlier n_temporaries) on. */
 void adzi_scope_unwind(adzi_thread *thread, size_t mark);
 
-/** Gives back what the thread keeps for later scopes, unless one is open. */
+/** Frees the memory that the thread keeps for later scopes and frames. Does nothing while a scope
+ * is open or the root scope holds tensors. */
 void adzi_thread_trim(adzi_thread *thread);
 
 #endif

@@ -1,9 +1,9 @@
-/* What src/base calls of the rooms above it.
+/* The functions of higher rooms that src/base calls.
  *
  * Links between rooms run one way, as includes do (tests/checks/links.py checks both). Where a
  * lower room has to call a higher one, it calls through a table. The higher room fills in its
- * entries by a constructor, before main() runs. A program that links libadze.a without a room has
- * no object of that room either, so that the room's entries are never called.
+ * entries by a constructor, before main() runs. A program may link libadze.a without a room. It
+ * then has no object of that room, so that the room's entries are never called.
  */
 #ifndef ADZI_BASE_UPPER_H
 #define ADZI_BASE_UPPER_H
@@ -24,12 +24,13 @@ typedef struct adzi_upper_rooms {
     void (*run_abandon)(struct adzi_run *run);
 
     /**
-     * src/nn: the names by which messages call a module that `caller` has called; NULL stands for
-     * no module. Writes one or two names and returns how many.
+     * src/nn: the names of a module in the path of messages. `caller` is the module that has called
+     * it, or NULL for none. Writes one or two names and returns how many.
      */
     int (*path_names)(const void *caller, const void *module, const char *names[2]);
 } adzi_upper_rooms;
 
+/** The entries of a room that is not linked are NULL. */
 extern adzi_upper_rooms adzi_upper;
 
 #endif

@@ -1,5 +1,7 @@
+/* The version of the library as a string, made from the numbers in adze/base.h. */
 #include "adze/base.h"
 
+/* Two steps, because # does not expand its argument. */
 #define TEXT(number)     #number
 #define EXPANDED(number) TEXT(number)
 #define VERSION(a, b, c) EXPANDED(a) "." EXPANDED(b) "." EXPANDED(c)

@@ -1,5 +1,5 @@
-/* Arguments that no call can work with are refused in words that say what to do. The sweep of
- * tests/sweep finds what crashes; here stands what the messages and the results have to be. */
+/* Invalid arguments are refused with messages that say what to do. The sweep of tests/sweep finds
+ * arguments that crash a call. This file states which messages and results are expected. */
 #include "../nn.h"
 #include "../temporary.h"
 
@@ -32,7 +32,8 @@ static void options_without_a_size_are_refused(void **state)
     assert_null(adz_tensor_grad(x));
 }
 
-/* A caller that was compiled with other headers, of which the struct has more or fewer fields. */
+/* A program that was compiled with another version of the headers passes a struct with more or
+ * fewer fields. */
 static void options_of_other_versions_are_read_as_far_as_both_know_them(void **state)
 {
     (void)state;
@@ -53,7 +54,7 @@ static void options_of_other_versions_are_read_as_far_as_both_know_them(void **s
     assert_true(adz_optimizer_get(sgd, 0, "momentum") == 0.8);
     assert_true(adz_optimizer_get(sgd, 0, "dampening") == 0);
     adz_optimizer_free(&sgd);
-    older.size = sizeof older.size; /* knows of no field */
+    older.size = sizeof older.size; /* a struct without any field after its size */
     sgd = sgd_with(&older);
     assert_true(adz_optimizer_get(sgd, 0, "momentum") == 0);
     adz_optimizer_free(&sgd);
@@ -100,7 +101,7 @@ static void types_without_a_size_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "set it to sizeof(adz_module_type)");
 }
 
-/* ---- NULL, and numbers at the end of their type -----------------------------------------------
+/* ---- NULL, and the largest and smallest numbers -----------------------------------------------
  */
 
 static void null_and_nan_are_said(void **state)
@@ -127,7 +128,7 @@ static void null_and_nan_are_said(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "adz_fastai_config_init: size is 1");
 }
 
-/* The function of a schedule says what is wrong; the schedule hands that on. */
+/* The function of a schedule records what is wrong, and the schedule reports that error. */
 static void a_warmup_without_its_numbers_is_an_error(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void a_warmup_without_its_numbers_is_an_error(void **state)
     adz_optimizer_free(&sgd);
 }
 
-/* As long a schedule as there is: a step changes next to nothing. */
+/* The longest possible schedules. A step of them changes the learning rate by less than 1e-12. */
 static void schedules_may_be_as_long_as_an_integer(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void numbers_at_the_end_of_their_type(void **state)
     assert_true(HOLDS(y, 0, 0, 1, 2));
 }
 
-/* The sizes beyond the eighth are not there to be printed. */
+/* A shape has room for 8 sizes. A message about a shape of rank 9 must not read a ninth. */
 static void shapes_of_too_many_sizes_are_not_read(void **state)
 {
     (void)state;
@@ -265,7 +266,8 @@ static adz_module *of_layers(int kind, int64_t n)
                        : adz_lstm_new(2, 2, &lstm);
 }
 
-/* Making them all would end only with the memory. */
+/* A network of 2^63 - 1 layers must be refused before the first layer is made. Otherwise layers
+ * would be made until the memory limit is reached. */
 static void layers_are_counted_before_they_are_made(void **state)
 {
     (void)state;
@@ -298,7 +300,7 @@ static void sizes_whose_multiples_do_not_fit_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "adz_fastai_positional_encoding_new: d");
 }
 
-/* The header has always called the masks optional. */
+/* Masks that are left out give the values of masks that allow everything. */
 static void masks_of_an_encoder_decoder_may_be_left_out(void **state)
 {
     (void)state;

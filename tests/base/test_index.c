@@ -1,5 +1,5 @@
-/* Names are found without walking through them, however many there are and whoever chose them:
- * slots looked at are counted, not time. */
+/* Names are found without comparing them one by one, however many there are and whoever chose them.
+ * The tests count the slots of hash tables that are looked at, and measure no time. */
 #include "../nn.h"
 
 #include "data/vocabulary.h"
@@ -7,8 +7,8 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* CPython's hash of these bytes with PYTHONHASHSEED=0, which is SipHash-1-3 under a key of zeros.
- */
+/* The expected values are CPython's hashes of these bytes with PYTHONHASHSEED=0. That is
+ * SipHash-1-3 under a key of zeros. */
 static void the_hash_is_siphash(void **state)
 {
     (void)state;
@@ -90,8 +90,8 @@ static void begin_count(void)
     probes_before = adzi_index_probes();
 }
 
-/* What was done since has looked at one to `most` slots for each of n names. Fewer would mean that
- * the names were found in another way, which nobody has counted. */
+/* Checks that since begin_count at least one and at most `most` slots were looked at for each of n
+ * names. Fewer slots would mean that names were found in a way that is not counted. */
 static void expect_linear(size_t n, size_t most)
 {
     uint64_t probes = adzi_index_probes() - probes_before;
@@ -101,7 +101,7 @@ static void expect_linear(size_t n, size_t most)
     }
 }
 
-/* FNV-1a, which needs no secret, and its low bits as a table would use them. */
+/* FNV-1a, a hash without a secret. A table would use its low bits. */
 static unsigned open_hash(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -146,7 +146,7 @@ static void prepared_names_do_not_collide(void **state)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* A file of n empty tensors, as many keys beside them, in memory. */
+/* A file in memory with n empty tensors and n keys of metadata. */
 static adz_tensor *file_of(size_t n)
 {
     adz_safetensors *file = adz_safetensors_new();
@@ -181,7 +181,7 @@ static void files_of_many_names(void **state)
     }
     expect_linear(2 * N, 6);
 
-    /* Into a module that has none of them. */
+    /* The file is loaded into a module that has none of the names. */
     adz_module *linear = adz_linear_new(2, 1, NULL);
     begin_count();
     assert_int_equal(adz_module_from_safetensors(linear, file, true), ADZ_ERR_STATE);
@@ -195,7 +195,7 @@ static void files_of_many_names(void **state)
 
 enum { WIDE = 100, PARAMETERS = WIDE * WIDE };
 
-/* A tree of many parameters, of which each is tied to one of another name. */
+/* A tree of many parameters. Each tensor is a parameter under two names. */
 static adz_module *tree_of_parameters(void)
 {
     adz_module *root = adz_sequential_new(NULL, 0);
@@ -258,7 +258,7 @@ static void modules_of_many_parameters(void **state)
     adz_module_free(&module);
 }
 
-/* Groups of one parameter each: no new group is compared with all the others. */
+/* Groups of one parameter each. A new group is not compared with all groups before it. */
 static void many_groups(void **state)
 {
     (void)state;
@@ -343,7 +343,7 @@ static void many_words(void **state)
     expect_linear(2, 50);
     adzi_vocabulary_free(&v);
 
-    /* It sorts the words, which takes no lookup that the count could see. */
+    /* adz_fastai_old_index sorts the words. It uses no index, so there are no slots to count. */
     assert_int_equal(adz_fastai_old_index(old_words, N, new_words, N, places), ADZ_OK);
     assert_true(is_old(places, N));
 }

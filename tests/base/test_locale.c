@@ -1,5 +1,5 @@
-/* Under `meson test --setup german` every program runs with a decimal comma; this one makes sure
- * that the setup really does that. Where the locale is not installed it is skipped. */
+/* Under `meson test --setup german` every program runs in a locale with a decimal comma. This
+ * program checks that the setup works. It is skipped in other setups. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Memory: the limit, what threads and small models hold, allocators, what goes back. */
+/* Memory: the limit, the caches of threads, a small model's memory, and allocators of the user. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void a_limit_gives_an_error(void **state)
     assert_non_null(adz_zeros(ADZ_SHAPE(1 << 20), ADZ_F32));
 }
 
-/* What a larger limit had left in the cache is neither held nor handed out under a smaller one. */
+/* A block that was cached under a larger limit is given back when a smaller limit is set. */
 static void a_lowered_limit_is_kept(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static void a_lowered_limit_is_kept(void **state)
     assert_null(adz_empty(ADZ_SHAPE(LARGE), ADZ_U8));
     assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
     adz_error_clear();
-    /* Nor does the cache grow beyond it again. */
+    /* The cache does not grow beyond the limit again. */
     for (int i = 1; i <= 10; ++i) {
         inner = adz_scope_open();
         assert_non_null(adz_empty(ADZ_SHAPE(i * 200000), ADZ_U8));
@@ -88,7 +88,7 @@ static void a_lowered_limit_is_kept(void **state)
     }
 }
 
-/* Small blocks come from the thread's own cache, and the limit holds all the same. */
+/* The limit also holds for small blocks that the thread's own cache can serve. */
 static void small_blocks_keep_to_the_limit(void **state)
 {
     (void)state;
@@ -117,15 +117,16 @@ static void small_blocks_keep_to_the_limit(void **state)
 /* ---- threads -----------------------------------------------------------------------------------
  */
 
+/* A thread that makes tensors and ends them. */
 typedef struct {
     int64_t block;  /* bytes of a tensor */
-    int64_t blocks; /* how many to make */
-    int64_t made;   /* how many there were */
+    int64_t blocks; /* how many tensors to make */
+    int64_t made;   /* how many were made */
     size_t kept;    /* bytes in the thread's cache after they ended */
     pthread_barrier_t done, end;
 } user_of_memory;
 
-/* The bytes that a thread keeps for itself. */
+/* The bytes in the calling thread's cache, counted block by block. */
 static size_t own_cache(void)
 {
     const adzi_cache *cache = &adzi_self()->cache;
@@ -166,7 +167,7 @@ static void *use_and_idle(void *user)
     return NULL;
 }
 
-/* What lies in the cache of another thread is no reason to refuse. */
+/* Memory in the cache of an idle thread does not count, so it leads to no refusal. */
 static void idle_threads_take_nothing_away(void **state)
 {
     (void)state;
@@ -191,7 +192,8 @@ static void idle_threads_take_nothing_away(void **state)
     }
 }
 
-/* A thread that has ended many small tensors, of one size or of all, keeps little of them. */
+/* A thread that has freed many small tensors keeps a bounded number of bytes in its cache, whether
+ * they were of one size or of many. */
 static void a_thread_keeps_a_bounded_cache(void **state)
 {
     (void)state;
@@ -209,7 +211,8 @@ static void a_thread_keeps_a_bounded_cache(void **state)
     }
     adz_scope_close(inner);
     assert_true(own_cache() <= BOUND);
-    /* Nor does it get all of what others left, where each slab holds something yet. */
+    /* Every second tensor stays alive, so no slab can be given back. The thread still takes no more
+     * of the shared free blocks than its bound. */
     static adz_tensor *kept[10000];
     inner = adz_scope_open();
     for (int i = 0; i < 20000; ++i) {
@@ -225,10 +228,10 @@ static void a_thread_keeps_a_bounded_cache(void **state)
     }
 }
 
-/* ---- little things -----------------------------------------------------------------------------
+/* ---- a small model; a loop without a scope -----------------------------------------------------
  */
 
-/* A model of 3 kB with its optimizer, and a step. */
+/* A model of 3 kB with its optimizer holds less than 160 kB after 20 training steps. */
 static void a_small_model_holds_little(void **state)
 {
     (void)state;
@@ -270,7 +273,7 @@ static void hear(adz_status status, const char *message, void *user)
     snprintf(l->warning, sizeof l->warning, "%s", message);
 }
 
-/* A loop that opens no scope, as a thread of its own, whose root scope then is new. */
+/* A loop that opens no scope. It runs on a new thread, whose root scope is empty. */
 static void *loop_without_a_scope(void *user)
 {
     listener *l = user;
@@ -306,9 +309,10 @@ static void a_loop_without_a_scope_is_told(void **state)
     assert_non_null(strstr(l.error, "open a scope around each step"));
 }
 
-/* ---- where memory comes from, and where it goes ------------------------------------------------
+/* ---- the user's allocator, and memory that goes back -------------------------------------------
  */
 
+/* What an allocator of the user's has handed out and not got back. */
 typedef struct {
     size_t blocks, bytes;
 } ledger;
@@ -339,7 +343,7 @@ static void allocators_come_and_go(void **state)
     assert_int_equal(adz_set_allocator(&hook), ADZ_ERR_STATE);
     assert_non_null(strstr(adz_error_message(), "of the present allocator are still held"));
     adz_error_clear();
-    adz_scope_close(scope); /* now nothing is live */
+    adz_scope_close(scope); /* after this, nothing is live */
     assert_int_equal(adz_set_allocator(&hook), ADZ_OK);
     scope = adz_scope_open();
     adz_manual_seed(3);
@@ -356,7 +360,8 @@ static void allocators_come_and_go(void **state)
     scope = adz_scope_open();
 }
 
-/* Large blocks are pages of their own: all of them are there, and they go back to the system. */
+/* Large blocks are mapped. All their bytes can be written, and they can be given back and taken
+ * again. The sizes lie around 128 kB, from which blocks are mapped, and 2 MB, a huge page. */
 static void large_blocks_come_and_go(void **state)
 {
     (void)state;
@@ -374,7 +379,7 @@ static void large_blocks_come_and_go(void **state)
     }
 }
 
-#if defined(__linux__) && !defined(ADZI_ASAN) /* which keeps what was freed */
+#if defined(__linux__) && !defined(ADZI_ASAN) /* AddressSanitizer keeps freed memory */
 static long long mapped_bytes(void)
 {
     long long pages = 0;
@@ -402,6 +407,7 @@ static void what_goes_back_leaves_the_process(void **state)
 }
 #endif
 
+/* After three training steps, further steps take no more memory from the system. */
 static void a_warm_step_asks_nobody(void **state)
 {
     (void)state;

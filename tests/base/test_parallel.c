@@ -1,4 +1,5 @@
-/* Every unit of a launch is computed exactly once, whoever launches and however it is cut. */
+/* Every unit of a launch is computed exactly once, from whatever thread it is launched and however
+ * its units are cut. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,12 +19,13 @@
 #include "base/cpu.h"
 #include "base/parallel.h"
 
-static const char *program; /* to run this test's own file again with another environment */
+static const char *program; /* the path of this program, which is run again by a test */
 
+/* The arguments of count_units. */
 typedef struct counted {
-    unsigned char *hits; /* one per unit */
+    unsigned char *hits; /* hits[i] counts how often unit i was computed */
     atomic_int calls;
-    atomic_bool outside; /* a range left 0 .. units */
+    atomic_bool outside; /* a range was not inside 0 .. units */
     int64_t units;
 } counted;
 
@@ -40,7 +42,7 @@ static void count_units(const void *args, int64_t begin, int64_t end)
     }
 }
 
-/* Launches once and says whether every unit was computed once. */
+/* Launches once. Returns true if every unit was computed once, and the number of kernel calls. */
 static bool each_once(int64_t units, int64_t grain, int *calls)
 {
     counted c = { .hits = calloc((size_t)units + 1, 1), .units = units };
@@ -94,7 +96,7 @@ typedef struct meeting {
     atomic_bool met;
 } meeting;
 
-/* Two parts that wait for each other can only both end on two threads. */
+/* A kernel of two parts that wait for each other. They can meet only if two threads run them. */
 static void meet(const void *args, int64_t begin, int64_t end)
 {
     meeting *m = (meeting *)(uintptr_t)args;
@@ -118,7 +120,7 @@ static void two_parts_run_at_the_same_time(void **state)
         meeting m = { 0 };
         adzi_launch(meet, &m, 2, 1);
         assert_true(atomic_load(&m.met));
-        if (i % 5 == 0) { /* long enough for the pool's threads to fall asleep */
+        if (i % 5 == 0) { /* the pool's threads sleep after about 100 microseconds without work */
             nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
         }
     }
@@ -127,9 +129,10 @@ static void two_parts_run_at_the_same_time(void **state)
 
 /* ---- nested, concurrent, forked ------------------------------------------------------------- */
 
+/* The arguments of launch_inside, a kernel that launches another kernel. */
 typedef struct nest {
     counted inner[8];
-    atomic_int wrong; /* inner launches that left their thread, or parts not marked as inside */
+    atomic_int wrong; /* inner launches that were cut, or parts not marked as inside a launch */
 } nest;
 
 static void launch_inside(const void *args, int64_t begin, int64_t end)
@@ -204,7 +207,7 @@ static void a_forked_child_computes_serially(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(60); /* a child that waits for threads it does not have ends by this */
+        alarm(60); /* ends a child that waits for threads that it does not have */
         bool good = each_once(1000, 1, &calls) && calls == 1;
         _exit(good ? 0 : 1);
     }
@@ -212,7 +215,7 @@ static void a_forked_child_computes_serially(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_true(each_once(1000, 1, &calls)); /* and the parent goes on as before */
+    assert_true(each_once(1000, 1, &calls)); /* the parent still has its threads */
     assert_int_equal(calls, 4);
     adz_set_num_threads(0);
 }
@@ -233,8 +236,8 @@ static void an_observer_sees_every_launch(void **state)
     (void)state;
     int calls = 0;
     atomic_store(&adzi_launch_observer, observe);
-    assert_true(each_once(10, 100, &calls)); /* small */
-    assert_true(each_once(1000, 1, &calls)); /* cut */
+    assert_true(each_once(10, 100, &calls)); /* small enough for one thread */
+    assert_true(each_once(1000, 1, &calls)); /* cut for several threads */
     atomic_store(&adzi_launch_observer, NULL);
     assert_true(each_once(10, 100, &calls));
     assert_int_equal(atomic_load(&observed), 2);
@@ -279,8 +282,8 @@ static void settings_belong_to_the_context(void **state)
     adz_set_num_threads(0);
 }
 
-/* What this program prints about itself with `setting` in its environment. ADZE_WRAPPER is what
- * runs programs here, an emulator for one. */
+/* Runs this program with `setting` in its environment and writes the line that about() prints to
+ * `line`. ADZE_WRAPPER is a command that runs programs, such as an emulator; it may be unset. */
 static void ask_again(const char *setting, char *line, size_t size)
 {
     char command[1200];
@@ -314,10 +317,11 @@ static void environment_is_heard(void **state)
     assert_non_null(strstr(line, "; ADZE_CPU=fast ignored"));
     char plain[800];
     ask_again("ADZE_NUM_THREADS= ADZE_CPU=", plain, sizeof plain);
-    assert_int_equal(atoi(line), atoi(plain)); /* not a number: as if unset */
+    assert_int_equal(atoi(line), atoi(plain)); /* "3x" is no number and counts as unset */
     assert_null(strstr(plain, "ignored"));
 
-    if (strstr(plain, " avx512 ") == NULL) { /* what it found; valgrind shows this process less */
+    /* The new process is asked, because under valgrind this process sees fewer instruction sets. */
+    if (strstr(plain, " avx512 ") == NULL) {
         ask_again("ADZE_CPU=avx512", line, sizeof line);
         assert_non_null(strstr(line, "; ADZE_CPU=avx512 ignored: it is more than"));
     }

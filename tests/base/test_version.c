@@ -1,4 +1,4 @@
-/* The version has three sources that must agree: the build, the headers, the library. */
+/* The version is stated by the build, by the headers and by the library. The three must agree. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
