@@ -1,4 +1,5 @@
-/* Reading and writing elements from outside. */
+/* Reading, writing and comparing the elements of tensors from a program: adz_item, adz_tensor_at,
+ * adz_equal, adz_allclose, adz_tensor_read and adz_tensor_write. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* The element at an address, as a double. */
+/* Reads the element at an address as a double. i64 is rounded if it has more than 53 bits. */
 static double read_item(adz_dtype dtype, const void *at)
 {
     union {
@@ -37,6 +38,7 @@ static double read_item(adz_dtype dtype, const void *at)
     }
 }
 
+/* Whether t has a single element. Records an error if it does not. */
 static bool one_element(const char *op, const adz_tensor *t)
 {
     if (!adzi_check_tensor(op, "t", t)) {
@@ -98,11 +100,12 @@ double adz_tensor_at(const adz_tensor *t, const int64_t *index)
 /* ---- whole tensors -----------------------------------------------------------------------------
  */
 
-/** Walks a tensor's elements in order. */
+/* A walk over the elements of a tensor of any layout, in row-major order. */
 typedef struct {
-    int64_t index[ADZ_MAX_RANK], offset;
+    int64_t index[ADZ_MAX_RANK], offset; /* offset: elements from the first to the one at index */
 } walk;
 
+/* Moves to the next element. After the last element it is at the first again. */
 static void walk_on(walk *w, const adz_tensor *t)
 {
     for (int d = t->rank - 1; d >= 0; --d) {
@@ -130,8 +133,8 @@ bool adz_equal(const adz_tensor *a, const adz_tensor *b)
     if (!comparable("equal", a, b)) {
         return false;
     }
-    bool integers =
-        a->dtype == ADZ_I64 && b->dtype == ADZ_I64; /* a double does not hold them all */
+    /* i64 is compared as bits, because a double does not hold every i64. */
+    bool integers = a->dtype == ADZ_I64 && b->dtype == ADZ_I64;
     walk wa = { { 0 }, 0 }, wb = { { 0 }, 0 };
     for (int64_t i = 0; i < a->numel; ++i, walk_on(&wa, a), walk_on(&wb, b)) {
         const char *pa = at_offset(a, wa.offset), *pb = at_offset(b, wb.offset);
@@ -163,6 +166,8 @@ bool adz_allclose(
     return true;
 }
 
+/* Whether the caller's buffer has exactly the bytes of the tensor's elements. Records an error if
+ * not. */
 static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer, size_t bytes)
 {
     if (!adzi_check_tensor(op, "t", t)) {
@@ -181,7 +186,8 @@ static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer,
     return true;
 }
 
-/* A header over the caller's contiguous elements, for adzi_copy. */
+/* A header, without a storage, over a buffer of contiguous elements shaped like t. Only adzi_copy
+ * may use it. */
 static adz_tensor around(const adz_tensor *t, const void *buffer)
 {
     adz_tensor flat = { .dtype = t->dtype, .rank = t->rank, .numel = t->numel };

@@ -1,4 +1,4 @@
-/* What this library is built from and what it uses on this processor, in one line. */
+/* One line that describes the build and what it uses on this processor. */
 #include <stdio.h>
 #include <stdlib.h>
 

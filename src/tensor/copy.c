@@ -1,3 +1,4 @@
+/* Copies, conversions between dtypes, and filling. */
 #include "tensor/copy.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "tensor/kernel/pointwise.h"
 #include "tensor/tensor.h"
 
-/* ---- same dtype --------------------------------------------------------------------------------
+/* ---- copies without a conversion ---------------------------------------------------------------
  */
 
 KERNEL_TABLE_SIZES(copy);
@@ -39,7 +40,8 @@ DECLARE_TO(b8);
 DECLARE_TO(f16);
 DECLARE_TO(bf16);
 
-/* The columns in the order of adz_dtype; bool reads like u8. */
+/* convert_kernels[level][to][from], both dtypes in the order of adz_dtype. A bool is read as a u8.
+ */
 #define TO_ROW(to, level)                                                                     \
     {                                                                                         \
         ADZI_KERNEL_COLUMN(from_f32, to, level), ADZI_KERNEL_COLUMN(from_f64, to, level),     \
@@ -58,13 +60,14 @@ static const adzi_kernel convert_kernels[ADZI_CPU_LEVELS][8][8] = { TO_LEVEL(bas
 void adzi_copy(adz_tensor *dst, const adz_tensor *src)
 {
     adz_tensor *in[1];
-    memcpy(in, &src, sizeof src); /* read only; the array's type has no const */
+    memcpy(in, &src, sizeof src); /* removes const; adzi_pointwise does not change its operands */
     adzi_kernel kernel = dst->dtype == src->dtype
                              ? copy_kernel(dst)
                              : convert_kernels[adzi_cpu_level][dst->dtype][src->dtype];
     adzi_pointwise(kernel, dst, 1, in, NULL);
 }
 
+/* Copies bytes; a unit is a byte. */
 typedef struct {
     char *to;
     const char *from;
@@ -87,6 +90,7 @@ void adzi_copy_bytes_to(void *dst, const void *src, size_t bytes)
 /* ---- filling -----------------------------------------------------------------------------------
  */
 
+/* One kernel fills elements of every dtype, because it copies the element as bytes. */
 ADZI_DECLARE_KERNEL(fill, any);
 static const adzi_kernel fill_kernels[ADZI_CPU_LEVELS][1] = {
     { ADZI_KERNEL_COLUMN(fill, any, baseline) },
@@ -94,6 +98,7 @@ static const adzi_kernel fill_kernels[ADZI_CPU_LEVELS][1] = {
     { ADZI_KERNEL_COLUMN(fill, any, avx512) },
 };
 
+/* A double outside the range of i64 becomes INT64_MIN, and NaN does as well. */
 void adzi_encode(adz_dtype dtype, double value, void *item)
 {
     float f = (float)value;

@@ -1,3 +1,4 @@
+/* The debug mode of adz_set_debug. One lock guards the lists of all threads. */
 #include "tensor/debug.h"
 
 #include <pthread.h>
@@ -7,7 +8,7 @@ atomic_bool adzi_debug_on;
 
 static struct {
     pthread_mutex_t lock;
-    adz_tensor **alive, **dead;
+    adz_tensor **alive, **dead; /* `dead`: headers that have ended and whose memory is kept */
     size_t n_alive, alive_capacity, n_dead, dead_capacity;
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -25,7 +26,7 @@ bool adzi_debug_ended(adz_tensor *t)
 {
     bool kept = false;
     pthread_mutex_lock(&list.lock);
-    for (size_t i = list.n_alive; i-- > 0;) { /* the young die first */
+    for (size_t i = list.n_alive; i-- > 0;) { /* newest first: most tensors end soon */
         if (list.alive[i] == t) {
             memmove(
                 &list.alive[i], &list.alive[i + 1], (list.n_alive - i - 1) * sizeof *list.alive);
@@ -42,7 +43,7 @@ bool adzi_debug_ended(adz_tensor *t)
     return kept;
 }
 
-/* Ends the quarantine: the blocks go back, and the lists with them. */
+/* Frees the headers that were kept, and both lists. The caller holds the lock. */
 static void clear(void)
 {
     for (size_t i = 0; i < list.n_dead; ++i) {
@@ -70,6 +71,7 @@ bool adz_is_debug(void)
     return atomic_load_explicit(&adzi_debug_on, memory_order_relaxed);
 }
 
+/* Writes one line about a living tensor. False if the stream refused it. */
 static bool report(const adz_tensor *t, FILE *stream)
 {
     char line[512];

@@ -1,4 +1,5 @@
-/* What adz_set_debug turns on: a list of what is alive, and a quarantine for dead headers. */
+/* What adz_set_debug turns on: a list of the living tensors, and headers that are not used again
+ * after their tensor has ended. A stale pointer is then always noticed. */
 #ifndef ADZI_TENSOR_DEBUG_H
 #define ADZI_TENSOR_DEBUG_H
 
@@ -6,12 +7,14 @@
 
 #include "tensor/tensor.h"
 
+/** Whether debug mode is on. */
 extern atomic_bool adzi_debug_on;
 
-/** Enters a new header into the list. Without memory it goes unlisted. Returns it. */
+/** Adds a new header to the list and returns it. If memory is refused, the list lacks it. */
 adz_tensor *adzi_debug_made(adz_tensor *t);
 
-/** Takes a dying header off the list; true when the quarantine keeps its block. */
+/** Removes the header of a tensor that ends from the list. Returns true if the header's memory is
+ * kept; debug mode frees it when it is turned off. */
 bool adzi_debug_ended(adz_tensor *t);
 
 #endif

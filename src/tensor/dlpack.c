@@ -1,3 +1,4 @@
+/* DLPack, by which libraries hand tensors to each other without a copy: from adze, and to adze. */
 #include "adze/dlpack.h"
 
 #include <string.h>
@@ -5,16 +6,19 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
+/* Numbers that the DLPack specification assigns to devices and kinds of elements. */
 enum { CPU = 1, CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL = 6 };
 
+/* DLPack's kind and bits of each dtype, in the order of adz_dtype. */
 static const struct {
     uint8_t code, bits;
 } types[] = { { CODE_FLOAT, 32 }, { CODE_FLOAT, 64 }, { CODE_INT, 32 }, { CODE_INT, 64 },
     { CODE_UINT, 8 }, { CODE_BOOL, 8 }, { CODE_FLOAT, 16 }, { CODE_BFLOAT, 16 } };
 
-/* ---- out ---------------------------------------------------------------------------------------
+/* ---- from adze ---------------------------------------------------------------------------------
  */
 
+/* A tensor that was handed out. It holds a reference until its receiver calls the deleter. */
 typedef struct {
     adz_dl_managed_tensor managed;
     adz_tensor *t;
@@ -53,8 +57,10 @@ adz_dl_managed_tensor *adz_tensor_to_dlpack(adz_tensor *t)
     return &h->managed;
 }
 
-/* ---- in ----------------------------------------------------------------------------------------
+/* ---- to adze -----------------------------------------------------------------------------------
  */
+
+/* The deleter of a storage that was handed in. */
 
 static void end_taken_in(void *data, void *user)
 {
@@ -65,6 +71,7 @@ static void end_taken_in(void *data, void *user)
     }
 }
 
+/* Finds the dtype with DLPack's kind and bits. Records an error if there is none. */
 static bool find_dtype(const char *op, const adz_dl_tensor *dl, adz_dtype *dtype)
 {
     for (int i = 0; i < 8; ++i) {
@@ -99,7 +106,8 @@ adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
         adzi_check_sizes(op, dl->ndim, dl->shape, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    char *data = (char *)((uintptr_t)dl->data + dl->byte_offset); /* wraps, whatever the offset */
+    /* The sum is made of integers, because any offset of the caller is defined for them. */
+    char *data = (char *)((uintptr_t)dl->data + dl->byte_offset);
     if (numel > 0 && (dl->data == NULL || (uintptr_t)data % adz_dtype_size(dtype) != 0)) {
         return adzi_fail(
             op, ADZ_ERR_ARGUMENT, "the memory is NULL or not aligned to %s", adz_dtype_name(dtype));
@@ -115,7 +123,7 @@ adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
         adzi_storage_hand_over(storage, end_taken_in, managed);
         if (dl->strides != NULL) {
             memcpy(t->strides, dl->strides, (size_t)dl->ndim * sizeof *t->strides);
-            t->is_view = true; /* its elements need not be all of the storage, in order */
+            t->is_view = true; /* the elements may be a part of the storage, in any order */
         }
     }
     adzi_storage_release(storage);

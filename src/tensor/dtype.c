@@ -1,3 +1,4 @@
+/* The dtypes: their sizes, their names, and how two are promoted. */
 #include "adze/base.h"
 
 size_t adz_dtype_size(adz_dtype dtype)
@@ -25,6 +26,7 @@ adz_dtype adz_promote_types(adz_dtype a, adz_dtype b)
         f2 = ADZ_F16,
         bf = ADZ_BF16
     };
+    /* torch.promote_types, row a, column b. */
     static const unsigned char table[8][8] = {
         /*          f4  f8  i4  i8  u1  b1  f2  bf */
         /* f4 */ { f4, f8, f4, f4, f4, f4, f4, f4 },

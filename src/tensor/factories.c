@@ -1,4 +1,5 @@
-/* Tensors from nothing, from values and from the caller's memory. */
+/* Factories: tensors that are filled with a number, copied from values, wrapped around the caller's
+ * memory, or made of a sequence. Results are borrowed from the innermost scope. */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
+/* A contiguous tensor with undefined elements, borrowed from the innermost scope. */
 static adz_tensor *make(const char *op, int rank, const int64_t *sizes, adz_dtype dtype)
 {
     adzi_thread *thread = adzi_self();
@@ -19,6 +21,7 @@ static adz_tensor *make(const char *op, int rank, const int64_t *sizes, adz_dtyp
     return adzi_tensor_borrowed(thread, op, dtype, rank, sizes);
 }
 
+/* Fills t with a number and returns it. NULL is passed on. */
 static adz_tensor *filled(adz_tensor *t, double value)
 {
     if (t != NULL) {
@@ -27,7 +30,8 @@ static adz_tensor *filled(adz_tensor *t, double value)
     return t;
 }
 
-/* Integers take what is left of the value without its fraction, if they can hold it. */
+/* Whether a dtype can hold a value; records an error if not. An integer drops the fraction, as
+ * PyTorch does. */
 static bool holds(const char *op, double value, adz_dtype dtype)
 {
     if (!adzi_is_integer(dtype) || adzi_in_range(trunc(value), dtype)) {
@@ -130,7 +134,7 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
         return adzi_fail_memory(op, sizeof *storage);
     }
     adz_tensor *t = adzi_tensor_over(thread, op, storage, dtype, shape.rank, shape.sizes);
-    if (t != NULL) { /* only now does the memory become ours to end */
+    if (t != NULL) { /* the deleter must not run if the call fails, so it is set last */
         adzi_storage_hand_over(storage, deleter, user);
     }
     adzi_storage_release(storage);
@@ -140,14 +144,16 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
 /* ---- sequences ---------------------------------------------------------------------------------
  */
 
+/* A unit is an element of the contiguous result. */
 typedef struct {
     char *out;
     adz_dtype dtype;
     double start, step, end;
-    int64_t last; /* the place whose value is exactly `end`; -1: none */
+    int64_t last; /* the index whose value is exactly `end`; -1 for none */
 } sequence_args;
 
-/* value(i) = start + i step, each from its index so that errors do not add up. */
+/* value(i) = start + i * step. Each value is computed from its index, so that rounding errors do
+ * not add up. */
 static void write_sequence(const void *block, int64_t begin, int64_t end)
 {
     const sequence_args *args = block;
@@ -158,7 +164,8 @@ static void write_sequence(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* `end` is the exact value of the last element; NAN for start + (count - 1) step. */
+/* A tensor of `count` elements, start + i * step. The last element is exactly `end`, unless `end`
+ * is NAN. */
 static adz_tensor *sequence(
     const char *op, double start, double step, double end, double count, adz_dtype dtype)
 {
@@ -197,13 +204,13 @@ adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtyp
     return sequence("linspace", start, step, steps > 1 ? end : NAN, (double)steps, dtype);
 }
 
+/* A unit is an element of the diagonal of out[rows, columns]. */
 typedef struct {
     char *out;
     adz_dtype dtype;
     int64_t columns;
 } diagonal_args;
 
-/* Units are the elements of the diagonal. */
 static void write_diagonal(const void *block, int64_t begin, int64_t end)
 {
     const diagonal_args *args = block;

@@ -1,4 +1,4 @@
-/* Tensors as text, laid out as PyTorch does. */
+/* Tensors as text, in the layout of PyTorch's print. */
 #include <locale.h>
 #include <math.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 
 enum {
     EDGE = 3,         /* elements shown at each end of a shortened dimension */
-    THRESHOLD = 1000, /* elements beyond which dimensions are shortened */
-    LINE = 80,
-    DIGITS = 4,
-    NUMBER = 40 /* one formatted element */
+    THRESHOLD = 1000, /* dimensions of tensors with more elements are shortened */
+    LINE = 80,        /* characters of a line */
+    DIGITS = 4,       /* digits after the decimal point */
+    NUMBER = 40       /* bytes of a buffer for one formatted element */
 };
 
-/** Text that grows. `failed` once memory was refused. */
+/* A text that grows. `failed` is set when memory is refused, and nothing more is added then. */
 typedef struct {
     char *text;
     size_t length, capacity;
@@ -48,14 +48,15 @@ static void put_spaces(text *out, int n)
 /* ---- one element -------------------------------------------------------------------------------
  */
 
+/* How elements are written: 3, 3., 3.1416, 3.1416e+00, True. */
 typedef enum { AS_INTEGER, AS_WHOLE, AS_FIXED, AS_SCIENTIFIC, AS_BOOL } style;
 
 typedef struct {
     style how;
-    int width;
+    int width; /* characters of an element, filled with spaces on the left */
 } format;
 
-/* The locale's decimal point, made a dot. */
+/* Replaces the locale's decimal point by a dot. */
 static void make_dot(char *number)
 {
     const char *point = localeconv()->decimal_point;
@@ -67,6 +68,8 @@ static void make_dot(char *number)
     }
 }
 
+/* Writes one element and returns the number of characters. `integer` holds the value of integers
+ * and bools, `x` that of floats. */
 static int write_element(char *buffer, const format *f, double x, int64_t integer)
 {
     if (f->how == AS_BOOL) {
@@ -89,13 +92,14 @@ static int write_element(char *buffer, const format *f, double x, int64_t intege
     return (int)strlen(buffer);
 }
 
-/* An element by its index list. */
+/* A tensor that is printed, and how. */
 typedef struct {
     const adz_tensor *t;
     bool shortened;
     format f;
 } view;
 
+/* Reads the element at an offset: into `integer` for integers and bools, else into `x`. */
 static void read_at(const adz_tensor *t, int64_t offset, double *x, int64_t *integer)
 {
     adz_tensor item = *t, value = { .rank = 0, .numel = 1 };
@@ -108,7 +112,7 @@ static void read_at(const adz_tensor *t, int64_t offset, double *x, int64_t *int
     adzi_copy(&value, &item);
 }
 
-/* Calls `visit` for every element that will be shown. */
+/* Calls `visit` for every element that will be shown, from dimension `dim` on. */
 static void each_shown(const view *v, int dim, int64_t offset,
     void (*visit)(void *user, double x, int64_t integer), void *user)
 {
@@ -129,12 +133,14 @@ static void each_shown(const view *v, int dim, int64_t offset,
     }
 }
 
+/* What the shown elements have in common. */
 typedef struct {
-    double most, least; /* magnitudes of the finite elements other than 0 */
-    bool whole;
+    double most, least; /* the largest and smallest magnitude of finite elements other than 0 */
+    bool whole;         /* all finite elements are whole numbers */
     format f;
 } survey;
 
+/* First visit: finds the magnitudes. */
 static void look(void *user, double x, int64_t integer)
 {
     survey *s = user;
@@ -149,17 +155,20 @@ static void look(void *user, double x, int64_t integer)
     }
 }
 
+/* Second visit: finds the width of the widest element. */
 static void measure(void *user, double x, int64_t integer)
 {
     survey *s = user;
     char buffer[NUMBER];
     if (s->f.how >= AS_WHOLE && s->f.how <= AS_SCIENTIFIC && (x == 0 || !isfinite(x))) {
-        return; /* like PyTorch, which makes room for the other ones */
+        return; /* PyTorch measures only the finite elements other than 0 */
     }
     int width = write_element(buffer, &s->f, x, integer);
     s->f.width = width > s->f.width ? width : s->f.width;
 }
 
+/* Chooses the style by PyTorch's rules. Numbers are scientific if the ratio of their magnitudes is
+ * above 1000, if one is above 1e8, or if one that is not whole is below 1e-4. */
 static format choose_format(const view *v)
 {
     survey s = { .most = 0, .least = INFINITY, .whole = true };
@@ -179,7 +188,7 @@ static format choose_format(const view *v)
     return s.f;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
+/* ---- the whole tensor --------------------------------------------------------------------------
  */
 
 static void put_element(text *out, const view *v, int64_t offset)
@@ -193,6 +202,8 @@ static void put_element(text *out, const view *v, int64_t offset)
     put(out, buffer);
 }
 
+/* Writes a row of the last dimension, with as many elements per line as fit. `indent` is the column
+ * of its opening bracket. */
 static void put_row(text *out, const view *v, int64_t offset, int indent)
 {
     int64_t n = v->t->sizes[v->t->rank - 1], stride = v->t->strides[v->t->rank - 1];
@@ -218,6 +229,7 @@ static void put_row(text *out, const view *v, int64_t offset, int indent)
     put(out, "]");
 }
 
+/* Writes dimension `dim` and all dimensions inside it, with blank lines between blocks. */
 static void put_dim(text *out, const view *v, int dim, int64_t offset, int indent)
 {
     const adz_tensor *t = v->t;
@@ -252,7 +264,7 @@ static void put_dim(text *out, const view *v, int dim, int64_t offset, int inden
     put(out, "]");
 }
 
-/* ", key=value", on a line of its own where it does not fit. */
+/* Writes ", key=value". It begins a new line if it does not fit the current one. */
 static void put_suffix(text *out, const char *key, const char *value)
 {
     const char *line = out->text != NULL ? strrchr(out->text, '\n') : NULL;
@@ -290,7 +302,7 @@ static void put_tensor(text *out, const adz_tensor *t)
         v.f = choose_format(&v);
         put_dim(out, &v, 0, 0, (int)strlen("tensor("));
     }
-    bool plain = t->dtype == ADZ_I64 || t->dtype == ADZ_BOOL; /* seen from the elements */
+    bool plain = t->dtype == ADZ_I64 || t->dtype == ADZ_BOOL; /* the elements show the dtype */
     if (t->dtype != ADZ_F32 && !(plain && t->numel > 0)) {
         put_suffix(out, "dtype", adz_dtype_name((adz_dtype)t->dtype));
     }
@@ -302,6 +314,8 @@ static void put_tensor(text *out, const adz_tensor *t)
     put(out, ")");
 }
 
+/* Writes a tensor, NULL or ADZ_NONE as text, which the caller frees. False with the error recorded
+ * if memory was refused or the pointer is stale. */
 static bool make_text(text *out, const char *op, const adz_tensor *t)
 {
     if (t != NULL && t->alive != ADZI_ALIVE) {

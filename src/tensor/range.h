@@ -1,4 +1,4 @@
-/* Which numbers an integer dtype holds. */
+/* The ranges of the integer dtypes. */
 #ifndef ADZI_TENSOR_RANGE_H
 #define ADZI_TENSOR_RANGE_H
 

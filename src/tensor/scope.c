@@ -1,15 +1,17 @@
-/* Scopes: a stack of borrowed references per thread, cut into scopes by marks. */
+/* Scopes. Each thread has a stack of references to tensors. A scope is the part of the stack above
+ * its mark; closing it releases that part. */
 #include "tensor/tensor.h"
 
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/upper.h"
 
-/* The commonest mistake is a training loop that opens no scope. The root scope then grows, and a
- * warning says so once per thread. The warning comes before anything is changed, because its
- * callback may call the library. */
+/* From so many tensors in the root scope on, a warning is given. */
 enum { MANY_IN_ROOT = 10000 };
 
+/* The most common mistake is a training loop that opens no scope, so that the root scope grows. A
+ * warning says so once per thread. It is given before anything is changed, because its callback may
+ * call the library. */
 static void warn_of_root(adzi_thread *thread)
 {
     const size_t count = adzi_scope_root_count(thread);
@@ -26,7 +28,8 @@ bool adzi_scope_grow(adzi_thread *thread, size_t n)
         sizeof *thread->temporaries);
 }
 
-enum { AHEAD = 8 }; /* headers are fetched into the cache this many releases before their own */
+/* A header is fetched into the processor's cache this many releases before it is released. */
+enum { AHEAD = 8 };
 
 void adzi_scope_unwind(adzi_thread *thread, size_t mark)
 {
@@ -68,6 +71,8 @@ adz_scope *adz_scope_open(void)
     return scope;
 }
 
+/* Whether the caller may close the scope: it is open, on this thread, and no root scope. Records an
+ * error if not. */
 static bool check_open(const char *op, const adz_scope *scope, const adzi_thread *thread)
 {
     if (scope == NULL) {
@@ -83,6 +88,7 @@ static bool check_open(const char *op, const adz_scope *scope, const adzi_thread
     return true;
 }
 
+/* Closes a scope and all scopes that are open inside it. */
 static void close_from(adz_scope *scope, adzi_thread *thread)
 {
     for (adz_scope *s = thread->scope; s != scope; s = s->outer) {

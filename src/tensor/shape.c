@@ -1,7 +1,9 @@
+/* Arithmetic of shapes: checks, strides, dimensions, broadcasting and views. */
 #include "tensor/shape.h"
 
 #include <string.h>
 
+/* Rank -1 marks a shape that has too many sizes. Every call that takes a shape refuses it. */
 adz_shape adz_shape_of(int rank, const int64_t *sizes)
 {
     adz_shape shape = { -1, { 0 } };
@@ -14,6 +16,7 @@ adz_shape adz_shape_of(int rank, const int64_t *sizes)
     return shape;
 }
 
+/* Count -1 stands for all dimensions, and -2 marks a list that is invalid. */
 adz_dims adz_dims_of(int count, const int *dims)
 {
     adz_dims list = { -2, { 0 } };
@@ -35,7 +38,8 @@ adz_status adzi_check_sizes(
     if (rank < 0 || rank > ADZ_MAX_RANK) {
         return adzi_error(op, ADZ_ERR_SHAPE, "a shape has 0 to %d sizes", ADZ_MAX_RANK);
     }
-    /* The product over the sizes that are not 0 must fit too, because strides are made of it. */
+    /* Sizes of 0 are left out of the product, because strides are products of the others. These
+     * must fit int64_t even if the tensor is empty. */
     int64_t count = 1, bytes = (int64_t)adz_dtype_size(dtype);
     bool empty = false;
     for (int i = 0; i < rank; ++i) {
@@ -170,8 +174,9 @@ bool adzi_view_strides(const adz_tensor *t, int rank, const int64_t *sizes, int6
         adzi_contiguous_strides(rank, sizes, strides);
         return true;
     }
-    /* Walk both shapes from the last dimension; each run of old dimensions that lie in memory
-     * without gaps may be cut anew. */
+    /* Both shapes are walked from their last dimension. A run of old dimensions that lie in memory
+     * without gaps can be divided into new dimensions. `base` is the stride of the run's last
+     * dimension, `run` its number of elements, and `cut` how many of them have new strides. */
     int view = rank - 1;
     int64_t run = 1, cut = 1, base = 0;
     for (int i = t->rank - 1; i >= 0; --i) {

@@ -4,16 +4,17 @@
 
 #include "tensor/tensor.h"
 
-/** a * b for sizes; false when it does not fit int64_t. Every size is computed with this. */
+/** Multiplies two sizes. Returns false if the product does not fit int64_t. Every size that depends
+ * on the caller's numbers is computed with it. */
 static inline bool adzi_multiply(int64_t a, int64_t b, int64_t *product)
 {
     return !__builtin_mul_overflow(a, b, product);
 }
 
-/** Strides of a contiguous tensor, in elements. */
+/** Writes the strides of a contiguous tensor, in elements. */
 void adzi_contiguous_strides(int rank, const int64_t *sizes, int64_t *strides);
 
-/** The product of sizes known to fit. */
+/** The product of sizes. The caller knows that it fits int64_t. */
 static inline int64_t adzi_numel(int rank, const int64_t *sizes)
 {
     int64_t count = 1;
@@ -32,16 +33,20 @@ static inline bool adzi_same_sizes(const adz_tensor *a, const adz_tensor *b)
     return same;
 }
 
-/** `dim` as 0 .. rank-1 (rank 0 counts as 1, as in PyTorch), or -1 with ADZ_ERR_DIM recorded. */
+/** Checks a dimension of the caller, -rank .. rank-1, and returns it as 0 .. rank-1. Rank 0 counts
+ * as rank 1, as in PyTorch. Returns -1 with ADZ_ERR_DIM recorded if it is out of range. */
 int adzi_dim(const char *op, const adz_tensor *t, int dim);
 
-/** The place of a dimension that is to be added, as 0 .. rank, or -1 with ADZ_ERR_DIM recorded. */
+/** Checks where a dimension is to be added, -rank-1 .. rank, and returns it as 0 .. rank. Returns
+ * -1 with ADZ_ERR_DIM recorded if it is out of range. */
 int adzi_new_dim(const char *op, const adz_tensor *t, int dim);
 
-/** A set bit per dimension that `dims` names; false with an error for a bad or repeated one. */
+/** Sets bit d of `mask` for each dimension d that `dims` names. Returns false with ADZ_ERR_DIM
+ * recorded if one is out of range or named twice. */
 bool adzi_dims_mask(const char *op, const adz_tensor *t, adz_dims dims, unsigned *mask);
 
-/** The sizes of a reduction over `mask`. */
+/** Writes the sizes of a reduction over the dimensions in `mask` and returns its rank. With
+ * `keepdim`, reduced dimensions keep the size 1. */
 int adzi_reduced_sizes(const adz_tensor *t, unsigned mask, bool keepdim, int64_t *sizes);
 
 /**
@@ -50,16 +55,18 @@ int adzi_reduced_sizes(const adz_tensor *t, unsigned mask, bool keepdim, int64_t
  */
 bool adzi_broadcast_with(const char *op, int *rank, int64_t *sizes, const adz_tensor *t);
 
-/** Writes the broadcast shape of a and b to (rank, sizes); false as adzi_broadcast_with. */
+/** Writes the broadcast shape of a and b to (rank, sizes). False with ADZ_ERR_SHAPE, which names
+ * both shapes, if they do not broadcast. */
 bool adzi_broadcast(
     const char *op, int *rank, int64_t *sizes, const adz_tensor *a, const adz_tensor *b);
 
-/** Strides of `t` as it reads when broadcast to rank `rank` and `sizes`. */
+/** Writes the strides with which `t` is read as the shape (rank, sizes), to which it broadcasts. A
+ * repeated dimension has stride 0. */
 void adzi_broadcast_strides(const adz_tensor *t, int rank, const int64_t *sizes, int64_t *strides);
 
 /**
- * Strides under which the elements of `t` read as the shape (rank, sizes) of the same count;
- * false when that needs a copy.
+ * Writes the strides with which the elements of `t` are read as the shape (rank, sizes), which has
+ * as many elements. Returns false if there are no such strides, so that a copy is needed.
  */
 bool adzi_view_strides(const adz_tensor *t, int rank, const int64_t *sizes, int64_t *strides);
 

@@ -1,3 +1,4 @@
+/* Tensors: their storage, their headers, and the functions that read a header. */
 #include "tensor/tensor.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
  * outlives the other keeps little memory. */
 enum { JOINED_BYTES = 4096 };
 
+/* Fills in a storage whose elements follow it at the next multiple of 64 bytes. */
 static void storage_init(adzi_storage *storage, size_t bytes, void *user)
 {
     *storage = (adzi_storage){
@@ -24,6 +26,7 @@ static void storage_init(adzi_storage *storage, size_t bytes, void *user)
     };
 }
 
+/* A storage with its elements in one block. NULL if memory was refused. */
 static adzi_storage *storage_new(size_t bytes)
 {
     adzi_storage *storage = adzi_alloc(ADZI_ALIGNMENT + bytes);
@@ -33,7 +36,7 @@ static adzi_storage *storage_new(size_t bytes)
     return storage;
 }
 
-/* The deleter of memory that its owner ends, not the library. */
+/* The deleter of memory that its owner frees and not the library. */
 static void leave_alone(void *data, void *user)
 {
     (void)data;
@@ -175,7 +178,8 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
     t->dtype = value->dtype;
     t->is_view = false;
     memcpy(t->strides, value->strides, sizeof t->strides);
-    if (!(t->joined && before == adzi_home(t))) { /* else the header still needs its block */
+    /* A joined header lies in the block of its own storage, so it keeps that reference. */
+    if (!(t->joined && before == adzi_home(t))) {
         adzi_storage_release(before);
     }
     adzi_drop(value);
@@ -315,6 +319,7 @@ void *adz_tensor_data(adz_tensor *t)
     return adzi_check_tensor("adz_tensor_data", "t", t) ? t->data : NULL;
 }
 
+/* The elements of a tensor that has the dtype; NULL with ADZ_ERR_DTYPE recorded if it does not. */
 static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
 {
     if (!adzi_check_tensor(op, "t", t)) {

@@ -23,8 +23,8 @@ typedef struct adzi_storage {
     atomic_int refs;
     uint32_t version; /* rises with every in-place change */
     uint32_t history; /* rises with every in-place change that the tape recorded */
-    int line;         /* where its first tensor was made, under ADZ_SITES */
-    const char *file;
+    int line;         /* the source line where its first tensor was made, under ADZ_SITES */
+    const char *file; /* the source file, or NULL */
     size_t bytes;
     void *data;
     const char *writer;                      /* the operator that changed it last, for messages */
@@ -34,32 +34,33 @@ typedef struct adzi_storage {
 
 _Static_assert(sizeof(adzi_storage) <= ADZI_ALIGNMENT, "data follows the header at one boundary");
 
-/** What only tensors that take part in gradients have. */
+/** The part of a tensor that only tensors with a gradient or a hook have. */
 typedef struct adzi_gradient {
-    adz_tensor *grad;            /* plain, owned; NULL when there is none */
-    struct adzi_leaf_slot *slot; /* the running backward's; NULL outside */
-    struct adzi_hook_list *hooks;
+    adz_tensor *grad;             /* the tensor's .grad, without a graph, owned; or NULL */
+    struct adzi_leaf_slot *slot;  /* belongs to the running backward; NULL outside one */
+    struct adzi_hook_list *hooks; /* owned; or NULL */
 } adzi_gradient;
 
+/** Marks in `alive`. Other values mean that the pointer does not lead to a header. */
 enum { ADZI_ALIVE = 0x5a, ADZI_DEAD = 0xd5 };
 
 struct adz_tensor {
-    atomic_int refs;  /* all owners: scopes, callers, modules, the graph */
-    atomic_int keeps; /* of these, what callers took with adz_keep */
-    uint8_t alive;
+    atomic_int refs;  /* references of all owners: scopes, callers, modules, the graph */
+    atomic_int keeps; /* how many of these callers took with adz_keep */
+    uint8_t alive;    /* ADZI_ALIVE until the tensor ends */
     uint8_t dtype;
     uint8_t rank;
-    bool requires_grad; /* a leaf's wish; results follow their node */
+    bool requires_grad; /* set by the user for a leaf; results want a gradient if `node` is set */
     bool is_view;       /* shares storage with the tensor it was made from */
     bool retains_grad;
     bool joined;      /* a storage follows in the same block; see adzi_home */
     uint32_t history; /* the history of the storage when `node` was set */
-    uint32_t result;  /* the tensor is this result of `node` */
+    uint32_t result;  /* the index of the tensor among the results of `node` */
     adzi_storage *storage;
     char *data; /* the first element */
     int64_t numel;
-    struct adzi_node *node; /* the recorded call that computed the tensor; NULL for leaves */
-    adzi_gradient *gradient;
+    struct adzi_node *node;  /* the recorded call that computed the tensor; NULL for leaves */
+    adzi_gradient *gradient; /* owned; NULL for most tensors */
     int64_t sizes[ADZ_MAX_RANK];
     int64_t strides[ADZ_MAX_RANK]; /* in elements */
 };
@@ -98,15 +99,18 @@ static inline bool adzi_requires_grad(const adz_tensor *t)
     return t->node != NULL || t->requires_grad;
 }
 
+/** Takes one more reference and returns the tensor. */
 static inline adz_tensor *adzi_retain(adz_tensor *t)
 {
     adzi_refs_take(&t->refs);
     return t;
 }
 
+/** Ends a tensor whose last reference is gone. Only adzi_drop calls it. */
 void adzi_tensor_destroy(adz_tensor *t);
 
-/** Releases a reference. The last one frees the tensor. NULL and ADZ_NONE are left alone. */
+/** Releases a reference. The last release ends the tensor. NULL and ADZ_NONE are allowed and change
+ * nothing. */
 static inline void adzi_drop(adz_tensor *t)
 {
     if (t != NULL && !adzi_is_none(t) && adzi_refs_drop(&t->refs)) {
@@ -123,8 +127,9 @@ static inline bool adzi_is_exclusive(const adz_tensor *t)
 }
 
 /**
- * Sizes and element count of a new contiguous tensor, checked: fails with ADZ_ERR_SHAPE on a
- * negative size, a rank above 8 or a byte count that does not fit.
+ * Checks the sizes of a new contiguous tensor and writes its number of elements to `numel`. Fails
+ * with ADZ_ERR_SHAPE on a negative size, a rank above 8 or a byte count that does not fit int64_t,
+ * and with ADZ_ERR_DTYPE on a value that is no dtype.
  */
 adz_status adzi_check_sizes(
     const char *op, int rank, const int64_t *sizes, adz_dtype dtype, int64_t *numel);
@@ -137,13 +142,13 @@ adz_status adzi_check_sizes(
 adz_tensor *adzi_tensor_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 
-/** adzi_tensor_new for a tensor that belongs to the innermost scope and is borrowed from it. */
+/** Makes a contiguous tensor with undefined elements, which is borrowed from the innermost scope.
+ * The sizes have been checked. NULL with the error recorded if memory was refused. */
 adz_tensor *adzi_tensor_borrowed(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
 
-/** Makes a view of `base` with one reference, the caller's. `data` points into the storage of
- * `base`.
- */
+/** Makes a view of `base` with one reference, the caller's. `data` is the view's first element, in
+ * the storage of `base`. */
 adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *base, int rank,
     const int64_t *sizes, const int64_t *strides, char *data);
 
@@ -153,8 +158,8 @@ adz_tensor *adzi_tensor_over(adzi_thread *thread, const char *op, adzi_storage *
     adz_dtype dtype, int rank, const int64_t *sizes);
 
 /**
- * A storage around memory of somebody else, with one reference, the caller's. Its deleter leaves
- * the memory alone until adzi_storage_hand_over gives it another. NULL if memory was refused.
+ * A storage around memory that the library does not own, with one reference, the caller's. Its
+ * deleter does nothing until adzi_storage_hand_over sets another. NULL if memory was refused.
  */
 adzi_storage *adzi_storage_around(void *data, size_t bytes);
 
@@ -162,6 +167,7 @@ adzi_storage *adzi_storage_around(void *data, size_t bytes);
 void adzi_storage_hand_over(
     adzi_storage *storage, void (*deleter)(void *data, void *user), void *user);
 
+/** Releases a reference. The last release frees the storage, or calls its deleter. */
 void adzi_storage_release(adzi_storage *storage);
 
 /**
@@ -175,11 +181,12 @@ static inline void adzi_written(adz_tensor *t, const char *op)
     t->storage->writer = op;
 }
 
-/** Gives `t` the storage, elements and dtype of `value`, which has equal sizes; releases `value`.
- */
+/** Gives `t` the storage, elements and dtype of `value`, which has equal sizes. Releases the
+ * caller's reference of `value`. */
 void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
 
-/** Frees a header that adzi_debug_ended had kept. */
+/** Frees the header of a tensor that has ended. Debug mode calls it for headers that it has kept.
+ */
 void adzi_tensor_bury(adz_tensor *t);
 
 /** Whether the tensor is contiguous: its elements lie in row-major order without gaps. */
@@ -199,32 +206,36 @@ static inline void adzi_set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
 /** Whether every element has an address of its own (no stride 0 over a size above 1). */
 bool adzi_is_dense(const adz_tensor *t);
 
-/** The gradient part of a tensor, made when absent; NULL when memory was refused. */
+/** The gradient part of a tensor, which is made if there is none. NULL with the error recorded
+ * under `op` if memory was refused. */
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t);
 
-/** What tensors call of src/autograd, which fills it in when the library is loaded. */
+/** The functions of src/autograd that tensors call. src/autograd fills in the table when the
+ * library is loaded. */
 typedef struct adzi_tape_calls {
     /** Gives back one reference of a node. */
     void (*node_release)(adzi_thread *thread, struct adzi_node *node);
-    /** Frees the gradient, the hooks and the record of a tensor that ends. */
+    /** Frees the gradient part of a tensor that ends. */
     void (*gradient_free)(adz_tensor *t);
-    /** The operator's name. */
+    /** The name of a node's operator. */
     const char *(*node_name)(const struct adzi_node *node);
 } adzi_tape_calls;
 
 extern adzi_tape_calls adzi_tape;
 
-/** Says what is wrong with a tensor that the next call refuses: false. */
+/** Slow path of adzi_check_tensor: records what is wrong with the tensor. Always returns false. */
 bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t);
 
-/** Fails when `t` is NULL, a stale pointer or ADZ_NONE; names the argument. */
+/** Whether `t` is a living tensor. Records an error that names the argument if it is NULL, a stale
+ * pointer or ADZ_NONE. */
 static inline bool adzi_check_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
     const bool sound = t != NULL && t->alive == ADZI_ALIVE && !adzi_is_none(t);
     return sound || adzi_refuse_tensor(op, argument, t);
 }
 
-/** A tensor's sizes for messages, "[4, 10, 512]". Valid for the next few calls on this thread. */
+/** A tensor's sizes for messages, "[4, 10, 512]", or "(none)" for ADZ_NONE. Valid until the thread
+ * has asked for 8 more texts. */
 const char *adzi_text_shape(const adz_tensor *t);
 
 #endif

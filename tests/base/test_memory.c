@@ -317,7 +317,7 @@ typedef struct {
     size_t blocks, bytes;
 } ledger;
 
-static void *hook_allocate(size_t bytes, size_t alignment, void *user)
+static void *ledger_allocate(size_t bytes, size_t alignment, void *user)
 {
     ledger *l = user;
     void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -326,7 +326,7 @@ static void *hook_allocate(size_t bytes, size_t alignment, void *user)
     return block;
 }
 
-static void hook_deallocate(void *block, size_t bytes, void *user)
+static void ledger_deallocate(void *block, size_t bytes, void *user)
 {
     ledger *l = user;
     --l->blocks;
@@ -338,13 +338,13 @@ static void allocators_come_and_go(void **state)
 {
     (void)state;
     ledger l = { 0 };
-    adz_allocator hook = { hook_allocate, hook_deallocate, &l };
+    adz_allocator own = { ledger_allocate, ledger_deallocate, &l };
     assert_non_null(adz_zeros(ADZ_SHAPE(3), ADZ_F32));
-    assert_int_equal(adz_set_allocator(&hook), ADZ_ERR_STATE);
+    assert_int_equal(adz_set_allocator(&own), ADZ_ERR_STATE);
     assert_non_null(strstr(adz_error_message(), "of the present allocator are still held"));
     adz_error_clear();
     adz_scope_close(scope); /* after this, nothing is live */
-    assert_int_equal(adz_set_allocator(&hook), ADZ_OK);
+    assert_int_equal(adz_set_allocator(&own), ADZ_OK);
     scope = adz_scope_open();
     adz_manual_seed(3);
     adz_tensor *large = adz_rand(ADZ_SHAPE(1000, 1000), ADZ_F32);

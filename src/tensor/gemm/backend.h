@@ -47,36 +47,38 @@ typedef struct adzi_gemm_prepared adzi_gemm_prepared;
  * computes on the thread that calls it. */
 typedef struct adzi_gemm_backend {
     uint32_t version; /**< ADZI_GEMM_BACKEND_VERSION */
-    uint32_t size;    /**< of this struct */
+    uint32_t size;    /**< sizeof(adzi_gemm_backend) */
     const char *name; /**< "oneDNN 2.6.3" */
-    const char *isa;  /**< the instruction set it found, in its own words */
-    bool avx512;      /**< it has code of its own for AVX-512 */
-    bool amx;         /**< the processor has AMX, which it uses for bf16 */
-    const char *bf16; /**< what makes its bf16 faster than its f32: "AMX"; NULL: nothing does */
+    const char *isa;  /**< the instruction set that oneDNN uses, as oneDNN calls it */
+    bool avx512;      /**< oneDNN has code for AVX-512 */
+    bool amx;         /**< the processor has AMX, which oneDNN uses for bf16 */
+    const char *bf16; /**< what makes bf16 faster than f32 here, "AMX"; NULL if it is not faster */
 
-    /** One product; false when it refused, with C untouched. */
+    /** Computes one product. Returns false, with C unchanged, if it refuses. */
     bool (*multiply)(const adzi_gemm_call *call);
 
     /**
-     * Code for one shape, made or found among the latest ones.
+     * Code for one shape, newly made or made earlier and kept.
      *
-     * @return to be given back with `release`; NULL where there is no fast code or no memory
+     * @return the caller gives it back with `release`; NULL if there is no fast code or no memory
      */
     adzi_gemm_prepared *(*prepare)(const adzi_gemm_shape *shape);
     void (*release)(adzi_gemm_prepared *prepared);
 
-    /** Bytes of working memory that a run to such a target needs; may be 0. */
+    /** Bytes of working memory that `run` needs for this code and target; may be 0. */
     size_t (*working_bytes)(const adzi_gemm_prepared *prepared, const adzi_gemm_target *to);
 
-    /** One product in a prepared shape, with that much working memory on a 64-byte boundary; false
-     * when it failed, with C untouched. */
+    /** Computes one product by prepared code. `working` is at a multiple of 64 and has as many
+     * bytes as `working_bytes` says. Returns false, with C unchanged, if it fails. */
     bool (*run)(adzi_gemm_prepared *prepared, const void *a, const void *b,
         const adzi_gemm_target *to, void *working);
 
-    /** Takes slow code for bf16 as well; for tests. */
+    /** For tests: with true, `prepare` also gives code for bf16 that is slow. */
     void (*take_slow_bf16)(bool on);
 } adzi_gemm_backend;
 
+/** The type of adzi_gemm_backend_open, the function that the module exports. NULL if oneDNN cannot
+ * be used. */
 typedef const adzi_gemm_backend *(*adzi_gemm_backend_opener)(void);
 
 #endif

@@ -60,7 +60,8 @@ static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t serial_blas = PTHREAD_MUTEX_INITIALIZER;
 
 #ifndef ADZI_OPENMP
-/* This build does not link OpenMP; a BLAS that does brings it along. */
+/* Finds OpenMP's functions if this BLAS has loaded OpenMP. adze itself is not linked with it here.
+ */
 static void find_openmp(void)
 {
     void *max_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");

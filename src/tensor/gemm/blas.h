@@ -4,7 +4,7 @@
 
 #include "tensor/gemm/gemm.h"
 
-/** Computes a floating-point product but for its `relu`; m, n, k and batch are 1 or more. Rows must
+/** Computes a floating-point product without its `relu`; m, n, k and batch are 1 or more. Rows must
  * not be too far apart. Always returns true. */
 bool adzi_blas_run(const adzi_gemm_args *args);
 

@@ -1,8 +1,10 @@
+/* Cutting products into blocks and blocks into calls: Note [Cutting products] in cut.h. */
 #include "tensor/gemm/cut.h"
 
 #include <string.h>
 
-enum { MOST_ALONE = 8 }; /* blocks of an item where each is a call of its own */
+/* The most blocks of an item if each block is a call of its own. */
+enum { MOST_ALONE = 8 };
 
 adzi_gemm_cut adzi_gemm_cut_by(const adzi_gemm_args *g, const adzi_gemm_cut_rule *rule)
 {
@@ -66,6 +68,7 @@ adzi_gemm_args adzi_gemm_part(const adzi_gemm_args *g, const adzi_gemm_block *bl
     return part;
 }
 
+/* C = beta C + bias, row by row, for elements of one type. C is not read if beta is 0. */
 #define START_ROWS(type)                                                              \
     for (int64_t i = 0; i < g->m; ++i) {                                              \
         type *row = (type *)g->c + i * g->ldc;                                        \

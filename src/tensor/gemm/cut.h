@@ -23,9 +23,9 @@ typedef struct adzi_gemm_cut_rule {
     bool by_columns;      /**< along the columns of C, else along its rows */
     bool each_alone;      /**< every block is a call of its own */
     bool last_is_shorter; /**< the last block of an item is short, rather than long */
-    double work;          /**< multiply-adds that a block should have; 0: as few as there may be */
-    int64_t least;        /**< rows or columns that a block should have */
-    bool above;           /**< a block has more than both ask for, rather than as much */
+    double work;          /**< least multiply-adds of a block; 0 for no such bound */
+    int64_t least;        /**< least rows or columns of a block */
+    bool above;           /**< a block exceeds `work` and `least`; else it may equal them */
     int64_t multiple;     /**< the rows or columns of a block are a multiple of this */
 } adzi_gemm_cut_rule;
 
@@ -34,8 +34,8 @@ typedef struct adzi_gemm_cut {
     adzi_gemm_args g;
     bool by_columns, each_alone;
     int64_t extent; /**< rows or columns of C */
-    int64_t length; /**< of them in one block */
-    int64_t blocks; /**< per item; the last block takes what is left */
+    int64_t length; /**< rows or columns of one block */
+    int64_t blocks; /**< blocks of one item; the last block takes the remaining rows or columns */
 } adzi_gemm_cut;
 
 /** Cuts a product whose m, n, k and batch are 1 or more. */
@@ -61,7 +61,7 @@ int64_t adzi_gemm_cut_grain(const adzi_gemm_cut *cut);
 
 enum { ADZI_GEMM_LAUNCH_WORK = 1 << 18 }; /**< multiply-adds that are worth a thread */
 
-/** Units of so much work each that are worth a thread together: 1 or more. */
+/** How many units of so many multiply-adds each are worth a thread; 1 or more. */
 int64_t adzi_gemm_grain(double work_per_unit);
 
 static inline int64_t adzi_gemm_least(int64_t a, int64_t b)

@@ -56,9 +56,9 @@ static bool run_integers(const adzi_gemm_args *g)
 /* ---- small products ------------------------------------------------------------------------- */
 
 enum {
-    LAGGING = 16,   /* times the limit of small products, where BLAS has no AVX-512 */
-    SHALLOW = 64,   /* inputs of a linear layer that has few of them */
-    SIDES_BITS = 21 /* sides below 2^21, whose product fits in 64 bits */
+    LAGGING = 16,   /* factor of the limit of small products if BLAS has no AVX-512 */
+    SHALLOW = 64,   /* a linear layer with at most so many inputs counts as one with few */
+    SIDES_BITS = 21 /* the product of three sides below 2^21 fits in 64 bits */
 };
 
 /* True if there is nothing to multiply, or not enough for BLAS to pay (bench-gemm cross). BLAS is
@@ -102,10 +102,13 @@ static bool run_small(const adzi_gemm_args *g)
 /* ---- large products in our own loops -------------------------------------------------------- */
 
 enum {
-    COPIED_SIDE = 48,      /* least side of C where copies pay, with */
-    COPIED_WORK = 1 << 24, /* at least so many multiply-adds, or with */
-    COPIED_C = 1 << 18,    /* at least so many elements of C and */
-    COPIED_DEPTH = 16      /* at least this k */
+    /* Copies of the operands pay if both sides of C are COPIED_SIDE or more. In addition, the
+     * product needs COPIED_WORK multiply-adds, or COPIED_C elements of C and a k of COPIED_DEPTH.
+     */
+    COPIED_SIDE = 48,
+    COPIED_WORK = 1 << 24,
+    COPIED_C = 1 << 18,
+    COPIED_DEPTH = 16
 };
 
 static bool suits_our_loops(const adzi_gemm_args *g)
@@ -215,7 +218,8 @@ const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *g)
     return way;
 }
 
-/* The distance to a row that does not exist can be anything; BLAS wants a row's length. */
+/* A leading dimension that BLAS accepts. A matrix of a single row may have any leading dimension
+ * here, but BLAS requires at least the length of a row. */
 static int64_t tidy(int64_t ld, int64_t rows, int64_t columns)
 {
     return rows > 1 ? ld : (columns > 1 ? columns : 1);

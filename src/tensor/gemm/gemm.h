@@ -1,4 +1,5 @@
-/* Matrix products: the one door to every implementation. */
+/* Matrix products. Every product of the library enters through this header, and a table chooses the
+ * implementation that computes it. */
 #ifndef ADZI_TENSOR_GEMM_GEMM_H
 #define ADZI_TENSOR_GEMM_GEMM_H
 
@@ -12,10 +13,11 @@
  *
  *     C = alpha op(A) op(B) + beta C + bias,   op(A)[m, k], op(B)[k, n], C[m, n]
  *
- * A row of C gets the whole bias. Under `relu` what is below 0 becomes 0 in the end; NaN stays.
- * With beta 0, C is written without being read; with alpha 0 or k 0, A and B are not read. Integers
- * wrap around; alpha and beta are then taken as integers. Item i of a batch is at a + i stride_a,
- * and so on; a stride of 0 repeats an operand. C's items must not overlap each other or an operand.
+ * The bias, bias[n], is added to each row of C. With `relu`, results below 0 become 0 in the end,
+ * and NaN stays NaN. If beta is 0, C is written without being read. If alpha or k is 0, A and B are
+ * not read. Integers wrap around; alpha and beta are converted to integers for them. Item i of a
+ * batch begins i * stride_a elements after a, i * stride_b after b and i * stride_c after c. A
+ * stride of 0 repeats an operand. The items of C must not overlap each other or an operand.
  */
 typedef struct adzi_gemm_args {
     adz_dtype dtype;  /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */
@@ -35,7 +37,8 @@ typedef struct adzi_gemm_args {
     int64_t stride_a, stride_b, stride_c; /**< elements from one item to the next */
 } adzi_gemm_args;
 
-/** Computes a product. It cannot fail: an implementation that needs memory has a way without. */
+/** Computes a product. It cannot fail: if an implementation is refused memory, another computes the
+ * product without it. */
 void adzi_gemm_run(const adzi_gemm_args *args);
 
 /** Computes an f32 product in f32, whatever adz_set_matmul_precision() says. */
@@ -87,11 +90,12 @@ const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *args);
 
 /* ---- for tests and the bench ---------------------------------------------------------------- */
 
-/** The largest size handed to BLAS in one call: what its integer holds. Tests lower it. */
+/** The largest size that is given to BLAS in one call, because BLAS's integers hold no more. Tests
+ * lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** Products of at most about this many multiply-adds use our small loops, or of 16 times as many
- * beside a BLAS that lags; no more than 2^19. */
+/** The largest product, in multiply-adds, that our loops for small products compute. The limit is
+ * 16 times as high if adzi_blas_lags(). Tests set it, to 2^19 at most. */
 extern int64_t adzi_gemm_small_limit;
 
 /** Which implementation computes large products. */

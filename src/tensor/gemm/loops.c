@@ -1,4 +1,4 @@
-/* Large products in our own loops. */
+/* Large products in our own loops, on several threads. */
 #include "tensor/gemm/loops.h"
 
 #include "base/alloc.h"
@@ -15,9 +15,9 @@ void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 
 enum {
     UNIT = 16, /* rows or columns of C that a thread gets at least: whole tiles of either kind */
-    PLAIN_ROWS = 192,  /* rows of C at a time, so that the processor keeps their pages at hand */
-    NEAR_ROWS = 16,    /* rows of C at a time while B fits the cache: they are written in order */
-    NEAR_BYTES = 32768 /* a B that fits the first-level cache */
+    PLAIN_ROWS = 192,  /* rows of C at a time, whose pages the TLB holds */
+    NEAR_ROWS = 16,    /* rows of C at a time if B fits the first-level cache */
+    NEAR_BYTES = 32768 /* bytes of a B that fits the first-level cache */
 };
 
 typedef struct loops_args {
@@ -25,7 +25,7 @@ typedef struct loops_args {
     adzi_kernel copier; /* multiplies copies of the operands; NULL: reads the operands themselves */
 } loops_args;
 
-/* Reads the operands where they are, for some rows of C after others. */
+/* Computes a product from the operands where they are, a few rows of C at a time. */
 static void multiply_in_place(adzi_gemm_args g)
 {
     const bool near = g.n * g.k * adzi_gemm_item_size(&g) <= NEAR_BYTES;
@@ -38,7 +38,8 @@ static void multiply_in_place(adzi_gemm_args g)
     }
 }
 
-/* Where memory for copies is refused, the operands are read where they are. */
+/* Computes blocks begin .. end - 1. If memory for copies is refused, the operands are read where
+ * they are. */
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const loops_args *args = opaque;

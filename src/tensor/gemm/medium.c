@@ -89,14 +89,14 @@ const char *adz_matmul_precision_info(void)
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* One operand: stored matrices, of which a stride of 0 repeats the first. */
+/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. */
 typedef struct operand {
     const float *from;
     int64_t rows, columns, ld, stride, items, length;
     bool transpose;
 } operand;
 
-/* Its elements in all, or 0 if they are too many to be counted. */
+/* The number of elements of an operand, or 0 if it does not fit int64_t. */
 static int64_t elements(const operand *o)
 {
     double count = (double)o->items * (double)o->rows * (double)o->columns;
@@ -119,7 +119,7 @@ static void round_operand(const operand *o, void *to, bool bf16)
     adzi_launch(kernels[adzi_cpu_level][kernel], &args, units * o->items, grain < 1 ? 1 : grain);
 }
 
-/* Both operands rounded into one block of memory; NULL where it was refused. */
+/* Both operands, rounded, in one block of memory. The pointer is NULL if memory was refused. */
 typedef struct rounded_pair {
     void *block, *a, *b;
     size_t bytes;

@@ -1,22 +1,24 @@
-/* The three ways of an f32 product in bf16. See Note [Medium products]. */
+/* The three ways to compute an f32 product in bf16: Note [Medium products] in medium.c. */
 #ifndef ADZI_TENSOR_GEMM_MEDIUM_H
 #define ADZI_TENSOR_GEMM_MEDIUM_H
 
 #include "tensor/gemm/gemm.h"
 
-/** True for a product that is to be rounded to bf16 at all. */
+/** True for a product whose operands are to be rounded to bf16. */
 bool adzi_gemm_medium_takes(const adzi_gemm_args *args);
 
-/** True if adzi_gemm_loops_run_bf16() is the way. */
+/** True if adzi_gemm_loops_run_bf16() computes the product. */
 bool adzi_gemm_medium_takes_ours(const adzi_gemm_args *args);
 
-/** True if the module's bf16 code is the way. May load the module. */
+/** True if the module's bf16 code computes the product. May load the module. */
 bool adzi_gemm_medium_takes_onednn(const adzi_gemm_args *args);
 
-/** Computes by the module. Returns false, with nothing done, without code or without memory. */
+/** Computes the product by the module. Returns false, with nothing done, if the module has no code
+ * for the shape or memory is refused. */
 bool adzi_gemm_medium_run_onednn(const adzi_gemm_args *args);
 
-/** Rounds the operands and multiplies in f32. Returns false, with nothing done, without memory. */
+/** Rounds the operands and multiplies in f32. Returns false, with nothing done, if memory is
+ * refused. */
 bool adzi_gemm_medium_run_rounded(const adzi_gemm_args *args);
 
 #endif

@@ -12,7 +12,7 @@ const adzi_gemm_backend *adzi_gemm_backend_get(void);
 /** "oneDNN 2.6.3 (avx512_core)", "oneDNN not needed yet" or "no oneDNN (why)"; loads nothing. */
 const char *adzi_gemm_backend_info(void);
 
-/** Products that the module computed since the start. */
+/** The number of products that the module has computed. */
 uint64_t adzi_gemm_backend_products(void);
 
 /** True for a product that the rule gives to code prepared for its shape. Loads the module for a
@@ -34,11 +34,11 @@ bool adzi_onednn_run_strided(const adzi_gemm_args *args);
 typedef struct adzi_onednn_plan {
     adzi_gemm_cut cut;
     const adzi_gemm_backend *backend;
-    adzi_gemm_prepared *prepared[2]; /**< for a block and for the last one; NULL: BLAS-like */
+    adzi_gemm_prepared *prepared[2]; /**< code for a block and for the last; NULL: BLAS-like */
     const uint16_t *a, *b;           /**< rounded operands, each block's without gaps, or NULL */
 } adzi_onednn_plan;
 
-/** Cuts a product; the module must be there. Prepared code wants `each_alone`. */
+/** Cuts a product. The module must be loaded. Prepared code needs `each_alone`. */
 adzi_onednn_plan adzi_onednn_plan_for(const adzi_gemm_args *args, bool each_alone);
 
 /** Takes prepared code for the blocks. `ta` says how A will be stored. Returns false, with nothing

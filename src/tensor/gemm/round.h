@@ -1,4 +1,4 @@
-/* What gemm_round.kernel.c takes. */
+/* The arguments of the kernels in gemm_round.kernel.c. */
 #ifndef ADZI_TENSOR_GEMM_ROUND_H
 #define ADZI_TENSOR_GEMM_ROUND_H
 
@@ -7,14 +7,14 @@
 enum { ADZI_ROUND_RUN = 16 }; /* columns transposed at a time */
 
 /**
- * Stored matrices, one after the other, each rounded to bf16 (to nearest, ties to even) and packed:
- * `length` columns at a time become a matrix of their own, [rows, length], without gaps. Units are
- * the rows of all items.
+ * Rounds the stored matrices of a batch to bf16 (to nearest, ties to even) and packs them. Each
+ * group of `length` columns becomes a matrix [rows, length] without gaps. A unit of gemm_round is a
+ * row of one item.
  */
 typedef struct adzi_round_args {
     const float *from;
-    int64_t rows, columns, ld, stride; /**< elements from row to row, from item to item */
-    int64_t length;                    /**< 1 to columns; the last matrix has what is left */
+    int64_t rows, columns, ld, stride; /**< ld, stride: elements from row to row, item to item */
+    int64_t length;                    /**< 1 .. columns; the last group may be narrower */
     void *to; /**< items of rows * columns elements: f32 holding bf16's values, or bf16 */
 } adzi_round_args;
 

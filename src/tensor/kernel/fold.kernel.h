@@ -71,7 +71,7 @@ enum { KERNEL(lanes_of_16) = 16 / sizeof(elem), KERNEL(register) = REGISTER_BYTE
             }                                                                            \
             return found;                                                                \
         }                                                                                \
-        KERNEL(vector) a, b, c, d; /* b starts with the last ones; they may overlap */   \
+        KERNEL(vector) a, b, c, d; /* a: the first elements; b: the last; may overlap */ \
         memcpy(&a, x, sizeof a);                                                         \
         memcpy(&b, x + n - KERNEL(register), sizeof b);                                  \
         int64_t i = KERNEL(register);                                                    \

@@ -23,7 +23,8 @@ static inline float adzi_float_of(uint32_t bits)
     return x;
 }
 
-/* f32 to bf16, its upper 16 bits. A NaN keeps its upper bits and is made quiet. */
+/* f32 to bf16, which has the upper 16 bits of an f32. A NaN keeps its upper bits and becomes quiet.
+ */
 static inline uint16_t adzi_to_bf16(float x)
 {
     const uint32_t bits = adzi_bits_of(x), half = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;

@@ -1,3 +1,5 @@
+/* Launches of elementwise kernels: broadcasts operands, merges dimensions, and finds the calls
+ * whose operands are all contiguous. */
 #include "tensor/kernel/pointwise.h"
 
 #include <string.h>

@@ -12,20 +12,21 @@
 enum {
     ADZI_POINTWISE_INPUTS = 4,
     ADZI_POINTWISE_PARAMS = 4,
-    ADZI_POINTWISE_GRAIN = 16384, /* elements worth a thread of their own */
+    ADZI_POINTWISE_GRAIN = 16384, /* a thread is used for at least so many elements */
     ADZI_CHUNK = 512 /* the most elements in a buffer for operands that are not contiguous */
 };
 
 /**
- * The argument block of every elementwise kernel; units are elements of the output in order. When
- * `flat`, all operands are contiguous and of one shape, and only the first group of fields is set.
+ * The arguments of every elementwise kernel. A unit is an element of the output in row-major order.
+ * If `flat` is true, all operands are contiguous and have one shape. Only the fields before n_in
+ * are set then.
  */
 typedef struct adzi_pointwise_args {
     bool flat;
     char *out;
     const char *in[ADZI_POINTWISE_INPUTS];
     double p[ADZI_POINTWISE_PARAMS]; /* the operator's numbers */
-    const void *factor;              /* a number in memory; only kernels that ask for it read it */
+    const void *factor;              /* a number in memory, for adzi_pointwise_factor; or NULL */
 
     int n_in, rank;
     int64_t sizes[ADZ_MAX_RANK];
@@ -33,15 +34,15 @@ typedef struct adzi_pointwise_args {
     int64_t in_strides[ADZI_POINTWISE_INPUTS][ADZ_MAX_RANK];
 } adzi_pointwise_args;
 
-/** A flat call sets, and its kernel reads, only the fields before n_in. */
+/** The bytes of the fields before n_in, the only ones that a flat call sets. */
 enum { ADZI_POINTWISE_FLAT_SIZE = offsetof(adzi_pointwise_args, n_in) };
 
-/** The arguments of the kernel fill. Units are elements of the output in order. */
+/** The arguments of the kernel fill. A unit is an element of the output in row-major order. */
 typedef struct adzi_fill_args {
     char *out;
     int64_t size;  /* bytes of an element */
     uint64_t item; /* the bits of the value, in the first `size` bytes */
-    int rank;      /* 0 when the output is contiguous */
+    int rank;      /* 0 if the output is contiguous */
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
 } adzi_fill_args;
 
@@ -64,7 +65,8 @@ static inline bool adzi_operand_is_contiguous(const adzi_pointwise_args *a, cons
 void adzi_pointwise(
     adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in, const double *p);
 
-/** adzi_pointwise for kernels that read a number from memory: `factor`, of the inputs' dtype. */
+/** Runs an elementwise kernel that reads a number from memory when it runs. `factor` points to that
+ * number, which has the dtype of the inputs. */
 void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in,
     const double *p, const void *factor);
 

@@ -14,19 +14,18 @@
 /** How a kernel cuts the elements of a strided call. Bit k of a set stands for operand k. */
 typedef struct chunks {
     const adzi_pointwise_args *args;
-    bool rows;   /* rows are as long as a buffer: chunks do not go beyond their ends */
-    bool whole;  /* rows, and every operand is contiguous within a row */
-    bool out;    /* the output is contiguous */
-    unsigned in; /* these inputs are contiguous */
-    unsigned
-        fixed; /* every chunk reads the same elements of these: their buffers are filled once */
-    unsigned numbers; /* of these, inputs of one element */
-    int64_t length;   /* of a chunk */
+    bool rows;        /* rows have 512 elements or more; a chunk ends where its row ends */
+    bool whole;       /* `rows` is true and all operands are contiguous within a row */
+    bool out;         /* the output is contiguous */
+    unsigned in;      /* the set of contiguous inputs */
+    unsigned fixed;   /* the set of inputs of which every chunk reads the same elements */
+    unsigned numbers; /* the set of inputs in `fixed` that have one element */
+    int64_t length;   /* the elements of a chunk */
 } chunks;
 
-/* Memory for a chunk of one operand. One cache line beyond a power of two keeps element i of
- * different operands from having the same low 12 address bits, which processors take for the same
- * address. */
+/* Memory for a chunk of one operand. It is one cache line longer than a power of two. Element i of
+ * different operands then has different low 12 address bits; processors take equal ones for the
+ * same address. */
 typedef struct buffer {
     uint64_t items[ADZI_CHUNK + 8];
 } buffer;
@@ -65,7 +64,7 @@ static chunks chunks_of(const adzi_pointwise_args *a, int n_in)
         if (period <= (c.rows ? 1 : ADZI_CHUNK)) {
             c.fixed |= 1u << k;
             c.numbers |= (unsigned)(period == 1) << k;
-            longest = period > longest ? period : longest; /* a multiple of the others */
+            longest = period > longest ? period : longest; /* every period divides the longest */
         }
     }
     c.length = ADZI_CHUNK / longest * longest;

@@ -56,8 +56,8 @@ void ADZI_POINTWISE(
 #define UNROLLED_POINTWISE1(...) POINTWISE1_WITH(UNROLLED_POINTWISE_FOR, __VA_ARGS__)
 #define UNROLLED_POINTWISE2(...) POINTWISE2_WITH(UNROLLED_POINTWISE_FOR, __VA_ARGS__)
 
-/* Each expands to POINTWISE_LOOP, a function over contiguous elements, and POINTWISE_KERNEL, the
- * kernel that hands this function to ADZI_POINTWISE. */
+/* POINTWISE1_WITH, POINTWISE2_WITH and POINTWISE3_WITH define a function over contiguous elements
+ * (POINTWISE_LOOP) and the kernel that hands this function to ADZI_POINTWISE (POINTWISE_KERNEL). */
 #define POINTWISE1_WITH(FOR, name, TY, TX, EXPRESSION)                                     \
     POINTWISE_LOOP(FOR, name, TY, POINTWISE_IN(TX, x, 0), POINTWISE_AT(TX, x), EXPRESSION) \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TX), 0, 0))
@@ -73,7 +73,7 @@ void ADZI_POINTWISE(
                    POINTWISE_AT(TC, c), EXPRESSION)                                  \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TA), sizeof(TB), sizeof(TC)))
 
-/* The pointer to an input's elements, and one element of it. */
+/* Declare the pointer to an input's elements, and element i of the input. */
 #define POINTWISE_IN(TX, name, k) const TX *const name##_ = in[k]
 #define POINTWISE_AT(TX, name)    const TX name = name##_[i]
 
@@ -93,7 +93,7 @@ void ADZI_POINTWISE(
         }                                                                               \
     }
 
-/* The kernel of a KERNEL(name_loop). */
+/* KERNEL(name): runs KERNEL(name_loop) over the elements of operands of any layout. */
 #define POINTWISE_KERNEL(name, items)                                  \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end);  \
     void KERNEL(name)(const void *block, int64_t begin, int64_t end)   \

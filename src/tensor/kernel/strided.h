@@ -9,7 +9,7 @@
 
 #include "base/isa.h"
 
-/** The offset, in elements, of element `i` in row-major order. */
+/** The offset, in elements, of element `i` of a strided tensor, counted in row-major order. */
 static inline int64_t adzi_strided_offset(
     int64_t i, int rank, const int64_t *sizes, const int64_t *strides)
 {
@@ -22,7 +22,7 @@ static inline int64_t adzi_strided_offset(
 }
 
 #ifdef ADZI_ISA
-enum { ADZI_FAR = 1 << 19 }; /* bytes from which on memmove is faster */
+enum { ADZI_FAR = 1 << 19 }; /* memmove is faster for copies of so many bytes or more */
 
 /* Copies `step` bytes, a power of two, if the number of bytes has that bit. */
 #define ADZI_COPY_REST(step) \
@@ -61,8 +61,8 @@ static inline void adzi_copy_bytes(void *to, const void *from, size_t bytes)
 #define ADZI_SCATTER ADZI_PASTE3(adzi, scatter, ADZI_ISA)
 #define ADZI_SPLAT   ADZI_PASTE3(adzi, splat, ADZI_ISA)
 
-/** to[k] = element first + k, k = 0 .. n-1, of a tensor of `rank` dimensions at `from`. Items of 1,
- * 2, 4 or 8 bytes; strides in elements, 0 where it is broadcast. */
+/** to[k] = element first + k, k = 0 .. n-1, of a tensor of `rank` dimensions at `from`. An item has
+ * 1, 2, 4 or 8 bytes. Strides are in elements, and 0 for a broadcast dimension. */
 void ADZI_GATHER(void *to, const char *from, size_t item, int64_t first, int64_t n, int rank,
     const int64_t *sizes, const int64_t *strides);
 

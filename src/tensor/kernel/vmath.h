@@ -1,9 +1,9 @@
 /* Elementary functions that the compiler can vectorise.
  *
- * Plain branch-free C: a loop whose body calls these becomes vector code with gcc and clang, at
- * every instruction set, without intrinsics and without a vector libm. Both sides of every choice
- * are computed and one is selected, so values outside a branch's range must be harmless there,
- * never only unlikely.
+ * The functions are plain C without branches. gcc and clang turn a loop that calls them into vector
+ * code at every instruction set, without intrinsics and without a vector libm. Both sides of every
+ * choice are computed and one is selected. So each side must be harmless for the arguments of the
+ * other side, too.
  *
  * Largest error, in units of the last place of the result (tests/tensor/test_vmath.c asserts them,
  * with and without fused multiply-add):
@@ -13,14 +13,14 @@
  *     f64      1.1    1.1    1      1      2      2        2      1
  *
  * softplus and logsigmoid are within 2.5. silu, gelu in both forms and their derivatives are within
- * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals come out
- * as C11's Annex F has them. Of the f64 functions log1p, expm1, erf, sin and cos are libm's, and
- * loops that call them stay scalar; so are sin and cos of an f32 above 2^20.
+ * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals give the
+ * results of C11's Annex F. In f64, log1p, expm1, erf, sin and cos are libm's, and loops that call
+ * them stay scalar. libm also computes sin and cos of an f32 above 2^20.
  *
- * A kernel file that is instantiated per type (each_float.h) spells them VMATH(exp)(x).
+ * A kernel file that is instantiated per type (each_float.h) calls VMATH(exp)(x).
  *
- * ADZI_VMATH_SAME_BITS, defined before the include, leaves fused multiply-adds out, so that every
- * instruction set computes the same bits; random numbers want that.
+ * A file that defines ADZI_VMATH_SAME_BITS before the include gets functions without fused
+ * multiply-adds. Every instruction set then computes the same bits, as random numbers need it.
  */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_H
 #define ADZI_TENSOR_KERNEL_VMATH_H
@@ -104,13 +104,13 @@ static inline float adzi_at_most_f32(float x, float limit)
 
 static inline double adzi_at_most_f64(double x, double limit)
 {
-    return x < limit ? x : limit; /* SSE2 and AVX2 have no 64-bit integer minimum */
+    return x < limit ? x : limit; /* floats, as SSE2 and AVX2 have no 64-bit integer minimum */
 }
 
 #include "tensor/kernel/vmath_f32.h"
 #include "tensor/kernel/vmath_f64.h"
 
-/* ---- what activations are made of --------------------------------------------------------- */
+/* ---- activations and their derivatives ---------------------------------------------------- */
 
 #define elem      float
 #define ELEM_NAME f32

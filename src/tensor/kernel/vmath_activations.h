@@ -28,18 +28,18 @@ static inline elem VMATH(logsigmoid)(elem x)
     return negative - VMATH(log1p_unit)(VMATH(exp_nonpositive)(-VMATH(abs)(x)));
 }
 
-/** x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3): PyTorch's gelu with approximate "tanh";
- * computed as x sigmoid(2u), which is equal */
+/** x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3): PyTorch's gelu with approximate "tanh". It
+ * is computed as x sigmoid(2u), which is equal. */
 static inline elem VMATH(gelu_tanh)(elem x)
 {
     elem twice = (elem)1.5957691216057307118 * x * ((elem)1 + (elem)0.044715 * x * x);
     return x / ((elem)1 + VMATH(exp)(-twice));
 }
 
-/** The derivative of gelu_tanh, s + 2 x u' s (1 - s) with s = sigmoid(2u); s (1 - s) is
- * e / (1 + e)^2 with e = e^-|2u|, which does not cancel. Beyond |x| = 40 the derivative is
- * constant; x is limited to 40 there, so that the cube does not overflow and meet a factor of 0. At
- * both infinities the result is NaN, as infinity times 0 is. */
+/** The derivative of gelu_tanh, s + 2 x u' s (1 - s) with s = sigmoid(2u). s (1 - s) is computed as
+ * e / (1 + e)^2 with e = e^-|2u|, in which nothing cancels. Beyond |x| = 40 the derivative is
+ * constant. x is limited to 40, because its cube could overflow and be multiplied by 0. At both
+ * infinities the result is NaN, as infinity times 0 is. */
 static inline elem VMATH(gelu_tanh_derivative)(elem x)
 {
     elem held = x > (elem)40 ? (elem)40 : x;

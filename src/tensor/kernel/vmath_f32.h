@@ -1,7 +1,7 @@
-/* The f32 half of vmath.h. The polynomials are minimax fits (Remez) of the reduced functions with
- * their leading terms taken out, so that the last addition carries nearly all of the rounding.
- * Frequent ones are evaluated in pairs of coefficients (Estrin's scheme): the chain of dependent
- * steps in Horner's scheme is longer than what a processor can overlap with the next vectors. */
+/* The f32 functions of vmath.h. The polynomials are minimax fits (Remez) of the reduced functions
+ * without their leading terms, so that nearly all of the rounding happens in the last addition.
+ * Polynomials that are used often are evaluated in pairs of coefficients (Estrin's scheme). The
+ * chain of dependent steps in Horner's scheme is too long to overlap with other vectors. */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_F32_H
 #define ADZI_TENSOR_KERNEL_VMATH_F32_H
 
@@ -36,21 +36,21 @@ static inline float adzi_power_of_two_f32(uint32_t shifted, uint32_t offset)
 /* e^x = 2^n e^r, with n and r from adzi_exp_reduce_f32. */
 static inline float adzi_exp_f32(float x)
 {
-    /* Outside, the result is infinite or zero already; inside, n fits the scaling below. */
+    /* Outside of these limits the result is infinity or 0. Inside, 2^n fits the scaling below. */
     x = x > 89.0f ? 89.0f : x;
     x = x < -104.0f ? -104.0f : x;
     uint32_t n;
     float y = 1.0f + adzi_exp_reduce_f32(x, &n);
-    /* Scaled in two steps, the first of which is exact: 2^128 and 2^-149 are no normal floats. The
-     * last step is 2^32 or, for negative x, 2^-32; picked by bits, because gcc turns a second
-     * choice on the same value into two copies of all that follows. */
+    /* The result is scaled in two steps, because 2^128 and 2^-149 are no normal floats. The first
+     * step is exact. The last is by 2^32 or, for negative x, by 2^-32. It is selected by bit
+     * operations, because gcc turns another choice on x into two copies of the code behind it. */
     uint32_t last = 0x4f800000u - ((adzi_bits_f32(x) >> 2) & 0x20000000u);
     uint32_t first = (n << 23) + (0x7f000000u - last);
     return y * adzi_from_bits_f32(first) * adzi_from_bits_f32(last);
 }
 
-/* exp for x <= 0. From -104 down, as for the -inf of masked logits, the last factor is 0 and not
- * 2^-32: the product would pass through the denormals, which costs some processors 150 cycles. */
+/* exp for x <= 0. For x <= -104, such as the -inf of masked logits, the last factor is 0 and not
+ * 2^-32. With 2^-32 the product would be a denormal, which costs some processors 150 cycles. */
 static inline float adzi_exp_nonpositive_f32(float x)
 {
     x = x < -104.0f ? -104.0f : x;
@@ -135,7 +135,7 @@ static inline float adzi_log_f32(float x)
  * correction. */
 static inline float adzi_log1p_f32(float x)
 {
-    /* u + c = 1 + x exactly, where c can matter */
+    /* u + c = 1 + x exactly, wherever c is large enough to change the result. */
     float u = 1.0f + x;
     float c = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);
     uint32_t bits = adzi_bits_f32(u);
@@ -155,7 +155,7 @@ static inline float adzi_log1p_unit_f32(float x)
 {
     float u = 1.0f + x;
     float c = x - (u - 1.0f);
-    uint32_t upper = adzi_bits_f32(u) >= 0x3faaaaabu; /* is k 1 or 0 */
+    uint32_t upper = adzi_bits_f32(u) >= 0x3faaaaabu; /* the exponent k, which is 0 or 1 */
     float scale = adzi_from_bits_f32(0x3f800000u - (upper << 23));
     return adzi_log_join_f32((float)(int32_t)upper, u * scale - 1.0f, c * scale);
 }
@@ -239,8 +239,9 @@ static inline float adzi_exp2_minus_f32(float p)
 }
 
 /* Phi(-t) for t in [0, 14], Phi the normal distribution function: 2^-(c t^2 + s(t)), c = log2(e)/2,
- * where s grows like a logarithm and hardly matters beyond 5.5. The error, within 2^-24 / (1 + t),
- * is far under what activations need; erf, with its relative bound, costs half as much again. */
+ * where s grows like a logarithm and hardly matters beyond 5.5. The error is within 2^-24 / (1 +
+ * t), which is much smaller than activations need. erf, whose error is bounded relatively, would
+ * take half as much time again. */
 static inline float adzi_normal_tail_f32(float t)
 {
     float held = adzi_at_most_f32(t, 5.5f);
@@ -255,16 +256,16 @@ static inline float adzi_normal_tail_f32(float t)
     return adzi_exp2_minus_f32(ADZI_FMA_F32(t * t, 0.721347520f, s));
 }
 
-/** x Phi(x): PyTorch's gelu with approximate "none"; as max(x, 0) - |x| Phi(-|x|). At -inf it is
- * NaN, as the product is: x - x is 0 for every other x. */
+/** x Phi(x): PyTorch's gelu with approximate "none". It is computed as max(x, 0) - |x| Phi(-|x|).
+ * At -inf it is NaN, like the product; x - x gives that NaN and is 0 for every other x < 0. */
 static inline float adzi_gelu_f32(float x)
 {
     float t = adzi_at_most_f32(adzi_abs_f32(x), 14.0f);
     return (x < 0.0f ? x - x : x) - t * adzi_normal_tail_f32(t);
 }
 
-/** Phi(x) + x phi(x); for x > 0 it is 1 - the value at -x. NaN at both infinities, where x phi(x)
- * is inf times 0. */
+/** Phi(x) + x phi(x), the derivative of gelu. For x > 0 it is 1 minus the value at -x. At both
+ * infinities it is NaN, because x phi(x) is infinity times 0. */
 static inline float adzi_gelu_derivative_f32(float x)
 {
     float t = adzi_at_most_f32(adzi_abs_f32(x), 14.0f);
@@ -281,9 +282,9 @@ static inline uint32_t adzi_is_far_f32(float x)
     return (adzi_bits_f32(x) & 0x7fffffffu) > 0x49800000u;
 }
 
-/* sin(x + quarters pi/2) for |x| <= 2^20, in f64: x = k pi/2 + r, |r| <= pi/4. Pi/2 is taken in two
- * parts, of which the first has 33 bits, so that its product with k is exact. Taylor's series end
- * where they are within 2e-10. */
+/* sin(x + quarters pi/2) for |x| <= 2^20, computed in f64 with x = k pi/2 + r, |r| <= pi/4. pi/2 is
+ * split into two parts. The first part has 33 bits, so that its product with k is exact. The Taylor
+ * series are cut off where they are within 2e-10. */
 static inline float adzi_sin_near_f32(float x, uint64_t quarters)
 {
     const double whole = (double)x, z = ADZI_FMA_F64(whole, 0x1.45f306dc9c883p-1, 0x1.8p52);

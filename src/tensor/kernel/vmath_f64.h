@@ -1,5 +1,6 @@
-/* The f64 half of vmath.h. exp, log, tanh and sigmoid are branch-free and vectorise, by the methods
- * that vmath_f32.h explains, with Horner's scheme. libm computes the rest, one value at a time. */
+/* The f64 functions of vmath.h. exp, log, tanh and sigmoid are branch-free and vectorise. They use
+ * the methods that vmath_f32.h explains, with Horner's scheme. libm computes the other functions,
+ * one value at a time. */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_F64_H
 #define ADZI_TENSOR_KERNEL_VMATH_F64_H
 
@@ -47,7 +48,8 @@ static inline double adzi_exp_f64(double x)
     return y * adzi_from_bits_f64(first) * adzi_from_bits_f64(last);
 }
 
-/* exp for x <= 0; see adzi_exp_nonpositive_f32 */
+/* exp for x <= 0. For x <= -746 the last factor is 0, for the reason that
+ * adzi_exp_nonpositive_f32 gives. */
 static inline double adzi_exp_nonpositive_f64(double x)
 {
     x = x < -746.0 ? -746.0 : x;
@@ -75,8 +77,8 @@ static inline double adzi_log_f64(double x)
     double lift = x < 0x1p-1022 ? 0x1p52 : 1.0;
     double lifted = x < 0x1p-1022 ? -52.0 : 0.0;
     uint64_t bits = adzi_bits_f64(x * lift);
-    /* Biased exponent of the power that leaves the mantissa in [2/3, 4/3), as a double by way of
-     * 2^52's mantissa: AVX2 has no conversion for 64-bit integers. */
+    /* The biased exponent of the power of two that leaves the mantissa in [2/3, 4/3). It becomes a
+     * double as the low bits of 2^52, because AVX2 has no conversion of 64-bit integers. */
     uint64_t biased = bits + (0x3ff0000000000000u - 0x3fe5555555555555u);
     double k =
         adzi_from_bits_f64((biased >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0) + lifted;
@@ -170,13 +172,13 @@ static inline double adzi_erf_f64(double x)
     return erf(x);
 }
 
-/** x Phi(x), Phi the normal distribution function: PyTorch's gelu with approximate "none" */
+/** x Phi(x), with Phi the normal distribution function: PyTorch's gelu with approximate "none". */
 static inline double adzi_gelu_f64(double x)
 {
     return 0.5 * x * (1.0 + erf(x * 0.7071067811865475244));
 }
 
-/** Phi(x) + x phi(x) */
+/** Phi(x) + x phi(x), the derivative of gelu, with phi the normal density. */
 static inline double adzi_gelu_derivative_f64(double x)
 {
     double distribution = 0.5 * (1.0 + erf(x * 0.7071067811865475244));

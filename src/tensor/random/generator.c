@@ -1,3 +1,5 @@
+/* Generators of random numbers. Every change of a generator's state is a launch, so that a replayed
+ * step seeds, draws and advances as the recorded step did. */
 #include "adze/random.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -5,19 +7,21 @@
 #include "base/random_generator.h"
 #include "base/thread.h"
 
+/* The seed of a default generator that the program has not seeded. */
 enum { DEFAULT_SEED = 5489 };
 
+/* See base/random_generator.h. */
 const adz_generator_state adzi_nothing_drawn = { 0, 0 };
 
 /* ---- states --------------------------------------------------------------------------------- */
 
+/* *to = *from, or `state` if `from` is NULL. There is one unit. */
 typedef struct {
     adz_generator_state *to;
-    const adz_generator_state *from; /* NULL: `state` */
+    const adz_generator_state *from;
     adz_generator_state state;
 } state_args;
 
-/* One unit. */
 static void write_state(const void *block, int64_t begin, int64_t end)
 {
     const state_args *args = block;
@@ -26,7 +30,7 @@ static void write_state(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Sets a state in a launch: a step that seeds its generator does so in every replay. */
+/* Sets a state by a launch, so that a step that seeds its generator seeds it in every replay. */
 static void set_state(adz_generator *generator, adz_generator_state state)
 {
     const state_args args = { &generator->state, NULL, state };
@@ -90,7 +94,7 @@ void adz_generator_set_state(adz_generator *generator, adz_generator_state state
     set_state(adzi_generator_or_default(generator), state);
 }
 
-/* ---- who has drawn -------------------------------------------------------------------------- */
+/* ---- lists of draws, and advancing ---------------------------------------------------------- */
 
 void adzi_draws_begin(adzi_draws *draws)
 {
@@ -105,6 +109,7 @@ void adzi_draws_end(adzi_draws *draws)
     adzi_self()->draws = draws->outer;
 }
 
+/* Adds a generator and its state to a list of draws, unless the list has it already. */
 static void note(adzi_draws *draws, adz_generator *generator)
 {
     for (size_t i = 0; i < draws->count && i < ADZI_MOST_DRAWN; ++i) {
@@ -119,12 +124,12 @@ static void note(adzi_draws *draws, adz_generator *generator)
     draws->count += draws->count <= ADZI_MOST_DRAWN;
 }
 
+/* Adds `counters` to the offset of a state. There is one unit. */
 typedef struct {
     adz_generator_state *state;
     uint64_t counters;
 } advance_args;
 
-/* One unit. */
 static void advance(const void *block, int64_t begin, int64_t end)
 {
     const advance_args *args = block;

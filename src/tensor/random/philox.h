@@ -1,10 +1,9 @@
 /* Philox 4x32-10, a counter-based generator (Salmon, Moraes, Dror, Shaw: "Parallel random numbers:
- * as easy as 1, 2, 3", SC 2011): a 128-bit counter and a 64-bit key give four random words, and
- * nothing is carried from one counter to the next.
+ * as easy as 1, 2, 3", SC 2011). A 128-bit counter and a 64-bit key give four random words. No
+ * state passes from one counter to the next.
  *
- * Kernels draw sixteen counters at a time, with word w of counter c at words[w][c], which is the
- * order that vector registers of any width produce without a shuffle. Every variant gives the same
- * bits.
+ * Kernels draw sixteen counters at a time. Word w of counter c is at words[w][c], an order that
+ * vector registers of any width produce without a shuffle. All instruction sets give the same bits.
  */
 #ifndef ADZI_TENSOR_RANDOM_PHILOX_H
 #define ADZI_TENSOR_RANDOM_PHILOX_H
@@ -15,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-/* Counters of one group, and the groups that are best drawn together. */
+/* The number of counters in a group, and the number of groups that are drawn together. */
 enum { ADZI_PHILOX_GROUP = 16, ADZI_PHILOX_GROUPS = 2 };
 
 #define ADZI_PHILOX_MULTIPLIER_0 0xD2511F53u
@@ -45,11 +44,13 @@ static inline void adzi_philox(uint32_t *words, const uint32_t *counter, const u
     words[3] = x3;
 }
 
-/** The keys of every round, each in 64 bits so that a vector instruction can take it from memory
- * to all of its lanes. */
+/** The two keys of every round. Each has 64 bits, so that a vector instruction can load it to all
+ * lanes. */
 typedef struct adzi_philox_keys {
     uint64_t round[ADZI_PHILOX_ROUNDS][2];
 } adzi_philox_keys;
+
+/** The keys of the rounds for a seed, which is the key of the first round. */
 
 static inline adzi_philox_keys adzi_philox_keys_of(uint64_t seed)
 {
@@ -64,14 +65,15 @@ static inline adzi_philox_keys adzi_philox_keys_of(uint64_t seed)
     return keys;
 }
 
-/* The words of the counters from `first` on (their upper 64 bits are 0), sixteen for each group.
- * Two groups together hide each other's multiplications: a fifth less time than one by one.
+/* adzi_philox_groups(words, groups, keys, first) computes the words of 16 * groups counters from
+ * `first` on. The upper 64 bits of the counters are 0. Two groups together take a fifth less time
+ * than one after the other, because their multiplications overlap.
  *
- * With vectors, each 64-bit lane holds one counter's word in its lower half: the 32 x 32 -> 64
- * multiplication ignores the upper half, so a round needs neither masks nor shuffles and the
- * halves may hold anything. Even counters stand in one register, odd ones in another, and one
- * shift and blend at the end puts them side by side. gcc finds none of this by itself: plain loops
- * take ten times as long.
+ * With vectors, each 64-bit lane holds one counter's word in its lower half. The multiplication of
+ * 32 by 32 bits ignores the upper half, so the upper half may hold anything, and a round needs
+ * neither masks nor shuffles. One register holds even counters and another odd ones. A shift and a
+ * blend at the end put them side by side. gcc does not find this form: plain loops take ten times
+ * as long.
  */
 #if defined(__AVX512F__)
 
@@ -169,8 +171,8 @@ static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], i
 
 #endif
 
-/** Bit k of below says whether the upper (with shift 16) or lower (0) half of words[k] is less than
- * `half`, bit k of equal whether it is `half`, k = 0 .. 63. */
+/** Compares the upper halves (shift 16) or the lower halves (shift 0) of 64 words with `half`. Bit
+ * k of `below` says whether that of words[k] is smaller, bit k of `equal` whether it is equal. */
 static inline __attribute__((always_inline)) void adzi_compare_halves(
     uint64_t *below, uint64_t *equal, const uint32_t *words, uint32_t half, const int shift)
 {
@@ -202,7 +204,7 @@ static inline __attribute__((always_inline)) void adzi_compare_halves(
 #endif
 }
 
-/** One group under the key `seed`. */
+/** Computes the words of one group of counters, from `first` on, with the key `seed`. */
 static inline void adzi_philox_group(
     uint32_t words[4][ADZI_PHILOX_GROUP], uint64_t seed, uint64_t first)
 {

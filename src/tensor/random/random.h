@@ -1,12 +1,12 @@
-/* Random draws as kernels over counters (philox.h).
+/* Kernels of random draws. They compute random words from counters (philox.h).
  *
- * Element i of a draw depends on (seed, offset, i) only: not on how the work was cut, the number
- * of threads or the instruction set, whose results agree bit for bit. A generator is its seed and
- * the offset of the next unused counter; a draw of n elements moves it on by
- * adzi_philox_counters(n, kind).
+ * Element i of a draw depends on (seed, offset, i) alone. It does not depend on how the units are
+ * cut, on the number of threads or on the instruction set: all give the same bits. The state of a
+ * generator is its seed and the offset of the next unused counter. A draw of n elements advances
+ * the offset by adzi_philox_counters(n, kind).
  *
- * Counters are taken in groups of sixteen. A group gives 64 elements where one takes a 32-bit word
- * and 32 where one takes two: element i is made from group i / 64 (or i / 32). Bernoulli draws and
+ * Counters are taken in groups of sixteen. A group gives 64 elements of one 32-bit word each, or 32
+ * elements of two words each. So element i is made from group i / 64 or i / 32. Bernoulli draws and
  * dropout take half a word: Note [Half a word an element].
  */
 #ifndef ADZI_TENSOR_RANDOM_RANDOM_H
@@ -21,7 +21,7 @@
 
 /* How many 32-bit words an element of the draw takes. */
 typedef enum adzi_draw {
-    ADZI_DRAW_WORD = 1,  /* f32 uniform and normal; Bernoulli and dropout count as much, too */
+    ADZI_DRAW_WORD = 1,  /* f32 uniform and normal; Bernoulli and dropout also count one word */
     ADZI_DRAW_DOUBLE = 2 /* f64 uniform and normal; integers of every dtype */
 } adzi_draw;
 
@@ -30,19 +30,23 @@ enum {
     ADZI_GROUP_DOUBLES = 2 * ADZI_PHILOX_GROUP, /* elements of a group at two words each */
 };
 
-/** Counters that a draw of n elements consumes: ceil(n / 64) or ceil(n / 32) groups of sixteen. */
+/** The number of counters that a draw of n elements uses: ceil(n / 64) or ceil(n / 32) groups of
+ * sixteen. */
 static inline uint64_t adzi_philox_counters(int64_t n, adzi_draw draw)
 {
     uint64_t elements = draw == ADZI_DRAW_WORD ? ADZI_GROUP_WORDS : ADZI_GROUP_DOUBLES;
     return ((uint64_t)n + elements - 1) / elements * ADZI_PHILOX_GROUP;
 }
 
-/** The part of one group that a kernel's [begin, end) asks for, from element i on. */
+/** The part of one group that lies in a kernel's range of elements. */
 typedef struct adzi_group_span {
-    uint64_t counter; /* the group's first */
-    int64_t start;    /* the group's first element */
-    int64_t stop;     /* end of the part */
+    uint64_t counter; /* the first counter of the group */
+    int64_t start;    /* the first element of the group */
+    int64_t stop;     /* the end of the part */
 } adzi_group_span;
+
+/** The group of element i, and where its part of a range that ends at `end` ends. `offset` is the
+ * first counter of the draw, `per_group` the number of elements per group. */
 
 static inline adzi_group_span adzi_group_at(
     uint64_t offset, int64_t i, int64_t end, int64_t per_group)
@@ -53,8 +57,8 @@ static inline adzi_group_span adzi_group_at(
     return (adzi_group_span){ offset + (uint64_t)group * ADZI_PHILOX_GROUP, start, stop };
 }
 
-/** An element is kept when its 32 bits are at most `last`, and becomes `value`; where p is under
- * 2^-33, that is 0. */
+/** The rule of Bernoulli draws and dropout: an element whose 32 random bits are at most `last` is
+ * kept and gets the factor `value`. If p is below 2^-33, no element is kept: `value` is 0 then. */
 typedef struct adzi_keep_rule {
     uint32_t last;
     double value;
@@ -69,22 +73,28 @@ static inline adzi_keep_rule adzi_keep_rule_of(double p, double value)
 
 /* Note [Half a word an element]
  *
- * Drawing words is most of what dropout costs, and a mask needs few of their bits. So one group of
- * words serves two groups of elements: the even one by the lower halves, the odd one by the upper.
- * A half under that of the threshold keeps, one above it drops; one that equals it, one in 65,536,
- * is settled by the lower half of the threshold and sixteen bits more, those at the same place of
- * the counter whose third word is 1. Every element thus keeps its probability to within 2^-32.
+ * Most of dropout's time is spent on drawing words, and a mask needs few of their bits. So one
+ * group of words serves two groups of elements: the lower halves of the words serve the even group,
+ * the upper halves the odd one.
+ *
+ * A half word is compared with the upper half of the threshold. If it is smaller, the element is
+ * kept; if it is larger, the element is dropped. If both are equal, which happens once in 65,536
+ * times, sixteen more bits are compared with the lower half of the threshold. These bits come from
+ * the counter whose third word is 1. Each element is thus kept with its probability to within
+ * 2^-32.
  */
 
-enum { ADZI_KEEP_GROUPS = 2 * ADZI_PHILOX_GROUPS }; /* groups of elements best drawn together */
+/** The number of groups of elements that are drawn together, because that is fastest. */
+enum { ADZI_KEEP_GROUPS = 2 * ADZI_PHILOX_GROUPS };
 
-/** The first counter of the words that group g of elements shares with its neighbour. */
+/** The first counter of the words that group g of elements shares with one other group. */
 static inline uint64_t adzi_keep_counter(uint64_t offset, int64_t g)
 {
     return offset + (uint64_t)(g / 2) * ADZI_PHILOX_GROUP;
 }
 
-/** Settles the elements in `equal`; returns the kept ones. */
+/** Slow path: decides the elements in `equal`, whose half word equals the upper half of the
+ * threshold `last`. Bit k of the result says whether element k is kept. */
 static __attribute__((noinline, unused)) uint64_t adzi_keep_ties(
     uint64_t equal, uint64_t seed, uint64_t counter, uint32_t last, int shift)
 {
@@ -103,8 +113,8 @@ static __attribute__((noinline, unused)) uint64_t adzi_keep_ties(
     return kept;
 }
 
-/** Which elements of a group are kept, from the words at `counter`; `odd` is the group's number's
- * last bit. */
+/** Bit k of the result says whether element k of a group is kept. `words` are those at `counter`;
+ * `odd` is 1 for groups with an odd number. */
 static inline __attribute__((always_inline)) uint64_t adzi_keep_bits(
     const uint32_t *words, uint64_t seed, uint64_t counter, uint32_t last, const int odd)
 {
@@ -113,13 +123,14 @@ static inline __attribute__((always_inline)) uint64_t adzi_keep_bits(
     return equal == 0 ? kept : kept | adzi_keep_ties(equal, seed, counter, last, 16 * odd);
 }
 
-/** Which elements are kept in both groups that share the words at `counter`. kept[0] belongs to the
- * even group, kept[1] to the odd one. */
+/** Sets bit k of kept[0] and kept[1] if element k is kept, in the even and in the odd group that
+ * share the words at `counter`. */
 static inline __attribute__((always_inline)) void adzi_keep_pair(
     uint64_t kept[2], const uint32_t *words, uint64_t seed, uint64_t counter, uint32_t last)
 {
 #if defined(__AVX512BW__)
-    /* All halves are compared at once; in the masks, lower and upper ones take turns. */
+    /* Both halves of 16 words are compared at once. In the masks, the bits of lower and upper
+     * halves alternate. */
     enum { LOWER = 0x55555555, WORDS = 16 };
     const __m512i threshold = _mm512_set1_epi16((short)(last >> 16));
     __mmask32 ties = 0;
@@ -139,26 +150,27 @@ static inline __attribute__((always_inline)) void adzi_keep_pair(
     kept[1] = adzi_keep_bits(words, seed, counter, last, 1);
 }
 
-/* The arguments of the kernels; units are elements, `out` is contiguous. */
+/* Arguments of kernels. A unit is an element, unless the struct says otherwise; `out` is
+ * contiguous. */
 
-/** uniform: low + (high - low) u, u in [0, 1) with 24 bits (f32) or 53 (f64); never high, unless
- * low == high. */
+/** uniform: low + (high - low) * u, u in [0, 1) with 24 bits (f32) or 53 bits (f64). The result is
+ * never `high`, unless low == high. */
 typedef struct adzi_uniform_args {
     const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     double low, high;
 } adzi_uniform_args;
 
-/** normal: mean + std z, by Box and Muller from 31 + 32 random bits a pair (f32) or 53 + 64 (f64);
- * |z| is at most 6.7 (f32) or 8.7 (f64). */
+/** normal: mean + std * z, by Box and Muller. A pair of numbers is made of 31 + 32 random bits
+ * (f32) or 53 + 64 (f64). |z| is at most 6.7 (f32) or 8.7 (f64). */
 typedef struct adzi_normal_args {
     const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     double mean, std;
 } adzi_normal_args;
 
-/** randint: low + floor(range r / 2^64) with r of 64 random bits; the bias is under range / 2^64.
- * The integer is the same in every dtype that holds it. */
+/** randint: low + floor(range * r / 2^64), with r of 64 random bits. The bias is below
+ * range / 2^64. All dtypes that hold the integer get equal numbers. */
 typedef struct adzi_randint_args {
     const adz_generator_state *state; /* read when the kernel runs */
     void *out;
@@ -166,20 +178,20 @@ typedef struct adzi_randint_args {
     uint64_t range; /* high - low, at least 1 */
 } adzi_randint_args;
 
-/** bernoulli: 1 with probability p (to within 2^-32), else 0. In u8 it writes the mask that
- * dropout with the same seed, offset and p draws. */
+/** bernoulli: 1 with probability p (to within 2^-32), else 0. In u8 it writes the mask that dropout
+ * draws from an equal state with keep = p. */
 typedef struct adzi_bernoulli_args {
     const adz_generator_state *state; /* read when the kernel runs */
     void *out;
     double p;
 } adzi_bernoulli_args;
 
-/** dropout: y = x m, m = scale where the element is kept, else 0, so that NaN passes as in
- * PyTorch; y may be x. Bit k of kept[g] says whether element 64 g + k is. The units are the groups
- * of 64 elements, the last of which may be short. dropout_again does the same to another x with the
- * bits that are there. */
+/** dropout: y = x * m, where m is `scale` for a kept element and 0 for a dropped one. The product
+ * passes NaN on, as in PyTorch. y may be x. Bit k of kept[g] says whether element 64 g + k is kept.
+ * A unit is a group of 64 elements; the last group may be shorter. The kernel dropout_again applies
+ * the bits in `kept` to another x and draws nothing. */
 typedef struct adzi_dropout_args {
-    const adz_generator_state *state; /* read when the kernel runs; dropout alone */
+    const adz_generator_state *state; /* read when dropout runs; not used by dropout_again */
     const void *x;
     void *y;
     uint64_t *kept; /* written by dropout unless NULL, read by dropout_again */
@@ -192,7 +204,7 @@ typedef struct adzi_dropout_args {
  */
 void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *state);
 
-/* KERNEL_TABLE_FLOAT(uniform), (normal), (dropout), (dropout_again);
- * KERNEL_TABLE_ALL(randint), (bernoulli). */
+/* A file that launches these kernels declares KERNEL_TABLE_FLOAT for uniform, normal, dropout and
+ * dropout_again, and KERNEL_TABLE_ALL for randint and bernoulli. */
 
 #endif

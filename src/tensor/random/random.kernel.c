@@ -1,8 +1,10 @@
 /* Kernels of uniform and normal draws and of dropout, from Philox's random words; see random.h.
  *
  *     uniform  y = low + (high - low) u,   u in [0, 1)
- *     normal   y = mean + std sqrt(-2 log u) cos or sin(2 pi v),   u in (0, 1]   (Box and Muller,
- * 1958) dropout  y = x scale where a random bit keeps the element, else 0
+ *     normal   y = mean + std sqrt(-2 log u) cos or sin(2 pi v),   u in (0, 1]
+ *     dropout  y = x * scale where a random bit keeps the element, else x * 0
+ *
+ * Normals are computed by the method of Box and Muller (1958).
  *
  * Philox computes a group of words from a counter and a seed, without a state that passes from one
  * group to the next. Element i of a draw belongs to the group that its position gives, so the
@@ -300,8 +302,7 @@ void KERNEL(dropout)(const void *opaque, int64_t begin, int64_t end)
         if (g % 2 == 0 && g + ADZI_KEEP_GROUPS <= whole) {
             KERNEL(draw_and_drop)(args, keep, &keys, g, ADZI_PHILOX_GROUPS, g, end, true);
             g += ADZI_KEEP_GROUPS;
-        } else { /* at an end: the other group of the pair is another thread's, or this one is short
-                  */
+        } else { /* the pair's other group may belong to another thread, or the last is short */
             int64_t first = g / 2 * 2;
             KERNEL(draw_and_drop)(args, keep, &keys, first, 1, g, end, false);
             g = first + 2;

@@ -1,4 +1,5 @@
-/* Tensors of random numbers. */
+/* Factories of random numbers: rand, randn, randint, bernoulli and randperm. The kernels and how
+ * they use Philox's words are described in random.h. */
 #include "adze/random.h"
 #include "tensor/copy.h"
 #include "base/error.h"
@@ -13,10 +14,11 @@ KERNEL_TABLE_FLOAT(normal);
 KERNEL_TABLE_ALL(randint);
 KERNEL_TABLE_ALL(bernoulli);
 
+/* So many elements, some ten microseconds of work, are worth a thread. */
 enum { GRAIN = 16384 };
 
-/* A draw: begin makes the tensor, the kernel reads the generator's state, and end moves the
- * generator past what was drawn. */
+/* A draw in three steps: begin() makes the tensor, a launch fills it from the generator's state,
+ * and end() advances the generator past the counters that were used. */
 typedef struct {
     adz_tensor *y;
     adz_generator *generator;
@@ -130,7 +132,8 @@ adz_tensor *adz_generator_bernoulli(
     return end(&d);
 }
 
-/* Fisher and Yates, from the last place down; place i swaps with a number drawn below i + 1. */
+/* The shuffle of Fisher and Yates: from the last place down, the element at place i is exchanged
+ * with the one at a random place 0 .. i. */
 adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
 {
     if (n < 0) {
@@ -153,7 +156,8 @@ adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
         at[i] = i;
     }
     for (int64_t i = n - 1; i > 0; --i) {
-        /* the high half of a 64-bit product, from 32-bit parts: floor(word (i + 1) / 2^64) */
+        /* floor(word * (i + 1) / 2^64), the high half of a product, from two products of 32-bit
+         * parts */
         uint64_t m = (uint64_t)i + 1, low = (word[i] & 0xffffffffu) * m, high = (word[i] >> 32) * m;
         int64_t j = (int64_t)((high + (low >> 32)) >> 32);
         int64_t swap = at[i];

@@ -4,9 +4,9 @@
  *     bernoulli  y = 1 with probability p, else 0
  *
  * A unit is one element. It belongs to the group of Philox words that its position gives, so the
- * values do not depend on how elements are cut into threads. Every group is drawn to a buffer, of
- * which the elements of this part of the launch are copied. The bias of randint is below range /
- * 2^64.
+ * values do not depend on how elements are cut for threads. Each group is drawn to a buffer, and
+ * the elements of this part of the launch are copied from there. The bias of randint is below
+ * range / 2^64.
  */
 #ifndef elem
 #include <string.h>

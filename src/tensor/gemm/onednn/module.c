@@ -1,10 +1,11 @@
-/* libadze-onednn: oneDNN behind adze's seam for matrix products (tensor/gemm/backend.h).
+/* libadze-onednn: oneDNN behind adze's interface for matrix products (tensor/gemm/backend.h).
  *
- * A prepared product is a matmul primitive for one shape, made while OpenMP allows this thread one
- * thread only, so that it computes on the thread that runs it and sums in one order. Primitives,
- * and for each as many sets of the objects that a run needs as threads ever ran it at a time, are
- * kept for the next call, in a table of MOST_PREPARED forms, until the process ends. Working memory
- * is the caller's.
+ * Prepared code is a matmul primitive for one shape. It is made while OpenMP allows the calling
+ * thread a single thread. So it computes on the thread that runs it, and sums in one order.
+ *
+ * A table keeps the primitives of MOST_PREPARED shapes until the process ends. Each primitive also
+ * keeps the oneDNN objects that a run needs: one set for each thread that has run it at one time.
+ * The caller gives the working memory.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,13 +19,13 @@
 #include "tensor/gemm/backend.h"
 
 enum {
-    MOST_PREPARED = 128, /* forms kept; the one unused for longest makes room */
-    ALIGNMENT = 64,      /* of the working memory's parts */
-    OPERANDS = 4         /* A, B, C, scratchpad */
+    MOST_PREPARED = 128, /* shapes that are kept; a new one replaces the least recently used */
+    ALIGNMENT = 64,      /* parts of the working memory begin at multiples of this */
+    OPERANDS = 4         /* A, B, C and oneDNN's scratchpad */
 };
 
-/* What one run of a primitive needs: memory objects that carry its pointers, and a stream, which
- * has nothing to wait for here. */
+/* The oneDNN objects for one run of a primitive: memory objects, which hold the pointers, and a
+ * stream. */
 typedef struct operands {
     struct operands *next;
     dnnl_memory_t memory[OPERANDS];
@@ -35,11 +36,11 @@ struct adzi_gemm_prepared {
     adzi_gemm_shape shape;
     dnnl_primitive_t primitive;
     dnnl_memory_desc_t description[OPERANDS];
-    size_t scratch; /* bytes, of whole lines */
-    operands *free;
-    int users;
-    bool kept; /* in the table */
-    uint64_t used;
+    size_t scratch; /* bytes of the scratchpad, in whole cache lines */
+    operands *free; /* sets of objects that no run uses */
+    int users;      /* calls of prepare() not yet followed by release() */
+    bool kept;      /* the table holds it */
+    uint64_t used;  /* the clock when it was last used */
 };
 
 static struct {
@@ -54,7 +55,8 @@ static struct {
 
 /* ---- one thread ----------------------------------------------------------------------------- */
 
-/* OpenMP's setting is the calling thread's own; leave() gets what this returned. */
+/* Allows oneDNN a single thread until leave(), which gets the returned value. OpenMP's setting
+ * belongs to the calling thread. */
 static int enter(void)
 {
     int before = module.max_threads != NULL ? module.max_threads() : 1;
@@ -128,7 +130,8 @@ static bool describe(
     return dnnl_memory_desc_init_by_strides(out, 2, sizes, type, steps) == dnnl_success;
 }
 
-/* oneDNN always has some code; only its block code is fast. */
+/* Whether the code for a shape is fast. oneDNN has code for every shape, but only its blocked code
+ * is fast. */
 static bool is_fast(const_dnnl_primitive_desc_t d)
 {
     const char *name = NULL;
@@ -176,8 +179,8 @@ static bool same_shape(const adzi_gemm_shape *a, const adzi_gemm_shape *b)
            a->bf16 == b->bf16;
 }
 
-/* The shape's entry, or where a new one would go: an empty place, or that of the entry unused for
- * longest. Under the lock. */
+/* The place of the shape's entry. If there is none, the place for a new entry: an empty one, or
+ * that of the least recently used entry. The caller holds the lock. */
 static adzi_gemm_prepared **place_of(const adzi_gemm_shape *shape)
 {
     adzi_gemm_prepared **best = &module.table[0];
@@ -198,7 +201,8 @@ static bool holds(adzi_gemm_prepared *const *place, const adzi_gemm_shape *shape
     return *place != NULL && same_shape(&(*place)->shape, shape);
 }
 
-/* Under the lock. */
+/* Takes an entry out of the table. It is freed when its last user releases it. The caller holds the
+ * lock. */
 static void drop_from_table(adzi_gemm_prepared **place)
 {
     adzi_gemm_prepared *p = *place;
@@ -209,8 +213,8 @@ static void drop_from_table(adzi_gemm_prepared **place)
     }
 }
 
-/* Puts a new entry into the table, for its maker to use; another thread may have been faster.
- * Under the lock. */
+/* Puts a new entry into the table and returns it. If another thread has entered the shape in the
+ * meantime, the new entry is freed and the other one returned. The caller holds the lock. */
 static adzi_gemm_prepared *keep(adzi_gemm_prepared *made)
 {
     adzi_gemm_prepared **place = place_of(&made->shape);
@@ -226,14 +230,14 @@ static adzi_gemm_prepared *keep(adzi_gemm_prepared *made)
     return made;
 }
 
-/* A shape that cannot be made is kept as well, without a primitive, so as not to be tried at every
- * call. */
+/* The module's function `prepare`. A shape without fast code gets an entry without a primitive, so
+ * that it is not tried again in every call. */
 static adzi_gemm_prepared *prepare(const adzi_gemm_shape *shape)
 {
     pthread_mutex_lock(&module.lock);
     adzi_gemm_prepared **place = place_of(shape);
     adzi_gemm_prepared *found = holds(place, shape) ? *place : NULL;
-    if (found == NULL) { /* made without the lock: it takes a millisecond */
+    if (found == NULL) { /* the primitive is made without the lock, as that takes a millisecond */
         pthread_mutex_unlock(&module.lock);
         adzi_gemm_prepared *made = calloc(1, sizeof *made);
         if (made == NULL) {
@@ -288,7 +292,7 @@ static void finish(const adzi_gemm_shape *f, const float *s, const adzi_gemm_tar
     }
 }
 
-/* Objects for a run, from those at rest where there are some. */
+/* Takes a set of objects for a run: an unused one if there is one, else a new one. */
 static operands *take_operands(adzi_gemm_prepared *p)
 {
     pthread_mutex_lock(&module.lock);
@@ -328,7 +332,9 @@ static bool execute(const adzi_gemm_prepared *p, const operands *o, const void *
     return done;
 }
 
-/* Whether the primitive's plain product, without gaps, is what C is to hold. */
+/* Whether the primitive can write to C directly: C has no gaps, and there is no alpha, beta or
+ * bias.
+ */
 static bool is_direct(const adzi_gemm_shape *f, const adzi_gemm_target *to)
 {
     return (to->ldc == f->n || f->m == 1) && to->alpha == 1 && to->beta == 0 && to->bias == NULL;
@@ -357,8 +363,8 @@ static bool run(
     return done;
 }
 
-/* Signals that may come at any time. Those that an instruction raises stay open: a debugger or a
- * crash handler shall see them. */
+/* The signals that may come at any time. Signals that an instruction raises are not among them, so
+ * that debuggers and crash handlers see those at once. */
 static sigset_t signals_from_outside(void)
 {
     static const int raised[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
@@ -424,7 +430,8 @@ static const char *isa_name(dnnl_cpu_isa_t isa)
     }
 }
 
-/* Of oneDNN's own threads only OpenMP's can be kept to the calling thread. */
+/* Whether oneDNN can be kept to the calling thread. It can if it is built without threads or with
+ * OpenMP, whose functions are found here. */
 static bool find_threads(const dnnl_version_t *version)
 {
     if (version->cpu_runtime == DNNL_RUNTIME_SEQ) {
