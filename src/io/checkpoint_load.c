@@ -1,5 +1,6 @@
-/* Loading in two parts: first everything that can fail, into a `plan`, then what cannot. The
- * optimizer, whose restoring is all or nothing by itself, stands between the two. */
+/* Loading a checkpoint completely or not at all. Everything that can fail is read and checked
+ * first, into a `plan`. Then the optimizer is restored, which happens completely or not at all,
+ * too. Last come the changes that cannot fail. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -19,17 +20,19 @@
 
 static const char op[] = "adz_checkpoint_load";
 
+/* A checkpoint that has been read and checked, and not yet applied. */
 typedef struct plan {
-    adz_checkpoint parts;
+    adz_checkpoint parts; /* the caller's struct */
     adz_safetensors *file;
-    adz_state *given, *targets; /* the model's tensors in the file, and its own */
-    adz_state *optimizer;       /* "state. ..." */
+    adz_state *given, *targets; /* the model's tensors in the file, and those of the model */
+    adz_state *optimizer;       /* the file's tensors "state. ..." */
     json_t *groups;             /* {"name": ..., "param_groups": ...} */
-    adzi_loader_move move;
+    adzi_loader_move move;      /* the prepared change of the loader */
 } plan;
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* Reads a whole number from the metadata. */
 static adz_status read_number(plan *p, const char *key, int64_t *value)
 {
     const char *text = adz_safetensors_metadata(p->file, key);
@@ -41,7 +44,8 @@ static adz_status read_number(plan *p, const char *key, int64_t *value)
                : adzi_error(op, ADZ_ERR_FORMAT, "its %s is no number", key);
 }
 
-/* A tensor of n numbers of 8 bytes; NULL with the error recorded. */
+/* Finds a tensor [n] of the dtype, which has 8 bytes per element. NULL with the error recorded if
+ * there is none. */
 static const adz_tensor *find_numbers(plan *p, const char *name, adz_dtype dtype, size_t n)
 {
     size_t position = adzi_safetensors_find(p->file, name);
@@ -56,6 +60,7 @@ static const adz_tensor *find_numbers(plan *p, const char *name, adz_dtype dtype
     return t;
 }
 
+/* Checks that the file is a checkpoint, and reads epoch and step. */
 static adz_status read_epoch(plan *p)
 {
     const char *version = adz_safetensors_metadata(p->file, ADZI_CHECKPOINT_MARK);
@@ -70,6 +75,7 @@ static adz_status read_epoch(plan *p)
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
+/* Finds the model's tensors in the file and checks names and shapes. */
 static adz_status plan_model(plan *p)
 {
     if (p->parts.model == NULL) {
@@ -85,10 +91,11 @@ static adz_status plan_model(plan *p)
         const adz_tensor *given = adz_state_find(p->given, adz_state_name(p->targets, i));
         fits = given != NULL && adzi_same_sizes(given, adz_state_tensor(p->targets, i));
     }
-    /* The one that says what does not fit, and then changes nothing. */
+    /* If something does not fit, this call records what, and changes nothing. */
     return fits ? ADZ_OK : adz_module_load_state_dict(p->parts.model, p->given, true);
 }
 
+/* Finds the optimizer's tensors and groups. adzi_optimizer_restore checks them later. */
 static adz_status plan_optimizer(plan *p)
 {
     adzi_shown shown;
@@ -190,7 +197,8 @@ static void commit_model(const plan *p)
     }
 }
 
-/* Nothing here can fail any more. */
+/* Applies the plan to everything except the optimizer. Nothing here can fail, because make_plan has
+ * checked it. */
 static void commit(plan *p)
 {
     char name[ADZI_CHECKPOINT_NAME];
@@ -214,10 +222,10 @@ static void commit(plan *p)
     }
 }
 
-/* Noinline: the floor of its frame is its own. */
+/* Checks the plan and applies it. The frame makes errors begin with the file's path. The function
+ * is not inlined, because ADZI_FLOOR needs the stack frame of the function itself. */
 static __attribute__((noinline)) adz_status restore_parts(plan *p, const char *path)
 {
-    /* Errors begin with the file's name. */
     adzi_shown shown;
     adzi_thread *thread = adzi_self();
     size_t frame =
@@ -237,6 +245,7 @@ static __attribute__((noinline)) adz_status restore_parts(plan *p, const char *p
     return status;
 }
 
+/* Restores the parts and frees what the plan holds. */
 static adz_status restore(plan *p, const char *path)
 {
     adz_status status = restore_parts(p, path);

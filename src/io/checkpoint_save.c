@@ -1,3 +1,5 @@
+/* Saving a checkpoint. All parts are collected in memory as named tensors and metadata, and written
+ * as one safetensors file. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +30,7 @@ adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
+/* Sets a number as metadata. */
 static adz_status set_number(adz_safetensors *file, const char *key, int64_t value)
 {
     char text[24];
@@ -38,7 +41,7 @@ static adz_status set_number(adz_safetensors *file, const char *key, int64_t val
     return adz_safetensors_set_metadata(file, key, text);
 }
 
-/* Adds n numbers of 8 bytes each. */
+/* Adds a tensor [n] of numbers of 8 bytes each. */
 static adz_status add_numbers(
     adz_safetensors *file, const char *name, adz_dtype dtype, const void *numbers, size_t n)
 {
@@ -55,6 +58,7 @@ static adz_status add_numbers(
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
+/* Sets JSON as metadata, as text. */
 static adz_status set_json(adz_safetensors *file, const char *key, const json_t *json)
 {
     size_t size = json_dumpb(json, NULL, 0, JSON_COMPACT);
@@ -70,6 +74,7 @@ static adz_status set_json(adz_safetensors *file, const char *key, const json_t 
     return status;
 }
 
+/* Adds the optimizer's kind and groups. */
 static adz_status add_groups(adz_safetensors *file, const adz_optimizer *optimizer)
 {
     json_t *json = json_pack("{s:s, s:o}", "name", adz_optimizer_name(optimizer), "param_groups",
@@ -133,7 +138,7 @@ static adz_status add_loader(adz_safetensors *file, adz_loader *loader)
                : status;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- the whole checkpoint ------------------------------------------------------------------- */
 
 static adz_status collect(const adz_checkpoint *c, adz_safetensors *file)
 {

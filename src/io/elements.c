@@ -1,3 +1,4 @@
+/* Writing the elements of tensors to files. */
 #include "io/elements.h"
 
 #include "tensor/copy.h"

@@ -1,3 +1,4 @@
+/* Modules in safetensors files: collecting the tensors of a module, and loading them. */
 #include "io/module.h"
 
 #include <string.h>
@@ -8,9 +9,9 @@
 
 ADZI_OPTIONS_INIT(adz_module_save_options_init, adz_module_save_options, ADZ_MODULE_SAVE_OPTIONS)
 
-/* ---- out ------------------------------------------------------------------------------------ */
+/* ---- saving --------------------------------------------------------------------------------- */
 
-/* prefix and name as one string, ended with adzi_string_free. */
+/* Prefix and name as one string, which the caller frees with adzi_string_free. */
 static char *joined(const char *op, const char *prefix, const char *name)
 {
     size_t head = strlen(prefix), tail = strlen(name);
@@ -29,7 +30,8 @@ static bool is_tensor(const void *state, size_t place, const void *t, size_t siz
     return adz_state_tensor(state, place) == *(adz_tensor *const *)t;
 }
 
-/* The first entry of the state that is this very tensor; all in front of it are in `places`. */
+/* The index of the first entry of the state that has the tensor of entry `index`. `places` holds
+ * the tensors of all entries before it; a new tensor is added. */
 static size_t first_of(const adz_state *state, size_t index, adzi_index *places)
 {
     adz_tensor *t = adz_state_tensor(state, index);
@@ -41,7 +43,8 @@ static size_t first_of(const adz_state *state, size_t index, adzi_index *places)
     return first;
 }
 
-/* Adds the entry under its name, or says in the metadata which one `first` it is tied to. */
+/* Adds an entry of the state to the file. If an earlier entry `first` has its tensor, only metadata
+ * is added: the entry's name, with the name of `first` as value. */
 static adz_status add_entry(const char *op, const adz_state *state, size_t index, size_t first,
     const char *prefix, adz_safetensors *file)
 {
@@ -94,7 +97,7 @@ adz_safetensors *adz_module_to_safetensors(
         return adzi_fail_null(op, "module");
     }
     adz_safetensors *file = adz_safetensors_new();
-    /* PyTorch's loaders ask for this. */
+    /* PyTorch's loaders require this entry. */
     if (file != NULL && (adz_safetensors_set_metadata(file, "format", "pt") != ADZ_OK ||
                             adzi_module_collect(op, module, "", o.dedup, file) != ADZ_OK)) {
         adz_safetensors_free(&file);
@@ -119,14 +122,15 @@ adz_status adz_module_save(adz_module *module, const char *path)
     return adz_module_save_with(module, path, NULL);
 }
 
-/* ---- in ------------------------------------------------------------------------------------- */
+/* ---- loading -------------------------------------------------------------------------------- */
 
 static bool has_prefix(const char *name, const char *prefix)
 {
     return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* Adds what the metadata says is tied, where the module has the name and the file the tensor. */
+/* Adds the entries that the metadata declares as tied to a tensor of the file, if the module has
+ * their names. */
 static adz_status add_aliases(
     const char *prefix, const adz_safetensors *file, const adz_state *targets, adz_state *state)
 {
@@ -191,7 +195,7 @@ adz_status adz_module_load(adz_module *module, const char *path, bool strict)
     if (file == NULL) {
         return adz_error_code();
     }
-    /* Errors about tensors that do not fit begin with the file's name. */
+    /* The frame makes errors about tensors that do not fit begin with the file's path. */
     adzi_shown shown;
     adzi_thread *thread = adzi_self();
     size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));

@@ -1,19 +1,20 @@
-/* Modules in collections of tensors, shared by files of weights and checkpoints. */
+/* Modules in collections of named tensors. Files of weights and checkpoints use these functions. */
 #ifndef ADZI_IO_MODULE_H
 #define ADZI_IO_MODULE_H
 
 #include "adze/io/module.h"
 
 /**
- * Adds a module's state, each name after `prefix`. With `dedup` a tied tensor stands once, its
- * other names in the metadata.
+ * Adds the tensors of a module's state to a collection, with `prefix` before each name. With
+ * `dedup`, a tied tensor is added once, and its other names become metadata.
  */
 adz_status adzi_module_collect(
     const char *op, adz_module *module, const char *prefix, bool dedup, adz_safetensors *file);
 
 /**
- * The tensors of a collection whose names begin with `prefix`, without it; names from the metadata
- * that the module has stand for what they are tied to. NULL with the error recorded.
+ * The tensors of a collection whose names begin with `prefix`, under their names without it. A name
+ * that the metadata declares as tied is added if the module has it. The caller frees the result.
+ * NULL with the error recorded if memory was refused.
  */
 adz_state *adzi_module_pick(adz_module *module, const char *prefix, adz_safetensors *file);
 

@@ -1,3 +1,5 @@
+/* Reading and writing npy files, NumPy's format of one array: a magic string, a header that is the
+ * text of a Python dict, and the elements. */
 #include "adze/io/npy.h"
 
 #include <stdio.h>
@@ -17,8 +19,9 @@ ADZI_OPTIONS_INIT(adz_npy_options_init, adz_npy_options, ADZ_NPY_OPTIONS)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Finds the header's text: magic, two bytes of version, a length of 2 bytes or, from version 2 on,
- * of 4. */
+/* Finds where the header's text begins and how long it is. Before it come the magic string, two
+ * bytes of version, and the length, which has 2 bytes in version 1 and 4 bytes from version 2 on.
+ */
 static adz_status find_header(
     const char *op, const char *where, const adzi_source *source, uint64_t *begin, uint32_t *length)
 {
@@ -43,13 +46,14 @@ static adz_status find_header(
             "%s: a header of %u bytes is announced, but the file has %llu; is it cut short?", where,
             *length, (unsigned long long)source->size);
     }
-    if (*length > 1u << 20) { /* eight sizes take a few hundred bytes */
+    if (*length > 1u << 20) { /* a header of eight sizes has a few hundred bytes */
         return adzi_error(
             op, ADZ_ERR_FORMAT, "%s: a header of %u bytes is too long", where, *length);
     }
     return ADZ_OK;
 }
 
+/* Reads the header. `data` is the offset of the elements. */
 static adz_status read_header(const char *op, const char *where, const adzi_source *source,
     adzi_npy_header *header, uint64_t *data)
 {
@@ -73,7 +77,7 @@ static adz_status read_header(const char *op, const char *where, const adzi_sour
     return status;
 }
 
-/* The bytes that the shape takes must be exactly those that are there. */
+/* Checks that the elements of the shape take exactly the bytes that follow the header. */
 static adz_status check_size(
     const char *op, const char *where, const adzi_npy_header *h, uint64_t there)
 {
@@ -96,6 +100,7 @@ static adz_status check_size(
     return ADZ_OK;
 }
 
+/* Checks that each bool is 0 or 1, because kernels rely on it. */
 static adz_status check_bools(const char *op, const char *where, const adz_tensor *t)
 {
     const unsigned char *items = (const unsigned char *)t->data;
@@ -108,6 +113,7 @@ static adz_status check_bools(const char *op, const char *where, const adz_tenso
     return ADZ_OK;
 }
 
+/* Reverses the order of a list of sizes or strides. */
 static void reverse(int rank, int64_t *sizes)
 {
     for (int low = 0, high = rank - 1; low < high; ++low, --high) {
@@ -117,7 +123,8 @@ static void reverse(int rank, int64_t *sizes)
     }
 }
 
-/* A tensor whose memory is in the file's order: reversed sizes for Fortran's. */
+/* Reads the elements into a tensor, in the order of the file. In Fortran's order the first
+ * dimension varies fastest, so the tensor has the sizes in reverse. */
 static adz_tensor *read_items(const char *op, const char *where, const adzi_source *source,
     const adzi_npy_header *h, uint64_t data)
 {
@@ -140,7 +147,7 @@ static adz_tensor *read_items(const char *op, const char *where, const adzi_sour
     return check_bools(op, where, t) == ADZ_OK ? t : NULL;
 }
 
-/* A view of t with its dimensions in reverse order, which is used for one copy. */
+/* A view of t with its dimensions in reverse order. The caller drops it after one copy. */
 static adz_tensor *reversed_view(const char *op, adz_tensor *t)
 {
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
@@ -151,6 +158,7 @@ static adz_tensor *reversed_view(const char *op, adz_tensor *t)
     return adzi_tensor_view(adzi_self(), op, t, t->rank, sizes, strides, t->data);
 }
 
+/* A contiguous copy of t with its dimensions in reverse order. */
 static adz_tensor *to_row_major(const char *op, adz_tensor *t)
 {
     adz_tensor *view = reversed_view(op, t);
@@ -211,8 +219,11 @@ adz_tensor *adz_npy_from_memory(const void *bytes, size_t size)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* The header's text ends at a multiple of HEADER_ALIGNMENT bytes and is shorter than HEADER_MOST.
+ */
 enum { HEADER_ALIGNMENT = 64, HEADER_MOST = 320 };
 
+/* Writes a shape as the inside of a Python tuple: "3, 4", or "3," for a single size. */
 static size_t shape_text(const adz_tensor *t, char *text, size_t size)
 {
     size_t n = 0;
@@ -226,7 +237,8 @@ static size_t shape_text(const adz_tensor *t, char *text, size_t size)
     return n;
 }
 
-/* Magic to newline, a multiple of 64 bytes long, as NumPy pads it. */
+/* Writes everything before the elements, and returns its length. Spaces and a newline fill it up to
+ * a multiple of 64 bytes, as NumPy does. */
 static size_t make_header(const adz_tensor *t, const adz_npy_options *o, unsigned char *header)
 {
     char shape[ADZ_MAX_RANK * 24] = "", text[HEADER_MOST];
@@ -247,6 +259,7 @@ static size_t make_header(const adz_tensor *t, const adz_npy_options *o, unsigne
     return total;
 }
 
+/* Checks a tensor and the options for saving, and reads the options. */
 static bool check(const char *op, adz_tensor *t, const adz_npy_options *options, adz_npy_options *o)
 {
     *o = (adz_npy_options)ADZ_NPY_OPTIONS;
@@ -268,6 +281,7 @@ static bool check(const char *op, adz_tensor *t, const adz_npy_options *options,
     return true;
 }
 
+/* Writes header and elements. For Fortran's order the elements of the reversed view are written. */
 static adz_status write_all(
     adzi_sink *sink, adz_tensor *t, const adz_npy_options *o, const void *header, size_t n)
 {

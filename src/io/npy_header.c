@@ -1,4 +1,4 @@
-/* The text of an npy header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } */
+/* Parses the text of an npy header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } */
 #include "io/npy.h"
 
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "base/source.h"
 #include "base/error.h"
 
+/* NumPy's names of dtypes: a kind (float, integer, unsigned, bool) and the number of bytes. */
 static const struct {
     const char *name;
     adz_dtype dtype;
@@ -22,12 +23,13 @@ const char *adzi_npy_dtype(adz_dtype dtype)
     return NULL;
 }
 
-/* A place in the text. */
+/* A position `at` in the header's text [begin, end), and the names for messages. */
 typedef struct cursor {
     const char *op, *where;
     const char *begin, *at, *end;
 } cursor;
 
+/* Records ADZ_ERR_FORMAT with the position. */
 static adz_status wrong(const cursor *c, const char *what)
 {
     return adzi_error(c->op, ADZ_ERR_FORMAT, "%s: character %zu of its header: %s", c->where,
@@ -42,7 +44,7 @@ static void skip_spaces(cursor *c)
     }
 }
 
-/* Takes a character, if it comes next. */
+/* Skips spaces and reads the character `wanted`. False if another one follows. */
 static bool take(cursor *c, char wanted)
 {
     skip_spaces(c);
@@ -51,6 +53,7 @@ static bool take(cursor *c, char wanted)
     return found;
 }
 
+/* Skips spaces and reads a word. False if something else follows. */
 static bool take_word(cursor *c, const char *word)
 {
     size_t length = strlen(word);
@@ -60,7 +63,8 @@ static bool take_word(cursor *c, const char *word)
     return found;
 }
 
-/* A string in single or double quotes, at once; none of ours needs an escape. */
+/* Reads a string in single or double quotes, without skipping spaces. Escapes are not supported,
+ * because no key or dtype has one. */
 static bool take_string(cursor *c, const char **text, size_t *length)
 {
     if (c->at >= c->end || (*c->at != '\'' && *c->at != '"')) {
@@ -104,6 +108,7 @@ static adz_status parse_descr(cursor *c, adzi_npy_header *h)
         c->where, adzi_show_bytes(&shown, text, length));
 }
 
+/* Reads digits. False if there are none or the number does not fit int64_t. */
 static bool take_size(cursor *c, int64_t *size)
 {
     const char *first = c->at;
@@ -115,7 +120,7 @@ static bool take_size(cursor *c, int64_t *size)
         }
     }
     bool some = c->at > first;
-    (void)take(c, 'L'); /* Python 2 wrote its longs so */
+    (void)take(c, 'L'); /* Python 2 wrote long integers as 3L */
     return some;
 }
 
@@ -135,7 +140,7 @@ static adz_status parse_shape(cursor *c, adzi_npy_header *h)
         }
         h->sizes[h->rank++] = size;
         bool comma = take(c, ','), last = c->at < c->end && *c->at == ')';
-        if (!comma && (!last || h->rank == 1)) { /* (3) is a number, (3,) a tuple */
+        if (!comma && (!last || h->rank == 1)) { /* (3) is a number and (3,) is a tuple */
             return wrong(c, "shape must be a tuple of sizes");
         }
     }

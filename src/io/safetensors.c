@@ -1,4 +1,4 @@
-/* The collection itself: names, lookup, metadata. */
+/* A collection of named tensors: making it, adding to it, and looking up tensors and metadata. */
 #include "io/safetensors.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/source.h"
 #include "base/options.h"
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- making and ending ---------------------------------------------------------------------- */
 
 ADZI_OPTIONS_INIT(adz_safetensors_options_init, adz_safetensors_options, ADZ_SAFETENSORS_OPTIONS)
 
@@ -67,7 +67,7 @@ bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor
     return true;
 }
 
-/* The length of a well-formed character at `at`, or 0. */
+/* The length of the UTF-8 character at `at`, or 0 if it is not well-formed. */
 static size_t character_length(const unsigned char *at, size_t left)
 {
     if (at[0] < 0x80) {
@@ -102,6 +102,7 @@ bool adzi_is_utf8(const char *bytes, size_t length, size_t *bad)
     return true;
 }
 
+/* Checks that a text of the caller is not NULL and is UTF-8. */
 static adz_status check_text(const char *op, const char *what, const char *text)
 {
     size_t bad;
@@ -201,7 +202,7 @@ adz_status adz_safetensors_set_metadata(adz_safetensors *file, const char *key, 
     return ADZ_OK;
 }
 
-/* ---- reading it ----------------------------------------------------------------------------- */
+/* ---- reading a collection ------------------------------------------------------------------- */
 
 static bool check_index(const char *op, const adz_safetensors *file, size_t index, size_t count)
 {

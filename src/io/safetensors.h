@@ -1,4 +1,5 @@
-/* A collection of named tensors, and what its reader and writer share. */
+/* A collection of named tensors and metadata, as a safetensors file holds it. Its reader and its
+ * writer use these functions. */
 #ifndef ADZI_IO_SAFETENSORS_H
 #define ADZI_IO_SAFETENSORS_H
 
@@ -7,8 +8,9 @@
 #include "base/index.h"
 #include "tensor/tensor.h"
 
-enum { ADZI_HEADER_MOST = 100000000 }; /* bytes; the format's own limit */
+enum { ADZI_HEADER_MOST = 100000000 }; /* bytes of a header, by the definition of the format */
 
+/** The key of the metadata in a header. No tensor can have this name. */
 #define ADZI_METADATA "__metadata__"
 
 typedef struct adzi_named {
@@ -23,41 +25,43 @@ typedef struct adzi_pair {
 struct adz_safetensors {
     adzi_named *tensors;
     size_t n_tensors, tensors_capacity;
-    adzi_index names; /* of the tensors */
+    adzi_index names; /* finds a tensor by its name */
     adzi_pair *metadata;
     size_t n_metadata, metadata_capacity;
-    adzi_index keys; /* of the metadata */
+    adzi_index keys; /* finds a pair of `metadata` by its key */
 };
 
-/** Appends a tensor under a name known to be free, sharing it. False when memory was refused. */
+/** Appends a tensor, of which it takes a reference. The collection must not have the name yet.
+ * False if memory was refused. */
 bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor *t);
 
-/** Appends a string under a key known to be free. False when memory was refused. */
+/** Appends a pair to the metadata. The metadata must not have the key yet. False if memory was
+ * refused. */
 bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, const char *value);
 
-/** The position of a name, or the count. */
+/** The index of the tensor with this name, or n_tensors if there is none. */
 size_t adzi_safetensors_find(const adz_safetensors *file, const char *name);
 
 /** The name of a dtype in a header, "F32". */
 const char *adzi_safetensors_dtype(adz_dtype dtype);
 
-/** Whether the bytes are UTF-8 as RFC 3629 has it; else `bad` is the offset of the first wrong one.
- */
+/** Whether the bytes are UTF-8 by RFC 3629. If not, `bad` receives the offset of the first wrong
+ * byte. */
 bool adzi_is_utf8(const char *bytes, size_t length, size_t *bad);
 
-/** Where one tensor lies, as its checked header says. */
+/** The entry of one tensor in a header that has been checked. */
 typedef struct adzi_place {
     const char *name; /* owned by the parsed header */
     adz_dtype dtype;
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
-    uint64_t begin, end; /* within the data */
+    uint64_t begin, end; /* the offsets of its bytes in the data behind the header */
 } adzi_place;
 
 /**
- * Parses and checks a header. `data_size` is what follows it. On success `*places` holds `*count`
- * entries in the header's order, freed with adzi_free(places, count * sizeof *places) before
- * `*json`, which owns the names.
+ * Parses and checks a header. `data_size` is the number of bytes behind it. On success `*places`
+ * holds `*count` entries in the order of the header. The caller frees them with
+ * adzi_free(places, count * sizeof *places), and then `*json`, which owns the names.
  */
 struct json_t;
 adz_status adzi_safetensors_parse(const char *op, const char *where, const char *header,

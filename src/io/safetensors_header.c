@@ -1,4 +1,5 @@
-/* Checking a safetensors header. Nothing in it is believed: see the order of `check_entry`. */
+/* Parses and checks the header of a safetensors file. The file may come from anybody, so each value
+ * is checked before another check relies on it (check_entry). */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,14 @@
 #include "io/safetensors.h"
 #include "tensor/shape.h"
 
-/* The names that messages of this file mention, and the size of the data. */
+/* The names for messages, and the number of bytes behind the header. */
 typedef struct reading {
     const char *op;
-    const char *where; /* the file, fit for a message */
+    const char *where; /* the file, as messages show it */
     uint64_t data_size;
 } reading;
 
+/* The format's names of the dtypes that adze has. */
 static const struct {
     const char *name;
     adz_dtype dtype;
@@ -32,7 +34,8 @@ const char *adzi_safetensors_dtype(adz_dtype dtype)
 
 /* ---- the text ------------------------------------------------------------------------------- */
 
-/* Entries lie two deep and their lists three; jansson recurses, so deeper ones end here. */
+/* Whether the JSON nests deeper than the format, in which lists of an entry are at depth 3. The
+ * text is checked before jansson parses it, because jansson recurses for each level. */
 static bool nests_too_deep(const char *text, size_t length)
 {
     int depth = 0;
@@ -55,6 +58,7 @@ static bool nests_too_deep(const char *text, size_t length)
     return false;
 }
 
+/* Parses the header's text as JSON. NULL with the error recorded if it is none. */
 static json_t *parse_text(const reading *r, const char *text, size_t length)
 {
     size_t bad;
@@ -87,6 +91,7 @@ static json_t *parse_text(const reading *r, const char *text, size_t length)
 
 /* ---- one entry ------------------------------------------------------------------------------ */
 
+/* Records ADZ_ERR_FORMAT about one tensor. */
 static adz_status bad(const reading *r, const char *name, const char *what)
 {
     adzi_shown shown;
@@ -94,7 +99,7 @@ static adz_status bad(const reading *r, const char *name, const char *what)
         r->op, ADZ_ERR_FORMAT, "%s: tensor %s: %s", r->where, adzi_show(&shown, name), what);
 }
 
-/* The names of dtypes that the format has and adze has not. */
+/* Whether the format has a dtype of this name that adze does not have. */
 static bool is_foreign(const char *name)
 {
     static const char *const foreign[] = { "I8", "U16", "I16", "U32", "U64", "C64", "F4", "F6_E2M3",
@@ -129,6 +134,7 @@ static adz_status check_dtype(const reading *r, const json_t *value, adzi_place 
                 : "is unknown");
 }
 
+/* Reads the shape, and computes the bytes of the tensor from it and the dtype. */
 static adz_status check_shape(
     const reading *r, const json_t *value, adzi_place *place, uint64_t *bytes)
 {
@@ -149,7 +155,7 @@ static adz_status check_shape(
             return bad(r, place->name, "a size in its shape is not a whole number from 0 on");
         }
         place->sizes[i] = json_integer_value(size);
-        /* Sizes beside a 0 must fit too: strides are computed from them. */
+        /* Strides are products of sizes without the zeros, so these products must fit as well. */
         int64_t counted = place->sizes[i] > 1 ? place->sizes[i] : 1;
         if (!adzi_multiply(product, place->sizes[i], &product) ||
             !adzi_multiply(unused, counted, &unused)) {
@@ -160,6 +166,7 @@ static adz_status check_shape(
     return ADZ_OK;
 }
 
+/* Reads the offsets, which must lie in the data and include `bytes` bytes. */
 static adz_status check_offsets(
     const reading *r, const json_t *value, adzi_place *place, uint64_t bytes)
 {
@@ -197,7 +204,8 @@ static adz_status check_offsets(
     return ADZ_OK;
 }
 
-/* dtype, then shape, whose bytes rest on it, then the offsets that must give as many. */
+/* Checks one entry. The dtype comes first, because the bytes of the shape depend on it. The offsets
+ * come last, because they must give as many bytes as the shape. */
 static adz_status check_entry(const reading *r, const json_t *entry, adzi_place *place)
 {
     if (!json_is_object(entry)) {
@@ -214,6 +222,7 @@ static adz_status check_entry(const reading *r, const json_t *entry, adzi_place 
     return status == ADZ_OK ? check_offsets(r, offsets, place, bytes) : status;
 }
 
+/* Checks that the metadata is an object of strings. */
 static adz_status check_metadata(const reading *r, json_t *metadata)
 {
     if (!json_is_object(metadata)) {
@@ -233,8 +242,9 @@ static adz_status check_metadata(const reading *r, json_t *metadata)
     return ADZ_OK;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all entries ---------------------------------------------------------------------------- */
 
+/* For qsort: orders entries by the offsets of their bytes. */
 static int by_place(const void *a, const void *b)
 {
     const adzi_place *x = *(adzi_place *const *)a, *y = *(adzi_place *const *)b;
@@ -244,7 +254,7 @@ static int by_place(const void *a, const void *b)
     return x->end != y->end ? (x->end < y->end ? -1 : 1) : 0;
 }
 
-/* The tensors must cover the data, each byte once. */
+/* Checks that each byte of the data belongs to exactly one tensor. */
 static adz_status check_cover(const reading *r, adzi_place *places, size_t count)
 {
     adzi_shown one, other;
@@ -279,6 +289,7 @@ static adz_status check_cover(const reading *r, adzi_place *places, size_t count
     return status;
 }
 
+/* Checks all entries, and writes those of tensors to `places`. */
 static adz_status check_entries(
     const reading *r, json_t *json, adzi_place *places, size_t *n_places)
 {

@@ -1,3 +1,5 @@
+/* Reading safetensors files. A file is 8 bytes with the length of the header, the header, which is
+ * JSON, and the bytes of the tensors. Tensors are copied, or the file is mapped into memory. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdatomic.h>
@@ -11,13 +13,15 @@
 
 /* ---- a file mapped into memory -------------------------------------------------------------- */
 
-/* Lives as long as some tensor lies in it. */
+/* A file in memory. It is unmapped when the last tensor in it ends. The mapping is private, so a
+ * change of a tensor does not change the file. */
 typedef struct mapping {
     atomic_int refs;
     void *address;
     size_t size;
 } mapping;
 
+/* Releases one reference. It is also the deleter of the tensors' storages. */
 static void mapping_release(void *data, void *user)
 {
     mapping *m = user;
@@ -48,14 +52,16 @@ static mapping *mapping_new(const char *op, const adzi_source *source)
 
 /* ---- one tensor ----------------------------------------------------------------------------- */
 
+/* A file that is being loaded. */
 typedef struct loading {
     const char *op;
-    const char *where;
+    const char *where; /* the file, as messages show it */
     const adzi_source *source;
-    uint64_t data; /* offset of the first tensor's bytes */
-    mapping *map;  /* or NULL */
+    uint64_t data; /* the offset in the file of the data behind the header */
+    mapping *map;  /* NULL if tensors are copied */
 } loading;
 
+/* A tensor with a copy of its bytes in the file. */
 static adz_tensor *copied(const loading *l, const adzi_place *place)
 {
     adz_tensor *t = adzi_tensor_new(adzi_self(), l->op, place->dtype, place->rank, place->sizes);
@@ -73,6 +79,8 @@ static adz_tensor *copied(const loading *l, const adzi_place *place)
     return t;
 }
 
+/* A tensor whose elements are in the mapped file. It is copied instead if it is empty, if its
+ * address is not a multiple of its element's size, or if the byte order differs. */
 static adz_tensor *mapped(const loading *l, const adzi_place *place)
 {
     char *at = (char *)l->map->address + l->data + place->begin;
@@ -88,11 +96,11 @@ static adz_tensor *mapped(const loading *l, const adzi_place *place)
     atomic_fetch_add(&l->map->refs, 1);
     adz_tensor *t =
         adzi_tensor_over(adzi_self(), l->op, storage, place->dtype, place->rank, place->sizes);
-    adzi_storage_release(storage); /* the tensor has a reference of its own */
+    adzi_storage_release(storage); /* the tensor has taken a reference */
     return t;
 }
 
-/* Kernels count on a bool being 0 or 1. */
+/* Checks that each bool is 0 or 1, because kernels rely on it. */
 static bool check_bools(const loading *l, const adzi_place *place, const adz_tensor *t)
 {
     const unsigned char *items = (const unsigned char *)t->data;
@@ -139,6 +147,7 @@ static bool load_metadata(const char *op, json_t *json, adz_safetensors *file)
     return true;
 }
 
+/* Loads metadata and tensors, after the header has been checked. */
 static adz_safetensors *load_body(
     loading *l, json_t *json, const adzi_place *places, size_t count, bool map)
 {
@@ -162,6 +171,7 @@ static adz_safetensors *load_body(
     return file;
 }
 
+/* Reads and checks the header, then loads the tensors. */
 static adz_safetensors *load_checked(loading *l, size_t header_size, bool map)
 {
     char *header = adzi_alloc(header_size);
@@ -186,6 +196,7 @@ static adz_safetensors *load_checked(loading *l, size_t header_size, bool map)
     return file;
 }
 
+/* Checks the length of the header, then loads the file. */
 static adz_safetensors *load(const char *op, const adzi_source *source, bool map)
 {
     adzi_shown shown;

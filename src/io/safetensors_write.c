@@ -1,3 +1,5 @@
+/* Writing safetensors files. Tensors with larger elements come first, so that the elements of each
+ * tensor start at a multiple of their size. */
 #include <jansson.h>
 #include <string.h>
 
@@ -8,11 +10,12 @@
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
-/* Where the tensors lie: by falling element size, in their order among equals. */
+/* The places of the tensors in the data. They are ordered by falling size of an element. Tensors
+ * with elements of equal size keep the order of the collection. */
 typedef struct layout {
-    uint64_t *begins; /* one per tensor; of `count` */
+    uint64_t *begins; /* begins[i] is the offset of tensor i */
     size_t count;
-    uint64_t data_size;
+    uint64_t data_size; /* bytes of all tensors */
 } layout;
 
 static uint64_t bytes_of(const adz_tensor *t)
@@ -52,14 +55,15 @@ static json_t *shape_of(const adz_tensor *t)
     return shape;
 }
 
-/* {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}; json_pack refuses a NULL and takes `shape`
- * over in every case. */
+/* The entry of a tensor: {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}. json_pack fails if
+ * the shape is NULL, and owns the shape from then on, even if it fails. */
 static json_t *entry_of(const adz_tensor *t, uint64_t begin)
 {
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", adzi_safetensors_dtype((adz_dtype)t->dtype),
         "shape", shape_of(t), "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes_of(t)));
 }
 
+/* Adds the metadata and the entries of all tensors to the header. */
 static bool fill_header(json_t *json, const adz_safetensors *file, const layout *l)
 {
     if (file->n_metadata > 0) {
@@ -84,12 +88,14 @@ static bool fill_header(json_t *json, const adz_safetensors *file, const layout 
     return true;
 }
 
-/* The text with its length before it, padded with spaces so that data starts at a multiple of 8. */
+/* Everything before the data: the length of the text in 8 bytes, and the text. Spaces fill it up to
+ * a multiple of 8 bytes, where the data begins. */
 typedef struct header {
-    char *bytes; /* of `capacity` */
+    char *bytes; /* allocated, `capacity` bytes */
     size_t size, capacity;
 } header;
 
+/* Writes the header's JSON as text. */
 static bool header_text(const char *op, const json_t *json, header *h)
 {
     size_t length = json_dumpb(json, NULL, 0, JSON_COMPACT);
@@ -134,6 +140,7 @@ static bool header_new(const char *op, const adz_safetensors *file, const layout
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* Writes the header and the tensors, in the order of the layout. */
 static adz_status write_all(adzi_sink *sink, const adz_safetensors *file, const header *h)
 {
     adz_status status = adzi_sink_write(sink, h->bytes, h->size);
@@ -191,7 +198,7 @@ adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
         adzi_sink sink;
         adzi_sink_memory(&sink, op, bytes->data, (size_t)bytes->numel);
         if (write_all(&sink, file, &h) != ADZ_OK) {
-            bytes = NULL; /* the scope's */
+            bytes = NULL; /* the scope owns the tensor and ends it */
         }
     }
     adzi_free(h.bytes, h.capacity);
