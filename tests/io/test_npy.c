@@ -1,4 +1,5 @@
-/* npy: what NumPy writes, what NumPy reads, and what is no npy file. */
+/* npy files: reading what NumPy writes, writing what NumPy reads, and refusing what is no npy file.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 #include "../temporary.h"
 #include "tensor/tensor.h"
 
-/* Magic, version, length, text and data, as NumPy lays them out (without its padding). */
+/* Writes a file to memory as NumPy does, without padding: magic string, version, length, text and
+ * data. Returns its size. */
 static size_t make(unsigned char *to, int major, const char *text, const void *data, size_t size)
 {
     size_t n = strlen(text), prefix = major == 1 ? 10 : 12;
@@ -93,7 +95,7 @@ static void byte_orders_and_dtypes(void **state)
     }
 }
 
-/* As many dimensions as a tensor may have, in either order. */
+/* Eight dimensions, the most that a tensor can have, in row-major and in Fortran's order. */
 static void eight_dimensions(void **state)
 {
     (void)state;
@@ -191,7 +193,7 @@ static void lies_are_found(void **state)
 {
     (void)state;
     unsigned char bytes[512];
-    adz_scope_close(adz_scope_open()); /* the thread keeps a scope for the next time */
+    adz_scope_close(adz_scope_open()); /* the thread keeps the struct of a scope for reuse */
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; ++i) {
         size_t n = make(bytes, 1, hostile[i].text, zeros, hostile[i].data);
         assert_refused(bytes, n, hostile[i].code, hostile[i].says);
@@ -217,7 +219,7 @@ static adz_status parse_part(const char *text, size_t length)
     return adzi_npy_parse("test", "text", text, length, &header);
 }
 
-/* No part of a header is a header, though the rest lies behind it in memory. */
+/* A header that is cut short is refused, although its missing part follows it in memory. */
 static void a_header_ends_where_it_ends(void **state)
 {
     (void)state;
@@ -236,7 +238,7 @@ static void a_header_ends_where_it_ends(void **state)
     }
 }
 
-/* Spaces and ends of lines may stand between any two of its parts. */
+/* Spaces and line breaks may stand between any two parts of a header. */
 static void spaces_mean_nothing(void **state)
 {
     (void)state;
@@ -247,7 +249,7 @@ static void spaces_mean_nothing(void **state)
     assert_true(h.rank == 2 && h.sizes[0] == 12 && h.sizes[1] == 3 && h.fortran_order);
 }
 
-/* An announced length is believed up to 1 MiB. */
+/* A header of up to 1 MiB is read, and a longer one is refused. */
 static void headers_have_a_most(void **state)
 {
     (void)state;
@@ -270,7 +272,7 @@ static void headers_have_a_most(void **state)
     }
 }
 
-/* An empty tensor may have a size beside its 0 whose bytes just fit 63 bits. */
+/* An empty tensor may have a size of 0 and another size, whose bytes just fit int64_t. */
 static void empty_shapes(void **state)
 {
     (void)state;
@@ -328,7 +330,7 @@ static void comes_back_as_it_went(void **state)
     temporary_files(true);
 }
 
-/* Byte for byte what numpy.save writes. */
+/* The bytes of a file are those that numpy.save writes. */
 static void bytes_are_numpys(void **state)
 {
     (void)state;
@@ -348,7 +350,7 @@ static void bytes_are_numpys(void **state)
     adz_scope_close(scope);
 }
 
-/* Padding is what fills the header up to the next multiple of 64 bytes, and no more. */
+/* The padding fills the header up to the next multiple of 64 bytes, and no further. */
 static void padding_is_the_least(void **state)
 {
     (void)state;
@@ -361,7 +363,7 @@ static void padding_is_the_least(void **state)
             o.version = version;
             adz_tensor *t = adz_empty(adz_shape_of(8, sizes), ADZ_F32);
             adz_tensor *bytes = t != NULL ? adz_npy_to_memory(t, &o) : NULL;
-            if (bytes == NULL) { /* the product does not fit any more */
+            if (bytes == NULL) { /* the bytes of the shape do not fit int64_t */
                 adz_error_clear();
                 break;
             }
@@ -369,7 +371,7 @@ static void padding_is_the_least(void **state)
             const unsigned char *at = adz_tensor_data(bytes);
             const char *end = strchr((const char *)at + prefix, '}');
             assert_non_null(end);
-            size_t used = (size_t)(end + 1 - (const char *)at) + 1; /* and the newline */
+            size_t used = (size_t)(end + 1 - (const char *)at) + 1; /* + 1 for the newline */
             assert_true(total % 64 == 0 && total >= used && total - used < 64);
             assert_int_equal(adzi_read_little(at + 8, prefix - 8), total - prefix);
             assert_int_equal(at[total - 1], '\n');

@@ -1,5 +1,5 @@
-/* A module in oneDNN's place that is of another version, has no code for AVX-512, or offers
- * everything and does nothing; see test_backend.c. */
+/* A module for test_backend.c that takes the place of oneDNN's. It has another version, has no code
+ * for AVX-512, or accepts every call and then refuses to compute. */
 #include <stdlib.h>
 
 #include "tensor/gemm/backend.h"

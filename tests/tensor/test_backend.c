@@ -1,8 +1,8 @@
-/* The seam to oneDNN's module when the module does not do its part: OpenBLAS computes.
+/* OpenBLAS computes the products if the module with oneDNN cannot be used or refuses them.
  *
  * usage: test_backend MODULE refuses|version|size|nothing|without-avx512|alien
  *
- * MODULE is module_refusing.c's, or for `alien` any file that is no module. */
+ * MODULE is the module that module_refusing.c makes. For `alien` it is a file that is no module. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static float number(int64_t i)
     return (float)(i * 7919 % 257 - 128) / 128;
 }
 
-/* What adz_build_info() has to say of a module of this kind. */
+/* The text about a module of this kind that adz_build_info() must contain. */
 static const char *reason(void)
 {
     return strcmp(kind, "alien") == 0            ? "test_backend.c: "
@@ -69,7 +69,8 @@ static void compare(const adzi_gemm_args *g, double tolerance)
     }
 }
 
-/* All transposes, one item and two, k with prepared code and without, with bias and beta. */
+/* Products with all transposes, with one item and two, with bias and beta, and with values of k for
+ * which the rule chooses prepared code or not. */
 static void what_the_module_refuses_is_computed(void **state)
 {
     (void)state;
@@ -119,7 +120,7 @@ static void what_the_module_refuses_is_computed(void **state)
     assert_int_equal(adz_error_code(), ADZ_OK);
 }
 
-/* Rows that BLAS's integers cannot reach across, at medium precision. */
+/* A product in bf16 whose leading dimension does not fit BLAS's integers. */
 static void rows_far_apart_are_computed(void **state)
 {
     (void)state;
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
     setenv("ADZE_TEST_MODULE", kind, 1);
     static adzi_gemm_place place;
     adzi_gemm_module_find(&place);
-    if (place.path[0] == '\0') { /* the build tree is one that everybody may change */
+    if (place.path[0] == '\0') { /* the module was refused: everybody may change the build tree */
         print_message("%s\n", place.why_not);
         return 77;
     }

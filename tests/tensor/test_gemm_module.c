@@ -25,8 +25,8 @@
 enum { NOBODY = 65534, NOT_RUN = 125 };
 
 static adzi_gemm_place place;
-static char top[64]; /* a folder of this test's own, and inside it: */
-static char folder[128], file[192];
+static char top[64];                /* a new folder for this test */
+static char folder[128], file[192]; /* the folder "adze" inside it, and the module inside that */
 
 static void copy(const char *from, const char *to, mode_t mode)
 {
@@ -42,7 +42,7 @@ static void copy(const char *from, const char *to, mode_t mode)
     assert_int_equal(chmod(to, mode), 0);
 }
 
-/* A module in a folder named adze, in a new folder of this user alone. */
+/* Copies the module to a folder named adze, in a new folder that only this user can change. */
 static int make_folder(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-/* What is found if ADZE_ONEDNN names the path. */
+/* The place that adzi_gemm_module_find gives if ADZE_ONEDNN names the path. */
 static const adzi_gemm_place *named(const char *path)
 {
     setenv("ADZE_ONEDNN", path, 1);
@@ -161,7 +161,8 @@ static void what_everybody_may_write_is_refused(void **state)
     assert_int_equal(chmod(top, 0700), 0);
 }
 
-/* The link and what it leads to lie in different folders: either may be the open one. */
+/* A symbolic link and its target lie in different folders. The module is refused if everybody may
+ * write to either folder. */
 static void a_link_does_not_hide_an_open_folder(void **state)
 {
     (void)state;
@@ -210,7 +211,8 @@ static void what_another_user_owns_is_refused(void **state)
 
 /* ---- where a program stands ----------------------------------------------------------------- */
 
-/* What a child prints that multiplies in `where`, run from `program` under the name `name`. */
+/* The output of a child process that runs `program` under the name `name`, in the folder `where`.
+ * It computes a product and prints adz_build_info(). */
 static const char *said_by(const char *program, const char *name, const char *where)
 {
     static char said[1024];
@@ -254,9 +256,9 @@ static const char *this_program(void)
     return path;
 }
 
-/* The child has libadze inside. Its folder, the folder above it, and the folders that its name
- * leads to all offer a module; the names are those by which a shell or another program may start
- * it. */
+/* The child is linked statically. A module lies in its folder, in the folder above, and in the
+ * folders that its name leads to. None of these may be loaded. The names are those under which a
+ * shell or another program may start the child. */
 static void nothing_is_loaded_from_where_a_program_stands(void **state)
 {
     (void)state;
@@ -305,14 +307,15 @@ static void a_program_with_foreign_rights_ignores_the_environment(void **state)
     assert_non_null(strstr(said, "a module that refuses"));
 }
 
-/* Leaves by _exit(): a process with foreign rights may not be traced, so that the check for leaks
- * that AddressSanitizer makes at a normal exit fails there. */
+/* The child's part: computes a product and prints adz_build_info(). It ends by _exit(), because
+ * AddressSanitizer checks for leaks at a normal exit. That check traces the process, which is
+ * forbidden for a setuid program. */
 static void multiply_and_tell(void)
 {
     adz_scope *scope = adz_scope_open();
     adz_tensor *a = adz_rand(ADZ_SHAPE(128, 128), ADZ_F32);
     adz_matmul(a, a);
-    adz_matmul_precision_info(); /* asks for the module wherever the product does not */
+    adz_matmul_precision_info(); /* loads the module if the product did not need it */
     puts(adz_build_info());
 #ifdef __linux__
     if (getauxval(AT_SECURE) != 0) {

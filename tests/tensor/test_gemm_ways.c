@@ -1,4 +1,4 @@
-/* Which implementation the table gives each product to. */
+/* Which implementation the table in gemm.c chooses for a product. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -82,9 +82,9 @@ static void small_products_stay_in_small_loops(void **state)
         { ADZ_F32, false, false, 32, 32, 33, false },
         { ADZ_F32, false, false, 1, 256, 256, true }, /* a vector: twice as much */
         { ADZ_F32, false, false, 256, 1, 257, false },
-        { ADZ_F32, false, true, 64, 32, 64, true }, /* x W^T with few inputs: four times */
+        { ADZ_F32, false, true, 64, 32, 64, true }, /* x W^T with few inputs: 4 times the limit */
         { ADZ_F32, false, true, 64, 31, 65, false },
-        { ADZ_F64, false, false, 32, 32, 16, true }, /* half as much */
+        { ADZ_F64, false, false, 32, 32, 16, true }, /* f64: half the limit */
         { ADZ_F64, false, false, 32, 32, 17, false },
         { ADZ_F64, false, true, 32, 32, 128, false },
         { ADZ_F32, false, false, 500, 500, 0, true },

@@ -1,5 +1,5 @@
-/* Elementwise operators over operands that lie in every way: broadcast, turned round, with gaps, in
- * short and long rows, cut for threads; on every instruction set that this processor has. */
+/* Elementwise operators over operands of every layout: broadcast, transposed, with gaps, with short
+ * and long rows, cut for threads. They run at every instruction set that this processor has. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 #include "base/cpu.h"
 #include "base/isa.h"
 
-/* How an operand lies: as it is; one number; one row; one column; turned round; every second
- * element; one row for every matrix. */
-typedef enum layout { PLAIN, NUMBER, ROW, COLUMN, TURNED, GAPS, ROWS, LAYOUTS } layout;
+/* The layout of an operand: contiguous; one number; one row; one column; transposed; every second
+ * element of a row; one row for every matrix. */
+typedef enum layout { PLAIN, NUMBER, ROW, COLUMN, TRANSPOSED, GAPS, ROWS, LAYOUTS } layout;
 
 static adz_tensor *operand(layout how, int64_t depth, int64_t rows, int64_t columns)
 {
@@ -24,7 +24,7 @@ static adz_tensor *operand(layout how, int64_t depth, int64_t rows, int64_t colu
         return adz_randn(ADZ_SHAPE(columns), ADZ_F32);
     case COLUMN:
         return adz_randn(ADZ_SHAPE(rows, 1), ADZ_F32);
-    case TURNED:
+    case TRANSPOSED:
         return adz_transpose(adz_randn(ADZ_SHAPE(depth, columns, rows), ADZ_F32), 1, 2);
     case GAPS:
         return adz_slice(
@@ -58,7 +58,7 @@ static void compare(const int64_t *s, layout la, layout lb, layout lc)
     adz_tensor *whole = adz_zeros(ADZ_SHAPE(s[0], s[1], s[2]), ADZ_F32);
     adz_tensor *a = operand(la, s[0], s[1], s[2]), *b = operand(lb, s[0], s[1], s[2]);
     adz_tensor *c = operand(lc, s[0], s[1], s[2]);
-    adz_tensor *x = adz_add(whole, a); /* of the full shape, and contiguous */
+    adz_tensor *x = adz_add(whole, a); /* x is contiguous and has the full shape */
     adz_tensor *y2 = adz_sub(x, b), *y3 = adz_addcmul(x, b, c, 2);
     adz_tensor *chosen = adz_where(adz_gt(c, whole), x, b);
     assert_int_equal(adz_error_code(), ADZ_OK);
@@ -91,11 +91,11 @@ static void any_layout_reads_alike(void **state)
     adzi_cpu_level = level;
 }
 
-/* y = y - b and y = b, where y itself is turned round or has gaps. */
+/* y = y - b and y = b, where y itself is contiguous, is transposed or has gaps. */
 static void any_layout_is_written_alike(void **state)
 {
     (void)state;
-    const layout places[] = { PLAIN, TURNED, GAPS };
+    const layout places[] = { PLAIN, TRANSPOSED, GAPS };
     for (int i = 0; i < SHAPES; ++i) {
         for (int pair = 0; pair < 3 * LAYOUTS; ++pair) {
             const int64_t *s = shapes[i];
@@ -125,8 +125,8 @@ static void every_size_of_element_is_copied(void **state)
         adz_scope *scope = adz_scope_open();
         adz_tensor *values = adz_randint(0, 100, ADZ_SHAPE(s[0], s[1], s[2]), ADZ_I64);
         adz_tensor *x = adz_to(values, dtypes[i % 4]);
-        adz_tensor *turned = adz_contiguous(adz_transpose(x, 0, 2));
-        adz_tensor *back = adz_contiguous(adz_transpose(turned, 0, 2));
+        adz_tensor *transposed = adz_contiguous(adz_transpose(x, 0, 2));
+        adz_tensor *back = adz_contiguous(adz_transpose(transposed, 0, 2));
         adz_tensor *wide = adz_repeat(back, ADZ_SHAPE(1, 1, 2));
         adz_tensor *half = adz_to(adz_contiguous(adz_slice(wide, 2, 0, s[2], 1)), ADZ_I64);
         assert_non_null(half);

@@ -1,9 +1,11 @@
-/* adz_set_matmul_precision: what medium rounds, how far off it is, and that nothing else changes.
+/* adz_set_matmul_precision: which products ADZ_MATMUL_MEDIUM rounds to bf16, how large their errors
+ * are, and that other products do not change.
  *
  * usage: test_precision [native|ours|as-f32]
  *
- * With `native`, products go to the module's own code for bf16, however slow. It is skipped where
- * the library does not use the module. */
+ * native: the module's code for bf16 computes the products, even if it is slow; the test is skipped
+ * if the library does not use the module. ours: the library's loops. as-f32: f32 products of
+ * rounded operands. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -166,7 +168,7 @@ static bool same_value(float x, float y)
     return x == y || (isnan(x) && isnan(y));
 }
 
-/* Products with 1 show what the rounding does; the half's own function is the judge. */
+/* A product with 1 gives the rounded value. It is compared with the result of adzi_to_bf16. */
 static void every_pattern_is_rounded_to_nearest_even(void **state)
 {
     (void)state;
@@ -225,7 +227,8 @@ static void what_bf16_holds_is_exact(void **state)
     adzi_cpu_level = used;
 }
 
-/* Against f64 products of the rounded operands closely, of the operands themselves at 3e-3. */
+/* Products equal f64 products of the rounded operands closely, and those of the operands as they
+ * are to within 3e-3. */
 static void the_error_is_that_of_rounding(void **state)
 {
     (void)state;
@@ -276,8 +279,8 @@ static void infinities_and_nan_pass_through(void **state)
         a[0] = INFINITY;
         a[s.k] = -INFINITY;
         a[2 * s.k] = NAN;
-        a[3 * s.k] = FLT_MAX; /* nearer to what would be 2^128 */
-        b[4 * s.k] = 0;       /* times infinity */
+        a[3 * s.k] = FLT_MAX; /* rounds up to 2^128, which is infinity */
+        b[4 * s.k] = 0;       /* multiplied by the infinity in A, it gives NaN */
         adzi_gemm_args g = args_of(&s, a, b, c);
         run_at(ADZ_MATMUL_MEDIUM, &g);
         for (int64_t j = 0; j < s.n; ++j) {
@@ -357,13 +360,14 @@ static bool by_module(void)
            (adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE && backend != NULL && backend->bf16 != NULL);
 }
 
-/* Without memory for the rounded operands the product is f32's; the module's way then asks again,
- * and after them for working memory, without which a block is f32's. Our loops ask once for every
- * part, which then is f32's up to the order of sums. */
+/* If memory for the rounded operands is refused, the product is computed in f32. The module's way
+ * makes further requests: for the operands of the way after it, and for working memory. A block
+ * without working memory is computed in f32. Our loops make one request per part. A part without
+ * memory is computed in f32, with sums in another order. */
 static void refused_memory_gives_the_f32_product(void **state)
 {
     (void)state;
-    adz_set_num_threads(by_our_loops() ? 1 : 0); /* a request fails for this thread alone */
+    adz_set_num_threads(by_our_loops() ? 1 : 0); /* only requests of this thread can be refused */
     for (size_t i = 0; i < 2 * COUNT(shapes); ++i) {
         const shape *s = &shapes[i / 2];
         size_t bytes = (size_t)(s->m * s->n * s->batch) * sizeof(float);

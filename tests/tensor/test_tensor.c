@@ -67,7 +67,7 @@ static void keeping_and_releasing(void **state)
     assert_float_equal(adz_tensor_at(a, (int64_t[]){ 1 }), 1, 0);
     assert_int_equal(adz_release(&a), ADZ_OK);
     assert_null(a);
-    assert_int_equal(adz_release(&a), ADZ_OK); /* NULL is left alone */
+    assert_int_equal(adz_release(&a), ADZ_OK); /* a is NULL, which is allowed */
     assert_null(adz_keep(NULL));
     assert_ptr_equal(adz_keep(ADZ_NONE), ADZ_NONE);
 }
@@ -124,7 +124,7 @@ static void sizes_are_checked(void **state)
     assert_null(adz_empty(ADZ_SHAPE(1), (adz_dtype)42));
     assert_int_equal(adz_error_code(), ADZ_ERR_DTYPE);
     adz_error_clear();
-    assert_null(adz_empty(ADZ_SHAPE((int64_t)1 << 45, 8), ADZ_F32)); /* fits, but nobody has it */
+    assert_null(adz_empty(ADZ_SHAPE((int64_t)1 << 45, 8), ADZ_F32)); /* 2^50 bytes */
     assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
 }
 
@@ -179,7 +179,7 @@ static void the_callers_memory(void **state)
     assert_int_equal(deleted, 1);
 }
 
-/* `user` belongs to the caller whether a deleter gets to see it or not. */
+/* The library does not touch the memory at `user`, even if no deleter is given. */
 static void a_user_without_a_deleter_stays_the_callers(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void a_user_without_a_deleter_stays_the_callers(void **state)
     assert_non_null(adz_tensor_wrap(data, ADZ_SHAPE(4), ADZ_F32, NULL, own));
     adz_scope_close(inner);
     assert_int_equal(adzi_live_bytes(), bytes);
-    for (int i = 0; i < 10; ++i) { /* gets what the wrapped tensor gave back */
+    for (int i = 0; i < 10; ++i) { /* takes the blocks that the wrapped tensor has given back */
         assert_non_null(adz_full(ADZ_SHAPE(4), i, ADZ_F32));
     }
     for (size_t i = 0; i < sizeof own; ++i) {
@@ -305,9 +305,9 @@ static void printing(void **state)
     prints_as(
         adz_arange(0, 2000, 1, ADZ_I64), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
     prints_as(adz_zeros(ADZ_SHAPE(0), ADZ_I64), "tensor([], dtype=int64)");
-    double few[] = { 1, INFINITY }; /* room is made for the finite ones */
+    double few[] = { 1, INFINITY }; /* the width is that of the finite elements */
     prints_as(adz_tensor_from(few, ADZ_SHAPE(2), ADZ_F64), "tensor([1., inf], dtype=float64)");
-    prints_as(adz_mul_number(adz_arange(0, 1001, 1, ADZ_F64), 0x1p-40), /* 5 on a line, "..." too */
+    prints_as(adz_mul_number(adz_arange(0, 1001, 1, ADZ_F64), 0x1p-40), /* "..." counts as one */
         "tensor([0.0000e+00, 9.0949e-13, 1.8190e-12,  ..., 9.0768e-10, 9.0859e-10,\n"
         "        9.0949e-10], dtype=float64)");
     prints_as(adz_arange(1e6, 1e6 + 6, 1, ADZ_F64),
@@ -346,7 +346,7 @@ static void dlpack_goes_out_and_in(void **state)
         NULL };
     assert_null(adz_tensor_from_dlpack(&odd));
     assert_int_equal(adz_error_code(), ADZ_ERR_UNSUPPORTED);
-    static float element; /* until the scope is closed */
+    static float element; /* static, because a tensor of the outer scope keeps pointing to it */
     static adz_dl_managed_tensor bare = { { &element, { 1, 0 }, 1, { 2, 32, 1 }, NULL, NULL, 0 },
         NULL, NULL };
     assert_null(adz_tensor_from_dlpack(&bare));

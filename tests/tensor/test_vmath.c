@@ -1,8 +1,9 @@
-/* Each function of vmath.h, in each instruction set that this processor has, against a wider type:
- * its largest error stays under the bound that the header states.
+/* Each function of vmath.h is compared with a wider type, at each instruction set that this
+ * processor has. Its largest error must stay below the bound that the header states.
  *
- * usage: test_vmath [SAMPLES]    of each function; 2^20 unless told, fewer where they take long
- */
+ * usage: test_vmath [SAMPLES]
+ *
+ * SAMPLES is the number of arguments per function, 2^20 by default; slow functions get fewer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -45,7 +46,7 @@ typedef struct subject {
         }                                                                                  \
     }
 
-/* The derivatives and gelu cancel on the negative side: their bound is absolute. */
+/* gelu and the derivatives cancel for negative arguments, so their bound is absolute. */
 static const subject subjects[] = {
     SUBJECT(exp, ULP, 1.1, 1.1),
     SUBJECT(log, ULP, 1.1, 1.1),
@@ -67,7 +68,8 @@ static const subject subjects[] = {
 };
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
-/* Where a branch, a scaling step or a result's kind changes; samples crowd around these. */
+/* Arguments at which a function changes its branch, its scaling or the kind of its result. A
+ * quarter of the samples lies around them. */
 static const double corners[] = {
     0.0,
     0.35,
@@ -111,7 +113,8 @@ static uint64_t next_random(uint64_t *state)
     return *state ^ (*state >> 29);
 }
 
-/* A quarter over all bit patterns, a quarter around the corners, the rest in [-20, 20). */
+/* Fills x with samples: a quarter are random bit patterns, a quarter lie around the corners, and
+ * the rest lie in [-20, 20). */
 static void fill(void *x, int count, int f64)
 {
     uint64_t state = 1;
@@ -134,7 +137,8 @@ static void fill(void *x, int count, int f64)
     }
 }
 
-/* |got - wanted| in units of the last place that `digits` bits down to 2^lowest leave. */
+/* |got - wanted| in units of the last place of a format with `digits` bits, whose smallest number
+ * is 2^lowest. */
 static wide ulp_error(wide got, wide wanted, int digits, int lowest, wide largest)
 {
     if (isnan(wanted) || isnan(got))
@@ -152,7 +156,7 @@ static wide ulp_error(wide got, wide wanted, int digits, int lowest, wide larges
 static wide absolute_error(wide x, wide got, wide wanted, int f64)
 {
     if (isnan(wanted) || isinf(x))
-        return 0; /* facts of their own below */
+        return 0; /* special_values_are_exact tests these results */
     wide scale = fabsl(x) > 1 ? fabsl(x) : 1;
     return fabsl(got - wanted) / scale * (f64 ? 0x1p51L : 0x1p22L);
 }
@@ -285,7 +289,8 @@ static int same(double got, double wanted)
     return got == wanted && (wanted != 0 || signbit(got) == signbit(wanted));
 }
 
-/* Seventeen copies, so that the vector body sees them and the scalar tail too. */
+/* Each value is computed in 17 copies, so that the vector body and the scalar tail of a loop both
+ * compute it. */
 static void special_values_are_exact(void **state)
 {
     (void)state;
@@ -308,8 +313,8 @@ static void special_values_are_exact(void **state)
     }
 }
 
-/* The vector body and the scalar tail of a loop must agree, or results depend on how work is cut.
- */
+/* The vector body and the scalar tail of a loop must give equal bits. Otherwise results would
+ * depend on how a launch is cut. */
 static void cuts_change_no_bit(void **state)
 {
     (void)state;

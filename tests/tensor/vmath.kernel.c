@@ -1,5 +1,5 @@
-/* vmath.h's functions over arrays, compiled once per instruction set as the library's kernels are,
- * so that the test sees what the compiler's vectoriser made of them. */
+/* Loops over arrays that call vmath.h's functions. They are compiled once per instruction set, like
+ * the kernels of the library, so that the tests check the vectorised code. */
 #ifndef elem
 #include "vmath_arrays.h"
 #include "tensor/kernel/vmath.h"

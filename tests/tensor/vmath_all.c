@@ -1,10 +1,11 @@
-/* exp, tanh and erf of vmath.h over every one of the 2^32 floats, in each instruction set that this
- * processor has, with MPFR as the judge:
+/* Computes exp, tanh or erf of vmath.h for each of the 2^32 floats, at each instruction set that
+ * this processor has, and compares the results with MPFR.
  *
- *     vmath_all exp|tanh|erf
+ * usage: vmath_all exp|tanh|erf
  *
- * The C library's double function sorts out what is well within the bound; what comes near it, and
- * the worst found, MPFR decides. Some minutes for each function. */
+ * Most results are far within the bound, as a comparison with the C library's double function
+ * shows. MPFR judges only results near the bound and new largest errors. A function takes some
+ * minutes. */
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -38,15 +39,15 @@ static const subject subjects[] = {
     { "erf", vmath_erf_kernels, erf, mpfr_erf, 2.0 },
 };
 
-/* The worst of one instruction set. */
+/* The largest error at one instruction set, and how many results MPFR has judged. */
 typedef struct {
     double error;
     float at, got;
     uint64_t judged;
 } worst;
 
-/* One unit of the last place that a float near `wanted` has: by its bits, since frexp and ldexp
- * would be most of the hour. */
+/* One unit of the last place of a float near `wanted`. It is computed from the bits, because frexp
+ * and ldexp would take most of the program's time. */
 static double unit(double wanted)
 {
     uint64_t bits;
@@ -57,7 +58,8 @@ static double unit(double wanted)
     return wanted;
 }
 
-/* Special results are exact or infinitely wrong; -1 leaves a finite error to be measured. */
+/* The error of a special result, NaN or infinity: 0 if it is right, else infinity. -1 if both
+ * results are finite, so that the error has to be measured. */
 static double special(float got, double wanted)
 {
     if (isnan(wanted) || isnan(got)) {

@@ -1,4 +1,4 @@
-/* What vmath.kernel.c and test_vmath.c share. */
+/* The list of vmath.h's functions, and the names of the loops over them in vmath.kernel.c. */
 #ifndef ADZE_TESTS_VMATH_ARRAYS_H
 #define ADZE_TESTS_VMATH_ARRAYS_H
 
@@ -7,7 +7,7 @@ typedef struct vmath_array {
     void *y;
 } vmath_array;
 
-/* Every function of vmath.h of one argument. */
+/* Applies the macro DO to every function of vmath.h with one argument. */
 #define VMATH_EACH(DO)  \
     DO(exp)             \
     DO(log)             \

@@ -1,4 +1,4 @@
-/* What vmath.h's functions should give, in a wider type: f64 for f32, long double for f64. */
+/* The expected results of vmath.h's functions in a wider type: f64 for f32, long double for f64. */
 #ifndef ADZE_TESTS_VMATH_REFERENCE_H
 #define ADZE_TESTS_VMATH_REFERENCE_H
 

@@ -14,7 +14,8 @@
 #include "base/bytes.h"
 #include "tensor/tensor.h"
 
-/* Writes a file: length of the header, header and `data` zero bytes. Returns its size. */
+/* Writes a file to memory: the length of the header, the header, and `data` bytes of 0. Returns the
+ * file's size. */
 static inline size_t make(unsigned char *to, const char *header, size_t data)
 {
     size_t n = strlen(header);

@@ -1,4 +1,4 @@
-/* Damaged and lying files are refused. */
+/* Files that are damaged or whose header is false are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* safetensors: round trips, every way in which a file can lie, refused memory, full disks. */
+/* safetensors: round trips, files with false headers, refused memory and full disks. */
 #include "tests.h"
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Saves clear the temporary files of killed processes, and touch no other file. */
+/* A save deletes the temporary files of killed processes, which are called dead files here. It
+ * touches no other file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

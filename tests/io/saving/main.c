@@ -1,6 +1,6 @@
 /* A save as the operating system sees it: the order of its calls, what happens when one fails, and
- * what killed processes leave behind. The linker puts the functions below between the library and
- * the C library. */
+ * what killed processes leave behind. The linker puts the functions of calls.c between the library
+ * and the C library. */
 #include "tests.h"
 
 int main(void)

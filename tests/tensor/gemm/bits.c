@@ -83,7 +83,7 @@ static int transposes_that_change(adz_dtype dtype, int64_t m, int64_t n, int64_t
     return changing;
 }
 
-/* Takes every step-th shape. */
+/* Compares the bits for every step-th shape of the list. */
 static void expect_same_bits(size_t step)
 {
     int changing = 0, shapes = 0;

@@ -3,9 +3,10 @@
  *
  * usage: test_gemm [WAY [CASES]]
  *
- * WAY says who computes: '' whom the library chooses; blas: BLAS, all large f32 products; strided
- * or prepared: the module with oneDNN (exit status 77 if the library does not use it); ours or
- * ours-copied: the loops of adze. CASES names the tests to run; * and ? stand for any characters.
+ * WAY chooses the implementation of large f32 products. '': the library's choice. blas: BLAS.
+ * strided or prepared: the module with oneDNN (exit status 77 if the library does not use it). ours
+ * or ours-copied: the loops of adze. CASES names the tests to run; * and ? stand for any
+ * characters.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "problem.h"
 #include "tests.h"
 
-/* Sets who computes, by its name. False if the library does not use it on this system. */
+/* Chooses the implementation by its name. False if the library does not use it on this system. */
 static bool choose_way(const char *name)
 {
     static const struct {

@@ -60,7 +60,7 @@ static inline double *random_values(int64_t count)
     return values;
 }
 
-/* Random values, stored in the dtype at once. */
+/* Allocates `count` random values of the dtype. */
 static inline void *random_storage(adz_dtype dtype, int64_t count)
 {
     void *values = malloc((size_t)count * (dtype == ADZ_F32 ? 4 : 8));
@@ -132,7 +132,7 @@ typedef struct way {
     double alpha, beta;
     bool bias;
     int64_t pad;
-    unsigned dense; /* 1: A is not padded, 2: B, 4: C */
+    unsigned dense; /* a sum of 1, 2 and 4 for A, B and C: this operand is not padded */
 } way;
 
 /* The operands of a problem in memory, as one way stores them. */
@@ -181,7 +181,7 @@ static inline int64_t count_wrong(const problem *p, const way *w, const void *c,
     return wrong;
 }
 
-/* Computes the product that way; returns the number of wrong elements. */
+/* Computes the product as one way stores it, and returns the number of wrong elements. */
 static inline int64_t solve(const problem *p, const way *w)
 {
     operands o = store_operands(p, w);
@@ -226,7 +226,8 @@ static inline void expect_right(const problem *p, const way *w)
 static const double factors[][2] = { { 1, 0 }, { 1, 1 }, { -0.5, 2 }, { 0, 1.5 }, { 2, 0 },
     { 0, 0 } };
 
-/* Both dtypes and all transposes. The factors, bias and padding change from one to the next. */
+/* Solves the problem in both dtypes and with all transposes. Each of these has other factors, bias
+ * and padding. */
 static inline void solve_all_ways(const problem *p)
 {
     static unsigned turn;

@@ -49,7 +49,7 @@ void factors_bias_and_padding(void **state)
     adzi_cpu_level = used;
 }
 
-/* The loops of adze compute sizes that BLAS would get, and BLAS computes the others. */
+/* The loops of adze compute sizes that BLAS would compute, and BLAS computes sizes of the loops. */
 void either_way_is_right(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ void sizes_beyond_blas_integers(void **state)
     adzi_gemm_size_limit = limit;
 }
 
-/* Blocks of every kind, full and partial, also without memory for packed panels. */
+/* Large products with full and partial blocks, with and without memory for packed panels. */
 void large_products_in_blocks(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Dropout: its mask, its parts, and what it drops again. */
+/* Dropout: its mask, its division into parts, and dropout_again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
