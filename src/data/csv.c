@@ -1,4 +1,4 @@
-/* A table's accessors. */
+/* Tables: names of columns, and the functions that give access to a table. */
 #include "data/csv.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ void adz_csv_free(adz_csv **address)
 
 const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n)
 {
-    const size_t room = sizeof listing->text - 24; /* for "and 123 more" */
+    const size_t room = sizeof listing->text - 24; /* " and 123 more" needs the rest */
     size_t used = 0, i = 0;
     listing->text[0] = '\0';
     for (; i < n; ++i) {

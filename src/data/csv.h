@@ -1,4 +1,5 @@
-/* A table as it is kept, for its reader and its accessors. */
+/* A table that was read from a CSV file. The functions that read it and those that give access to
+ * it share this header. */
 #ifndef ADZI_DATA_CSV_H
 #define ADZI_DATA_CSV_H
 
@@ -6,36 +7,41 @@
 #include "base/index.h"
 #include "tensor/tensor.h"
 
-/** Names of columns, found without walking through them. */
+/** The names of columns, with indices by which a name is found without comparing all. */
 typedef struct adzi_columns {
-    char **names; /* one per column */
+    char **names; /* one per column, owned */
     size_t count, capacity;
-    adzi_index places; /* of each name, where it stands first */
-    adzi_index again;  /* of names that stand more than once, where the second is */
+    adzi_index places; /* finds the first column with a name */
+    adzi_index again;  /* finds the second column with a name that occurs more than once */
 } adzi_columns;
 
-/** Appends a name that adzi_alloc gave, taking it over. False when memory was refused. */
+/** Appends a column and takes over its name, a string from adzi_alloc. False if memory was refused;
+ * the caller still owns the name then. */
 bool adzi_columns_add(adzi_columns *columns, char *name);
 
-/** Also ends the names. */
+/** Frees the lists and the names. */
 void adzi_columns_free(adzi_columns *columns);
 
 struct adz_csv {
     adzi_columns columns;
-    adz_tensor *values;
-    int64_t dropped;
+    adz_tensor *values; /* [rows, columns], f32 or f64, one reference */
+    int64_t dropped;    /* rows left out because a value is missing */
 };
 
-/** "'a', 'b', 'c' and 5 more", for messages. */
+/** A list of names as messages show it: "'a', 'b', 'c' and 5 more". */
 typedef struct adzi_listing {
     char text[260];
 } adzi_listing;
 
+/** Writes a list of n names to `listing`, as many as fit, and returns its text. */
 const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n);
 
 /**
- * The position of the column called `name`, or -1 with ADZ_ERR_FORMAT (reading a file) or
- * ADZ_ERR_ARGUMENT as given, naming `where` and the names there are.
+ * The place of the column with this name. Returns -1 with an error recorded if there is no such
+ * column or more than one.
+ *
+ * @param code   of the error: ADZ_ERR_FORMAT while a file is read, else ADZ_ERR_ARGUMENT
+ * @param where  the file or the table, for the message
  */
 int64_t adzi_find_column(const char *op, adz_status code, const char *where,
     const adzi_columns *columns, const char *name);

@@ -1,3 +1,4 @@
+/* The lexer of CSV texts. */
 #include "data/csv_lexer.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ void adzi_csv_lexer_end(adzi_csv_lexer *lexer)
     adzi_free(lexer->unquoted, lexer->capacity);
 }
 
+/* Whether c is a space or a tab and not the delimiter. */
 static bool is_space(const adzi_csv_lexer *lexer, char c)
 {
     return (c == ' ' || c == '\t') && c != lexer->delimiter;
@@ -27,7 +29,7 @@ static void skip_spaces(adzi_csv_lexer *lexer)
     }
 }
 
-/* Takes LF, CRLF or CR, if one comes next. */
+/* Reads LF, CRLF or CR, if one comes next. */
 static bool take_line_end(adzi_csv_lexer *lexer)
 {
     if (lexer->at == lexer->end || (*lexer->at != '\n' && *lexer->at != '\r')) {
@@ -39,7 +41,8 @@ static bool take_line_end(adzi_csv_lexer *lexer)
     return true;
 }
 
-/* Takes what ends a field. False when something else stands there. */
+/* Reads the end of a field: a delimiter, the end of a line or the end of the text. False if another
+ * character follows. */
 static bool take_field_end(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
     field->last = lexer->at == lexer->end || *lexer->at != lexer->delimiter;
@@ -50,6 +53,7 @@ static bool take_field_end(adzi_csv_lexer *lexer, adzi_csv_field *field)
     return lexer->at == lexer->end || take_line_end(lexer);
 }
 
+/* Reads a field without quotes. */
 static void plain_field(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
     const char *first = lexer->at;
@@ -66,7 +70,7 @@ static void plain_field(adzi_csv_lexer *lexer, adzi_csv_field *field)
     (void)take_field_end(lexer, field);
 }
 
-/* Copies the field with each doubled quote made one. */
+/* Replaces each doubled quote in the field by a single one, in a copy. */
 static bool undouble(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
     if (!adzi_grow(&lexer->unquoted, &lexer->capacity, field->length, 1)) {
@@ -82,6 +86,7 @@ static bool undouble(adzi_csv_lexer *lexer, adzi_csv_field *field)
     return true;
 }
 
+/* Reads a quoted field, which may contain delimiters and ends of lines. */
 static adzi_csv_found quoted_field(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
     bool doubled = false;

@@ -1,4 +1,5 @@
-/* Fields of a CSV text, one after another. */
+/* Reads the fields of a CSV text, one after another. A field may be quoted. Lines end with LF, CRLF
+ * or CR. */
 #ifndef ADZI_DATA_CSV_LEXER_H
 #define ADZI_DATA_CSV_LEXER_H
 
@@ -7,36 +8,40 @@
 #include <stdint.h>
 
 typedef struct adzi_csv_lexer {
-    const char *at, *end;
+    const char *at, *end; /* the rest of the text */
     char delimiter;
-    int64_t line;   /* of `at`, from 1 */
-    char *unquoted; /* a field whose quotes were doubled */
-    size_t capacity;
+    int64_t line;    /* the number of the line at `at`, from 1 */
+    char *unquoted;  /* a buffer for fields with doubled quotes */
+    size_t capacity; /* bytes of `unquoted` */
 } adzi_csv_lexer;
 
+/** A field. It is valid until the next one is read. */
 typedef struct adzi_csv_field {
-    const char *text; /* without quotes and, when there were none, without spaces around it */
+    const char *text; /* without its quotes; without spaces around it if it was not quoted */
     size_t length;
-    int64_t line; /* where it begins */
-    bool last;    /* of its line */
+    int64_t line; /* the number of the line in which it begins */
+    bool last;    /* the field is the last one of its line */
 } adzi_csv_field;
 
+/** What was found in place of, or as, the next field. */
 typedef enum adzi_csv_found {
-    ADZI_CSV_FIELD,
-    ADZI_CSV_END, /* of the text, where a line could have begun */
-    ADZI_CSV_OPEN_QUOTE,
-    ADZI_CSV_AFTER_QUOTE, /* something stands between a closing quote and the delimiter */
-    ADZI_CSV_NO_MEMORY
+    ADZI_CSV_FIELD,       /* a field */
+    ADZI_CSV_END,         /* the end of the text; no further line begins */
+    ADZI_CSV_OPEN_QUOTE,  /* a quoted field without a closing quote */
+    ADZI_CSV_AFTER_QUOTE, /* a character between a closing quote and the delimiter */
+    ADZI_CSV_NO_MEMORY    /* memory was refused */
 } adzi_csv_found;
 
-/** Skips a byte order mark; nothing can fail. End with adzi_csv_lexer_end. */
+/** Begins at the start of a text, after a byte order mark if there is one. It cannot fail. The text
+ * stays valid until adzi_csv_lexer_end. */
 void adzi_csv_lexer_begin(adzi_csv_lexer *lexer, const char *text, size_t size, char delimiter);
 void adzi_csv_lexer_end(adzi_csv_lexer *lexer);
 
-/** The first field of the next line that is not blank. */
+/** Reads the first field of the next line that is not blank. */
 adzi_csv_found adzi_csv_next_line(adzi_csv_lexer *lexer, adzi_csv_field *field);
 
-/** The next field of the current line. Call it only if the field before was not the last one. */
+/** Reads the next field of the current line. Call it only if the field before was not the last one.
+ */
 adzi_csv_found adzi_csv_next_field(adzi_csv_lexer *lexer, adzi_csv_field *field);
 
 #endif

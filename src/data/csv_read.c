@@ -1,3 +1,5 @@
+/* Reads CSV texts into tables of numbers. The names of the columns come first, then each row is
+ * read into an array of doubles, which becomes a tensor in the end. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,22 +10,22 @@
 #include "base/source.h"
 #include "base/options.h"
 
-/* A table while it is read. */
+/* A table that is being read. */
 typedef struct reading {
     const char *op;
-    const char *where; /* the file, fit for a message */
+    const char *where; /* the file, as messages show it */
     adz_csv_options options;
     adzi_csv_lexer lexer;
     adzi_number_reader numbers;
-    adzi_columns columns; /* of the file */
-    int64_t *slots;       /* per column of the file its place in a row, or -1 */
-    size_t width;         /* columns that are wanted */
-    double *values;
+    adzi_columns columns; /* all columns of the file */
+    int64_t *slots;       /* for each column of the file, its column in the table, or -1 */
+    size_t width;         /* the number of columns of the table */
+    double *values;       /* the rows read so far */
     size_t n_values, values_capacity;
-    int64_t dropped;
+    int64_t dropped; /* rows left out because a value is missing */
 } reading;
 
-/* ---- what went wrong ------------------------------------------------------------------------ */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static adz_status no_memory(const reading *r, size_t bytes)
 {
@@ -31,6 +33,7 @@ static adz_status no_memory(const reading *r, size_t bytes)
     return ADZ_ERR_MEMORY;
 }
 
+/* Records an error about the contents of a field, with line, column and name of the column. */
 static adz_status bad_field(
     const reading *r, const adzi_csv_field *field, size_t column, const char *what)
 {
@@ -42,6 +45,7 @@ static adz_status bad_field(
         adzi_show_bytes(&text, field->text, field->length), what);
 }
 
+/* Records the error for a field that the lexer could not read. */
 static adz_status bad_syntax(
     const reading *r, adzi_csv_found found, const adzi_csv_field *field, size_t column)
 {
@@ -54,6 +58,7 @@ static adz_status bad_syntax(
                                      : "something follows the closing quote of the field");
 }
 
+/* Records that a line has more or fewer fields than the first line. */
 static adz_status bad_length(const reading *r, int64_t line, size_t fields)
 {
     return adzi_error(r->op, ADZ_ERR_FORMAT,
@@ -64,6 +69,7 @@ static adz_status bad_length(const reading *r, int64_t line, size_t fields)
 
 /* ---- the first line ------------------------------------------------------------------------- */
 
+/* Appends a column with a copy of its name. */
 static adz_status add_name(reading *r, const char *text, size_t length)
 {
     if (memchr(text, '\0', length) != NULL) {
@@ -85,7 +91,8 @@ static adz_status add_name(reading *r, const char *text, size_t length)
     return ADZ_OK;
 }
 
-/* Names the columns; without a header line the lexer stays before the first. */
+/* Names the columns after the fields of the first line. If the file has no header line, the names
+ * are "0", "1", ..., and the lexer goes back to the start of the first line. */
 static adz_status read_names(reading *r)
 {
     adzi_csv_lexer before = r->lexer;
@@ -127,7 +134,7 @@ static adz_status read_names(reading *r)
     return ADZ_OK;
 }
 
-/* Where each column of the file goes. */
+/* Decides which column of the table each column of the file becomes. */
 static adz_status place_columns(reading *r)
 {
     const adz_csv_options *o = &r->options;
@@ -157,6 +164,7 @@ static adz_status place_columns(reading *r)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
+/* Whether a field stands for a missing value. Upper and lower case are equal. */
 static bool is_missing(const char *text, size_t length)
 {
     static const char *const words[] = { "", "na", "n/a", "nan", "null", "none", "?" };
@@ -168,6 +176,7 @@ static bool is_missing(const char *text, size_t length)
     return false;
 }
 
+/* Removes spaces and tabs at both ends of a field, which a quoted field may have. */
 static void trim(adzi_csv_field *field)
 {
     while (field->length > 0 && (*field->text == ' ' || *field->text == '\t')) {
@@ -180,6 +189,8 @@ static void trim(adzi_csv_field *field)
     }
 }
 
+/* Reads a field as a number. `drop` becomes true if the value is missing and its row is left out.
+ */
 static adz_status read_value(
     reading *r, adzi_csv_field *field, size_t column, double *value, bool *drop)
 {
@@ -209,7 +220,7 @@ static adz_status read_value(
     return ADZ_OK;
 }
 
-/* The rest of a line whose first field has been found; `row` has room for it. */
+/* Reads a line, whose first field has been read already, into `row`. */
 static adz_status read_row(reading *r, adzi_csv_found found, adzi_csv_field *field, double *row)
 {
     bool drop = false;
@@ -262,9 +273,10 @@ static adz_status read_rows(reading *r)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+/* Moves the names of the table's columns to the table. */
 static bool take_names(reading *r, adz_csv *csv)
 {
-    size_t *from = adzi_alloc(r->width * sizeof *from); /* per column of the table */
+    size_t *from = adzi_alloc(r->width * sizeof *from); /* each table column's file column */
     bool good = from != NULL;
     for (size_t i = 0; i < r->columns.count && good; ++i) {
         if (r->slots[i] >= 0) {
@@ -281,6 +293,7 @@ static bool take_names(reading *r, adz_csv *csv)
     return good;
 }
 
+/* Makes the table from the values that were read. */
 static adz_csv *make_table(reading *r)
 {
     adz_csv *csv = adzi_alloc_zero(sizeof *csv);

@@ -1,3 +1,4 @@
+/* Datasets: making them from tensors and tables, splitting them into parts, and gathering rows. */
 #include "data/dataset.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include "tensor/copy.h"
 #include "base/parallel.h"
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- making and ending ---------------------------------------------------------------------- */
 
 adz_dataset *adz_dataset_keep(adz_dataset *dataset)
 {
@@ -34,6 +35,7 @@ void adz_dataset_free(adz_dataset **address)
     adzi_free(dataset, sizeof *dataset);
 }
 
+/* A dataset without tensors, with one reference. */
 static adz_dataset *empty(const char *op)
 {
     adz_dataset *dataset = adzi_alloc_zero(sizeof *dataset);
@@ -44,6 +46,7 @@ static adz_dataset *empty(const char *op)
     return dataset;
 }
 
+/* Checks the caller's tensors: their number, their first sizes, and that none wants a gradient. */
 static bool check_tensors(const char *op, adz_tensor *const *tensors, size_t n)
 {
     if (tensors == NULL) {
@@ -73,7 +76,7 @@ static bool check_tensors(const char *op, adz_tensor *const *tensors, size_t n)
     return true;
 }
 
-/* The tensor with one more reference, or a contiguous copy of it. */
+/* A reference to the tensor if it is contiguous, else a contiguous copy. The caller owns it. */
 static adz_tensor *compact(const char *op, adz_tensor *t)
 {
     if (adzi_is_contiguous(t)) {
@@ -106,7 +109,8 @@ adz_dataset *adz_dataset_new(adz_tensor *const *tensors, size_t n)
 
 /* ---- from a table --------------------------------------------------------------------------- */
 
-/* Columns but one, by place: names may repeat among columns that nobody asked for by name. */
+/* A copy of values[rows, columns] without column `target`. The column is given by its place,
+ * because names of the other columns may occur twice. */
 static adz_tensor *columns_but(const adz_tensor *values, int64_t target)
 {
     int64_t rows = values->sizes[0], columns = values->sizes[1];
@@ -163,7 +167,8 @@ adz_dataset *adz_dataset_from_csv(
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-/* A part with room for n rows, its tensors shared. */
+/* A dataset with the tensors of another one and room for a list of n rows, which the caller fills.
+ */
 static adz_dataset *part_new(const char *op, const adz_dataset *dataset, int64_t n)
 {
     adz_dataset *part = empty(op);
@@ -182,6 +187,7 @@ static adz_dataset *part_new(const char *op, const adz_dataset *dataset, int64_t
     return part;
 }
 
+/* The row of the tensors that is row `row` of the dataset. */
 static int64_t base_row(const adz_dataset *dataset, int64_t row)
 {
     return dataset->rows != NULL ? dataset->rows[row] : row;
@@ -216,7 +222,7 @@ adz_dataset *adz_dataset_subset(adz_dataset *dataset, const int64_t *rows, size_
     return part;
 }
 
-/* Marks the rows in `taken`; false for one that comes twice. */
+/* Sets taken[row] for each row of the list. Records an error if a row is listed twice. */
 static bool mark_rows(const char *op, const int64_t *rows, size_t n, unsigned char *taken)
 {
     for (size_t i = 0; i < n; ++i) {
@@ -262,7 +268,8 @@ adz_status adz_dataset_split_rows(
     return parts[1] != NULL ? ADZ_OK : adz_error_code();
 }
 
-/* How many rows part i has: its floor, and one of those that all floors left over. */
+/* The number of rows of part i. Each part gets its share, rounded down. The rows that are left over
+ * are dealt out one by one, from the first part on. */
 static int64_t part_size(const double *shares, size_t n, int64_t size, size_t i)
 {
     int64_t left = size;
@@ -296,6 +303,7 @@ static bool check_shares(const char *op, const double *shares, size_t n)
     return true;
 }
 
+/* Makes n parts, whose rows are those of the dataset in the given order. */
 static adz_status split(const char *op, adz_dataset *dataset, const double *shares, size_t n,
     const int64_t *order, adz_dataset **parts)
 {
@@ -380,10 +388,11 @@ adz_tensor *adz_dataset_tensor(adz_dataset *dataset, size_t index)
 
 /* ---- gathering ------------------------------------------------------------------------------ */
 
+/* Copies rows; a unit is a row of the result. */
 typedef struct gathering {
     const char *from;
     char *to;
-    size_t bytes;         /* of one row */
+    size_t bytes;         /* bytes of one row */
     const int64_t *order; /* rows of the dataset, or NULL */
     const int64_t *rows;  /* rows of the tensor, or NULL */
     int64_t begin;

@@ -1,4 +1,4 @@
-/* A dataset from inside. */
+/* The contents of a dataset, for its own functions and for loaders. */
 #ifndef ADZI_DATA_DATASET_H
 #define ADZI_DATA_DATASET_H
 
@@ -7,19 +7,27 @@
 #include "adze/data/dataset.h"
 #include "tensor/tensor.h"
 
+/** The most tensors of a dataset. */
 enum { ADZI_DATASET_TENSORS = 16 };
 
+/** Rows of one or more tensors with equal first sizes. A part of a dataset shares its tensors and
+ * has a list of its own rows. */
 struct adz_dataset {
     atomic_int refs;
     size_t count;
     adz_tensor *tensors[ADZI_DATASET_TENSORS]; /* contiguous, one reference each */
-    int64_t *rows;                             /* which rows of the tensors; NULL for all */
-    int64_t size;
+    int64_t *rows;                             /* rows of the tensors; NULL for all in order */
+    int64_t size;                              /* the number of rows of the dataset */
 };
 
 /**
- * Rows of a dataset's tensor in the order given: `order[i]` counts rows of the dataset, NULL means
- * as they come. A contiguous tensor borrowed from the scope, or NULL with the error recorded.
+ * Copies n rows of one tensor of a dataset, in a given order.
+ *
+ * @param index  which tensor
+ * @param order  the rows order[begin] .. order[begin + n - 1] of the dataset are copied; NULL for
+ *               the rows begin .. begin + n - 1
+ * @return       a contiguous tensor [n, ...], borrowed from the scope; NULL with the error recorded
+ *               if memory was refused
  */
 adz_tensor *adzi_dataset_gather(const char *op, const adz_dataset *dataset, size_t index,
     const int64_t *order, int64_t begin, int64_t n);

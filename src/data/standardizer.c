@@ -1,3 +1,9 @@
+/* The standardizer, a module that maps each column to mean 0 and deviation 1:
+ *
+ *     y[.., j] = (x[.., j] - mean[j]) / std[j]
+ *
+ * mean and std are buffers, which adz_standardizer_fit computes from a table x[rows, columns]. std
+ * is the root of the mean square distance from the mean, divided by the number of rows. */
 #include "adze/data/standardizer.h"
 
 #include <float.h>
@@ -10,6 +16,7 @@
 #include "tensor/copy.h"
 #include "tensor/tensor.h"
 
+/* The places of the buffers in the module. */
 enum { MEAN, STD };
 
 /* ---- the module ----------------------------------------------------------------------------- */
@@ -99,12 +106,13 @@ adz_tensor *adz_standardizer_inverse(adz_module *standardizer, adz_tensor *y)
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 
+/* What is measured about a column: its smallest and largest value, mean and deviation. */
 typedef struct {
     double low, high, mean, std;
 } column;
 
-/* The extremes of a column of `rows` rows, every `stride` doubles. The first row whose value is not
- * finite, or -1. */
+/* Finds the smallest and largest value of a column of `rows` values, which are `stride` doubles
+ * apart. Returns the first row whose value is not finite, or -1 if all are. */
 static int64_t find_extremes(column *c, const double *x, int64_t rows, int64_t stride)
 {
     c->low = c->high = x[0];
@@ -119,8 +127,9 @@ static int64_t find_extremes(column *c, const double *x, int64_t rows, int64_t s
     return -1;
 }
 
-/* Mean and deviation of a column whose extremes are known. The values are brought near 1 by a power
- * of two first, which rounds nothing: their squares neither overflow nor vanish. */
+/* Computes mean and deviation of a column whose smallest and largest value are known. The values
+ * are first multiplied by a power of two that brings them near 1. That rounds nothing, and their
+ * squares then neither overflow nor underflow. */
 static void measure(column *c, const double *x, int64_t rows, int64_t stride)
 {
     int exponent;
@@ -140,8 +149,8 @@ static void measure(column *c, const double *x, int64_t rows, int64_t stride)
     c->std = fmax(ldexp(sqrt(squares / (double)rows), exponent), DBL_TRUE_MIN);
 }
 
-/* Whether mean and deviation can be kept in the buffers' dtype: the module's results for the lowest
- * and the highest value have to be finite, and different where the values are. */
+/* Whether the buffers' dtype holds mean and deviation well enough. The results of the module for
+ * the smallest and the largest value must be finite, and different if the two values are. */
 static bool check_column(
     const char *op, const adz_tensor *x, int64_t i, const column *c, adz_dtype dtype)
 {
@@ -175,7 +184,8 @@ static adz_status measure_all(
                 adzi_text_shape(x), (long long)bad, (long long)i,
                 adzi_text_number(values[bad * x->sizes[1] + i]));
         }
-        /* The mean of equal values is rounded, so what is left of them is not always 0. */
+        /* If all values are equal, the mean is that value. A computed mean would be rounded, and
+         * the differences from it would not be 0. */
         c.mean = c.low;
         c.std = 1;
         if (c.low < c.high) {
@@ -190,6 +200,7 @@ static adz_status measure_all(
     return ADZ_OK;
 }
 
+/* Measures all columns in f64 and then changes the buffers, which cannot fail. */
 static adz_status fit(const char *op, adz_module *standardizer, adz_tensor *x)
 {
     adz_tensor *mean = adz_module_buffer_at(standardizer, MEAN);

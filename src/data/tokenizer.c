@@ -1,4 +1,4 @@
-/* Tokenizers: what they are made of, and the way from text to numbers and back. */
+/* Tokenizers: making them, and the way from text to ids (encoding) and back (decoding). */
 #include "data/tokenizer.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ bool adzi_tokenizer_add_bytes(adz_tokenizer *t)
     return good;
 }
 
-/* ---- what it is ----------------------------------------------------------------------------- */
+/* ---- kind, size and tokens ------------------------------------------------------------------ */
 
 static bool check(const char *op, const adz_tokenizer *t)
 {
@@ -95,10 +95,11 @@ int64_t adz_tokenizer_find(const adz_tokenizer *tokenizer, adz_text token)
 
 /* ---- encoding ------------------------------------------------------------------------------- */
 
+/* A text that is being encoded. */
 typedef struct encoding {
     const char *op;
     const adz_tokenizer *t;
-    int64_t *ids;
+    int64_t *ids; /* the ids so far */
     size_t count, capacity;
 } encoding;
 
@@ -112,6 +113,7 @@ static bool add_id(encoding *e, int64_t id)
     return true;
 }
 
+/* Receives the words of a text and appends their ids. An unknown word becomes xxunk. */
 static bool take_word(void *user, adz_text word)
 {
     encoding *e = user;
@@ -204,7 +206,8 @@ adz_tensor *adz_tokenizer_encode_fields(
 
 /* ---- decoding ------------------------------------------------------------------------------- */
 
-/* Counts everything, and keeps what fits. */
+/* The caller's buffer. `length` counts all bytes of the text, also those that do not fit into the
+ * buffer, whose size without the final 0 is `room`. */
 typedef struct window {
     char *buffer;
     size_t room, length;
@@ -219,7 +222,7 @@ static void put(window *w, const char *bytes, size_t n)
     w->length += n;
 }
 
-/* The ids as i64, contiguous: the tensor itself or a copy in the scope. */
+/* The ids as contiguous i64, in a copy that belongs to the scope. */
 static const int64_t *read_ids(const char *op, const adz_tensor *ids)
 {
     if (ids == NULL) {
@@ -236,6 +239,7 @@ static const int64_t *read_ids(const char *op, const adz_tensor *ids)
     return whole == NULL ? NULL : (const int64_t *)(const void *)whole->data;
 }
 
+/* Writes the tokens of n ids. Words are separated by spaces. */
 static bool decode(const char *op, const adz_tokenizer *t, const int64_t *ids, int64_t n, window *w)
 {
     for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-/* What a tokenizer consists of. */
+/* The contents of a tokenizer, and functions that its files share. */
 #ifndef ADZI_DATA_TOKENIZER_H
 #define ADZI_DATA_TOKENIZER_H
 
@@ -8,24 +8,28 @@
 struct adz_tokenizer {
     adz_token_kind kind;
     bool special; /* the vocabulary begins with the special tokens */
+    /* For words only: fastai's rules are applied; xxbos, xxeos and xxfld are added to each text. */
     bool rules, bos, eos, fields;
-    adzi_vocabulary words;
+    adzi_vocabulary words; /* the tokens, by their ids */
 };
 
-/** An empty one; NULL when memory was refused. */
+/** A tokenizer with an empty vocabulary. NULL with the error recorded if memory was refused. */
 adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind);
 
-/** Adds the 256 bytes. False when memory was refused. */
+/** Adds the 256 bytes as tokens. False if memory was refused. */
 bool adzi_tokenizer_add_bytes(adz_tokenizer *t);
 
-/** ADZ_ERR_NULL without texts, ADZ_ERR_FORMAT for invalid UTF-8. */
+/** Checks n texts of the caller. Records ADZ_ERR_NULL if a text is missing, and ADZ_ERR_FORMAT if
+ * it is not UTF-8. A tokenizer of bytes takes any bytes. */
 bool adzi_tokenizer_check_texts(
     const char *op, adz_token_kind kind, const adz_text *texts, size_t n);
 
-/** The fields of one text, with its marks and after the rules on texts. */
+/** Appends the n fields of one text to `text`, with the special tokens that the tokenizer adds.
+ * Then applies the rules on texts to all of it. */
 void adzi_tokenizer_join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields, size_t n);
 
-/** ADZ_ERR_INDEX for an id outside the vocabulary, ADZ_ERR_NULL without a tokenizer. */
+/** Checks an id. Records ADZ_ERR_INDEX if it is outside the vocabulary, and ADZ_ERR_NULL if the
+ * tokenizer is NULL. */
 bool adzi_tokenizer_check_id(const char *op, const adz_tokenizer *t, int64_t id);
 
 #endif

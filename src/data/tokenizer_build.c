@@ -1,4 +1,4 @@
-/* Building a vocabulary. */
+/* Building a tokenizer from texts: counting their tokens, and choosing those of the vocabulary. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,12 +94,14 @@ static bool count_characters(adzi_vocabulary *all, adz_text text)
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
+/* A token that may enter the vocabulary. */
 typedef struct candidate {
     adz_text token;
-    int64_t count;
-    size_t place;
+    int64_t count; /* how often it occurs */
+    size_t place;  /* its place in the order of first occurrence */
 } candidate;
 
+/* For qsort: more frequent tokens first, then those that occur earlier. */
 static int by_count(const void *one, const void *other)
 {
     const candidate *a = one, *b = other;
@@ -125,7 +127,8 @@ static bool add_special(adz_tokenizer *t)
     return good;
 }
 
-/* Lists the counted words that are neither special nor rare, the most frequent first. */
+/* Lists the tokens that may enter the vocabulary, the most frequent first, and returns their
+ * number. With special tokens, rare tokens are left out and max_vocab limits the number. */
 static size_t list_candidates(const adz_tokenizer *t, const adzi_vocabulary *all,
     const adz_tokenizer_options *o, candidate *list)
 {
@@ -143,6 +146,8 @@ static size_t list_candidates(const adz_tokenizer *t, const adzi_vocabulary *all
     return t->special && n > most ? most : n;
 }
 
+/* Fills the vocabulary. Characters get their ids in the order of code points, words in the order of
+ * frequency. False if memory was refused. */
 static bool choose(adz_tokenizer *t, const adzi_vocabulary *all, const adz_tokenizer_options *o)
 {
     size_t bytes = (all->count + 1) * sizeof(candidate);
@@ -187,6 +192,7 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
     return status == ADZ_OK;
 }
 
+/* Counts the tokens of all texts and chooses. False if memory was refused. */
 static bool build(adz_tokenizer *t, const adz_text *texts, size_t n, const adz_tokenizer_options *o)
 {
     if (t->kind == ADZ_TOKENS_BYTES) {

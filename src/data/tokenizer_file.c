@@ -1,4 +1,6 @@
-/* Tokenizers as files: a line that says what it is, then one token a line.
+/* Tokenizers in files. The first line has the kind and the flags of the tokenizer. Each further
+ * line has one token, in the order of ids. Control characters, backslashes and bytes that are not
+ * UTF-8 are written with a backslash.
  *
  *     adze tokenizer 1 words special rules bos
  *     xxunk
@@ -18,6 +20,7 @@ static const char *const kinds[] = { "characters", "bytes", "words" };
 enum { N_FLAGS = 5 };
 static const char *const flags[N_FLAGS] = { "special", "rules", "bos", "eos", "fields" };
 
+/* The field of a tokenizer for the flag with this index. */
 static bool *flag_of(adz_tokenizer *t, size_t i)
 {
     bool *const places[N_FLAGS] = { &t->special, &t->rules, &t->bos, &t->eos, &t->fields };
@@ -26,6 +29,7 @@ static bool *flag_of(adz_tokenizer *t, size_t i)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* Appends the line of a token. */
 static void add_escaped(adzi_text *file, adz_text token)
 {
     for (size_t i = 0; i < token.size;) {
@@ -59,7 +63,8 @@ static void write_file(adzi_text *file, const adz_tokenizer *t)
     }
 }
 
-/* The whole file; to be ended. Failed, with the error recorded, when memory was refused. */
+/* The text of the whole file, which the caller frees. If it fails, `failed` is set and the error is
+ * recorded. */
 static adzi_text make_file(const char *op, const adz_tokenizer *t)
 {
     adzi_text file = { 0 };
@@ -107,13 +112,15 @@ adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* A file that is being read. */
 typedef struct reading {
-    const char *op, *name;
-    const char *at, *end;
-    size_t line; /* from 1 */
-    adzi_text token;
+    const char *op, *name; /* for messages: the function and the file */
+    const char *at, *end;  /* the part that is not read yet */
+    size_t line;           /* the number of the current line, from 1 */
+    adzi_text token;       /* the token of the current line */
 } reading;
 
+/* Records ADZ_ERR_FORMAT with the number of the line. Always returns false. */
 static bool refuse(const reading *r, const char *what)
 {
     adzi_shown shown;
@@ -135,7 +142,7 @@ static bool next_line(reading *r, adz_text *line)
     return true;
 }
 
-/* Whether the line goes on with a word, which is then behind. */
+/* Reads a word and the space after it. False if the line does not continue with this word. */
 static bool take(adz_text *line, const char *word)
 {
     size_t n = strlen(word);
@@ -149,6 +156,7 @@ static bool take(adz_text *line, const char *word)
     return fits;
 }
 
+/* Reads the first line: the magic words, the kind and the flags. */
 static bool read_header(reading *r, adz_tokenizer *t)
 {
     adz_text line = { NULL, 0 };
@@ -178,7 +186,7 @@ static int hex(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The token that a line stands for, into r->token. */
+/* Writes the token of a line to r->token, with its escapes replaced. */
 static bool unescape(reading *r, adz_text line)
 {
     adzi_text_cut(&r->token, 0);
@@ -207,6 +215,7 @@ static bool is_character(adz_text token)
     return token.size > 0 && adzi_utf8_read(token.bytes, token.size, &point) == (int)token.size;
 }
 
+/* Whether a token may have the next id. */
 static bool check_token(const reading *r, const adz_tokenizer *t, adz_text token)
 {
     size_t number = t->words.count;

@@ -1,4 +1,5 @@
-/* fastai's rules on a text, before it is split. */
+/* fastai's rules on a text, which are applied before the text is split into words. Their names are
+ * those of fastai's functions. */
 #include "data/tokenizer_rules.h"
 
 #include <stdlib.h>
@@ -6,10 +7,11 @@
 
 #include "data/unicode.h"
 
+/* A name of a character in HTML, such as "eacute". */
 typedef struct html_name {
     const char *name;
-    uint16_t point;
-    uint16_t open; /* the semicolon may be missing */
+    uint16_t point; /* the code point of the character */
+    uint16_t open;  /* 1 if the name may stand without a semicolon */
 } html_name;
 
 #include "data/html_names.h"
@@ -20,10 +22,11 @@ const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS] = { "xxunk", "xxpad",
 /* Each rule reads one text and writes another. A zero byte ends the text that is read, so that
  * looking at one byte after the next needs no check. */
 typedef struct passage {
-    const char *at, *end; /* what is left to read */
-    adzi_text to;
+    const char *at, *end; /* the part that is not read yet */
+    adzi_text to;         /* the text that is written */
 } passage;
 
+/* Copies the text up to `until` unchanged. */
 static void copy_to(passage *p, const char *until)
 {
     adzi_text_add_n(&p->to, p->at, (size_t)(until - p->at));
@@ -38,6 +41,7 @@ static void add_point(adzi_text *to, uint32_t point)
 
 /* ---- fix_html ------------------------------------------------------------------------------- */
 
+/* Replaces every occurrence of `what` by `with`. */
 static void replace(passage *p, const char *what, const char *with)
 {
     size_t n = strlen(what);
@@ -56,6 +60,7 @@ static void replace(passage *p, const char *what, const char *with)
     copy_to(p, p->end);
 }
 
+/* The replacements of fastai's fix_html, in its order. */
 static const char *const html_replacements[][2] = {
     { "#39;", "'" },
     { "amp;", "&" },
@@ -73,11 +78,13 @@ static const char *const html_replacements[][2] = {
     { "\\", " \\ " },
 };
 
-/* HTML's numbers from 128 to 159 mean Windows' characters; 0 where that has none. */
+/* In HTML, the numbers 128 to 159 stand for characters of Windows-1252. 0 if that has none. */
 static const uint16_t windows_1252[32] = { 0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020,
     0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d,
     0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178 };
 
+/* Writes the character that a number in HTML stands for, by the rules of Python's html.unescape.
+ * Numbers of other control characters and of noncharacters write nothing. */
 static void add_numbered(adzi_text *to, uint32_t number)
 {
     if (number == 0 || number > 0x10ffff || (number >= 0xd800 && number <= 0xdfff)) {
@@ -101,7 +108,7 @@ static int digit_of(char c, int base)
     return digit < base ? digit : -1;
 }
 
-/* "&#65;" or "&#x41;", the semicolon optional. False where there is no digit. */
+/* Replaces "&#65;" or "&#x41;". The semicolon is optional. False if there is no digit. */
 static bool unescape_number(passage *p)
 {
     const char *at = p->at + 2;
@@ -120,6 +127,7 @@ static bool unescape_number(passage *p)
     return true;
 }
 
+/* Finds a name of n characters in the sorted list. NULL if it is not there. */
 static const html_name *find_name(const char *text, size_t n)
 {
     size_t low = 0, high = sizeof html_names / sizeof *html_names;
@@ -139,7 +147,8 @@ static const html_name *find_name(const char *text, size_t n)
     return NULL;
 }
 
-/* "&eacute;", or the longest of the old names, which need no semicolon. */
+/* Replaces a name such as "&eacute;". Without a semicolon, the longest beginning is taken that is
+ * one of the old names, which need none. */
 static bool unescape_name(passage *p)
 {
     enum { LONGEST = 8 };
@@ -162,6 +171,7 @@ static bool unescape_name(passage *p)
     return false;
 }
 
+/* Replaces HTML's numbers and names of characters, as Python's html.unescape does. */
 static void unescape(passage *p)
 {
     for (const char *hit; (hit = memchr(p->at, '&', (size_t)(p->end - p->at))) != NULL;) {
@@ -198,7 +208,7 @@ static void replace_rep(passage *p)
     copy_to(p, p->end);
 }
 
-/* The end of the run of word characters, or of others, that begins at `at`. */
+/* The end of the run of word characters (or, if `word` is false, of other characters) at `at`. */
 static const char *end_of_run(const char *at, const char *end, bool word)
 {
     for (const char *next = at; at < end; at = next) {
@@ -210,6 +220,7 @@ static const char *end_of_run(const char *at, const char *end, bool word)
     return at;
 }
 
+/* The number of pieces into which spaces divide a text. */
 static size_t count_chunks(const char *at, const char *end)
 {
     size_t chunks = 0;
@@ -221,8 +232,8 @@ static size_t count_chunks(const char *at, const char *end)
     return chunks;
 }
 
-/* "no no no no " becomes " xxwrep 4 no  ". The count is the reference's: what white space makes of
- * the repetitions, plus one. */
+/* "no no no no " becomes " xxwrep 4 no  ". The number is counted as fastai counts it: the pieces
+ * into which spaces divide the repetitions after the first, plus one. */
 static void replace_wrep(passage *p)
 {
     const char *at = end_of_run(p->at, p->end, false);
@@ -273,7 +284,7 @@ static void rm_useless_spaces(passage *p)
     copy_to(p, p->end);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all rules ------------------------------------------------------------------------------ */
 
 static void begin(passage *p, const adzi_text *text)
 {
@@ -281,7 +292,7 @@ static void begin(passage *p, const adzi_text *text)
     p->end = p->at + text->length;
 }
 
-/* Replaces the text that was read by the text that was written. */
+/* Ends a pass: replaces the text by the text that the rule has written. */
 static void finish(passage *p, adzi_text *text)
 {
     p->to.failed = p->to.failed || text->failed;

@@ -1,4 +1,5 @@
-/* From numbers to text, one at a time. */
+/* Streams, which decode one id at a time. A token of bytes may end within a UTF-8 character; its
+ * bytes wait in the stream until the character is complete. */
 #include <string.h>
 
 #include "data/tokenizer.h"
@@ -8,10 +9,10 @@
 
 struct adz_token_stream {
     const adz_tokenizer *tokenizer;
-    bool begun;
-    char held[4]; /* the beginning of a character */
-    size_t n_held;
-    adzi_text out; /* what the last call gave */
+    bool begun;    /* an id was decoded, so that a space comes before the next word */
+    char held[4];  /* the first bytes of an incomplete character */
+    size_t n_held; /* bytes in `held` */
+    adzi_text out; /* the text that the last call has returned */
 };
 
 adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
@@ -43,13 +44,14 @@ static void add_replacement(adzi_text *out)
     adzi_text_add_n(out, bytes, adzi_utf8_write(ADZI_REPLACEMENT, bytes));
 }
 
-/* One more byte: gives the character that it makes whole, and marks what cannot become one. */
+/* Adds one byte. Appends the character if the byte completes one, and U+FFFD for bytes that cannot
+ * become a character. */
 static void add_byte(adz_token_stream *s, char byte)
 {
     uint32_t point;
     s->held[s->n_held++] = byte;
     int whole = adzi_utf8_read(s->held, s->n_held, &point);
-    if (whole < 0 && s->n_held > 1) { /* what was held ends before this byte */
+    if (whole < 0 && s->n_held > 1) { /* the held bytes stay incomplete; this byte begins anew */
         add_replacement(&s->out);
         s->held[0] = byte;
         s->n_held = 1;
@@ -63,7 +65,8 @@ static void add_byte(adz_token_stream *s, char byte)
     s->n_held = whole == 0 ? s->n_held : 0;
 }
 
-/* The stream as it was where memory was refused, else what was added. */
+/* The text that was added. If memory was refused, the stream becomes what it was `before`, and the
+ * error is recorded. */
 static adz_text give(const char *op, adz_token_stream *stream, const adz_token_stream *before)
 {
     if (stream->out.failed) {

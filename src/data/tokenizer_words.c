@@ -6,12 +6,13 @@
 
 enum { RIGHT_QUOTE = 0x2019 };
 
+/* A text [begin, end) that is being split; `at` is the next character. */
 typedef struct splitting {
     const char *begin, *at, *end;
-    bool rules;
+    bool rules; /* the rules on words are applied */
     adzi_word_taker take;
     void *user;
-    adzi_text lower; /* where a word is put into lower case */
+    adzi_text lower; /* a buffer for a word in lower case */
 } splitting;
 
 /* ---- rules on words ------------------------------------------------------------------------- */
@@ -28,7 +29,7 @@ typedef struct capitals {
     bool has_lower, first;
 } capitals;
 
-/* Appends the word in lower case, and says what it was. */
+/* Appends a word in lower case to `to`, and counts its capitals. */
 static capitals lower_word(adzi_text *to, const char *at, const char *end)
 {
     capitals c = { 0 };
@@ -45,6 +46,8 @@ static capitals lower_word(adzi_text *to, const char *at, const char *end)
     return c;
 }
 
+/* Gives a word to the taker, after the rules on words: lower case, with xxup before a word in
+ * capitals and xxmaj before a word with a capital at its start. */
 static bool give(splitting *s, const char *from, const char *to)
 {
     if (!s->rules) {
@@ -84,7 +87,7 @@ static uint32_t peek(const splitting *s, const char *at)
     return adzi_utf8_next(&at, s->end);
 }
 
-/* After the n of "don't", at the apostrophe: where the n begins, else NULL. */
+/* For the apostrophe at `quote`: where the n of a final "n't" begins, as in "don't", else NULL. */
 static const char *negation(const splitting *s, const char *word, const char *quote, size_t bytes)
 {
     const char *t = quote + bytes;
@@ -124,6 +127,7 @@ static bool split_word(splitting *s)
     return give(s, word, s->at);
 }
 
+/* Reads a run of equal characters that belong to no word, such as "...". */
 static bool split_run(splitting *s, uint32_t point)
 {
     const char *first = s->at;

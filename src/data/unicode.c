@@ -1,9 +1,12 @@
+/* Reading and writing UTF-8, and look-ups in the tables of unicode_tables.h. */
 #include "data/unicode.h"
 
+/* The code points first, first + step, ..., last. */
 typedef struct point_run {
     uint32_t first, last, step;
 } point_run;
 
+/* Code points whose lower case is `delta` higher. */
 typedef struct case_run {
     uint32_t first, last, step;
     int32_t delta;
@@ -13,7 +16,8 @@ typedef struct case_run {
 
 /* ---- UTF-8 ---------------------------------------------------------------------------------- */
 
-/* Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte already. */
+/* Whether the second byte of a character may follow the first. It shows overlong forms, surrogates
+ * and code points above U+10FFFF. */
 static bool second_fits(unsigned char first, unsigned char second)
 {
     unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -89,7 +93,9 @@ size_t adzi_utf8_valid(const char *text, size_t size)
     return size;
 }
 
-/* ---- kinds ---------------------------------------------------------------------------------- */
+/* ---- classes of characters ------------------------------------------------------------------ */
+
+/* Whether a code point is in one of n runs, which are sorted. */
 
 static bool is_member(const point_run *runs, size_t n, uint32_t point)
 {

@@ -1,4 +1,4 @@
-/* UTF-8, and what kind of character a code point is, whatever the locale. */
+/* UTF-8, and classes of characters by Unicode. Nothing here depends on the locale. */
 #ifndef ADZI_DATA_UNICODE_H
 #define ADZI_DATA_UNICODE_H
 
@@ -6,34 +6,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** U+FFFD, which stands for bytes that are not UTF-8. */
 enum { ADZI_REPLACEMENT = 0xfffd };
 
 /**
- * Reads the code point at `at`, where `left` bytes are left, 1 or more. Returns its bytes, 1 to 4;
- * 0 where the bytes end in its middle; -1 where they are no UTF-8.
+ * Reads the code point at `at`, where `left` bytes, 1 or more, are left. Returns the number of its
+ * bytes, 1 to 4. Returns 0 if the character is incomplete, and -1 if the bytes are not UTF-8.
  */
 int adzi_utf8_read(const char *at, size_t left, uint32_t *point);
 
-/** adzi_utf8_read of text that was checked. */
+/** Reads a code point of valid UTF-8 and moves `*at` behind it. */
 uint32_t adzi_utf8_next(const char **at, const char *end);
 
-/** The code point that ends at `at`, after `begin`, in text that was checked. */
+/** The code point before `at`, in valid UTF-8 that begins at `begin`. */
 uint32_t adzi_utf8_before(const char *begin, const char *at);
 
-/** Writes a code point; returns its bytes. */
+/** Writes a code point and returns the number of its bytes. */
 size_t adzi_utf8_write(uint32_t point, char to[4]);
 
-/** The offset of the first byte that is no UTF-8; `size` when all are. */
+/** The offset of the first byte that is not UTF-8; `size` if all are. */
 size_t adzi_utf8_valid(const char *text, size_t size);
 
-bool adzi_is_space(uint32_t point);        /* as Python's str.isspace */
-bool adzi_is_alphanumeric(uint32_t point); /* as str.isalnum */
-bool adzi_is_mark(uint32_t point);         /* joins the character before it */
-bool adzi_is_upper(uint32_t point);        /* as str.isupper */
-bool adzi_is_lower(uint32_t point);        /* as str.islower */
+bool adzi_is_space(uint32_t point);        /* Python's str.isspace */
+bool adzi_is_alphanumeric(uint32_t point); /* Python's str.isalnum */
+bool adzi_is_mark(uint32_t point);  /* a mark on the character before it, such as an accent */
+bool adzi_is_upper(uint32_t point); /* Python's str.isupper */
+bool adzi_is_lower(uint32_t point); /* Python's str.islower */
 
-/** The lower case of a code point, as Python's str.lower gives it, if that is one code point; else
- * the code point itself. */
+/** The lower case of a code point by Python's str.lower. If that has several code points, the code
+ * point itself is returned. */
 uint32_t adzi_to_lower(uint32_t point);
 
 #endif

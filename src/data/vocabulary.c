@@ -1,3 +1,4 @@
+/* Vocabularies: adding tokens and looking them up. */
 #include "data/vocabulary.h"
 
 #include <string.h>

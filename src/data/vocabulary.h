@@ -1,4 +1,5 @@
-/* Tokens and their numbers: a hash table over the order of adding. */
+/* A vocabulary: tokens, numbered in the order in which they were added, and a hash table over them.
+ */
 #ifndef ADZI_DATA_VOCABULARY_H
 #define ADZI_DATA_VOCABULARY_H
 
@@ -10,24 +11,27 @@
 #include "base/index.h"
 
 typedef struct adzi_vocabulary_entry {
-    size_t begin, size; /* of its bytes */
+    size_t begin, size; /* the place of the token in `bytes` */
     int64_t count;      /* how often it was added */
 } adzi_vocabulary_entry;
 
+/** A vocabulary that is all zeros is empty. */
 typedef struct adzi_vocabulary {
-    char *bytes; /* the tokens, one after the other */
+    char *bytes; /* the bytes of all tokens, one token after the other */
     size_t used, bytes_capacity;
     adzi_vocabulary_entry *entries;
     size_t count, entries_capacity;
-    adzi_index places; /* of the tokens among the entries */
+    adzi_index places; /* finds the number of a token */
 } adzi_vocabulary;
 
-/** Counts a token, which is entered when it is new. False when memory was refused. */
+/** Adds 1 to the count of a token. A new token gets the next number. False if memory was refused or
+ * there are 2^31 - 1 tokens. */
 bool adzi_vocabulary_add(adzi_vocabulary *v, adz_text token);
 
-/** A token's number; -1 when there is none. */
+/** The number of a token; -1 if the vocabulary does not have it. */
 int64_t adzi_vocabulary_find(const adzi_vocabulary *v, adz_text token);
 
+/** The token with a number below v->count. Its bytes are valid until the next token is added. */
 adz_text adzi_vocabulary_get(const adzi_vocabulary *v, size_t number);
 
 /** Frees what it holds. It cannot be used again. */
