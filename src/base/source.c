@@ -201,7 +201,8 @@ adz_status adzi_source_read(
     }
     if ((size_t)got < n) {
         adzi_shown shown;
-        return adzi_error(op, ADZ_ERR_IO, "%s: it became shorter while it was read",
+        return adzi_error(op, ADZ_ERR_IO,
+            "%s: it became shorter while it was read; read it when nothing writes to it",
             adzi_show(&shown, source->name));
     }
     return ADZ_OK;

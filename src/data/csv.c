@@ -148,7 +148,7 @@ const char *adz_csv_name(adz_csv *csv, int64_t column)
         return NULL;
     }
     if (column < 0 || (size_t)column >= csv->columns.count) {
-        return adzi_fail(op, ADZ_ERR_INDEX, "column %lld is outside the %zu there are",
+        return adzi_fail(op, ADZ_ERR_INDEX, "column %lld is outside the table's %zu columns",
             (long long)column, csv->columns.count);
     }
     return csv->columns.names[column];
@@ -190,7 +190,7 @@ adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n)
         return adzi_fail_null(op, "names");
     }
     if (n == 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "no column is named");
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "no column is named; n is 0");
     }
     adz_tensor *values = csv->values;
     adz_tensor *chosen =

@@ -100,7 +100,8 @@ static adz_status read_names(reading *r)
     adzi_csv_found found = adzi_csv_next_line(&r->lexer, &field);
     bool all_numbers = true;
     if (found == ADZI_CSV_END) {
-        return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: it is empty", r->where);
+        return adzi_error(r->op, ADZ_ERR_FORMAT,
+            "%s: it is empty; a table has a line of names or of numbers", r->where);
     }
     for (;;) {
         char number[24];
@@ -154,8 +155,8 @@ static adz_status place_columns(reading *r)
             return adz_error_code();
         }
         if (r->slots[column] >= 0) {
-            return adzi_error(r->op, ADZ_ERR_ARGUMENT, "column '%s' is asked for twice",
-                adzi_show(&shown, o->columns[i]));
+            return adzi_error(r->op, ADZ_ERR_ARGUMENT,
+                "column '%s' is asked for twice; list it once", adzi_show(&shown, o->columns[i]));
         }
         r->slots[column] = (int64_t)i;
     }
@@ -359,8 +360,9 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
             adz_dtype_name(o->dtype));
     }
     if ((unsigned)o->missing > ADZ_CSV_MISSING_DROP) {
-        return adzi_error(
-            r->op, ADZ_ERR_ARGUMENT, "missing is %d, no such choice", (int)o->missing);
+        return adzi_error(r->op, ADZ_ERR_ARGUMENT,
+            "missing is %d, which is no adz_csv_missing; ADZ_CSV_MISSING_ERROR is the default",
+            (int)o->missing);
     }
     o->n_columns = o->columns == NULL ? 0 : o->n_columns;
     for (size_t i = 0; i < o->n_columns; ++i) {

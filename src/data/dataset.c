@@ -54,7 +54,8 @@ static bool check_tensors(const char *op, adz_tensor *const *tensors, size_t n)
         return false;
     }
     if (n < 1 || n > ADZI_DATASET_TENSORS) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%zu tensors, not 1 to %d", n, ADZI_DATASET_TENSORS);
+        adzi_error(op, ADZ_ERR_ARGUMENT, "n is %zu; a dataset has 1 to %d tensors", n,
+            ADZI_DATASET_TENSORS);
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
@@ -227,7 +228,8 @@ static bool mark_rows(const char *op, const int64_t *rows, size_t n, unsigned ch
 {
     for (size_t i = 0; i < n; ++i) {
         if (taken[rows[i]]++ != 0) {
-            adzi_error(op, ADZ_ERR_ARGUMENT, "row %lld is listed twice", (long long)rows[i]);
+            adzi_error(
+                op, ADZ_ERR_ARGUMENT, "row %lld is listed twice; list it once", (long long)rows[i]);
             return false;
         }
     }
@@ -284,12 +286,13 @@ static bool check_shares(const char *op, const double *shares, size_t n)
 {
     double sum = 0;
     if (shares == NULL || n < 1) {
-        adzi_error(op, shares == NULL ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT, "no shares are given");
+        adzi_error(op, shares == NULL ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT,
+            "no shares are given; give one per part");
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
         if (!(shares[i] >= 0 && shares[i] <= 1)) {
-            adzi_error(op, ADZ_ERR_ARGUMENT, "share %zu is %s, outside 0 to 1", i,
+            adzi_error(op, ADZ_ERR_ARGUMENT, "share %zu is %s, but must be in [0, 1]", i,
                 adzi_text_number(shares[i]));
             return false;
         }

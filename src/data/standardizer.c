@@ -2,8 +2,9 @@
  *
  *     y[.., j] = (x[.., j] - mean[j]) / std[j]
  *
- * mean and std are buffers, which adz_standardizer_fit computes from a table x[rows, columns]. std
- * is the root of the mean square distance from the mean, divided by the number of rows. */
+ * mean and std are buffers, which adz_standardizer_fit computes from a table x[rows, columns].
+ * std[j] is the root of the mean squared distance from mean[j], and 1 for a column of equal values.
+ */
 #include "adze/data/standardizer.h"
 
 #include <float.h>
@@ -58,7 +59,8 @@ adz_module *adz_standardizer_new(int64_t columns, adz_dtype dtype)
 {
     const char *op = "adz_standardizer_new";
     if (columns < 1) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "columns is %lld, below 1", (long long)columns);
+        return adzi_fail(
+            op, ADZ_ERR_ARGUMENT, "columns is %lld, but must be 1 or more", (long long)columns);
     }
     if (!adzi_is_float(dtype)) {
         return adzi_fail(
@@ -180,7 +182,8 @@ static adz_status measure_all(
         column c;
         int64_t bad = find_extremes(&c, values + i, x->sizes[0], x->sizes[1]);
         if (bad >= 0) {
-            return adzi_error(op, ADZ_ERR_NUMERIC, "x%s: row %lld of column %lld is %s",
+            return adzi_error(op, ADZ_ERR_NUMERIC,
+                "x%s: row %lld of column %lld is %s; leave such rows out or replace the value",
                 adzi_text_shape(x), (long long)bad, (long long)i,
                 adzi_text_number(values[bad * x->sizes[1] + i]));
         }

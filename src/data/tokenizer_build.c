@@ -29,7 +29,8 @@ bool adzi_tokenizer_check_texts(
             if (n > 1) {
                 snprintf(which, sizeof which, "text %zu", i);
             }
-            adzi_error(op, ADZ_ERR_FORMAT, "%s is no UTF-8 at byte %zu (0x%02x)", which, valid,
+            adzi_error(op, ADZ_ERR_FORMAT,
+                "%s is not UTF-8 at byte %zu (0x%02x); convert it to UTF-8 first", which, valid,
                 (unsigned)(unsigned char)texts[i].bytes[valid]);
             return false;
         }
@@ -185,9 +186,10 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
             (long long)o->min_freq);
     } else if (o->n_fields < 1 || n % o->n_fields != 0) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT,
-            "%zu texts are no whole number of groups of n_fields %zu", n, o->n_fields);
+            "%zu texts cannot be divided into groups of n_fields = %zu", n, o->n_fields);
     } else if (empty && kind != ADZ_TOKENS_BYTES) {
-        status = adzi_error(op, ADZ_ERR_ARGUMENT, "the texts are empty");
+        status =
+            adzi_error(op, ADZ_ERR_ARGUMENT, "the texts are empty; a vocabulary needs a character");
     }
     return status == ADZ_OK;
 }
@@ -218,7 +220,7 @@ adz_tokenizer *adz_tokenizer_build(
         return NULL;
     }
     if (kind != ADZ_TOKENS_CHARACTERS && kind != ADZ_TOKENS_BYTES && kind != ADZ_TOKENS_WORDS) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "%d is no kind of token", (int)kind);
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "kind is %d, which is no adz_token_kind", (int)kind);
     }
     if (!adzi_tokenizer_check_texts(op, kind, texts, n) || !check_options(op, kind, texts, n, &o)) {
         return NULL;

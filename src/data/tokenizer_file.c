@@ -162,14 +162,14 @@ static bool read_header(reading *r, adz_tokenizer *t)
     adz_text line = { NULL, 0 };
     if (!next_line(r, &line) || !take(&line, magic)) {
         r->line = 1;
-        return refuse(r, "this is no tokenizer");
+        return refuse(r, "this is no tokenizer; its file begins with 'adze tokenizer 1'");
     }
     size_t kind = 0;
     while (kind < 3 && !take(&line, kinds[kind])) {
         ++kind;
     }
     if (kind == 3) {
-        return refuse(r, "characters, bytes or words are wanted");
+        return refuse(r, "the kind must be characters, bytes or words");
     }
     t->kind = (adz_token_kind)kind;
     for (size_t i = 0; i < N_FLAGS; ++i) {
@@ -178,7 +178,7 @@ static bool read_header(reading *r, adz_tokenizer *t)
     bool words = kind == ADZ_TOKENS_WORDS;
     bool odd = line.size > 0 || (!words && (t->rules || t->bos || t->eos || t->fields)) ||
                (t->special ? kind == ADZ_TOKENS_BYTES : words);
-    return odd ? refuse(r, "these words do not go together") : true;
+    return odd ? refuse(r, "the flags do not fit this kind of tokenizer") : true;
 }
 
 static int hex(char c)
@@ -199,7 +199,7 @@ static bool unescape(reading *r, adz_text line)
             int high = whole ? hex(line.bytes[i + 2]) : -1;
             int low = whole ? hex(line.bytes[i + 3]) : -1;
             if (high < 0 || low < 0) {
-                return refuse(r, "a backslash is followed by neither another nor xhh");
+                return refuse(r, "a backslash must be followed by a backslash or by xhh");
             }
             c = (char)(unsigned char)(16 * high + low);
             i += 3;
@@ -220,22 +220,22 @@ static bool check_token(const reading *r, const adz_tokenizer *t, adz_text token
 {
     size_t number = t->words.count;
     if (token.size == 0) {
-        return refuse(r, "an empty token");
+        return refuse(r, "the token is empty");
     }
     if (adzi_vocabulary_find(&t->words, token) >= 0) {
-        return refuse(r, "a token that came before");
+        return refuse(r, "the token occurs for the second time");
     }
     if (t->kind == ADZ_TOKENS_BYTES) {
         bool right = token.size == 1 && (unsigned char)token.bytes[0] == number;
-        return right ? true : refuse(r, "the bytes are not in their order");
+        return right ? true : refuse(r, "the bytes must be in order, from 0 to 255");
     }
     if (t->special && number < ADZI_SPECIAL_TOKENS) {
         const char *wanted = adzi_special_tokens[number];
         bool right = strlen(wanted) == token.size && memcmp(wanted, token.bytes, token.size) == 0;
-        return right ? true : refuse(r, "the special tokens are not in their order");
+        return right ? true : refuse(r, "the special tokens must be in order, from xxunk on");
     }
     if (t->kind == ADZ_TOKENS_CHARACTERS && !is_character(token)) {
-        return refuse(r, "this is not one character");
+        return refuse(r, "the token must be one character");
     }
     return true;
 }
@@ -257,7 +257,7 @@ static bool read_tokens(reading *r, adz_tokenizer *t)
         }
     }
     size_t least = t->kind == ADZ_TOKENS_BYTES ? 256 : t->special ? ADZI_SPECIAL_TOKENS : 1;
-    return t->words.count >= least ? true : refuse(r, "tokens are missing after it");
+    return t->words.count >= least ? true : refuse(r, "tokens are missing after this line");
 }
 
 static adz_tokenizer *read_file(const char *op, const char *name, const char *bytes, size_t size)

@@ -270,7 +270,7 @@ static bool check(const char *op, adz_tensor *t, const adz_npy_options *options,
         return false;
     }
     if (o->version < 1 || o->version > 3) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "version is %d, not 1, 2 or 3", o->version);
+        adzi_error(op, ADZ_ERR_ARGUMENT, "version is %d, but must be 1, 2 or 3", o->version);
         return false;
     }
     if (adzi_npy_dtype((adz_dtype)t->dtype) == NULL) {

@@ -211,7 +211,8 @@ static bool check_index(const char *op, const adz_safetensors *file, size_t inde
         return false;
     }
     if (index >= count) {
-        adzi_error(op, ADZ_ERR_INDEX, "index %zu is outside the %zu there are", index, count);
+        adzi_error(
+            op, ADZ_ERR_INDEX, "index %zu is outside the collection's %zu entries", index, count);
         return false;
     }
     return true;

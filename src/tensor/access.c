@@ -179,8 +179,8 @@ static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer,
         return false;
     }
     if (bytes != needed) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "buffer has %zu bytes, %s t%s has %zu", bytes,
-            adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), needed);
+        adzi_error(op, ADZ_ERR_ARGUMENT, "buffer has %zu bytes, but %s t%s needs exactly %zu",
+            bytes, adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), needed);
         return false;
     }
     return true;
@@ -220,7 +220,8 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
     }
     if (!adzi_is_dense(t)) {
         return adzi_error(op, ADZ_ERR_INPLACE,
-            "t%s was expanded: several elements lie in one place", adzi_text_shape(t));
+            "t%s was expanded: several elements lie in one place; write to a copy (adz_contiguous)",
+            adzi_text_shape(t));
     }
     adz_tensor in = around(t, buffer);
     adzi_copy(t, &in);

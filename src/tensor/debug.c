@@ -100,5 +100,5 @@ adz_status adz_report_alive(FILE *stream)
         ok = report(list.alive[i], stream);
     }
     pthread_mutex_unlock(&list.lock);
-    return ok ? ADZ_OK : adzi_error("report_alive", ADZ_ERR_IO, "the stream took no more");
+    return ok ? ADZ_OK : adzi_error("report_alive", ADZ_ERR_IO, "writing to the stream failed");
 }

@@ -81,7 +81,8 @@ static bool find_dtype(const char *op, const adz_dl_tensor *dl, adz_dtype *dtype
             return true;
         }
     }
-    adzi_error(op, ADZ_ERR_UNSUPPORTED, "type code %d with %d bits in %d lanes has no dtype here",
+    adzi_error(op, ADZ_ERR_UNSUPPORTED,
+        "type code %d with %d bits in %d lanes has no dtype in adze; convert it first",
         dl->dtype.code, dl->dtype.bits, dl->dtype.lanes);
     return false;
 }
@@ -97,7 +98,8 @@ adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
     int64_t numel;
     if (dl->device.device_type != CPU) {
         return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
-            "the tensor lies on device type %d, not in memory", (int)dl->device.device_type);
+            "the tensor is on device type %d; copy it to the CPU first",
+            (int)dl->device.device_type);
     }
     if (dl->shape == NULL && dl->ndim != 0) {
         return adzi_fail(op, ADZ_ERR_NULL, "shape is NULL, but ndim is %d", (int)dl->ndim);

@@ -170,7 +170,7 @@ static adz_tensor *sequence(
     const char *op, double start, double step, double end, double count, adz_dtype dtype)
 {
     if (dtype == ADZ_BOOL) {
-        return adzi_fail(op, ADZ_ERR_DTYPE, "bool holds no sequence");
+        return adzi_fail(op, ADZ_ERR_DTYPE, "a sequence cannot be bool; choose a dtype of numbers");
     }
     if (!(count <= 0x1p62)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "the sequence has too many elements");
@@ -197,8 +197,9 @@ adz_tensor *adz_arange(double start, double end, double step, adz_dtype dtype)
 adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype)
 {
     if (steps < 0 || !isfinite(start) || !isfinite(end)) {
-        return adzi_fail("linspace", ADZ_ERR_ARGUMENT, "%lld steps from %s to %s", (long long)steps,
-            adzi_text_number(start), adzi_text_number(end));
+        return adzi_fail("linspace", ADZ_ERR_ARGUMENT,
+            "%lld steps from %s to %s: steps must be 0 or more and both ends finite",
+            (long long)steps, adzi_text_number(start), adzi_text_number(end));
     }
     double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
     return sequence("linspace", start, step, steps > 1 ? end : NAN, (double)steps, dtype);

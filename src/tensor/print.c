@@ -342,7 +342,7 @@ adz_status adz_tensor_print(const adz_tensor *t, FILE *stream)
     }
     bool ok = fputs(out.text, stream) >= 0 && fputs("\n", stream) >= 0;
     adzi_free(out.text, out.capacity);
-    return ok ? ADZ_OK : adzi_error("tensor_print", ADZ_ERR_IO, "the stream took no more");
+    return ok ? ADZ_OK : adzi_error("tensor_print", ADZ_ERR_IO, "writing to the stream failed");
 }
 
 size_t adz_tensor_to_string(const adz_tensor *t, char *buffer, size_t size)

@@ -49,7 +49,7 @@ static bool want_float(const char *op, adz_dtype dtype)
     if (adzi_is_float(dtype)) {
         return true;
     }
-    adzi_error(op, ADZ_ERR_DTYPE, "%s numbers cannot be drawn so; use float32 or float64",
+    adzi_error(op, ADZ_ERR_DTYPE, "%s numbers cannot be drawn; use float32 or float64",
         adz_dtype_name(dtype));
     return false;
 }
@@ -86,12 +86,13 @@ adz_tensor *adz_generator_randint(
 {
     draw d;
     if (high <= low) {
-        return adzi_fail("randint", ADZ_ERR_ARGUMENT, "the range [%lld, %lld) is empty",
-            (long long)low, (long long)high);
+        return adzi_fail("randint", ADZ_ERR_ARGUMENT,
+            "the range [%lld, %lld) is empty; high must be above low", (long long)low,
+            (long long)high);
     }
     if (dtype == ADZ_BOOL || dtype == ADZ_F16 || dtype == ADZ_BF16) {
-        return adzi_fail(
-            "randint", ADZ_ERR_DTYPE, "%s does not hold drawn integers", adz_dtype_name(dtype));
+        return adzi_fail("randint", ADZ_ERR_DTYPE,
+            "integers cannot be drawn as %s; use an integer or float dtype", adz_dtype_name(dtype));
     }
     if (adzi_is_integer(dtype) && dtype != ADZ_I64 &&
         !(adzi_in_range((double)low, dtype) && adzi_in_range((double)(high - 1), dtype))) {
@@ -122,8 +123,9 @@ adz_tensor *adz_generator_bernoulli(
             adzi_text_number(p));
     }
     if (dtype == ADZ_F16 || dtype == ADZ_BF16) {
-        return adzi_fail(
-            "bernoulli", ADZ_ERR_DTYPE, "%s is for storage only", adz_dtype_name(dtype));
+        return adzi_fail("bernoulli", ADZ_ERR_DTYPE,
+            "%s is for storage only; draw float32 and convert it with adz_to",
+            adz_dtype_name(dtype));
     }
     if (!begin(&d, generator, shape, dtype, ADZI_DRAW_WORD)) {
         return NULL;
@@ -137,7 +139,8 @@ adz_tensor *adz_generator_bernoulli(
 adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
 {
     if (n < 0) {
-        return adzi_fail("randperm", ADZ_ERR_ARGUMENT, "n is %lld", (long long)n);
+        return adzi_fail(
+            "randperm", ADZ_ERR_ARGUMENT, "n is %lld, but must be 0 or more", (long long)n);
     }
     adz_scope *scope = adz_scope_open();
     adz_tensor *y = scope != NULL ? adz_empty(ADZ_SHAPE(n), ADZ_I64) : NULL;

@@ -222,7 +222,7 @@ static void options_are_checked(void **state)
     o = (adz_csv_options)ADZ_CSV_OPTIONS;
     o.missing = (adz_csv_missing)7;
     assert_null(read_text("a\n1\n", &o));
-    expect_error(ADZ_ERR_ARGUMENT, "missing is 7, no such choice");
+    expect_error(ADZ_ERR_ARGUMENT, "missing is 7, which is no adz_csv_missing");
     o = (adz_csv_options)ADZ_CSV_OPTIONS;
     static const char *const unnamed[] = { "a", NULL };
     o.columns = unnamed;

@@ -185,7 +185,7 @@ static void tensors_are_shared(void **state)
         assert_ptr_equal(adz_dataset_tensor(dataset, (size_t)i), many[i]);
     }
     assert_null(adz_dataset_new(many, ADZI_DATASET_TENSORS + 1));
-    expect_error(ADZ_ERR_ARGUMENT, "17 tensors, not 1 to 16");
+    expect_error(ADZ_ERR_ARGUMENT, "n is 17; a dataset has 1 to 16 tensors");
     adz_dataset_free(&dataset);
     adz_scope_close(scope);
 }
