@@ -1,6 +1,6 @@
-/* Memory for everything that the library makes. Each thread has free lists. Below them lie lists
- * that all threads share, and below these one allocator: the system's, or the one that
- * adz_set_allocator set (docs/design.md, "Memory"). */
+/* Memory for everything that the library makes. Each thread has free lists. They are filled from
+ * lists that all threads share. The shared lists are filled from one allocator: the system's, or
+ * the one that adz_set_allocator set (docs/design.md, "Memory"). */
 #ifndef ADZI_BASE_ALLOC_H
 #define ADZI_BASE_ALLOC_H
 
@@ -88,7 +88,7 @@ int64_t adzi_live_bytes(void);
 /* Sizes of the part that each thread has. Note [Where memory comes from] in blocks.c uses them. */
 enum {
     ADZI_SMALL_CLASSES = 144, /* the number of free lists: blocks of up to 144 * 64 bytes */
-    ADZI_SMALL_STEP = 64, /* bytes by which the blocks of a list exceed those of the list below */
+    ADZI_SMALL_STEP = 64,     /* the blocks of free list i have 64 * i bytes */
     ADZI_FLUSH_BYTES = 65536, /* a thread counts so many bytes itself before the process does */
     ADZI_CHAIN_BYTES = 32768, /* a list is a chain if its blocks have at least so many bytes and */
     ADZI_CHAIN_LEAST = 8,     /* if it has at least so many blocks */

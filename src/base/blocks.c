@@ -101,8 +101,8 @@ static void allocator_return(void *block, size_t bytes)
 /* ---- large blocks ------------------------------------------------------------------------------
  */
 
-/* The shared list for a block of so many bytes, and the size of its blocks: `bytes` rounded up to
- * 2^k + j * 2^(k-4), j = 0 .. 15. The list has the number 16 * k + j. */
+/* The number of the shared list for a block of so many bytes. `rounded` receives the size of the
+ * blocks on that list. The list 16 * k + j, j = 0 .. 15, has blocks of 2^k + j * 2^(k-4) bytes. */
 static int large_bucket(size_t bytes, size_t *rounded)
 {
     int log2 = 63 - __builtin_clzll((unsigned long long)bytes);

@@ -51,9 +51,9 @@ static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
     return length;
 }
 
-/* Writes the thread's error record and calls the context's callback. This is a function of its own
- * because of its 4 kB buffer: with the buffer in their stack frames, adzi_settle in the callers
- * would run too far down the stack to notice calls that were left by a jump. */
+/* Writes the thread's error record and calls the context's callback. The callers do not contain
+ * this code because of its 4 kB buffer. With the buffer in their stack frames, adzi_settle would
+ * run so far down the stack that it would not notice calls that were left by a jump. */
 static void record(const char *op, adz_status code, const char *format, va_list arguments)
 {
     adzi_thread *thread = adzi_self();

@@ -4,8 +4,8 @@
  *
  * The limit is on live bytes. Cached bytes do not count, because a thread cannot take memory from
  * the caches of other threads. Instead, the shared lists are emptied whenever live and cached bytes
- * together would pass the limit. So the process holds more than the limit only by the slabs in use,
- * the rounding of large blocks and 256 kB of cache per thread.
+ * together would pass the limit. Three things may still exceed it: the slabs in use, the rounding
+ * of large blocks, and 256 kB of cache per thread.
  *
  * Only the slow path adds up the live bytes of all threads. It then allows the thread a sixteenth
  * of the bytes that are left below the limit, 64 kB at most. The thread allocates these without

@@ -17,8 +17,8 @@
  *   tensor's memory. The host may read a result of a launch only in order to fail: an index out of
  *   range is found by a kernel, and the call that launched it then records the error. Numbers that
  *   a program gives (adz_tensor_from) are constants of the recording.
- * - What changes from step to step without being a tensor (the offset of a generator, the learning
- *   rate, the number of steps taken) is read by the kernel, through a pointer to its owner.
+ * - Some values change from step to step without being tensors: the offset of a generator, the
+ *   learning rate, the number of steps taken. A kernel reads them through a pointer to their owner.
  *
  * A launch inside a kernel belongs to the launch that runs the kernel: an observer ignores it.
  */

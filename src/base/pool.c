@@ -133,8 +133,8 @@ static void start_workers(int wanted)
 
 /* Publishes a launch and returns its number. A worker that goes to sleep raises `sleepers` and then
  * reads the ticket. This function writes the ticket and then reads `sleepers`. All four accesses
- * are sequentially consistent, so at least one of the two threads sees what the other has written,
- * and no worker sleeps through a launch. */
+ * are sequentially consistent, so at least one of the two threads sees what the other has written.
+ * No worker sleeps through a launch. */
 static uint64_t publish(const adzi_cut *cut)
 {
     uint64_t number =

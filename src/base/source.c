@@ -61,8 +61,8 @@ static bool continues_character(char c)
     return ((unsigned char)c & 0xc0u) == 0x80u;
 }
 
-/* A text of more than 128 bytes keeps its first 48 and its last 80 bytes, because the end of a path
- * tells more than its beginning. UTF-8 characters are not cut in two. */
+/* A text of more than 128 bytes keeps its first 48 and its last 80 bytes. More is kept of the end,
+ * because it tells most about a path. UTF-8 characters are not cut in two. */
 const char *adzi_show_bytes(adzi_shown *shown, const char *text, size_t length)
 {
     enum { HEAD = 48, TAIL = 80 };

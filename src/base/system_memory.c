@@ -10,7 +10,7 @@
 /* Note [Pages of one's own]
  *
  * Large blocks are mapped and not taken from malloc. oneDNN takes and frees large blocks of
- * malloc's heap in every call. The library's blocks would stand between them and keep free ones
+ * malloc's heap in every call. The library's blocks would lie between them and keep free ones
  * from being joined; a training step held 20 MB more in this way.
  *
  * A matrix that is read by columns touches one page per row. With small pages these are more than

@@ -36,7 +36,7 @@ static bool is_named(int folder, const char *name, const struct stat *about)
 
 /* Locks the file that was just made. Returns false if another process locked the file before this
  * one could, took it for left behind and deletes it. On a file system without locks, flock fails
- * with another error, and no process deletes files there. */
+ * with another error, and no process deletes files of another. */
 static bool claim(int fd, const char *path)
 {
     struct stat about;

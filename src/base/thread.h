@@ -88,9 +88,9 @@ void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *use
 /* Note [Calls that are left by a jump]
  *
  * A callback may be left by longjmp or by a C++ exception. The functions of the library between the
- * callback and the place jumped to then never return. What they would have restored (the path of
- * modules, the modes, a running backward) is therefore written into a frame in the thread's state,
- * which a jump does not destroy.
+ * callback and the place jumped to then never return. They would have restored the path of modules
+ * and the modes, and ended a running backward. What is needed for that is written into a frame in
+ * the thread's state, which a jump does not destroy.
  *
  * A call is over if the library is called from a place that is no deeper in the stack than that
  * call was. The calls that usually follow a jump begin with adzi_settle, which ends the frames of

@@ -206,8 +206,8 @@ adz_tensor *adz_tokenizer_encode_fields(
 
 /* ---- decoding ------------------------------------------------------------------------------- */
 
-/* The caller's buffer. `length` counts all bytes of the text, also those that do not fit into the
- * buffer, whose size without the final 0 is `room`. */
+/* The caller's buffer, which has `room` bytes besides the final 0. `length` counts all bytes of the
+ * text, also the bytes that do not fit into the buffer. */
 typedef struct window {
     char *buffer;
     size_t room, length;

@@ -1,4 +1,4 @@
-/* Building a tokenizer from texts: counting their tokens, and choosing those of the vocabulary. */
+/* Building a tokenizer from texts: counting their tokens, and choosing the tokens to keep. */
 #include <stdlib.h>
 #include <string.h>
 

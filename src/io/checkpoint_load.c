@@ -24,7 +24,7 @@ static const char op[] = "adz_checkpoint_load";
 typedef struct plan {
     adz_checkpoint parts; /* the caller's struct */
     adz_safetensors *file;
-    adz_state *given, *targets; /* the model's tensors in the file, and those of the model */
+    adz_state *given, *targets; /* the model's tensors: in the file; in the model itself */
     adz_state *optimizer;       /* the file's tensors "state. ..." */
     json_t *groups;             /* {"name": ..., "param_groups": ...} */
     adzi_loader_move move;      /* the prepared change of the loader */

@@ -20,7 +20,7 @@ ADZI_OPTIONS_INIT(adz_npy_options_init, adz_npy_options, ADZ_NPY_OPTIONS)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 /* Finds where the header's text begins and how long it is. Before it come the magic string, two
- * bytes of version, and the length, which has 2 bytes in version 1 and 4 bytes from version 2 on.
+ * bytes of version, and the length of the text. The length has 2 bytes in version 1, else 4 bytes.
  */
 static adz_status find_header(
     const char *op, const char *where, const adzi_source *source, uint64_t *begin, uint32_t *length)

@@ -167,8 +167,9 @@ static void measure(void *user, double x, int64_t integer)
     s->f.width = width > s->f.width ? width : s->f.width;
 }
 
-/* Chooses the style by PyTorch's rules. Numbers are scientific if the ratio of their magnitudes is
- * above 1000, if one is above 1e8, or if one that is not whole is below 1e-4. */
+/* Chooses the style by PyTorch's rules. Numbers are scientific if the largest magnitude is above
+ * 1e8 or more than 1000 times the smallest. They are so, too, if the smallest is below 1e-4 and not
+ * all numbers are whole. */
 static format choose_format(const view *v)
 {
     survey s = { .most = 0, .least = INFINITY, .whole = true };

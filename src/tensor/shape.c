@@ -176,7 +176,8 @@ bool adzi_view_strides(const adz_tensor *t, int rank, const int64_t *sizes, int6
     }
     /* Both shapes are walked from their last dimension. A run of old dimensions that lie in memory
      * without gaps can be divided into new dimensions. `base` is the stride of the run's last
-     * dimension, `run` its number of elements, and `cut` how many of them have new strides. */
+     * dimension and `run` the number of its elements. `cut` is the product of the new dimensions
+     * that have been cut from the run. */
     int view = rank - 1;
     int64_t run = 1, cut = 1, base = 0;
     for (int i = t->rank - 1; i >= 0; --i) {

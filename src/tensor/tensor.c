@@ -14,8 +14,8 @@ adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 /* ---- storage -----------------------------------------------------------------------------------
  */
 
-/* Tensors above 4096 bytes get a storage in a block of its own, so that a view or a header that
- * outlives the other keeps little memory. */
+/* Tensors above 4096 bytes get a storage in a block of its own. A header that outlives its storage
+ * then keeps little memory, and so does a storage that outlives its header. */
 enum { JOINED_BYTES = 4096 };
 
 /* Fills in a storage whose elements follow it at the next multiple of 64 bytes. */

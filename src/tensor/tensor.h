@@ -128,8 +128,8 @@ static inline bool adzi_is_exclusive(const adz_tensor *t)
 
 /**
  * Checks the sizes of a new contiguous tensor and writes its number of elements to `numel`. Fails
- * with ADZ_ERR_SHAPE on a negative size, a rank above 8 or a byte count that does not fit int64_t,
- * and with ADZ_ERR_DTYPE on a value that is no dtype.
+ * with ADZ_ERR_SHAPE on a negative size, a rank above 8 or a byte count that does not fit int64_t.
+ * Fails with ADZ_ERR_DTYPE on a value that is no dtype.
  */
 adz_status adzi_check_sizes(
     const char *op, int rank, const int64_t *sizes, adz_dtype dtype, int64_t *numel);

@@ -192,8 +192,8 @@ static void idle_threads_take_nothing_away(void **state)
     }
 }
 
-/* A thread that has freed many small tensors keeps a bounded number of bytes in its cache, whether
- * they were of one size or of many. */
+/* A thread that has freed many small tensors, of one size or of many sizes, keeps a bounded number
+ * of bytes in its cache. */
 static void a_thread_keeps_a_bounded_cache(void **state)
 {
     (void)state;

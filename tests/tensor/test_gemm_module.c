@@ -209,7 +209,7 @@ static void what_another_user_owns_is_refused(void **state)
     expect_refused(link, link, "belongs to another user");
 }
 
-/* ---- where a program stands ----------------------------------------------------------------- */
+/* ---- the folder of a program ---------------------------------------------------------------- */
 
 /* The output of a child process that runs `program` under the name `name`, in the folder `where`.
  * It computes a product and prints adz_build_info(). */

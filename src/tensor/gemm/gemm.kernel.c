@@ -133,8 +133,10 @@ INLINE void KERNEL(tile)(
     KERNEL(put)(g, s, i + 3, s30, s31, vecs, whole);
 }
 
-/* Eight rows of C from row i. Used where the strip is one vector wide, because four sums would not
- * hide the latency of a multiply-add, and where 32 registers hold sixteen sums. */
+/* Eight rows of C from row i. Use it for strips that are one vector wide, because four sums would
+ * not hide the latency of a multiply-add. Use it for wider strips if 32 registers hold sixteen
+ * sums.
+ */
 INLINE void KERNEL(tall_tile)(
     const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
 {

@@ -4,16 +4,16 @@
  *     C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]
  *
  * k is cut into layers of at most ADZI_GEMM_DEPTH, n into groups of strips, m into blocks of rows.
- * A panel of B holds three vectors of columns and stays in first-level cache while the panels of A,
- * HIGH rows each, run past it from second-level cache. A tile of HIGH rows by three vectors of C
- * stays in registers for the whole layer. The first layer applies beta and bias, later ones add to
- * C.
+ * A panel of B holds three vectors of columns and stays in the first-level cache. The panels of A,
+ * of HIGH rows each, are read from the second-level cache one after the other. A tile of HIGH rows
+ * by three vectors of C stays in registers for the whole layer. The first layer applies beta and
+ * bias, later layers add to C.
  *
  * The launch has one unit; callers cut large products before. An element of C is one chain of
  * multiply-adds per layer, and layers are added in order. The order depends on the shape alone.
  *
- * The file is included once per type, and a third time with PAIRS for f32 rounded to bf16, where
- * the processor multiplies two bf16 and adds them to an f32 in one instruction. */
+ * The file is included once per type, and a third time with PAIRS for f32 that is rounded to bf16.
+ * One instruction then multiplies two pairs of bf16 and adds both products to an f32. */
 #ifndef elem
 #include <string.h>
 

@@ -157,10 +157,10 @@ INLINE VEC KERNEL(vabove0)(VEC y, VEC v)
 }
 #endif
 
-/* MERGE(d, a, b) adds lanes l and l ^ d. Lanes l with l & d = 0 of the result hold sums of a, the
- * others sums of b. It takes one shuffle and two blends. Merging four vectors with d = 1 and d = 2
- * gives a vector in which each group of four lanes holds one partial sum of each of the four. BLEND
- * selects lanes, SWAP1 and SWAP2 exchange lanes l and l ^ d. */
+/* MERGE(d, a, b) adds lanes l and l ^ d of a and of b. In the result, lanes l with l & d = 0 hold
+ * sums of a, and the other lanes hold sums of b. It takes one shuffle and two blends. Four vectors
+ * are merged with d = 1 and then with d = 2. Each group of four lanes then holds one partial sum of
+ * each of the four vectors. BLEND selects lanes, SWAP1 and SWAP2 exchange lanes l and l ^ d. */
 #undef MERGE
 #undef BLEND
 #undef SWAP1

@@ -27,7 +27,7 @@ enum {
     ADZI_GEMM_STRIP_BYTES = 192 /**< the most bytes of a row of a strip */
 };
 
-/** Bytes of working memory: _A for the rows of A alone, the other for A and B. */
+/** Bytes of working memory: ADZI_GEMM_WORK_A for the rows of A, ADZI_GEMM_WORK for A and B. */
 #define ADZI_GEMM_WORK_A(element) ((size_t)(ADZI_GEMM_ROWS * ADZI_GEMM_DEPTH) * (element))
 #define ADZI_GEMM_WORK(element)  \
     (ADZI_GEMM_WORK_A(element) + \

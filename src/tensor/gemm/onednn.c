@@ -1,19 +1,23 @@
-/* Products by the module with oneDNN, and the rule for what it gets.
+/* Products by the module with oneDNN, and the rule for which products it gets.
  *
  * Note [Which products go to oneDNN]
  * OpenBLAS copies both operands into panels before it multiplies, and adds to C once per panel. The
  * smaller the smallest of m, n and k is, the more these copies cost: at 40 rows they take as long
  * as the product itself. oneDNN reads one operand where it is.
  *
- * On a Cascade Lake oneDNN is 1.0 to 3 times as fast with a side of 8, 1.0 to 1.6 times with
- * 40, 1.0 to 1.4 times with 128 and 0.9 to 1.2 times with 512 (bench-gemm backends). So there it
- * gets every product that is large enough for OpenBLAS to pack.
+ * How many times as fast as OpenBLAS is oneDNN on a Cascade Lake (bench-gemm backends)?
  *
- * Where OpenBLAS has no kernels for the processor's AVX-512 (0.3.21 on AMD's), our own loops get
- * what fits the cache and products whose sides are all EQUAL_SIZE or more. There oneDNN takes as
- * long, or 3% less on two threads, and needs 20 MB more memory. oneDNN gets what is between.
+ *     smallest side     8          40           128          512
+ *     oneDNN            1.0-3      1.0-1.6      1.0-1.4      0.9-1.2
  *
- * On processors with AMX only small sides were measured; there oneDNN gets those.
+ * So on such processors it gets every product that is large enough for OpenBLAS to pack.
+ *
+ * OpenBLAS may have no kernels for the processor's AVX-512 (0.3.21 has none for AMD's). Our own
+ * loops then get the products that fit the cache, and those whose sides are all EQUAL_SIZE or more.
+ * For the latter oneDNN takes as long, or 3% less on two threads, and needs 20 MB more memory.
+ * oneDNN gets the products between these two kinds.
+ *
+ * On processors with AMX only products with a small side were measured. oneDNN gets these there.
  *
  * Two ways lead to oneDNN: its BLAS-like function, which takes all transposes and strides, and code
  * prepared per shape. For x W^T, the forward of a linear layer, prepared code is up to 1.6 times as

@@ -1,9 +1,9 @@
 /* Finding the file of the module with oneDNN's products.
  *
  * Note [Whose module is loaded]
- * Loading a shared object runs its code with all rights of the process, so the module may only come
- * from a place that nobody but root and the process's own user can change. The candidates are
- * absolute paths that are known before the program starts:
+ * Loading a shared object runs its code with all rights of the process. The module may therefore
+ * only come from a place that nobody but root and the process's own user can change. The candidates
+ * are absolute paths that are known before the program starts:
  *
  * 1. The file that ADZE_ONEDNN names. In a setuid program the environment is controlled by another
  *    user, so the variable is ignored there.
@@ -118,7 +118,7 @@ static bool take(adzi_gemm_place *place, const char *path)
     return trusts_path(place, place->path);
 }
 
-/* True if this code is in the shared library that stands in the build tree. */
+/* True if this code is part of the shared library in the build tree. */
 static bool is_in_build_tree(void)
 {
     static const char here;

@@ -9,7 +9,7 @@
  *
  * Note [One loop per kernel]
  * A kernel is one loop over contiguous elements, which the compiler vectorises, and a call of
- * ADZI_POINTWISE, which all kernels of one instruction set share. ADZI_POINTWISE copies operands
+ * ADZI_POINTWISE. All kernels of one instruction set share that function. It copies operands
  * that are strided or broadcast to buffers, a few hundred elements at a time, and calls the loop on
  * the buffers. The copies cost little, every layout is computed with vectors, and a kernel's own
  * code is its loop alone.

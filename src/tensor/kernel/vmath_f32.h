@@ -1,5 +1,5 @@
-/* The f32 functions of vmath.h. The polynomials are minimax fits (Remez) of the reduced functions
- * without their leading terms, so that nearly all of the rounding happens in the last addition.
+/* The f32 functions of vmath.h. The polynomials are minimax fits (Remez) of the reduced functions.
+ * The leading terms are added last, so that nearly all of the rounding happens in that addition.
  * Polynomials that are used often are evaluated in pairs of coefficients (Estrin's scheme). The
  * chain of dependent steps in Horner's scheme is too long to overlap with other vectors. */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_F32_H

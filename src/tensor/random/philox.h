@@ -70,8 +70,8 @@ static inline adzi_philox_keys adzi_philox_keys_of(uint64_t seed)
  * than one after the other, because their multiplications overlap.
  *
  * With vectors, each 64-bit lane holds one counter's word in its lower half. The multiplication of
- * 32 by 32 bits ignores the upper half, so the upper half may hold anything, and a round needs
- * neither masks nor shuffles. One register holds even counters and another odd ones. A shift and a
+ * 32 by 32 bits ignores the upper half, which may hold anything. A round therefore needs neither
+ * masks nor shuffles. One register holds even counters and another odd ones. A shift and a
  * blend at the end put them side by side. gcc does not find this form: plain loops take ten times
  * as long.
  */

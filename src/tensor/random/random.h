@@ -45,8 +45,8 @@ typedef struct adzi_group_span {
     int64_t stop;     /* the end of the part */
 } adzi_group_span;
 
-/** The group of element i, and where its part of a range that ends at `end` ends. `offset` is the
- * first counter of the draw, `per_group` the number of elements per group. */
+/** The group of element i, with its part of a kernel's range that ends at `end`. `offset` is the
+ * first counter of the draw. `per_group` is the number of elements per group. */
 
 static inline adzi_group_span adzi_group_at(
     uint64_t offset, int64_t i, int64_t end, int64_t per_group)
@@ -123,8 +123,8 @@ static inline __attribute__((always_inline)) uint64_t adzi_keep_bits(
     return equal == 0 ? kept : kept | adzi_keep_ties(equal, seed, counter, last, 16 * odd);
 }
 
-/** Sets bit k of kept[0] and kept[1] if element k is kept, in the even and in the odd group that
- * share the words at `counter`. */
+/** Decides for both groups of elements that share the words at `counter`. Bit k of kept[0] says
+ * whether element k of the even group is kept. kept[1] says it for the odd group. */
 static inline __attribute__((always_inline)) void adzi_keep_pair(
     uint64_t kept[2], const uint32_t *words, uint64_t seed, uint64_t counter, uint32_t last)
 {

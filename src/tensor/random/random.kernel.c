@@ -7,8 +7,8 @@
  * Normals are computed by the method of Box and Muller (1958).
  *
  * Philox computes a group of words from a counter and a seed, without a state that passes from one
- * group to the next. Element i of a draw belongs to the group that its position gives, so the
- * values do not depend on how elements are cut into threads. A unit is one element of a draw, or
+ * group to the next. The position of an element gives the group that it is made from. So the values
+ * do not depend on how elements are cut for threads. A unit is one element of a draw, or
  * one group of ADZI_GROUP_WORDS elements of a dropout. Whole groups are written in place; the ends
  * of a part of the launch go through a buffer of one group.
  *

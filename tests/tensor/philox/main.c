@@ -1,6 +1,6 @@
-/* The random kernels. Philox is compared with its published answers, every instruction set with the
- * baseline, any division into parts with the whole, and the samples with their distributions. The
- * seeds are fixed, so a test passes always or never. */
+/* The random kernels. Philox is compared with its published answers, and every instruction set with
+ * the baseline. Draws in parts are compared with whole draws, and the samples with their
+ * distributions. The seeds are fixed, so a test passes always or never. */
 #include "tests.h"
 
 int main(void)
