@@ -1,5 +1,5 @@
 /* The settings of one user of the library, such as a plugin or the program itself. Each thread
- * points to the context that it uses. Several threads may use one context, so the settings are
+ * points to the context that it uses. Several threads may use one context, so its numbers are
  * atomic. */
 #ifndef ADZI_BASE_CONTEXT_H
 #define ADZI_BASE_CONTEXT_H

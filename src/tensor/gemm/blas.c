@@ -34,22 +34,24 @@
 KERNEL_TABLE_FLOAT(gemm_small);
 
 enum {
-    ROW_MULTIPLE = 48,    /* a multiple of every register tile's height and width */
-    BLOCK_WORK = 1 << 21, /* least multiply-adds of a block: twice OpenBLAS's "small" */
-    COLUMN_BLOCK = 192    /* least columns of a block: what each call packs again is then small */
+    ROW_MULTIPLE = 48,    /* a multiple of the height and width of all register tiles of OpenBLAS */
+    BLOCK_WORK = 1 << 21, /* least multiply-adds of a block: twice a small product of OpenBLAS */
+    COLUMN_BLOCK = 192    /* least columns of a block, so that packing A again costs little */
 };
 
 int64_t adzi_gemm_size_limit = sizeof(blasint) == 8 ? INT64_MAX : INT_MAX;
 
 /* ---- keeping BLAS on one thread ------------------------------------------------------------- */
 
-enum { BLAS_SERIAL = 0, BLAS_PTHREAD = 1, BLAS_OPENMP = 2 }; /* openblas_get_parallel() */
+/* The values of openblas_get_parallel(). */
+enum { BLAS_SERIAL = 0, BLAS_PTHREAD = 1, BLAS_OPENMP = 2 };
 
+/* What inspect_blas has found out about the BLAS library. */
 static struct {
     int parallel;
-    int (*max_threads)(void);         /* OpenMP's, where this BLAS uses OpenMP */
-    void (*set_threads)(int threads); /* for the calling thread only */
-    bool avx512;                      /* it has chosen kernels for AVX-512 */
+    int (*max_threads)(void);         /* omp_get_max_threads if BLAS uses OpenMP, or NULL */
+    void (*set_threads)(int threads); /* omp_set_num_threads, for the calling thread */
+    bool avx512;                      /* BLAS has chosen kernels for AVX-512 */
     char info[192];
 } blas;
 
@@ -128,6 +130,7 @@ static int blas_enter(void)
     return 1;
 }
 
+/* Ends what blas_enter() has begun. `before` is its result. */
 static void blas_leave(int before)
 {
     if (blas.parallel == BLAS_SERIAL) {
@@ -246,7 +249,7 @@ typedef struct blas_args {
     adzi_gemm_cut cut;
 } blas_args;
 
-/* True where C is far wider than high, or too low to be cut by rows. */
+/* True if C is to be cut along its columns: it is much wider than high, or has too few rows. */
 static bool cuts_columns(const adzi_gemm_args *g)
 {
     if (g->m == 1 || g->n == 1) {
@@ -255,6 +258,7 @@ static bool cuts_columns(const adzi_gemm_args *g)
     return g->n >= 2 * COLUMN_BLOCK && g->n > g->m && (g->n / 4 >= g->m || g->m < 4 * ROW_MULTIPLE);
 }
 
+/* The kernel: computes blocks begin .. end - 1 of a product. */
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const blas_args *args = opaque;
@@ -285,7 +289,7 @@ bool adzi_blas_run(const adzi_gemm_args *g)
 enum { WARM_SIDE = 32, WARM_DEPTH = 2048 };
 
 typedef struct warm_up_args {
-    const float *zeros; /* WARM_SIDE * WARM_DEPTH of them: both operands */
+    const float *zeros; /* both operands, WARM_SIDE * WARM_DEPTH elements */
 } warm_up_args;
 
 /* A product that takes long enough for all threads of a launch to work at the same time. Each of

@@ -1,4 +1,5 @@
-/* Which implementation computes a product. */
+/* Chooses the implementation of a product: adzi_gemm_ways is the table, and run() walks along it.
+ */
 #include "tensor/gemm/gemm.h"
 
 #include "adze/precision.h"
@@ -91,7 +92,8 @@ static bool is_small(const adzi_gemm_args *g)
            (is_within(g, adzi_gemm_small_limit * LAGGING) && blas_is_slow(g));
 }
 
-/* Units are the items of the batch. */
+/* Computes a product by the loops for small products. A unit of the launch is an item of the batch.
+ */
 static bool run_small(const adzi_gemm_args *g)
 {
     adzi_launch(KERNEL_FOR(gemm_small, g->dtype), g, g->batch,
@@ -111,11 +113,13 @@ enum {
     COPIED_DEPTH = 16
 };
 
+/* True for matrices that our loops compute in place of a BLAS that lags. */
 static bool suits_our_loops(const adzi_gemm_args *g)
 {
     return blas_is_slow(g) || (adzi_gemm_backend_choice >= ADZI_GEMM_OURS && g->m > 1 && g->n > 1);
 }
 
+/* True for products that our loops compute from copies of the operands. */
 static bool suits_our_copies(const adzi_gemm_args *g)
 {
     if (adzi_gemm_backend_choice >= ADZI_GEMM_OURS) {
@@ -225,12 +229,15 @@ static int64_t tidy(int64_t ld, int64_t rows, int64_t columns)
     return rows > 1 ? ld : (columns > 1 ? columns : 1);
 }
 
+/* Applies the ReLU to C, for implementations that do not apply it themselves. */
 static void clip(const adzi_gemm_args *g)
 {
     adzi_launch(
         KERNEL_FOR(gemm_relu, g->dtype), g, g->batch * g->m, adzi_gemm_grain(32 * (double)g->n));
 }
 
+/* Gives the product to the rows of the table in order, until one computes it. Rows that round to
+ * bf16 are left out unless the context and `may_round` allow it. */
 static void run(const adzi_gemm_args *args, bool may_round)
 {
     if (args->m == 0 || args->n == 0 || args->batch == 0) {

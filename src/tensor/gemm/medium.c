@@ -46,8 +46,8 @@ static const adzi_kernel kernels[ADZI_CPU_LEVELS][3] = {
 enum { ROUND_F32 = 0, ROUND_BF16 = 1, TRANSPOSE_BF16 = 2 };
 
 enum {
-    ROUND_GRAIN = 1 << 15,       /* elements that are worth a thread */
-    LEAST_NATIVE_WORK = 1 << 18, /* multiply-adds under which a call costs more than it saves */
+    ROUND_GRAIN = 1 << 15,       /* so many elements are worth a thread */
+    LEAST_NATIVE_WORK = 1 << 18, /* with fewer multiply-adds, bf16 code costs more than it saves */
 };
 
 adzi_bf16_choice adzi_gemm_bf16_choice = ADZI_BF16_BY_RULE;
@@ -89,20 +89,22 @@ const char *adz_matmul_precision_info(void)
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. */
+/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. `length` is
+ * the number of columns that become a matrix without gaps (adzi_round_args). */
 typedef struct operand {
     const float *from;
     int64_t rows, columns, ld, stride, items, length;
     bool transpose;
 } operand;
 
-/* The number of elements of an operand, or 0 if it does not fit int64_t. */
+/* The number of elements of an operand, or 0 if it is 2^50 or more. */
 static int64_t elements(const operand *o)
 {
     double count = (double)o->items * (double)o->rows * (double)o->columns;
     return count < 0x1p50 ? o->items * o->rows * o->columns : 0;
 }
 
+/* Rounds an operand to memory, as bf16 or as f32 with the values of bf16. */
 static void round_operand(const operand *o, void *to, bool bf16)
 {
     adzi_round_args args = { .from = o->from,
@@ -125,6 +127,7 @@ typedef struct rounded_pair {
     size_t bytes;
 } rounded_pair;
 
+/* Rounds both operands to one new block. False if memory was refused. */
 static bool round_pair(const operand *a, const operand *b, bool bf16, rounded_pair *out)
 {
     size_t size = bf16 ? sizeof(uint16_t) : sizeof(float);
@@ -209,7 +212,7 @@ bool adzi_gemm_medium_run_onednn(const adzi_gemm_args *g)
             return false;
         }
     }
-    /* Each block's part of an operand is packed without gaps. */
+    /* Prepared code reads operands without gaps, so the part of each block is packed by itself. */
     if (g->ta && !plan.cut.by_columns) {
         a.length = plan.cut.length;
     }

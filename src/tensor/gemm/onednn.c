@@ -47,17 +47,17 @@ uint64_t adzi_gemm_backend_products(void)
 /* ---- the rule ------------------------------------------------------------------------------- */
 
 enum {
-    SMALL_SIZE = 96,           /* smallest side up to which AMX's oneDNN was measured */
-    SMALL_PREPARED_SIZE = 128, /* smallest side up to which prepared code is ahead */
-    LEAST_WORK = 1 << 20,      /* multiply-adds under which OpenBLAS does not pack */
-    EQUAL_SIZE = 256,          /* smallest side from which our loops for AVX-512 are as fast */
-    LEAST_ROWS = 8,            /* rows under which prepared code is behind */
-    BLOCK_MULTIPLE = 64,       /* columns that oneDNN's code takes at a time */
-    LEAST_LENGTH = 128,        /* rows or columns of a block for the BLAS-like function */
-    BLOCK_WORK = 1 << 21       /* multiply-adds of a block, about */
+    SMALL_SIZE = 96,           /* with AMX, products with a side of at most so much were measured */
+    SMALL_PREPARED_SIZE = 128, /* prepared code is faster if one side is at most so long */
+    LEAST_WORK = 1 << 20,      /* OpenBLAS does not pack for fewer multiply-adds */
+    EQUAL_SIZE = 256,          /* our loops for AVX-512 are as fast if all sides are so long */
+    LEAST_ROWS = 8,            /* prepared code is slower for fewer rows */
+    BLOCK_MULTIPLE = 64,       /* the columns that oneDNN's code computes at a time */
+    LEAST_LENGTH = 128,        /* least rows or columns of a block of the BLAS-like function */
+    BLOCK_WORK = 1 << 21       /* about so many multiply-adds per block */
 };
 
-/* True for x W^T without gaps between rows, which prepared code wants. */
+/* True for x W^T without gaps between rows, as prepared code needs it. */
 static bool is_dense(const adzi_gemm_args *g)
 {
     return !g->ta && g->tb && g->lda == g->k && g->ldb == g->k;
@@ -122,6 +122,7 @@ adzi_onednn_plan adzi_onednn_plan_for(const adzi_gemm_args *g, bool each_alone)
         adzi_onednn_plan){ .cut = adzi_gemm_cut_by(g, &rule), .backend = adzi_gemm_backend_get() };
 }
 
+/* Computes a block by prepared code. False, with C unchanged, if that fails. */
 static bool run_prepared(const adzi_onednn_plan *p, const adzi_gemm_block *b, const void *a_block,
     const void *b_block, const adzi_gemm_args *part)
 {
@@ -138,6 +139,8 @@ static bool run_prepared(const adzi_onednn_plan *p, const adzi_gemm_block *b, co
     return done;
 }
 
+/* Computes a block by the BLAS-like function. That has no bias, so C gets beta C + bias first.
+ * False if the module refuses. */
 static bool run_strided(const adzi_onednn_plan *p, adzi_gemm_args *part)
 {
     if (part->bias != NULL) {
@@ -174,6 +177,8 @@ static bool run_block(const adzi_onednn_plan *p, const adzi_gemm_block *b)
                                   : run_strided(p, &part);
 }
 
+/* The kernel: computes blocks begin .. end - 1. OpenBLAS computes a block that the module refuses.
+ */
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_onednn_plan *p = opaque;

@@ -9,7 +9,8 @@
  * The answer is the same for the whole life of the process. */
 const adzi_gemm_backend *adzi_gemm_backend_get(void);
 
-/** "oneDNN 2.6.3 (avx512_core)", "oneDNN not needed yet" or "no oneDNN (why)"; loads nothing. */
+/** A text about the module: "oneDNN 2.6.3 (avx512_core)", "oneDNN not needed yet" or "no oneDNN
+ * (reason)". The call loads nothing. */
 const char *adzi_gemm_backend_info(void);
 
 /** The number of products that the module has computed. */
@@ -35,7 +36,7 @@ typedef struct adzi_onednn_plan {
     adzi_gemm_cut cut;
     const adzi_gemm_backend *backend;
     adzi_gemm_prepared *prepared[2]; /**< code for a block and for the last; NULL: BLAS-like */
-    const uint16_t *a, *b;           /**< rounded operands, each block's without gaps, or NULL */
+    const uint16_t *a, *b;           /**< operands in bf16, packed block by block; or NULL */
 } adzi_onednn_plan;
 
 /** Cuts a product. The module must be loaded. Prepared code needs `each_alone`. */

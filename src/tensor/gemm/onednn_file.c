@@ -35,12 +35,12 @@
 #include <sys/auxv.h>
 #endif
 
-#include "onednn_place.h" /* ADZI_ONEDNN_INSTALLED and ADZI_ONEDNN_BUILT, which are "" without it */
+#include "onednn_place.h" /* the module's paths, installed and built; "" if it is not built */
 #include "base/cpu.h"
 
 _Static_assert(ADZI_GEMM_PATH_SIZE >= PATH_MAX, "realpath() fills PATH_MAX bytes");
 
-/* True in a setuid program and its like, where the environment is another user's. */
+/* True in a setuid program or one with other new rights: another user controls its environment. */
 static bool has_foreign_rights(void)
 {
 #ifdef __linux__
@@ -106,7 +106,7 @@ static bool trusts_path(adzi_gemm_place *place, const char *path)
     return true;
 }
 
-/* Takes the file if it can be trusted. */
+/* Writes the resolved path of the file to `place` if the file can be trusted, else the reason. */
 static bool take(adzi_gemm_place *place, const char *path)
 {
     if (!trusts_path(place, path)) {

@@ -6,7 +6,7 @@ enum { ADZI_GEMM_PATH_SIZE = 4096, ADZI_GEMM_REASON_SIZE = 160 };
 
 /** A file that may be loaded, or the reason why there is none. */
 typedef struct adzi_gemm_place {
-    char path[ADZI_GEMM_PATH_SIZE];      /**< absolute, without symbolic links; "": none */
+    char path[ADZI_GEMM_PATH_SIZE];      /**< absolute, without symbolic links; "" for none */
     char why_not[ADZI_GEMM_REASON_SIZE]; /**< the reason if `path` is "" */
 } adzi_gemm_place;
 

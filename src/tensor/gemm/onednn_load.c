@@ -10,7 +10,7 @@
 
 static struct {
     pthread_once_t file_once, once;
-    adzi_gemm_place place; /* the file on the disk, which may turn out to be of no use */
+    adzi_gemm_place place; /* the module's file; loading it may still fail */
     const adzi_gemm_backend *backend;
     atomic_bool looked;
     char info[sizeof "no oneDNN ()" + ADZI_GEMM_REASON_SIZE];
@@ -21,7 +21,7 @@ static void find_file(void)
     adzi_gemm_module_find(&found.place);
 }
 
-/* Loads the module that was found. On failure it returns NULL and says why. */
+/* Loads the module from a path. On failure it returns NULL and writes the reason to `why_not`. */
 static const adzi_gemm_backend *open_module(const char *path, char *why_not, size_t size)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -43,7 +43,7 @@ static const adzi_gemm_backend *open_module(const char *path, char *why_not, siz
         return NULL;
     }
     if (!backend->avx512) {
-        /* It stays open: the engine that it has made cannot be ended. */
+        /* The module stays loaded, because the oneDNN engine that it has made cannot be ended. */
         snprintf(why_not, size, "%.40s has %.40s here; it is used with AVX-512 alone",
             backend->name, backend->isa);
         return NULL;
@@ -84,7 +84,7 @@ const char *adzi_gemm_backend_info(void)
         if (found.place.path[0] != '\0') {
             return "oneDNN not needed yet";
         }
-        adzi_gemm_backend_get(); /* loads nothing, because there is nothing */
+        adzi_gemm_backend_get(); /* no file was found, so this only writes the reason to `info` */
     }
     return found.info;
 }

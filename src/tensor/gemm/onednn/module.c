@@ -88,6 +88,7 @@ static void free_operands(operands *o)
     free(o);
 }
 
+/* A set of objects for the memory layouts of prepared code. NULL if oneDNN refuses. */
 static operands *make_operands(const adzi_gemm_prepared *p)
 {
     operands *o = calloc(1, sizeof *o);
@@ -117,11 +118,13 @@ static void free_prepared(adzi_gemm_prepared *p)
     free(p);
 }
 
+/* Rounds up to whole cache lines. */
 static size_t in_lines(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Describes a matrix [rows, columns] without gaps, stored transposed or not. */
 static bool describe(
     dnnl_memory_desc_t *out, int64_t rows, int64_t columns, bool transposed, dnnl_data_type_t type)
 {
@@ -140,6 +143,8 @@ static bool is_fast(const_dnnl_primitive_desc_t d)
            name != NULL && strncmp(name, "brg", 3) == 0;
 }
 
+/* Makes the primitive for p->shape. False, without a primitive, if oneDNN has no fast code for it.
+ */
 static bool make_primitive(adzi_gemm_prepared *p)
 {
     const adzi_gemm_shape *f = &p->shape;
