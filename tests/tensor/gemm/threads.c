@@ -151,9 +151,9 @@ void several_users_call_blas_at_once(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* A signal may come at any time, also while a product is computed. The kernel then writes the
- * registers below the stack pointer, and the handler runs there. Code that keeps another address in
- * the stack pointer has the memory at that address overwritten. */
+/* A signal may come at any time, also while a product is computed. The operating system then writes
+ * the registers below the stack pointer, and the handler runs there. Code that keeps another
+ * address in the stack pointer has the memory at that address overwritten. */
 enum { STACK = 1 << 20, SIGNALS = 300 };
 
 static struct {
