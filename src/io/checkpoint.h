@@ -6,16 +6,29 @@
 
 #include "adze/io/checkpoint.h"
 
-#define ADZI_CHECKPOINT_MARK      "adze_checkpoint" /* metadata: the layout's version */
-#define ADZI_CHECKPOINT_VERSION   "1"
-#define ADZI_CHECKPOINT_MODEL     "model."
-#define ADZI_CHECKPOINT_OPTIMIZER "optimizer"     /* metadata: its kind and groups, as JSON */
-#define ADZI_CHECKPOINT_STATE     "state."        /* tensors: "state.<index of parameter>.<what>" */
-#define ADZI_CHECKPOINT_SCHEDULER "scheduler.%zu" /* metadata: its kind; tensor: its f64 numbers \
-                                                   */
-#define ADZI_CHECKPOINT_GENERATOR "generator.%zu" /* tensor i64[2]: the bits of seed and offset */
-#define ADZI_CHECKPOINT_LOADER    "loader" /* tensor i64[6]: epoch, batch, two generator states */
+/** Metadata: the version of the layout. A file without it is no checkpoint. */
+#define ADZI_CHECKPOINT_MARK    "adze_checkpoint"
+#define ADZI_CHECKPOINT_VERSION "1"
 
+/** Tensors: the model's, each name after this prefix. */
+#define ADZI_CHECKPOINT_MODEL "model."
+
+/** Metadata: the kind of the optimizer and its groups, as JSON. */
+#define ADZI_CHECKPOINT_OPTIMIZER "optimizer"
+
+/** Tensors of the optimizer: "state.<index of the parameter>.<name>", as in PyTorch. */
+#define ADZI_CHECKPOINT_STATE "state."
+
+/** Metadata: the kind of a scheduler. Tensor: its numbers, f64. */
+#define ADZI_CHECKPOINT_SCHEDULER "scheduler.%zu"
+
+/** Tensor i64[2]: the bits of a generator's seed and offset. */
+#define ADZI_CHECKPOINT_GENERATOR "generator.%zu"
+
+/** Tensor i64[6] of the loader: epoch, batch, and the states of two generators. */
+#define ADZI_CHECKPOINT_LOADER "loader"
+
+/** NAME: the size of a buffer for one of these names. NUMBERS: the numbers of a loader. */
 enum { ADZI_CHECKPOINT_NAME = 40, ADZI_LOADER_NUMBERS = 6 };
 
 /** Checks the lists of schedulers and generators in the caller's struct. ADZ_ERR_NULL if a list or
