@@ -1,4 +1,6 @@
-/* Activations that are computed again in the backward. */
+/* Activation checkpoints. The forward calls the module without recording and makes one node for the
+ * whole call. The backward of the node calls the module again, this time with a graph, and the
+ * running backward continues through that graph. */
 #include "adze/nn/activation_checkpoint.h"
 
 #include <string.h>
@@ -11,37 +13,39 @@
 
 static const char name[] = "ActivationCheckpoint";
 
-/* An argument of the call: which input of the node it is, -1 for ADZ_NONE. */
+/* An argument of the call. */
 typedef struct argument {
-    int input;
+    int input; /* the index among the inputs of the node; -1 for ADZ_NONE, which is no input */
     char name[ADZ_VALUE_NAME + 1];
 } argument;
 
-/* A buffer of the tree as the first call found it. */
+/* A buffer of the tree as it was before the first call. */
 typedef struct found_buffer {
-    adz_module *module; /* to compare with, perhaps gone */
+    adz_module *module; /* may have ended since: compared with living modules before it is used */
     size_t index;
     adz_tensor *tensor;
     uint32_t version;
 } found_buffer;
 
-/* Everything that the backward needs to repeat the call. The inputs of the node are the arguments,
- * then the parameters. */
+/* Everything that the backward needs to repeat the call. The inputs of the node are the arguments
+ * followed by the parameters that want a gradient. */
 typedef struct recipe {
     adz_module *module;
     adzi_draws draws;
-    adz_generator_state later[ADZI_MOST_DRAWN]; /* of the same generators, before the second call */
-    adzi_masks *masks;                          /* of a replay, and how far it was */
-    size_t next_mask;
+    adz_generator_state
+        later[ADZI_MOST_DRAWN]; /* of the drawn generators, before the second call */
+    adzi_masks *masks;          /* the masks of a replay, or NULL */
+    size_t next_mask;           /* masks->next before the first call */
     argument *arguments;
     found_buffer *buffers;
     size_t n_arguments, arguments_capacity, n_buffers, buffers_capacity;
-    size_t n_results;
+    size_t n_results; /* results of the first call that are not ADZ_NONE */
     int n_inputs;
     bool training;
-    bool single; /* adz_module_forward, which for some modules gives another result */
+    bool single; /* repeat adz_module_forward, not adz_module_call: their results may differ */
 } recipe;
 
+/* Calls the module through adz_module_forward if `single`, else through adz_module_call. */
 static adz_status call_module(
     adz_module *module, bool single, const adz_values *in, adz_values *out)
 {
@@ -68,8 +72,9 @@ static void attributes_free(void *attributes)
     recipe_free(*(recipe **)attributes);
 }
 
-/* ---- what a call finds ---------------------------------------------------------------------- */
+/* ---- the conditions of the first call ------------------------------------------------------- */
 
+/* Visitor of adz_module_apply: notes the module's buffers with their versions. */
 static adz_status note_buffers(adz_module *module, void *user)
 {
     recipe *r = user;
@@ -102,7 +107,7 @@ static bool note_arguments(recipe *r, const adz_values *in)
     return true;
 }
 
-/* NULL with the error recorded. */
+/* The recipe of a call that is about to begin; NULL with the error recorded. */
 static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
 {
     recipe *r = adzi_alloc_zero(sizeof *r);
@@ -123,15 +128,16 @@ static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
 
 /* ---- the second call ------------------------------------------------------------------------ */
 
-/* The buffers that the tree has now. They wait here while the second call uses the buffers of the
- * first call. */
+/* The buffers that the tree has during the backward. They are kept here while the second call uses
+ * the buffers of the first call. */
 typedef struct exchange {
     const recipe *recipe;
-    adz_tensor **now; /* of each found buffer: a reference */
-    size_t next;
-    bool fits;
+    adz_tensor **now; /* for each found buffer, a reference to its replacement; NULL if unchanged */
+    size_t next;      /* how many found buffers compare_buffers has passed */
+    bool fits;        /* the tree still has the modules and buffers of the first call */
 } exchange;
 
+/* Visitor of adz_module_apply: checks that the module has the buffers that note_buffers noted. */
 static adz_status compare_buffers(adz_module *module, void *user)
 {
     exchange *e = user;
@@ -148,7 +154,8 @@ static adz_tensor **place_of(const found_buffer *found)
     return &found->module->buffers[found->index].tensor;
 }
 
-/* Puts the first call's buffers in place, copies of those that were changed since. */
+/* Puts the buffers of the first call into the modules. A buffer that was changed in place since
+ * then gives a copy of its current values, so that the second call does not change it once more. */
 static bool put_back_buffers(exchange *e)
 {
     const recipe *r = e->recipe;
@@ -182,6 +189,7 @@ static bool put_back_buffers(exchange *e)
     return true;
 }
 
+/* Puts back the buffers that the tree had before put_back_buffers. */
 static void end_exchange(exchange *e)
 {
     const recipe *r = e->recipe;
@@ -195,8 +203,8 @@ static void end_exchange(exchange *e)
     adzi_free(e->now, r->n_buffers * sizeof(adz_tensor *));
 }
 
-/* Sets the generators back to where they were before the first call. States are copied in launches,
- * so that a replayed step sets them back to where they were in its own forward. */
+/* Gives the generators the states that they had before the first call. The states are copied in
+ * launches, so that a replayed step uses the states of its own forward. */
 static void set_back_generators(recipe *r)
 {
     for (size_t i = 0; i < r->draws.count; ++i) {
@@ -206,7 +214,7 @@ static void set_back_generators(recipe *r)
     }
 }
 
-/* Sets the generators to where they were before set_back_generators. */
+/* Gives the generators the states that they had before set_back_generators. */
 static void restore_generators(const recipe *r)
 {
     for (size_t i = 0; i < r->draws.count; ++i) {
@@ -214,8 +222,8 @@ static void restore_generators(const recipe *r)
     }
 }
 
-/* Calls the module again. Its generators, and a replay of masks, then stand where they stood before
- * this call. */
+/* Calls the module a second time, with recording, under the conditions of the first call.
+ * Generators, the replay of masks and buffers are then as they were before this function. */
 static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
 {
     exchange e = { .recipe = r, .fits = true };
@@ -248,7 +256,8 @@ static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
     return status;
 }
 
-/* Results with a gradient that depend on something that wants one, and those gradients. */
+/* Continues the running backward through the graph of the second call. It starts at the results
+ * that received a gradient and depend on a tensor that wants one. False with the error recorded. */
 static bool go_on(adzi_node *node, adz_tensor *const *dy, const adz_values *out)
 {
     const recipe *r = *adzi_attr(node, recipe *);
@@ -279,8 +288,8 @@ static bool go_on(adzi_node *node, adz_tensor *const *dy, const adz_values *out)
     return good;
 }
 
-/* Leaves dx alone: the gradients reach the arguments and the parameters by the second call's graph.
- */
+/* Leaves dx empty: the gradients reach the arguments and parameters through the graph of the second
+ * call. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)dx;
@@ -316,11 +325,11 @@ static const adzi_op checkpoint_op = {
 
 /* ---- the first call ------------------------------------------------------------------------- */
 
-/* The arguments, and the parameters that want a gradient. */
+/* The inputs of the node: the arguments, then the parameters that want a gradient. */
 typedef struct inputs {
     adz_tensor **items;
     size_t count, capacity;
-    bool wants; /* some of them a gradient */
+    bool wants; /* at least one input wants a gradient */
 } inputs;
 
 static bool collect_inputs(inputs *all, const adz_values *in, adz_module *module)
@@ -349,8 +358,9 @@ static bool collect_inputs(inputs *all, const adz_values *in, adz_module *module
     return true;
 }
 
-/* Appends the module's results to `out`, each a tensor that nobody else has: `results` has them
- * too. */
+/* Appends the module's results to `out` and to `results`. A result that has other owners, wants a
+ * gradient or occurs twice is replaced by a clone, because record() makes it a result of the node.
+ * `floats` becomes true if one of them can have a gradient. */
 static bool own_results(
     const adz_values *from, adz_values *out, adz_tensor **results, size_t *count, bool *floats)
 {
@@ -372,7 +382,7 @@ static bool own_results(
     return true;
 }
 
-/* Takes over the recipe. */
+/* Makes the node of the call, which takes over the recipe. After a failure the recipe is freed. */
 static bool record(recipe *r, inputs *all, adz_tensor **results)
 {
     adzi_call call;
@@ -388,7 +398,7 @@ static bool record(recipe *r, inputs *all, adz_tensor **results)
     return true;
 }
 
-/* Calls without recording, and records the call as a whole. */
+/* Calls the module without recording, then makes one node for the whole call. */
 static adz_status call_recorded(
     adz_module *self, bool single, inputs *all, const adz_values *in, adz_values *out)
 {
@@ -424,6 +434,7 @@ static adz_status call_recorded(
     return good ? ADZ_OK : adz_error_code();
 }
 
+/* Calls the module: with a checkpoint if a gradient can be wanted, else directly. */
 static adz_status run(adz_module *self, bool single, const adz_values *in, adz_values *out)
 {
     adz_module *module = adzi_child_at(self, 0);

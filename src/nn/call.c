@@ -1,19 +1,21 @@
-/* Calling modules: a scope and a step of the path around each forward. */
+/* Calls of modules. Around each forward there is a scope, which releases the temporaries, and a
+ * frame of the thread, from which messages take the path of the module. */
 #include "nn/module.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/upper.h"
 
+/* A running call: what leave() restores. */
 typedef struct call {
     adzi_thread *thread;
-    size_t frame;     /* its place among the thread's frames */
-    adz_scope *scope; /* the innermost open one */
-    size_t mark;      /* temporaries of the caller */
+    size_t frame;     /* the index of the call's frame among the thread's frames */
+    adz_scope *scope; /* the scope that was the innermost open one when the call began */
+    size_t mark;      /* number of temporaries of the thread when the call began */
 } call;
 
-/* How messages call a module: by its name in the module that calls it; the outermost one has none,
- * as in PyTorch's names of parameters. */
+/* The name of a module in the module that calls it. A module that is no child of its caller has
+ * only the name of its type. */
 static const char *name_in(const adz_module *caller, const adz_module *module)
 {
     if (module->parent == caller) {
@@ -27,8 +29,9 @@ static const char *name_in(const adz_module *caller, const adz_module *module)
     return module->type.name;
 }
 
-/* A module may stand in a child of the caller which is not called itself, as a ModuleList is not:
- * the path names the child too. */
+/* Gives the one or two names that a call adds to the path in messages. The outermost module has the
+ * name "", as in PyTorch's names of parameters. Two names are needed if the callee stands in a
+ * ModuleList of the caller: the list is never called itself, so it has no frame. */
 static int path_names(const void *caller, const void *callee, const char *names[2])
 {
     const adz_module *from = caller, *module = callee;
@@ -46,11 +49,14 @@ static int path_names(const void *caller, const void *callee, const char *names[
     return 1;
 }
 
+/* The base room makes the messages and must not include this one, so it calls through a table. */
 ADZI_AT_LOAD register_modules(void)
 {
     adzi_upper.path_names = path_names;
 }
 
+/* Begins a call. `floor` is the place on the stack by which a later call finds out whether this one
+ * was left by a jump (Note [Calls that are left by a jump]). */
 static inline bool enter(call *f, adz_module *module, uintptr_t floor)
 {
     adzi_thread *thread = adzi_self();
@@ -65,7 +71,8 @@ static inline bool enter(call *f, adz_module *module, uintptr_t floor)
     return true;
 }
 
-/* Scopes that a forward opened and, failing, left open. */
+/* Marks as closed the scopes that a forward opened and left open when it failed. If the caller's
+ * scope is not among the open ones, the forward closed it, and nothing can be restored. */
 static void close_scopes(call *f)
 {
     adz_scope *s = f->thread->scope;
@@ -78,7 +85,9 @@ static void close_scopes(call *f)
     f->thread->scope = s != NULL ? s : f->thread->scope;
 }
 
-/* Moves y, if this call made it, to the front of what the call made. Returns whether it did. */
+/* Moves y to the front of the temporaries of this call, behind the `handed` results before it.
+ * leave() then releases what comes after the results. Returns false if y is no temporary of this
+ * call and therefore needs no place. */
 static bool hand_out(call *f, size_t handed, const adz_tensor *y)
 {
     adz_tensor **t = f->thread->temporaries;
@@ -90,9 +99,11 @@ static bool hand_out(call *f, size_t handed, const adz_tensor *y)
             return true;
         }
     }
-    return false; /* x itself, a parameter, or something that the module keeps */
+    return false; /* y is x itself, a parameter, or a tensor that the module keeps */
 }
 
+/* Ends a call. Its first `handed` temporaries pass to the caller's scope, the others are released.
+ */
 static void leave(call *f, size_t handed)
 {
     adzi_frame_end(f->thread, f->frame);
@@ -102,6 +113,7 @@ static void leave(call *f, size_t handed)
     adzi_scope_unwind(f->thread, f->mark + handed);
 }
 
+/* adz_module_forward for a type that has `call` only: the first of the results. */
 static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
 {
     adz_values in, out;
@@ -117,6 +129,8 @@ static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
     return y;
 }
 
+/* The body of adz_module_forward, in a function of its own so that it lies deeper on the stack
+ * (Note [Calls that are left by a jump]). */
 static __attribute__((noinline)) adz_tensor *run_forward(adz_module *module, adz_tensor *x)
 {
     call f;
@@ -141,6 +155,7 @@ adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
     return run_forward(module, x);
 }
 
+/* adz_module_call for a type that has `forward` only: it takes one tensor, named or not. */
 static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_values *out)
 {
     for (size_t i = 1; i < in->count; ++i) {
@@ -158,6 +173,8 @@ static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_
                      : adzi_error_null(module->type.name, "the result");
 }
 
+/* The body of adz_module_call, in a function of its own so that it lies deeper on the stack
+ * (Note [Calls that are left by a jump]). After a failure `out` has the values it had before. */
 static __attribute__((noinline)) adz_status run_call(
     adz_module *module, const adz_values *in, adz_values *out)
 {
@@ -197,15 +214,17 @@ adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values 
 /* ---- with other parameters ------------------------------------------------------------------ */
 
 /* Note [Parameters for one call]
- * Only the slots of the parameters change. The lists of parameters and the state go on naming the
- * module's own tensors, which return before anybody looks. A slot owns a reference to the tensor in
- * it, so that a module which a jump has left half-way can still be freed. */
+ * adz_module_functional_call puts the given tensors into the slots of the parameters and takes them
+ * out again after the call. The lists of parameters still name the module's own tensors, because
+ * the exchange is no change of the module. A slot owns a reference to the tensor in it, so a module
+ * whose call was left by a jump can still be freed. */
 typedef struct exchange {
     adzi_slot *slot;
-    adz_tensor *own;
+    adz_tensor *own; /* the module's own parameter, which returns to the slot */
 } exchange;
 
-/* Puts the given tensors in place; returns how many, fewer than there are after an error. */
+/* Puts the given tensors into their slots. Returns how many it put there: all of them, or fewer
+ * with the error recorded. */
 static size_t exchange_all(
     adz_module *module, const adz_values *parameters, exchange *all, const char *op)
 {
@@ -238,7 +257,7 @@ adz_status adz_module_functional_call(
     size_t done = exchange_all(module, parameters, all, op);
     adz_status status =
         done == parameters->count ? adz_module_call(module, in, out) : adz_error_code();
-    while (done-- > 0) { /* backwards: a name may have come twice */
+    while (done-- > 0) { /* last to first: the first exchange of a slot has the module's own */
         adzi_drop(all[done].slot->tensor);
         all[done].slot->tensor = all[done].own;
     }

@@ -1,4 +1,5 @@
-/* Deep copies: one new object for each old one, wherever it stands. */
+/* Deep copies of modules. Each module and each tensor of the tree is copied once, so that what is
+ * shared in the original is shared in the copy: tied weights stay tied. */
 #include "nn/module.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/error.h"
 #include "base/index.h"
 
+/* An original, module or tensor, and its copy. */
 typedef struct pair {
     const void *original;
     void *copy;
@@ -15,7 +17,7 @@ typedef struct pair {
 typedef struct pairs {
     pair *items;
     size_t count, capacity;
-    adzi_index places; /* of the originals */
+    adzi_index places; /* finds an original by its address */
 } pairs;
 
 /* The modules and tensors that were copied so far. Each list holds a reference to every copy. */
@@ -37,7 +39,7 @@ static void *find(const pairs *all, const void *original)
     return place != ADZI_NOWHERE ? all->items[place].copy : NULL;
 }
 
-/* Remembers a copy, whose reference the list takes over on success. */
+/* Adds a copy to the list, which takes over the caller's reference on success. */
 static bool remember(pairs *all, const void *original, void *copy)
 {
     if (!adzi_index_reserve(&all->places, 1) ||
@@ -50,13 +52,15 @@ static bool remember(pairs *all, const void *original, void *copy)
     return true;
 }
 
+/* Frees the list but not the copies in it. */
 static void forget(pairs *all)
 {
     adzi_free(all->items, all->capacity * sizeof *all->items);
     adzi_index_free(&all->places);
 }
 
-/* The copy of a tensor, borrowed from the list. */
+/* The copy of a tensor, made now if there is none, borrowed from the list; NULL with the error
+ * recorded. */
 static adz_tensor *copy_tensor(copies *all, adz_tensor *t)
 {
     if (adzi_is_none(t)) {
@@ -111,7 +115,8 @@ static bool copy_state(adz_module *to, adz_module *from)
     return true;
 }
 
-/* The copy of a module, borrowed from the list; NULL when it failed. */
+/* The copy of a module with its descendants, made now if there is none, borrowed from the list.
+ * NULL with the error recorded; the list then has copies that are not complete. */
 static adz_module *copy_module(copies *all, adz_module *from)
 {
     adz_module *to = find(&all->modules, from);

@@ -2,8 +2,8 @@
 
 #include "adze/ops/linalg.h"
 
-/* From so many elements on, the hidden values of a network do not fit the cache, and each pass over
- * them that is saved counts. For smaller ones the pass gains nothing. */
+/* Number of elements of a hidden layer from which adzi_forward_gated pays. So many elements no
+ * longer fit the cache, so each pass over them that is saved gains time. */
 enum { LEAST_ELEMENTS = 65536 };
 
 adz_bias_activation_options adzi_no_steps(void)
@@ -37,11 +37,14 @@ bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps)
     return true;
 }
 
+/* What a linear layer computes with: weight[out, in] and bias[out] or ADZ_NONE. */
 typedef struct {
     adz_tensor *weight, *bias;
 } linear_parts;
 
-/* Fills `parts` if the layer, whose type declares its linear parts, computes x without an error. */
+/* Fills `parts` and returns true if the layer, whose type declares its linear parts, computes x
+ * without an error. A false result is no error: the caller then calls the module, which reports
+ * what is wrong. */
 static bool takes(adz_module *module, linear_parts *parts, const adz_tensor *x)
 {
     if (adzi_self()->anomaly || x->alive != ADZI_ALIVE || x->rank < 1) {

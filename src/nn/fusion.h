@@ -1,4 +1,4 @@
-/* Several modules in one call, where their types declare what they compute. */
+/* Computes several modules in one call, if their types declare what they compute. */
 #ifndef ADZI_NN_FUSION_H
 #define ADZI_NN_FUSION_H
 
@@ -6,28 +6,28 @@
 
 /**
  * Note [Fused modules]
- * A module's type declares two things: that the module is a linear layer (`linear_parts`), or that
- * it maps each element by itself (`elementwise_step`). A linear layer and the steps after it can
- * then be computed in one call. That happens only where nothing has to be reported under a module's
- * name: x must fit the layer, and anomaly mode must be off. Otherwise the caller calls the modules
- * one by one, and the right one of them reports the error.
+ * A module's type can declare that the module is a linear layer (`linear_parts`), or that it maps
+ * each element by itself (`elementwise_step`). A linear layer and the steps after it can then be
+ * computed in one call. This is done only if no error can occur that names one of the modules: x
+ * fits the layer, and anomaly mode is off. Otherwise the caller calls the modules one by one, so
+ * that a message names the module that failed.
  */
 
 /**
- * Adds what `module` computes to `steps`, which begins as the identity without dropout.
+ * Adds what `module` computes to `steps`, which begins as adzi_no_steps(). `steps` can hold one
+ * activation function and one dropout after it.
  *
- * @return false, and `steps` is unchanged, if the module is no elementwise step or if it cannot
- *         follow what is already there: there is one activation function, and dropout comes after
- * it
+ * @return false, and `steps` is unchanged, if the module is no elementwise step or if there is no
+ *         place for it: a second activation, a second dropout, or an activation after a dropout
  */
 bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps);
 
-/** A list of steps without any: the identity, no dropout. */
+/** The options of no step at all: the identity as activation function, no dropout. */
 adz_bias_activation_options adzi_no_steps(void);
 
 /**
- * The steps after a linear layer, in the operator that computes the layer. It has the bits of
- * separate calls.
+ * Computes a linear layer and the steps after it in one operator, adz_linear_relu_dropout. The
+ * result has the bits of separate calls.
  *
  * @return the result, NULL for an error, or ADZ_NONE if the operator does not compute these steps
  */
@@ -35,9 +35,9 @@ adz_tensor *adzi_forward_linear(
     adz_module *layer, const adz_bias_activation_options *steps, adz_tensor *x);
 
 /**
- * The steps after a linear layer in one pass over its product: bias, activation function, times the
- * layer `gate` of x (NULL: no gate), dropout. The last bits can differ from those of separate
- * calls, because a product can begin its sums with the bias.
+ * Computes dropout(activation(layer(x)) gate(x)), where NULL means no gate. The products come
+ * first; one pass then applies bias, activation, gate and dropout. The last bits can differ from
+ * those of separate calls, because a product of its own can begin its sums with the bias.
  *
  * @return the result, NULL for an error, or ADZ_NONE if the modules are not linear layers or the
  *         result is so small that the pass saves nothing

@@ -1,4 +1,4 @@
-/* Initialisers. */
+/* Initial values of parameters, as in torch.nn.init. Each call overwrites t and returns it. */
 #include "adze/nn/init.h"
 
 #include <float.h>
@@ -19,6 +19,7 @@ enum { GRAIN = 16384 };
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* Raises t's version, because its elements were overwritten, and returns t. */
 static adz_tensor *written(const char *op, adz_tensor *t)
 {
     adzi_written(t, op);
@@ -38,9 +39,9 @@ static bool want_float(const char *op, const adz_tensor *t)
     return true;
 }
 
-/* A draw goes straight into a contiguous t, else by way of a contiguous tensor of a given dtype,
- * which the caller of end_draw need not end. The kernel reads the generator's state; end_draw moves
- * the generator past what was drawn. */
+/* A draw of random numbers into t. The kernel writes to `target`: t itself if it is contiguous and
+ * has the dtype of the draw, else a temporary tensor, which end_draw copies to t and releases. The
+ * kernel reads the generator's state, and end_draw advances the generator past the numbers. */
 typedef struct draw {
     adz_tensor *t, *target;
     adz_generator *generator;
@@ -145,7 +146,7 @@ adz_tensor *adz_init_normal_(adz_tensor *t, double mean, double std, adz_generat
     return normal(op, t, mean, std, generator);
 }
 
-/* ---- by fan --------------------------------------------------------------------------------- */
+/* ---- Xavier and Kaiming --------------------------------------------------------------------- */
 
 double adz_calculate_gain(adz_nonlinearity nonlinearity, double a)
 {
@@ -169,6 +170,7 @@ double adz_calculate_gain(adz_nonlinearity nonlinearity, double a)
     return NAN;
 }
 
+/* The fan-in and fan-out of a weight t[out, in, k...]: size times the number of elements of k. */
 static bool fans(const char *op, const adz_tensor *t, double *in, double *out)
 {
     if (!want_float(op, t)) {
@@ -210,7 +212,7 @@ adz_tensor *adz_init_xavier_normal_(adz_tensor *t, double gain, adz_generator *g
     return normal(op, t, 0, std, generator);
 }
 
-/* gain / sqrt(fan), or NaN with the error recorded. */
+/* gain / sqrt(fan), or 0 for a weight without elements; NaN with the error recorded. */
 static double kaiming_std(
     const char *op, const adz_tensor *t, double a, adz_fan mode, adz_nonlinearity nonlinearity)
 {
@@ -224,7 +226,7 @@ static double kaiming_std(
     }
     double fan = mode == ADZ_FAN_IN ? in : out;
     double gain = adz_calculate_gain(nonlinearity, a);
-    return fan > 0 || isnan(gain) ? gain / sqrt(fan) : 0; /* nothing to draw */
+    return fan > 0 || isnan(gain) ? gain / sqrt(fan) : 0;
 }
 
 adz_tensor *adz_init_kaiming_uniform_(
@@ -245,8 +247,9 @@ adz_tensor *adz_init_kaiming_normal_(
 
 /* ---- truncated normal ----------------------------------------------------------------------- */
 
-/* The x with P(z < -x) = q for q <= 1/2: a first guess good to 5e-4 (Abramowitz and Stegun,
- * 26.2.23), then Halley's steps on erfc, which keeps its relative accuracy in the tail. */
+/* The x >= 0 with P(z > x) = q, for a standard normal z and q <= 1/2. The first approximation has
+ * an error of 5e-4 (Abramowitz and Stegun, 26.2.23). Three steps of Halley's method on erfc refine
+ * it; erfc keeps its relative accuracy in the tail. */
 static double upper_quantile(double q)
 {
     double t = sqrt(-2 * log(q));
@@ -261,12 +264,14 @@ static double upper_quantile(double q)
     return x;
 }
 
-/* P(z < x), and the x with P(z < x) = p, in the tail that loses no digits. */
+/* P(z < x) for a standard normal z. For x <= 0 the result has full relative accuracy. */
 static double below(double x)
 {
     return 0.5 * erfc(-x / sqrt(2));
 }
 
+/* Draws p uniformly between P(z < low) and P(z < high) and takes the z with P(z < z) = p, where low
+ * and high are the bounds in standard deviations from the mean. */
 adz_tensor *adz_init_trunc_normal_(
     adz_tensor *t, double mean, double std, double a, double b, adz_generator *generator)
 {
@@ -284,8 +289,8 @@ adz_tensor *adz_init_trunc_normal_(
     if (!begin_draw(&d, op, t, ADZ_F64, generator)) {
         return NULL;
     }
-    /* The interval is mirrored where its middle is above the mean, so that probabilities are small
-     * numbers where they must be exact. */
+    /* An interval whose middle is above the mean is mirrored. The probabilities of a far tail are
+     * then close to 0, where doubles are dense, and not close to 1. */
     double low = (a - mean) / std, high = (b - mean) / std, sign = 1;
     if (low + high > 0) {
         double mirrored = -low;
@@ -309,6 +314,9 @@ adz_tensor *adz_init_trunc_normal_(
 
 /* ---- orthogonal ----------------------------------------------------------------------------- */
 
+/* Draws normal vectors, as many as the shorter side of t as a matrix t[rows, columns], and makes
+ * them orthonormal. They become the rows of a wide t and the columns of a tall t. */
+
 adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *generator)
 {
     static const char op[] = "init_orthogonal_";
@@ -322,7 +330,7 @@ adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *gene
     int64_t rows = t->sizes[0], columns = t->numel / rows;
     int64_t n = rows < columns ? rows : columns, length = rows < columns ? columns : rows;
     adzi_thread *thread = adzi_self();
-    /* n vectors of `length` elements, and room for the products of a block of them with all */
+    /* vectors[n, length], and memory for the dot products of a block of vectors with all n */
     adz_tensor *vectors = adzi_tensor_new(thread, op, ADZ_F64, 2, (int64_t[]){ n, length });
     adz_tensor *products = vectors != NULL ? adzi_tensor_new(thread, op, ADZ_F64, 2,
                                                  (int64_t[]){ ADZI_ORTHOGONAL_BLOCK, n })
@@ -341,7 +349,7 @@ adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *gene
     for (int64_t i = 0; i < vectors->numel; ++i) {
         v[i] *= gain;
     }
-    /* the vectors are t's rows, or else its columns: the header says which */
+    /* `vectors` gets the sizes of t, and strides by which its vectors are t's rows or columns */
     for (int i = 0; i < t->rank; ++i) {
         vectors->sizes[i] = t->sizes[i];
         int64_t inner = 1;

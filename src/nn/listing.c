@@ -1,4 +1,4 @@
-/* Walking a tree; the lists of its parameters and buffers. */
+/* The walk over a tree of modules, and the lists of its parameters and buffers that it makes. */
 #include "nn/module.h"
 
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/index.h"
 
+/* The last number that a change took, see Note [When a listing is stale]. */
 static atomic_uint_least64_t changes;
 
 void adzi_module_changed(adz_module *module)
@@ -23,6 +24,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Raises both stamps to the largest number of a change in the tree. */
 static void find_stamps(const adz_module *module, uint64_t *stamp, uint64_t *buffers_stamp)
 {
     *stamp = later(*stamp, module->changed);
@@ -52,7 +54,7 @@ adz_status adzi_module_walk(
 static void names_free(adz_named_tensor *items, size_t count, size_t capacity)
 {
     for (size_t i = 0; i < count; ++i) {
-        adzi_string_free((char *)(uintptr_t)items[i].name); /* made here, const to callers */
+        adzi_string_free((char *)(uintptr_t)items[i].name); /* const for the users of the list */
     }
     adzi_free(items, capacity * sizeof *items);
 }
@@ -67,6 +69,7 @@ void adzi_listing_free(adzi_listing *listing)
     }
 }
 
+/* prefix + name in a string of its own; NULL without an error recorded if memory is refused. */
 static char *full_name(const char *prefix, const char *name)
 {
     adzi_text text = { 0 };
@@ -82,7 +85,8 @@ typedef struct listing_walk {
     adzi_index parameters, buffers; /* which tensors are listed */
 } listing_walk;
 
-/* Appends t under its name unless it is listed already. */
+/* Appends the slot's tensor under its full name, unless the slot is empty or the tensor is listed
+ * already: tied parameters are listed once. False if memory is refused. */
 static bool list(adz_named_tensor **items, size_t *count, size_t *capacity, adzi_index *listed,
     const char *prefix, const adzi_slot *slot)
 {
@@ -147,7 +151,8 @@ static adzi_listing *listing_new(
     return listing;
 }
 
-/* The old listing takes over the buffers of the new one, so that its parameters stay. */
+/* Moves the new list of buffers into the old listing. The old list of parameters then stays where a
+ * training loop that holds it expects it. */
 static void exchange_buffers(adzi_listing *old, adzi_listing *listing)
 {
     adzi_listing both = *old;

@@ -1,4 +1,4 @@
-/* States of modules: collecting and loading. */
+/* adz_module_state_dict, which collects the state of a module, and adz_module_load_state_dict. */
 #include "nn/module.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static adz_status visit_module(adz_module *module, const char *prefix, void *use
                             : status;
 }
 
-/* Every entry of the module's state, in PyTorch's order. */
+/* Calls `visit` for every entry of the module's state in PyTorch's order: a module's parameters,
+ * its persistent buffers, then its children. */
 static adz_status each_entry(adz_module *module, on_slot visit, void *user)
 {
     slots_walk walk = { visit, user, { 0 } };
@@ -76,9 +77,10 @@ adz_state *adz_module_state_dict(adz_module *module)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
+/* What the check of a state found before anything is loaded. */
 typedef struct load {
     const adz_state *state;
-    bool *used; /* per entry of state */
+    bool *used; /* for each entry of `state`, whether the module has an entry of its name */
     size_t n_missing, n_misshaped, n_mistyped;
     adzi_text missing, misshaped, mistyped;
 } load;
@@ -91,14 +93,15 @@ static void append(adzi_text *list, const char *name)
     adzi_text_add(list, name);
 }
 
-/* Half precision is for files alone and is converted; any other conversion would change numbers, or
- * their kind, without a word. */
+/* True if the given tensor may be loaded into t. Half precision is converted, because it occurs in
+ * files only. Other dtypes must agree: a conversion would change values without notice. */
 static bool fits(const adz_tensor *given, const adz_tensor *t)
 {
     bool half = given->dtype == ADZ_F16 || given->dtype == ADZ_BF16;
     return given->dtype == t->dtype || (half && (t->dtype == ADZ_F32 || t->dtype == ADZ_F64));
 }
 
+/* Compares one entry of the module with the state and notes what does not fit. */
 static void check_entry(load *l, const char *name, const adz_tensor *t)
 {
     size_t i = adzi_state_find(l->state, name);
@@ -134,8 +137,9 @@ static void copy_entry(const load *l, const char *name, adz_tensor *t)
     }
 }
 
-/* A state of fastai's, saved while training, has under `module.weight` what its WeightDropout last
- * drew; `weight_raw` is the same tensor here and has the last word. */
+/* True for a name that ends in "_raw". fastai's WeightDropout saves a weight as `weight_raw`, and
+ * under `module.weight` the last draw with dropout. In adze both names stand for one tensor, so the
+ * values of `weight_raw` are copied last and stay. */
 static bool is_raw(const char *name)
 {
     static const char end[] = "_raw";
@@ -152,7 +156,7 @@ static void add_list(adzi_text *message, const char *what, const adzi_text *name
     }
 }
 
-/* The one message that names all that does not fit. */
+/* ADZ_OK if the state can be loaded; otherwise records one message that names all that is wrong. */
 static adz_status judge(const char *op, const load *l, bool strict)
 {
     adzi_text unexpected = { 0 }, message = { 0 };

@@ -1,4 +1,5 @@
-/* What applies to every module or parameter of a tree. */
+/* Calls that apply to every module or parameter of a tree: gradients, modes, initial values, hidden
+ * states, dtypes. */
 #include "nn/module.h"
 
 #include <string.h>
@@ -77,12 +78,13 @@ adz_status adz_module_requires_grad(adz_module *module, bool on)
         return adz_error_code();
     }
     for (size_t i = 0; i < listing->n_parameters; ++i) {
-        listing->parameters[i]->requires_grad = on; /* its gradient part is there since adding */
+        listing->parameters[i]->requires_grad = on; /* add_parameter has made t->gradient */
     }
     return ADZ_OK;
 }
 
-/* A module that stands twice in one parent is visited once there, as PyTorch does. */
+/* True if child i is an earlier child of this module too. Such a child is visited once, as in
+ * PyTorch. */
 static bool stands_earlier(const adz_module *module, size_t i)
 {
     for (size_t k = 0; k < i; ++k) {
@@ -120,16 +122,17 @@ adz_status adz_module_reset_parameters(adz_module *module)
     return adz_module_apply(module, draw_anew, NULL);
 }
 
-/* ---- what is carried from call to call ------------------------------------------------------ */
+/* ---- hidden states -------------------------------------------------------------------------- */
 
-/* A buffer as it was. */
+/* A buffer before the change, with a reference to its tensor. */
 typedef struct kept_buffer {
     adz_module *module;
     size_t index;
     adz_tensor *tensor;
 } kept_buffer;
 
-/* The modules of a tree that carry something, each once, and their buffers. */
+/* The modules of a tree whose type has `reset` or `select_hidden`, each once, and their buffers.
+ * Such a module carries a hidden state from one call to the next. */
 typedef struct carriers {
     const char *op;
     adz_module **modules;
@@ -163,7 +166,7 @@ static adz_status add_carrier(adz_module *module, void *user)
     return ADZ_OK;
 }
 
-/* Drops what was kept; after a failure it is what the modules have again. */
+/* Frees the lists. If the change failed, puts the earlier buffers back first. */
 static void end_carriers(carriers *all, bool good)
 {
     for (size_t i = 0; i < all->n_buffers; ++i) {
@@ -181,6 +184,7 @@ static void end_carriers(carriers *all, bool good)
     adzi_free(all->buffers, all->buffers_capacity * sizeof *all->buffers);
 }
 
+/* Resets one module if `rows` is NULL, else keeps these rows of its hidden state. */
 static adz_status reset_or_select(adz_module *module, adz_tensor *rows)
 {
     const adz_module_type *type = &module->type;
@@ -195,8 +199,8 @@ static adz_status reset_or_select(adz_module *module, adz_tensor *rows)
                : status;
 }
 
-/* change_carried, below the two kilobytes of stack that tell a jump out of it from a call inside.
- */
+/* The body of change_carried, in a function of its own so that it lies deeper on the stack
+ * (Note [Calls that are left by a jump]). */
 static __attribute__((noinline)) adz_status run_change(
     const char *op, adz_module *module, adz_tensor *rows)
 {
@@ -221,8 +225,8 @@ static __attribute__((noinline)) adz_status run_change(
     return status;
 }
 
-/* Resets the tree if `rows` is NULL, else keeps these rows: all modules or, after an error, none.
- */
+/* Resets the hidden states of the tree if `rows` is NULL, else keeps these rows of them. After an
+ * error no module is changed. */
 static adz_status change_carried(const char *op, adz_module *module, adz_tensor *rows)
 {
     ADZI_STEP_DOWN();
@@ -256,10 +260,11 @@ adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows)
 
 /* ---- dtypes --------------------------------------------------------------------------------- */
 
-/* The new elements of one tensor and of its gradient. All are made before any tensor changes. */
+/* The converted elements of one tensor and of its gradient. adz_module_to makes the conversions of
+ * all tensors before it changes one, so that a failure changes nothing. */
 typedef struct conversion {
     adz_tensor *tensor, *value;
-    adz_tensor *gradient; /* or NULL */
+    adz_tensor *gradient; /* NULL if the tensor has no gradient */
 } conversion;
 
 static bool prepare(const char *op, conversion *c, adz_tensor *t, adz_dtype dtype)
@@ -281,8 +286,9 @@ static bool prepare(const char *op, conversion *c, adz_tensor *t, adz_dtype dtyp
     return true;
 }
 
-/* The header stays, so whoever holds the tensor sees the new elements. A graph that saved the old
- * ones finds another version. */
+/* Gives the tensor the converted elements. The header stays, so every owner of the tensor sees
+ * them. The version rises, so that the backward of a graph that saved the tensor reports the
+ * change. */
 static void commit(conversion *c, const char *op)
 {
     adz_tensor *t = c->tensor, *value = c->value;

@@ -1,4 +1,5 @@
-/* Modules: making, filling, ending. */
+/* Modules: they are made, filled with parameters, buffers and children, looked up by path, and
+ * freed. Calls are in call.c, walks over a whole tree in listing.c and modes.c. */
 #include "nn/module.h"
 
 #include <string.h>
@@ -81,6 +82,8 @@ bool adzi_check_layers(const char *op, const char *name, int64_t n, int64_t leas
     return n >= least && n <= most;
 }
 
+/* Called before `parent` ends or gives up `child`, so that the child does not keep a pointer to it.
+ * A child that was added to another parent later points there, and is left alone. */
 static void forget_place(const adz_module *parent, adz_module *child)
 {
     if (child->parent == parent) {
@@ -164,7 +167,8 @@ static const char *name_of(const adz_module *module, int kind, size_t i)
                              : module->children[i].name;
 }
 
-/* Where a name of `n` characters stands among one kind, or the count. */
+/* The index of a name among the module's entries of one kind, or count_of() if there is none.
+ * `name` has `n` characters and need not end there, because it can be a part of a path. */
 static size_t place_of(const adz_module *module, int kind, const char *name, size_t n)
 {
     size_t count = count_of(module, kind), i = 0;
@@ -175,7 +179,8 @@ static size_t place_of(const adz_module *module, int kind, const char *name, siz
     return i;
 }
 
-/* Whether `name` may stand for something new of `kind`; with `replace`, for something there. */
+/* True if an entry of `kind` may get this name: it has no dot, and no other entry has the name.
+ * With `replace`, an entry of this kind may have it. */
 static bool check_name(
     const char *op, const adz_module *module, int kind, const char *name, bool replace)
 {
@@ -196,6 +201,8 @@ static bool check_name(
 
 /* ---- parameters and buffers ----------------------------------------------------------------- */
 
+/* True if t, which may be ADZ_NONE, can become a parameter or buffer under this name. Otherwise the
+ * error is recorded. */
 static bool check_entry(const char *op, const adz_module *module, int kind, const char *name,
     const adz_tensor *t, bool replace)
 {
@@ -228,7 +235,8 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
     return check_name(op, module, kind, name, replace);
 }
 
-/* Puts t at the name's place, which is new or to be replaced. */
+/* Puts t at the place of `name`, which is made if the module has none of that name. Nothing changes
+ * if memory is refused. */
 static adz_tensor *put_slot(
     const char *op, adz_module *module, int kind, const char *name, adz_tensor *t, bool persistent)
 {
@@ -299,6 +307,7 @@ adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, adz_tens
 
 /* ---- children ------------------------------------------------------------------------------- */
 
+/* True if `module` is `tree` or one of its descendants. */
 static bool stands_in(const adz_module *tree, const adz_module *module)
 {
     if (tree == module) {
@@ -312,7 +321,8 @@ static bool stands_in(const adz_module *tree, const adz_module *module)
     return false;
 }
 
-/* Puts the child at the name's place; false leaves its reference with the caller. */
+/* Puts the child at the place of `name` and takes over the caller's reference to it. Returns false
+ * with the error recorded; the reference is then still the caller's. */
 static bool put_child(
     const char *op, adz_module *module, const char *name, adz_module *child, bool replace)
 {
@@ -395,7 +405,8 @@ const char *adz_module_child_name(const adz_module *module, size_t index)
 
 /* ---- looking up ----------------------------------------------------------------------------- */
 
-/* Follows a path's children up to its last name, to which *path then points. */
+/* Walks down the children that a path names: from "a.b.weight" to the child b of the child a. *path
+ * then points to the last name, "weight". NULL with the error recorded. */
 static adz_module *follow(const char *op, adz_module *module, const char **path)
 {
     if (module == NULL || *path == NULL) {
@@ -413,6 +424,7 @@ static adz_module *follow(const char *op, adz_module *module, const char **path)
     return module;
 }
 
+/* The parameter or buffer at a path; NULL with the error recorded under `op`. */
 static adzi_slot *lookup(const char *op, adz_module *module, int kind, const char *path)
 {
     const char *whole = path;

@@ -1,4 +1,4 @@
-/* A module, for those who walk it. */
+/* The struct behind adz_module, for the files of src/nn that walk a tree of modules or call one. */
 #ifndef ADZI_NN_MODULE_H
 #define ADZI_NN_MODULE_H
 
@@ -9,17 +9,17 @@
 #include "tensor/tensor.h"
 #include "base/thread.h"
 
-/** A parameter or a buffer; ADZ_NONE where one was left out. */
+/** The place of one parameter or buffer in its module. */
 typedef struct adzi_slot {
     char *name;
-    adz_tensor *tensor;
-    bool persistent;
+    adz_tensor *tensor; /* ADZ_NONE if the parameter or buffer was left out */
+    bool persistent;    /* part of the state; always true for a parameter */
 } adzi_slot;
 
-/** Masks to use in place of drawn ones. */
+/** The masks of a replay: dropouts take them in order in place of drawing masks of their own. */
 typedef struct adzi_masks {
     adz_tensor *const *items;
-    size_t count, next;
+    size_t count, next; /* `next` is the first mask that no dropout has taken */
 } adzi_masks;
 
 typedef struct adzi_child {
@@ -27,9 +27,10 @@ typedef struct adzi_child {
     adz_module *module;
 } adzi_child;
 
-/** The lists that adz_module_parameters and the like return; made when first asked for. */
+/** The lists that adz_module_parameters, adz_module_named_parameters and adz_module_named_buffers
+ * return. They are made on the first of these calls. */
 typedef struct adzi_listing {
-    uint64_t stamp, buffers_stamp; /* of the tree when the listing was made */
+    uint64_t stamp, buffers_stamp; /* Note [When a listing is stale]: of the tree that is listed */
     adz_tensor **parameters;
     adz_named_tensor *named; /* names are owned */
     size_t n_parameters, parameters_capacity, named_capacity;
@@ -40,7 +41,7 @@ typedef struct adzi_listing {
 struct adz_module {
     atomic_int refs;
     bool training;
-    adz_module_type type;            /* read once, no further than its size */
+    adz_module_type type;            /* a copy; fields beyond the user's type->size are zeros */
     const adz_module_type *identity; /* what adz_module_type_of returns */
     void *state;
     size_t state_size;
@@ -50,17 +51,18 @@ struct adz_module {
     size_t n_children, children_capacity;
     uint64_t changed;         /* rises with every change of its own structure */
     uint64_t buffers_changed; /* rises when a buffer's tensor is replaced by another */
-    const adz_module *parent; /* the one it was added to last, and the name there: for messages */
-    const char *name;
-    adzi_listing *listing;
-    adzi_masks *masks; /* of a replay, for dropouts of any kind; NULL: their generators draw */
+    const adz_module *parent; /* the module that this one was added to last; used by messages */
+    const char *name;         /* the name in `parent`, borrowed from there */
+    adzi_listing *listing;    /* NULL until a list is asked for */
+    adzi_masks *masks;        /* of a replay; NULL: dropouts draw from their generators */
 };
 
 /* Note [When a listing is stale]
- * A module does not know where it stands, so a change cannot be reported upwards. Instead every
- * change takes a number from one process-wide counter, and the largest number in a tree tells
- * whether anything in it has changed. Recurrent modules replace buffers with every call, which must
- * not end the list of parameters that a training loop holds: so that has a number of its own. */
+ * A module can stand in several trees and does not know them, so it cannot report a change to the
+ * roots. Instead every change takes a number from one process-wide counter. The largest number in
+ * a tree tells whether anything in it has changed. Recurrent modules replace buffers with every
+ * call. This must not end the list of parameters that a training loop holds, so the replacement
+ * of a buffer has a number of its own. */
 
 /** Reports that parameters or children of this module were added or replaced. */
 void adzi_module_changed(adz_module *module);
@@ -70,7 +72,8 @@ void adzi_module_buffer_replaced(adz_module *module);
 
 void adzi_listing_free(adzi_listing *listing);
 
-/** The current listing; NULL with the error recorded under `op`. */
+/** The lists of the tree as it is now, owned by `module`; NULL with the error recorded under `op`.
+ */
 const adzi_listing *adzi_module_listing(const char *op, adz_module *module);
 
 /** Visits every module under every name, parents first; `prefix` is "" or ends in a dot. */
@@ -78,23 +81,25 @@ typedef adz_status (*adzi_module_visit)(adz_module *module, const char *prefix, 
 adz_status adzi_module_walk(
     adz_module *module, adzi_text *prefix, adzi_module_visit visit, void *user);
 
-/** Own parameter i, which exists. */
+/** The module's own parameter i, without a check of i. */
 static inline adz_tensor *adzi_parameter(const adz_module *module, size_t i)
 {
     return module->parameters[i].tensor;
 }
 
-/** Child i, which exists. */
+/** The module's child i, without a check of i. */
 static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
 {
     return module->children[i].module;
 }
 
-/** The place of a parameter in the tree, by its path; NULL with the error recorded under `op`. */
+/** The place of a parameter in the tree, by a path such as "encoder.0.weight"; NULL with the error
+ * recorded under `op`. */
 adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path);
 
 /* ---- argument lists ------------------------------------------------------------------------- */
 
+/** One argument or result of a module's call; its name may be "". */
 typedef struct adzi_value {
     adz_tensor *tensor;
     char name[ADZ_VALUE_NAME + 1];
@@ -104,48 +109,51 @@ enum { ADZI_FEW_VALUES = 6 };
 
 struct adz_values {
     size_t count, capacity;
-    adzi_value *items; /* few, until that is too short */
+    adzi_value *items; /* points to `few`, or to a block of its own if there are more values */
     adzi_value few[ADZI_FEW_VALUES];
 };
 
-/** A list on the stack; end it with adzi_values_end. */
+/** Begins a list that lives on the stack of its caller; end it with adzi_values_end. */
 void adzi_values_begin(adz_values *values);
 void adzi_values_end(adz_values *values);
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-/** Starts a constructor: what it makes until adzi_build_end is freed there, but for what the
- * module keeps. NULL passes through. */
+/** The state of a constructor: the place on the thread's stack of temporaries where it began. */
 typedef struct adzi_build {
     adzi_thread *thread;
     size_t mark;
 } adzi_build;
 
+/** Begins a constructor. adzi_build_end releases the tensors that are made in between; those that
+ * became parameters or buffers stay, because the module has a reference to them. */
 static inline adzi_build adzi_build_begin(void)
 {
     adzi_thread *thread = adzi_self();
     return (adzi_build){ thread, thread->n_temporaries };
 }
 
-/** Fails with ADZ_ERR_DTYPE for a dtype that parameters cannot have. */
+/** True for float32 and float64; false with ADZ_ERR_DTYPE recorded for any other dtype. */
 bool adzi_check_module_dtype(const char *op, adz_dtype dtype);
 
-/** The most features of a module. No tensor has as many, and 16 times as many still fit int64_t. */
+/** The largest number of features of a module. No tensor in memory reaches it. 16 times this
+ * number still fits int64_t, so that a layer can multiply it by its number of gates. */
 #define ADZI_MOST_FEATURES (INT64_MAX / 16)
 
 /**
- * Whether a size of features is between `least` and ADZI_MOST_FEATURES; false with ADZ_ERR_ARGUMENT
- * recorded if not.
+ * True if the number of features `size` is between `least` and ADZI_MOST_FEATURES; false with
+ * ADZ_ERR_ARGUMENT recorded if not. `name` is the argument's name in the message.
  */
 bool adzi_check_features(const char *op, const char *name, int64_t size, int64_t least);
 
 /**
- * Whether a number of layers is between `least` and 65535; false with ADZ_ERR_ARGUMENT recorded if
- * not, since making that many would go on until memory is used up.
+ * True if the number of layers `n` is between `least` and 65535; false with ADZ_ERR_ARGUMENT
+ * recorded if not. Without the upper bound, a mistaken number would use up all memory.
  */
 bool adzi_check_layers(const char *op, const char *name, int64_t n, int64_t least);
 
-/** `module` if `good`; else it ends and the result is NULL. */
+/** Ends a constructor. Returns `module` if `good`; otherwise frees it and returns NULL. `module`
+ * may be NULL if it is not `good`. */
 static inline adz_module *adzi_build_end(adzi_build build, adz_module *module, bool good)
 {
     adzi_scope_unwind(build.thread, build.mark);

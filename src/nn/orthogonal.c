@@ -1,3 +1,4 @@
+/* Gram-Schmidt orthogonalisation by blocks. */
 #include "nn/orthogonal.h"
 
 #include <math.h>
@@ -13,8 +14,14 @@ static double dot(const double *a, const double *b, int64_t length)
     return sum;
 }
 
-/* Gram and Schmidt's way, by blocks so that nearly all of the work is matrix products. What is
- * removed once leaves rounding errors as large as the vector shrank; removing twice is enough. */
+/* Each block of vectors V first loses its part along the finished vectors U before it:
+ *
+ *     V = V - (V U^T) U
+ *
+ * This is nearly all of the work, and it consists of matrix products. Inside the block, each vector
+ * loses its parts along the earlier ones and is divided by its norm. Every subtraction is made
+ * twice: the first leaves rounding errors that grow as the vector shrinks, the second removes
+ * them. */
 void adzi_orthonormalise(double *vectors, int64_t n, int64_t length, double *products)
 {
     for (int64_t begin = 0; begin < n; begin += ADZI_ORTHOGONAL_BLOCK) {

@@ -1,4 +1,4 @@
-/* The printed tree, as PyTorch's repr. */
+/* Prints a tree of modules in the format of PyTorch's repr. */
 #include "nn/module.h"
 
 #include <string.h>
@@ -32,7 +32,8 @@ static void print_extra(adzi_text *text, adz_module *module)
     adzi_free(extra, n + 1);
 }
 
-/* Children k .. end-1, the first of which was just printed from `start` on, print alike. */
+/* Returns `end` such that the children k .. end-1 have equal texts. Child k is printed already,
+ * from `start` to the end of `text`. `text` is unchanged afterwards. */
 static size_t end_of_likes(
     adzi_text *text, const adz_module *module, size_t k, size_t start, size_t indent)
 {
@@ -47,7 +48,8 @@ static size_t end_of_likes(
     return end;
 }
 
-/* "(0): Linear(...)"; a list writes equal neighbours once: "(0-2): 3 x Linear(...)". */
+/* Prints child k as "(0): Linear(...)" and returns k + 1. In a ModuleList, children with equal
+ * texts are printed once, as "(0-2): 3 x Linear(...)", and the result is the child after them. */
 static size_t print_child(adzi_text *text, adz_module *module, size_t k, size_t indent)
 {
     size_t end = k + 1;
@@ -90,7 +92,8 @@ static void print_tree(adzi_text *text, adz_module *module, size_t indent)
     adzi_text_add(text, ")");
 }
 
-/* The tree; its memory is the caller's to end. */
+/* Makes the text of the tree, which the caller frees with adzi_text_free. After an error there is
+ * nothing to free. */
 static adz_status make_text(const char *op, adz_module *module, adzi_text *text)
 {
     *text = (adzi_text){ 0 };

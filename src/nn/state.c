@@ -1,4 +1,4 @@
-/* States: named tensors that are kept. */
+/* States: lists of named tensors, to which they own a reference. */
 #include "nn/state.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct entry {
 struct adz_state {
     entry *entries;
     size_t count, capacity;
-    adzi_index names;
+    adzi_index names; /* finds an entry by its name */
 };
 
 adz_tensor_list adz_tensor_list_of(adz_tensor *const *items, size_t count)
@@ -45,6 +45,7 @@ void adz_state_free(adz_state **state)
     *state = NULL;
 }
 
+/* Callback of adzi_index_find: true if the entry at `place` has this name. */
 static bool is_entry(const void *list, size_t place, const void *name, size_t size)
 {
     (void)size;
@@ -89,6 +90,7 @@ size_t adz_state_count(const adz_state *state)
     return state != NULL ? state->count : 0;
 }
 
+/* The entry with this index; NULL with the error recorded under `op`. */
 static const entry *at(const char *op, const adz_state *state, size_t index)
 {
     if (state == NULL) {

@@ -1,10 +1,10 @@
-/* States, for loading. */
+/* Searching a state, for the code that loads one into a module. */
 #ifndef ADZI_NN_STATE_H
 #define ADZI_NN_STATE_H
 
 #include "adze/nn/state.h"
 
-/** Where a name stands; adz_state_count when nowhere. */
+/** The index of the entry with this name, or adz_state_count(state) if there is none. */
 size_t adzi_state_find(const adz_state *state, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Argument lists of module calls. */
+/* Lists of named tensors: the arguments and the results of a module's call. */
 #include <string.h>
 
 #include "nn/module.h"
@@ -44,6 +44,7 @@ void adz_values_clear(adz_values *values)
     }
 }
 
+/* Makes room for one more value. False without an error recorded if memory is refused. */
 static bool make_room(adz_values *values)
 {
     if (values->count < values->capacity) {

@@ -1,3 +1,5 @@
+/* Modules of activation functions: one module type per row of the table of activation functions,
+ * the softmax, and modules of a function that the user wrote. None has parameters. */
 #include "adze/nn/activations.h"
 
 #include <stdio.h>
@@ -10,12 +12,12 @@
 #include "nn/layers/activations.h"
 #include "nn/module.h"
 
-/* ---- the rows of the table ------------------------------------------------------------------ */
+/* ---- modules of the table's rows ------------------------------------------------------------ */
 
 typedef struct {
     adz_activation activation;
-    double p;     /* the row's number, or another one that the user chose */
-    bool inplace; /* of a ReLU */
+    double p; /* the function's number, such as the slope of LeakyReLU; the row has its default */
+    bool inplace; /* true for a ReLU that writes its result into x */
 } activation_state;
 
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
@@ -36,7 +38,9 @@ static size_t repr(adz_module *self, char *buffer, size_t size)
     return (size_t)snprintf(buffer, size, "%s", state->inplace ? "inplace=True" : text);
 }
 
-/* In place or not: a linear layer's result, which nobody else sees, is overwritten all the same. */
+/* Declares the activation function, so that the linear layer before it can compute it. False if p
+ * is not the row's number, because the fused operators read the row. `inplace` needs no check: the
+ * linear layer's result would be overwritten, but nobody else has it. */
 static bool elementwise_step(adz_module *self, adz_bias_activation_options *step)
 {
     const activation_state *state = self->state;
@@ -44,6 +48,7 @@ static bool elementwise_step(adz_module *self, adz_bias_activation_options *step
     return state->p == adzi_activation_row_of(state->activation)->p;
 }
 
+/* A row of `types`: the module type of one row of the table. */
 #define TYPE(value, module, ...)                                  \
     [ADZ_ACTIVATION_##value] = { .size = sizeof(adz_module_type), \
         .name = module,                                           \
@@ -53,7 +58,7 @@ static bool elementwise_step(adz_module *self, adz_bias_activation_options *step
 
 static const adz_module_type types[] = { ADZI_ACTIVATIONS(TYPE) };
 
-/* The module of a row other than the identity's. */
+/* The module of any row except the identity, whose module is adz_identity_new. */
 static adz_module *activation_new(adz_activation activation, double p, bool inplace)
 {
     adz_module *self = adz_module_new(&types[activation], sizeof(activation_state));
@@ -147,7 +152,7 @@ adz_module *adz_softmax_new(int dim)
     return self;
 }
 
-/* ---- the user's functions ------------------------------------------------------------------- */
+/* ---- functions of the user ------------------------------------------------------------------ */
 
 typedef struct {
     adz_activation_function function;

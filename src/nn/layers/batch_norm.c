@@ -1,3 +1,10 @@
+/* BatchNorm1d: normalises each feature of x[N, D] or x[N, D, L] over N and L.
+ *
+ *     y = (x - mean) / sqrt(var + eps) * weight + bias
+ *
+ * In training, mean and var are those of x, and the running statistics move towards them. In
+ * evaluation the running statistics are used. Parameters: weight[D], bias[D]. Buffers:
+ * running_mean[D], running_var[D], num_batches_tracked, an int64 scalar. */
 #include "adze/nn/batch_norm.h"
 
 #include "adze/nn/init.h"
@@ -8,8 +15,8 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { WEIGHT, BIAS };
-enum { MEAN, VAR, COUNT };
+enum { WEIGHT, BIAS };     /* parameters */
+enum { MEAN, VAR, COUNT }; /* buffers */
 
 typedef struct {
     int64_t features;
@@ -24,10 +31,11 @@ static adz_tensor *buffer(const adz_module *self, size_t i)
 
 typedef struct {
     int64_t *count;
-    bool reset; /* to 0; else one more */
+    bool reset; /* set the count to 0; otherwise add 1 */
 } count_args;
 
-/* One unit. */
+/* Kernel of one unit that changes the number of batches. It is a launch, so that a replayed step
+ * counts its batch too. */
 static void change_count(const void *block, int64_t begin, int64_t end)
 {
     const count_args *args = block;
@@ -70,7 +78,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     return y;
 }
 
-/* Draws nothing: what batch normalisation starts from. */
+/* Sets weight and running variance to 1, bias and running mean to 0, the number of batches to 0. */
 static adz_status reset_parameters(adz_module *self)
 {
     const batch_norm_state *state = self->state;
@@ -126,6 +134,7 @@ static bool check(int64_t features, const adz_batch_norm1d_options *o)
     return adzi_check_module_dtype(op, o->dtype);
 }
 
+/* Zeros[features] for a parameter or buffer that is present, else ADZ_NONE. */
 static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dtype)
 {
     return present ? adz_zeros(ADZ_SHAPE(features), dtype) : ADZ_NONE;

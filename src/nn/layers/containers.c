@@ -1,3 +1,4 @@
+/* Containers of modules: Sequential, ModuleList and Identity. Children are called "0", "1", ... */
 #include "adze/nn/containers.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 
 /* ---- Sequential ----------------------------------------------------------------------------- */
 
-/* Child i and as many of the children after it as one operator computes; moves *i past them. */
+/* Computes child *i, and moves *i to the next child. If child *i is a linear layer, the elementwise
+ * steps after it are computed in one operator with it (Note [Fused modules]). */
 static adz_tensor *forward_from(const adz_module *self, size_t *i, adz_tensor *x)
 {
     adz_module *first = adzi_child_at(self, (*i)++);
@@ -36,6 +38,7 @@ static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
     return x;
 }
 
+/* Appends all values of `from` to `to`. */
 static adz_status append_all(adz_values *to, const adz_values *from)
 {
     adz_status status = ADZ_OK;
@@ -45,6 +48,7 @@ static adz_status append_all(adz_values *to, const adz_values *from)
     return status;
 }
 
+/* Passes all results of a child to the next one. Two lists take turns as arguments and results. */
 static adz_status sequential_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_values lists[2];
@@ -75,6 +79,7 @@ static const adz_module_type sequential_type = {
 
 /* ---- ModuleList ----------------------------------------------------------------------------- */
 
+/* Always fails: the user's own module calls the children. */
 static adz_tensor *list_forward(adz_module *self, adz_tensor *x)
 {
     (void)x;
@@ -88,7 +93,10 @@ const adz_module_type adzi_module_list_type = {
     .forward = list_forward,
 };
 
-/* ---- both ----------------------------------------------------------------------------------- */
+/* ---- making and appending to containers ----------------------------------------------------- */
+
+/* Appends a module to a container of the given type. The caller's reference to `module` is taken
+ * over in every case. */
 
 static adz_module *append(
     const char *op, const adz_module_type *type, adz_module *container, adz_module *module)
@@ -108,6 +116,7 @@ static adz_module *append(
     return adz_module_add_child(container, name, module);
 }
 
+/* A container of `count` modules, whose references are taken over in every case. */
 static adz_module *container_new(
     const char *op, const adz_module_type *type, adz_module *const *modules, size_t count)
 {
@@ -164,6 +173,7 @@ static adz_status identity_call(adz_module *self, const adz_values *in, adz_valu
     return append_all(out, in);
 }
 
+/* Declares a step that changes nothing, so that an Identity does not end a fused sequence. */
 static bool identity_step(adz_module *self, adz_bias_activation_options *step)
 {
     (void)self;

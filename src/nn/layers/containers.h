@@ -1,4 +1,4 @@
-/* Containers, for those who print them. */
+/* The type of ModuleList, by which the printer recognises lists. */
 #ifndef ADZI_NN_LAYERS_CONTAINERS_H
 #define ADZI_NN_LAYERS_CONTAINERS_H
 

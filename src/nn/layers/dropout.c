@@ -1,3 +1,5 @@
+/* Dropout: in training, each element of x becomes 0 with probability p, and the others are divided
+ * by 1 - p. In evaluation y = x. Masks come from a generator, or from a replay of given masks. */
 #include "nn/layers/dropout.h"
 
 #include "adze/ops/dropout.h"
@@ -34,6 +36,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
                             : adz_dropout_mask(x, mask, 1 - state->p);
 }
 
+/* Declares the dropout, so that the linear layer before it can compute it. */
 static bool elementwise_step(adz_module *self, adz_bias_activation_options *step)
 {
     const dropout_state *state = self->state;

@@ -1,4 +1,4 @@
-/* Replaying masks. */
+/* Replaying masks: the dropouts of a module use given masks in place of drawing their own. */
 #ifndef ADZI_NN_LAYERS_DROPOUT_H
 #define ADZI_NN_LAYERS_DROPOUT_H
 
@@ -6,9 +6,10 @@
 #include "nn/module.h"
 
 /**
- * From now on every dropout of the tree takes the next of these masks in place of drawing one, in
- * the order of the calls. A dropout that leaves its argument alone, in evaluation or with p 0,
- * takes none. One that finds no mask left fails. The list stays the caller's; NULL ends the replay.
+ * Begins a replay of `masks` in every module of the tree, or ends the replay if `masks` is NULL.
+ * During a replay, each call of a dropout takes the next mask. A dropout with p 0 or in evaluation
+ * mode takes none, because it does not change its argument. A dropout that finds no mask left
+ * fails. The caller owns the list and keeps it until the replay ends.
  */
 void adzi_module_replay(adz_module *module, adzi_masks *masks);
 

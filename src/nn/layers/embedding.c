@@ -1,3 +1,5 @@
+/* Embedding: a table weight[V, D] whose rows are chosen by ids: y[..., D] = weight[ids[...]]. The
+ * row padding_idx begins as zeros and receives no gradient. */
 #include "adze/nn/embedding.h"
 
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "base/options.h"
 
 typedef struct {
-    adz_embedding_options options; /* padding_idx is not negative, or ADZ_NO_PADDING */
+    adz_embedding_options options; /* its padding_idx is 0 .. V-1, or ADZ_NO_PADDING */
 } embedding_state;
 
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
@@ -17,6 +19,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *ids)
     return adz_embedding(ids, adzi_parameter(self, 0), &state->options);
 }
 
+/* Draws the table from N(0, 1) as PyTorch does, then zeroes the row of the padding. */
 static adz_status reset_parameters(adz_module *self)
 {
     const embedding_state *state = self->state;

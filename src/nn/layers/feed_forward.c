@@ -1,3 +1,7 @@
+/* FeedForward: two linear layers with an activation function, and perhaps a gate, between them.
+ *
+ *     h[..., F] = activation(layer1(x[..., D])), times linear_v(x) if there is a gate
+ *     y[..., D] = layer2(dropout(h)) */
 #include "adze/nn/feed_forward.h"
 
 #include <stdio.h>
@@ -12,9 +16,11 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { LAYER1, LAYER2, DROPOUT, ACTIVATION, LINEAR_V }; /* children, in PyTorch's order */
+enum { LAYER1, LAYER2, DROPOUT, ACTIVATION, LINEAR_V }; /* children, in the order of labml_nn */
 
-/* dropout(activation(layer1(x)) linear_v(x)), in one call where the children's types allow it. */
+/* dropout(activation(layer1(x)) * linear_v(x)). One operator computes it if the types of the
+ * children declare what they compute (Note [Fused modules]); otherwise the children are called one
+ * by one. */
 static adz_tensor *hidden(const adz_module *self, adz_tensor *x)
 {
     adz_module *layer1 = adzi_child_at(self, LAYER1), *dropout = adzi_child_at(self, DROPOUT);
@@ -59,6 +65,7 @@ static bool add_linear(
     return adz_module_add_child(self, name, adz_linear_new(in, out, &o)) != NULL;
 }
 
+/* The dropout module that the options ask for: the user's own, or a new one. */
 static adz_module *dropout_of(const adz_feed_forward_options *o)
 {
     if (o->dropout_module != NULL) {
@@ -69,6 +76,7 @@ static adz_module *dropout_of(const adz_feed_forward_options *o)
     return adz_dropout_new(o->dropout, &dropout);
 }
 
+/* Makes the module; NULL with the error recorded under `op`. */
 static adz_module *network(
     const char *op, int64_t d_model, int64_t d_ff, const adz_feed_forward_options *o)
 {
@@ -103,8 +111,9 @@ adz_module *adz_feed_forward_new(
 
 /* ---- variants by name ----------------------------------------------------------------------- */
 
-/* Sets the activation function and the gate of the variant called `name`. If there is none, `known`
- * receives the names of all. */
+/* Sets activation function, gate and biases of the variant called `name`. If there is no such
+ * variant, returns false and writes the names of all variants to `known`, which has `size` bytes.
+ */
 static bool set_variant(adz_feed_forward_options *o, const char *name, char *known, size_t size)
 {
     size_t length = 0;

@@ -1,3 +1,8 @@
+/* LayerNorm: normalises x over its last dimensions, whose sizes are normalized_shape.
+ *
+ *     y = (x - mean) / sqrt(var + eps) * weight + bias
+ *
+ * weight and bias have the shape normalized_shape; the options can leave out both or the bias. */
 #include "adze/nn/layer_norm.h"
 
 #include "adze/nn/init.h"
@@ -31,7 +36,7 @@ static adz_status reset_parameters(adz_module *self)
     return ADZ_OK;
 }
 
-/* The sizes as Python prints a tuple: (5,) or (2, 3). */
+/* Writes normalized_shape as Python prints a tuple, (5,) or (2, 3), then the options. */
 static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 {
     const layer_norm_state *state = self->state;

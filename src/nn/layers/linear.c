@@ -1,3 +1,4 @@
+/* Linear: y[..., out] = x[..., in] weight^T + bias, with weight[out, in] and bias[out]. */
 #include "adze/nn/linear.h"
 
 #include <math.h>
@@ -16,13 +17,15 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     return adz_linear(x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
 }
 
+/* Declares the module to be a linear layer (Note [Fused modules]). */
 static void linear_parts(adz_module *self, adz_tensor **weight, adz_tensor **bias)
 {
     *weight = adzi_parameter(self, WEIGHT);
     *bias = adzi_parameter(self, BIAS);
 }
 
-/* PyTorch's kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(in), 1/sqrt(in)). */
+/* Draws both from U(-1/sqrt(in), 1/sqrt(in)). PyTorch draws the weight by kaiming_uniform_ with
+ * a = sqrt(5), which is this distribution. */
 static adz_status reset_parameters(adz_module *self)
 {
     adz_tensor *weight = adzi_parameter(self, WEIGHT), *bias = adzi_parameter(self, BIAS);

@@ -1,3 +1,7 @@
+/* LSTM of one or several layers, in one direction or both. x is [T, B, D], or [B, T, D] with
+ * batch_first, or [T, D] without a batch. The parameters of each layer and direction are
+ * weight_ih[4 F, in], weight_hh[4 F, F], bias_ih[4 F] and bias_hh[4 F]; `in` is D for the first
+ * layer and the number of directions times F for the others. adz_lstm has the formula. */
 #include "adze/nn/lstm.h"
 
 #include <math.h>
@@ -13,7 +17,7 @@ typedef struct {
     adz_lstm_options options;
 } lstm_state;
 
-/* The parameters stand in the order in which adz_lstm wants them. */
+/* Calls the operator. add_cell adds the parameters in the order in which adz_lstm takes them. */
 static adz_tensor *compute(
     adz_module *self, adz_tensor *const *inputs, adz_tensor **h, adz_tensor **c)
 {
@@ -61,6 +65,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     return status == ADZ_OK ? adz_values_add(out, "c", c) : status;
 }
 
+/* Draws all parameters from U(-1/sqrt(F), 1/sqrt(F)) as PyTorch does. */
 static adz_status reset_parameters(adz_module *self)
 {
     double bound = 1 / sqrt((double)((const lstm_state *)self->state)->hidden_size);
@@ -115,7 +120,8 @@ static bool check(int64_t input_size, int64_t hidden_size, const adz_lstm_module
     return adzi_check_module_dtype(op, o->dtype);
 }
 
-/* The parameters of one layer and direction. */
+/* Adds the parameters of one layer and direction under PyTorch's names, such as
+ * weight_ih_l0_reverse. reset_parameters fills them. */
 static bool add_cell(adz_module *self, int64_t layer, bool reverse, bool bias, adz_dtype dtype)
 {
     static const char *const kinds[] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
