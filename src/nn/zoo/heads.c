@@ -1,3 +1,4 @@
+/* Splitting features into the heads of attention, and merging heads. */
 #include "nn/zoo/heads.h"
 
 #include "adze/ops/shape.h"

@@ -1,3 +1,6 @@
+/* Helpers of the networks in this folder. They use the public headers only, so they repeat in small
+ * what the library has inside: formatting numbers, reading options, memory that the limit counts.
+ */
 #include "nn/zoo/zoo.h"
 
 #include <locale.h>
@@ -13,6 +16,7 @@
 
 enum { TEXTS = 8, TEXT_SIZE = 192 };
 
+/* The next of the thread's eight buffers, so that one message can have several texts. */
 static char *next_text(void)
 {
     static _Thread_local char texts[TEXTS][TEXT_SIZE];
@@ -44,15 +48,14 @@ const char *zoo_number(double x)
     snprintf(text, TEXT_SIZE, "%.10g", x);
     char *point = strstr(text, localeconv()->decimal_point);
     if (point != NULL) {
-        *point =
-            '.'; /* a decimal point of one byte, as all locales of the C library but a few have */
+        *point = '.'; /* right for a decimal point of one byte, which nearly all locales have */
     }
     return text;
 }
 
 const char *zoo_float(double x)
 {
-    char *text = (char *)(uintptr_t)zoo_number(x); /* one of the thread's buffers */
+    char *text = (char *)(uintptr_t)zoo_number(x); /* points into a buffer of the thread */
     if (strpbrk(text, ".en") == NULL) {
         memcpy(text + strlen(text), ".0", sizeof ".0");
     }
@@ -109,12 +112,13 @@ bool zoo_check_tensor(const char *op, const char *argument, const adz_tensor *t)
     } else if (zoo_is_none(t)) {
         zoo_error(op, ADZ_ERR_ARGUMENT, "%s is not optional: ADZ_NONE was given", argument);
     } else {
-        return adz_tensor_rank(t) >= 0; /* else it is a stale pointer, and that is recorded */
+        return adz_tensor_rank(t) >= 0; /* records an error for a stale pointer */
     }
     return false;
 }
 
-/* No tensor has as many features, and 16 times as many still fit int64_t. */
+/* The largest number of features. No tensor in memory reaches it, and 16 times this number still
+ * fits int64_t. */
 #define MOST_FEATURES (INT64_MAX / 16)
 
 bool zoo_check_size(const char *op, const char *name, int64_t size, int64_t least)
@@ -187,7 +191,7 @@ void *zoo_scratch(size_t bytes)
     return memory != NULL ? adz_tensor_data(memory) : NULL;
 }
 
-enum { HEADER = 16 }; /* bytes before the memory, in which the tensor's address stands */
+enum { HEADER = 16 }; /* bytes before the memory; they hold the address of the tensor */
 
 void *zoo_alloc(size_t bytes)
 {

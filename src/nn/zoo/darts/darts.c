@@ -1,3 +1,5 @@
+/* The modules of darts: MonteCarloDropout, which can be active in evaluation too, and feed-forward
+ * networks with it. */
 #include "adze/nn/darts.h"
 
 #include <stdio.h>
@@ -7,6 +9,7 @@
 
 /* ---- MonteCarloDropout ---------------------------------------------------------------------- */
 
+/* True if the dropout changes its argument: in training, or always after adz_module_mc_dropout. */
 static bool is_active(const adz_module *self)
 {
     const zoo_dropout_state *state = zoo_state(self);
@@ -19,6 +22,7 @@ static adz_tensor *monte_carlo_forward(adz_module *self, adz_tensor *x)
     return zoo_dropped(self, x, state->p, is_active(self), state->generator);
 }
 
+/* Declares the dropout, so that the linear layer before it can compute it. */
 static bool monte_carlo_step(adz_module *self, adz_bias_activation_options *step)
 {
     const zoo_dropout_state *state = zoo_state(self);
@@ -64,8 +68,8 @@ adz_status adz_module_mc_dropout(adz_module *module, bool on)
 
 /* ---- feed-forward networks ------------------------------------------------------------------ */
 
-/* The options with a MonteCarloDropout in the place of a Dropout, which the caller ends; false with
- * the error recorded. */
+/* Reads the caller's options into `all` and makes a MonteCarloDropout as all->dropout_module, which
+ * the caller frees. False with the error recorded. */
 static bool read_options(
     const char *op, const adz_feed_forward_options *options, adz_feed_forward_options *all)
 {
@@ -92,11 +96,13 @@ adz_module *adz_darts_feed_forward_new(
     return self;
 }
 
+/* Forward of a variant: a module around the feed-forward network, which darts calls "ffn". */
 static adz_tensor *variant_forward(adz_module *self, adz_tensor *x)
 {
     return adz_module_forward(adz_module_child_at(self, 0), x);
 }
 
+/* The module type of one variant: in darts each has a class of its own. */
 #define VARIANT(text)                                                             \
     {                                                                             \
         .size = sizeof(adz_module_type), .name = text, .forward = variant_forward \
@@ -112,7 +118,7 @@ static const adz_module_type variant_types[] = {
     VARIANT("SwiGLU"),
 };
 
-/* The type of a variant, whose name adz_feed_forward_variant_new has checked. */
+/* The module type of a variant. adz_feed_forward_variant_new has checked that the name is known. */
 static const adz_module_type *type_of(const char *variant)
 {
     size_t i = sizeof variant_types / sizeof *variant_types - 1;

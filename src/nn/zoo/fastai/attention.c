@@ -1,3 +1,11 @@
+/* fastai's MultiHeadAttention and MultiHeadRelativeAttention.
+ *
+ *     y = LayerNorm(x + dropout(out(softmax(scores / sqrt(d_head)) v)))
+ *     scores[i, j] = q_i . k_j                                    MultiHeadAttention
+ *     scores[i, j] = (q_i + u) . k_j + (q_i + v) . r(M + i - j)   relative
+ *
+ * x and y are [B, T, d_model]. The relative form also attends to a memory mem[B, M, d_model], whose
+ * steps come before x. r(d) is the projected encoding of the distance d between query and key. */
 #include "adze/nn/fastai_attention.h"
 
 #include <math.h>
@@ -14,7 +22,7 @@
 #include "nn/zoo/heads.h"
 #include "nn/zoo/zoo.h"
 
-enum { ATTENTION, OUT, DROP_ATT, DROP_RES, LN, R_ATTN };
+enum { ATTENTION, OUT, DROP_ATT, DROP_RES, LN, R_ATTN }; /* children; R_ATTN only if relative */
 
 typedef struct {
     int64_t n_heads, d_model, d_head;
@@ -24,7 +32,7 @@ typedef struct {
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 typedef struct {
-    adz_tensor *x, *mask, *r, *u, *v, *mem; /* ADZ_NONE for one that is left out */
+    adz_tensor *x, *mask, *r, *u, *v, *mem; /* an argument that is left out is ADZ_NONE */
     bool causal;
 } arguments;
 
@@ -33,7 +41,7 @@ static bool is_present(const adz_tensor *t)
     return !zoo_is_none(t);
 }
 
-/* Whether an argument that may be left out is, or can be used. */
+/* True if an optional argument is left out or is a valid tensor; false with the error recorded. */
 static bool check_optional(const char *op, const char *name, const adz_tensor *t)
 {
     return t != NULL && !is_present(t) ? true : zoo_check_tensor(op, name, t);
@@ -62,7 +70,8 @@ adz_tensor *adzi_fastai_call(
     return y;
 }
 
-/* An argument of another kind would be ignored without a word. */
+/* True if every argument has one of the n names, or no name and the place of x or mask. An unknown
+ * argument is an error, because it would be ignored without notice. */
 static bool check_names(adz_module *self, const adz_values *in, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < adz_values_count(in); ++i) {
@@ -80,6 +89,7 @@ static bool check_names(adz_module *self, const adz_values *in, const char *cons
     return true;
 }
 
+/* Reads the arguments into `a` and checks x. False with the error recorded. */
 static bool read_arguments(adz_module *self, const adz_values *in, arguments *a)
 {
     const attention_state *state = zoo_state(self);
@@ -134,7 +144,8 @@ static bool check_mask(adz_module *self, const arguments *a, int64_t keys)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* softmax(q k^T + position, both scaled) v in heads, merged. */
+/* softmax((q k^T + position) * scale) v per head, with the heads merged to [B, T, H d_head]. qkv
+ * has q, k and v as [B, H, steps, d_head]. `position` is [B, H, T, M + T] or ADZ_NONE. */
 static adz_tensor *attend(
     adz_module *self, const arguments *a, adz_tensor *const *qkv, adz_tensor *position)
 {
@@ -155,7 +166,8 @@ static adz_tensor *attend(
     return zoo_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));
 }
 
-/* Query, key and value of `context` in heads; the query of its last `queries` steps. */
+/* Computes q, k and v of context[B, M + T, d_model] by one linear layer and splits them into heads.
+ * q has only the last `queries` steps. False with the error recorded. */
 static bool project(adz_module *self, adz_tensor *context, int64_t queries, adz_tensor **qkv)
 {
     const attention_state *state = zoo_state(self);
@@ -174,6 +186,7 @@ static bool project(adz_module *self, adz_tensor *context, int64_t queries, adz_
     return true;
 }
 
+/* Appends LayerNorm(x + dropout(out(h))) to the results. */
 static adz_status add_and_norm(adz_module *self, adz_tensor *x, adz_tensor *h, adz_values *out)
 {
     h = adz_module_forward(zoo_child(self, OUT), h);
@@ -196,6 +209,12 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
 
 /* ---- relative attention --------------------------------------------------------------------- */
 
+/* Shifts row i of x[B, H, n, p] to the left by n-1-i:
+ *
+ *     y[b, h, i, j] = x[b, h, i, j + n-1-i]   for j <= i + p - n
+ *
+ * Elements further right have values of the next row; `mask` sets them to 0. The shift is made by a
+ * reshape: a column of zeros is put in front, and n elements are cut off. */
 adz_tensor *adz_fastai_line_shift(adz_tensor *x, bool mask)
 {
     static const char op[] = "adz_fastai_line_shift";
@@ -213,7 +232,8 @@ adz_tensor *adz_fastai_line_shift(adz_tensor *x, bool mask)
     return mask ? adz_tril(y, p - n) : y;
 }
 
-/* Checks that an argument is there and has these sizes, where -1 stands for any size. */
+/* True if an argument is given and has these sizes, where -1 stands for any size; false with the
+ * error recorded. */
 static bool check_argument(
     adz_module *self, const char *name, const adz_tensor *t, int rank, const int64_t *sizes)
 {
@@ -244,6 +264,7 @@ static bool check_argument(
     return good;
 }
 
+/* Checks the arguments that only the relative form has. */
 static bool check_relative(adz_module *self, const arguments *a)
 {
     const attention_state *state = zoo_state(self);
@@ -259,7 +280,9 @@ static bool check_relative(adz_module *self, const arguments *a)
            check_argument(self, "v", a->v, 3, per_head) && check_mask(self, a, keys);
 }
 
-/* By how much the distance alone speaks for a key, [B, H, T, M + T], unscaled. */
+/* The part of the scores that depends on the distance of query and key, [B, H, T, M + T], before
+ * the factor `scale`: (q + v) r_attn(r)^T, whose columns are distances, shifted to columns of keys.
+ */
 static adz_tensor *position_scores(adz_module *self, const arguments *a, adz_tensor *q)
 {
     const attention_state *state = zoo_state(self);
@@ -314,6 +337,7 @@ static const adz_module_type relative_type = {
 ZOO_OPTIONS_INIT(
     adz_fastai_attention_options_init, adz_fastai_attention_options, ADZ_FASTAI_ATTENTION_OPTIONS)
 
+/* Adds the children in fastai's order; false with the error recorded. */
 static bool add_children(
     adz_module *self, const attention_state *s, const adz_fastai_attention_options *o)
 {

@@ -1,3 +1,7 @@
+/* fastai's AWD_LSTM, an encoder of text: an embedding, then layers of LSTMs or QRNNs with dropout
+ * between them. The hidden states are buffers, so that the next call continues where this one
+ * ended. Results: raw.l[B, T, D], the output of layer l; out.l, which is raw.l after dropout, and
+ * in the last layer raw.l itself; hidden.l.h and hidden.l.c, the states. */
 #include "adze/nn/fastai_awd_lstm.h"
 
 #include "adze/nn/containers.h"
@@ -11,9 +15,10 @@
 
 static const char op[] = "adz_fastai_awd_lstm_new";
 
-enum { ENCODER, ENCODER_DP, RNNS, INPUT_DP, HIDDEN_DPS };
+enum { ENCODER, ENCODER_DP, RNNS, INPUT_DP, HIDDEN_DPS }; /* children */
 
-/* One tensor that a layer carries: its name among the arguments, the results, our results. */
+/* The names of one tensor that a layer carries from call to call: as an argument of the layer, as a
+ * result of the layer, and in the results of the AWD_LSTM. */
 typedef struct {
     const char *initial, *last, *hidden;
 } carried;
@@ -27,22 +32,22 @@ typedef struct {
     int n_carried;
 } awd_state;
 
-/* ---- the carried state ---------------------------------------------------------------------- */
+/* ---- hidden states -------------------------------------------------------------------------- */
 
-/* Buffer l * n_carried + i is state i of layer l, ADZ_NONE for zeros. */
+/* State i of a layer, which is buffer layer * n_carried + i. ADZ_NONE stands for zeros. */
 static adz_tensor *hidden_at(const adz_module *self, int64_t layer, int i)
 {
     const awd_state *state = zoo_state(self);
     return zoo_buffer(self, (size_t)(layer * state->n_carried + i));
 }
 
-/* The name of a buffer, of at most 48 bytes. */
+/* Writes the name of the buffer of state i to `name`, which has 48 bytes. */
 static void name_hidden(char *name, const awd_state *state, int64_t layer, int i)
 {
     snprintf(name, 48, "hidden_%lld_%s", (long long)layer, state->carries[i].hidden);
 }
 
-/* Sets every state that there is: to nothing if rows is NULL, else to these rows of its batch. */
+/* Forgets all states if `rows` is NULL; otherwise keeps these rows of the batch in every state. */
 static adz_status set_all_hidden(adz_module *self, adz_tensor *rows)
 {
     const awd_state *state = zoo_state(self);
@@ -74,7 +79,8 @@ static adz_status select_hidden(adz_module *self, adz_tensor *rows)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* The words of a call, embedded; NULL with the error recorded. */
+/* The embedded words x[B, T, D] of a call. The argument is either ids[B, T] or, as fastai allows,
+ * words that are embedded already. NULL with the error recorded. */
 static adz_tensor *embed(adz_module *self, const adz_values *in)
 {
     const awd_state *state = zoo_state(self);
@@ -104,14 +110,15 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                      zoo_shape(ids), (long long)state->emb_sz);
 }
 
-/* Whether the carried state belongs to a batch of another size than that of x. */
+/* True if there is a hidden state and its batch has another size than that of x. */
 static bool is_other_batch(const adz_module *self, const adz_tensor *x)
 {
     const adz_tensor *h = hidden_at(self, 0, 0);
     return !zoo_is_none(h) && adz_tensor_size(h, 1) != adz_tensor_size(x, 0);
 }
 
-/* Layer l with its state; appends the new state, without gradient, to `hidden`. */
+/* Calls layer l with its hidden state and returns the output. Appends the new states, detached from
+ * the graph, to `hidden`. NULL with the error recorded. */
 static adz_tensor *run_layer(adz_module *self, int64_t l, adz_tensor *x, adz_values *hidden)
 {
     const awd_state *state = zoo_state(self);
@@ -138,6 +145,7 @@ static adz_tensor *run_layer(adz_module *self, int64_t l, adz_tensor *x, adz_val
     return y;
 }
 
+/* Appends t under a name such as "raw.2". */
 static bool add_numbered(adz_values *values, const char *name, int64_t l, adz_tensor *t)
 {
     char text[ADZ_VALUE_NAME + 1];
@@ -145,6 +153,8 @@ static bool add_numbered(adz_values *values, const char *name, int64_t l, adz_te
     return t != NULL && adz_values_add(values, text, t) == ADZ_OK;
 }
 
+/* Runs all layers. The outputs raw.l go to `out`, the outputs out.l to `outs`, and the new states
+ * to `hidden`. False with the error recorded. */
 static bool run_layers(
     adz_module *self, const adz_values *in, adz_values *out, adz_values *outs, adz_values *hidden)
 {
@@ -165,6 +175,7 @@ static bool run_layers(
     return good;
 }
 
+/* Stores the new states in the buffers only after all layers have succeeded. */
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const awd_state *state = zoo_state(self);
@@ -181,6 +192,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     return good ? ADZ_OK : adz_error_code();
 }
 
+/* The last layer's output: result 2 L - 1, after raw.0 .. raw.(L-1) and out.0 .. out.(L-2). */
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     const awd_state *state = zoo_state(self);
@@ -193,7 +205,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     return y;
 }
 
-/* The padding row too, as in the reference. */
+/* Draws the embedding from U(-0.1, 0.1). As in fastai, the row of the padding is drawn too. */
 static adz_status reset_parameters(adz_module *self)
 {
     adz_tensor *weight = zoo_parameter(zoo_child(self, ENCODER), 0);
@@ -210,7 +222,7 @@ static const adz_module_type awd_type = {
     .select_hidden = select_hidden,
 };
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- constructors --------------------------------------------------------------------------- */
 
 ZOO_OPTIONS_INIT(
     adz_fastai_awd_lstm_options_init, adz_fastai_awd_lstm_options, ADZ_FASTAI_AWD_LSTM_OPTIONS)
@@ -247,7 +259,8 @@ static adz_module *lstm_layer(int64_t in, int64_t out, const adz_fastai_awd_lstm
         adz_lstm_new(in, out, &lstm), o->weight_p, NULL, 0, &dropout);
 }
 
-/* The gates' weight is dropped, which is all that the layer has. */
+/* A QRNN of one layer with dropout on the weight of its gates. The first layer of the encoder sees
+ * two steps at a time. */
 static adz_module *qrnn_layer(
     int64_t in, int64_t out, bool first, const adz_fastai_awd_lstm_options *o)
 {
@@ -270,7 +283,7 @@ static adz_module *qrnn_layer(
     return self;
 }
 
-/* All layers and the dropouts behind them. */
+/* Adds the layers, the dropouts before and behind them, and the buffers of the hidden states. */
 static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
 {
@@ -298,6 +311,7 @@ static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t 
     return good;
 }
 
+/* Adds the embedding and the module that drops rows of it. Both own the embedding. */
 static bool add_encoder(
     adz_module *self, int64_t vocab_sz, int64_t emb_sz, const adz_fastai_awd_lstm_options *o)
 {

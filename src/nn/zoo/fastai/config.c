@@ -1,3 +1,4 @@
+/* fastai's configurations by name, and the encoders and models that are made from them. */
 #include "adze/nn/fastai_config.h"
 
 #include <string.h>
@@ -61,7 +62,8 @@ adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size, const 
 
 /* ---- encoders ------------------------------------------------------------------------------- */
 
-/* The caller's configuration with its dropouts' probabilities multiplied. */
+/* Copies the caller's configuration to `all` and multiplies the probabilities of all dropouts by
+ * drop_mult. False with the error recorded. */
 static bool read_config(
     const char *op, adz_fastai_config *all, const adz_fastai_config *config, double drop_mult)
 {
@@ -123,7 +125,7 @@ static adz_module *transformer_new(int64_t vocab_sz, const adz_fastai_config *c)
     return (xl ? adz_fastai_transformer_xl_new : adz_fastai_transformer_new)(vocab_sz, &o);
 }
 
-/* An encoder of a configuration whose dropouts are final. */
+/* An encoder of a configuration that read_config has filled. */
 static adz_module *encoder_new(const char *op, int64_t vocab_sz, const adz_fastai_config *c)
 {
     switch (c->arch) {
@@ -136,7 +138,7 @@ static adz_module *encoder_new(const char *op, int64_t vocab_sz, const adz_fasta
     return zoo_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_fastai_arch", (int)c->arch);
 }
 
-/* The width of what the encoder gives. */
+/* The number of features of the encoder's outputs. */
 static int64_t hidden_width(const adz_fastai_config *c)
 {
     return c->arch == ADZ_FASTAI_ARCH_AWD_LSTM ? c->emb_sz : c->d_model;
@@ -152,7 +154,8 @@ adz_module *adz_fastai_encoder_new(
 
 /* ---- models --------------------------------------------------------------------------------- */
 
-/* A model of an encoder and a head, whose references are taken over, drawn as its init does. */
+/* A model of an encoder and a head, whose references are taken over. The configuration's `init`
+ * then draws its parameters. */
 static adz_module *model_new(adz_module *encoder, adz_module *head, const adz_fastai_config *c)
 {
     adz_module *parts[] = { encoder, head };
@@ -185,7 +188,8 @@ adz_module *adz_fastai_language_model_new(
 ZOO_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
     ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS)
 
-/* The head for `n_class` classes; op's error for memory that is refused. */
+/* The head for `n_class` classes; NULL with the error recorded. By default it has one hidden layer
+ * of 50 features and dropouts of 0.1. */
 static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_config *c,
     const adz_fastai_text_classifier_options *o)
 {

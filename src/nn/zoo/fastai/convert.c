@@ -1,4 +1,5 @@
-/* A language model's state for another vocabulary. */
+/* Converts the state of a fastai language model to another vocabulary. A word that both
+ * vocabularies have keeps its row of the embedding; a new word gets the mean of all rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 /* ---- two vocabularies ----------------------------------------------------------------------- */
 
-/* A word and its place in the old vocabulary. */
+/* A word and its index in the old vocabulary. */
 typedef struct {
     const char *word;
     size_t place;
@@ -22,7 +23,8 @@ static int by_word(const void *a, const void *b)
     return strcmp(((const old_word *)a)->word, ((const old_word *)b)->word);
 }
 
-/* By word, and equal words by place, the last place first. */
+/* Order of qsort: by word; of equal words the last one of the vocabulary comes first, because a
+ * Python dictionary keeps the last. */
 static int by_word_and_place(const void *a, const void *b)
 {
     const size_t place_a = ((const old_word *)a)->place, place_b = ((const old_word *)b)->place;
@@ -30,7 +32,7 @@ static int by_word_and_place(const void *a, const void *b)
     return order != 0 ? order : place_a > place_b ? -1 : 1;
 }
 
-/* Removes all but the first of equal words, which are sorted; returns how many are left. */
+/* Removes all but the first of equal words in a sorted list. Returns how many are left. */
 static size_t without_doubles(old_word *sorted, size_t n)
 {
     size_t kept = 0;
@@ -42,6 +44,7 @@ static size_t without_doubles(old_word *sorted, size_t n)
     return kept;
 }
 
+/* True if no word is NULL; false with the error recorded under the argument's name. */
 static bool all_given(const char *op, const char *name, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
@@ -88,14 +91,15 @@ static const char op[] = "adz_fastai_convert_weights";
 static const char encoder[] = "0.encoder.weight", dropped[] = "0.encoder_dp.emb.weight",
                   decoder[] = "1.decoder.weight", decoder_bias[] = "1.decoder.bias";
 
-/* The rows that are asked for, the row after the last being the mean of all. */
+/* The given rows of `old`, where the row number after the last one stands for the mean of all rows.
+ */
 static adz_tensor *pick(adz_tensor *old, adz_tensor *rows)
 {
     adz_tensor *both[] = { old, adz_mean(old, ADZ_DIMS(0), ADZ_KEEPDIM) };
     return adz_index_select(adz_cat(both, 2, 0), 0, rows);
 }
 
-/* old_index as a tensor, with the mean's row for -1. */
+/* old_index as row numbers for pick(): -1 becomes n_old, the number of the mean. */
 static adz_tensor *rows_of(const int64_t *old_index, size_t n_new, int64_t n_old)
 {
     adz_tensor *rows = adz_empty(ADZ_SHAPE((int64_t)n_new), ADZ_I64);
@@ -109,7 +113,9 @@ static adz_tensor *rows_of(const int64_t *old_index, size_t n_new, int64_t n_old
     return rows;
 }
 
-/* An entry of the old vocabulary: a tensor of that rank, or ADZ_NONE when it is no must. */
+/* The entry of the state with this name, which must have this rank and one row per word; `words` 0
+ * accepts any number. ADZ_NONE if there is none and it is not needed (`must`); NULL with the error
+ * recorded. */
 static adz_tensor *entry_of(
     const adz_state *state, const char *name, int rank, int64_t words, bool must)
 {
@@ -130,6 +136,8 @@ static adz_tensor *entry_of(
     return t;
 }
 
+/* Copies the entries of `from` to `to`, with the new table and bias in place of the old ones. Adds
+ * the decoder's weight if `from` has none, because the decoder shares the table. */
 static bool fill(adz_state *to, const adz_state *from, adz_tensor *table, adz_tensor *bias)
 {
     bool good = table != NULL && bias != NULL, decodes = false;

@@ -1,4 +1,5 @@
-/* fastai's language models: the decoder and the container. */
+/* fastai's LinearDecoder, the head of its language models, and SequentialRNN, which joins encoder
+ * and head. */
 #include "adze/nn/fastai_decoder.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "adze/ops/linalg.h"
 #include "nn/zoo/zoo.h"
 
-/* ---- what encoders hand over ---------------------------------------------------------------- */
+/* ---- results of encoders -------------------------------------------------------------------- */
 
 static bool starts_with(const char *name, const char *prefix)
 {
@@ -58,10 +59,11 @@ adz_status adzi_hand_on_outputs(adz_values *to, const adz_values *from)
 enum { WEIGHT, BIAS };
 
 typedef struct {
-    bool tied; /* the weight is drawn by the encoder */
+    bool tied; /* the weight is the encoder's table, and the encoder draws it */
 } layer_state;
 
-/* The decoder's own layer; the constructor draws before it ties. */
+/* Draws the weight from U(-0.1, 0.1) and sets the bias to 0. A tied weight is left alone. The
+ * constructor calls this before it ties the weight. */
 static adz_status layer_reset(adz_module *self)
 {
     adz_tensor *weight = zoo_parameter(self, WEIGHT), *bias = zoo_parameter(self, BIAS);
@@ -123,7 +125,8 @@ static const adz_module_type decoder_type = {
 ZOO_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
     ADZ_FASTAI_LINEAR_DECODER_OPTIONS)
 
-/* The table to tie to, ADZ_NONE for none; NULL for one that does not fit. */
+/* The encoder's table, which becomes the decoder's weight. ADZ_NONE if there is no encoder; NULL
+ * with the error recorded if its shape is not [n_out, n_hid]. */
 static adz_tensor *table_of(const char *op, adz_module *encoder, int64_t n_out, int64_t n_hid)
 {
     adz_tensor *table = encoder != NULL ? adz_module_parameter(encoder, "weight") : ADZ_NONE;
@@ -190,7 +193,8 @@ adz_module *adz_fastai_linear_decoder_new(
 
 /* ---- SequentialRNN -------------------------------------------------------------------------- */
 
-/* Each child gets all results of the one before it. adz_module_forward hands all on as well. */
+/* Passes all results of a child to the next one. A Sequential passes only the first result on if it
+ * is called by adz_module_forward; this module has no forward, so it always passes all. */
 static adz_status sequential_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const size_t count = adz_module_child_count(self);

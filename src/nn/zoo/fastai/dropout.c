@@ -1,3 +1,5 @@
+/* fastai's RNNDropout, which drops the same features in all time steps, and EmbeddingDropout, which
+ * drops whole words. */
 #include "adze/nn/fastai_dropout.h"
 
 #include <math.h>
@@ -18,7 +20,8 @@ adz_tensor *adz_fastai_dropout_mask(
     return adz_dropout(adz_ones(shape, dtype), p, true, generator);
 }
 
-/* The mask that a module multiplies with while it trains: drawn, or the next of a replay. */
+/* The mask by which a module multiplies in training, with elements 0 or 1 / (1 - p). It is drawn,
+ * or is the next mask of a replay. */
 static adz_tensor *mask_of(
     adz_module *self, adz_shape shape, adz_dtype dtype, double p, adz_generator *generator)
 {
@@ -29,6 +32,7 @@ static adz_tensor *mask_of(
 
 /* ---- RNNDropout ----------------------------------------------------------------------------- */
 
+/* y = x * mask, where mask[B, 1, W] is broadcast over the time of x[B, T, W]. */
 static adz_tensor *rnn_forward(adz_module *self, adz_tensor *x)
 {
     const zoo_dropout_state *state = zoo_state(self);
@@ -64,8 +68,8 @@ typedef struct {
     adz_generator *generator;
 } embedding_state;
 
-/* Dropping the rows that are looked up, instead of rows of the table, gives the same numbers and
- * touches no more than them. */
+/* Looks up the ids and multiplies each row by its word's element of a mask[V, 1]. fastai multiplies
+ * the whole table, which gives the same result but reads and writes all V rows. */
 static adz_tensor *embedding_forward(adz_module *self, adz_tensor *ids)
 {
     const embedding_state *state = zoo_state(self);
@@ -73,7 +77,7 @@ static adz_tensor *embedding_forward(adz_module *self, adz_tensor *ids)
     const adz_tensor *weight = zoo_parameter(emb, 0);
     adz_embedding_options options;
     if (adz_embedding_get_options(emb, &options, sizeof options) != ADZ_OK) {
-        return NULL; /* somebody has replaced the child by another kind of module */
+        return NULL; /* the child was replaced by a module that is no Embedding */
     }
     if (options.padding_idx == ADZ_NO_PADDING) {
         options.padding_idx = -1;

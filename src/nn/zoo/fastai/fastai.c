@@ -1,3 +1,4 @@
+/* fastai's SequentialEx with MergeLayer, and the feed-forward network that is built from them. */
 #include "adze/nn/fastai.h"
 
 #include "adze/nn/activations.h"
@@ -10,6 +11,7 @@
 
 /* ---- SequentialEx and MergeLayer ------------------------------------------------------------ */
 
+/* Always fails: the SequentialEx around a MergeLayer does the addition and never calls it. */
 static adz_tensor *merge_forward(adz_module *self, adz_tensor *x)
 {
     (void)x;
@@ -28,6 +30,7 @@ adz_module *adz_fastai_merge_layer_new(void)
     return adz_module_new(&merge_type, 0);
 }
 
+/* Calls the layers in order. A MergeLayer adds x, the argument of the whole module. */
 static adz_tensor *sequential_ex_forward(adz_module *self, adz_tensor *x)
 {
     const adz_module *layers = zoo_child(self, 0);

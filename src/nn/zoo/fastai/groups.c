@@ -1,3 +1,5 @@
+/* Groups of parameters for fastai's discriminative learning rates: a model is split into groups,
+ * from the embedding to the head, which can be frozen and get a learning rate each. */
 #include "adze/nn/fastai_groups.h"
 
 #include <math.h>
@@ -14,7 +16,7 @@ typedef struct {
 
 struct adz_fastai_groups {
     size_t count;
-    group items[]; /* their tensors are kept */
+    group items[]; /* each owns a reference to its tensors */
 };
 
 /* ---- building ------------------------------------------------------------------------------- */
@@ -57,7 +59,8 @@ static bool is_in(const adz_fastai_groups *groups, const adz_tensor *t)
     return false;
 }
 
-/* Adds a parameter that is in no group yet. */
+/* Adds a parameter to a group unless some group has it already, as tied parameters do. False with
+ * the error recorded. */
 static bool add(adz_fastai_groups *groups, size_t index, adz_tensor *t)
 {
     group *g = &groups->items[index];
@@ -81,7 +84,8 @@ static bool add(adz_fastai_groups *groups, size_t index, adz_tensor *t)
     return true;
 }
 
-/* All parameters of a tree; a NULL tree fails. */
+/* Adds all parameters of a module to a group. False if the module is NULL or an error is recorded.
+ */
 static bool add_module(adz_fastai_groups *groups, size_t index, adz_module *module)
 {
     const adz_tensor_list list =
@@ -95,14 +99,15 @@ static bool add_module(adz_fastai_groups *groups, size_t index, adz_module *modu
 
 /* ---- splitting ------------------------------------------------------------------------------ */
 
-/* The parts of a model that are to be split, all borrowed from it. */
+/* The parts of a model from which the groups are made, borrowed from the model. */
 typedef struct {
     const char *op;
     adz_module *encoder, *head;
-    adz_module *layers; /* the list in the encoder */
+    adz_module *layers; /* the encoder's ModuleList of layers */
 } parts;
 
-/* The child of that name, or NULL with an error that says what was looked for. */
+/* The child of `of` with this name; NULL with an error that says that the model is no `what`. NULL
+ * without another error if `of` is NULL. */
 static adz_module *part(const char *op, adz_module *of, const char *name, const char *what)
 {
     for (size_t i = 0; of != NULL && i < adz_module_child_count(of); ++i) {
@@ -116,6 +121,7 @@ static adz_module *part(const char *op, adz_module *of, const char *name, const 
                      what, adz_module_name(of), name);
 }
 
+/* Finds the parts of a model. `layers` is the name of the encoder's list: "rnns" or "layers". */
 static bool find_parts(
     parts *p, const char *op, adz_module *model, bool classifier, const char *layers)
 {
@@ -134,6 +140,7 @@ static bool find_parts(
     return p->layers != NULL && part(op, p->encoder, "encoder", what) != NULL;
 }
 
+/* Returns `groups` if `good`; otherwise frees them and returns NULL. */
 static adz_fastai_groups *finish(adz_fastai_groups *groups, bool good)
 {
     if (!good) {
@@ -142,7 +149,7 @@ static adz_fastai_groups *finish(adz_fastai_groups *groups, bool good)
     return groups;
 }
 
-/* The embedding and, in an AWD-LSTM, what drops rows of it. */
+/* Adds the parameters of the embedding and, in an AWD-LSTM, of the dropout around it. */
 static bool add_embedding(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     bool good = true;
@@ -155,6 +162,8 @@ static bool add_embedding(const parts *p, adz_fastai_groups *groups, size_t inde
     return good;
 }
 
+/* One group per layer. A classifier has groups of its own for the embedding and the head. In a
+ * language model the last group has both, because they share their weight. */
 static adz_fastai_groups *split_awd_lstm(const char *op, adz_module *model, bool classifier)
 {
     parts p;
@@ -170,7 +179,7 @@ static adz_fastai_groups *split_awd_lstm(const char *op, adz_module *model, bool
     return finish(groups, good && add_module(groups, last, p.head));
 }
 
-/* u and v, which only a Transformer-XL has. */
+/* Adds u and v, the parameters that a Transformer-XL has beside those of its children. */
 static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     static const char *const names[] = { "u", "v" };
@@ -189,6 +198,8 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
     return true;
 }
 
+/* Three groups of layers; the third one has the remainder of the division by 3. A classifier has
+ * groups of its own for embedding and head, a language model one group for both. */
 static adz_fastai_groups *split_transformer(
     const char *op, adz_module *model, bool classifier, bool xl)
 {

@@ -1,4 +1,5 @@
-/* fastai's decoder layer, and how its transformers are drawn. */
+/* fastai's DecoderLayer (attention, then a feed-forward network) and the initial values of its
+ * transformers. */
 #include <string.h>
 
 #include "adze/nn/fastai_transformer.h"
@@ -8,6 +9,7 @@
 
 enum { MHRA, FF };
 
+/* Passes all named arguments on to the attention. */
 static adz_status layer_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *x = adz_values_argument(in, 0, "x"), *mask = adz_values_argument(in, 1, "mask");
@@ -63,9 +65,9 @@ adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64
     return zoo_if(good, self);
 }
 
-/* ---- the initialiser ------------------------------------------------------------------------ */
+/* ---- initial values ------------------------------------------------------------------------- */
 
-/* The module's own parameter of that name, or ADZ_NONE. */
+/* The parameter of the module itself with this name, or ADZ_NONE. */
 static adz_tensor *own(adz_module *module, const char *name)
 {
     const adz_named_list all = adz_module_named_parameters(module);
@@ -77,11 +79,13 @@ static adz_tensor *own(adz_module *module, const char *name)
     return ADZ_NONE;
 }
 
+/* Draws t from N(mean, 0.02^2), unless it is ADZ_NONE. */
 static bool draw(adz_tensor *t, double mean)
 {
     return zoo_is_none(t) || adz_init_normal_(t, mean, 0.02, NULL) != NULL;
 }
 
+/* Visitor of adz_module_apply. As in fastai, the class's name decides what is drawn. */
 static adz_status init_one(adz_module *module, void *user)
 {
     (void)user;

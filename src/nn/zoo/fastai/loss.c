@@ -1,3 +1,5 @@
+/* fastai's losses: label smoothing, cross entropy of any dimension, and the penalties AR and TAR.
+ */
 #include "adze/nn/fastai_loss.h"
 
 #include <math.h>
@@ -9,6 +11,7 @@
 #include "adze/ops/shape.h"
 #include "nn/zoo/zoo.h"
 
+/* (1 - eps) * nll - eps / C * sum_c log_softmax(x)_c, reduced over the rows. */
 adz_tensor *adz_fastai_label_smoothing_cross_entropy(
     adz_tensor *x, adz_tensor *target, double eps, adz_reduction reduction)
 {
@@ -38,7 +41,7 @@ adz_tensor *adz_fastai_label_smoothing_cross_entropy(
     return adz_sub(adz_mul_number(nll, 1 - eps), adz_mul_number(all, spread));
 }
 
-/* Checks that the target has the sizes of x without the dimension of the classes. */
+/* True if the target has the sizes of x without dimension `axis`, that of the classes. */
 static bool fits(const char *op, const adz_tensor *x, const adz_tensor *target, int axis)
 {
     bool fit = adz_tensor_rank(target) == adz_tensor_rank(x) - 1;
@@ -52,6 +55,8 @@ static bool fits(const char *op, const adz_tensor *x, const adz_tensor *target, 
     return fit;
 }
 
+/* Cross entropy of all positions. As in fastai, the classes are moved to the end by a transpose
+ * with the last dimension, and the target is transposed in the same way. */
 adz_tensor *adz_fastai_cross_entropy_flat(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int axis, const adz_cross_entropy_options *options)
 {
@@ -98,6 +103,8 @@ static adz_tensor *mean_square(adz_tensor *x, double factor)
     return adz_mul_number(adz_mean(adz_square(x), ADZ_ALL_DIMS, ADZ_DROPDIM), factor);
 }
 
+/* loss + alpha * mean(out^2) + beta * mean((raw[:, 1:] - raw[:, :-1])^2). As in fastai, the last
+ * term is left out for a batch of 1. */
 adz_tensor *adz_fastai_ar_tar(
     adz_tensor *loss, adz_tensor *out, adz_tensor *raw, double alpha, double beta)
 {

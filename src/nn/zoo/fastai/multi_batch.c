@@ -1,4 +1,6 @@
-/* Long texts in chunks. */
+/* fastai's MultiBatchEncoder, which encodes long texts ids[B, T] in chunks of bptt steps. Only the
+ * results of the last max_len steps are kept; the chunks before them run without gradients and only
+ * move the encoder's hidden state on. */
 #include <stdio.h>
 
 #include "adze/autograd.h"
@@ -12,10 +14,10 @@ typedef struct {
     int64_t bptt, max_len, pad_idx;
 } encoder_state;
 
-/* The results of the kept chunks: for each a list with the results of all layers. */
+/* The results of the chunks that are kept. */
 typedef struct chunks {
-    adz_values **lists;
-    adz_tensor **parts; /* room for one result of each chunk */
+    adz_values **lists; /* for each chunk, the results of all layers */
+    adz_tensor **parts; /* memory for one result of each chunk */
     size_t count;
 } chunks;
 
@@ -43,7 +45,7 @@ static adz_status read_chunk(adz_module *encoder, adz_tensor *ids, adz_values *o
     return status;
 }
 
-/* One that only moves the carried state on. */
+/* Calls the encoder without gradients and drops its results: only its hidden state changes. */
 static adz_status skim_chunk(adz_module *encoder, adz_tensor *ids)
 {
     adz_scope *scope = adz_scope_open();
@@ -59,13 +61,15 @@ static adz_status skim_chunk(adz_module *encoder, adz_tensor *ids)
     return status;
 }
 
-/* Where the first chunk to keep starts: a multiple of bptt above T - max_len. */
+/* The step at which the first chunk that is kept begins: the first multiple of bptt above
+ * T - max_len, or 0 if the text has fewer than max_len steps. */
 static int64_t first_kept(const encoder_state *state, int64_t steps)
 {
     int64_t after = steps - state->max_len;
     return after < 0 ? 0 : (after / state->bptt + 1) * state->bptt;
 }
 
+/* Resets the encoder and calls it with one chunk after the other. */
 static adz_status read_all(adz_module *self, adz_tensor *ids, int64_t first, chunks *kept)
 {
     const encoder_state *state = zoo_state(self);
@@ -85,7 +89,7 @@ static adz_status read_all(adz_module *self, adz_tensor *ids, int64_t first, chu
     return status;
 }
 
-/* The result of that name of every chunk, joined in time. */
+/* Concatenates the results of this name along the time, dimension 1. */
 static adz_tensor *join(const char *op, chunks *kept, const char *name)
 {
     for (size_t i = 0; i < kept->count; ++i) {
@@ -98,6 +102,7 @@ static adz_tensor *join(const char *op, chunks *kept, const char *name)
     return adz_cat(kept->parts, kept->count, 1);
 }
 
+/* Appends every result of the layers, joined over the chunks, to `out`. */
 static adz_status join_all(const char *op, chunks *kept, adz_values *out)
 {
     adz_status status = ADZ_OK;
@@ -139,6 +144,7 @@ static adz_status check_ids(const adz_module *self, const adz_tensor *ids, int64
     return ADZ_OK;
 }
 
+/* Besides the layers' results gives "mask"[B, T kept], true at padding. */
 static adz_status encoder_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const encoder_state *state = zoo_state(self);

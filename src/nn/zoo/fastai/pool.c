@@ -1,4 +1,5 @@
-/* The head of fastai's text classifiers. */
+/* The head of fastai's text classifiers: pooling over time, then blocks of batch normalisation,
+ * dropout and a linear layer. */
 #include <math.h>
 
 #include "adze/nn/activations.h"
@@ -17,6 +18,7 @@
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
+/* True if x is [B, T, D] with T above 0; false with the error recorded. */
 static bool check_steps(const char *op, const adz_tensor *x)
 {
     if (!zoo_check_tensor(op, "x", x)) {
@@ -37,7 +39,8 @@ adz_tensor *adz_fastai_pool(adz_tensor *x, bool is_max)
     return is_max ? adz_max_dim(x, 1, ADZ_DROPDIM, NULL) : adz_mean(x, ADZ_DIMS(1), ADZ_DROPDIM);
 }
 
-/* Whether no text is all padding; `steps` receives how many are none, [B, 1] in x's dtype. */
+/* Fills steps[B, 1], in x's dtype, with each text's number of steps that are no padding. False with
+ * the error recorded, also if a text has padding only. */
 static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_tensor **steps)
 {
     if (!zoo_check_tensor(op, "mask", mask)) {
@@ -65,6 +68,7 @@ static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_ten
     return *steps != NULL;
 }
 
+/* The last step, the maximum and the mean over the steps that are no padding: [B, 3 D]. */
 adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 {
     static const char op[] = "adz_fastai_masked_concat_pool";
@@ -93,7 +97,8 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 ZOO_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
     ADZ_FASTAI_BN_DROP_LIN_OPTIONS)
 
-/* Appends a block's layers. The activation's reference is taken over in every case. */
+/* Appends the layers of a block to the Sequential `to`. The reference to the activation module is
+ * taken over in every case. */
 static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n_out,
     const adz_fastai_bn_drop_lin_options *o)
 {
@@ -141,7 +146,7 @@ adz_module *adz_fastai_bn_drop_lin_new(
 /* ---- PoolingLinearClassifier ---------------------------------------------------------------- */
 
 typedef struct {
-    int64_t width; /* of what is pooled */
+    int64_t width; /* features of the pooled tensor, 3 D */
 } classifier_state;
 
 static adz_status classifier_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -172,6 +177,7 @@ static const adz_module_type classifier_type = {
 ZOO_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
     ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS)
 
+/* A Sequential of all blocks; each but the last ends in a ReLU. */
 static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
     size_t count, const adz_fastai_pooling_classifier_options *o)
 {

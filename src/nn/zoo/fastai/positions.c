@@ -1,3 +1,5 @@
+/* fastai's PositionalEncoding: pos[T] becomes [T, D], sin(pos * freq) then cos(pos * freq), with
+ * freq_i = 10000^(-2 i / D). */
 #include <math.h>
 
 #include "adze/nn/fastai_attention.h"

@@ -1,3 +1,9 @@
+/* fastai's quasi-recurrent network. One linear layer computes the gates z, f and o of all steps at
+ * once; only the mean over time is sequential:
+ *
+ *     h_t = f_t * tanh(z_t) + (1 - f_t) * h_(t-1),   y_t = sigmoid(o_t) * h_t
+ *
+ * with f_t = sigmoid of its gate. With a window of 2 the gates see x_t and x_(t-1). */
 #include "adze/nn/fastai_qrnn.h"
 
 #include "adze/autograd.h"
@@ -21,14 +27,15 @@ static bool check_sizes(const char *op, int64_t input_size, int64_t hidden_size)
 
 /* ---- one layer ------------------------------------------------------------------------------ */
 
-enum { LINEAR };
-enum { PREV_X };
+enum { LINEAR }; /* the child */
+enum { PREV_X }; /* the buffer: the last step of the previous call's x, or ADZ_NONE */
 
 typedef struct {
     int64_t input_size, hidden_size;
     adz_fastai_qrnn_layer_options o;
 } layer_state;
 
+/* Checks the sizes of x and hid, and that the batch is that of the previous call. */
 static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor *hid)
 {
     const layer_state *state = zoo_state(self);
@@ -61,7 +68,8 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     return true;
 }
 
-/* The step before each of x, of which the first in time is `first` (ADZ_NONE: zeros). */
+/* For each step of x the step before it, in the direction of the layer. The step before the first
+ * is `first`, or zeros if `first` is ADZ_NONE. `time` is the dimension of the steps. */
 static adz_tensor *step_before(adz_tensor *x, adz_tensor *first, int time, bool backward)
 {
     const int64_t steps = adz_tensor_size(x, time);
@@ -72,7 +80,8 @@ static adz_tensor *step_before(adz_tensor *x, adz_tensor *first, int time, bool 
     return adz_cat(parts, 2, time);
 }
 
-/* The input of the linear layer. With a window of 2 it is each step beside the step before it. */
+/* The input of the linear layer: x, or with a window of 2 each step joined with the step before it,
+ * [..., 2 D]. */
 static adz_tensor *windowed(adz_module *self, adz_tensor *x, int time)
 {
     const layer_state *state = zoo_state(self);
@@ -84,7 +93,7 @@ static adz_tensor *windowed(adz_module *self, adz_tensor *x, int time)
     return neighbours != NULL ? adz_cat(both, 2, 2) : NULL;
 }
 
-/* The step that the next call's first one follows. */
+/* Stores the last step of x, for the window of the first step of the next call. */
 static bool save_prev_x(adz_module *self, adz_tensor *x, int time)
 {
     const layer_state *state = zoo_state(self);
@@ -183,21 +192,22 @@ adz_module *adz_fastai_qrnn_layer_new(
     return zoo_if(good, self);
 }
 
-/* ---- a stack of them ------------------------------------------------------------------------ */
+/* ---- a stack of layers ---------------------------------------------------------------------- */
 
-enum { LAYERS, LAYERS_BWD };
+enum { LAYERS, LAYERS_BWD }; /* children; LAYERS_BWD only if bidirectional */
 
 typedef struct {
     int64_t input_size, hidden_size;
     adz_fastai_qrnn_options o;
 } qrnn_state;
 
+/* The number of hidden states: one per layer and direction. */
 static int64_t states_of(const qrnn_state *state)
 {
     return state->o.n_layers * (state->o.bidirectional ? 2 : 1);
 }
 
-/* The rest of x's shape is the first layer's to check. */
+/* Checks the shape of hid[states, B, F] beside x. The first layer checks x itself. */
 static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor *hid)
 {
     const qrnn_state *state = zoo_state(self);
@@ -218,7 +228,7 @@ static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor
     return fits;
 }
 
-/* Layer i of one direction; its last state becomes states[k]. */
+/* Calls layer i of one direction with its initial state and stores its last state in `states`. */
 static adz_tensor *run_layer(
     adz_module *self, int direction, int64_t i, adz_tensor *x, adz_tensor *hid, adz_tensor **states)
 {
@@ -237,7 +247,8 @@ static adz_tensor *run_layer(
     return y;
 }
 
-/* The reference drops between layers and throws the result away; only the draw remains. */
+/* Draws a dropout mask and ignores the result. fastai computes a dropout between the layers and
+ * does not use it; the draw is repeated so that the later draws agree. */
 static bool draw_and_ignore(adz_module *self, adz_tensor *x)
 {
     const qrnn_state *state = zoo_state(self);
@@ -248,6 +259,7 @@ static bool draw_and_ignore(adz_module *self, adz_tensor *x)
     return ignored != NULL;
 }
 
+/* Runs all layers; ys[d] becomes the output of direction d. False with the error recorded. */
 static bool run_layers(
     adz_module *self, adz_tensor *x, adz_tensor *hid, adz_tensor **ys, adz_tensor **states)
 {
@@ -323,6 +335,7 @@ static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
     return false;
 }
 
+/* Adds a ModuleList with the layers of one direction. */
 static bool add_stack(adz_module *self, const char *name, bool backward)
 {
     const qrnn_state *state = zoo_state(self);

@@ -1,4 +1,5 @@
-/* fastai's Transformer and Transformer-XL. */
+/* fastai's encoders Transformer and Transformer-XL. ids[B, T] become out.0[B, T, d_model]. A
+ * Transformer-XL also attends to a memory: the inputs of each layer in the last mem_len steps. */
 #include "adze/nn/fastai_transformer.h"
 
 #include "adze/nn/containers.h"
@@ -13,16 +14,16 @@
 #include "nn/zoo/fastai/text.h"
 #include "nn/zoo/zoo.h"
 
-enum { ENCODER, POS_ENC, DROP_EMB, LAYERS };
-enum { U, V }; /* a Transformer-XL's parameters */
+enum { ENCODER, POS_ENC, DROP_EMB, LAYERS }; /* children */
+enum { U, V };                               /* parameters of a Transformer-XL */
 
 typedef struct {
     int64_t ctx_len, mem_len;
-    bool learned, mask;
-    bool own_attention; /* which understands is_causal and needs no mask */
+    bool learned, mask; /* positions have a learned table; later tokens are hidden */
+    bool own_attention; /* the layers have adze's attention, which takes is_causal for a mask */
 } encoder_state;
 
-/* ---- what both do --------------------------------------------------------------------------- */
+/* ---- both encoders -------------------------------------------------------------------------- */
 
 static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
 {
@@ -38,7 +39,8 @@ static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
     return true;
 }
 
-/* Adds the argument by which a layer hides later tokens: the queries are the last of the keys. */
+/* Adds the argument that makes a layer hide later tokens: "is_causal" for adze's attention, or else
+ * "mask"[1, 1, queries, keys]. The queries are the last of the keys. */
 static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries, int64_t keys)
 {
     const encoder_state *state = zoo_state(self);
@@ -66,7 +68,7 @@ static size_t n_layers(const adz_module *self)
 
 /* ---- Transformer ---------------------------------------------------------------------------- */
 
-/* Embeddings of tokens and of their places. */
+/* The sum of the embeddings of tokens and of positions, after dropout. */
 static adz_tensor *embed(adz_module *self, adz_tensor *ids)
 {
     const encoder_state *state = zoo_state(self);
@@ -115,14 +117,16 @@ static const adz_module_type transformer_type = {
 
 /* ---- Transformer-XL ------------------------------------------------------------------------- */
 
-/* How many memories there are: one per layer and one for the result, or none. */
+/* The number of memories: one for the input of each layer and one for the result, or 0 if mem_len
+ * is 0. Memory i is buffer i. */
 static size_t n_memories(const adz_module *self)
 {
     const encoder_state *state = zoo_state(self);
     return state->mem_len > 0 ? n_layers(self) + 1 : 0;
 }
 
-/* How much is remembered; -1 with an error recorded if it is of another batch. */
+/* The number of steps in memory; -1 with the error recorded if they belong to a batch of another
+ * size. */
 static int64_t memory_length(adz_module *self, const adz_tensor *ids)
 {
     const adz_tensor *mem = n_memories(self) > 0 ? adz_module_buffer_at(self, 0) : ADZ_NONE;
@@ -139,7 +143,7 @@ static int64_t memory_length(adz_module *self, const adz_tensor *ids)
     return adz_tensor_size(mem, 1);
 }
 
-/* The last mem_len steps of a memory and what followed it. */
+/* The new memory: the last mem_len steps of `mem` followed by h, detached from the graph. */
 static adz_tensor *remember(const encoder_state *state, adz_tensor *mem, adz_tensor *h)
 {
     h = adz_detach(h);
@@ -158,7 +162,7 @@ static adz_tensor *remember(const encoder_state *state, adz_tensor *mem, adz_ten
     return adz_cat(parts, n, 1);
 }
 
-/* Puts a new memory in the place of memory i. */
+/* Replaces memory i. */
 static adz_status put_memory(adz_module *self, size_t i, adz_tensor *mem)
 {
     char name[32];
@@ -166,7 +170,8 @@ static adz_status put_memory(adz_module *self, size_t i, adz_tensor *mem)
     return adz_module_set_buffer(self, name, mem) != NULL ? ADZ_OK : adz_error_code();
 }
 
-/* "r", "u", "v" and what hides later tokens: the same for every layer. */
+/* Adds the arguments that are equal for all layers: "r", the encodings of the distances keys-1 ..
+ * 0, the parameters "u" and "v", and the argument that hides later tokens. */
 static adz_status shared_arguments(
     adz_module *self, adz_values *rest, const adz_tensor *ids, int64_t remembered)
 {
@@ -183,7 +188,7 @@ static adz_status shared_arguments(
     return status == ADZ_OK ? hide_later(self, rest, queries, keys) : status;
 }
 
-/* A list of what all layers get and the memory of one. */
+/* Calls layer i with the shared arguments and with its memory. */
 static adz_tensor *run_with_memory(
     adz_module *self, size_t i, adz_tensor *h, const adz_values *shared)
 {
@@ -197,7 +202,8 @@ static adz_tensor *run_with_memory(
     return h;
 }
 
-/* All layers; mems[i] becomes what is to be remembered of the input of layer i. */
+/* Runs all layers. mems[i] becomes the new memory of the input of layer i, and the last one that of
+ * the result. NULL with the error recorded. */
 static adz_tensor *run_all(
     adz_module *self, adz_tensor *h, const adz_values *shared, adz_tensor **mems)
 {
@@ -215,6 +221,7 @@ static adz_tensor *run_all(
     return h;
 }
 
+/* Appends out.0 and raw.i: the new memories, as in fastai, or the output if there is no memory. */
 static adz_status add_results(
     adz_module *self, adz_values *out, adz_tensor *h, adz_tensor *const *mems)
 {
@@ -227,6 +234,7 @@ static adz_status add_results(
     return status == ADZ_OK && n_memories(self) == 0 ? adz_values_add(out, "raw.0", h) : status;
 }
 
+/* Replaces the memories only after all layers have succeeded. */
 static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *ids;
@@ -360,7 +368,7 @@ static adz_module *positions_new(const adz_fastai_transformer_options *o)
     return adz_fastai_positional_encoding_new(o->d_model, &sines);
 }
 
-/* `o` has an attention. */
+/* The parts that both encoders have. o->attn_cls must not be NULL. */
 static adz_module *encoder_new(
     const adz_module_type *type, int64_t vocab_sz, const adz_fastai_transformer_options *o)
 {
@@ -407,7 +415,7 @@ adz_module *adz_fastai_transformer_new(
     return encoder_new(&transformer_type, vocab_sz, &o);
 }
 
-/* u, v and the places of the memories. */
+/* Adds the parameters u and v and the buffers of the memories. */
 static bool add_own(adz_module *self, const adz_fastai_transformer_options *o)
 {
     int64_t d_head = o->d_head > 0 ? o->d_head : o->d_model / o->n_heads;

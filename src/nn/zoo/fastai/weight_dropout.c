@@ -1,11 +1,13 @@
-/* Dropout on the weights of any module. */
+/* fastai's WeightDropout: dropout on weights of another module. In training, each call draws masks
+ * and calls the wrapped module with the dropped weights in place of its own. */
 #include <stdio.h>
 
 #include "adze/nn/fastai_dropout.h"
 #include "adze/ops/dropout.h"
 #include "nn/zoo/zoo.h"
 
-/* The wrapped module is the child. Its parameter names[i] is our parameter i, "<name>_raw". */
+/* The wrapped module is the child. Its parameter names[i] is also parameter i of the WeightDropout,
+ * under the name "<name>_raw". */
 typedef struct {
     double p;
     adz_generator *generator;
@@ -13,8 +15,8 @@ typedef struct {
     char names[][ADZ_VALUE_NAME + 1];
 } weight_dropout_state;
 
-/* Where nothing is dropped and the wrapped module holds the raw weights, nothing is exchanged, so
- * that threads may share a module in evaluation. */
+/* True if a call must put other weights into the wrapped module. In evaluation it has the raw
+ * weights already; the call then changes nothing, so that several threads can share the module. */
 static bool exchanges(adz_module *self)
 {
     const weight_dropout_state *state = zoo_state(self);
@@ -47,8 +49,8 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     return status;
 }
 
-/* Gives the wrapped module its raw weights back, in case somebody has replaced them. fastai's reset
- * does so too. */
+/* Puts the raw weights back into the wrapped module, as fastai's reset does. A user's code may have
+ * replaced them. */
 static adz_status reset(adz_module *self)
 {
     const weight_dropout_state *state = zoo_state(self);
@@ -70,6 +72,7 @@ static const adz_module_type weight_dropout_type = {
     .reset = reset,
 };
 
+/* Makes the wrapped module's parameter `name` a parameter of the WeightDropout too. */
 static bool add_weight(const char *op, adz_module *self, adz_module *module, const char *name)
 {
     weight_dropout_state *state = zoo_state(self);

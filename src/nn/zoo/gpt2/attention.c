@@ -1,4 +1,5 @@
-/* GPT-2's attention and its blocks. */
+/* GPT-2's Attention and Block. x[B, T, D] attends to itself and to `past`[2, B, H, P, D/H], the
+ * keys and values of P earlier positions. */
 #include <math.h>
 
 #include "adze/ops/activation.h"
@@ -13,14 +14,14 @@
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-enum { C_ATTN, C_PROJ };
+enum { C_ATTN, C_PROJ }; /* children */
 
 typedef struct {
     int64_t features, heads, n_ctx;
     bool scale;
 } attention_state;
 
-/* Elements that a causal mask does not have. */
+/* Adds to `odd` the number of elements in which the mask differs from a causal one. */
 #define COUNT_ODD(T)                                           \
     for (int64_t i = 0; i < queries; ++i) {                    \
         const T *row = (const T *)rows + i * n_ctx;            \
@@ -29,8 +30,8 @@ typedef struct {
         }                                                      \
     }
 
-/* Whether the part of the mask that counts hides what comes later, and nothing else: a state may
- * hold another. */
+/* True if the part of the mask that these queries and keys use hides later keys and nothing else.
+ * The mask is a buffer, so a loaded state can have brought another one. */
 static bool is_causal(adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t keys)
 {
     const adz_dtype dtype = adz_tensor_dtype(mask);
@@ -49,7 +50,8 @@ static bool is_causal(adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t 
     return odd == 0;
 }
 
-/* The reference's way, for masks that are not causal: a query that may see nothing sees all. */
+/* Attention under any mask, computed as the original code does: hidden scores become -1e10. A query
+ * whose keys are all hidden therefore weights all of them equally. */
 static adz_tensor *attend_masked(
     adz_tensor *mask, adz_tensor *q, adz_tensor *k, adz_tensor *v, double scale)
 {
@@ -60,7 +62,8 @@ static adz_tensor *attend_masked(
     return adz_matmul(adz_softmax(scores, -1), v);
 }
 
-/* softmax(q k^T) v under the last rows of the mask: the queries are the last of the keys' times. */
+/* softmax(q k^T * scale) v under the mask. The queries are the last positions of the keys, so they
+ * use the last rows of the mask. */
 static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
 {
     const attention_state *state = zoo_state(self);
@@ -76,6 +79,7 @@ static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_te
                : attend_masked(mask, q, k, v, o.scale);
 }
 
+/* Checks the sizes of x and past, and that both together have at most n_ctx positions. */
 static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor *past)
 {
     const attention_state *state = zoo_state(self);
@@ -107,8 +111,8 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     return true;
 }
 
-/* Keys and values of all[B, T, 3 D] as [2, B, H, T, D/H], without a copy: whoever trains never
- * reads them. */
+/* A view of the keys and values in all[B, T, 3 D], shaped [2, B, H, T, D/H]. It is no copy, because
+ * in training nobody reads it. */
 static adz_tensor *keys_and_values(adz_tensor *all, int64_t heads)
 {
     int64_t width = adz_tensor_size(all, 2) / 3 / heads;
@@ -117,6 +121,7 @@ static adz_tensor *keys_and_values(adz_tensor *all, int64_t heads)
     return adz_slice(adz_permute(parts, ADZ_DIMS(2, 0, 3, 1, 4)), 0, 1, 3, 1);
 }
 
+/* Results: y[B, T, D] and "present", the keys and values of all P + T positions. */
 static adz_status attention_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const attention_state *state = zoo_state(self);
@@ -159,6 +164,7 @@ static const adz_module_type attention_type = {
     .extra_repr = attention_repr,
 };
 
+/* Adds the causal mask[1, 1, n_ctx, n_ctx], a lower triangle of ones, which GPT-2 calls "bias". */
 static bool add_mask(adz_module *self, int64_t n_ctx, adz_dtype dtype)
 {
     adz_scope *scope = adz_scope_open();
@@ -201,8 +207,9 @@ adz_module *adz_gpt2_attention_new(
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-enum { LN_1, ATTN, LN_2, MLP };
+enum { LN_1, ATTN, LN_2, MLP }; /* children */
 
+/* x = x + attn(ln_1(x)), then x + mlp(ln_2(x)). */
 static adz_status block_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *x = adz_values_argument(in, 0, "x");

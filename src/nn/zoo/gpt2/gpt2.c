@@ -9,6 +9,7 @@
 
 /* ---- Conv1D --------------------------------------------------------------------------------- */
 
+/* y = x weight + bias, with weight[nx, nf]: a linear layer whose weight is stored transposed. */
 enum { WEIGHT, BIAS };
 
 static adz_tensor *conv1d_forward(adz_module *self, adz_tensor *x)
@@ -98,8 +99,9 @@ bool adzi_gpt2_add_norm(adz_module *self, const char *name, const adz_gpt2_optio
 
 /* ---- feed-forward networks ------------------------------------------------------------------ */
 
-enum { C_FC, C_PROJ, ACT, DROPOUT };
+enum { C_FC, C_PROJ, ACT, DROPOUT }; /* children; DROPOUT only in the FeedForward of the notes */
 
+/* c_proj(act(c_fc(x))), followed by dropout if there is one. */
 static adz_tensor *mlp_forward(adz_module *self, adz_tensor *x)
 {
     adz_tensor *h = adz_module_forward(zoo_child(self, C_FC), x);
@@ -121,7 +123,7 @@ static const adz_module_type notes_type = {
     .forward = mlp_forward,
 };
 
-/* From `width` to `hidden` features and back. */
+/* A network from `width` to `hidden` features and back. */
 static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t hidden,
     adz_gelu_approximate gelu, adz_dtype dtype)
 {

@@ -1,4 +1,5 @@
-/* GPT-2's stack and the language model on it. */
+/* GPT2Model, the stack of blocks with its embeddings, and GPT2LMHeadModel, which adds the decoder
+ * and the loss. */
 #include <string.h>
 
 #include "adze/nn/containers.h"
@@ -25,15 +26,16 @@ bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_optio
 
 /* ---- the stack ------------------------------------------------------------------------------ */
 
-enum { WTE, WPE, H, LN_F, DROP };
+enum { WTE, WPE, H, LN_F, DROP }; /* children; DROP only if embd_pdrop is above 0 */
 
-/* ids[..., T] as [B, T] */
+/* Reshapes ids[..., T] to [B, T]. NULL passes through. */
 static adz_tensor *flat(adz_tensor *ids)
 {
     return ids == NULL ? NULL : adz_reshape(ids, ADZ_SHAPE(-1, adz_tensor_size(ids, -1)));
 }
 
-/* The past of block i among the arguments, which begin at place `first`. */
+/* The past of block i among the arguments: the one called "past.i", or the unnamed one at place
+ * `first` + i. */
 static adz_tensor *past_of(const adz_values *in, size_t first, size_t i)
 {
     char name[32];
@@ -41,7 +43,7 @@ static adz_tensor *past_of(const adz_values *in, size_t first, size_t i)
     return adz_values_argument(in, first + i, name);
 }
 
-/* How many positions went before; -1 with an error recorded. */
+/* The number of positions in the past; -1 with the error recorded. */
 static int64_t past_length(adz_module *self, const adz_values *in, size_t layers)
 {
     const char *op = adz_module_name(self);
@@ -76,7 +78,7 @@ static bool check_ids(adz_module *self, const char *name, const adz_tensor *ids)
     return true;
 }
 
-/* Positions past .. past + T - 1. */
+/* The positions past .. past + T - 1 as i64[T]; NULL with the error recorded. */
 static adz_tensor *count_positions(adz_module *self, const adz_tensor *ids, int64_t past)
 {
     int64_t n = adz_tensor_size(ids, -1);
@@ -89,7 +91,8 @@ static adz_tensor *count_positions(adz_module *self, const adz_tensor *ids, int6
     return adz_arange((double)past, (double)(past + n), 1, ADZ_I64);
 }
 
-/* The sum of the embeddings, [B, T, D]. */
+/* The sum of the embeddings of tokens, positions and, if given, token types: [B, T, D]. Types are
+ * looked up in the table of the tokens, as in the original code. */
 static adz_tensor *embed(adz_module *self, const adz_values *in, adz_tensor *ids, int64_t past)
 {
     adz_module *wte = zoo_child(self, WTE), *wpe = zoo_child(self, WPE);
@@ -111,7 +114,8 @@ static adz_tensor *embed(adz_module *self, const adz_values *in, adz_tensor *ids
                : NULL;
 }
 
-/* One block: h and its past in, h out, the present appended to `out`. NULL when it failed. */
+/* Calls block i with h and its past. Returns the new h and appends present.i to `out`; NULL with
+ * the error recorded. */
 static adz_tensor *run_block(
     adz_module *block, adz_tensor *h, adz_tensor *past, size_t i, adz_values *out)
 {
@@ -127,7 +131,7 @@ static adz_tensor *run_block(
     return h;
 }
 
-/* h[B, T, D] shaped like the ids, with D behind. */
+/* Reshapes h[B, T, D] to the shape of the ids with D appended. NULL passes through. */
 static adz_tensor *unflatten(adz_tensor *h, const adz_tensor *ids)
 {
     if (h == NULL) {
@@ -221,7 +225,7 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
 
 /* ---- the language model --------------------------------------------------------------------- */
 
-enum { TRANSFORMER, LM_HEAD };
+enum { TRANSFORMER, LM_HEAD }; /* children */
 
 static adz_tensor *head_forward(adz_module *self, adz_tensor *h)
 {
@@ -234,6 +238,7 @@ static const adz_module_type head_type = {
     .forward = head_forward,
 };
 
+/* Mean cross entropy over all positions whose label is not -1. */
 static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *labels)
 {
     if (logits == NULL) {
@@ -245,7 +250,7 @@ static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *labels)
     return adz_cross_entropy(rows, adz_reshape(labels, ADZ_SHAPE(-1)), ADZ_NONE, &o);
 }
 
-/* The stack's arguments: ours without the labels. */
+/* Copies the arguments of the language model to `to`, without the labels. */
 static adz_status stack_arguments(adz_module *self, const adz_values *in, adz_values *to)
 {
     static const char *const names[] = { "input_ids", "position_ids", "token_type_ids" };
@@ -283,7 +288,8 @@ static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *ou
     return status;
 }
 
-/* Children are drawn first, so the decoder has overwritten the table that it shares. */
+/* Draws the table of the tokens once more. The children are drawn before their parent, and the
+ * decoder has just overwritten the table, which is its weight. */
 static adz_status lm_reset(adz_module *self)
 {
     return adz_module_reset_parameters(zoo_child(zoo_child(self, TRANSFORMER), WTE));
@@ -296,7 +302,8 @@ static const adz_module_type lm_type = {
     .reset_parameters = lm_reset,
 };
 
-/* A linear layer of no size, whose weight becomes the table. */
+/* The head. Its linear layer is made with no features, so that no weight is drawn, and then gets
+ * the table as its weight. */
 static adz_module *head_new(adz_tensor *table)
 {
     adz_linear_options o = ADZ_LINEAR_OPTIONS;

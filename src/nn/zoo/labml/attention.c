@@ -1,4 +1,5 @@
-/* The annotated library's attention. */
+/* MultiHeadAttention of the annotated transformers (labml_nn). The time comes first: x is
+ * [T, B, D]. */
 #include "adze/nn/labml_attention.h"
 
 #include "adze/nn/dropout.h"
@@ -9,7 +10,7 @@
 #include "nn/zoo/labml/labml.h"
 #include "nn/zoo/zoo.h"
 
-/* ---- what all parts share ------------------------------------------------------------------- */
+/* ---- helpers of all files ------------------------------------------------------------------- */
 
 bool adzi_labml_add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
@@ -62,6 +63,7 @@ typedef struct {
     int64_t heads, d_k;
 } prepare_state;
 
+/* linear(x) with its features split into heads: [..., D] becomes [..., H, d_k]. */
 static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
 {
     const prepare_state *state = zoo_state(self);
@@ -75,7 +77,7 @@ static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
     adz_shape shape = adz_tensor_shape(x);
     adz_tensor *y = adz_module_forward(zoo_child(self, 0), x);
     if (y == NULL) {
-        return NULL; /* a rank of 0 among others */
+        return NULL; /* for example a scalar x, which the linear layer refuses */
     }
     shape.sizes[shape.rank - 1] = state->heads;
     shape.sizes[shape.rank++] = state->d_k;
@@ -127,8 +129,9 @@ adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, b
 
 /* ---- MultiHeadAttention --------------------------------------------------------------------- */
 
-enum { QUERY, KEY, VALUE, OUTPUT, DROPOUT };
+enum { QUERY, KEY, VALUE, OUTPUT, DROPOUT }; /* children */
 
+/* Checks the shapes of query[T, B, D], key[S, B, D] and value[S, B, D]. */
 static bool check_rows(
     adz_module *self, const adz_tensor *query, const adz_tensor *key, const adz_tensor *value)
 {
@@ -155,7 +158,8 @@ static bool check_rows(
     return true;
 }
 
-/* mask[T, S, B] as the operator has it: bool [B, 1, T, S]. NULL when it cannot be. */
+/* The mask[T, S, B], each size of which may be 1, in the operator's layout: bool [B, 1, T, S]. NULL
+ * with the error recorded. */
 static adz_tensor *prepare_mask(
     adz_module *self, adz_tensor *mask, const adz_tensor *query, const adz_tensor *key)
 {
@@ -180,25 +184,27 @@ static adz_tensor *prepare_mask(
     return adz_unsqueeze(adz_permute(mask, ADZ_DIMS(2, 0, 1)), 1);
 }
 
-/* A mask that is replayed is [T, S, B, H]. */
+/* Sets the dropout of attention. A replayed mask is [T, S, B, H], as labml_nn has it, and is
+ * permuted to the operator's [B, H, T, S]. False with the error recorded. */
 static bool plan_dropout(adz_module *self, adz_attention_options *o)
 {
     if (!zoo_plan_dropout(zoo_child(self, DROPOUT), o)) {
         return false;
     }
     if (o->dropout_mask == NULL || zoo_is_none(o->dropout_mask)) {
-        return true; /* nothing is replayed */
+        return true; /* no replay is running */
     }
     o->dropout_mask = adz_permute(o->dropout_mask, ADZ_DIMS(2, 3, 0, 1));
     return o->dropout_mask != NULL;
 }
 
-/* [T, B, D] as [B, H, T, D/H] */
+/* Projects x[T, B, D] by child `which` and permutes the heads to [B, H, T, D/H]. */
 static adz_tensor *split(adz_module *self, size_t which, adz_tensor *x)
 {
     return adz_permute(adz_module_forward(zoo_child(self, which), x), ADZ_DIMS(1, 2, 0, 3));
 }
 
+/* output(softmax(q k^T / sqrt(d_k)) v) for query[T, B, D]; shaped like query. */
 static adz_tensor *attend(
     adz_module *self, adz_tensor *query, adz_tensor *key, adz_tensor *value, adz_tensor *mask)
 {

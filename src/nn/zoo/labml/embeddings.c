@@ -1,4 +1,8 @@
-/* The annotated library's embeddings with positions. */
+/* The embeddings of the annotated transformers (labml_nn): ids[T, B] become
+ *
+ *     embedding(ids) * sqrt(D) + encodings[0 .. T-1]
+ *
+ * where the encodings[max_len, 1, D] are sines and cosines or a parameter. */
 #include <math.h>
 
 #include "adze/nn/embedding.h"
@@ -10,7 +14,8 @@
 #include "nn/zoo/labml/labml.h"
 #include "nn/zoo/zoo.h"
 
-/* Fails for features that do not come in pairs. */
+/* True if d_model is even; false with the error recorded. Sines and cosines alternate, so the
+ * features must come in pairs. */
 static bool check_even(const char *op, int64_t d_model)
 {
     if (d_model < 2 || d_model % 2 != 0) {
@@ -47,7 +52,7 @@ adz_tensor *adz_labml_get_positional_encoding(int64_t d_model, int64_t max_len, 
 /* ---- the modules ---------------------------------------------------------------------------- */
 
 typedef struct {
-    bool learned; /* the encodings are the parameter, not the buffer */
+    bool learned; /* the encodings are a parameter; otherwise they are a buffer */
 } embeddings_state;
 
 static adz_tensor *encodings(const adz_module *self)
@@ -76,7 +81,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *ids)
     return adz_add(y, adz_narrow(all, 0, 0, adz_tensor_size(ids, 0)));
 }
 
-/* The table is the child's. */
+/* Zeroes the encodings. The child, an Embedding, draws the table. */
 static adz_status reset_learned(adz_module *self)
 {
     return adz_init_zeros_(zoo_parameter(self, 0)) != NULL ? ADZ_OK : adz_error_code();

@@ -1,8 +1,8 @@
-/* Helpers that the annotated library's modules share. */
+/* Helpers that the modules of the annotated transformers (labml_nn) share. */
 #ifndef ADZI_NN_ZOO_LABML_LABML_H
 #define ADZI_NN_ZOO_LABML_LABML_H
 
-/** A Linear as a child. */
+/** Adds a Linear as a child; false with the error recorded. */
 bool adzi_labml_add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype);
 
@@ -12,11 +12,12 @@ typedef struct adzi_argument {
     adz_tensor *tensor;
 } adzi_argument;
 
-/** The first result of a module called with these arguments. */
+/** Calls a module with these arguments. Returns the first result, or NULL with the error recorded.
+ */
 adz_tensor *adzi_labml_call(adz_module *module, const adzi_argument *arguments, size_t n);
 
-/** Gives `self` children under these names, whose references it takes over in every case; ends it
- * when one fails. */
+/** Adds n children to `self` under these names. Their references are taken over in every case. If
+ * one cannot be added, `self` is freed and the result is NULL; otherwise it is `self`. */
 adz_module *adzi_labml_adopt(
     adz_module *self, const char *const *names, adz_module *const *children, size_t n);
 

@@ -1,4 +1,5 @@
-/* The annotated library's layer, and the stacks of it. */
+/* TransformerLayer of the annotated transformers (labml_nn), and Encoder and Decoder, which are
+ * stacks of it. The layer norms come before attention and feed-forward network. */
 #include "adze/nn/containers.h"
 #include "adze/nn/dropout.h"
 #include "adze/nn/labml_transformer.h"
@@ -11,10 +12,11 @@
 
 typedef struct {
     int64_t d_model;
-    /* places of the children, which depend on whether there is a src_attn; it is 0 for none */
+    /* indices of the children, which depend on whether there is a src_attn; 0 if there is none */
     size_t self_attn, src_attn, feed_forward, dropout, norm_self_attn, norm_src_attn, norm_ff;
 } layer_state;
 
+/* The layer norm `norm` of x. */
 static adz_tensor *normed(adz_module *self, size_t norm, adz_tensor *x)
 {
     return adz_module_forward(zoo_child(self, norm), x);
@@ -27,6 +29,7 @@ static adz_tensor *add(adz_module *self, adz_tensor *x, adz_tensor *y)
     return adz_add(x, adz_module_forward(zoo_child(self, state->dropout), y));
 }
 
+/* Calls an attention with `source` as key and value. NULL passes through. */
 static adz_tensor *attend(
     adz_module *self, size_t attention, adz_tensor *query, adz_tensor *source, adz_tensor *mask)
 {
@@ -38,6 +41,8 @@ static adz_tensor *attend(
     return adzi_labml_call(zoo_child(self, attention), arguments, 4);
 }
 
+/* Self-attention, attention to `src` if it is given, and the feed-forward network, each added to x.
+ */
 static adz_tensor *run_layer(
     adz_module *self, adz_tensor *x, adz_tensor *mask, adz_tensor *src, adz_tensor *src_mask)
 {
@@ -86,7 +91,8 @@ static adz_module *norm_new(int64_t d_model, adz_dtype dtype)
     return adz_layer_norm_new(ADZ_SHAPE(d_model), &o);
 }
 
-/* Names and children of a layer, in the reference's order; makes those that are not given. */
+/* Adds the children of a layer in labml_nn's order and makes the norms and the dropout. The
+ * references to the attention and the feed-forward network are taken over in every case. */
 static adz_module *assemble(adz_module *self, adz_module *self_attn, adz_module *feed_forward,
     double dropout_prob, const adz_labml_transformer_layer_options *o)
 {
@@ -147,8 +153,8 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
     return assemble(self, self_attn, feed_forward, dropout_prob, &o);
 }
 
-/* Reads the features and the dtype of a TransformerLayer; false with an error recorded for any
- * other module. */
+/* Reads the number of features and the dtype of a TransformerLayer. For any other module returns
+ * false with the error recorded. */
 static bool layer_size(const char *op, const adz_module *layer, int64_t *d_model, adz_dtype *dtype)
 {
     if (adz_module_type_of(layer) != &layer_type) {
@@ -165,9 +171,10 @@ static bool layer_size(const char *op, const adz_module *layer, int64_t *d_model
 
 /* ---- Encoder and Decoder -------------------------------------------------------------------- */
 
-enum { LAYERS, NORM };
+enum { LAYERS, NORM }; /* children */
 
-/* The stack over x; the arguments but x go to every layer. */
+/* Runs the layers one after the other, then the norm. arguments[0] is x; the other arguments go to
+ * every layer. */
 static adz_status run_stack(adz_module *self, adzi_argument *arguments, size_t n, adz_values *out)
 {
     if (!zoo_check_tensor(adz_module_name(self), "x", arguments[0].tensor)) {
@@ -211,6 +218,7 @@ static const adz_module_type decoder_type = {
     .call = decoder_call,
 };
 
+/* A ModuleList of n deep copies of a layer, which begin with equal parameters as in labml_nn. */
 static adz_module *copies_of(adz_module *layer, int64_t n)
 {
     adz_module *list = adz_module_list_new(NULL, 0);
@@ -222,6 +230,7 @@ static adz_module *copies_of(adz_module *layer, int64_t n)
     return list;
 }
 
+/* Makes an Encoder or Decoder. The reference to `layer` is taken over in every case. */
 static adz_module *stack_new(
     const char *op, const adz_module_type *type, adz_module *layer, int64_t n_layers)
 {

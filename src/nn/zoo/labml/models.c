@@ -1,4 +1,5 @@
-/* The annotated library's models: encoder-decoder and autoregressive. */
+/* The models of the annotated transformers (labml_nn): EncoderDecoder, AutoregressiveModel, and the
+ * autoregressive model of characters. */
 #include "adze/nn/feed_forward.h"
 #include "adze/nn/init.h"
 #include "adze/nn/labml_transformer.h"
@@ -45,7 +46,7 @@ adz_module *adz_labml_generator_new(
 
 /* ---- EncoderDecoder ------------------------------------------------------------------------- */
 
-enum { ENCODER, DECODER, SRC_EMBED, TGT_EMBED, GENERATOR };
+enum { ENCODER, DECODER, SRC_EMBED, TGT_EMBED, GENERATOR }; /* children */
 
 static adz_tensor *encode(adz_module *self, adz_tensor *src, adz_tensor *src_mask)
 {
@@ -77,7 +78,8 @@ static adz_status both_call(adz_module *self, const adz_values *in, adz_values *
     return adz_values_add(out, "", decode(self, memory, src_mask, tgt, tgt_mask));
 }
 
-/* The children have drawn theirs; the reference then draws every matrix anew. */
+/* Draws every matrix by xavier_uniform_, as labml_nn does after the children have drawn their own
+ * parameters. */
 static adz_status both_reset(adz_module *self)
 {
     adz_tensor_list all = adz_module_parameters(self);
@@ -97,7 +99,8 @@ static const adz_module_type both_type = {
     .reset_parameters = both_reset,
 };
 
-/* A model of children, whose references are taken over in every case; one of them may be NULL. */
+/* Makes a model of n children, whose references are taken over in every case. A NULL child is an
+ * error, because it comes from a constructor that failed. */
 static adz_module *model_new(const char *op, const adz_module_type *type, const char *const *names,
     adz_module *const *children, size_t n)
 {
@@ -127,6 +130,7 @@ adz_module *adz_labml_encoder_decoder_new(adz_module *encoder, adz_module *decod
     return self;
 }
 
+/* True if the module is an EncoderDecoder; false with the error recorded. */
 static bool is_both(const char *op, const adz_module *model)
 {
     if (model == NULL) {
@@ -169,7 +173,7 @@ adz_tensor *adz_labml_decode(adz_module *model, adz_tensor *memory, adz_tensor *
 
 /* ---- AutoregressiveModel -------------------------------------------------------------------- */
 
-enum { EMBED, STACK, LOGITS };
+enum { EMBED, STACK, LOGITS }; /* children */
 
 static adz_tensor *logits_of(adz_module *self, adz_tensor *ids)
 {
@@ -183,7 +187,8 @@ static adz_tensor *logits_of(adz_module *self, adz_tensor *ids)
     return adz_module_forward(zoo_child(self, LOGITS), x);
 }
 
-/* Over all positions, in whatever order both have them. */
+/* Mean cross entropy over all positions. logits[T, B, V] and target[T, B] have them in equal order.
+ */
 static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *target)
 {
     adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, adz_tensor_size(logits, -1)));
@@ -230,7 +235,7 @@ adz_module *adz_labml_autoregressive_model_new(
         "adz_labml_autoregressive_model_new", &autoregressive_type, names, children, 3);
 }
 
-/* ---- the model of characters ---------------------------------------------------------------- */
+/* ---- model of characters -------------------------------------------------------------------- */
 
 ZOO_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_model_options,
     ADZ_LABML_CHARACTER_MODEL_OPTIONS)

@@ -1,3 +1,6 @@
+/* The modules of the notebook on position-wise feed-forward networks:
+ *
+ *     y = dropout(relu(x w1 + b1)) w2 + b2,   w1[d_model, d_ff], w2[d_ff, d_model] */
 #include "adze/nn/notebook.h"
 
 #include <math.h>
@@ -69,6 +72,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     return zoo_linear(self, "d_ff", h, zoo_parameter(self, W2), zoo_parameter(self, B2));
 }
 
+/* Draws w[in, out] from N(0, 1 / in). */
 static bool draw(adz_tensor *w)
 {
     return adz_init_normal_(w, 0, 1 / sqrt((double)adz_tensor_size(w, 0)), NULL) != NULL;
