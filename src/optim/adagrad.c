@@ -1,3 +1,5 @@
+/* Adagrad, as torch.optim.Adagrad. The formula is in adagrad.kernel.c. The rate of step t is
+ * lr / (1 + (t - 1) lr_decay). */
 #include "adze/optim/adagrad.h"
 
 #include "optim/adagrad.h"
@@ -7,7 +9,7 @@
 
 KERNEL_TABLE_FLOAT(adagrad);
 
-enum { LR, LR_DECAY, EPS, WEIGHT_DECAY, INITIAL, MAXIMIZE, SETTINGS };
+enum { LR, LR_DECAY, EPS, WEIGHT_DECAY, INITIAL, MAXIMIZE, SETTINGS }; /* settings */
 
 static unsigned needs(const double *settings)
 {

@@ -1,12 +1,13 @@
-/* The argument block of the kernel behind Adagrad. */
+/* The arguments of the kernel of Adagrad. */
 #ifndef ADZI_OPTIM_ADAGRAD_H
 #define ADZI_OPTIM_ADAGRAD_H
 
+/** The numbers of the formula in adagrad.kernel.c. */
 typedef struct adzi_adagrad_numbers {
     double lr, eps, decay, sign;
 } adzi_adagrad_numbers;
 
-/** w, dw and sum are contiguous; units are elements. */
+/** w (the parameter), dw (its gradient) and sum are contiguous. A unit is an element. */
 typedef struct adzi_adagrad_args {
     void *w;
     const void *dw;

@@ -1,4 +1,4 @@
-/* Adam and AdamW. */
+/* Adam and AdamW, as in torch.optim. The formula is in adam.kernel.c. */
 #include "adze/optim/adam.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 KERNEL_TABLE_FLOAT(adam);
 
-/* ---- what the relatives share --------------------------------------------------------------- */
+/* ---- shared by the Adam family -------------------------------------------------------------- */
 
 adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at)
 {
@@ -35,7 +35,7 @@ void adzi_adam_update(const adzi_update *u)
         KERNEL_FOR(adam, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
 }
 
-/* ---- PyTorch's two -------------------------------------------------------------------------- */
+/* ---- Adam and AdamW ------------------------------------------------------------------------- */
 
 enum { AMSGRAD = ADZI_ADAM_SETTINGS, MAXIMIZE, SETTINGS };
 
@@ -44,6 +44,8 @@ static unsigned needs(const double *settings)
     return settings[AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
 }
 
+/* The numbers of both. AdamW's decay is `decoupled`: it shrinks the parameter and does not enter
+ * the gradient. The bias corrections go into `root` and `step`. */
 static void numbers(const adzi_moment *at, void *out, bool decoupled)
 {
     const double *s = at->settings;
@@ -67,7 +69,7 @@ static void adamw_numbers(const adzi_moment *at, void *out)
     numbers(at, out, true);
 }
 
-/* The two differ in their numbers alone. */
+/* The type of Adam or AdamW, which differ in their name and in their numbers only. */
 #define ADAM_TYPE(NAME, NUMBERS)                                                              \
     {                                                                                         \
         .name = (NAME), .n_settings = SETTINGS,                                               \

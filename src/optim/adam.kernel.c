@@ -8,11 +8,11 @@
  *     w = keep w - step m / (sqrt(v) root + eps)
  *
  * keep is 1 - lr * decay for decoupled decay (AdamW) and 1 otherwise. step and root contain the
- * bias corrections. The mode PLAIN leaves the denominator out, as RAdam does in
- * its first steps. WAIT changes the moments and applies the decay alone. AdaBelief adds eps to v
- * before the root, too. A unit is one element of a contiguous parameter. Elements are
- * independent, so neither threads nor vectors change a bit. The numbers are read from memory when
- * the kernel runs, because a replayed launch finds the settings of its own step there.
+ * bias corrections. The mode PLAIN leaves the denominator out, as RAdam does in its first steps.
+ * WAIT changes the moments and applies the decay, but makes no step. AdaBelief adds eps to v under
+ * the root, too. A unit is one element of a contiguous parameter. Elements are independent, so
+ * neither threads nor vectors change a bit. The numbers are read from memory when the kernel runs,
+ * because a replayed launch finds the settings of its own step there.
  */
 #ifndef elem
 #define THIS_FILE "optim/adam.kernel.c"

@@ -1,4 +1,6 @@
-/* Gradient clipping. */
+/* Gradient clipping, as torch.nn.utils.clip_grad_norm_ and clip_grad_value_. The norm and the
+ * factor are computed in launches, so that a replayed step clips by the norm of its own gradients.
+ */
 #include "adze/optim/clip.h"
 
 #include <math.h>
@@ -19,6 +21,7 @@ static adz_tensor *grad_of(const adz_tensor *t)
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
+/* Checks that every parameter is a living tensor. */
 static adz_status check(const char *op, adz_tensor_list parameters)
 {
     if (adzi_pending() != ADZ_OK) {
@@ -35,26 +38,28 @@ static adz_status check(const char *op, adz_tensor_list parameters)
     return ADZ_OK;
 }
 
+/* The number of blocks of ADZI_NORM_BLOCK elements, the last of which may be shorter. */
 static int64_t blocks_of(const adz_tensor *t)
 {
     return (t->numel + ADZI_NORM_BLOCK - 1) / ADZI_NORM_BLOCK;
 }
 
-/* The results of the launches. The sums of the blocks of one gradient follow in the same memory. */
+/* The results of the launches. */
 typedef struct {
-    double sum;    /* of |g|^p over all gradients, or the largest |g| */
-    double norm;   /* its p-th root */
-    double factor; /* what the gradients are multiplied by if it is below 1 */
-    double sums[]; /* of one gradient's blocks */
+    double sum;    /* the sum of |g|^p over all gradients; for p = inf the largest |g| */
+    double norm;   /* sum^(1/p); for p = inf the sum itself */
+    double factor; /* max_norm / (norm + 1e-6); below 1, the gradients are multiplied by it */
+    double sums[]; /* the sums of the blocks of one gradient */
 } clip_numbers;
 
 typedef struct {
     clip_numbers *numbers;
-    int64_t blocks; /* of one gradient */
+    int64_t blocks; /* the number of sums of the gradient that was summed last */
     double p, max_norm;
 } clip_norm_args;
 
-/* Adds one gradient's blocks to the sum, in order. A NaN stays. One unit. */
+/* Kernel of one unit: adds the sums of one gradient's blocks to the total, in order. For p = inf it
+ * takes the largest one; a NaN is kept. */
 static void add_blocks(const void *block, int64_t begin, int64_t end)
 {
     const clip_norm_args *args = block;
@@ -70,7 +75,7 @@ static void add_blocks(const void *block, int64_t begin, int64_t end)
     args->numbers->sum = all;
 }
 
-/* Sets the sum to 0. One unit. */
+/* Kernel of one unit: sets the total to 0. */
 static void clear_sum(const void *block, int64_t begin, int64_t end)
 {
     (void)begin;
@@ -78,7 +83,7 @@ static void clear_sum(const void *block, int64_t begin, int64_t end)
     ((const clip_norm_args *)block)->numbers->sum = 0;
 }
 
-/* One unit. */
+/* Kernel of one unit: computes the norm and the factor from the total. */
 static void compute_factor(const void *block, int64_t begin, int64_t end)
 {
     const clip_norm_args *args = block;
@@ -89,6 +94,7 @@ static void compute_factor(const void *block, int64_t begin, int64_t end)
     n->factor = args->max_norm / (n->norm + 1e-6);
 }
 
+/* Launches the kernels that compute the norm of all gradients, and the factor. */
 static void launch_norm(adz_tensor_list parameters, clip_norm_args args)
 {
     adzi_launch(clear_sum, &args, 1, 1);
@@ -105,6 +111,7 @@ static void launch_norm(adz_tensor_list parameters, clip_norm_args args)
     adzi_launch(compute_factor, &args, 1, 1);
 }
 
+/* Launches the kernel of the gradient's dtype over every gradient. */
 static void change(adz_tensor_list parameters, const adzi_kernel kernels[2], adzi_clip_args args)
 {
     for (size_t i = 0; i < parameters.count; ++i) {

@@ -1,13 +1,14 @@
-/* The argument blocks of the kernels behind gradient clipping. */
+/* The arguments of the kernels of gradient clipping. */
 #ifndef ADZI_OPTIM_CLIP_H
 #define ADZI_OPTIM_CLIP_H
 
 #include <stdint.h>
 
+/** Elements of a block, whose sum is computed by one thread. */
 enum { ADZI_NORM_BLOCK = 4096 };
 
-/** Unit k is block k of ADZI_NORM_BLOCK elements of x; sums[k] becomes its sum of |x|^p, or its
- * largest |x| when p is infinite. */
+/** norm_sums: unit k is block k of x. sums[k] becomes the sum of |x|^p over the block, or the
+ * largest |x| if p is infinite. */
 typedef struct adzi_norm_args {
     const void *x;
     int64_t numel;
@@ -15,8 +16,8 @@ typedef struct adzi_norm_args {
     double *sums;
 } adzi_norm_args;
 
-/** Units are elements. clip_scale: x = x *factor, and x stays as it is if the factor is 1 or more;
- * the factor is read when the kernel runs. clip_limit: x limited to [-limit, limit]. */
+/** clip_scale multiplies x by *factor if that is below 1 or NaN; the factor is read when the kernel
+ * runs. clip_limit limits x to [-limit, limit]. A unit is an element. */
 typedef struct adzi_clip_args {
     void *x;
     const double *factor;

@@ -1,5 +1,5 @@
-/* The annotated library's optimizers: Adam with another place for epsilon and a weight decay that
- * is configured on its own, and what derives from it there. */
+/* The optimizers of labml_nn: Adam and the classes that derive from it there. They differ from
+ * PyTorch's in the place of epsilon (`optimized_update`) and in the options of the weight decay. */
 #include "adze/optim/labml.h"
 
 #include <math.h>
@@ -8,18 +8,20 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* All have these settings; those that an optimizer does not name keep their place and are 0. */
+/* The places of the settings after those of the Adam family. A setting that a type does not have
+ * keeps its place and is 0. */
 enum {
     DECOUPLE = ADZI_ADAM_SETTINGS,
     ABSOLUTE,
     OPTIMIZED,
     AMSGRAD,
-    EXTRA,                 /* warmup, or degenerated_to_sgd */
-    D_MODEL,               /* Noam's */
-    TOTAL_STEPS = D_MODEL, /* the cosine's */
-    RECTIFY = D_MODEL,     /* AdaBelief's */
+    EXTRA,                 /* `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief */
+    D_MODEL,               /* of Noam */
+    TOTAL_STEPS = D_MODEL, /* of AdamWarmupCosineDecay */
+    RECTIFY = D_MODEL,     /* of AdaBelief */
     SETTINGS
 };
+/* The names of the settings that all these optimizers have. */
 #define NAMES                                                                     \
     ADZI_ADAM_NAMES, { "weight_decouple", ADZI_FLAG }, { "absolute", ADZI_FLAG }, \
     {                                                                             \
@@ -39,7 +41,9 @@ static unsigned adam_needs(const double *settings)
 
 /* ---- one step ------------------------------------------------------------------------------- */
 
-/* Decay acts before the step, at the group's own rate. `lr` is the rate of this step. */
+/* The numbers of a step with the rate `lr`. As in labml_nn, a decoupled decay uses the group's rate
+ * and not `lr`. With `optimized_update` the correction of v goes into the step, so that epsilon is
+ * added to the uncorrected root. */
 static adzi_adam_numbers numbers_of(const adzi_moment *at, double lr)
 {
     const double *s = at->settings;
@@ -87,6 +91,8 @@ static void cosine_numbers(const adzi_moment *at, void *out)
     *(adzi_adam_numbers *)out = numbers_of(at, lr);
 }
 
+/* RAdam's numbers. Before the rectification is defined (rho < 5), the step is plain with
+ * `degenerated_to_sgd`, and otherwise only the moments change. */
 static adzi_adam_numbers rectified_numbers_of(const adzi_moment *at)
 {
     const double *s = at->settings;
@@ -126,15 +132,16 @@ static adz_status check_noam(const char *op, const double *settings)
     return ADZ_OK;
 }
 
-/* ---- the types ------------------------------------------------------------------------------ */
+/* ---- types ---------------------------------------------------------------------------------- */
 
-/* A type with `count` of the settings, of which those behind NAMES are listed last. */
+/* A type with `count` settings: those of NAMES, then the ones that are given last. */
 #define TYPE(NAME, count, states_kept, states_needed, function, ...)                 \
     {                                                                                \
         .name = (NAME), .n_settings = (count), .settings = { NAMES, __VA_ARGS__ },   \
         .n_states = (states_kept), .states = ADZI_ADAM_STATES, .counts_steps = true, \
         .needs = (states_needed), .numbers = (function), .update = adzi_adam_update, \
     }
+/* A type that can keep the largest v, if its setting `amsgrad` is on. */
 #define WITH_MOST(NAME, count, function, ...) \
     TYPE("labml." NAME, count, 3, needs, function, { "amsgrad", ADZI_FLAG }, __VA_ARGS__)
 
@@ -176,7 +183,7 @@ static const adzi_optimizer_type ada_belief_type = {
     .update = adzi_adam_update,
 };
 
-/* ---- public --------------------------------------------------------------------------------- */
+/* ---- constructors --------------------------------------------------------------------------- */
 
 ADZI_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
 
@@ -195,7 +202,8 @@ adz_optimizer *adz_labml_adam_new(
 ADZI_OPTIONS_INIT(
     adz_labml_amsgrad_options_init, adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS)
 
-/* AMSGrad and what derives from it: the same options, amsgrad on or off. */
+/* Makes an optimizer that derives from AMSGrad in labml_nn. `amsgrad` is on by default for AMSGrad
+ * itself and off for the others. `extra` and `second` become the last two settings. */
 static adz_optimizer *derived_new(const char *op, const adzi_optimizer_type *type,
     adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options, double extra,
     double second)

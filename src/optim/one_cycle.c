@@ -1,4 +1,5 @@
-/* One cycle: up to the largest rate and down to almost nothing, the momentum the other way. */
+/* OneCycleLR: the rate rises to its maximum and falls to almost 0, while the momentum falls and
+ * rises again. */
 #include "adze/optim/one_cycle.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 
 enum { TOTAL, PCT_START, DIV, FINAL_DIV, LINEAR, THREE };
 
-/* list: for each group, the largest rate, the least and the most momentum. */
+/* The list has three numbers for each group: the largest rate, the smallest and the largest
+ * momentum. */
 enum { MAX_LR, BASE_MOMENTUM, MAX_MOMENTUM, PER_GROUP };
 
 static double of_group(const adz_scheduler *s, int group, int which)
@@ -20,7 +22,7 @@ static double of_group(const adz_scheduler *s, int group, int which)
 
 /* ---- the curve ------------------------------------------------------------------------------ */
 
-/* Where an epoch stands: the phase, and how much of it is over. */
+/* The position of an epoch: its phase, and the part of the phase that is over. */
 typedef struct place {
     int phase;
     double part;
@@ -40,6 +42,8 @@ static place place_of(const adz_scheduler *s)
     return (place){ phase, length != 0 ? (step - start) / length : 1 };
 }
 
+/* The value between `from` and `to` at a part of a phase, along a straight line or half a cosine.
+ */
 static double anneal(const adz_scheduler *s, double from, double to, double part)
 {
     const double pi = 3.14159265358979323846;
@@ -47,7 +51,7 @@ static double anneal(const adz_scheduler *s, double from, double to, double part
                                    : to + (from - to) / 2 * (cos(pi * part) + 1);
 }
 
-/* PyTorch's line runs on below 0 in the call after the last step; there it ends here. */
+/* The rate, at least 0. PyTorch's straight line runs on below 0 in the call after the last step. */
 static double rate(const adz_scheduler *s, int group, double lr)
 {
     (void)lr;
@@ -70,6 +74,7 @@ static double momentum(const adz_scheduler *s, int group)
     return fmin(fmax(low, high), fmax(fmin(low, high), value));
 }
 
+/* The rate to start from. */
 static double base(const adz_scheduler *s, int group)
 {
     return of_group(s, group, MAX_LR) / s->numbers[DIV];
@@ -88,11 +93,12 @@ static const adzi_schedule_type one_cycle_type = {
     .last = last,
 };
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- constructor ---------------------------------------------------------------------------- */
 
 ADZI_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
 
-/* The setting that is cycled: the momentum, or Adam's first beta; -1 without either. */
+/* The index of the setting that is cycled: "momentum", or Adam's "beta1"; -1 if there is neither.
+ */
 static int momentum_setting(const adz_optimizer *optimizer)
 {
     for (int k = 0; k < optimizer->type->n_settings; ++k) {
@@ -104,7 +110,7 @@ static int momentum_setting(const adz_optimizer *optimizer)
     return -1;
 }
 
-/* Whether every group may have the momenta that the cycle runs between. */
+/* Checks that the optimizer accepts the smallest and the largest momentum of every group. */
 static adz_status check_momenta(
     const char *op, const adz_optimizer *optimizer, const double *list, int setting)
 {
@@ -147,6 +153,7 @@ static adz_status check_numbers(
     return adzi_check_not_negative(op, "max_lr", max_lr);
 }
 
+/* Checks that a list of the options, if given, has one number per group. */
 static adz_status check_list(
     const char *op, const char *name, const double *list, size_t n, size_t n_groups)
 {
@@ -156,6 +163,7 @@ static adz_status check_list(
                      n, name, n_groups);
 }
 
+/* Fills `list` with the three numbers of each group, from the options' lists or single numbers. */
 static adz_status fill_list(const char *op, const adz_optimizer *optimizer, double max_lr,
     const adz_one_cycle_options *o, double *list)
 {

@@ -1,4 +1,4 @@
-/* Groups, settings, the step. */
+/* The part that all optimizers share: ownership, groups, settings, gradients, the step. */
 #include "optim/optimizer.h"
 
 #include <math.h>
@@ -57,7 +57,8 @@ const char *adz_optimizer_name(const adz_optimizer *optimizer)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-/* `before` holds the list's parameters in front of i. */
+/* True if parameter i of the list can be added: a contiguous floating-point leaf that is in no
+ * group yet. `before` has the parameters of the list before i. False with the error recorded. */
 static bool check_parameter(const char *op, const adz_optimizer *optimizer, adz_tensor_list list,
     size_t i, const adzi_index *before)
 {
@@ -222,6 +223,7 @@ adz_status adzi_check_settings(
     return status == ADZ_OK && type->check != NULL ? type->check(op, settings) : status;
 }
 
+/* The place of a group's setting, by its name; NULL with the error recorded. */
 static double *setting(
     const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
 {
@@ -248,7 +250,7 @@ double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *
     return value != NULL ? *value : NAN;
 }
 
-/* Sees whether a group may have the value, and with `commit` sets it. */
+/* Checks whether a setting of a group may have the value, and sets it if `commit`. */
 static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, const char *name,
     double value, bool commit)
 {
@@ -281,6 +283,7 @@ adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *na
     int begin = group == -1 ? 0 : group;
     int end = group == -1 ? (int)optimizer->n_groups : group + 1;
     adz_status status = ADZ_OK;
+    /* the first pass only checks, so that an error in one group changes none */
     for (int commit = 0; commit <= 1; ++commit) {
         for (int k = begin; k < end && status == ADZ_OK; ++k) {
             status = set_one(op, optimizer, k, name, value, commit == 1);
@@ -332,7 +335,8 @@ adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer)
 
 /* ---- the step ------------------------------------------------------------------------------- */
 
-/* Makes the states that parameter i lacks; they are marked fresh until the step is through. */
+/* Checks the gradient of parameter i and makes the states that it needs and does not have. Their
+ * bits in `fresh` stay set until begin_update has run, so that undo() can find them. */
 static bool prepare(const adz_optimizer *optimizer, adzi_group *group, size_t i, unsigned needs)
 {
     static const char op[] = "adz_optimizer_step";
@@ -367,7 +371,7 @@ static bool prepare(const adz_optimizer *optimizer, adzi_group *group, size_t i,
     return true;
 }
 
-/* Ends what this step has made. */
+/* Releases the states that a failed step has made. */
 static void undo(adz_optimizer *optimizer)
 {
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
@@ -400,7 +404,7 @@ typedef struct {
     adzi_power *powers;
 } begin_args;
 
-/* Counts the step and computes the numbers of the update. One unit. */
+/* Kernel of one unit: counts the step and computes the numbers of one parameter's update. */
 static void begin_update(const void *block, int64_t begin, int64_t end)
 {
     const begin_args *args = block;
@@ -412,6 +416,8 @@ static void begin_update(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* Updates parameter i of a group. prepare() has made everything that this needs, so it cannot fail.
+ */
 static void update(adz_optimizer *optimizer, adzi_group *group, size_t i, unsigned needs)
 {
     adz_tensor *t = group->parameters[i];
@@ -429,6 +435,7 @@ static void update(adz_optimizer *optimizer, adzi_group *group, size_t i, unsign
     adzi_written(t, "adz_optimizer_step");
 }
 
+/* All states are made before the first parameter changes, so that a failure changes none. */
 adz_status adz_optimizer_step(adz_optimizer *optimizer)
 {
     if (optimizer == NULL) {

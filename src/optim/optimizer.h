@@ -1,8 +1,8 @@
-/* The interface behind which an optimizer is written, and the access that a checkpoint needs.
+/* What an optimizer's file is written with, and what a checkpoint needs of an optimizer.
  *
- * An optimizer is a type: names and defaults of its settings, names of its state tensors, and one
- * update of one parameter, a fused kernel. The core does the rest: groups, allocation before any
- * change, versions, state in and out. */
+ * An optimizer is a type: the names and ranges of its settings, the names of its state tensors, and
+ * the update of one parameter by a fused kernel. optimizer.c does the rest: groups, the memory of
+ * the states, versions. state.c writes and reads the state. */
 #ifndef ADZI_OPTIM_OPTIMIZER_H
 #define ADZI_OPTIM_OPTIMIZER_H
 
@@ -16,9 +16,9 @@
 #include "tensor/tensor.h"
 
 enum {
-    ADZI_OPTIM_SETTINGS = 12, /* lr is always the first */
-    ADZI_OPTIM_STATES = 4,
-    ADZI_OPTIM_GRAIN = 16384 /* elements worth a thread of their own */
+    ADZI_OPTIM_SETTINGS = 12, /* the most settings of a type; lr is always the first */
+    ADZI_OPTIM_STATES = 4,    /* the most state tensors per parameter */
+    ADZI_OPTIM_GRAIN = 16384  /* grain of the kernels, in elements */
 };
 
 /** Which values a setting can have. */
@@ -29,79 +29,88 @@ typedef enum adzi_range {
     ADZI_OWN_RANGE     /* the type's `check` says which */
 } adzi_range;
 
+/** One setting of an optimizer, named as in PyTorch. */
 typedef struct adzi_setting {
     const char *name;
     adzi_range range;
 } adzi_setting;
 
+/** The number of bases whose powers are kept: Adam needs beta1^step and beta2^step. */
 enum { ADZI_OPTIM_POWERS = 2 };
 
-/** base^step, as it was last asked for. */
+/** The last power base^step that was computed. Most parameters have the step of the parameter
+ * before them, and then pow() is not called again. */
 typedef struct adzi_power {
     double base, power;
-    int64_t step; /* 0: never */
+    int64_t step; /* 0 before the first power is computed */
 } adzi_power;
 
 /**
- * What the numbers of one parameter's update depend on. They are computed in a launch, from memory
- * that lives as long as the optimizer, so that a replayed step uses the learning rate and the
- * number of steps of its own time.
+ * What the numbers of one parameter's update are computed from. They are computed in a launch, from
+ * memory that lives as long as the optimizer. A replayed step therefore uses the learning rate and
+ * the number of steps that hold when it is replayed.
  */
 typedef struct adzi_moment {
     const double *settings;
-    unsigned fresh;     /* bit k: state k was made in this step, of zeros */
-    int64_t step;       /* 1 in the first step that the parameter takes part in */
-    adzi_power *powers; /* ADZI_OPTIM_POWERS of them, which last from one parameter to the next */
+    unsigned fresh;     /* bit k: state k was made in this step and is all zeros */
+    int64_t step;       /* 1 in the first step in which the parameter has a gradient */
+    adzi_power *powers; /* of the optimizer, ADZI_OPTIM_POWERS elements */
 } adzi_moment;
 
-/** base^step, mostly what it was for the parameter before; i tells two bases apart. */
+/** base^step. Each base of an optimizer has a number i of its own, under which the last power is
+ * kept. */
 double adzi_moment_power(const adzi_moment *moment, int i, double base);
 
-enum { ADZI_OPTIM_NUMBERS = 12 }; /* doubles that an update computes for its kernel, at most */
+/** The most doubles that a type's `numbers` writes for its kernel. */
+enum { ADZI_OPTIM_NUMBERS = 12 };
 
 /** One parameter's part of a step. All tensors are contiguous and have one shape and dtype. */
 typedef struct adzi_update {
     adz_tensor *parameter;
     const adz_tensor *gradient;
-    adz_tensor *const *state; /* those that `needs` asked for */
-    unsigned needs;           /* which states these are, as bits */
-    unsigned fresh;           /* bit k: state k was made in this step, of zeros */
-    const double *settings;   /* only for what decides which kernel runs on which states */
+    adz_tensor *const *state; /* state k is valid if bit k of `needs` is set */
+    unsigned needs;           /* the result of the type's `needs` */
+    unsigned fresh;           /* bit k: state k was made in this step and is all zeros */
+    const double *settings;   /* for settings that choose the kernel or fill a fresh state */
     const void *numbers;      /* written by the type's `numbers` before the kernel runs */
 } adzi_update;
 
+/** The description of an optimizer. */
 typedef struct adzi_optimizer_type {
     const char *name;
     int n_settings;
     adzi_setting settings[ADZI_OPTIM_SETTINGS];
     int n_states;
     const char *states[ADZI_OPTIM_STATES];
-    bool counts_steps; /* each parameter's number of steps belongs to the state */
+    bool counts_steps; /* the state contains each parameter's number of steps */
 
-    /** Refuses settings that do not fit one another; NULL for none. Each is in its range. */
+    /** Checks settings that depend on each other, and those of ADZI_OWN_RANGE. The other settings
+     * are in their ranges already. NULL if there is nothing to check. */
     adz_status (*check)(const char *op, const double *settings);
 
-    /** Which states these settings use, as bits. */
+    /** The states that these settings use: bit k for state k. */
     unsigned (*needs)(const double *settings);
 
-    /** Computes what the kernel reads, at most ADZI_OPTIM_NUMBERS doubles. Runs in a launch. */
+    /** Computes the numbers that the kernel reads, at most ADZI_OPTIM_NUMBERS doubles. Runs in a
+     * launch. */
     void (*numbers)(const adzi_moment *moment, void *numbers);
 
-    /** Launches the kernel that changes the parameter; cannot fail. */
+    /** Launches the kernel that changes the parameter. It cannot fail. */
     void (*update)(const adzi_update *update);
 } adzi_optimizer_type;
 
 /** The state of one parameter. */
 typedef struct adzi_kept {
-    adz_tensor *state[ADZI_OPTIM_STATES]; /* NULL until a step needs it */
-    unsigned fresh;
-    int64_t steps; /* raised by a launch */
+    adz_tensor *state[ADZI_OPTIM_STATES]; /* NULL until a step needs the state */
+    unsigned fresh;                       /* bit k: state k was made in the running step */
+    int64_t steps;                        /* raised in a launch */
     double numbers[ADZI_OPTIM_NUMBERS];
 } adzi_kept;
 
+/** A group of parameters with settings of its own. */
 typedef struct adzi_group {
     double settings[ADZI_OPTIM_SETTINGS];
-    double initial_lr; /* NaN until a scheduler is made */
+    double initial_lr; /* the rate when the first scheduler was made; NaN before that */
     adz_tensor **parameters;
     adzi_kept *kept; /* one per parameter */
     size_t count;
@@ -111,37 +120,38 @@ struct adz_optimizer {
     atomic_int refs;
     const adzi_optimizer_type *type;
     double defaults[ADZI_OPTIM_SETTINGS];
-    adzi_group **groups; /* each in a block of its own: launches point to the settings */
+    adzi_group **groups; /* each has a block of its own, because launches point to its settings */
     size_t n_groups, groups_capacity;
     adzi_power powers[ADZI_OPTIM_POWERS];
-    adzi_index parameters; /* the addresses of all groups' */
+    adzi_index parameters; /* the addresses of the parameters of all groups */
 };
 
-/** A new optimizer with one group. `settings` has the type's n_settings values. */
+/** Makes an optimizer with one group. `settings` has the type's n_settings values. NULL with the
+ * error recorded under `op`. */
 adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
     adz_tensor_list parameters, const double *settings);
 
-/** Fails for settings outside their ranges, and for those that the type refuses. */
+/** Checks that the settings are in their ranges and that the type accepts them. */
 adz_status adzi_check_settings(
     const char *op, const adzi_optimizer_type *type, const double *settings);
 
-/** Fails unless `value` is a finite number of at least 0; names the setting. */
+/** Checks that `value` is finite and at least 0; the message calls it `name`. */
 adz_status adzi_check_not_negative(const char *op, const char *name, double value);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
-/** Adds the state tensors to `state` as "state.<index>.<name>", index counted over all groups, with
- * "state.<index>.step" (i64) where steps are counted. */
+/** Adds the state tensors to `state` as "state.<index>.<name>", where the parameters of all groups
+ * are numbered from 0. An optimizer that counts steps adds "state.<index>.step", an i64 scalar. */
 adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state);
 
-/** The groups as PyTorch's param_groups: settings by name, and "params" with the indices. A new
- * reference; NULL with ADZ_ERR_MEMORY recorded. */
+/** The groups in the format of PyTorch's param_groups: settings by name, and "params" with the
+ * indices of the parameters. The caller owns the result; NULL with ADZ_ERR_MEMORY recorded. */
 json_t *adzi_optimizer_groups(const adz_optimizer *optimizer);
 
 /**
- * Restores what the two above gave, converting dtypes: all or nothing. Entries of `state` whose
- * names do not start with "state." are left to others. ADZ_ERR_STATE when it belongs to an
- * optimizer of another kind or over other parameters.
+ * Restores the results of adzi_optimizer_collect and adzi_optimizer_groups, and converts dtypes.
+ * After an error nothing has changed. Entries of `state` whose names do not begin with "state." are
+ * ignored. ADZ_ERR_STATE if the state is that of another type or of other parameters.
  */
 adz_status adzi_optimizer_restore(
     adz_optimizer *optimizer, const adz_state *state, const json_t *groups);

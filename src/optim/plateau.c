@@ -1,4 +1,5 @@
-/* A rate that falls when a metric stops getting better. */
+/* ReduceLROnPlateau: the rate is multiplied by a factor when a metric has not improved for more
+ * than `patience` epochs. */
 #include "adze/optim/plateau.h"
 
 #include <math.h>
@@ -12,23 +13,25 @@ enum { BEST, BAD_EPOCHS, COOLING };                                /* moving */
 
 /* The list: the least rate of each group. */
 
+/* True if the metric is better than the best one by more than the threshold. */
 static bool is_better(const adz_scheduler *s)
 {
     double metric = s->numbers[METRIC], best = s->moving[BEST], threshold = s->numbers[THRESHOLD];
     switch ((int)s->numbers[KIND]) {
-    case 0: /* smaller, by a part of the best */
+    case 0: /* min, rel: the threshold is a part of the best */
         return metric < best * (1 - threshold);
-    case 1: /* smaller, by an amount */
+    case 1: /* min, abs: the threshold is an amount */
         return metric < best - threshold;
-    case 2: /* larger, by a part */
+    case 2: /* max, rel */
         return metric > best * (threshold + 1);
-    default:
+    default: /* max, abs */
         return metric > best + threshold;
     }
 }
 
-/* More bad epochs than patience: rate() sees that and reduces, `moving` is then set back by the
- * next call. So that a state holds no flag of its own, the count itself is the flag. */
+/* Counts the bad epochs. When there are more than `patience`, rate() reduces the rate, and the next
+ * call of advance() begins to count anew. The count itself says that the rate is to be reduced, so
+ * the saved state needs no flag. */
 static void advance(adz_scheduler *s)
 {
     if (s->moving[BAD_EPOCHS] > s->numbers[PATIENCE]) {
@@ -58,6 +61,7 @@ static double rate(const adz_scheduler *s, int group, double lr)
     return lr - reduced > s->numbers[EPS] ? reduced : lr;
 }
 
+/* True if a loaded state can occur. */
 static bool is_sound(const adz_scheduler *s, const double *moving)
 {
     return !isnan(moving[BEST]) && moving[BAD_EPOCHS] >= 0 &&

@@ -1,6 +1,6 @@
-/* The part that all schedules share: ownership, the step, saving and loading of the state. Each
- * schedule computes the next rate from the current one, as in PyTorch. So schedules can be
- * combined, and a rate that was changed by hand is continued. */
+/* The part that all schedules share: ownership, the step, and the state for checkpoints. As in
+ * PyTorch, a schedule computes the next rate from the current one. Schedules can therefore be
+ * combined, and a rate that the user has set is the next one to be scaled. */
 #include "optim/scheduler.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-enum { LR = 0 }; /* every optimizer's first setting */
+enum { LR = 0 }; /* the first setting of every optimizer */
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
@@ -46,7 +46,8 @@ void adz_scheduler_free(adz_scheduler **scheduler)
     }
 }
 
-/* The memory of a scheduler like `plan`. */
+/* Makes a copy of `plan` with memory for the rates and a copy of the list. NULL with the error
+ * recorded under `op`. */
 static adz_scheduler *allocate(
     const char *op, int n_groups, const adz_scheduler *plan, const double *list, size_t n_list)
 {
@@ -94,7 +95,7 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
         dispose(s);
         return NULL;
     }
-    /* One that is driven by a metric knows no first rate, in PyTorch neither. */
+    /* as in PyTorch, ReduceLROnPlateau does not set initial_lr */
     for (int g = 0; g < s->n_groups && !s->type->takes_metric; ++g) {
         optimizer->groups[g]->initial_lr = s->base_lrs[g];
     }
@@ -109,7 +110,7 @@ adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
         double lr = s->type->rate(s, g, s->optimizer->groups[g]->settings[LR]);
         s->next_lrs[g] = lr;
         if (!(lr >= 0 && isfinite(lr))) {
-            if (isnan(lr) && adzi_pending() != ADZ_OK) { /* a function of the caller's has failed */
+            if (isnan(lr) && adzi_pending() != ADZ_OK) { /* the user's function has failed */
                 return adzi_pending();
             }
             return adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -133,7 +134,7 @@ const char *adz_scheduler_name(const adz_scheduler *scheduler)
                              : adzi_fail_null("adz_scheduler_name", "scheduler");
 }
 
-/* Sets the rates of what has been moved to, or goes back to what was. */
+/* Sets the rates of the new epoch. If one of them is invalid, returns to the old epoch. */
 static adz_status settle(
     const char *op, adz_scheduler *s, int64_t old_epoch, const double old_moving[])
 {
@@ -145,6 +146,7 @@ static adz_status settle(
     return status;
 }
 
+/* Moves on by one epoch. After an error nothing has changed. */
 static adz_status step(const char *op, adz_scheduler *s)
 {
     double moving[ADZI_SCHEDULE_MOVING];
@@ -231,7 +233,10 @@ double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
     return scheduler->last_lrs[group];
 }
 
-/* ---- state: the epoch, both lists of rates, what moves --------------------------------------- */
+/* ---- state ---------------------------------------------------------------------------------- */
+
+/* The state is a list of numbers: last_epoch, base_lrs and last_lrs of the groups, then `moving`.
+ * base_lrs and last_lrs follow each other in memory. */
 
 size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, size_t count)
 {

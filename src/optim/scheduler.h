@@ -1,4 +1,4 @@
-/* The interface behind which a schedule is written: its type, its numbers, the rate of an epoch. */
+/* What the file of a schedule is written with: its type, its numbers, the rate of an epoch. */
 #ifndef ADZI_OPTIM_SCHEDULER_H
 #define ADZI_OPTIM_SCHEDULER_H
 
@@ -9,23 +9,27 @@ enum { ADZI_SCHEDULE_NUMBERS = 7, ADZI_SCHEDULE_MOVING = 3 };
 
 typedef struct adzi_schedule_type {
     const char *name;
-    int n_moving; /* how much of `moving` belongs to the state */
+    int n_moving; /* how many elements of `moving` the state contains */
 
-    /* The rate of `group` at s->last_epoch, from the rate `lr` that is set. */
+    /* The rate of `group` at s->last_epoch; `lr` is the rate that is set now. */
     double (*rate)(const adz_scheduler *s, int group, double lr);
 
-    /* Each may be NULL: the rate to start from, where that is not the optimizer's; what `moving`
-     * becomes after last_epoch has grown; whether `moving` can be as a file has it; the momentum
-     * to set with the rate. */
+    /* The rate to start from. NULL: the rate of the optimizer's group. */
     double (*base)(const adz_scheduler *s, int group);
+
+    /* Changes `moving` after last_epoch has been raised. NULL: `moving` does not change. */
     void (*advance)(adz_scheduler *s);
+
+    /* True if `moving` of a loaded state is possible. NULL: any is. */
     bool (*is_sound)(const adz_scheduler *s, const double *moving);
+
+    /* The momentum to set with the rate. NULL: the schedule does not change it. */
     double (*momentum)(const adz_scheduler *s, int group);
 
-    int64_t (*last)(const adz_scheduler *s); /* the last epoch there is; NULL: no end */
-    bool takes_metric;                       /* adz_scheduler_step_metric drives it */
+    int64_t (*last)(const adz_scheduler *s); /* the last epoch; NULL: there is no last one */
+    bool takes_metric;                       /* stepped by adz_scheduler_step_metric */
 
-    /* Sets last_epoch and `moving` to any point, for adz_scheduler_step_to; may be NULL. */
+    /* Sets last_epoch and `moving` to any epoch, for adz_scheduler_step_to. NULL: that fails. */
     void (*move)(adz_scheduler *s, double epoch);
 } adzi_schedule_type;
 
@@ -34,26 +38,27 @@ struct adz_scheduler {
     const adzi_schedule_type *type;
     adz_optimizer *optimizer;
     int64_t last_epoch;
-    double numbers[ADZI_SCHEDULE_NUMBERS]; /* what it was made with; each schedule names its own */
-    double moving[ADZI_SCHEDULE_MOVING];   /* what changes beside the epoch */
+    double numbers[ADZI_SCHEDULE_NUMBERS]; /* constants; each schedule has an enum for them */
+    double moving[ADZI_SCHEDULE_MOVING];   /* the numbers that change beside the epoch */
     double *list;                          /* milestones, or numbers for each group */
     size_t n_list;
-    int momentum_setting; /* of the optimizer; -1 when the momentum is left alone */
+    int momentum_setting; /* index of the optimizer's setting that is cycled; -1: none */
     adz_lr_lambda lambda;
     void *user;
     int n_groups;
     double *base_lrs, *last_lrs, *next_lrs; /* one block, base_lrs first */
 };
 
-/** A scheduler like `plan`, which has the type, the numbers and moving; list is copied. Sets the
- * first rates. */
+/** Makes a scheduler with type, numbers, moving and the like from `plan`, and with a copy of
+ * `list`. Sets the first rates. NULL with the error recorded under `op`. */
 adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     const adz_scheduler *plan, const double *list, size_t n_list);
 
-/** Sets the rates of s->last_epoch; ADZ_ERR_ARGUMENT with nothing set when one is no rate. */
+/** Sets the rates of all groups at s->last_epoch. If one of them is negative or not finite, none is
+ * set and ADZ_ERR_ARGUMENT is recorded. */
 adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s);
 
-/** Whether adz_scheduler_set_state would accept these numbers. */
+/** True if adz_scheduler_set_state would accept these numbers. */
 bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t count);
 
 #endif

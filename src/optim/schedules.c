@@ -1,4 +1,5 @@
-/* The schedules that follow the epoch alone. */
+/* The schedules of torch.optim.lr_scheduler that depend on the epoch only. Each function `rate`
+ * returns the rate of s->last_epoch, given the rate `lr` of the epoch before. */
 #include "optim/scheduler.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ static adz_status check_above_0(const char *op, const char *name, int64_t value)
                             (long long)value);
 }
 
-/* ---- steps of a factor ---------------------------------------------------------------------- */
+/* ---- StepLR, MultiStepLR, ExponentialLR ----------------------------------------------------- */
 
 enum { GAMMA, STEP_SIZE }; /* numbers */
 
@@ -83,11 +84,12 @@ adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double gamma)
     return adzi_scheduler_new("adz_exponential_lr_new", optimizer, &plan, NULL, 0);
 }
 
-/* ---- a straight line ------------------------------------------------------------------------ */
+/* ---- LinearLR ------------------------------------------------------------------------------- */
 
 enum { START_FACTOR, END_FACTOR, TOTAL_ITERS };
 
-/* The ratio of two neighbouring values of the line; rounding could leave it a little below 0. */
+/* Multiplies lr by the ratio of the line's values at this epoch and at the one before. fmax()
+ * removes a negative rounding error where the line ends at 0. */
 static double linear_rate(const adz_scheduler *s, int group, double lr)
 {
     (void)group;
@@ -120,12 +122,12 @@ adz_scheduler *adz_linear_lr_new(
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 
-/* ---- cosines -------------------------------------------------------------------------------- */
+/* ---- CosineAnnealingLR, CosineAnnealingWarmRestarts ----------------------------------------- */
 
 enum { ETA_MIN, T_MAX };
 
-/* The ratio of two neighbouring values of the cosine; where it would start from 0, the difference
- * instead. */
+/* Multiplies lr - eta_min by the ratio of the cosine's values at this epoch and at the one before.
+ * Where the value before is 0, the difference of the two values is added instead. */
 static double cosine_rate(const adz_scheduler *s, int group, double lr)
 {
     double t_max = s->numbers[T_MAX], eta_min = s->numbers[ETA_MIN];
@@ -138,7 +140,7 @@ static double cosine_rate(const adz_scheduler *s, int group, double lr)
     double now = 1 + cos(pi * (double)s->last_epoch / t_max);
     double before = 1 + cos(pi * (double)(s->last_epoch - 1) / t_max);
     double rate = now / before * (lr - eta_min) + eta_min;
-    return eta_min >= 0 ? fmax(rate, 0) : rate; /* back at a start from 0, rounding gives -2e-19 */
+    return eta_min >= 0 ? fmax(rate, 0) : rate; /* rounding can give -2e-19 in place of 0 */
 }
 
 static const adzi_schedule_type cosine_type = { .name = "CosineAnnealingLR", .rate = cosine_rate };
@@ -153,8 +155,8 @@ adz_scheduler *adz_cosine_annealing_lr_new(adz_optimizer *optimizer, int64_t t_m
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 
-enum { T_0 = 1, T_MULT }; /* ETA_MIN is the first */
-enum { T_CUR, T_I };      /* moving: since the last restart, and how long until the next */
+enum { T_0 = 1, T_MULT }; /* numbers after ETA_MIN */
+enum { T_CUR, T_I };      /* moving: epochs since the last restart, epochs between restarts */
 
 static double restarts_rate(const adz_scheduler *s, int group, double lr)
 {
@@ -173,6 +175,7 @@ static void restarts_advance(adz_scheduler *s)
     }
 }
 
+/* Computes T_CUR and T_I of any epoch, which may have a fraction. */
 static void restarts_move(adz_scheduler *s, double epoch)
 {
     double t_0 = s->numbers[T_0], mult = s->numbers[T_MULT];
@@ -218,7 +221,7 @@ adz_scheduler *adz_cosine_annealing_warm_restarts_new(
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 
-/* ---- a function ----------------------------------------------------------------------------- */
+/* ---- LambdaLR ------------------------------------------------------------------------------- */
 
 static double lambda_rate(const adz_scheduler *s, int group, double lr)
 {
@@ -238,8 +241,8 @@ adz_scheduler *adz_lambda_lr_new(adz_optimizer *optimizer, adz_lr_lambda lambda,
     return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
 }
 
-/* Reads the warm-up that the caller handed over as `user`; false with an error recorded if it is
- * NULL. The numbers are doubles, in which no number of epochs overflows. */
+/* Reads the adz_lr_warmup that the caller passed as `user`; false with the error recorded if it is
+ * NULL. The numbers are doubles, so that sums of them cannot overflow. */
 static bool warmup_of(const char *op, const void *user, double *warmup, double *total)
 {
     const adz_lr_warmup *w = user;

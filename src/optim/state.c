@@ -1,4 +1,4 @@
-/* State of optimizers, for checkpoints. */
+/* The state of an optimizer, for checkpoints: collecting and restoring it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const char no_memory[] = "no memory for the state";
 
-/* ---- out ------------------------------------------------------------------------------------ */
+/* ---- collecting ----------------------------------------------------------------------------- */
 
 static adz_status add_steps(adz_state *state, const char *name, int64_t steps)
 {
@@ -26,7 +26,8 @@ static adz_status add_steps(adz_state *state, const char *name, int64_t steps)
     return status;
 }
 
-/* A state that a setting asks for since the last step: what the next one will make, of zeros. */
+/* Adds a state of zeros. It stands for a state that the settings ask for since the last step, and
+ * that the next step would make of zeros. */
 static adz_status add_zeros(adz_state *state, const char *name, const adz_tensor *like)
 {
     adz_tensor *t = adzi_tensor_new(
@@ -40,6 +41,7 @@ static adz_status add_zeros(adz_state *state, const char *name, const adz_tensor
     return status;
 }
 
+/* Adds the states of parameter i of a group; `index` is its number over all groups. */
 static adz_status collect(const adzi_optimizer_type *type, const adzi_group *group, size_t i,
     size_t index, adz_state *state)
 {
@@ -118,7 +120,7 @@ json_t *adzi_optimizer_groups(const adz_optimizer *optimizer)
     return array;
 }
 
-/* ---- in ------------------------------------------------------------------------------------- */
+/* ---- restoring ------------------------------------------------------------------------------ */
 
 static const char op[] = "adz_optimizer_restore";
 
@@ -135,7 +137,7 @@ static adz_status read_setting(const json_t *object, const char *name, bool opti
     return ADZ_OK;
 }
 
-/* Reads one group's settings and number of parameters. */
+/* Reads the settings of one group and checks the number of its parameters. */
 static adz_status read_group(
     const adzi_optimizer_type *type, const json_t *object, adzi_group *group)
 {
@@ -158,11 +160,12 @@ static adz_status read_group(
 
 /* The new settings and states. All are made before anything of the optimizer changes. */
 typedef struct restore {
-    adzi_group *groups; /* settings */
-    adzi_kept *kept;    /* over all parameters */
+    adzi_group *groups; /* one per group; only settings and initial_lr are used */
+    adzi_kept *kept;    /* one per parameter, numbered over all groups */
     size_t n_parameters;
 } restore;
 
+/* The parameter with this number over all groups. */
 static adz_tensor *parameter_at(const adz_optimizer *optimizer, size_t index)
 {
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
@@ -174,7 +177,8 @@ static adz_tensor *parameter_at(const adz_optimizer *optimizer, size_t index)
     return NULL;
 }
 
-/* "state.12.momentum_buffer": which parameter and which state; n_states stands for "step". */
+/* Reads a name such as "state.12.momentum_buffer": parameter 12, and the index of the state, where
+ * n_states stands for "step". False if the optimizer has no such state. */
 static bool parse_name(const adzi_optimizer_type *type, const char *name, size_t *index, int *which)
 {
     const char *digits = name + strlen("state.");
@@ -207,7 +211,7 @@ static adz_status read_entry(
             return adzi_error(op, ADZ_ERR_STATE, "%s is no number of steps", name);
         }
         r->kept[index].steps = (int64_t)steps;
-        r->kept[index].fresh = 1; /* until check_complete: the step was there */
+        r->kept[index].fresh = 1; /* tells check_complete that there is a step */
         return ADZ_OK;
     }
     const adz_tensor *parameter = parameter_at(optimizer, index);
@@ -225,7 +229,8 @@ static adz_status read_entry(
     return ADZ_OK;
 }
 
-/* Where steps are counted, a state has a step, and after a first step nothing is missing. */
+/* For an optimizer that counts steps, checks that every parameter with a state has a step, and that
+ * after the first step no state is missing. */
 static adz_status check_complete(const adz_optimizer *optimizer, restore *r)
 {
     const adzi_optimizer_type *type = optimizer->type;
@@ -271,7 +276,8 @@ static adz_status read_all(
     return status == ADZ_OK ? check_complete(optimizer, r) : status;
 }
 
-/* Swaps what was read with what the optimizer has, so that the caller ends the old. */
+/* Exchanges the states that were read with those of the optimizer, so that the caller releases the
+ * old ones. */
 static void commit(adz_optimizer *optimizer, restore *r)
 {
     size_t index = 0;
