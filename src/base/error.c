@@ -53,7 +53,7 @@ static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
 
 /* Writes the thread's error record and calls the context's callback. The callers do not contain
  * this code because of its 4 kB buffer. With the buffer in their stack frames, adzi_settle would
- * run so far down the stack that it would not notice calls that were left by a jump. */
+ * run too far down the stack. It would then not notice calls that were left by a jump. */
 static void record(const char *op, adz_status code, const char *format, va_list arguments)
 {
     adzi_thread *thread = adzi_self();

@@ -1,5 +1,6 @@
-/* A module for test_backend.c that takes the place of oneDNN's. It has another version, has no code
- * for AVX-512, or accepts every call and then refuses to compute. */
+/* A module for test_backend.c that takes the place of oneDNN's. ADZE_TEST_MODULE says how it fails:
+ * another version or size, no module at all (NULL), or no code for AVX-512. Otherwise it refuses to
+ * compute. It has prepared code if k is even, which then fails. */
 #include <stdlib.h>
 
 #include "tensor/gemm/backend.h"

@@ -69,8 +69,8 @@ static void compare(const adzi_gemm_args *g, double tolerance)
     }
 }
 
-/* Products with all transposes, with one item and two, with bias and beta, and with values of k for
- * which the rule chooses prepared code or not. */
+/* Products with all transposes, with one item and two, with and without bias and beta. The module
+ * gives prepared code for the even k and none for the odd one. */
 static void what_the_module_refuses_is_computed(void **state)
 {
     (void)state;

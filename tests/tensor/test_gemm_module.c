@@ -86,7 +86,7 @@ static void expect_refused(const char *path, const char *culprit, const char *be
     }
 }
 
-/* False in a user namespace in which "/" has an owner without a name. */
+/* False in a user namespace in which "/" belongs to a user outside of it. */
 static bool root_is_roots(void)
 {
     struct stat s;
@@ -155,7 +155,7 @@ static void what_everybody_may_write_is_refused(void **state)
     assert_int_equal(chmod(top, 0777), 0); /* others could rename the folder */
     expect_refused(file, top, "written to by everybody");
     if (root_is_roots()) {
-        assert_int_equal(chmod(top, 01777), 0); /* and here they cannot */
+        assert_int_equal(chmod(top, 01777), 0); /* in a sticky folder they cannot */
         assert_int_not_equal(named(file)->path[0], '\0');
     }
     assert_int_equal(chmod(top, 0700), 0);

@@ -1,5 +1,5 @@
-/* Computes exp, tanh or erf of vmath.h for each of the 2^32 floats, at each instruction set that
- * this processor has, and compares the results with MPFR.
+/* Computes exp, tanh or erf of vmath.h for each of the 2^32 floats and compares the results with
+ * MPFR. It does so at each instruction set that this processor has.
  *
  * usage: vmath_all exp|tanh|erf
  *
@@ -23,6 +23,7 @@ KERNEL_TABLE_FLOAT(vmath_exp);
 KERNEL_TABLE_FLOAT(vmath_tanh);
 KERNEL_TABLE_FLOAT(vmath_erf);
 
+/* BLOCK: the floats that are computed at a time. BITS: the precision of MPFR's numbers. */
 enum { BLOCK = 1 << 16, BITS = 160 };
 
 typedef struct {
@@ -74,6 +75,7 @@ static double special(float got, double wanted)
     return wanted == 0 && got == 0 && !signbit(wanted) != !signbit(got) ? INFINITY : -1;
 }
 
+/* The error of a finite result in ULP, by MPFR. */
 static double judge(const subject *s, float x, float got)
 {
     mpfr_t in, wanted, error;
@@ -87,6 +89,7 @@ static double judge(const subject *s, float x, float got)
     return off;
 }
 
+/* Measures the errors of a block of results and keeps the largest. */
 static void look_at(
     const subject *s, worst *w, const float *x, const float *y, const double *wanted)
 {

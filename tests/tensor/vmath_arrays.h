@@ -1,4 +1,4 @@
-/* The list of vmath.h's functions, and the names of the loops over them in vmath.kernel.c. */
+/* The list of vmath.h's functions, and the arguments of the loops over arrays in vmath.kernel.c. */
 #ifndef ADZE_TESTS_VMATH_ARRAYS_H
 #define ADZE_TESTS_VMATH_ARRAYS_H
 

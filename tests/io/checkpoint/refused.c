@@ -71,8 +71,8 @@ static void refused_memory_harms_nothing(void **state)
 
 /* ---- the memory of the library for JSON ------------------------------------------------------ */
 
-/* The request from now on that fails; 0 if none does. Later ones fail too, unless jansson
- * recovers. */
+/* The number of the request for memory that fails, counted from now; 0 for none. All later requests
+ * fail as well, unless jansson_recovers is set. */
 static int jansson_fails_in;
 static bool jansson_recovers, jansson_refused;
 

@@ -20,6 +20,7 @@
 
 static const double untouched = 1234.5; /* the elements of C that no product may write */
 
+/* Each stored matrix is followed by so many rows that no product may read or write. */
 enum { ROWS_AFTER = 16 };
 
 static uint64_t seed = 1;
