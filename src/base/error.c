@@ -96,11 +96,12 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
 
 adz_status adz_error_set(const char *op, adz_status status, const char *message)
 {
-    static _Thread_local char name[64]; /* static, because the record keeps a pointer to it */
+    char *name = adzi_self()->error_name; /* the record keeps a pointer to it */
     const int n = sizeof status_names / sizeof *status_names;
     const bool is_error = (int)status < 0 && (int)status > -n;
     if (op != name) {
-        snprintf(name, sizeof name, "%s", op != NULL && op[0] != '\0' ? op : "error");
+        snprintf(
+            name, sizeof adzi_self()->error_name, "%s", op != NULL && op[0] != '\0' ? op : "error");
     }
     return adzi_error(name, is_error ? status : ADZ_ERR_ARGUMENT, "%s",
         message != NULL ? message : "no reason was given");

@@ -5,22 +5,24 @@
 #include "adze/base.h"
 #include "base/cpu.h"
 #include "base/parallel.h"
+#include "base/thread.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/gemm/onednn.h"
 
 const char *adz_build_info(void)
 {
-    static _Thread_local char text[640];
+    char *text = adzi_self()->build_info;
+    const size_t size = sizeof adzi_self()->build_info;
     char model[64];
     adzi_processor_model(model, sizeof model);
     const char *ignored = adzi_cpu_request_ignored();
     int threads = adzi_num_threads();
-    int used = snprintf(text, sizeof text, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s; %s",
+    int used = snprintf(text, size, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s; %s",
         ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
         threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info(), adzi_gemm_backend_info());
-    if (ignored != NULL && used > 0 && (size_t)used < sizeof text) {
+    if (ignored != NULL && used > 0 && (size_t)used < size) {
         const char *wanted = getenv("ADZE_CPU");
-        snprintf(text + used, sizeof text - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",
+        snprintf(text + used, size - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",
             wanted != NULL ? wanted : "", ignored);
     }
     return text;

@@ -15,6 +15,10 @@ import re
 import subprocess
 import sys
 
+# The system keeps little memory for the thread-local variables of libraries that a running program
+# loads, as Python does: some 1,600 bytes for all of them (glibc's rtld.optional_static_tls).
+MOST_THREAD_LOCAL = 256
+
 # By what they are for. strtod and its kin are absent because they obey the locale, printf and
 # the standard streams because they are the program's; add a name only with such a thought.
 ALLOWED = [
@@ -57,6 +61,13 @@ def symbols(library, which):
     return [line.split()[-1].split("@")[0] for line in lines if line.strip()]
 
 
+def thread_local_bytes(library):
+    headers = subprocess.run(["readelf", "-lW", library], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    found = re.search(r"^ *TLS +\S+ +\S+ +\S+ +\S+ +0x([0-9a-f]+)", headers, re.M)
+    return int(found.group(1), 16) if found else 0
+
+
 def findings(library, asserts):
     allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in ALLOWED) + r")\Z")
     for name in symbols(library, "--defined-only"):
@@ -69,6 +80,9 @@ def findings(library, asserts):
                              stdout=subprocess.PIPE).stdout
     if "SONAME" not in dynamic:
         yield "has no soname"
+    size = thread_local_bytes(library)
+    if size > MOST_THREAD_LOCAL:
+        yield f"has {size} bytes of thread-local variables; what a thread needs goes into adzi_thread"
 
 
 def main():

@@ -14,52 +14,41 @@
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-enum { TEXTS = 8, TEXT_SIZE = 192 };
-
-/* The next of the thread's eight buffers, so that one message can have several texts. */
-static char *next_text(void)
+const char *zoo_write_sizes(zoo_text *to, int rank, const int64_t *sizes)
 {
-    static _Thread_local char texts[TEXTS][TEXT_SIZE];
-    static _Thread_local unsigned next;
-    return texts[next++ % TEXTS];
-}
-
-const char *zoo_sizes(int rank, const int64_t *sizes)
-{
-    char *text = next_text();
-    int length = snprintf(text, TEXT_SIZE, "[");
-    for (int i = 0; i < rank && length < TEXT_SIZE - 24; ++i) {
-        length += snprintf(text + length, (size_t)(TEXT_SIZE - length), "%s%lld", i > 0 ? ", " : "",
+    const int room = sizeof to->text;
+    int length = snprintf(to->text, sizeof to->text, "[");
+    for (int i = 0; i < rank && length < room - 24; ++i) {
+        length += snprintf(to->text + length, (size_t)(room - length), "%s%lld", i > 0 ? ", " : "",
             (long long)sizes[i]);
     }
-    snprintf(text + length, (size_t)(TEXT_SIZE - length), "]");
-    return text;
+    snprintf(to->text + length, (size_t)(room - length), "]");
+    return to->text;
 }
 
-const char *zoo_shape(const adz_tensor *t)
+const char *zoo_write_shape(zoo_text *to, const adz_tensor *t)
 {
     adz_shape shape = adz_tensor_shape(t);
-    return zoo_sizes(shape.rank, shape.sizes);
+    return zoo_write_sizes(to, shape.rank, shape.sizes);
 }
 
-const char *zoo_number(double x)
+const char *zoo_write_number(zoo_text *to, double x)
 {
-    char *text = next_text();
-    snprintf(text, TEXT_SIZE, "%.10g", x);
-    char *point = strstr(text, localeconv()->decimal_point);
+    snprintf(to->text, sizeof to->text, "%.10g", x);
+    char *point = strstr(to->text, localeconv()->decimal_point);
     if (point != NULL) {
         *point = '.'; /* right for a decimal point of one byte, which nearly all locales have */
     }
-    return text;
+    return to->text;
 }
 
-const char *zoo_float(double x)
+const char *zoo_write_float(zoo_text *to, double x)
 {
-    char *text = (char *)(uintptr_t)zoo_number(x); /* points into a buffer of the thread */
-    if (strpbrk(text, ".en") == NULL) {
-        memcpy(text + strlen(text), ".0", sizeof ".0");
+    zoo_write_number(to, x);
+    if (strpbrk(to->text, ".en") == NULL) {
+        memcpy(to->text + strlen(to->text), ".0", sizeof ".0");
     }
-    return text;
+    return to->text;
 }
 
 /* ---- errors --------------------------------------------------------------------------------- */

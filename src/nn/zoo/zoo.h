@@ -49,14 +49,27 @@ bool zoo_check_dtype(const char *op, adz_dtype dtype);
 /** True if p is in [0, 1]; false with ADZ_ERR_ARGUMENT recorded. */
 bool zoo_check_probability(const char *op, const char *name, double p);
 
-/** Texts for messages: sizes as "[4, 10]", a number as Python prints it. Each call writes to the
- * next of eight buffers of the thread. */
-const char *zoo_shape(const adz_tensor *t);
-const char *zoo_sizes(int rank, const int64_t *sizes);
-const char *zoo_number(double x);
+/** A text for messages. It lives as long as the block of code around the call that made it. */
+typedef struct zoo_text {
+    char text[192];
+} zoo_text;
 
-/** zoo_number with ".0" appended to a whole number, as Python prints a float. */
-const char *zoo_float(double x);
+/** The sizes of a tensor, as "[4, 10]". */
+#define zoo_shape(t) zoo_write_shape(&(zoo_text){ 0 }, t)
+
+/** Sizes, as "[4, 10]". */
+#define zoo_sizes(rank, sizes) zoo_write_sizes(&(zoo_text){ 0 }, rank, sizes)
+
+/** A number as Python prints it. */
+#define zoo_number(x) zoo_write_number(&(zoo_text){ 0 }, x)
+
+/** A number as Python prints a float: ".0" ends a whole number. */
+#define zoo_float(x) zoo_write_float(&(zoo_text){ 0 }, x)
+
+const char *zoo_write_shape(zoo_text *to, const adz_tensor *t);
+const char *zoo_write_sizes(zoo_text *to, int rank, const int64_t *sizes);
+const char *zoo_write_number(zoo_text *to, double x);
+const char *zoo_write_float(zoo_text *to, double x);
 
 /* ---- tensors and modules -------------------------------------------------------------------- */
 

@@ -72,16 +72,16 @@ adz_matmul_precision adz_get_matmul_precision(void)
 
 const char *adz_matmul_precision_info(void)
 {
-    static _Thread_local char text[256];
+    char *text = adzi_self()->precision_info;
+    const size_t size = sizeof adzi_self()->precision_info;
     const adzi_gemm_backend *backend = adzi_gemm_backend_get();
     if (adzi_cpu_has_fast_bf16()) {
         return "medium: bf16 on AVX512_BF16, by adze's own loops";
     }
     if (backend != NULL && backend->bf16 != NULL) {
-        snprintf(
-            text, sizeof text, "medium: bf16 on %.20s, by %.60s", backend->bf16, backend->name);
+        snprintf(text, size, "medium: bf16 on %.20s, by %.60s", backend->bf16, backend->name);
     } else {
-        snprintf(text, sizeof text, "medium: rounded to bf16, multiplied in f32 (%.180s)",
+        snprintf(text, size, "medium: rounded to bf16, multiplied in f32 (%.180s)",
             backend != NULL ? "this processor has no fast bf16" : adzi_gemm_backend_info());
     }
     return text;
