@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../shared/interrupt.h"
 #include "../shared/program.h"
@@ -50,6 +51,9 @@ static void print_end(const options *o, const history *h)
 static void write_results(const options *o, const model *m, const problem *p, const history *h)
 {
     print_end(o, h);
+    if (o->scratch != NULL) {
+        unlink(o->scratch); /* a program that was killed while it saved has left it behind */
+    }
     if (!h->interrupted) { /* the model has been saved already */
         save_model(m, o->save, NULL);
     }

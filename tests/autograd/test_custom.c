@@ -313,6 +313,7 @@ static void tables_of_fields_are_checked(void **state)
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        adz_scope *inner = adz_scope_open(); /* its tensors' nodes point to `op` */
         adz_operator op = { sizeof op, "mine", wrong_backward, NULL, NULL, &cases[i].field, 1 };
         adz_tensor *y = adz_zeros_like(x);
         adz_record_options o = ADZ_RECORD_OPTIONS;
@@ -330,6 +331,7 @@ static void tables_of_fields_are_checked(void **state)
         o.attributes = NULL;
         assert_int_equal(adz_record(&op, &x, 1, &y, 1, &o), ADZ_ERR_NULL);
         adz_error_clear();
+        adz_scope_close(inner);
     }
     adz_scope_close(scope);
 }

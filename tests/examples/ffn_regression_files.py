@@ -62,6 +62,9 @@ def goes_on():
         # the settings are the file's, and may be said again
         again = [*common, "--load", "part.st"] if i < 2 else \
             ["--load", "part.st", "--plot", "none", *(table if table[0] in more else [])]
+        if number == signal.SIGKILL:  # as if it had come while the training was saved
+            with open("part.st.training.tmp", "w", encoding="ascii") as stream:
+                stream.write("half of a checkpoint")
         output = run(*again, "--history", "part.csv")
         assert re.search(r"part.st: its training goes on after epoch \d+ of 60", output), output
         assert content("part.st") == content("whole.st") and content("part.csv") == content("whole.csv")

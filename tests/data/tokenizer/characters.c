@@ -91,9 +91,9 @@ static void invalid_utf8_is_refused(void **state)
     adz_tokenizer_free(&words);
     adz_text both[] = { text_of("ab"), text_of("\x80") };
     assert_null(adz_tokenizer_build(ADZ_TOKENS_CHARACTERS, both, 2, NULL));
-    expect_error(ADZ_ERR_FORMAT, "text 1 is no UTF-8 at byte 0 (0x80)");
+    expect_error(ADZ_ERR_FORMAT, "text 1 is not UTF-8 at byte 0 (0x80)");
     assert_null(adz_tokenizer_build(ADZ_TOKENS_CHARACTERS, &both[1], 1, NULL));
-    expect_error(ADZ_ERR_FORMAT, "the text is no UTF-8 at byte 0 (0x80)");
+    expect_error(ADZ_ERR_FORMAT, "the text is not UTF-8 at byte 0 (0x80)");
 }
 
 static void assert_next(adz_token_stream *stream, int64_t id, const char *wanted)
@@ -214,7 +214,7 @@ static void ranges_have_ends(void **state)
     assert_false(adzi_is_upper(0x10ffff) || adzi_is_lower(0x10ffff));
 }
 
-/* A character that is cut off at the end of a text is no UTF-8, whatever stands behind it. */
+/* A character that is cut off at the end of a text is not UTF-8, whatever stands behind it. */
 static void texts_end_where_they_end(void **state)
 {
     (void)state;
