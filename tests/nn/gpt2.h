@@ -90,6 +90,6 @@ static inline adz_module *lm(adz_generator *g)
     return adz_gpt2_lm_head_model_new(&o);
 }
 
-extern const struct CMUnitTest gpt2_facts[10];
+extern const struct CMUnitTest gpt2_facts[15];
 
 #endif

@@ -199,9 +199,14 @@ static void bad_sizes_are_refused(void **state)
     adz_gpt2_conv1d_options_init(&c, sizeof c);
     c.dtype = ADZ_I64;
     assert_null(adz_gpt2_conv1d_new(2, 3, &c));
-    expect_error(ADZ_ERR_DTYPE, "int64");
+    expect_error(
+        ADZ_ERR_DTYPE, "adz_gpt2_conv1d_new: parameters are float32 or float64, not int64");
     adz_gpt2_layer_norm_options n;
     adz_gpt2_layer_norm_options_init(&n, sizeof n);
+    n.dtype = ADZ_F64;
+    adz_module *norm = adz_gpt2_layer_norm_new(3, &n);
+    assert_int_equal(adz_tensor_dtype(adz_module_parameter(norm, "weight")), ADZ_F64);
+    adz_module_free(&norm);
     n.eps = -1;
     expect_no_module(adz_gpt2_layer_norm_new(3, &n), "eps is -1");
     expect_no_module(adz_gpt2_notes_feed_forward_new(0, 3, NULL), "d_model is 0");
@@ -281,11 +286,205 @@ static void another_mask_counts(void **state)
     adz_scope_close(scope);
 }
 
-const struct CMUnitTest gpt2_facts[10] = {
+/* Attention with two heads, composed of operators. */
+static adz_tensor *attention_by_operators(adz_module *m, adz_tensor *x, bool scale)
+{
+    const int64_t b = adz_tensor_size(x, 0), t = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
+    adz_tensor *all = adz_module_forward(adz_module_child(m, "c_attn"), x), *parts[3];
+    for (int i = 0; i < 3; ++i) {
+        adz_tensor *heads = adz_reshape(adz_narrow(all, 2, i * d, d), ADZ_SHAPE(b, t, 2, d / 2));
+        parts[i] = adz_permute(heads, ADZ_DIMS(0, 2, 1, 3));
+    }
+    adz_tensor *scores = adz_matmul(parts[0], adz_transpose(parts[1], 2, 3));
+    scores = scale ? adz_div_number(scores, sqrt((double)d / 2)) : scores;
+    adz_tensor *mask = adz_module_buffer(m, "bias");
+    mask = adz_narrow(adz_narrow(mask, 2, 0, t), 3, 0, t);
+    scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
+    adz_tensor *y = adz_matmul(adz_softmax(scores, -1), parts[2]);
+    y = adz_reshape(adz_permute(y, ADZ_DIMS(0, 2, 1, 3)), ADZ_SHAPE(b, t, d));
+    return adz_module_forward(adz_module_child(m, "c_proj"), y);
+}
+
+/* Whether an operator computed y or what y was computed from. */
+static bool uses(adz_tensor *y, const char *operator_name)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(adz_graph_dot(y, stream), ADZ_OK);
+    fclose(stream);
+    bool found = strstr(text, operator_name) != NULL;
+    free(text);
+    return found;
+}
+
+/* Each element of the mask is changed in turn. Only those of rows and columns beyond the text leave
+ * the mask causal, which one operator computes. The past hides no element. */
+static void every_element_of_the_mask_counts(void **state)
+{
+    (void)state;
+    adz_module *both[] = { attention(NULL), unscaled(NULL) };
+    for (int which = 0; which < 2; ++which) {
+        const adz_dtype dtype = which == 0 ? ADZ_F64 : ADZ_F32;
+        const double tolerance = which == 0 ? 1e-13 : 1e-5;
+        adz_module *m = both[which];
+        adz_module_to(m, dtype);
+        adz_tensor *mask = adz_module_buffer(m, "bias");
+        const int64_t n = adz_tensor_size(mask, 3), t = n - 1;
+        assert_int_equal(adz_tensor_numel(mask), n * n);
+        assert_true(adz_tensor_rank(mask) == 4 && adz_tensor_size(mask, 2) == n);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(2, t, which == 0 ? 4 : 6), dtype);
+        for (int64_t i = -1; i < n * n; ++i) {
+            adz_tensor *element = adz_narrow(adz_reshape(mask, ADZ_SHAPE(-1)), 0, i < 0 ? 0 : i, 1);
+            fill(element, i < 0 ? 1 : 1 - adz_item(element));
+            adz_tensor *expected = attention_by_operators(m, x, which == 0);
+            adz_tensor *y = adz_module_forward(m, x);
+            expect_same(y, expected, tolerance);
+            bool causal = i < 0 || i / n >= t || i % n >= t;
+            assert_int_equal(uses(y, "scaled_dot_product_attention"), causal);
+            adz_tensor *given[] = { adz_narrow(x, 1, 1, t - 1),
+                one_result(m, NULL, (adz_tensor *[]){ adz_narrow(x, 1, 0, 1) }, 1, "present") };
+            expect_same(
+                one_result(m, NULL, given, 2, NULL), adz_narrow(expected, 1, 1, t - 1), tolerance);
+            fill(element, i < 0 ? 1 : 1 - adz_item(element));
+        }
+        adz_module_free(&m);
+    }
+}
+
+/* A mask of another shape is not read as a causal one: each text of a batch may have its own. */
+static void masks_have_shapes(void **state)
+{
+    (void)state;
+    adz_module *m = attention(NULL);
+    adz_tensor *causal = adz_module_buffer(m, "bias"), *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F32);
+    adz_tensor *each[] = { causal, adz_ones_like(causal) };
+    assert_non_null(adz_module_set_buffer(m, "bias", adz_cat(each, 2, 0)));
+    expect_same(adz_module_forward(m, x), attention_by_operators(m, x, true), 1e-5);
+    assert_non_null(adz_module_set_buffer(m, "bias", adz_reshape(each[1], ADZ_SHAPE(1, 1, 1, 25))));
+    assert_null(adz_module_forward(m, x));
+    adz_error_clear();
+    adz_module_free(&m);
+}
+
+static adz_tensor *forward_child(adz_module *m, const char *name, adz_tensor *x)
+{
+    adz_module *child = adz_module_child(m, name);
+    assert_non_null(child);
+    return adz_module_forward(child, x);
+}
+
+static adz_tensor *block_by_parts(adz_module *m, adz_tensor *x)
+{
+    x = adz_add(x, forward_child(m, "attn", forward_child(m, "ln_1", x)));
+    return adz_add(x, forward_child(m, "mlp", forward_child(m, "ln_2", x)));
+}
+
+/* A block adds attention and network to its input. A model adds the embeddings of words, positions
+ * and types, which are words too. */
+static void a_block_and_a_model_are_their_parts(void **state)
+{
+    (void)state;
+    adz_module *m = block(NULL), *whole = lm(NULL), *stack = adz_module_child(whole, "transformer");
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32);
+    expect_same(adz_module_forward(m, x), block_by_parts(m, x), 0);
+    adz_tensor *two[] = { adz_narrow(x, 1, 2, 1), NULL };
+    two[1] = one_result(m, NULL, (adz_tensor *[]){ adz_narrow(x, 1, 0, 2) }, 1, "present");
+    expect_same(one_result(m, NULL, two, 2, NULL), adz_narrow(block_by_parts(m, x), 1, 2, 1), 1e-5);
+    adz_tensor *given[] = { adz_randint(0, 7, ADZ_SHAPE(2, 3), ADZ_I64),
+        adz_randint(0, 6, ADZ_SHAPE(2, 3), ADZ_I64), adz_randint(0, 7, ADZ_SHAPE(2, 3), ADZ_I64) };
+    adz_tensor *h = adz_add(
+        adz_add(forward_child(stack, "wte", given[0]), forward_child(stack, "wpe", given[1])),
+        forward_child(stack, "wte", given[2]));
+    h = block_by_parts(adz_module_child(stack, "h.0"), h);
+    h = forward_child(stack, "ln_f", block_by_parts(adz_module_child(stack, "h.1"), h));
+    expect_same(one_result(stack, NULL, given, 3, NULL), h, 1e-5);
+    expect_same(one_result(whole, NULL, given, 3, "logits"),
+        forward_child(whole, "lm_head.decoder", h), 1e-5);
+    adz_module_free(&m);
+    adz_module_free(&whole);
+}
+
+/* Each dimension of a past is compared. The heads of this layer are 2, and 3 wide. */
+static void a_wrong_past_is_refused(void **state)
+{
+    (void)state;
+    adz_module *m = unscaled(NULL);
+    adz_tensor *given[] = { adz_ones(ADZ_SHAPE(1, 2, 6), ADZ_F32), ADZ_NONE };
+    static const int64_t right[] = { 2, 1, 2, 1, 3 };
+    for (int i = -1; i < 5; ++i) {
+        int64_t sizes[5];
+        memcpy(sizes, right, sizeof sizes);
+        if (i >= 0) {
+            sizes[i] += 1;
+        }
+        given[1] = adz_ones(adz_shape_of(5, sizes), ADZ_F32);
+        adz_tensor *y = one_result(m, NULL, given, 2, NULL);
+        assert_int_equal(y != NULL, i < 0);
+        if (i == 3) {
+            expect_error(
+                ADZ_ERR_SHAPE, "x[1, 2, 6] after a past of 2 makes 4 positions, but n_ctx is 3");
+        } else if (i >= 0) {
+            expect_error(ADZ_ERR_SHAPE, "must be [2, 1, 2, P, 3] beside x[1, 2, 6]");
+        }
+    }
+    given[1] = adz_ones(ADZ_SHAPE(2, 1, 2, 1), ADZ_F32);
+    assert_null(one_result(m, NULL, given, 2, NULL));
+    expect_error(ADZ_ERR_SHAPE, "past[2, 1, 2, 1] must be [2, 1, 2, P, 3]");
+    adz_module_free(&m);
+    m = block(NULL);
+    given[0] = ADZ_NONE;
+    assert_null(one_result(m, NULL, given, 1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "Block: x is not optional");
+    adz_module_free(&m);
+}
+
+/* One feature, one head and one position are enough. */
+static void the_smallest_parts_are_made(void **state)
+{
+    (void)state;
+    adz_gpt2_options o = tiny();
+    o.n_head = o.n_embd = o.n_ctx = o.n_positions = o.vocab_size = 1;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32), *ids = adz_zeros(ADZ_SHAPE(1), ADZ_I64);
+    adz_module *parts[] = { adz_gpt2_attention_new(1, 1, true, &o), adz_gpt2_block_new(1, true, &o),
+        adz_gpt2_mlp_new(1, &o), adz_gpt2_conv1d_new(1, 1, NULL),
+        adz_gpt2_notes_feed_forward_new(1, 1, NULL), adz_gpt2_model_new(&o),
+        adz_gpt2_lm_head_model_new(&o) };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+        assert_non_null(adz_module_forward(parts[i], i < 5 ? x : ids));
+        adz_module_free(&parts[i]);
+    }
+    expect_no_module(adz_gpt2_attention_new(0, 1, true, &o), "adz_gpt2_attention_new: nx is 0");
+    expect_no_module(adz_gpt2_block_new(0, true, &o), "adz_gpt2_block_new: n_ctx is 0");
+    o.n_embd = 0;
+    expect_no_module(adz_gpt2_block_new(1, true, &o), "adz_gpt2_block_new: n_embd is 0");
+    expect_no_module(adz_gpt2_mlp_new(1, &o), "adz_gpt2_mlp_new: n_embd is 0");
+    expect_no_module(adz_gpt2_model_new(&o), "adz_gpt2_model_new: n_embd is 0");
+    o.n_embd = 1;
+    o.n_ctx = 0;
+    expect_no_module(adz_gpt2_model_new(&o), "adz_gpt2_model_new: n_ctx is 0");
+    o.n_ctx = 1;
+    o.n_positions = 0;
+    expect_no_module(adz_gpt2_model_new(&o), "adz_gpt2_model_new: n_positions is 0");
+    o.n_positions = 1;
+    o.n_head = 2;
+    expect_no_module(adz_gpt2_model_new(&o), "adz_gpt2_model_new: n_head is 2");
+    o.n_head = 1;
+    o.dtype = ADZ_I64;
+    assert_null(adz_gpt2_attention_new(1, 1, true, &o));
+    expect_error(ADZ_ERR_DTYPE, "adz_gpt2_attention_new: parameters are float32 or float64");
+}
+
+const struct CMUnitTest gpt2_facts[15] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
     TEST(another_mask_counts),
+    TEST(every_element_of_the_mask_counts),
+    TEST(masks_have_shapes),
+    TEST(the_smallest_parts_are_made),
+    TEST(a_block_and_a_model_are_their_parts),
+    TEST(a_wrong_past_is_refused),
     TEST(the_head_is_the_table),
     TEST(labels_give_the_loss),
     TEST(ids_have_any_rank),

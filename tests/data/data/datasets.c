@@ -248,6 +248,8 @@ static void refused_memory_harms_no_dataset(void **state)
     assert_null(adz_dataset_tensor(part, 0));
     adzi_alloc_fail_at(0);
     expect_error(ADZ_ERR_MEMORY, "adz_dataset_tensor: memory was refused");
+    assert_non_null(adz_dataset_tensor(part, 0));
+    assert_true(adzi_self()->n_temporaries <= adzi_self()->temporaries_capacity);
     adz_scope_close(scope);
     adz_dataset_free(&part);
     adz_csv_free(&csv);

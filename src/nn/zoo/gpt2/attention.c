@@ -67,9 +67,6 @@ static adz_tensor *attend_masked(
 static adz_tensor *attend(adz_module *self, adz_tensor *q, adz_tensor *k, adz_tensor *v)
 {
     const attention_state *state = zoo_state(self);
-    if (q == NULL || k == NULL || v == NULL) {
-        return NULL;
-    }
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     o.is_causal = true;
     o.scale = state->scale ? 1 / sqrt((double)adz_tensor_size(q, 3)) : 1;
