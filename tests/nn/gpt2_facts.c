@@ -116,22 +116,6 @@ static void the_head_is_the_table(void **state)
     adz_module_free(&copy);
 }
 
-static adz_tensor *one_result(adz_module *m, const char *const *names, adz_tensor *const *tensors,
-    size_t n, const char *result)
-{
-    adz_values *in = adz_values_new(), *out = adz_values_new();
-    for (size_t i = 0; i < n; ++i) {
-        adz_values_add(in, names != NULL ? names[i] : "", tensors[i]);
-    }
-    adz_status status = adz_module_call(m, in, out);
-    adz_tensor *y = status != ADZ_OK ? NULL
-                    : result != NULL ? adz_values_find(out, result)
-                                     : adz_values_at(out, 0);
-    adz_values_free(&in);
-    adz_values_free(&out);
-    return y;
-}
-
 static void labels_give_the_loss(void **state)
 {
     (void)state;
@@ -243,11 +227,16 @@ static void bad_inputs_are_refused(void **state)
     expect_refused(attention(NULL), x, "x[2, 3, 5] must be [B, T, 4]");
     expect_refused(attention(NULL), adz_ones(ADZ_SHAPE(2, 6, 4), ADZ_F32),
         "makes 6 positions, but n_ctx is 5");
-    expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE(2, 7), ADZ_I64), "but n_positions is 6");
+    expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE(2, 7), ADZ_I64),
+        "input_ids[2, 7] after a past of 0 makes 7 positions, but n_positions is 6");
     expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE(2, 6), ADZ_I64),
         "transformer.h.0.attn: Attention: x[2, 6, 4]");
     expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64), "input_ids[] must be [..., T]");
-    adz_module *m = block(NULL);
+    adz_module *m = model(NULL);
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "GPT2Model: input_ids is not optional");
+    adz_module_free(&m);
+    m = block(NULL);
     static const char *const names[] = { "x", "past" };
     adz_tensor *given[] = { adz_ones(ADZ_SHAPE(2, 1, 4), ADZ_F32),
         adz_ones(ADZ_SHAPE(2, 3, 2, 1, 2), ADZ_F32) };
@@ -261,109 +250,6 @@ static void bad_inputs_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "past.1 is left out");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 1), 7, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "transformer.wte: embedding: ");
-    adz_module_free(&m);
-}
-
-/* A mask that is not causal takes the slow path. Both paths agree where the masks agree. */
-static void another_mask_counts(void **state)
-{
-    (void)state;
-    adz_scope *scope = adz_scope_open();
-    adz_module *m = attention(NULL);
-    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
-    adz_manual_seed(3);
-    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F64);
-    adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_buffer(m, "bias");
-    double *values = adz_tensor_data_f64(mask);
-    values[4] = 0; /* the last column of row 0, which is not seen anyway */
-    assert_true(adz_equal(adz_module_forward(m, x), before));
-    values[3 * 5 + 1] = 0; /* The last query no longer sees key 1. */
-    adz_tensor *after = adz_module_forward(m, x);
-    expect_same(adz_narrow(after, 1, 0, 3), adz_narrow(before, 1, 0, 3), 1e-14);
-    assert_false(
-        adz_allclose(adz_narrow(after, 1, 3, 1), adz_narrow(before, 1, 3, 1), 1e-6, 1e-6, false));
-    adz_module_free(&m);
-    adz_scope_close(scope);
-}
-
-/* Attention with two heads, composed of operators. */
-static adz_tensor *attention_by_operators(adz_module *m, adz_tensor *x, bool scale)
-{
-    const int64_t b = adz_tensor_size(x, 0), t = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
-    adz_tensor *all = adz_module_forward(adz_module_child(m, "c_attn"), x), *parts[3];
-    for (int i = 0; i < 3; ++i) {
-        adz_tensor *heads = adz_reshape(adz_narrow(all, 2, i * d, d), ADZ_SHAPE(b, t, 2, d / 2));
-        parts[i] = adz_permute(heads, ADZ_DIMS(0, 2, 1, 3));
-    }
-    adz_tensor *scores = adz_matmul(parts[0], adz_transpose(parts[1], 2, 3));
-    scores = scale ? adz_div_number(scores, sqrt((double)d / 2)) : scores;
-    adz_tensor *mask = adz_module_buffer(m, "bias");
-    mask = adz_narrow(adz_narrow(mask, 2, 0, t), 3, 0, t);
-    scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
-    adz_tensor *y = adz_matmul(adz_softmax(scores, -1), parts[2]);
-    y = adz_reshape(adz_permute(y, ADZ_DIMS(0, 2, 1, 3)), ADZ_SHAPE(b, t, d));
-    return adz_module_forward(adz_module_child(m, "c_proj"), y);
-}
-
-/* Whether an operator computed y or what y was computed from. */
-static bool uses(adz_tensor *y, const char *operator_name)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    assert_int_equal(adz_graph_dot(y, stream), ADZ_OK);
-    fclose(stream);
-    bool found = strstr(text, operator_name) != NULL;
-    free(text);
-    return found;
-}
-
-/* Each element of the mask is changed in turn. Only those of rows and columns beyond the text leave
- * the mask causal, which one operator computes. The past hides no element. */
-static void every_element_of_the_mask_counts(void **state)
-{
-    (void)state;
-    adz_module *both[] = { attention(NULL), unscaled(NULL) };
-    for (int which = 0; which < 2; ++which) {
-        const adz_dtype dtype = which == 0 ? ADZ_F64 : ADZ_F32;
-        const double tolerance = which == 0 ? 1e-13 : 1e-5;
-        adz_module *m = both[which];
-        adz_module_to(m, dtype);
-        adz_tensor *mask = adz_module_buffer(m, "bias");
-        const int64_t n = adz_tensor_size(mask, 3), t = n - 1;
-        assert_int_equal(adz_tensor_numel(mask), n * n);
-        assert_true(adz_tensor_rank(mask) == 4 && adz_tensor_size(mask, 2) == n);
-        adz_tensor *x = adz_randn(ADZ_SHAPE(2, t, which == 0 ? 4 : 6), dtype);
-        for (int64_t i = -1; i < n * n; ++i) {
-            adz_tensor *element = adz_narrow(adz_reshape(mask, ADZ_SHAPE(-1)), 0, i < 0 ? 0 : i, 1);
-            fill(element, i < 0 ? 1 : 1 - adz_item(element));
-            adz_tensor *expected = attention_by_operators(m, x, which == 0);
-            adz_tensor *y = adz_module_forward(m, x);
-            expect_same(y, expected, tolerance);
-            bool causal = i < 0 || i / n >= t || i % n >= t;
-            assert_int_equal(uses(y, "scaled_dot_product_attention"), causal);
-            adz_tensor *given[] = { adz_narrow(x, 1, 1, t - 1),
-                one_result(m, NULL, (adz_tensor *[]){ adz_narrow(x, 1, 0, 1) }, 1, "present") };
-            expect_same(
-                one_result(m, NULL, given, 2, NULL), adz_narrow(expected, 1, 1, t - 1), tolerance);
-            fill(element, i < 0 ? 1 : 1 - adz_item(element));
-        }
-        adz_module_free(&m);
-    }
-}
-
-/* A mask of another shape is not read as a causal one: each text of a batch may have its own. */
-static void masks_have_shapes(void **state)
-{
-    (void)state;
-    adz_module *m = attention(NULL);
-    adz_tensor *causal = adz_module_buffer(m, "bias"), *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F32);
-    adz_tensor *each[] = { causal, adz_ones_like(causal) };
-    assert_non_null(adz_module_set_buffer(m, "bias", adz_cat(each, 2, 0)));
-    expect_same(adz_module_forward(m, x), attention_by_operators(m, x, true), 1e-5);
-    assert_non_null(adz_module_set_buffer(m, "bias", adz_reshape(each[1], ADZ_SHAPE(1, 1, 1, 25))));
-    assert_null(adz_module_forward(m, x));
-    adz_error_clear();
     adz_module_free(&m);
 }
 
@@ -405,38 +291,37 @@ static void a_block_and_a_model_are_their_parts(void **state)
     adz_module_free(&whole);
 }
 
-/* Each dimension of a past is compared. The heads of this layer are 2, and 3 wide. */
-static void a_wrong_past_is_refused(void **state)
+/* Without options, and with a struct of an older program that ends before the number of heads. */
+static void defaults_are_gpt2s(void **state)
 {
     (void)state;
-    adz_module *m = unscaled(NULL);
-    adz_tensor *given[] = { adz_ones(ADZ_SHAPE(1, 2, 6), ADZ_F32), ADZ_NONE };
-    static const int64_t right[] = { 2, 1, 2, 1, 3 };
-    for (int i = -1; i < 5; ++i) {
-        int64_t sizes[5];
-        memcpy(sizes, right, sizeof sizes);
-        if (i >= 0) {
-            sizes[i] += 1;
-        }
-        given[1] = adz_ones(adz_shape_of(5, sizes), ADZ_F32);
-        adz_tensor *y = one_result(m, NULL, given, 2, NULL);
-        assert_int_equal(y != NULL, i < 0);
-        if (i == 3) {
-            expect_error(
-                ADZ_ERR_SHAPE, "x[1, 2, 6] after a past of 2 makes 4 positions, but n_ctx is 3");
-        } else if (i >= 0) {
-            expect_error(ADZ_ERR_SHAPE, "must be [2, 1, 2, P, 3] beside x[1, 2, 6]");
-        }
+    adz_gpt2_options older = ADZ_GPT2_OPTIONS;
+    older.size = offsetof(adz_gpt2_options, n_head);
+    older.n_head = 7;
+    for (int i = 0; i < 2; ++i) {
+        char text[200];
+        adz_module *m = adz_gpt2_attention_new(24, 5, true, i == 0 ? NULL : &older);
+        adz_module_to_string(m, text, sizeof text);
+        assert_non_null(strstr(text, "n_head=12, scale=True"));
+        adz_module_free(&m);
     }
-    given[1] = adz_ones(ADZ_SHAPE(2, 1, 2, 1), ADZ_F32);
-    assert_null(one_result(m, NULL, given, 2, NULL));
-    expect_error(ADZ_ERR_SHAPE, "past[2, 1, 2, 1] must be [2, 1, 2, P, 3]");
+}
+
+static void parts_have_the_dtype(void **state)
+{
+    (void)state;
+    adz_gpt2_options o = tiny();
+    o.dtype = ADZ_F64;
+    adz_module *m = adz_gpt2_lm_head_model_new(&o), *network = mlp(NULL);
+    adz_tensor_list all = adz_module_parameters(m);
+    for (size_t i = 0; i < all.count; ++i) {
+        assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
+    }
     adz_module_free(&m);
-    m = block(NULL);
-    given[0] = ADZ_NONE;
-    assert_null(one_result(m, NULL, given, 1, NULL));
-    expect_error(ADZ_ERR_ARGUMENT, "Block: x is not optional");
-    adz_module_free(&m);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 4), ADZ_F32);
+    adz_tensor *h = forward_child(network, "act", forward_child(network, "c_fc", x));
+    expect_same(adz_module_forward(network, x), forward_child(network, "c_proj", h), 0);
+    adz_module_free(&network);
 }
 
 /* One feature, one head and one position are enough. */
@@ -475,7 +360,7 @@ static void the_smallest_parts_are_made(void **state)
     expect_error(ADZ_ERR_DTYPE, "adz_gpt2_attention_new: parameters are float32 or float64");
 }
 
-const struct CMUnitTest gpt2_facts[15] = {
+const struct CMUnitTest gpt2_facts[17] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
@@ -491,4 +376,6 @@ const struct CMUnitTest gpt2_facts[15] = {
     TEST(embeddings_are_dropped),
     TEST(bad_sizes_are_refused),
     TEST(bad_inputs_are_refused),
+    TEST(defaults_are_gpt2s),
+    TEST(parts_have_the_dtype),
 };

@@ -175,12 +175,12 @@ static void buffers_of_any_size(void **state)
 static void file_is_legible(void **state)
 {
     (void)state;
-    adz_tokenizer *t = built(ADZ_TOKENS_CHARACTERS, "b\n\\\u00e9");
+    adz_tokenizer *t = built(ADZ_TOKENS_CHARACTERS, "b\n \\\u00e9");
     adz_tokenizer_save(t, temporary_path("w"));
     size_t size = 0;
     unsigned char *bytes = read_file(temporary_path("w"), &size);
     bytes[size] = '\0';
-    assert_string_equal((char *)bytes, "adze tokenizer 1 characters\n\\x0a\n\\\\\nb\n\u00e9\n");
+    assert_string_equal((char *)bytes, "adze tokenizer 1 characters\n\\x0a\n \n\\\\\nb\n\u00e9\n");
     free(bytes);
     assert_int_equal(adz_tokenizer_save(t, "no/such/folder/w"), ADZ_ERR_IO);
     adz_error_clear();

@@ -17,11 +17,7 @@ ZOO_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
 bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
 {
     *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options)) {
-        return false;
-    }
-    o->size = sizeof *o;
-    return true;
+    return ZOO_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options);
 }
 
 /* ---- the stack ------------------------------------------------------------------------------ */
@@ -241,9 +237,6 @@ static const adz_module_type head_type = {
 /* Mean cross entropy over all positions whose label is not -1. */
 static adz_tensor *loss_of(adz_tensor *logits, adz_tensor *labels)
 {
-    if (logits == NULL) {
-        return NULL;
-    }
     adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
     o.ignore_index = -1;
     adz_tensor *rows = adz_reshape(logits, ADZ_SHAPE(-1, adz_tensor_size(logits, -1)));
@@ -325,11 +318,7 @@ adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
         return NULL;
     }
     adz_module *self = adz_module_new(&lm_type, 0);
-    adz_module *stack =
-        self != NULL ? adz_module_add_child(self, "transformer", adz_gpt2_model_new(&o)) : NULL;
-    if (stack == NULL || adz_module_add_child(self, "lm_head",
-                             head_new(zoo_parameter(zoo_child(stack, WTE), 0))) == NULL) {
-        adz_module_free(&self);
-    }
-    return self;
+    adz_module *stack = adz_module_add_child(self, "transformer", adz_gpt2_model_new(&o));
+    adz_module *head = head_new(zoo_parameter(zoo_child(stack, WTE), 0));
+    return zoo_if(adz_module_add_child(self, "lm_head", head) != NULL, self);
 }

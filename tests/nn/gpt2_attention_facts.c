@@ -1,0 +1,139 @@
+/* GPT-2's attention under any mask, and the past that it refuses. */
+#include "nn/gpt2.h"
+
+/* Attention with two heads, composed of operators. */
+static adz_tensor *attention_by_operators(adz_module *m, adz_tensor *x, bool scale)
+{
+    const int64_t b = adz_tensor_size(x, 0), t = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
+    adz_tensor *all = adz_module_forward(adz_module_child(m, "c_attn"), x), *parts[3];
+    for (int i = 0; i < 3; ++i) {
+        adz_tensor *heads = adz_reshape(adz_narrow(all, 2, i * d, d), ADZ_SHAPE(b, t, 2, d / 2));
+        parts[i] = adz_permute(heads, ADZ_DIMS(0, 2, 1, 3));
+    }
+    adz_tensor *scores = adz_matmul(parts[0], adz_transpose(parts[1], 2, 3));
+    scores = scale ? adz_div_number(scores, sqrt((double)d / 2)) : scores;
+    adz_tensor *mask = adz_module_buffer(m, "bias");
+    mask = adz_narrow(adz_narrow(mask, 2, 0, t), 3, 0, t);
+    scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
+    adz_tensor *y = adz_matmul(adz_softmax(scores, -1), parts[2]);
+    y = adz_reshape(adz_permute(y, ADZ_DIMS(0, 2, 1, 3)), ADZ_SHAPE(b, t, d));
+    return adz_module_forward(adz_module_child(m, "c_proj"), y);
+}
+
+/* Whether an operator computed y or what y was computed from. */
+static bool uses(adz_tensor *y, const char *operator_name)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(adz_graph_dot(y, stream), ADZ_OK);
+    fclose(stream);
+    bool found = strstr(text, operator_name) != NULL;
+    free(text);
+    return found;
+}
+
+/* Each element of the mask is changed in turn. Only those of rows and columns beyond the text leave
+ * the mask causal, which one operator computes. The past hides no element. */
+void every_element_of_the_mask_counts(void **state)
+{
+    (void)state;
+    adz_module *both[] = { attention(NULL), unscaled(NULL) };
+    for (int which = 0; which < 2; ++which) {
+        const adz_dtype dtype = which == 0 ? ADZ_F64 : ADZ_F32;
+        const double tolerance = which == 0 ? 1e-13 : 1e-5;
+        adz_module *m = both[which];
+        adz_module_to(m, dtype);
+        adz_tensor *mask = adz_module_buffer(m, "bias");
+        const int64_t n = adz_tensor_size(mask, 3), t = n - 1;
+        assert_int_equal(adz_tensor_numel(mask), n * n);
+        assert_true(adz_tensor_rank(mask) == 4 && adz_tensor_size(mask, 2) == n);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(2, t, which == 0 ? 4 : 6), dtype);
+        for (int64_t i = -1; i < n * n; ++i) {
+            adz_tensor *element = adz_narrow(adz_reshape(mask, ADZ_SHAPE(-1)), 0, i < 0 ? 0 : i, 1);
+            fill(element, i < 0 ? 1 : 1 - adz_item(element));
+            adz_tensor *expected = attention_by_operators(m, x, which == 0);
+            adz_tensor *y = adz_module_forward(m, x);
+            expect_same(y, expected, tolerance);
+            bool causal = i < 0 || i / n >= t || i % n >= t;
+            assert_int_equal(uses(y, "scaled_dot_product_attention"), causal);
+            adz_tensor *given[] = { adz_narrow(x, 1, 1, t - 1),
+                one_result(m, NULL, (adz_tensor *[]){ adz_narrow(x, 1, 0, 1) }, 1, "present") };
+            expect_same(
+                one_result(m, NULL, given, 2, NULL), adz_narrow(expected, 1, 1, t - 1), tolerance);
+            fill(element, i < 0 ? 1 : 1 - adz_item(element));
+        }
+        adz_module_free(&m);
+    }
+}
+
+/* A mask of another shape is not read as a causal one: each text of a batch may have its own. */
+void masks_have_shapes(void **state)
+{
+    (void)state;
+    adz_module *m = attention(NULL);
+    adz_tensor *causal = adz_module_buffer(m, "bias"), *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F32);
+    adz_tensor *each[] = { causal, adz_ones_like(causal) };
+    assert_non_null(adz_module_set_buffer(m, "bias", adz_cat(each, 2, 0)));
+    expect_same(adz_module_forward(m, x), attention_by_operators(m, x, true), 1e-5);
+    assert_non_null(adz_module_set_buffer(m, "bias", adz_reshape(each[1], ADZ_SHAPE(1, 1, 1, 25))));
+    assert_null(adz_module_forward(m, x));
+    adz_error_clear();
+    adz_module_free(&m);
+}
+
+/* A mask that is not causal takes the slow path. Both paths agree where the masks agree. */
+void another_mask_counts(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = attention(NULL);
+    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
+    adz_manual_seed(3);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F64);
+    adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_buffer(m, "bias");
+    double *values = adz_tensor_data_f64(mask);
+    values[4] = 0; /* the last column of row 0, which is not seen anyway */
+    assert_true(adz_equal(adz_module_forward(m, x), before));
+    values[3 * 5 + 1] = 0; /* The last query no longer sees key 1. */
+    adz_tensor *after = adz_module_forward(m, x);
+    expect_same(adz_narrow(after, 1, 0, 3), adz_narrow(before, 1, 0, 3), 1e-14);
+    assert_false(
+        adz_allclose(adz_narrow(after, 1, 3, 1), adz_narrow(before, 1, 3, 1), 1e-6, 1e-6, false));
+    adz_module_free(&m);
+    adz_scope_close(scope);
+}
+
+/* Each dimension of a past is compared. The heads of this layer are 2, and 3 wide. */
+void a_wrong_past_is_refused(void **state)
+{
+    (void)state;
+    adz_module *m = unscaled(NULL);
+    adz_tensor *given[] = { adz_ones(ADZ_SHAPE(1, 2, 6), ADZ_F32), ADZ_NONE };
+    static const int64_t right[] = { 2, 1, 2, 1, 3 };
+    for (int i = -1; i < 5; ++i) {
+        int64_t sizes[5];
+        memcpy(sizes, right, sizeof sizes);
+        if (i >= 0) {
+            sizes[i] += 1;
+        }
+        given[1] = adz_ones(adz_shape_of(5, sizes), ADZ_F32);
+        adz_tensor *y = one_result(m, NULL, given, 2, NULL);
+        assert_int_equal(y != NULL, i < 0);
+        if (i == 3) {
+            expect_error(
+                ADZ_ERR_SHAPE, "x[1, 2, 6] after a past of 2 makes 4 positions, but n_ctx is 3");
+        } else if (i >= 0) {
+            expect_error(ADZ_ERR_SHAPE, "must be [2, 1, 2, P, 3] beside x[1, 2, 6]");
+        }
+    }
+    given[1] = adz_ones(ADZ_SHAPE(2, 1, 2, 1), ADZ_F32);
+    assert_null(one_result(m, NULL, given, 2, NULL));
+    expect_error(ADZ_ERR_SHAPE, "past[2, 1, 2, 1] must be [2, 1, 2, P, 3]");
+    adz_module_free(&m);
+    m = block(NULL);
+    given[0] = ADZ_NONE;
+    assert_null(one_result(m, NULL, given, 1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "Block: x is not optional");
+    adz_module_free(&m);
+}
