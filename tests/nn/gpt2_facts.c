@@ -235,6 +235,21 @@ static void bad_inputs_are_refused(void **state)
     adz_module *m = model(NULL);
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "GPT2Model: input_ids is not optional");
+    int64_t ones[ADZ_MAX_RANK];
+    for (int i = 0; i < ADZ_MAX_RANK; ++i) {
+        ones[i] = 1;
+    }
+    assert_null(adz_module_forward(m, adz_zeros(adz_shape_of(ADZ_MAX_RANK, ones), ADZ_I64)));
+    expect_error(ADZ_ERR_SHAPE, "leaves no dimension for features");
+    static const char *const wrong[] = { "input_ids", "past.0" };
+    adz_tensor *flat[] = { adz_zeros(ADZ_SHAPE(2, 5), ADZ_I64),
+        adz_ones(ADZ_SHAPE(2, 2), ADZ_F32) };
+    assert_null(one_result(m, wrong, flat, 2, NULL));
+    expect_error(ADZ_ERR_SHAPE, "GPT2Model: past.0[2, 2] must be [2, B, H, P, D/H]");
+    adz_module_free(&m);
+    m = dropped(NULL); /* It has no block, so that no past is read. */
+    flat[1] = adz_ones(ADZ_SHAPE(2, 2, 2, 2, 2), ADZ_F32);
+    assert_non_null(one_result(m, wrong, flat, 2, NULL));
     adz_module_free(&m);
     m = block(NULL);
     static const char *const names[] = { "x", "past" };
@@ -285,6 +300,18 @@ static void a_block_and_a_model_are_their_parts(void **state)
     h = block_by_parts(adz_module_child(stack, "h.0"), h);
     h = forward_child(stack, "ln_f", block_by_parts(adz_module_child(stack, "h.1"), h));
     expect_same(one_result(stack, NULL, given, 3, NULL), h, 1e-5);
+    adz_module *parts[] = { stack, whole };
+    for (int i = 0; i < 2; ++i) { /* Pasts by their places; the model has labels before them. */
+        adz_tensor *whole_text = adz_randint(0, 7, ADZ_SHAPE(2, 4), ADZ_I64);
+        adz_values *past = call(parts[i], "input_ids", adz_narrow(whole_text, 1, 0, 3), NULL);
+        adz_tensor *last[] = { adz_narrow(whole_text, 1, 3, 1), ADZ_NONE, ADZ_NONE, ADZ_NONE,
+            ADZ_NONE, ADZ_NONE };
+        last[3 + i] = adz_values_at(past, 1);
+        last[4 + i] = adz_values_at(past, 2);
+        expect_same(one_result(parts[i], NULL, last, 5 + (size_t)i, NULL),
+            adz_narrow(adz_module_forward(parts[i], whole_text), 1, 3, 1), 1e-5);
+        adz_values_free(&past);
+    }
     expect_same(one_result(whole, NULL, given, 3, "logits"),
         forward_child(whole, "lm_head.decoder", h), 1e-5);
     adz_module_free(&m);

@@ -46,6 +46,42 @@ static adz_module *from_config(const char *reference, const json_t *config)
         (int64_t)config_number(config, "d_ff", 0), &o);
 }
 
+/* Probabilities from 0 to below 1, sizes from 1 on, and two dtypes. */
+static void borders(void **state)
+{
+    (void)state;
+    adz_module *m = adz_notebook_dropout_new(0, NULL);
+    assert_non_null(m);
+    adz_module_free(&m);
+    expect_no_module(adz_notebook_dropout_new(1, NULL), "p is 1, but must be in [0, 1)");
+    m = adz_notebook_feed_forward_new(1, 1, NULL);
+    assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1), ADZ_F32)));
+    adz_module_free(&m);
+    expect_no_module(adz_notebook_feed_forward_new(0, 1, NULL), "d_model 0 and d_ff 1 must be 1");
+    expect_no_module(adz_notebook_feed_forward_new(1, 0, NULL), "d_model 1 and d_ff 0 must be 1");
+    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
+    o.dtype = ADZ_I64;
+    assert_null(adz_notebook_feed_forward_new(1, 1, &o));
+    expect_error(ADZ_ERR_DTYPE,
+        "adz_notebook_feed_forward_new: parameters are float32 or float64, not int64");
+}
+
+/* The dropout acts in training mode. */
+static void hidden_values_are_dropped(void **state)
+{
+    (void)state;
+    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
+    o.dropout = 0.5;
+    adz_module *m = adz_notebook_feed_forward_new(4, 100, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 4), ADZ_F32), *y = adz_module_forward(m, x);
+    adz_module_eval(m);
+    assert_false(adz_equal(y, adz_module_forward(m, x)));
+    adz_module_free(&m);
+}
+
+static const struct CMUnitTest notebook_facts[] = { TEST(borders),
+    TEST(hidden_values_are_dropped) };
+
 const module_case notebook_module = {
     .name = "notebook",
     .references = { "notebook PositionWiseFeedForward", "notebook ReLU", "notebook Dropout" },
@@ -64,4 +100,5 @@ const module_case notebook_module = {
             "w1 w2", { X(4) } },
         { dropout, "Dropout(p=0.25, inplace=False)", "", { X(3, 7) } },
         { relu, "ReLU()", "", { X(3, 7) } } },
+    FACTS(notebook_facts),
 };

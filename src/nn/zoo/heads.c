@@ -6,9 +6,6 @@
 
 adz_tensor *zoo_split_heads(adz_tensor *x, int64_t heads)
 {
-    if (x == NULL) {
-        return NULL;
-    }
     int64_t width = adz_tensor_size(x, 2) / heads;
     adz_tensor *parts =
         adz_reshape(x, ADZ_SHAPE(adz_tensor_size(x, 0), adz_tensor_size(x, 1), heads, width));

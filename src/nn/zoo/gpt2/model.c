@@ -130,9 +130,6 @@ static adz_tensor *run_block(
 /* Reshapes h[B, T, D] to the shape of the ids with D appended. NULL passes through. */
 static adz_tensor *unflatten(adz_tensor *h, const adz_tensor *ids)
 {
-    if (h == NULL) {
-        return NULL;
-    }
     adz_shape shape = adz_tensor_shape(ids);
     if (shape.rank == ADZ_MAX_RANK) {
         return zoo_fail("GPT2Model", ADZ_ERR_SHAPE, "input_ids%s leaves no dimension for features",
