@@ -74,6 +74,8 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"nn/(zoo/fastai|orthogonal)|base/text", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
      "nn-fastai_classifier nn-fastai_config nn-fastai_decoder nn-fastai_dropout nn-fastai_loss "
      "nn-fastai_transformer nn-qrnn nn-qrnn_layer tokenizer"),
+    (r"nn/zoo/zoo", "modules nn-gpt2 nn-notebook nn-darts nn-fastai_dropout nn-fastai_loss nn-qrnn_layer "
+     "nn-labml_transformer nn-fastai_transformer"),
     (r"nn/zoo/gpt2", "nn-gpt2 modules"),
     (r"nn/zoo/(labml|heads)", "nn-labml_attention nn-labml_transformer nn-fastai_attention nn-gpt2"),
     (r"nn/(layers/feed_forward|zoo/darts|zoo/notebook|activation_checkpoint)",

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return all_tests() + layers_tests() + feed_forward_tests();
+    return all_tests() + layers_tests() + feed_forward_tests() + zoo_tests();
 }

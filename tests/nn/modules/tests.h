@@ -5,5 +5,6 @@
 int all_tests(void);
 int layers_tests(void);
 int feed_forward_tests(void);
+int zoo_tests(void);
 
 #endif

@@ -1,0 +1,214 @@
+/* The helpers that the networks of other code bases share. */
+#include "nn/zoo/zoo.h"
+#include "../../nn.h"
+#include "tests.h"
+
+static void texts_are_pythons(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 4, 10, 512 };
+    assert_string_equal(zoo_sizes(3, sizes), "[4, 10, 512]");
+    assert_string_equal(zoo_sizes(0, NULL), "[]");
+    int64_t many[ADZ_MAX_RANK];
+    char wanted[400] = "[";
+    for (int i = 0; i < ADZ_MAX_RANK; ++i) {
+        many[i] = INT64_MAX;
+        sprintf(wanted + strlen(wanted), "%s%lld", i > 0 ? ", " : "", (long long)INT64_MAX);
+    }
+    /* A text has 192 bytes. Sizes are left out from the one on that might not fit. */
+    const char *cut = zoo_sizes(ADZ_MAX_RANK, many);
+    assert_true(strlen(cut) < 192 && cut[strlen(cut) - 1] == ']');
+    assert_memory_equal(cut, wanted, strlen(cut) - 1);
+    assert_string_equal(zoo_number(0.25), "0.25");
+    assert_string_equal(zoo_number(3), "3");
+    assert_string_equal(zoo_float(3), "3.0");
+    assert_string_equal(zoo_float(-0.5), "-0.5");
+    assert_string_equal(zoo_float(1e20), "1e+20");
+    assert_string_equal(zoo_float(NAN), "nan");
+    const char *first = zoo_number(1); /* It stays while seven more are made. */
+    for (int i = 2; i < 9; ++i) {
+        zoo_number(i);
+    }
+    assert_string_equal(first, "1");
+}
+
+static void sizes_have_limits(void **state)
+{
+    (void)state;
+    const int64_t most = INT64_MAX / 16;
+    assert_true(zoo_check_size("op", "n", 2, 2) && zoo_check_size("op", "n", most, 1));
+    assert_false(zoo_check_size("op", "n", 1, 2));
+    expect_error(ADZ_ERR_ARGUMENT, "op: n is 1, but must be 2 or more");
+    assert_false(zoo_check_size("op", "n", most + 1, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "more than fit in memory");
+    assert_true(zoo_check_layers("op", "n", 0, 0) && zoo_check_layers("op", "n", 65535, 0));
+    assert_false(zoo_check_layers("op", "n", 65536, 0));
+    expect_error(ADZ_ERR_ARGUMENT, "op: n is 65536, but must be in [0, 65535]");
+    assert_false(zoo_check_layers("op", "n", 0, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "op: n is 0, but must be in [1, 65535]");
+    assert_true(zoo_check_probability("op", "p", 0) && zoo_check_probability("op", "p", 1));
+    static const double outside[] = { -0.1, 1.1, NAN };
+    for (int i = 0; i < 3; ++i) {
+        assert_false(zoo_check_probability("op", "p", outside[i]));
+        expect_error(ADZ_ERR_ARGUMENT, "but must be in [0, 1]");
+    }
+    assert_true(zoo_check_dtype("op", ADZ_F32) && zoo_check_dtype("op", ADZ_F64));
+    assert_false(zoo_check_dtype("op", ADZ_I64));
+    expect_error(ADZ_ERR_DTYPE, "op: parameters are float32 or float64, not int64");
+}
+
+static void errors_keep_the_first(void **state)
+{
+    (void)state;
+    assert_null(zoo_fail_null("op", "x"));
+    expect_error(ADZ_ERR_NULL, "op: x is NULL though no call has failed");
+    zoo_error("first", ADZ_ERR_SHAPE, "%d is %s", 1, "one");
+    assert_int_equal(zoo_error_null("op", "x"), ADZ_ERR_SHAPE);
+    assert_false(zoo_check_tensor("op", "x", NULL));
+    expect_error(ADZ_ERR_SHAPE, "first: 1 is one");
+    assert_false(zoo_check_tensor("op", "x", NULL));
+    expect_error(ADZ_ERR_NULL, "op: x is NULL");
+    assert_false(zoo_check_tensor("op", "x", ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "op: x is not optional: ADZ_NONE was given");
+    assert_true(zoo_check_tensor("op", "x", adz_scalar(1, ADZ_F32)));
+}
+
+static void memory_is_zero_and_counted(void **state)
+{
+    (void)state;
+    const int64_t before = adzi_live_bytes();
+    for (size_t bytes = 1; bytes < 5000; bytes += 777) {
+        char *memory = zoo_alloc(bytes);
+        assert_non_null(memory);
+        assert_int_equal((uintptr_t)memory % 16, 0);
+        for (size_t i = 0; i < bytes; ++i) {
+            assert_int_equal(memory[i], 0);
+        }
+        memset(memory, 'x', bytes);
+        assert_true(adzi_live_bytes() >= before + (int64_t)bytes);
+        zoo_free(memory);
+        assert_int_equal(adzi_live_bytes(), before);
+    }
+    zoo_free(NULL);
+    adzi_alloc_fail_at(1);
+    assert_null(zoo_alloc(100000));
+    adzi_alloc_fail_at(0);
+    expect_error(ADZ_ERR_MEMORY, "memory was refused");
+    adzi_alloc_fail_at(1);
+    assert_null(zoo_scratch(100000));
+    adzi_alloc_fail_at(0);
+    adz_error_clear();
+    const char *scratch = zoo_scratch(10);
+    assert_true(scratch != NULL && scratch[0] == 0 && scratch[9] == 0);
+}
+
+typedef struct some_options {
+    size_t size;
+    int64_t first, second;
+} some_options;
+
+static void options_of_any_age_are_read(void **state)
+{
+    (void)state;
+    const some_options defaults = { sizeof defaults, 1, 2 };
+    some_options all = defaults, given = { offsetof(some_options, second), 7, 8 };
+    assert_true(zoo_read_options("op", "START", &all, sizeof all, NULL));
+    assert_true(all.first == 1 && all.second == 2);
+    assert_true(zoo_read_options("op", "START", &all, sizeof all, &given));
+    assert_true(all.first == 7 && all.second == 2);
+    struct {
+        some_options known;
+        int64_t newer;
+    } later = { { sizeof later, 3, 4 }, 5 };
+    struct {
+        some_options all;
+        int64_t behind;
+    } room = { defaults, -1 };
+    assert_true(zoo_read_options("op", "START", &room.all, sizeof room.all, &later));
+    assert_true(room.all.first == 3 && room.all.second == 4 && room.behind == -1);
+    given.size = sizeof(size_t);
+    all = defaults;
+    assert_true(zoo_read_options("op", "START", &all, sizeof all, &given));
+    assert_true(all.first == 1);
+    given.size = sizeof(size_t) - 1;
+    assert_false(zoo_read_options("op", "START", &all, sizeof all, &given));
+    expect_error(ADZ_ERR_ARGUMENT, "the struct's size is 7");
+}
+
+static void options_of_any_age_are_filled(void **state)
+{
+    (void)state;
+    const some_options defaults = { sizeof defaults, 1, 2 };
+    struct {
+        some_options known;
+        int64_t newer, behind;
+    } to;
+    for (size_t size = sizeof(size_t); size <= offsetof(__typeof__(to), behind); size += 8) {
+        memset(&to, 'x', sizeof to);
+        const int64_t before = to.behind;
+        assert_int_equal(zoo_fill_options("op", &to, size, &defaults, sizeof defaults), ADZ_OK);
+        assert_int_equal(to.known.size, size);
+        assert_int_equal(to.known.first, size >= 16 ? 1 : before);
+        assert_int_equal(to.known.second, size >= 24 ? 2 : before);
+        assert_int_equal(to.newer, size >= 32 ? 0 : before);
+        assert_int_equal(to.behind, before);
+    }
+    assert_int_equal(zoo_fill_options("op", &to, sizeof(size_t) - 1, &defaults, sizeof defaults),
+        ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "size is 7; hand over sizeof of the struct");
+    assert_int_equal(zoo_fill_options("op", NULL, 8, &defaults, sizeof defaults), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "op: the struct to fill is NULL");
+}
+
+static void products_say_what_does_not_fit(void **state)
+{
+    (void)state;
+    adz_module *m = adz_identity_new();
+    adz_tensor *w = adz_tensor_from((double[]){ 1, 2, 3, 4 }, ADZ_SHAPE(2, 2), ADZ_F64);
+    adz_tensor *x = adz_tensor_from((double[]){ 1, 10 }, ADZ_SHAPE(2), ADZ_F64);
+    assert_true(HOLDS(zoo_linear(m, "width", x, w, ADZ_NONE), 0, 31, 42));
+    assert_true(HOLDS(zoo_linear(m, "width", x, w, x), 0, 32, 52));
+    assert_null(zoo_linear(m, "width", adz_ones(ADZ_SHAPE(3), ADZ_F64), w, ADZ_NONE));
+    expect_error(ADZ_ERR_SHAPE, "Identity: x[3] must end in width, which is 2");
+    assert_null(zoo_linear(m, "width", adz_scalar(1, ADZ_F64), w, ADZ_NONE));
+    expect_error(ADZ_ERR_SHAPE, "Identity: x[] must end in width, which is 2");
+    expect_null(zoo_linear(m, "width", NULL, w, ADZ_NONE) == NULL, "Identity", "x");
+    adz_module_free(&m);
+}
+
+/* What attention learns from the dropout that is its child. */
+static void attention_asks_its_dropout(void **state)
+{
+    (void)state;
+    adz_generator *g = adz_generator_new(3);
+    adz_dropout_options d = { sizeof d, g };
+    adz_module *m = adz_dropout_new(0.25, &d), *other = adz_linear_new(2, 2, NULL);
+    for (int training = 1; training >= 0; --training) {
+        adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+        adz_module_train(m, training);
+        assert_true(zoo_plan_dropout(m, &o));
+        assert_true(o.dropout_p == 0.25 && o.training == training && o.generator == g);
+        assert_ptr_equal(o.dropout_mask, training ? ADZ_NONE : NULL);
+    }
+    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    assert_false(zoo_plan_dropout(other, &o));
+    expect_error(ADZ_ERR_ARGUMENT, "a Linear stands where attention needs a dropout");
+    adz_module_free(&m);
+    adz_module_free(&other);
+    adz_generator_free(&g);
+}
+
+int zoo_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(texts_are_pythons),
+        TEST(sizes_have_limits),
+        TEST(errors_keep_the_first),
+        TEST(memory_is_zero_and_counted),
+        TEST(options_of_any_age_are_read),
+        TEST(options_of_any_age_are_filled),
+        TEST(products_say_what_does_not_fit),
+        TEST(attention_asks_its_dropout),
+    };
+    return cmocka_run_group_tests_name("modules: zoo", tests, NULL, NULL);
+}
