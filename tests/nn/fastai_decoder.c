@@ -105,6 +105,23 @@ static void results_of_the_encoder_are_handed_on(void **state)
     adz_module_free(&m);
 }
 
+/* Each child gets the results of the one before it, and nothing older. */
+static void a_container_of_three(void **state)
+{
+    (void)state;
+    adz_module *three[] = { adz_tanh_new(), adz_tanh_new(), adz_tanh_new() };
+    adz_module *m = adz_fastai_sequential_rnn_new(three, 3);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "", x);
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_int_equal(adz_values_count(out), 1);
+    expect_same(adz_values_at(out, 0), adz_tanh(adz_tanh(adz_tanh(x))), 0);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
 static void bad_decoders_are_refused(void **state)
 {
     (void)state;
@@ -116,12 +133,16 @@ static void bad_decoders_are_refused(void **state)
     o.output_p = 0;
     o.dtype = ADZ_I64;
     assert_null(adz_fastai_linear_decoder_new(4, 3, &o));
-    expect_error(ADZ_ERR_DTYPE, "int64");
+    expect_error(ADZ_ERR_DTYPE, "adz_fastai_linear_decoder_new: parameters are float32 or float64");
     o.dtype = ADZ_F32;
     o.tie_encoder = adz_embedding_new(4, 5, NULL);
     assert_null(adz_fastai_linear_decoder_new(4, 3, &o));
     expect_error(
         ADZ_ERR_SHAPE, "tie_encoder's weight[4, 5] must be [n_out, n_hid], which is [4, 3]");
+    adz_module_free(&o.tie_encoder);
+    o.tie_encoder = adz_layer_norm_new(ADZ_SHAPE(4, 3, 2), NULL);
+    assert_null(adz_fastai_linear_decoder_new(4, 3, &o));
+    expect_error(ADZ_ERR_SHAPE, "tie_encoder's weight[4, 3, 2] must be [n_out, n_hid]");
     adz_module_free(&o.tie_encoder);
     o.tie_encoder = adz_tanh_new();
     assert_null(adz_fastai_linear_decoder_new(4, 3, &o));
@@ -139,6 +160,16 @@ static void bad_decoders_are_refused(void **state)
     adz_values_free(&in);
     adz_values_free(&out);
     adz_module_free(&m);
+    m = adz_fastai_linear_decoder_new(1, 1, NULL);
+    assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "LinearDecoder: x is not optional");
+    adz_module_free(&m);
+    m = adz_fastai_sequential_rnn_new(NULL, 0);
+    assert_int_equal(adz_module_child_count(m), 0);
+    adz_module_free(&m);
+    expect_null(
+        adz_fastai_sequential_rnn_new(NULL, 1) == NULL, "adz_fastai_sequential_rnn_new", "modules");
     adz_module *parts[] = { adz_tanh_new(), NULL };
     assert_null(adz_fastai_sequential_rnn_new(parts, 2));
     expect_error(ADZ_ERR_NULL, "");
@@ -392,6 +423,7 @@ static const struct CMUnitTest facts[] = {
     TEST(a_tied_weight_is_the_encoders),
     TEST(results_of_the_encoder_are_handed_on),
     TEST(bad_decoders_are_refused),
+    TEST(a_container_of_three),
     TEST(words_are_found),
     TEST(all_tables_are_converted),
     TEST(bad_conversions_are_refused),

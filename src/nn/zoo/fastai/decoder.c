@@ -67,12 +67,10 @@ typedef struct {
 static adz_status layer_reset(adz_module *self)
 {
     adz_tensor *weight = zoo_parameter(self, WEIGHT), *bias = zoo_parameter(self, BIAS);
-    if ((!((const layer_state *)zoo_state(self))->tied &&
-            adz_init_uniform_(weight, -0.1, 0.1, NULL) == NULL) ||
-        (!zoo_is_none(bias) && adz_init_zeros_(bias) == NULL)) {
-        return adz_error_code();
-    }
-    return ADZ_OK;
+    bool tied = ((const layer_state *)zoo_state(self))->tied;
+    bool good = (tied || adz_init_uniform_(weight, -0.1, 0.1, NULL) != NULL) &&
+                (zoo_is_none(bias) || adz_init_zeros_(bias) != NULL);
+    return good ? ADZ_OK : adz_error_code();
 }
 
 static adz_tensor *layer_forward(adz_module *self, adz_tensor *x)
@@ -178,9 +176,6 @@ adz_module *adz_fastai_linear_decoder_new(
             (long long)n_out, (long long)n_hid);
     }
     adz_tensor *table = table_of(op, o.tie_encoder, n_out, n_hid);
-    if (table == NULL) {
-        return NULL;
-    }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o.generator;
     adz_module *self = adz_module_new(&decoder_type, 0);
@@ -200,7 +195,7 @@ static adz_status sequential_call(adz_module *self, const adz_values *in, adz_va
     const size_t count = adz_module_child_count(self);
     adz_values *lists[] = { adz_values_new(), adz_values_new() };
     const adz_values *current = in;
-    adz_status status = lists[0] != NULL && lists[1] != NULL ? ADZ_OK : adz_error_code();
+    adz_status status = ADZ_OK; /* A list that is NULL is refused by the call of a child. */
     for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
         adz_values *next = lists[i % 2];
         adz_values_clear(next);
@@ -228,12 +223,9 @@ adz_module *adz_fastai_sequential_rnn_new(adz_module *const *modules, size_t cou
     }
     adz_module *self = adz_module_new(&sequential_rnn_type, 0);
     for (size_t i = 0; i < count; ++i) {
-        adz_module *child = modules[i];
         char name[24];
         snprintf(name, sizeof name, "%zu", i);
-        if (self == NULL) {
-            adz_module_free(&child);
-        } else if (adz_module_add_child(self, name, child) == NULL) {
+        if (adz_module_add_child(self, name, modules[i]) == NULL) {
             adz_module_free(&self);
         }
     }
