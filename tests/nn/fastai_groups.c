@@ -70,6 +70,18 @@ void a_transformer_is_split_in_thirds(void **state)
         LAYER("0.layers.0.") " |" LAYER("0.layers.1.") " |" LAYER("0.layers.2.")
             LAYER("0.layers.3.") " | 0.encoder.weight");
     adz_module_free(&m);
+    c.n_layers = 30; /* groups of many parameters */
+    m = adz_fastai_language_model_new(9, &c, 1);
+    adz_fastai_groups *groups = adz_fastai_tfmer_lm_split(m);
+    adz_named_list all = adz_module_named_parameters(adz_module_child(m, "0.layers"));
+    assert_int_equal(all.count, 360);
+    for (size_t i = 0; i < all.count; ++i) {
+        adz_tensor_list list = adz_fastai_groups_at(groups, i / 120);
+        assert_int_equal(list.count, 120);
+        assert_ptr_equal(list.items[i % 120], all.items[i].tensor);
+    }
+    adz_fastai_groups_free(&groups);
+    adz_module_free(&m);
     c.output_p = 0.5;
     c.n_layers = 1; /* With fewer than three layers, the first two thirds are empty. */
     m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
@@ -117,6 +129,13 @@ void models_of_another_kind_are_not_split(void **state)
         expect_error(ADZ_ERR_NULL, "model");
     }
     adz_module_free(&m);
+    /* A head has layers, too, but no embedding. */
+    adz_module *head =
+        adz_fastai_pooling_classifier_new((int64_t[]){ 3, 2 }, (double[]){ 0 }, 2, NULL);
+    m = ADZ_SEQUENTIAL(head, adz_identity_new());
+    assert_null(adz_fastai_tfmer_lm_split(m));
+    expect_error(ADZ_ERR_ARGUMENT, "its PoolingLinearClassifier has no child called encoder");
+    adz_module_free(&m);
     adz_fastai_groups *none = NULL;
     assert_int_equal(adz_fastai_groups_count(none), 0);
     assert_int_equal(adz_fastai_groups_at(none, 0).count, 0);
@@ -162,8 +181,9 @@ void rates_rise_by_equal_factors(void **state)
     assert_true(rates[0] == 1e-2 && rates[1] == 1e-2 && rates[2] == 1e-1 && rates[3] > 0.099);
     assert_int_equal(adz_fastai_lr_range(1e-4, 1e-1, 1, rates), ADZ_OK);
     assert_true(rates[0] == 1e-1);
-    static const double bad[][2] = { { -1, 1 }, { 1, 0 }, { NAN, 1 }, { 1, INFINITY } };
-    for (int i = 0; i < 4; ++i) {
+    static const double bad[][2] = { { -1, 1 }, { 1, 0 }, { NAN, 1 }, { 1, INFINITY },
+        { INFINITY, 1 } };
+    for (int i = 0; i < 5; ++i) {
         assert_int_equal(adz_fastai_lr_range(bad[i][0], bad[i][1], 2, rates), ADZ_ERR_ARGUMENT);
         expect_error(ADZ_ERR_ARGUMENT, "rates must be above 0");
     }

@@ -64,8 +64,8 @@ static bool is_in(const adz_fastai_groups *groups, const adz_tensor *t)
 static bool add(adz_fastai_groups *groups, size_t index, adz_tensor *t)
 {
     group *g = &groups->items[index];
-    if (t == NULL || zoo_is_none(t) || is_in(groups, t)) {
-        return t != NULL;
+    if (zoo_is_none(t) || is_in(groups, t)) {
+        return true;
     }
     if (g->count == g->capacity) {
         const size_t capacity = 2 * g->capacity + 8;
@@ -88,9 +88,8 @@ static bool add(adz_fastai_groups *groups, size_t index, adz_tensor *t)
  */
 static bool add_module(adz_fastai_groups *groups, size_t index, adz_module *module)
 {
-    const adz_tensor_list list =
-        module != NULL ? adz_module_parameters(module) : (adz_tensor_list){ NULL, 0 };
-    bool good = module != NULL && adz_error_code() == ADZ_OK;
+    const adz_tensor_list list = adz_module_parameters(module);
+    bool good = adz_error_code() == ADZ_OK;
     for (size_t i = 0; good && i < list.count; ++i) {
         good = add(groups, index, list.items[i]);
     }
