@@ -132,6 +132,47 @@ static void bad_values_are_refused(void **state)
     expect_error(ADZ_ERR_INDEX, "3");
 }
 
+/* One class, one axis, and numbers at the borders. */
+static void borders_of_losses(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 1), ADZ_F64), *y = adz_zeros(ADZ_SHAPE(2), ADZ_I64);
+    for (int eps = 0; eps < 2; ++eps) {
+        assert_true(
+            HOLDS(adz_fastai_label_smoothing_cross_entropy(x, y, eps, ADZ_REDUCE_MEAN), 0, 0));
+    }
+    assert_null(adz_fastai_label_smoothing_cross_entropy(x, y, -0.1, ADZ_REDUCE_MEAN));
+    expect_error(ADZ_ERR_ARGUMENT, "eps is -0.1, but must be in [0, 1]");
+    adz_tensor *scalar = adz_scalar(1, ADZ_F64);
+    assert_null(adz_fastai_label_smoothing_cross_entropy(scalar, y, 0, ADZ_REDUCE_MEAN));
+    expect_error(ADZ_ERR_SHAPE, "x[] must be [C] or [N, C]");
+    assert_null(adz_fastai_label_smoothing_cross_entropy(x, ADZ_NONE, 0, ADZ_REDUCE_MEAN));
+    expect_error(ADZ_ERR_ARGUMENT, "cross_entropy: target is not optional");
+    adz_tensor *row = adz_randn(ADZ_SHAPE(4), ADZ_F64), *label = adz_scalar(3, ADZ_I64);
+    adz_tensor *loss = adz_cross_entropy(row, label, ADZ_NONE, NULL);
+    for (int axis = -1; axis < 1; ++axis) {
+        expect_same(adz_fastai_cross_entropy_flat(row, label, ADZ_NONE, axis, NULL), loss, 1e-12);
+    }
+    adz_tensor *columns = adz_randn(ADZ_SHAPE(3, 2), ADZ_F64);
+    expect_same(adz_fastai_cross_entropy_flat(columns, y, ADZ_NONE, 0, NULL),
+        adz_cross_entropy(adz_transpose(columns, 0, 1), y, ADZ_NONE, NULL), 1e-12);
+    assert_null(adz_fastai_cross_entropy_flat(columns, y, ADZ_NONE, -3, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "axis -3 is none of x[3, 2]");
+    assert_null(adz_fastai_cross_entropy_flat(ADZ_NONE, y, ADZ_NONE, 0, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "cross_entropy_flat: x is not optional");
+    assert_null(adz_fastai_cross_entropy_flat(columns, ADZ_NONE, ADZ_NONE, 0, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "cross_entropy_flat: target is not optional");
+    adz_tensor *out = adz_ones(ADZ_SHAPE(2, 2, 2), ADZ_F64);
+    assert_null(adz_fastai_ar_tar(ADZ_NONE, out, out, 1, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "ar_tar: loss is not optional");
+    assert_null(adz_fastai_ar_tar(scalar, scalar, out, 1, 1));
+    expect_error(ADZ_ERR_SHAPE, "ar_tar: out[] must be [B, T, D]");
+    assert_null(adz_fastai_ar_tar(scalar, out, ADZ_NONE, 1, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "ar_tar: raw is not optional");
+    assert_null(adz_fastai_ar_tar(scalar, out, out, 1, NAN));
+    expect_error(ADZ_ERR_ARGUMENT, "alpha 1 and beta nan must be finite");
+}
+
 /* ---- AR and TAR ----------------------------------------------------------------------------- */
 
 typedef struct {
@@ -208,6 +249,7 @@ static const struct CMUnitTest facts[] = {
     TEST(ignored_rows_keep_the_spread_part),
     TEST(any_axis_holds_classes),
     TEST(bad_values_are_refused),
+    TEST(borders_of_losses),
     TEST(terms_are_left_out),
 };
 
