@@ -84,6 +84,67 @@ static void masks_broadcast(void **state)
     adz_module_free(&m);
 }
 
+/* [T, B, D] as [B, H, T, D/H], through one of the three layers. */
+static adz_tensor *heads_of(adz_module *m, const char *name, adz_tensor *x, int64_t h)
+{
+    const int64_t t = adz_tensor_size(x, 0), b = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
+    adz_module *layer = adz_module_child(m, name);
+    adz_tensor *y = adz_module_forward(layer, x);
+    assert_int_equal(adz_tensor_rank(y), 4);
+    assert_true(adz_tensor_size(y, 2) == h && adz_tensor_size(y, 3) == d / h);
+    y = adz_reshape(
+        adz_module_forward(adz_module_child(layer, "linear"), x), ADZ_SHAPE(t, b, h, d / h));
+    return adz_permute(y, ADZ_DIMS(1, 2, 0, 3));
+}
+
+/* Attention is a composition of operators, with three heads that are two wide. */
+static void attention_is_its_operators(void **state)
+{
+    (void)state;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
+    o.dtype = ADZ_F64;
+    o.dropout_prob = 0;
+    adz_module *m = adz_labml_attention_new(3, 6, &o);
+    adz_tensor_list all = adz_module_parameters(m);
+    for (size_t i = 0; i < all.count; ++i) {
+        assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
+    }
+    adz_tensor *query = adz_randn(ADZ_SHAPE(4, 2, 6), ADZ_F64);
+    adz_tensor *key = adz_randn(ADZ_SHAPE(5, 2, 6), ADZ_F64), *value = adz_randn_like(key);
+    adz_tensor *mask = adz_randint(0, 2, ADZ_SHAPE(4, 5, 2), ADZ_I64);
+    adz_mul_number_(adz_narrow(mask, 1, 0, 1), 0);
+    adz_add_number_(adz_narrow(mask, 1, 0, 1), 1); /* No query is blind. */
+    adz_tensor *q = heads_of(m, "query", query, 3), *k = heads_of(m, "key", key, 3);
+    adz_tensor *scores = adz_div_number(adz_matmul(q, adz_transpose(k, 2, 3)), sqrt(2));
+    adz_tensor *hidden = adz_eq_number(adz_permute(mask, ADZ_DIMS(2, 0, 1)), 0);
+    scores = adz_masked_fill(scores, adz_unsqueeze(hidden, 1), -INFINITY);
+    adz_tensor *y = adz_matmul(adz_softmax(scores, -1), heads_of(m, "value", value, 3));
+    y = adz_reshape(adz_permute(y, ADZ_DIMS(2, 0, 1, 3)), ADZ_SHAPE(4, 2, 6));
+    y = adz_module_forward(adz_module_child(m, "output"), y);
+    expect_same(call(m, query, key, value, mask), y, 1e-13);
+    adz_values *in = adz_values_new(), *out = adz_values_new(); /* by place */
+    adz_tensor *given[] = { query, key, value, mask };
+    for (int i = 0; i < 4; ++i) {
+        adz_values_add(in, "", given[i]);
+    }
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    expect_same(adz_values_at(out, 0), y, 1e-13);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
+/* Weights are dropped in training mode. */
+static void weights_are_dropped(void **state)
+{
+    (void)state;
+    adz_module *m = without_bias(NULL);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(9, 2, 6), ADZ_F32), *y = adz_module_forward(m, x);
+    adz_module_eval(m);
+    assert_false(adz_equal(adz_module_forward(m, x), y));
+    adz_module_free(&m);
+}
+
 /* A query that may attend to nothing has zeros in front of the output layer, and so gradients. */
 static void a_blind_query_gives_zeros(void **state)
 {
@@ -146,6 +207,64 @@ static void bad_values_are_refused(void **state)
     expect_refused(m, adz_ones(ADZ_SHAPE(3, 4), ADZ_F64), "query[3, 4] must be [T, B, 4]");
 }
 
+/* One more in each dimension of the key, the value and the mask, and one dimension less. */
+static void every_size_counts(void **state)
+{
+    (void)state;
+    adz_module *m = exact();
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F64),
+               *key = adz_ones(ADZ_SHAPE(5, 2, 4), ADZ_F64);
+    adz_tensor *mask = adz_ones(ADZ_SHAPE(3, 5, 2), ADZ_BOOL);
+    assert_non_null(call(m, x, key, key, mask));
+    for (int i = 0; i < 4; ++i) {
+        int64_t of_key[] = { 5, 2, 4 }, of_mask[] = { 3, 5, 2 };
+        if (i < 3) {
+            of_key[i] += 1;
+            of_mask[i] += 1;
+        }
+        adz_tensor *odd = adz_ones(adz_shape_of(i < 3 ? 3 : 2, of_key), ADZ_F64);
+        if (i > 0) { /* Any number of keys will do. */
+            expect_call_refused(
+                m, odd, ADZ_NONE, ADZ_NONE, "must be [S, 2, 4] beside query[3, 2, 4]");
+        }
+        expect_call_refused(m, key, odd, ADZ_NONE, "must have the shape of key[5, 2, 4]");
+        expect_call_refused(m, key, key, adz_ones(adz_shape_of(i < 3 ? 3 : 2, of_mask), ADZ_BOOL),
+            "must be [query, key, batch] = [3, 5, 2]");
+    }
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 2, 5), ADZ_F64)));
+    expect_error(ADZ_ERR_SHAPE, "query[3, 2, 5] must be [T, B, 4]");
+    assert_null(call(m, ADZ_NONE, key, key, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "MultiHeadAttention: query is not optional");
+    adz_module_free(&m);
+    m = prepare(NULL);
+    int64_t ones[ADZ_MAX_RANK];
+    for (int i = 0; i < ADZ_MAX_RANK; ++i) {
+        ones[i] = i == ADZ_MAX_RANK - 1 ? 4 : 1;
+    }
+    expect_refused(m, adz_ones(adz_shape_of(ADZ_MAX_RANK, ones), ADZ_F32),
+        "leaves no dimension for the heads");
+    m = prepare(NULL);
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "PrepareForMultiHeadAttention: x is not optional");
+    assert_null(adz_module_forward(m, adz_scalar(1, ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "linear: x[]");
+    adz_module_free(&m);
+}
+
+/* One feature and one head are enough. */
+static void the_smallest_parts_are_made(void **state)
+{
+    (void)state;
+    adz_module *parts[] = { adz_labml_prepare_new(1, 1, 1, false, NULL),
+        adz_labml_attention_new(1, 1, NULL) };
+    for (int i = 0; i < 2; ++i) {
+        assert_non_null(adz_module_forward(parts[i], adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
+        adz_module_free(&parts[i]);
+    }
+    expect_no_module(adz_labml_prepare_new(0, 1, 1, true, NULL), "d_model is 0");
+    expect_no_module(adz_labml_prepare_new(1, 0, 1, true, NULL), "heads is 0");
+}
+
 /* ---- vectors -------------------------------------------------------------------------------- */
 
 static adz_module *from_config(const char *reference, const json_t *config)
@@ -165,6 +284,10 @@ static adz_module *from_config(const char *reference, const json_t *config)
 static const struct CMUnitTest facts[] = {
     TEST(left_out_arguments),
     TEST(masks_broadcast),
+    TEST(attention_is_its_operators),
+    TEST(weights_are_dropped),
+    TEST(every_size_counts),
+    TEST(the_smallest_parts_are_made),
     TEST(a_blind_query_gives_zeros),
     TEST(the_subsequent_mask),
     TEST(bad_values_are_refused),

@@ -139,6 +139,94 @@ static void characters_see_what_went_before(void **state)
     adz_module_free(&m);
 }
 
+static adz_tensor *attended(
+    adz_module *m, const char *name, adz_tensor *query, adz_tensor *source, adz_tensor *mask)
+{
+    return call(adz_module_child(m, name), query, source, source, mask);
+}
+
+/* x + attention(norm(x)), attention to the source, x + network(norm(x)), for two layers with a norm
+ * behind them. */
+static void a_layer_is_its_parts(void **state)
+{
+    (void)state;
+    adz_module *stack = adz_labml_decoder_new(layer_of(0, true, NULL), 2);
+    adz_module_to(stack, ADZ_F64);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F64), *h = x;
+    adz_tensor *src = adz_randn(ADZ_SHAPE(5, 2, 4), ADZ_F64);
+    adz_tensor *mask = adz_labml_subsequent_mask(3),
+               *src_mask = adz_ones(ADZ_SHAPE(1, 5, 2), ADZ_F64);
+    fill(adz_narrow(src_mask, 1, 2, 1), 0);
+    for (int i = 0; i < 2; ++i) {
+        adz_module *m = adz_module_child_at(adz_module_child(stack, "layers"), (size_t)i);
+        adz_tensor *before = h;
+        adz_tensor *z = adz_module_forward(adz_module_child(m, "norm_self_attn"), h);
+        h = adz_add(h, attended(m, "self_attn", z, z, mask));
+        z = adz_module_forward(adz_module_child(m, "norm_src_attn"), h);
+        h = adz_add(h, attended(m, "src_attn", z, src, src_mask));
+        z = adz_module_forward(adz_module_child(m, "norm_ff"), h);
+        h = adz_add(h, adz_module_forward(adz_module_child(m, "feed_forward"), z));
+        expect_same(call(m, before, mask, src, src_mask), h, 1e-13);
+    }
+    h = adz_module_forward(adz_module_child(stack, "norm"), h);
+    expect_same(call(stack, x, src, src_mask, mask), h, 1e-13);
+    adz_module_free(&stack);
+    stack = adz_labml_encoder_new(layer_of(0, false, NULL), 1);
+    adz_tensor *y = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F32);
+    h = call(adz_module_child(stack, "layers.0"), y, mask, ADZ_NONE, ADZ_NONE);
+    h = adz_module_forward(adz_module_child(stack, "norm"), h);
+    expect_same(call(stack, y, mask, ADZ_NONE, ADZ_NONE), h, 1e-6);
+    adz_module_free(&stack);
+}
+
+/* With nothing but dropped values to add, a layer hands on its input. */
+static void layers_drop_what_they_add(void **state)
+{
+    (void)state;
+    adz_module *m = adz_labml_transformer_layer_new(
+        4, heads(2, 4, 0, false, NULL), network(4, 3, 0, NULL), 1, NULL);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F32);
+    expect_same(adz_module_forward(m, x), x, 0);
+    adz_module_eval(m);
+    assert_false(adz_equal(adz_module_forward(m, x), x));
+    adz_module_free(&m);
+}
+
+/* One feature, or two for sines and cosines, one position, one word, and no layer. */
+static void the_smallest_models_are_made(void **state)
+{
+    (void)state;
+    adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
+    o.max_len = 1;
+    o.dtype = ADZ_F64;
+    adz_tensor *ids = adz_zeros(ADZ_SHAPE(1, 1), ADZ_I64);
+    adz_module *parts[] = { adz_labml_learned_embeddings_new(1, 1, &o),
+        adz_labml_embeddings_new(2, 1, &o) };
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(adz_tensor_dtype(adz_module_forward(parts[i], ids)), ADZ_F64);
+        assert_int_equal(
+            adz_tensor_dtype(adz_module_parameter(parts[i], "linear.weight")), ADZ_F64);
+        assert_null(adz_module_forward(parts[i], ADZ_NONE));
+        expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
+        adz_module_free(&parts[i]);
+    }
+    adz_module *m = adz_labml_encoder_new(layer_of(0, false, NULL), 0);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(1, 1, 4), ADZ_F32);
+    expect_same(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "norm"), x), 0);
+    adz_module_free(&m);
+    expect_no_module(adz_labml_embeddings_new(1, 1, &o), "d_model is 1, but must be even");
+    expect_no_module(adz_labml_embeddings_new(3, 1, &o), "d_model is 3, but must be even");
+    expect_no_module(adz_labml_embeddings_new(0, 1, &o), "d_model is 0");
+    expect_no_module(adz_labml_learned_embeddings_new(1, 0, &o), "n_vocab is 0");
+    o.max_len = 0;
+    expect_no_module(adz_labml_learned_embeddings_new(1, 1, &o), "max_len is 0");
+    assert_int_equal(adz_tensor_numel(adz_labml_get_positional_encoding(2, 1, ADZ_F32)), 2);
+    assert_null(adz_labml_get_positional_encoding(2, 0, ADZ_F32));
+    expect_error(ADZ_ERR_ARGUMENT, "max_len is 0");
+    expect_no_module(adz_labml_encoder_new(layer_of(0, false, NULL), -1),
+        "adz_labml_encoder_new: n_layers is -1");
+}
+
 /* ---- bad input ------------------------------------------------------------------------------ */
 
 static void bad_sizes_are_refused(void **state)
@@ -225,7 +313,7 @@ static void bad_calls_are_refused(void **state)
     expect_refused(embeddings(true), adz_zeros(ADZ_SHAPE(2), ADZ_I64), "ids[2] must be [T, B]");
 }
 
-const struct CMUnitTest labml_transformer_facts[10] = {
+const struct CMUnitTest labml_transformer_facts[13] = {
     TEST(positions_are_sines_and_cosines),
     TEST(embeddings_are_enlarged),
     TEST(layers_are_copies),
@@ -236,4 +324,7 @@ const struct CMUnitTest labml_transformer_facts[10] = {
     TEST(bad_sizes_are_refused),
     TEST(bad_parts_are_refused),
     TEST(bad_calls_are_refused),
+    TEST(a_layer_is_its_parts),
+    TEST(layers_drop_what_they_add),
+    TEST(the_smallest_models_are_made),
 };

@@ -28,9 +28,6 @@ adz_tensor *adz_fastai_label_smoothing_cross_entropy(
     }
     adz_tensor *log_p = adz_log_softmax(x, -1);
     adz_tensor *nll = adz_nll_loss(log_p, target, ADZ_NONE, -100, reduction); /* checks the rest */
-    if (nll == NULL) {
-        return NULL;
-    }
     adz_tensor *all = adz_sum(log_p, ADZ_DIMS(-1), ADZ_DROPDIM);
     if (reduction == ADZ_REDUCE_MEAN) {
         all = adz_mean(all, ADZ_ALL_DIMS, ADZ_DROPDIM);
@@ -75,9 +72,6 @@ adz_tensor *adz_fastai_cross_entropy_flat(adz_tensor *x, adz_tensor *target, adz
     if (at < adz_tensor_rank(x) - 1) {
         x = adz_transpose(x, at, -1);
         target = adz_transpose(target, at, -1);
-    }
-    if (x == NULL || target == NULL) {
-        return NULL;
     }
     int64_t rows = adz_tensor_numel(target);
     x = adz_reshape(x, ADZ_SHAPE(rows, classes));
