@@ -1,3 +1,5 @@
+/* Attributes of recorded calls: printing, comparing and copying them by the operator's table of
+ * fields. */
 #include "autograd/attr.h"
 
 #include <string.h>
@@ -24,7 +26,7 @@ size_t adzi_field_size(adz_field_kind kind)
 
 const adz_field *adzi_attr_fields(const adz_operator *op, size_t *n)
 {
-    const bool knows = op->size == 0 || op->size >= sizeof *op; /* 0: one of the library's own */
+    const bool knows = op->size == 0 || op->size >= sizeof *op; /* 0: an operator of the library */
     *n = knows && op->fields != NULL ? op->n_fields : 0;
     return *n > 0 ? op->fields : NULL;
 }
@@ -36,7 +38,8 @@ static int read_int(const char *at)
     return value;
 }
 
-/* How many elements of field i are used. A length outside the array counts as the nearest end. */
+/* The number of used elements of field i. A length outside the array counts as 0 or as the whole
+ * array, so that a wrong length is never read beyond the field. */
 static size_t used(const adz_field *fields, size_t i, const char *attr)
 {
     const size_t count = fields[i].count;
@@ -65,6 +68,7 @@ static void print_mask(adzi_text *text, unsigned mask)
     }
 }
 
+/* The name of an enumeration's value, or the number if it has no name. */
 static void print_enum(adzi_text *text, const char *const *names, int value)
 {
     int known = 0;
@@ -113,6 +117,7 @@ static void print_element(adzi_text *text, const adz_field *field, const char *a
     }
 }
 
+/* "dim=1" for a single value, "dims=[0, 2]" for an array or a mask. */
 static void print_field(adzi_text *text, const adz_field *fields, size_t i, const char *attr)
 {
     const adz_field *field = &fields[i];
@@ -184,7 +189,8 @@ const adz_field *adzi_attr_beyond(const adz_operator *op, const void *attr, size
     for (size_t i = 0; i < n; ++i) {
         const size_t element = adzi_field_size(fields[i].kind), at = fields[i].offset;
         size_t count = fields[i].count > 0 ? fields[i].count : 1;
-        if (count == SIZE_MAX) { /* a flexible array: its length was found to lie inside */
+        if (count ==
+            SIZE_MAX) { /* a flexible array; its length is an earlier field, checked before */
             count = used(fields, i, attr);
         }
         if (at > size || count > (size - at) / element) {

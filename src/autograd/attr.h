@@ -1,4 +1,4 @@
-/* The attributes of a recorded call: a plain struct of each operator's own, and a table of its
+/* The attributes of a recorded call: a plain struct that each operator declares, and a table of its
  * fields.
  *
  *     typedef struct {
@@ -40,7 +40,7 @@
 #define ADZI_FIELD_SIZE(m) _Generic((m), bool *: sizeof(bool), int *: sizeof(int),                 \
         int64_t *: sizeof(int64_t), uint64_t *: sizeof(uint64_t), double *: sizeof(double), default: 1)
 
-/* 1 for an array. A pointer does not compile: an array of -1 elements has no size. */
+/* 1 for an array. A pointer makes an array of -1 elements, so that it does not compile. */
 #define ADZI_FIELD_IS_ARRAY(m) sizeof(char[_Generic(&(m), bool **: -1, int **: -1, int64_t **: -1, \
         uint64_t **: -1, double **: -1, default: 1)])
 
@@ -84,7 +84,7 @@
         ADZI_FIELD_AS(                        \
             type, member, #member, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), .counted = true)
 
-/** ADZI_FIELD_LIST where neither field is shown. */
+/** Two fields like those of ADZI_FIELD_LIST, of which none is shown. */
 #define ADZI_FIELD_HIDDEN_LIST(type, length, member)                                       \
     ADZI_FIELD_HIDDEN(type, length),                                                       \
         ADZI_FIELD_AS(type, member, #member, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), \
@@ -118,8 +118,8 @@ void adzi_attr_print(adzi_text *text, const adz_operator *op, const void *attr);
  */
 const char *adzi_attr_text(adzi_text *text, const adz_operator *op, const void *attr);
 
-/** Whether two calls of one operator have equal attributes. Unused elements and padding do not
- * count. Doubles are compared bit by bit, so that a NaN equals itself and 0 differs from -0. */
+/** True if two calls of one operator have equal attributes. Unused elements and padding are not
+ * compared. Doubles are compared bit by bit, so that a NaN equals itself and 0 differs from -0. */
 bool adzi_attr_equal(const adz_operator *op, const void *a, const void *b);
 
 /** Copies every field to `to`, of `size` bytes, and sets the bytes between them to zero. */

@@ -90,7 +90,7 @@ adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
         t->node->file = file;
         t->node->line = line;
     }
-    if (!t->is_view && t->storage->file == NULL) { /* a view's belongs to others too */
+    if (!t->is_view && t->storage->file == NULL) { /* a view's storage was made elsewhere */
         t->storage->file = file;
         t->storage->line = line;
     }

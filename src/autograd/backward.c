@@ -88,7 +88,8 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
     return true;
 }
 
-/* Everything that can fail first, so that either all gradients change or none. */
+/* Hands the collected gradients to the leaves. Everything that can fail comes first, so that either
+ * all gradients change or none. */
 static bool commit(adzi_run *run)
 {
     for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
@@ -191,7 +192,8 @@ static bool check_inputs(adz_tensor *const *inputs, adz_tensor **results, size_t
     return true;
 }
 
-/* Leaves' gradients from their slots; those of results were captured on the way. */
+/* Takes the gradients of targets that are leaves from their slots. Those of other targets were
+ * captured when their node was visited. */
 static bool collect(adzi_run *run, bool allow_unused)
 {
     for (size_t i = 0; i < run->n_targets; ++i) {
@@ -213,7 +215,7 @@ static bool collect(adzi_run *run, bool allow_unused)
     return true;
 }
 
-/* What adz_autograd_grad is asked for. */
+/* The arguments of adz_autograd_grad. */
 typedef struct {
     adz_tensor *const *outputs, *const *gradients;
     size_t n_outputs;

@@ -2,6 +2,8 @@
 
 #include "autograd/op.h"
 
+/* Walks the elements in row-major order: `index` counts like the digits of a number, and `offset`
+ * follows it in memory. Anomaly mode alone uses this, so it is simple and not fast. */
 bool adzi_has_nonfinite(const adz_tensor *t)
 {
     if (!adzi_is_float((adz_dtype)t->dtype) || t->numel == 0) {

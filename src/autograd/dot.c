@@ -1,4 +1,4 @@
-/* The graph behind a tensor, for Graphviz. */
+/* Writes the graph of a tensor as a picture in Graphviz's language. */
 #include "autograd/engine.h"
 #include "autograd/op.h"
 
@@ -12,7 +12,7 @@ static unsigned long long id_of(const void *object)
     return (unsigned long long)(uintptr_t)object;
 }
 
-/* Within the quotes of a label, a quote and a backslash need a backslash before them. */
+/* Writes a text inside the quotes of a label, where a quote and a backslash are escaped. */
 static bool put_label(FILE *stream, const char *text)
 {
     bool ok = true;
@@ -23,7 +23,7 @@ static bool put_label(FILE *stream, const char *text)
     return ok;
 }
 
-/* A box with the call, "softmax(dim=1)", above the shape of its first result. */
+/* Writes a node: the call, such as "softmax(dim=1)", above the shape of its first result. */
 static bool put_node(FILE *stream, const adzi_node *node)
 {
     char start[48];
@@ -38,6 +38,7 @@ static bool put_node(FILE *stream, const adzi_node *node)
     return ok;
 }
 
+/* Writes the edges that lead to a node, and a blue box for each leaf among its inputs. */
 static bool put_edges(FILE *stream, const adzi_node *node)
 {
     char line[320];

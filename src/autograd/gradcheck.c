@@ -1,4 +1,5 @@
-/* Gradients against central differences, element by element. */
+/* Gradient checks. Each element of each input is moved by +eps and -eps, and the central difference
+ * (f(x + eps) - f(x - eps)) / (2 eps) of each output is compared with the gradient. All in f64. */
 #include <math.h>
 #include <string.h>
 
@@ -24,11 +25,13 @@ void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size)
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
+/* True for an input whose gradient is checked: an f64 tensor that wants a gradient. */
 static bool is_checked(const adz_tensor *t)
 {
     return !adzi_is_none(t) && t->dtype == ADZ_F64 && adzi_requires_grad(t);
 }
 
+/* Calls the user's function. Returns the number of outputs, or 0 with the error recorded. */
 static int call(const check *c, adz_tensor **outputs)
 {
     int count = c->function->call(c->inputs, c->n, outputs, c->function->user);
@@ -43,7 +46,8 @@ static int call(const check *c, adz_tensor **outputs)
     return count;
 }
 
-/* Reads all elements of output k after moving one element of an input. */
+/* Sets one element of an input to `value`, calls the function, and copies the elements of output k
+ * to values[k] unless that is NULL. The element is restored. */
 static bool sample_outputs(const check *c, double *element, double value, double **values)
 {
     adz_scope *scope = adz_scope_open();
@@ -64,14 +68,14 @@ static bool sample_outputs(const check *c, double *element, double value, double
         }
         memcpy(values[k], flat->data, (size_t)flat->numel * sizeof(double));
     }
-    *element = before; /* only now: an output may be the input itself */
+    *element = before; /* after the copy, because an output may be the input itself */
     if (scope != NULL) {
         adz_scope_close(scope);
     }
     return count > 0;
 }
 
-/* An error over what is allowed: above 1 it is too large. */
+/* The error divided by the allowed error, atol + rtol |numeric|. A result above 1 is a failure. */
 static double excess(const check *c, double error, double numeric)
 {
     double allowed = c->options.atol + c->options.rtol * fabs(numeric);
@@ -97,8 +101,8 @@ static void compare(check *c, double analytic, double numeric, size_t input, int
     }
 }
 
-/* What one input's check works with: for each output, its values up and down and the analytic
- * Jacobian, [numel of the output, numel of the input]. */
+/* The memory of the check of one input: for each output, its values after a step of +eps and of
+ * -eps, and the analytic Jacobian, [numel of the output, numel of the input]. */
 typedef struct {
     int count;
     adz_tensor *outputs[MAX_OUTPUTS];
@@ -111,7 +115,8 @@ static double *table(const check *c, int64_t n)
     return t != NULL ? (double *)(void *)t->data : NULL;
 }
 
-/* Row by row: the gradient of each element of each output. */
+/* Fills the Jacobians row by row. Row j is the gradient of element j of the output, from a backward
+ * whose upstream gradient is 1 at j and 0 elsewhere. */
 static bool analytic_jacobian(const check *c, size_t i, tables *t)
 {
     int64_t numel = c->inputs[i]->numel;
@@ -146,6 +151,7 @@ static bool analytic_jacobian(const check *c, size_t i, tables *t)
     return true;
 }
 
+/* Computes the central differences column by column and compares them with the Jacobians. */
 static bool numeric_jacobian(check *c, size_t i, tables *t)
 {
     adz_tensor *x = c->inputs[i];
@@ -175,7 +181,7 @@ static bool check_input(check *c, size_t i)
     for (int k = 0; k < t.count && ok; ++k) {
         adz_tensor *y = t.outputs[k];
         if (y == NULL || adzi_is_none(y) || y->dtype != ADZ_F64 || !adzi_requires_grad(y)) {
-            continue; /* not differentiable: nothing to compare */
+            continue; /* the output is not differentiable, so there is nothing to compare */
         }
         t.up[k] = table(c, y->numel);
         t.down[k] = table(c, y->numel);
@@ -291,8 +297,8 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
 /* ---- second order ------------------------------------------------------------------------------
  */
 
-/* The gradients of the checked inputs as a function of those inputs and of the upstream gradients,
- * which stand behind them in the list. */
+/* The gradients of the checked inputs as a function of the inputs and of the upstream gradients.
+ * The upstream gradients follow the n inputs in the list of arguments. */
 typedef struct {
     const adz_gradcheck_function *function;
     size_t n;
@@ -329,6 +335,8 @@ static int call_gradients(adz_tensor *const *inputs, size_t n, adz_tensor **outp
     return ok ? (int)n_x : 0;
 }
 
+/* Draws an upstream gradient for each differentiable output and checks the derivatives of the
+ * gradients as if they were outputs. */
 static adz_status second_order(check *c, adz_generator *generator)
 {
     adz_tensor *outputs[MAX_OUTPUTS] = { NULL }, *all[2 * MAX_OUTPUTS];

@@ -1,4 +1,5 @@
-/* A function's results and derivatives in f32 against those in f64. */
+/* Compares the results and derivatives of a function in f32 with those in f64. Elements are
+ * compared one by one, the derivatives by one backward per element of each output. */
 #include "autograd/gradcheck.h"
 
 #include <math.h>
@@ -9,18 +10,19 @@ enum { MAX_OUTPUTS = 16 };
 
 static const char op[] = "gradcheck";
 
-/* One evaluation of the function. */
+/* One evaluation of the function. The lists have n elements each, of which `leaves` and `gradients`
+ * use the first n_leaves. */
 typedef struct {
-    adz_tensor **inputs, **leaves, **gradients; /* n of each; leaves and gradients: n_leaves used */
+    adz_tensor **inputs, **leaves, **gradients;
     adz_tensor *outputs[MAX_OUTPUTS];
     int count;
 } run;
 
 typedef struct {
     size_t n, n_leaves, elements, nonzero;
-    size_t *places; /* of the leaves among the inputs */
+    size_t *places; /* leaf i is input places[i] */
     run single, wide;
-    double tolerance, worst; /* the largest error over what is allowed so far */
+    double tolerance, worst; /* `worst` is the largest error so far, divided by the allowed error */
     adz_gradcheck_report report;
 } pair;
 
@@ -49,7 +51,8 @@ static void compare(pair *p, double single, double wide, size_t input, int64_t i
     }
 }
 
-/* Copies of the inputs for both runs: leaves where an input is one that wants a gradient. */
+/* Makes the inputs of both runs. An f64 input is rounded to f32, and widened again for the f64 run.
+ * A copy of an input that wants a gradient becomes a leaf. */
 static bool round_inputs(pair *p, adz_tensor *const *inputs)
 {
     for (size_t i = 0; i < p->n; ++i) {
@@ -84,7 +87,8 @@ static bool call(const adz_gradcheck_function *function, run *r, size_t n)
     return r->count > 0 || adzi_status(NULL) == ADZ_OK;
 }
 
-/* The gradients of element j of output k, contiguous; ADZ_NONE where an input has none. */
+/* Computes the gradients of element j of output k, made contiguous. The gradient of a leaf on which
+ * the output does not depend is ADZ_NONE. */
 static bool differentiate(run *r, int k, int64_t j, size_t n_leaves)
 {
     adz_tensor *y = r->outputs[k], *upstream = adz_zeros_like(y);
@@ -117,6 +121,7 @@ static double gradient_element(const run *r, size_t i, int64_t e)
     return adzi_is_none(r->gradients[i]) ? 0 : element(r->gradients[i], e);
 }
 
+/* Compares the gradients of element j of output k between both runs. */
 static bool compare_row(pair *p, int k, int64_t j)
 {
     adz_scope *scope = adz_scope_open();
@@ -137,12 +142,14 @@ static bool compare_row(pair *p, int k, int64_t j)
     return ok;
 }
 
+/* Compares output k and its derivatives. False with the error recorded, but not for a difference,
+ * which judge() reports. */
 static bool compare_output(pair *p, int k)
 {
     const adz_tensor *y = p->single.outputs[k], *wide = p->wide.outputs[k];
     if (y == NULL || wide == NULL || adzi_is_none(y) || adzi_is_none(wide) ||
         wide->dtype != ADZ_F64) {
-        return true; /* left out, or a dtype that has no derivative */
+        return true; /* the output was left out, or its dtype has no derivative */
     }
     if (y->dtype != ADZ_F32 || !adzi_same_sizes(y, wide)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,

@@ -1,3 +1,5 @@
+/* Nodes of the tape: making and freeing them, and saving and reading the values that a backward
+ * needs. */
 #include "autograd/node.h"
 
 #include <string.h>
@@ -184,6 +186,7 @@ adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
     return t->gradient;
 }
 
+/* Frees t->gradient when the tensor ends: the gradient, the hooks, and the entry of retain_grad. */
 static void gradient_free(adz_tensor *t)
 {
     forget_retained(t);
@@ -314,7 +317,7 @@ adz_tensor *adzi_saved_result(adzi_node *node, int k)
     if (t == NULL) {
         return NULL;
     }
-    if (thread->grad_enabled) { /* else nothing is recorded that could lead there */
+    if (thread->grad_enabled) { /* without recording, nothing would follow the connection */
         adzi_refs_take(&node->refs);
         t->node = node;
         t->result = (uint32_t)k;

@@ -1,4 +1,4 @@
-/* The tape: one node per recorded call. */
+/* The tape: one node per recorded call, with edges to the nodes that computed its inputs. */
 #ifndef ADZI_AUTOGRAD_NODE_H
 #define ADZI_AUTOGRAD_NODE_H
 
@@ -9,24 +9,22 @@
 
 typedef struct adzi_node adzi_node;
 
-/** The engine's description of an operator, be it the library's or the user's. */
+/** The description of an operator, of the library or of a user. */
 typedef struct adz_operator adzi_op;
 
 /** Where the gradient of one input goes, and the input's value if the backward reads it. */
 typedef struct adzi_edge {
-    adzi_node *node;  /* the node that computed the input, or NULL */
-    adz_tensor *leaf; /* the input itself if it is a leaf, or NULL; both NULL: no gradient */
-    adz_tensor
-        *saved;       /* the input if it is saved; where it equals `leaf`, both share a reference */
-    uint32_t version; /* of the input's storage when it was saved */
-    uint32_t result;  /* the input is this result of `node` */
+    adzi_node *node;   /* the node that computed the input, or NULL */
+    adz_tensor *leaf;  /* the input itself if it is a leaf, or NULL; both NULL: no gradient */
+    adz_tensor *saved; /* the saved input, or NULL; if equal to `leaf`, both share a reference */
+    uint32_t version;  /* version of the input's storage when the input was saved */
+    uint32_t result;   /* the input is this result of `node` */
 } adzi_edge;
 
 /** What a node keeps of a result, whose tensor may be released before the backward. */
 typedef struct adzi_result {
     adzi_storage *saved; /* the elements, if the backward reads them */
-    adz_tensor
-        *retains; /* the tensor, if adz_retain_grad was called on it and it lives; not owned */
+    adz_tensor *retains; /* the living tensor on which adz_retain_grad was called; not owned */
     struct adzi_hook_list *hooks;
     uint32_t version;
     uint8_t dtype, rank;
@@ -54,7 +52,7 @@ struct adzi_node {
     const char *file; /* where the user called the operator, under ADZ_SITES */
     int line;
     bool released; /* a backward has released what the node saved */
-    bool saves;    /* the node has saved something */
+    bool saves;    /* the node holds saved values */
     bool targeted; /* the running backward is adz_autograd_grad's, for some inputs only */
     bool watched;  /* some result has, or had, hooks or a tensor that retains its gradient */
     adzi_result *results;
@@ -63,7 +61,8 @@ struct adzi_node {
     adzi_edge inputs[];
 };
 
-/** Whether the gradient of input i is wanted; during a backward, whether that backward wants it. */
+/** True if a gradient of input i is wanted. During a backward that asks for some inputs only, true
+ * if that backward needs it. */
 bool adzi_needs(const adzi_node *node, int i);
 
 /* ---- recording ---------------------------------------------------------------------------------
@@ -77,8 +76,8 @@ bool adzi_needs(const adzi_node *node, int i);
 adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *const *inputs,
     int n_inputs, int n_results, int n_extras, const void *attr, size_t attr_size);
 
-/** Makes `t` result k of the node; `t` gets a reference of the node, which no other thread knows.
- */
+/** Makes `t` result k of the node. `t` gets a reference to the node. The node must be new, so that
+ * no other thread has a reference. */
 void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
 
 /** Saves input i's value for the backward. `value` is the input, or a copy made before it changed.

@@ -1,4 +1,5 @@
-/* What every operator does at its start and end. */
+/* What every operator's call does: checking inputs, promoting dtypes, making results, in-place
+ * changes, recording, leaving. op.h documents the functions. */
 #include "autograd/op.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 /* ---- starting a call ---------------------------------------------------------------------------
  */
 
-/* Argument i of the list that ADZI_ENTER wrote down, "a, b" -> "b". */
+/* Copies name i of the list that ADZI_ENTER made from its arguments: name 1 of "a, b" is "b". */
 static const char *argument_name(const char *names, int i, char *buffer, size_t size)
 {
     for (; i > 0 && strchr(names, ',') != NULL; --i) {
@@ -23,6 +24,7 @@ static const char *argument_name(const char *names, int i, char *buffer, size_t 
     return buffer;
 }
 
+/* Records the error of input i, which is NULL, stale or ADZ_NONE. */
 static bool refuse(const adzi_op *op, const char *names, adz_tensor *t, int i)
 {
     char name[48];
@@ -110,6 +112,7 @@ bool adzi_want_computable(adzi_call *call, int i)
 /* ---- dtypes ------------------------------------------------------------------------------------
  */
 
+/* PyTorch's order of kinds: bool below integers below floating point. */
 static int category(adz_dtype dtype)
 {
     return dtype == ADZ_BOOL ? 0 : dtype == ADZ_I32 || dtype == ADZ_I64 || dtype == ADZ_U8 ? 1 : 2;
@@ -159,6 +162,7 @@ bool adzi_promote(adzi_call *call, int i, int j)
 /* ---- results -----------------------------------------------------------------------------------
  */
 
+/* in[0] as the result of an in-place call, if it has the result's sizes and dtype. */
 static adz_tensor *inplace_target(adzi_call *call, adz_dtype dtype, int rank, const int64_t *sizes)
 {
     adz_tensor *x = call->in[0];
@@ -216,7 +220,7 @@ adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t)
 /* ---- in place ----------------------------------------------------------------------------------
  */
 
-/* The bytes from the first to the last element. */
+/* The range of bytes, [low, high), in which the elements of a tensor with elements are. */
 static void extent(const adz_tensor *t, const char **low, const char **high)
 {
     int64_t down = 0, up = 0;
@@ -230,6 +234,8 @@ static void extent(const adz_tensor *t, const char **low, const char **high)
     *high = t->data + (up + 1) * item;
 }
 
+/* True if the memory of two tensors overlaps and they are not the same view. An in-place kernel may
+ * read element i of the same view before it writes it, but not other elements. */
 static bool overlaps_otherwise(const adz_tensor *a, const adz_tensor *b)
 {
     if (a->storage != b->storage || a->numel == 0 || b->numel == 0) {
@@ -286,7 +292,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
             return false;
         }
         adzi_copy(call->old, x);
-        if (x->node != NULL) { /* second derivatives flow on through the old value */
+        if (x->node != NULL) { /* for second derivatives, which go on through the old value */
             adzi_refs_take(&x->node->refs);
             call->old->node = x->node;
             call->old->result = x->result;
@@ -312,17 +318,19 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     }
     call->node = node;
     if (call->inplace) {
-        return true; /* adzi_leave attaches it once the change is made */
+        return true; /* adzi_leave attaches the node after the change */
     }
     for (int k = 0; k < n_results; ++k) {
         if (adzi_is_float((adz_dtype)results[k]->dtype)) {
             adzi_node_attach(node, k, results[k]);
         }
     }
-    adzi_refs_add_unshared(&node->refs, -1); /* the results hold it now */
+    adzi_refs_add_unshared(&node->refs, -1); /* now only the results have references to the node */
     return true;
 }
 
+/* Raises the version of x and, if the call is recorded, makes x the result of the new node in place
+ * of the old one. */
 static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
 {
     adzi_written(x, call->op->name);
@@ -344,6 +352,7 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
     }
 }
 
+/* Ends a call. In anomaly mode, fails if y has NaN or infinity although the inputs were finite. */
 static adz_tensor *leave(adzi_call *call, adz_tensor *y, bool saves_result)
 {
     if (call->inplace) {
@@ -355,7 +364,7 @@ static adz_tensor *leave(adzi_call *call, adz_tensor *y, bool saves_result)
     for (int i = 0; i < call->n_in; ++i) {
         const adz_tensor *t = call->inplace && i == 0 ? NULL : call->in[i];
         if (t != NULL && !adzi_is_none(t) && adzi_has_nonfinite(t)) {
-            return y; /* it came in with an argument */
+            return y; /* an argument was not finite already */
         }
     }
     return adzi_fail(call->op->name, ADZ_ERR_NUMERIC,

@@ -57,7 +57,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), 0)
 
-/** ADZI_ENTER where bit i of `optional` lets input i be ADZ_NONE. */
+/** Like ADZI_ENTER, but input i may be ADZ_NONE if bit i of `optional` is set. */
 #define ADZI_ENTER_OPTIONAL(call, name, optional, ...)                                 \
     adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
@@ -123,7 +123,8 @@ static inline bool adzi_record(
     return !call->record || adzi_record_extra(call, n_results, results, 0, attr, attr_size);
 }
 
-/** After adzi_record; each does nothing when the call is not recorded. */
+/** Saves input i for the backward. Call it after adzi_record; it does nothing if the call is not
+ * recorded. */
 static inline void adzi_save_input(adzi_call *call, int i)
 {
     if (call->node != NULL) {
@@ -131,6 +132,8 @@ static inline void adzi_save_input(adzi_call *call, int i)
     }
 }
 
+/** Saves result k for the backward. Call it after adzi_record; it does nothing if the call is not
+ * recorded. */
 static inline void adzi_save_result(adzi_call *call, int k, adz_tensor *y)
 {
     if (call->node != NULL && !call->inplace) { /* in place, adzi_leave saves what was written */
@@ -138,6 +141,8 @@ static inline void adzi_save_result(adzi_call *call, int k, adz_tensor *y)
     }
 }
 
+/** Saves a tensor that is neither an input nor a result. Call it after adzi_record; it does nothing
+ * if the call is not recorded. */
 static inline void adzi_save_extra(adzi_call *call, int slot, adz_tensor *t)
 {
     if (call->node != NULL) {
@@ -145,7 +150,7 @@ static inline void adzi_save_extra(adzi_call *call, int slot, adz_tensor *t)
     }
 }
 
-/** Whether the call is recorded and input i wants a gradient. */
+/** True if the call is recorded and input i wants a gradient. */
 static inline bool adzi_wants(const adzi_call *call, int i)
 {
     return call->record && !adzi_is_none(call->in[i]) && adzi_requires_grad(call->in[i]);
@@ -164,8 +169,8 @@ adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y);
 /** The attributes of a node, as the type that the operator saved. */
 #define adzi_attr(node, type) ((const type *)(node)->attr)
 
-/* ---- for fused backwards and other code that computes without recording
- * --------------------------- */
+/* ---- for code that computes without recording, such as fused backwards -------------------------
+ */
 
 /** A contiguous tensor borrowed from the scope. NULL with the error recorded under `op`. */
 static inline adz_tensor *adzi_scratch(
@@ -180,25 +185,27 @@ static inline adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *li
 }
 
 /**
- * Where an elementwise backward writes its result: `dy` itself if the engine is the only one to see
- * it, which saves memory and a pass over the cache; else a new tensor. `like` has the gradient's
- * dtype and sizes. Element i may be written once element i of dy has been read.
+ * The tensor to which an elementwise backward writes its result. It is `dy` itself if the engine is
+ * the only owner of dy, which saves memory, and a new tensor otherwise. `like` has the dtype and
+ * sizes of the result. The backward must read element i of dy before it writes element i.
  */
 adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *like);
 
 /** A contiguous copy borrowed from the scope; records nothing. */
 adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t);
 
-/** `t` itself if contiguous (or ADZ_NONE, or the NULL of an error), else a contiguous copy. */
+/** `t` itself if it is contiguous, ADZ_NONE or NULL; otherwise a contiguous copy, or NULL with the
+ * error recorded. */
 static inline adz_tensor *adzi_compact(const char *op, adz_tensor *t)
 {
     return t == NULL || adzi_is_none(t) || adzi_is_contiguous(t) ? t : adzi_compact_copy(op, t);
 }
 
-/** `t` summed down to a shape that broadcasts to it. An expression of operators. */
+/** Sums `t` over the dimensions in which `shape` was broadcast to it; the result has this shape. An
+ * expression of operators. */
 adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape);
 
-/** Whether any element is NaN or infinite; false for integers. */
+/** True if an element is NaN or infinite; false for integers. */
 bool adzi_has_nonfinite(const adz_tensor *t);
 
 /* Every operator, by name: the generated registry. */

@@ -1,4 +1,5 @@
-/* Operators from outside the library. */
+/* Operators of users: adz_record, which puts a call on the tape, and the functions by which their
+ * backward reads the node. */
 #include "adze/record.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "autograd/op.h"
 #include "base/options.h"
 
-enum { MOST = 32 };
+enum { MOST = 32 }; /* inputs or results of one call: the bits of a mask */
 
 void adz_record_options_init(adz_record_options *options, size_t size)
 {
@@ -36,7 +37,8 @@ static bool check_operator(const adz_operator *op)
     return true;
 }
 
-/* A saved result is read back through its storage, so it must be all of it, in order. */
+/* Checks result k. A saved result is read back from its storage alone, so it must be contiguous and
+ * begin where the storage begins. */
 static bool check_result(const adz_operator *op, adz_tensor *t, size_t k, bool saved)
 {
     if (!adzi_check_tensor(op->name, "result", t)) {
@@ -71,7 +73,7 @@ static bool check_extras(const adz_operator *op, const adz_record_options *o)
     return true;
 }
 
-/* The attributes are there, and every field of the operator's table lies inside them. */
+/* Checks that the table of fields is valid and that every field lies inside the attributes. */
 static bool check_attributes(const adz_operator *op, const adz_record_options *o)
 {
     if (o->attributes == NULL && o->attributes_size > 0) {
@@ -100,6 +102,7 @@ static bool check_attributes(const adz_operator *op, const adz_record_options *o
     return field == NULL;
 }
 
+/* Saves the inputs, results and extras that the options ask for. */
 static void save(
     adzi_call *call, adz_tensor *const *results, size_t n_results, const adz_record_options *o)
 {
