@@ -10,10 +10,10 @@
  *
  *     i, f, g, o = x_t w_ih^T + b_ih + h_(t-1) w_hh^T + b_hh;   sigmoid of i, f, o, tanh of g
  *     c_t = f * c_(t-1) + i * g,   h_t = o * tanh(c_t),   y_t = h_t
+ *     dx = dgates w_ih,  dw_ih = dgates^T x,  dw_hh = sum_t dgates_t^T h_(t-1),  db = sum of rows
  *
- * The node saves the inputs, y, and the gates and cells of every step, so the backward through time
- * computes no forward again. From dgates[T, B, 4H] it takes dx, dw_ih, dw_hh and the biases by one
- * product or sum each. */
+ * x[T, B, I], y[T, B, H]. The node saves the inputs, y, and the gates and cells of every step, so
+ * the backward computes no forward again. It goes through time once for dgates[T, B, 4H]. */
 
 KERNEL_TABLE_FLOAT(lstm_pack);
 KERNEL_TABLE_FLOAT(lstm_pack_rows);
@@ -22,12 +22,12 @@ KERNEL_TABLE_FLOAT(lstm_step_back);
 
 static const char name[] = "lstm_layer";
 
-enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, INPUTS };
-enum { GRAIN = 1 << 17 }; /* multiply-adds worth a thread */
+enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, INPUTS }; /* inputs of the node */
+enum { GRAIN = 1 << 17 }; /* grain of the launches, in multiply-adds */
 
 typedef struct {
-    bool reverse, biased[2];
-    int64_t t, b, in, h;
+    bool reverse, biased[2]; /* steps run from the last one; bias_ih and bias_hh are given */
+    int64_t t, b, in, h;     /* T, B, I and H */
 } lstm_attr;
 
 /* The index t of step s in memory. `before` becomes the index of the state before it, or -1 for h0
@@ -39,7 +39,7 @@ static int64_t place_of(const lstm_attr *at, int64_t s, int64_t *before)
     return t;
 }
 
-/* The address of matrix `at` of a contiguous [T, ...]. */
+/* The address of matrix t[at] of a contiguous t[T, ...]. */
 static char *row(const adz_tensor *t, int64_t at)
 {
     return t->data + at * (t->numel / t->sizes[0]) * (int64_t)adzi_item_size(t);
@@ -81,7 +81,7 @@ static void pack_weight(const lstm_attr *at, adz_tensor *panels, adz_tensor *w, 
     adzi_launch(KERNEL_FOR(lstm_pack, dtype), &args, panels_of(at, dtype), grain);
 }
 
-/* How many panels of one step are worth a thread. */
+/* The grain of one step's launch, in panels. */
 static int64_t grain_of_step(const lstm_attr *at, int64_t panels)
 {
     int64_t work = 4 * at->h * at->h * at->b, each = panels > 0 ? work / panels : 0;
@@ -196,10 +196,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* ---- backward through time ----------------------------------------------------------------- */
 
-/* What the fused backward reads and writes; all contiguous. */
+/* The tensors of the fused backward; all are contiguous. */
 typedef struct {
-    adz_tensor *gates, *cells, *y, *in[INPUTS], *dy;
-    adz_tensor *dgates, *packed[2], *panels, *dh, *dc;
+    adz_tensor *gates, *cells, *y, *in[INPUTS], *dy;   /* saved values, and the upstream gradient */
+    adz_tensor *dgates, *packed[2], *panels, *dh, *dc; /* dh and dc end as those of h0 and c0 */
 } tensors;
 
 static bool gather(adzi_node *node, tensors *v, adz_tensor *const *dy)
@@ -284,7 +284,7 @@ static void weight_gradient(const tensors *v, const lstm_attr *at, adz_tensor *d
     }
 }
 
-/* The wanted gradients from dgates. Both biases have one gradient, which is copied. */
+/* Computes the wanted gradients from dgates. Both biases have equal gradients, so one is copied. */
 static void collect(const tensors *v, const lstm_attr *at, adz_tensor *const *dx)
 {
     adz_dtype dtype = (adz_dtype)v->y->dtype;
@@ -384,9 +384,9 @@ static bool check(const adzi_call *call, lstm_attr *at)
     return true;
 }
 
-/* Memory of the forward beside its results. */
+/* Memory of the forward beside its results. gates and cells are saved; the rest is temporary. */
 typedef struct {
-    adz_tensor *gates, *cells, *panels, *packed[2];
+    adz_tensor *gates, *cells, *panels, *packed[2]; /* h_(t-1) packed, in two alternating buffers */
 } buffers;
 
 static bool make_room(buffers *made, const lstm_attr *at, adz_dtype dtype)
