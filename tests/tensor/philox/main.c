@@ -5,5 +5,5 @@
 
 int main(void)
 {
-    return draws_tests() + distributions_tests() + dropout_tests();
+    return draws_tests() + distributions_tests() + dropout_tests() + orders_tests();
 }

@@ -5,5 +5,6 @@
 int draws_tests(void);
 int distributions_tests(void);
 int dropout_tests(void);
+int orders_tests(void);
 
 #endif
