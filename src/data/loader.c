@@ -4,25 +4,60 @@
 
 #include "data/dataset.h"
 #include "base/options.h"
-#include "base/random_generator.h"
+#include "tensor/random/shuffle.h"
 
 struct adz_loader {
     adz_dataset *dataset; /* one reference */
     adz_loader_options options;
-    uint64_t epoch;
-    int64_t batch;
-    bool drawn;               /* order is that of the present epoch */
-    adz_generator_state drew; /* what order was drawn from */
-    int64_t *order;           /* of the dataset's size; only when shuffling */
+    uint64_t seed, epoch;
+    int64_t consumed;
+    adz_loader_share share; /* of the last batch */
+    adzi_shuffle order;     /* of the current epoch; only when shuffling */
 };
 
 ADZI_OPTIONS_INIT(adz_loader_options_init, adz_loader_options, ADZ_LOADER_OPTIONS)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static size_t order_bytes(const adz_loader *loader)
+static bool check_ranks(const char *op, const adz_loader_options *o)
 {
-    return loader->options.shuffle ? (size_t)loader->dataset->size * sizeof(int64_t) : 0;
+    if (o->ranks < 1 || o->rank < 0 || o->rank >= o->ranks) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "there is no rank %d of %d", o->rank, o->ranks);
+        return false;
+    }
+    if (o->micro_batches < o->ranks) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "%d micro_batches for %d ranks; each rank needs one of its own", o->micro_batches,
+            o->ranks);
+        return false;
+    }
+    if (o->batch_size < o->micro_batches) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "batch_size is %lld, below its %d micro_batches; each needs a row",
+            (long long)o->batch_size, o->micro_batches);
+        return false;
+    }
+    return true;
+}
+
+static bool check_options(const char *op, adz_loader_options *o)
+{
+    if (o->batch_size < 1) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "batch_size is %lld, below 1", (long long)o->batch_size);
+        return false;
+    }
+    o->micro_batches = o->micro_batches == 0 ? o->ranks : o->micro_batches;
+    return check_ranks(op, o);
+}
+
+/* Goes to the beginning of an epoch, or into it. */
+static void move_to(adz_loader *loader, uint64_t epoch, int64_t consumed)
+{
+    if (loader->options.shuffle) {
+        adzi_shuffle_prepare(&loader->order, loader->seed, epoch, loader->dataset->size);
+    }
+    loader->epoch = epoch;
+    loader->consumed = consumed;
 }
 
 adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *options)
@@ -35,9 +70,8 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
     if (dataset == NULL) {
         return adzi_fail_null(op, "dataset");
     }
-    if (o.batch_size < 1) {
-        return adzi_fail(
-            op, ADZ_ERR_ARGUMENT, "batch_size is %lld, below 1", (long long)o.batch_size);
+    if (!check_options(op, &o)) {
+        return NULL;
     }
     adz_loader *loader = adzi_alloc_zero(sizeof *loader);
     if (loader == NULL) {
@@ -45,14 +79,9 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
     }
     loader->dataset = adz_dataset_keep(dataset);
     loader->options = o;
-    if (o.shuffle) {
-        loader->order = adzi_alloc(order_bytes(loader));
-        if (loader->order == NULL) {
-            size_t bytes = order_bytes(loader);
-            adz_loader_free(&loader);
-            return adzi_fail_memory(op, bytes);
-        }
-    }
+    loader->options.generator = NULL; /* it need not outlive the call */
+    loader->seed = o.shuffle ? adzi_draw_seed(o.generator) : 0;
+    move_to(loader, 0, 0);
     return loader;
 }
 
@@ -63,7 +92,6 @@ void adz_loader_free(adz_loader **address)
     }
     adz_loader *loader = *address;
     *address = NULL;
-    adzi_free(loader->order, order_bytes(loader));
     adz_dataset_free(&loader->dataset);
     adzi_free(loader, sizeof *loader);
 }
@@ -83,44 +111,91 @@ int64_t adz_loader_batches(adz_loader *loader)
     return batches(loader);
 }
 
-/* ---- drawing -------------------------------------------------------------------------------- */
+/* ---- shares --------------------------------------------------------------------------------- */
 
-/* Fills `to` with an order from a generator, which moves on unless memory was refused. */
-static bool draw_order(adz_loader *loader, adz_generator *generator, int64_t *to)
+/* floor(rows part / parts), without the product of two large numbers. */
+static int64_t cut(int64_t rows, int64_t parts, int64_t part)
 {
-    adz_scope *scope = adz_scope_open();
-    if (scope == NULL) {
-        return false;
-    }
-    adz_tensor *order = adz_generator_randperm(generator, loader->dataset->size);
-    if (order != NULL) {
-        memcpy(to, order->data, order_bytes(loader));
-    }
-    adz_scope_close(scope);
-    return order != NULL;
+    return rows / parts * part + rows % parts * part / parts;
 }
 
-static bool gather(adz_loader *loader, adz_tensor **batch)
+int64_t adz_loader_cut(int64_t rows, int parts, int part)
+{
+    if (rows < 0 || parts < 1 || part < 0 || part > parts) {
+        adzi_error("adz_loader_cut", ADZ_ERR_ARGUMENT, "there is no part %d of %d of %lld rows",
+            part, parts, (long long)rows);
+        return -1;
+    }
+    return cut(rows, parts, part);
+}
+
+/* The next batch, whose rows are 0 at the end of the epoch. */
+static adz_loader_share next_share(const adz_loader *loader)
+{
+    const adz_loader_options *o = &loader->options;
+    int64_t left = loader->dataset->size - loader->consumed;
+    adz_loader_share s = { .begin = loader->consumed };
+    s.rows = left < o->batch_size ? left : o->batch_size;
+    if (o->drop_last && s.rows < o->batch_size) {
+        s.rows = 0;
+    }
+    s.first = cut(s.rows, o->micro_batches, cut(o->micro_batches, o->ranks, o->rank));
+    s.count = cut(s.rows, o->micro_batches, cut(o->micro_batches, o->ranks, o->rank + 1)) - s.first;
+    return s;
+}
+
+adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share)
+{
+    if (loader == NULL || share == NULL) {
+        return adzi_error_null("adz_loader_get_share", loader == NULL ? "loader" : "share");
+    }
+    *share = loader->share;
+    return ADZ_OK;
+}
+
+/* ---- drawing -------------------------------------------------------------------------------- */
+
+/* Gathers n rows from a place of the order on. Sets `batch` only if all tensors were gathered. */
+static bool gather(
+    const char *op, const adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
 {
     const adz_dataset *dataset = loader->dataset;
-    adz_tensor *rows[ADZI_DATASET_TENSORS];
-    int64_t begin = loader->batch * loader->options.batch_size;
-    int64_t left = dataset->size - begin;
-    int64_t n = left < loader->options.batch_size ? left : loader->options.batch_size;
-    for (size_t i = 0; i < dataset->count; ++i) {
-        rows[i] = adzi_dataset_gather("adz_loader_next", dataset, i, loader->order, begin, n);
-        if (rows[i] == NULL) {
+    adz_tensor *parts[ADZI_DATASET_TENSORS];
+    size_t bytes = loader->options.shuffle ? (size_t)n * sizeof(int64_t) : 0, done = 0;
+    int64_t *rows = NULL;
+    if (bytes > 0) {
+        rows = adzi_alloc(bytes);
+        if (rows == NULL) {
+            adzi_fail_memory(op, bytes);
             return false;
         }
+        adzi_shuffle_rows(&loader->order, begin, n, rows);
+        begin = 0;
     }
-    const adz_loader_options *o = &loader->options;
-    if (o->progress != NULL && !o->progress(loader->batch + 1, batches(loader), o->user)) {
-        adzi_error("adz_loader_next", ADZ_ERR_CANCELLED, "cancelled at batch %lld of %lld",
-            (long long)loader->batch + 1, (long long)batches(loader));
+    for (; done < dataset->count; ++done) {
+        parts[done] = adzi_dataset_gather(op, dataset, done, rows, begin, n);
+        if (parts[done] == NULL) {
+            break;
+        }
+    }
+    adzi_free(rows, bytes);
+    if (done < dataset->count) {
         return false;
     }
-    memcpy(batch, rows, dataset->count * sizeof *rows);
+    memcpy(batch, parts, dataset->count * sizeof *parts);
     return true;
+}
+
+static bool report_progress(const char *op, const adz_loader *loader)
+{
+    const adz_loader_options *o = &loader->options;
+    int64_t batch = loader->consumed / o->batch_size + 1;
+    if (o->progress == NULL || o->progress(batch, batches(loader), o->user)) {
+        return true;
+    }
+    adzi_error(op, ADZ_ERR_CANCELLED, "cancelled at batch %lld of %lld", (long long)batch,
+        (long long)batches(loader));
+    return false;
 }
 
 bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
@@ -130,120 +205,81 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
         adzi_error_null(op, loader == NULL ? "loader" : "batch");
         return false;
     }
-    if (loader->batch >= batches(loader)) {
-        loader->batch = 0;
-        loader->drawn = false;
-        ++loader->epoch;
+    adz_loader_share share = next_share(loader);
+    if (share.rows == 0) {
+        move_to(loader, loader->epoch + 1, 0);
         return false;
     }
-    adz_generator *generator = NULL;
-    bool draws = loader->options.shuffle && !loader->drawn;
-    if (draws) {
-        generator = adzi_generator_or_default(loader->options.generator);
-        adz_generator_state before = adz_generator_get_state(generator);
-        if (generator == NULL || !draw_order(loader, generator, loader->order)) {
-            return false;
-        }
-        loader->drew = before;
-        loader->drawn = true;
-    }
-    if (!gather(loader, batch)) {
-        if (draws) { /* as if it had not been asked */
-            generator->state = loader->drew;
-            loader->drawn = false;
-        }
+    adz_tensor *parts[ADZI_DATASET_TENSORS];
+    if (!gather(op, loader, share.begin + share.first, share.count, parts) ||
+        !report_progress(op, loader)) {
         return false;
     }
-    ++loader->batch;
+    memcpy(batch, parts, loader->dataset->count * sizeof *parts);
+    loader->consumed += share.rows;
+    loader->share = share;
     return true;
+}
+
+adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
+{
+    const char *op = "adz_loader_rows";
+    if (loader == NULL || batch == NULL) {
+        return adzi_error_null(op, loader == NULL ? "loader" : "batch");
+    }
+    int64_t size = loader->dataset->size;
+    if (begin < 0 || n < 0 || begin > size || n > size - begin) {
+        return adzi_error(op, ADZ_ERR_INDEX, "%lld rows from place %lld on, of an order of %lld",
+            (long long)n, (long long)begin, (long long)size);
+    }
+    return gather(op, loader, begin, n, batch) ? ADZ_OK : adz_error_code();
 }
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
 adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position)
 {
-    const char *op = "adz_loader_get_position";
     if (loader == NULL || position == NULL) {
-        return adzi_error_null(op, loader == NULL ? "loader" : "position");
+        return adzi_error_null("adz_loader_get_position", loader == NULL ? "loader" : "position");
     }
-    *position = (adz_loader_position){ .epoch = loader->epoch, .batch = loader->batch };
-    if (loader->options.shuffle) {
-        adz_generator *generator = adzi_generator_or_default(loader->options.generator);
-        if (generator == NULL) {
-            return adz_error_code();
-        }
-        position->generator = generator->state;
-        position->order = loader->drawn ? loader->drew : generator->state;
-    }
+    *position = (adz_loader_position){ loader->seed, loader->epoch, loader->consumed,
+        loader->dataset->size };
     return ADZ_OK;
 }
 
-adz_status adzi_loader_prepare(
-    const char *op, adz_loader *loader, const adz_loader_position *position, adzi_loader_move *move)
+adz_status adzi_loader_check_position(
+    const char *op, const adz_loader *loader, const adz_loader_position *position)
 {
-    *move = (adzi_loader_move){ .loader = loader, .to = *position };
-    if (position->batch < 0 || position->batch > batches(loader)) {
+    int64_t size = loader->dataset->size;
+    if (position->rows != size) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "batch %lld of an epoch that has %lld; was it another dataset or batch size?",
-            (long long)position->batch, (long long)batches(loader));
+            "the position is that of a loader over %lld rows, this one has %lld; was it another "
+            "dataset?",
+            (long long)position->rows, (long long)size);
     }
-    if (!loader->options.shuffle) {
-        return ADZ_OK;
-    }
-    move->generator = adzi_generator_or_default(loader->options.generator);
-    if (move->generator == NULL) {
-        return adz_error_code();
-    }
-    if (position->batch > 0) {
-        adz_generator again = { position->order };
-        move->order = adzi_alloc(order_bytes(loader));
-        if (move->order == NULL) {
-            adzi_fail_memory(op, order_bytes(loader));
-            return ADZ_ERR_MEMORY;
-        }
-        if (!draw_order(loader, &again, move->order)) {
-            adzi_loader_discard(move);
-            return adz_error_code();
-        }
+    if (position->consumed < 0 || position->consumed > size) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "%lld rows consumed of an epoch that has %lld",
+            (long long)position->consumed, (long long)size);
     }
     return ADZ_OK;
 }
 
-void adzi_loader_discard(adzi_loader_move *move)
+void adzi_loader_move(adz_loader *loader, const adz_loader_position *position)
 {
-    if (move->loader != NULL) {
-        adzi_free(move->order, order_bytes(move->loader));
-        move->order = NULL;
-    }
-}
-
-void adzi_loader_commit(adzi_loader_move *move)
-{
-    adz_loader *loader = move->loader;
-    loader->epoch = move->to.epoch;
-    loader->batch = move->to.batch;
-    loader->drawn = move->order != NULL;
-    loader->drew = move->to.order;
-    if (move->order != NULL) {
-        adzi_free(loader->order, order_bytes(loader));
-        loader->order = move->order;
-        move->order = NULL;
-    }
-    if (move->generator != NULL) {
-        move->generator->state = move->to.generator;
-    }
+    loader->seed = loader->options.shuffle ? position->seed : 0;
+    loader->share = (adz_loader_share){ 0, 0, 0, 0 };
+    move_to(loader, position->epoch, position->consumed);
 }
 
 adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position)
 {
     const char *op = "adz_loader_set_position";
-    adzi_loader_move move;
     if (loader == NULL || position == NULL) {
         return adzi_error_null(op, loader == NULL ? "loader" : "position");
     }
-    adz_status status = adzi_loader_prepare(op, loader, position, &move);
+    adz_status status = adzi_loader_check_position(op, loader, position);
     if (status == ADZ_OK) {
-        adzi_loader_commit(&move);
+        adzi_loader_move(loader, position);
     }
     return status;
 }

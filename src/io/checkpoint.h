@@ -8,7 +8,11 @@
 
 /** Metadata: the version of the layout. A file without it is no checkpoint. */
 #define ADZI_CHECKPOINT_MARK    "adze_checkpoint"
-#define ADZI_CHECKPOINT_VERSION "1"
+#define ADZI_CHECKPOINT_VERSION "2"
+
+/** Version 1 differs in the position of the loader alone: it counted batches of an order that a
+ * generator drew, which is not drawn any more. */
+#define ADZI_CHECKPOINT_DRAWN "1"
 
 /** Tensors: the model's, each name after this prefix. */
 #define ADZI_CHECKPOINT_MODEL "model."
@@ -25,11 +29,11 @@
 /** Tensor i64[2]: the bits of a generator's seed and offset. */
 #define ADZI_CHECKPOINT_GENERATOR "generator.%zu"
 
-/** Tensor i64[6] of the loader: epoch, batch, and the states of two generators. */
+/** Tensor i64[4] of the loader: the bits of the fields of adz_loader_position. */
 #define ADZI_CHECKPOINT_LOADER "loader"
 
 /** NAME: the size of a buffer for one of these names. NUMBERS: the numbers of a loader. */
-enum { ADZI_CHECKPOINT_NAME = 40, ADZI_LOADER_NUMBERS = 6 };
+enum { ADZI_CHECKPOINT_NAME = 40, ADZI_LOADER_NUMBERS = 4 };
 
 /** Checks the lists of schedulers and generators in the caller's struct. ADZ_ERR_NULL if a list or
  * a scheduler is NULL. */

@@ -24,10 +24,10 @@ static const char op[] = "adz_checkpoint_load";
 typedef struct plan {
     adz_checkpoint parts; /* the caller's struct */
     adz_safetensors *file;
-    adz_state *given, *targets; /* the model's tensors: in the file; in the model itself */
-    adz_state *optimizer;       /* the file's tensors "state. ..." */
-    json_t *groups;             /* {"name": ..., "param_groups": ...} */
-    adzi_loader_move move;      /* the prepared change of the loader */
+    adz_state *given, *targets;   /* the model's tensors: in the file; in the model itself */
+    adz_state *optimizer;         /* the file's tensors "state. ..." */
+    json_t *groups;               /* {"name": ..., "param_groups": ...} */
+    adz_loader_position position; /* of the loader, in the file */
 } plan;
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -64,10 +64,19 @@ static const adz_tensor *find_numbers(plan *p, const char *name, adz_dtype dtype
 static adz_status read_epoch(plan *p)
 {
     const char *version = adz_safetensors_metadata(p->file, ADZI_CHECKPOINT_MARK);
-    if (version == NULL || strcmp(version, ADZI_CHECKPOINT_VERSION) != 0) {
+    bool drawn = version != NULL && strcmp(version, ADZI_CHECKPOINT_DRAWN) == 0;
+    if (version == NULL || (!drawn && strcmp(version, ADZI_CHECKPOINT_VERSION) != 0)) {
         return adzi_error(op, ADZ_ERR_FORMAT,
             version == NULL ? "it is no checkpoint; weights alone are read by adz_module_load"
                             : "it is a checkpoint of a later version");
+    }
+    if (drawn && p->parts.loader != NULL) {
+        return adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "its loader's position counts batches of an order that an earlier version drew, and "
+            "that "
+            "cannot be gone on with; load it with loader = NULL, which restores all other parts, "
+            "and "
+            "begin an epoch");
     }
     adz_status status = read_number(p, "epoch", &p->parts.epoch);
     return status == ADZ_OK ? read_number(p, "step", &p->parts.step) : status;
@@ -168,8 +177,8 @@ static adz_status plan_loader(plan *p)
     }
     uint64_t n[ADZI_LOADER_NUMBERS];
     memcpy(n, t->data, sizeof n);
-    adz_loader_position position = { n[0], (int64_t)n[1], { n[2], n[3] }, { n[4], n[5] } };
-    return adzi_loader_prepare(op, p->parts.loader, &position, &p->move);
+    p->position = (adz_loader_position){ n[0], n[1], (int64_t)n[2], (int64_t)n[3] };
+    return adzi_loader_check_position(op, p->parts.loader, &p->position);
 }
 
 static adz_status make_plan(plan *p)
@@ -210,7 +219,7 @@ static void commit(plan *p)
             p->parts.schedulers[i], (const double *)(const void *)t->data, (size_t)t->numel);
     }
     if (p->parts.loader != NULL) {
-        adzi_loader_commit(&p->move);
+        adzi_loader_move(p->parts.loader, &p->position);
     }
     for (size_t i = 0; i < p->parts.n_generators; ++i) {
         snprintf(name, sizeof name, ADZI_CHECKPOINT_GENERATOR, i);
@@ -249,7 +258,6 @@ static __attribute__((noinline)) adz_status restore_parts(plan *p, const char *p
 static adz_status restore(plan *p, const char *path)
 {
     adz_status status = restore_parts(p, path);
-    adzi_loader_discard(&p->move);
     adz_state_free(&p->given);
     adz_state_free(&p->targets);
     adz_state_free(&p->optimizer);

@@ -131,8 +131,8 @@ static adz_status add_loader(adz_safetensors *file, adz_loader *loader)
 {
     adz_loader_position p;
     adz_status status = adz_loader_get_position(loader, &p);
-    const uint64_t numbers[ADZI_LOADER_NUMBERS] = { p.epoch, (uint64_t)p.batch, p.order.seed,
-        p.order.offset, p.generator.seed, p.generator.offset };
+    const uint64_t numbers[ADZI_LOADER_NUMBERS] = { p.seed, p.epoch, (uint64_t)p.consumed,
+        (uint64_t)p.rows };
     return status == ADZ_OK
                ? add_numbers(file, ADZI_CHECKPOINT_LOADER, ADZ_I64, numbers, ADZI_LOADER_NUMBERS)
                : status;

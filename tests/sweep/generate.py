@@ -115,7 +115,7 @@ FILL = {
     'adz_module_type': 'o->size = sizeof *o; o->name = "Ours"; o->forward = forward;',
     'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours;',
     'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
-    'adz_loader_position': '(void)o;',
+    'adz_loader_position': 'o->rows = 3;',
 }
 INIT = {'adz_fastai_config':
         'adz_fastai_config_init(o, sizeof *o, "awd_lstm_lm_config");'}
@@ -241,7 +241,8 @@ class Table:
         if to in ('void', 'char'):
             return {'kind': 'ROOM', 'extra': 1 << 16 if name in ('data', 'buffer') and to == 'void'
                     else 100}
-        if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position', '_get_options')) or
+        if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position',
+                                                            '_get_share', '_get_options')) or
                                            name == 'report'):
             return {'kind': 'ROOM', 'extra': f'sizeof({to})'}
         if to in self.headers.structs:

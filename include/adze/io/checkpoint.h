@@ -51,7 +51,8 @@ typedef struct adz_checkpoint {
     adz_generator *const *generators; /**< n_generators generators; NULL among them is the default
                                          one, from which dropout draws unless told otherwise */
     size_t n_generators;              /**< 0 or more */
-    adz_loader *loader;               /**< its position is saved, also in the middle of an epoch */
+    adz_loader *loader;               /**< its position is saved, also in the middle of an epoch; it
+                                         serves any number of ranks */
     int64_t epoch; /**< the caller's count of epochs, 0 or more; set by loading */
     int64_t step;  /**< the caller's count of steps, 0 or more; set by loading */
 } adz_checkpoint;
@@ -92,9 +93,10 @@ ADZ_API adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const c
  * @param checkpoint  the parts to restore; its epoch and step are set
  * @param path        from adz_checkpoint_save
  * @return            ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT (the file is no checkpoint);
- *                    ADZ_ERR_UNSUPPORTED (a dtype that adze does not have); ADZ_ERR_STATE (the file
- *                    lacks a part, or has it with another kind or shape); ADZ_ERR_MEMORY; or the
- *                    code of an error that is pending
+ *                    ADZ_ERR_UNSUPPORTED (a dtype that adze does not have, or the position of a
+ *                    loader that an earlier version saved); ADZ_ERR_STATE (the file lacks a part,
+ * or has it with another kind or shape); ADZ_ERR_ARGUMENT (the loader has another number of rows);
+ * ADZ_ERR_MEMORY; or the code of an error that is pending
  */
 ADZ_API adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path);
 

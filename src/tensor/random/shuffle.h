@@ -29,9 +29,8 @@
  * uniform order is 0.07, by enumeration of all cases. The order of at most 256 rows is therefore a
  * table of bytes, which Fisher and Yates' algorithm fills.
  *
- * A Feistel round is an even permutation if both halves have odd sizes, or equal even sizes above
- * two. A bit of the key therefore says whether rows 0 and 1 change places at the end, so that odd
- * orders are as frequent as even ones.
+ * Every round is an even permutation if a and b are odd. A bit of the key therefore says whether
+ * rows 0 and 1 change places at the end, so that odd orders are as frequent as even ones.
  */
 #ifndef ADZI_TENSOR_RANDOM_SHUFFLE_H
 #define ADZI_TENSOR_RANDOM_SHUFFLE_H

@@ -94,6 +94,49 @@ static void shuffled(void **state)
     adz_dataset_free(&all);
 }
 
+/* The order is that of adz_shuffle_index under the loader's seed. The seed comes from the generator
+ * when the loader is made; later draws and seeds change nothing. */
+static void the_order_depends_on_seed_and_epoch_alone(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, EPOCHS = 3 };
+    adz_dataset *all = numbered(ROWS);
+    static const int64_t sizes[] = { 1, 7, 32, 300, 1000 };
+    uint64_t seed = 0;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+        adz_loader_options o = ADZ_LOADER_OPTIONS;
+        o.batch_size = sizes[s];
+        o.shuffle = true;
+        adz_manual_seed(4);
+        adz_loader *loader = adz_loader_new(all, &o);
+        adz_manual_seed(5);
+        adz_loader_position position;
+        adz_loader_get_position(loader, &position);
+        assert_true(s == 0 || position.seed == seed);
+        seed = position.seed;
+        for (uint64_t e = 0; e < EPOCHS; ++e) {
+            int64_t rows[ROWS], n = 0;
+            epoch(loader, rows, &n);
+            assert_int_equal(n, ROWS);
+            for (int64_t i = 0; i < ROWS; ++i) {
+                assert_int_equal(rows[i], adz_shuffle_index(seed, e, ROWS, i));
+            }
+        }
+        adz_loader_free(&loader);
+    }
+    adz_manual_seed(5);
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.shuffle = true;
+    adz_loader_position first, second;
+    for (int i = 0; i < 2; ++i) {
+        adz_loader *loader = adz_loader_new(all, &o);
+        adz_loader_get_position(loader, i == 0 ? &first : &second);
+        adz_loader_free(&loader);
+    }
+    assert_true(first.seed != seed && first.seed != second.seed);
+    adz_dataset_free(&all);
+}
+
 /* A loader that takes over the state of another draws the rows that the other draws next. */
 static void positions_restore(void **state)
 {
@@ -148,7 +191,7 @@ static bool count_batches(int64_t batch, int64_t batches, void *user)
     return ++c->calls != c->cancel_at;
 }
 
-/* A cancelled batch leaves the loader and its generator unchanged. */
+/* A cancelled batch leaves the loader unchanged. */
 static void progress_and_cancel(void **state)
 {
     (void)state;
@@ -165,7 +208,10 @@ static void progress_and_cancel(void **state)
     int64_t rows[2][9], n = 0;
     epoch(loader, rows[0], &n);
     assert_int_equal(c.calls, 3);
-    adz_generator_set_state(generator, (adz_generator_state){ 5, 0 });
+    adz_loader_position start;
+    adz_loader_get_position(loader, &start);
+    start.epoch = 0;
+    adz_loader_set_position(loader, &start);
     n = 0;
     for (int at = 1; at <= 3; ++at) {
         adz_tensor *batch[2] = { NULL, NULL };
@@ -212,6 +258,41 @@ static void a_warm_epoch_grows_nothing(void **state)
     adz_dataset_free(&all);
 }
 
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Shuffling 12 million rows takes no memory beyond the batch, where a stored order takes 96 MB. */
+static void an_order_takes_no_memory(void **state)
+{
+    (void)state;
+    enum { ROWS = 12000000, BATCH = 64 };
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(ROWS), ADZ_U8);
+    adz_dataset *all = adz_dataset_new(&x, 1);
+    adz_memory_info before, after;
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.shuffle = true;
+    o.batch_size = BATCH;
+    adz_loader *loader = adz_loader_new(all, &o);
+    adz_loader_position position;
+    adz_loader_get_position(loader, &position);
+    position.consumed = ROWS - 2 * BATCH;
+    assert_int_equal(adz_loader_set_position(loader, &position), ADZ_OK);
+    for (int i = 0; i < 6; ++i) { /* into the next epoch */
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *batch;
+        assert_true(adz_loader_next(loader, &batch) == (i != 2));
+        adz_scope_close(scope);
+    }
+    adz_memory_info_get(&after, sizeof after);
+    print_message("12 million rows: %zu bytes at the peak\n", after.peak_bytes - before.live_bytes);
+    assert_true(after.peak_bytes - before.live_bytes < 8192);
+    adz_loader_free(&loader);
+    adz_dataset_free(&all);
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
 static void wrong_loaders_are_refused(void **state)
 {
     (void)state;
@@ -223,9 +304,16 @@ static void wrong_loaders_are_refused(void **state)
     adz_error_clear();
     o.batch_size = 4;
     adz_loader *loader = adz_loader_new(all, &o);
-    adz_loader_position position = { .batch = 4 };
+    adz_loader_position position = { .consumed = 10, .rows = 9 };
     assert_int_equal(adz_loader_set_position(loader, &position), ADZ_ERR_ARGUMENT);
-    expect_error(ADZ_ERR_ARGUMENT, "batch 4 of an epoch that has 3");
+    expect_error(ADZ_ERR_ARGUMENT, "10 rows consumed of an epoch that has 9");
+    position = (adz_loader_position){ .consumed = -1, .rows = 9 };
+    assert_int_equal(adz_loader_set_position(loader, &position), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
+    position = (adz_loader_position){ .consumed = 4, .rows = 10 };
+    assert_int_equal(adz_loader_set_position(loader, &position), ADZ_ERR_ARGUMENT);
+    expect_error(
+        ADZ_ERR_ARGUMENT, "a loader over 10 rows, this one has 9; was it another dataset?");
     adz_tensor *batch[2];
     assert_false(adz_loader_next(NULL, batch));
     assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
@@ -259,7 +347,7 @@ static adz_status build_and_draw(void *user)
         if (status != ADZ_OK && loader != NULL) {
             adz_loader_position position;
             adz_loader_get_position(loader, &position);
-            assert_int_equal(position.batch, 0);
+            assert_int_equal(position.consumed, 0);
         }
     }
     adz_loader_free(&loader);
@@ -290,9 +378,11 @@ int loaders_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_order),
         cmocka_unit_test(shuffled),
+        cmocka_unit_test(the_order_depends_on_seed_and_epoch_alone),
         cmocka_unit_test(positions_restore),
         cmocka_unit_test(progress_and_cancel),
         cmocka_unit_test(a_warm_epoch_grows_nothing),
+        cmocka_unit_test(an_order_takes_no_memory),
         cmocka_unit_test(wrong_loaders_are_refused),
         cmocka_unit_test(refused_memory_harms_no_loader),
     };

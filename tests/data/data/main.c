@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return datasets_tests() + loaders_tests() + standardizer_tests();
+    return datasets_tests() + loaders_tests() + ranks_tests() + standardizer_tests();
 }

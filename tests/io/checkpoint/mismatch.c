@@ -66,7 +66,9 @@ static void what_does_not_fit_changes_nothing(void **state)
         const char *says;
     } bad[] = {
         { "adze_checkpoint", NULL, NULL, ADZ_ERR_FORMAT, "it is no checkpoint; weights alone" },
-        { "adze_checkpoint", "2", NULL, ADZ_ERR_FORMAT, "of a later version" },
+        { "adze_checkpoint", "3", NULL, ADZ_ERR_FORMAT, "of a later version" },
+        { "adze_checkpoint", "1", NULL, ADZ_ERR_UNSUPPORTED,
+            "counts batches of an order that an earlier version drew" },
         { "step", "-1", NULL, ADZ_ERR_FORMAT, "its step is no number" },
         { "epoch", "99999999999999999999", NULL, ADZ_ERR_FORMAT, "its epoch is no number" },
         { "optimizer", "{", NULL, ADZ_ERR_FORMAT, "its optimizer is not what" },
@@ -86,8 +88,13 @@ static void what_does_not_fit_changes_nothing(void **state)
             "scheduler.0 is float64[4] in the file, and should be float64[3]" },
         { "generator.1", NULL, three, ADZ_ERR_STATE, "generator.1 is float32[3] in the file" },
         { "generator.1", NULL, ADZ_NONE, ADZ_ERR_STATE, "the file has no generator.1" },
-        { "loader", NULL, adz_full(ADZ_SHAPE(6), 1000, ADZ_I64), ADZ_ERR_ARGUMENT,
-            "batch 1000 of an epoch that has 8" },
+        { "loader", NULL, adz_full(ADZ_SHAPE(6), 0, ADZ_I64), ADZ_ERR_STATE,
+            "loader is int64[6] in the file, and should be int64[4]" },
+        { "loader", NULL, adz_full(ADZ_SHAPE(4), ROWS + 1, ADZ_I64), ADZ_ERR_ARGUMENT,
+            "that of a loader over 38 rows, this one has 37" },
+        { "loader", NULL,
+            adz_tensor_from((int64_t[]){ 1, 2, ROWS + 1, ROWS }, ADZ_SHAPE(4), ADZ_I64),
+            ADZ_ERR_ARGUMENT, "38 rows consumed of an epoch that has 37" },
         { "scheduler.0", NULL, adz_full(ADZ_SHAPE(3), -1, ADZ_F64), ADZ_ERR_FORMAT,
             "is no state of a" },
     };
@@ -96,6 +103,32 @@ static void what_does_not_fit_changes_nothing(void **state)
     }
     finish(&r);
     adz_scope_close(scope);
+    temporary_files(true);
+}
+
+/* The layout before loaders counted rows: everything but the loader's position is still read. */
+static void earlier_checkpoints_load_without_the_loader(void **state)
+{
+    (void)state;
+    run r = start(1), other = start(2);
+    train(&r, 11);
+    assert_int_equal(save_run(&r, temporary_path("new")), ADZ_OK);
+    adz_scope *scope = adz_scope_open();
+    adz_safetensors *file = adz_safetensors_load(temporary_path("new"), NULL);
+    adz_safetensors_set_metadata(file, "adze_checkpoint", "1");
+    assert_int_equal(adz_safetensors_save(file, temporary_path("old")), ADZ_OK);
+    adz_safetensors_free(&file);
+    assert_int_equal(load_run(&other, temporary_path("old")), ADZ_ERR_UNSUPPORTED);
+    expect_error(ADZ_ERR_UNSUPPORTED, "load it with loader = NULL, which restores all other parts");
+    adz_checkpoint c = parts_of(&other);
+    c.loader = NULL;
+    assert_int_equal(adz_checkpoint_load(&c, temporary_path("old")), ADZ_OK);
+    assert_int_equal(c.step, 11);
+    assert_true(adz_equal(
+        adz_module_parameter(r.model, "1.weight"), adz_module_parameter(other.model, "1.weight")));
+    adz_scope_close(scope);
+    finish(&r);
+    finish(&other);
     temporary_files(true);
 }
 
@@ -198,6 +231,7 @@ int mismatch_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_fit_changes_nothing),
+        cmocka_unit_test(earlier_checkpoints_load_without_the_loader),
         cmocka_unit_test(bad_parts_are_refused),
         cmocka_unit_test(each_part_is_missed_alone),
         cmocka_unit_test(what_is_null_is_named),
