@@ -14,20 +14,23 @@
  *     odd round r   right = (right + floor(F(r, left)  b / 2^32)) mod b
  *     row           left b + right; while it is n or more, it is enciphered again
  *
- * F is the first word of Philox 2x32-7, the fewest rounds that pass BigCrush (Salmon, Moraes, Dror,
- * Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Its key and its second counter
- * word belong to the round. They come from Philox 4x32-10 under (seed, epoch, n), with counters
- * that no generator reaches.
+ * F is the first word of Philox 2x32 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
+ * as 1, 2, 3", SC 2011) with five rounds. Its key and its second counter word belong to the round.
+ * They come from Philox 4x32-10 under (seed, epoch, n), with counters that no generator reaches.
  *
- * There are ten rounds, as in FF1 (NIST SP 800-38G), which is made for small domains too. Luby and
- * Rackoff's bound (1988) holds from four rounds on, but says little unless n is large. Two places
- * with equal right halves keep them in common with probability 1 / b in two rounds. Ten rounds
- * leave b^-5 of what the start had in common: one part in a million at 257 rows. The statistics of
- * tests/tensor/philox/orders.c reject four rounds.
+ * The numbers of rounds are a choice between speed and quality. Of F, the upper bits for two small
+ * numbers that differ by one are told from random ones after three rounds at once, and after four
+ * or more not in 20 million draws. The cipher has eight rounds, as FF3-1 (NIST SP 800-38G), which
+ * is made for small domains too. Two places with equal right halves keep them in common with
+ * probability 1 / b in two rounds, so eight rounds leave b^-4 of what the start had in common: 2
+ * parts in 100,000 at 257 rows. Both together are 40 multiplications; a shuffle for GPUs with
+ * Philox's round as its only round takes 24 (Mitchell, Stokes, Frank, Holmes: "Bandwidth-optimal
+ * random shuffling for GPUs", TOPC 2022). The statistics of tests/tensor/philox/orders.c reject
+ * four rounds of the cipher, and three of F.
  *
- * Few rows would need more rounds. At 9 rows the total variation distance between ten rounds and a
- * uniform order is 0.07, by enumeration of all cases. The order of at most 256 rows is therefore a
- * table of bytes, which Fisher and Yates' algorithm fills.
+ * Few rows would need more rounds. At 9 rows the total variation distance between eight rounds and
+ * a uniform order is 0.16, by enumeration of all cases. The order of at most 256 rows is therefore
+ * a table of bytes, which Fisher and Yates' algorithm fills.
  *
  * Every round is an even permutation if a and b are odd. A bit of the key therefore says whether
  * rows 0 and 1 change places at the end, so that odd orders are as frequent as even ones.
@@ -39,14 +42,14 @@
 
 #include "base/random_generator.h"
 
-enum { ADZI_SHUFFLE_ROUNDS = 10, ADZI_SHUFFLE_TABLE = 256 };
+enum { ADZI_SHUFFLE_ROUNDS = 8, ADZI_SHUFFLE_TABLE = 256 };
 
 /** The most rows: both halves fit 31 bits, so that their sums fit 32. */
 #define ADZI_SHUFFLE_MOST (INT64_C(1) << 62)
 
 #define ADZI_PHILOX2_MULTIPLIER 0xD256D193u
 #define ADZI_PHILOX2_WEYL       0x9E3779B9u
-enum { ADZI_PHILOX2_ROUNDS = 7 };
+enum { ADZI_PHILOX2_ROUNDS = 5 };
 
 /** An order, ready for any place. */
 typedef struct adzi_shuffle {

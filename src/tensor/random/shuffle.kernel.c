@@ -18,7 +18,7 @@ enum { VECTORS = 4 };
 #define STORE(p, v)    _mm512_storeu_si512(p, v)
 #define MULTIPLY(a, b) _mm512_mul_epu32(a, b)
 #define ADD(a, b)      _mm512_add_epi64(a, b)
-#define XOR(a, b)      _mm512_xor_si512(a, b)
+#define XOR(a, b, c)   _mm512_ternarylogic_epi64(a, b, c, 0x96)
 #define UPPER(a)       _mm512_srli_epi64(a, 32)
 #define REDUCE(a, n)   _mm512_min_epu32(a, _mm512_sub_epi32(a, n))
 #elif defined(__AVX2__)
@@ -30,7 +30,7 @@ enum { VECTORS = 4 };
 #define STORE(p, v)    _mm256_storeu_si256((__m256i *)(void *)(p), v)
 #define MULTIPLY(a, b) _mm256_mul_epu32(a, b)
 #define ADD(a, b)      _mm256_add_epi64(a, b)
-#define XOR(a, b)      _mm256_xor_si256(a, b)
+#define XOR(a, b, c)   _mm256_xor_si256(_mm256_xor_si256(a, b), c)
 #define UPPER(a)       _mm256_srli_epi64(a, 32)
 #define REDUCE(a, n)   _mm256_min_epu32(a, _mm256_sub_epi32(a, n))
 #else
@@ -41,7 +41,7 @@ enum { VECTORS = 1 };
 #define STORE(p, v)    (*(p) = (v))
 #define MULTIPLY(a, b) ((uint64_t)(uint32_t)(a) * (uint32_t)(b))
 #define ADD(a, b)      ((a) + (b))
-#define XOR(a, b)      ((a) ^ (b))
+#define XOR(a, b, c)   ((a) ^ (b) ^ (c))
 #define UPPER(a)       ((a) >> 32)
 #define REDUCE(a, n)   ((a) >= (n) ? (a) - (n) : (a))
 #endif
@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void round_of(
     for (int round = 0; round < ADZI_PHILOX2_ROUNDS; ++round) {
         for (int v = 0; v < VECTORS; ++v) {
             lanes product = MULTIPLY(x[v], SPLAT(ADZI_PHILOX2_MULTIPLIER));
-            x[v] = XOR(UPPER(product), XOR(second[v], SPLAT(k)));
+            x[v] = XOR(UPPER(product), second[v], SPLAT(k));
             second[v] = product;
         }
         k += ADZI_PHILOX2_WEYL;
