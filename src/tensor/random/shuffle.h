@@ -18,15 +18,16 @@
  * as 1, 2, 3", SC 2011) with five rounds. Its key and its second counter word belong to the round.
  * They come from Philox 4x32-10 under (seed, epoch, n), with counters that no generator reaches.
  *
- * The numbers of rounds are a choice between speed and quality. Of F, the upper bits for two small
- * numbers that differ by one are told from random ones after three rounds at once, and after four
- * or more not in 20 million draws. The cipher has eight rounds, as FF3-1 (NIST SP 800-38G), which
- * is made for small domains too. Two places with equal right halves keep them in common with
- * probability 1 / b in two rounds, so eight rounds leave b^-4 of what the start had in common: 2
- * parts in 100,000 at 257 rows. Both together are 40 multiplications; a shuffle for GPUs with
- * Philox's round as its only round takes 24 (Mitchell, Stokes, Frank, Holmes: "Bandwidth-optimal
- * random shuffling for GPUs", TOPC 2022). The statistics of tests/tensor/philox/orders.c reject
- * four rounds of the cipher, and three of F.
+ * Rounds cost time, and too few of them leave patterns. Five rounds of F: take the upper six bits
+ * of F for two small numbers that differ by a few units. After three rounds 20 million such pairs
+ * differ plainly from random ones, after four or more they do not. Eight rounds of the cipher, as
+ * in FF3-1 (NIST SP 800-38G), which is made for small domains too: two places with equal right
+ * halves keep them equal with probability 1 / b in two rounds, so eight rounds leave b^-4 of what
+ * the start had in common, or 2 parts in 100,000 at 257 rows. There 150 million pairs of
+ * neighbouring rows show no deviation; the statistics of tests/tensor/philox/orders.c reject four
+ * rounds. For comparison: a shuffle for GPUs takes 24 rounds of one multiplication each, and this
+ * one takes 40 multiplications (Mitchell, Stokes, Frank, Holmes: "Bandwidth-optimal random
+ * shuffling for GPUs", TOPC 2022).
  *
  * Few rows would need more rounds. At 9 rows the total variation distance between eight rounds and
  * a uniform order is 0.16, by enumeration of all cases. The order of at most 256 rows is therefore
