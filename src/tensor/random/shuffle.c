@@ -36,16 +36,16 @@ static void words_of_order(uint32_t *words, const uint32_t *key, uint32_t index)
     adzi_philox(words, counter, key);
 }
 
-/* Fisher and Yates: place i takes a row among the first i + 1, whose place gets row i. */
+/* Fisher and Yates: place i takes a row among the first i + 1, whose place gets row i. A word of 32
+ * bits chooses it, with a bias below i / 2^32. */
 static void fill_table(adzi_shuffle *order, const uint32_t *key)
 {
     uint32_t words[4];
     for (uint32_t i = 0; i < (uint32_t)order->n; ++i) {
-        if (i % 2 == 0) {
-            words_of_order(words, key, i / 2);
+        if (i % 4 == 0) {
+            words_of_order(words, key, i / 4);
         }
-        uint64_t m = i + 1, low = words[2 * (i % 2)] * m, high = words[2 * (i % 2) + 1] * m;
-        uint32_t j = (uint32_t)((high + (low >> 32)) >> 32);
+        uint32_t j = (uint32_t)((uint64_t)words[i % 4] * (i + 1) >> 32);
         order->table[i] = order->table[j];
         order->table[j] = (uint8_t)i;
     }
