@@ -291,7 +291,8 @@ model load_model(const char *path, adz_safetensors **training)
     m.gated = get_number(path, file, "gated", 0, 1) != 0;
     build(&m);
     const char *version = adz_safetensors_metadata(file, TRAINING_MARK);
-    if (version != NULL && strcmp(version, TRAINING_VERSION) != 0) {
+    if (version != NULL && strcmp(version, TRAINING_VERSION) != 0 &&
+        strcmp(version, TRAINING_VERSION_EARLIER) != 0) {
         fail("%s: was saved by a later version of this program", path);
     }
     if (version != NULL) {

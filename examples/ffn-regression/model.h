@@ -31,9 +31,11 @@ model load_model(const char *path, adz_safetensors **training);
 /* Writes the model; `training` adds what an interrupted training needs to go on, or is NULL. */
 void save_model(const model *m, const char *path, adz_safetensors *training);
 
-/* In a file's metadata if it holds an interrupted training: the layout's version. */
-#define TRAINING_MARK    "training"
-#define TRAINING_VERSION "1"
+/* In a file's metadata if it holds an interrupted training: the layout's version. A training of the
+ * earlier one cannot go on, because its rows came in another order. */
+#define TRAINING_MARK            "training"
+#define TRAINING_VERSION         "2"
+#define TRAINING_VERSION_EARLIER "1"
 
 void free_model(model *m);
 

@@ -72,13 +72,14 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
 {
     trainer t = { .o = o, .m = m, .p = p, .best_rmse = INFINITY };
     adz_dataset *rows = standardized(m, p);
-    t.order = adz_generator_new((uint64_t)o->seed + 1);
+    adz_generator *order = adz_generator_new((uint64_t)o->seed + 1);
     adz_loader_options l = ADZ_LOADER_OPTIONS;
     l.batch_size = o->batch_size;
     l.shuffle = true;
-    l.generator = t.order;
+    l.generator = order;
     l.progress = go_on;
     t.loader = adz_loader_new(rows, &l);
+    adz_generator_free(&order);
     adz_dataset_free(&rows);
     adz_sgd_options s = ADZ_SGD_OPTIONS;
     s.momentum = o->momentum;
@@ -95,7 +96,6 @@ static void free_trainer(trainer *t)
     adz_scheduler_free(&t->scheduler);
     adz_optimizer_free(&t->sgd);
     adz_loader_free(&t->loader);
-    adz_generator_free(&t->order);
 }
 
 /* ---- epochs --------------------------------------------------------------------------------- */

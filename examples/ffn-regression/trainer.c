@@ -1,6 +1,6 @@
 /* An interrupted training is saved in the file of the model, so that one never exists without the
  * other. Besides the tensors and metadata of the model, the file holds a checkpoint of optimizer,
- * schedule, generators and loader. Names that begin with "training." are this program's own: its
+ * schedule, generator and loader. Names that begin with "training." are this program's own: its
  * settings, a hash of the rows, the records of the epochs, and the current weights if the model has
  * the best ones. */
 #define _GNU_SOURCE
@@ -56,17 +56,16 @@ static void rows_text(const problem *p, char text[64])
 
 /* ---- the library's part --------------------------------------------------------------------- */
 
-/* Optimizer, schedule, generators and loader; the generators are dropout's and the loader's. */
-static adz_checkpoint checkpoint_of(const trainer *t, adz_generator *generators[2])
+/* Optimizer, schedule, dropout's generator (the default one) and loader. */
+static adz_checkpoint checkpoint_of(const trainer *t)
 {
+    static adz_generator *const generators[1] = { NULL };
     adz_checkpoint c = ADZ_CHECKPOINT;
-    generators[0] = NULL;
-    generators[1] = t->order;
     c.optimizer = t->sgd;
     c.schedulers = &t->scheduler;
     c.n_schedulers = t->scheduler != NULL;
     c.generators = generators;
-    c.n_generators = 2;
+    c.n_generators = 1;
     c.loader = t->loader;
     return c;
 }
@@ -74,8 +73,7 @@ static adz_checkpoint checkpoint_of(const trainer *t, adz_generator *generators[
 /* Writes the checkpoint to a temporary file beside the file of the model. */
 static adz_safetensors *checkpoint_file(const trainer *t)
 {
-    adz_generator *generators[2];
-    adz_checkpoint c = checkpoint_of(t, generators);
+    adz_checkpoint c = checkpoint_of(t);
     adz_checkpoint_save(&c, t->o->scratch);
     adz_safetensors *file = adz_safetensors_load(t->o->scratch, NULL);
     unlink(t->o->scratch);
@@ -207,6 +205,11 @@ static void read_weights(trainer *t, adz_safetensors *file)
 int64_t resume_training(trainer *t, adz_safetensors *file, epoch_record *epochs)
 {
     char here[64];
+    if (strcmp(adz_safetensors_metadata(file, TRAINING_MARK), TRAINING_VERSION) != 0) {
+        fail("%s: its training was saved by an earlier version of this program, which visited the "
+             "rows in another order; add --restart to begin another training from its weights",
+            t->o->load);
+    }
     const char *there = adz_safetensors_metadata(file, rows);
     rows_text(t->p, here);
     if (there == NULL || strcmp(here, there) != 0) {
@@ -217,8 +220,7 @@ int64_t resume_training(trainer *t, adz_safetensors *file, epoch_record *epochs)
             t->o->load);
     }
     adz_scope *scope = adz_scope_open();
-    adz_generator *generators[2];
-    adz_checkpoint c = checkpoint_of(t, generators);
+    adz_checkpoint c = checkpoint_of(t);
     adz_checkpoint_load(&c, t->o->load);
     int64_t count = read_records(t, file, epochs);
     read_numbers(t, file, count);

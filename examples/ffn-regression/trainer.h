@@ -9,7 +9,6 @@ typedef struct trainer {
     const model *m;
     const problem *p;
     adz_loader *loader;
-    adz_generator *order;
     adz_optimizer *sgd;
     adz_scheduler *scheduler; /* NULL for a constant rate */
     double target_std;

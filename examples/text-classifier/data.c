@@ -202,51 +202,42 @@ size_t *sorted_order(const samples *s)
     return order;
 }
 
-static int64_t *permutation(size_t n, adz_generator *generator)
-{
-    adz_scope *scope = adz_scope_open();
-    int64_t *numbers = allocate(n * sizeof *numbers);
-    adz_tensor_read(adz_generator_randperm(generator, (int64_t)n), numbers, n * sizeof *numbers);
-    adz_scope_close(scope);
-    return numbers;
-}
-
 /* Puts the batches of `order` into `to`: the one with the longest text, the
  * others at random, and a shorter one at the end. */
 static void shuffle_batches(
-    const samples *s, const size_t *order, size_t size, adz_generator *generator, size_t *to)
+    const samples *s, const size_t *order, size_t size, uint64_t seed, int64_t epoch, size_t *to)
 {
     size_t whole = s->count / size, longest = 0, used = 0;
-    int64_t *numbers = permutation(whole, generator);
     for (size_t i = 0; i < whole; ++i) {
         bool longer = s->items[order[i * size]].length > s->items[order[longest * size]].length;
         longest = longer ? i : longest;
     }
     for (size_t i = 0; i <= whole && whole > 0; ++i) {
-        size_t batch = i == 0 ? longest : (size_t)numbers[i - 1];
+        size_t batch = longest;
+        if (i > 0) {
+            batch =
+                (size_t)adz_shuffle_index(seed, (uint64_t)epoch, (int64_t)whole, (int64_t)i - 1);
+        }
         if (i == 0 || batch != longest) {
             memcpy(to + used, order + batch * size, size * sizeof *to);
             used += size;
         }
     }
     memcpy(to + used, order + used, (s->count - used) * sizeof *to);
-    free(numbers);
 }
 
-size_t *shuffled_order(const samples *s, int64_t batch_size, adz_generator *generator)
+size_t *shuffled_order(const samples *s, int64_t batch_size, uint64_t seed, int64_t epoch)
 {
     size_t size = (size_t)batch_size, piece = size * BATCHES_OF_LIKE_LENGTH;
     size_t *order = allocate(s->count * sizeof *order), *to = allocate(s->count * sizeof *to);
-    int64_t *numbers = permutation(s->count, generator);
     for (size_t i = 0; i < s->count; ++i) {
-        order[i] = (size_t)numbers[i];
+        order[i] = (size_t)adz_shuffle_index(seed, (uint64_t)epoch, (int64_t)s->count, (int64_t)i);
     }
     for (size_t i = 0; i < s->count; i += piece) {
         size_t n = s->count - i < piece ? s->count - i : piece;
         sort_by_length(s, order + i, n);
     }
-    shuffle_batches(s, order, size, generator, to);
-    free(numbers);
+    shuffle_batches(s, order, size, seed, epoch, to);
     free(order);
     return to;
 }

@@ -45,10 +45,10 @@ problem split_samples(const options *o, samples all);
 void free_samples(samples *s);
 void free_problem(problem *p);
 
-/* The samples' order for an epoch of training: by length in pieces of 50
- * batches, batches shuffled, the longest first. Its length is that of the
- * samples; ended with free. */
-size_t *shuffled_order(const samples *s, int64_t batch_size, adz_generator *generator);
+/* The samples' order for an epoch of training: by length in pieces of 50 batches, batches shuffled,
+ * the longest first. It depends on the arguments alone. Its length is that of the samples; it is
+ * ended with free. */
+size_t *shuffled_order(const samples *s, int64_t batch_size, uint64_t seed, int64_t epoch);
 
 /* The samples' order by length, the longest first. */
 size_t *sorted_order(const samples *s);

@@ -63,7 +63,6 @@ typedef struct trainer {
     const options *o;
     const model *m;
     const problem *p;
-    adz_generator *order;
     adz_optimizer *adam;
     adz_scheduler *cycle;
     int head; /* its group in adam */
@@ -148,10 +147,10 @@ static double train_batch(const trainer *t, const size_t *order, size_t n)
 }
 
 /* The mean loss; NaN when Ctrl-C came before the first batch. */
-static double train_epoch(const trainer *t)
+static double train_epoch(const trainer *t, int64_t epoch)
 {
     size_t size = (size_t)t->o->batch_size, count = t->p->train.count;
-    size_t *order = shuffled_order(&t->p->train, t->o->batch_size, t->order);
+    size_t *order = shuffled_order(&t->p->train, t->o->batch_size, (uint64_t)t->o->seed + 1, epoch);
     double sum = 0;
     int64_t batches = 0;
     adz_module_train(t->m->root, true);
@@ -182,7 +181,7 @@ static void show(progress *bar, int64_t epoch, const epoch_record *record, bool 
 
 static epoch_record run_epoch(const trainer *t, int64_t epoch)
 {
-    epoch_record record = { .loss = train_epoch(t) };
+    epoch_record record = { .loss = train_epoch(t, epoch) };
     if (isinf(record.loss) || (isnan(record.loss) && !is_interrupted())) {
         fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
             fabs(record.loss), t->o->lr);
@@ -215,7 +214,7 @@ static void run_cycle(trainer *t, int64_t first, int64_t epochs, history *h, pro
 history train(const options *o, const model *m, const problem *p)
 {
     history h = { .epochs = allocate((size_t)o->epochs * sizeof *h.epochs) };
-    trainer t = { .o = o, .m = m, .p = p, .order = adz_generator_new((uint64_t)o->seed + 1) };
+    trainer t = { .o = o, .m = m, .p = p };
     progress bar = progress_begin("epoch", o->epochs);
     int64_t frozen = o->frozen < o->epochs ? o->frozen : o->epochs;
     listen_to_interrupts();
@@ -228,6 +227,5 @@ history train(const options *o, const model *m, const problem *p)
     h.seconds = progress_seconds(&bar);
     progress_end(&bar);
     stop_listening();
-    adz_generator_free(&t.order);
     return h;
 }

@@ -136,7 +136,8 @@ def changed_training():
                signal.SIGTERM)
     n = metadata("d.st")["training.epochs"]["shape"][0]
     for change, message in (
-            (set_metadata("training", "2"), "was saved by a later version"),
+            (set_metadata("training", "3"), "was saved by a later version"),
+            (set_metadata("training", "1"), "which visited the rows in another order; add --restart"),
             (set_metadata("training.lr", None), "its metadata has no 'training.lr'"),
             (set_metadata("training.lr", "fast"), "e.st: --lr fast: a number from"),
             (set_metadata("training.epochs", "0"), "e.st: --epochs 0: a whole number from"),
