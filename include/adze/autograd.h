@@ -180,6 +180,10 @@ ADZ_API void adz_backward_options_init(adz_backward_options *options, size_t siz
  * Gradients change completely or not at all: they are committed after the last operator. The values
  * that the graph saved are then released.
  *
+ * Leaves with a post-accumulate hook or in a flat buffer (adz_flat_parameters_new) are committed as
+ * soon as their gradient is complete. If the backward fails afterwards, these gradients become
+ * zero, and optimizers refuse a step until they are zeroed, dropped or set.
+ *
  * @param loss  one element, made by recorded operators
  * @return      ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_SHAPE (more than one element), ADZ_ERR_GRAPH (nothing
  *              recorded, or released by an earlier backward), ADZ_ERR_VERSION (a value that was
@@ -248,8 +252,8 @@ ADZ_API adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *con
 typedef adz_tensor *(*adz_tensor_hook)(adz_tensor *grad, void *user);
 
 /**
- * Registers a hook. Every backward calls it with the gradient of the tensor, after the gradient has
- * been summed completely.
+ * Registers a hook. Every backward calls it with the gradient of the tensor, as soon as the
+ * gradient has been summed completely.
  *
  * @param t     a tensor that wants a gradient
  * @param hook  called in the order of registration
@@ -261,10 +265,39 @@ typedef adz_tensor *(*adz_tensor_hook)(adz_tensor *grad, void *user);
 ADZ_API uint64_t adz_register_hook(adz_tensor *t, adz_tensor_hook hook, void *user);
 
 /**
+ * A post-accumulate hook: it runs when `.grad` of a leaf is complete. It may read and change the
+ * gradient, and change the leaf in place.
+ *
+ * @param t     the leaf, borrowed
+ * @param user  the pointer given to adz_register_post_accumulate_grad_hook
+ * @return      ADZ_OK; anything else ends the backward with this failure
+ */
+typedef adz_status (*adz_post_accumulate_grad_hook)(adz_tensor *t, void *user);
+
+/**
+ * Registers a hook that adz_backward and adz_backward_with call after they have added to `.grad` of
+ * a leaf. It runs as soon as no other operator can add to the gradient, while the backward goes on
+ * with older operators. Data-parallel training sends gradients from such hooks.
+ *
+ * The gradient of a leaf with such a hook is committed before the hook runs. If the backward fails
+ * afterwards, this gradient becomes zero, and optimizers refuse a step until it is zeroed, dropped
+ * or set. adz_autograd_grad does not call these hooks.
+ *
+ * @param t     a leaf that wants a gradient
+ * @param hook  called in the order of registration
+ * @param user  handed to hook
+ * @return      a positive number for adz_remove_hook; 0 with ADZ_ERR_NULL, ADZ_ERR_GRAPH (t is not
+ *              a leaf or wants no gradient) or ADZ_ERR_MEMORY recorded
+ * @see         torch.Tensor.register_post_accumulate_grad_hook
+ */
+ADZ_API uint64_t adz_register_post_accumulate_grad_hook(
+    adz_tensor *t, adz_post_accumulate_grad_hook hook, void *user);
+
+/**
  * Removes a hook.
  *
  * @param t   the tensor it was registered on
- * @param id  what adz_register_hook returned
+ * @param id  what adz_register_hook or adz_register_post_accumulate_grad_hook returned
  * @return    ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_ARGUMENT
  */
 ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);

@@ -1,6 +1,7 @@
-/* Which tensors take part in gradients; .grad, hooks, modes. */
+/* Which tensors take part in gradients; .grad, modes. */
 #include <string.h>
 
+#include "autograd/leaf.h"
 #include "autograd/op.h"
 
 /* ---- leaves and modes --------------------------------------------------------------------------
@@ -108,13 +109,6 @@ adz_tensor *adz_tensor_grad(const adz_tensor *t)
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
-static void replace_grad(adzi_gradient *gradient, adz_tensor *grad)
-{
-    adz_tensor *before = gradient->grad;
-    gradient->grad = grad;
-    adzi_drop(before);
-}
-
 static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *grad)
 {
     if (!adzi_check_tensor(op, "grad", grad)) {
@@ -129,6 +123,13 @@ static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *gra
             adz_dtype_name((adz_dtype)grad->dtype), adz_dtype_name((adz_dtype)t->dtype));
     }
     adzi_gradient *gradient = adzi_gradient_of(op, t);
+    const bool placed = gradient != NULL && adzi_place_is_free(gradient);
+    if (placed && grad == gradient->place) {
+        adzi_gradient_placed(gradient, op);
+        gradient->spoiled = false;
+        return ADZ_OK;
+    }
+    /* A view of the place would be written to while it is read, so there is a copy in any case. */
     adz_tensor *copy =
         gradient != NULL ? adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes)
                          : NULL;
@@ -136,7 +137,16 @@ static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *gra
         return adz_error_code();
     }
     adzi_copy(copy, grad);
-    replace_grad(gradient, copy);
+    if (placed) {
+        adzi_copy(gradient->place, copy);
+        adzi_gradient_placed(gradient, op);
+        adzi_drop(copy);
+    } else {
+        adz_tensor *before = gradient->grad;
+        gradient->grad = copy;
+        adzi_drop(before);
+    }
+    gradient->spoiled = false;
     return ADZ_OK;
 }
 
@@ -153,7 +163,7 @@ adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
         return copy_grad(op, t, grad);
     }
     if (t->gradient != NULL) {
-        replace_grad(t->gradient, NULL);
+        adzi_gradient_drop(t->gradient);
     }
     return ADZ_OK;
 }
@@ -176,107 +186,5 @@ adz_status adz_retain_grad(adz_tensor *t)
     t->retains_grad = true;
     t->node->results[t->result].retains = t;
     t->node->watched = true;
-    return ADZ_OK;
-}
-
-/* ---- hooks -------------------------------------------------------------------------------------
- */
-
-static atomic_ullong next_hook = 1;
-
-static adzi_hook_list **hooks_of(const char *op, adz_tensor *t)
-{
-    if (t->node != NULL) {
-        t->node->watched = true;
-        return &t->node->results[t->result].hooks;
-    }
-    adzi_gradient *gradient = adzi_gradient_of(op, t);
-    return gradient != NULL ? &gradient->hooks : NULL;
-}
-
-uint64_t adz_register_hook(adz_tensor *t, adz_tensor_hook hook, void *user)
-{
-    static const char op[] = "register_hook";
-    if (!adzi_check_tensor(op, "t", t)) {
-        return 0;
-    }
-    if (hook == NULL) {
-        adzi_error_null(op, "hook");
-        return 0;
-    }
-    if (!adzi_requires_grad(t)) {
-        adzi_error(op, ADZ_ERR_GRAPH, "t%s wants no gradient", adzi_text_shape(t));
-        return 0;
-    }
-    adzi_hook_list **list = hooks_of(op, t);
-    if (list == NULL) {
-        return 0;
-    }
-    if (*list == NULL && (*list = adzi_alloc_zero(sizeof **list)) == NULL) {
-        adzi_fail_memory(op, sizeof **list);
-        return 0;
-    }
-    if (!adzi_grow(&(*list)->hooks, &(*list)->capacity, (*list)->count + 1, sizeof(adzi_hook))) {
-        adzi_fail_memory(op, sizeof(adzi_hook));
-        return 0;
-    }
-    adzi_hook *h = &(*list)->hooks[(*list)->count++];
-    h->call = hook;
-    h->user = user;
-    h->id = atomic_fetch_add(&next_hook, 1);
-    return h->id;
-}
-
-adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
-{
-    static const char op[] = "adz_remove_hook";
-    if (!adzi_check_tensor(op, "t", t)) {
-        return adz_error_code();
-    }
-    adzi_hook_list **list = hooks_of(op, t);
-    adzi_hook_list *hooks = list != NULL ? *list : NULL;
-    for (size_t i = 0; hooks != NULL && i < hooks->count; ++i) {
-        if (hooks->hooks[i].id == id) {
-            memmove(
-                &hooks->hooks[i], &hooks->hooks[i + 1], (hooks->count - i - 1) * sizeof(adzi_hook));
-            --hooks->count;
-            return ADZ_OK;
-        }
-    }
-    return adzi_error(
-        op, ADZ_ERR_ARGUMENT, "t%s has no hook %llu", adzi_text_shape(t), (unsigned long long)id);
-}
-
-void adzi_hook_list_free(adzi_hook_list *list)
-{
-    if (list != NULL) {
-        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
-        adzi_free(list, sizeof *list);
-    }
-}
-
-adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad)
-{
-    adzi_thread *thread = adzi_self();
-    for (size_t i = 0; i < list->count; ++i) {
-        size_t mark = thread->n_temporaries;
-        adz_tensor *t = list->hooks[i].call(*grad, list->hooks[i].user);
-        if (t == NULL || !adzi_check_tensor(op, "a hook's gradient", t)) {
-            adz_status status = adz_error_code();
-            return status != ADZ_OK
-                       ? status
-                       : adzi_error(op, ADZ_ERR_CANCELLED, "a tensor hook returned NULL");
-        }
-        if (!adzi_same_sizes(t, *grad) || t->dtype != (*grad)->dtype) {
-            return adzi_error(op, ADZ_ERR_SHAPE, "a tensor hook replaced a gradient %s by %s %s",
-                adzi_text_shape(*grad), adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t));
-        }
-        if (t != *grad) {
-            adzi_retain(t);
-            adzi_drop(*grad);
-            *grad = t;
-        }
-        adzi_scope_unwind(thread, mark);
-    }
     return ADZ_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "autograd/leaf.h"
 #include "autograd/op.h"
 #include "base/options.h"
 
@@ -88,44 +89,6 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
     return true;
 }
 
-/* Hands the collected gradients to the leaves. Everything that can fail comes first, so that either
- * all gradients change or none. */
-static bool commit(adzi_run *run)
-{
-    for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
-        if (s->grad == NULL || s->leaf->gradient->grad != NULL) {
-            continue;
-        }
-        bool ours = adzi_is_exclusive(s->grad) && s->grad->storage->deleter == NULL &&
-                    adzi_is_contiguous(s->grad) && s->grad->node == NULL;
-        if (ours) {
-            continue;
-        }
-        adz_tensor *copy = adzi_tensor_new(run->thread, adzi_backward_name,
-            (adz_dtype)s->grad->dtype, s->grad->rank, s->grad->sizes);
-        if (copy == NULL) {
-            return false;
-        }
-        adzi_copy(copy, s->grad);
-        adzi_drop(s->grad);
-        s->grad = copy;
-    }
-    for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
-        if (s->grad == NULL) {
-            continue;
-        }
-        adz_tensor **grad = &s->leaf->gradient->grad;
-        if (*grad == NULL) {
-            *grad = s->grad;
-            s->grad = NULL;
-        } else {
-            adzi_accumulate(*grad, s->grad);
-            adzi_written(*grad, adzi_backward_name);
-        }
-    }
-    return true;
-}
-
 void adz_backward_options_init(adz_backward_options *options, size_t size)
 {
     adz_backward_options all = ADZ_BACKWARD_OPTIONS;
@@ -147,7 +110,8 @@ static __attribute__((noinline)) adz_status run_backward(
     run->keep_graph = keep_graph;
     size_t mark = run->thread->n_temporaries;
     bool ok = adzi_run_discover(run, outputs, n) && seed(run, outputs, gradients, n) &&
-              adzi_run_nodes(run) && commit(run);
+              adzi_run_nodes(run, outputs, n) && adzi_leaves_commit(run);
+    run->done = ok;
     adzi_scope_unwind(run->thread, mark);
     adzi_run_end(run);
     return ok ? ADZ_OK : adzi_status(NULL);
@@ -239,8 +203,10 @@ static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_ba
         memset(run->found, 0, w->n_inputs * sizeof *run->found);
         run->n_targets = w->n_inputs;
         size_t mark = run->thread->n_temporaries;
-        ok = adzi_run_discover(run, w->outputs, w->n_outputs) && adzi_run_mark_wanted(run) &&
-             seed(run, w->outputs, w->gradients, w->n_outputs) && adzi_run_nodes(run);
+        ok = adzi_run_discover(run, w->outputs, w->n_outputs) &&
+             adzi_run_mark_wanted(run, w->outputs, w->n_outputs) &&
+             seed(run, w->outputs, w->gradients, w->n_outputs) &&
+             adzi_run_nodes(run, w->outputs, w->n_outputs);
         adzi_scope_unwind(run->thread, mark);
         ok = ok && collect(run, o->allow_unused);
     }

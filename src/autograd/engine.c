@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "autograd/leaf.h"
 #include "autograd/op.h"
 
 /* ---- moving gradients --------------------------------------------------------------------------
@@ -35,7 +36,7 @@ bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t)
         return adzi_run_deliver(run, &output->node->entry->grads[output->result], t);
     }
     adzi_leaf_slot *leaf = adzi_run_leaf(run, output, true);
-    return leaf != NULL && adzi_run_deliver(run, &leaf->grad, t);
+    return leaf != NULL && adzi_leaf_deliver(run, leaf, t);
 }
 
 /* What the gradient of an input must look like: the layout of the input itself. */
@@ -80,23 +81,17 @@ static bool deliver_input(adzi_run *run, const adzi_node *node, int i, adz_tenso
 {
     const adzi_edge *edge = &node->inputs[i];
     layout l;
-    adz_tensor **slot;
     if (edge->leaf != NULL) {
-        adzi_leaf_slot *leaf = adzi_run_leaf(run, edge->leaf, false);
-        if (leaf == NULL) {
-            return false;
-        }
         l = (layout){ edge->leaf->rank, edge->leaf->dtype, edge->leaf->sizes };
-        slot = &leaf->grad;
     } else {
         const adzi_result *r = &edge->node->results[edge->result];
         l = (layout){ r->rank, r->dtype, r->sizes };
-        slot = &edge->node->entry->grads[edge->result];
     }
-    if (!has_layout(t, l)) {
-        t = sum_to_layout(node, i, t, l);
+    if (!has_layout(t, l) && (t = sum_to_layout(node, i, t, l)) == NULL) {
+        return false;
     }
-    return t != NULL && adzi_run_deliver(run, slot, t);
+    return edge->leaf != NULL ? adzi_leaf_deliver(run, adzi_run_slot(run, edge->leaf), t)
+                              : adzi_run_deliver(run, &edge->node->entry->grads[edge->result], t);
 }
 
 static bool deliver_inputs(adzi_run *run, const adzi_node *node, adz_tensor *const *dx)
@@ -265,7 +260,8 @@ static bool is_reached(const adzi_node *node)
     return false;
 }
 
-static bool visit(adzi_run *run, adzi_node *node)
+/* Calls the backward of a node, unless nothing came for it or nobody wants its result. */
+static bool compute(adzi_run *run, adzi_node *node)
 {
     adzi_entry *entry = node->entry;
     if (!is_reached(node)) {
@@ -302,12 +298,49 @@ static bool visit(adzi_run *run, adzi_node *node)
     return ok;
 }
 
+/* Counts down the leaves that the edges of a node lead to. A run with targets has counted the
+ * leaves among them only. */
+static bool count_down_leaves(adzi_run *run, const adzi_node *node)
+{
+    for (int i = 0, n = node->n_inputs; i < n; ++i) {
+        const adz_tensor *leaf = node->inputs[i].leaf;
+        adzi_leaf_slot *slot = leaf != NULL ? adzi_run_slot(run, leaf) : NULL;
+        if (slot != NULL && !adzi_leaf_count_down(run, slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Counts down the leaves among the outputs, whose gradients have been delivered. */
+static bool count_down_outputs(adzi_run *run, adz_tensor *const *outputs, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        adzi_leaf_slot *slot = outputs[i]->node == NULL ? adzi_run_slot(run, outputs[i]) : NULL;
+        if (slot != NULL && !adzi_leaf_count_down(run, slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The nodes of adzi_run_within come up again in the loop of the run itself. */
+static bool visit(adzi_run *run, adzi_node *node)
+{
+    if (node->entry->visited) {
+        return true;
+    }
+    node->entry->visited = true;
+    return compute(run, node) && count_down_leaves(run, node);
+}
+
 enum { AHEAD = 4 }; /* nodes are fetched into the cache this many visits before their own */
 
-bool adzi_run_nodes(adzi_run *run)
+bool adzi_run_nodes(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
-    bool before = run->thread->grad_enabled, ok = true;
+    bool before = run->thread->grad_enabled;
     run->thread->grad_enabled = run->create_graph;
+    bool ok = count_down_outputs(run, outputs, n);
     for (size_t i = 0; i < run->n_order && ok; ++i) {
         if (i + AHEAD < run->n_order) {
             const char *next = (const char *)run->order[i + AHEAD];
@@ -316,11 +349,6 @@ bool adzi_run_nodes(adzi_run *run)
             __builtin_prefetch(next + 128);
         }
         ok = visit(run, run->order[i]);
-    }
-    for (adzi_leaf_slot *s = run->leaves; s != NULL && ok; s = s->next) {
-        if (s->grad != NULL && s->leaf->node == NULL && s->leaf->gradient->hooks != NULL) {
-            ok = adzi_hooks_run(adzi_backward_name, s->leaf->gradient->hooks, &s->grad) == ADZ_OK;
-        }
     }
     end_inner_calls(run);
     run->thread->grad_enabled = before;
@@ -338,7 +366,7 @@ bool adzi_run_within(
         return false;
     }
     if (run->targets != NULL) {
-        adzi_run_mark_from(run, first);
+        adzi_run_mark_from(run, first, outputs, n);
     }
     run->keep_graph = run->create_graph; /* nobody else can reach what is found here */
     thread->grad_enabled = run->create_graph;
@@ -347,6 +375,7 @@ bool adzi_run_within(
     for (size_t i = 0; i < n && ok; ++i) {
         ok = adzi_run_deliver_to(run, outputs[i], gradients[i]);
     }
+    ok = ok && count_down_outputs(run, outputs, n);
     for (size_t i = first, last = run->n_order; i < last && ok; ++i) {
         ok = visit(run, run->order[i]);
     }

@@ -18,6 +18,7 @@ typedef struct adzi_entry {
     bool wanted;         /* the backward of the node has to run */
     bool captured;       /* adz_autograd_grad was asked for the gradient of a result */
     bool root;           /* the node of an output, retained by the run; edges hold the others */
+    bool visited;        /* its edges have been counted down */
     adz_tensor *grads[]; /* the sum per result, or NULL; references of the run */
 } adzi_entry;
 
@@ -26,7 +27,10 @@ typedef struct adzi_leaf_slot {
     struct adzi_leaf_slot *outer, *next;
     adz_tensor *leaf; /* kept alive by an edge of the graph or, if `held`, by the run */
     adz_tensor *grad; /* the sum, or NULL; a reference of the run */
+    int64_t pending;  /* edges and outputs that lead to the leaf and have not been visited yet */
     bool held;
+    bool placed;    /* a kernel of this run has written to the leaf's place */
+    bool committed; /* the leaf's gradient has changed already */
 } adzi_leaf_slot;
 
 typedef struct adzi_chunk {
@@ -38,6 +42,7 @@ struct adzi_run {
     adzi_thread *thread;
     size_t frame; /* the index of the run's frame in the thread's frames */
     bool create_graph, keep_graph;
+    bool done;                  /* everything has succeeded */
     bool anomaly;               /* the thread's anomaly mode, while a backward is called */
     adzi_node *checked;         /* the node whose gradients call_checked has retained, or NULL */
     adz_tensor *const *targets; /* NULL: all leaves */
@@ -64,20 +69,25 @@ void adzi_run_end(adzi_run *run);
 /** Memory that lives as long as the run; NULL with the error recorded. */
 void *adzi_run_alloc(adzi_run *run, size_t bytes);
 
-/** Finds every node behind the outputs and orders them, newest first. */
+/** Finds every node behind the outputs and orders them, newest first. Without targets, counts the
+ * edges and outputs that lead to each leaf. */
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
 
-/** If the run has targets, marks the nodes between the outputs and a target. */
-bool adzi_run_mark_wanted(adzi_run *run);
+/** If the run has targets, marks the nodes between the outputs and a target, and counts the edges
+ * and outputs that lead to each target that is a leaf. */
+bool adzi_run_mark_wanted(adzi_run *run, adz_tensor *const *outputs, size_t n);
 
 /** adzi_run_mark_wanted for the nodes from place `first` of the order on, which were found later.
  */
-void adzi_run_mark_from(adzi_run *run, size_t first);
+void adzi_run_mark_from(adzi_run *run, size_t first, adz_tensor *const *outputs, size_t n);
 
 /** The run's slot for the gradient of a leaf, made when absent. With `hold` the slot retains the
  * leaf: use it where no edge of the graph does. NULL with the error recorded if memory was refused.
  */
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
+
+/** The run's slot of a leaf, or NULL if the leaf has none. */
+adzi_leaf_slot *adzi_run_slot(const adzi_run *run, const adz_tensor *leaf);
 
 /** Retains the gradient `t` in an empty slot, or adds it to the sum in the slot. False with the
  * error recorded if memory was refused. */
@@ -86,8 +96,8 @@ bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t);
 /** Delivers a gradient of `output`, which is a leaf or the result of a node of the run. */
 bool adzi_run_deliver_to(adzi_run *run, adz_tensor *output, adz_tensor *t);
 
-/** Runs the backward of every node that a gradient reaches, then the leaves' hooks. */
-bool adzi_run_nodes(adzi_run *run);
+/** Runs the backward of every node that a gradient reaches. The outputs have their gradients. */
+bool adzi_run_nodes(adzi_run *run, adz_tensor *const *outputs, size_t n);
 
 /**
  * Continues the running backward through the graph behind `outputs`, with these gradients. A node

@@ -191,7 +191,9 @@ static void gradient_free(adz_tensor *t)
 {
     forget_retained(t);
     adzi_drop(t->gradient->grad);
+    adzi_drop(t->gradient->place);
     adzi_hook_list_free(t->gradient->hooks);
+    adzi_hook_list_free(t->gradient->after);
     adzi_free(t->gradient, sizeof *t->gradient);
     t->gradient = NULL;
 }

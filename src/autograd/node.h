@@ -130,7 +130,8 @@ void adzi_node_release_saved(adzi_node *node);
  */
 
 typedef struct adzi_hook {
-    adz_tensor_hook call;
+    adz_tensor_hook call;               /* NULL in a list of hooks that run afterwards */
+    adz_post_accumulate_grad_hook done; /* NULL in a list of hooks that see the gradient before */
     void *user;
     uint64_t id;
 } adzi_hook;
@@ -144,5 +145,8 @@ void adzi_hook_list_free(adzi_hook_list *list);
 
 /** Runs the hooks over *grad (a reference that the caller owns), replacing it. */
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad);
+
+/** Runs the hooks of leaf `t` after its gradient was accumulated. */
+adz_status adzi_hooks_run_after(const char *op, const adzi_hook_list *list, adz_tensor *t);
 
 #endif

@@ -185,6 +185,15 @@ static inline adz_tensor *adzi_scratch_like(const char *op, const adz_tensor *li
 }
 
 /**
+ * A contiguous tensor for the gradient of input i, which a backward writes completely and returns
+ * in dx[i] as it is. If the input is a leaf whose gradient has a place in a flat buffer, and
+ * nothing has to be added to it, the tensor is this place: no copy is needed then. Else it is a new
+ * tensor from adzi_scratch.
+ */
+adz_tensor *adzi_scratch_gradient(
+    const adzi_node *node, int i, adz_dtype dtype, int rank, const int64_t *sizes);
+
+/**
  * The tensor to which an elementwise backward writes its result. It is `dy` itself if the engine is
  * the only owner of dy, which saves memory, and a new tensor otherwise. `like` has the dtype and
  * sizes of the result. The backward must read element i of dy before it writes element i.

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "autograd/leaf.h"
 #include "base/upper.h"
 
 const char adzi_backward_name[] = "backward";
@@ -46,7 +47,7 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     run->thread = thread;
     run->frame = frame;
     run->checked = NULL;
-    run->create_graph = run->keep_graph = false;
+    run->create_graph = run->keep_graph = run->done = false;
     run->targets = NULL;
     run->found = NULL;
     run->n_targets = 0;
@@ -89,6 +90,9 @@ static void run_abandon(adzi_run *run)
         }
     }
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL; slot = slot->next) {
+        if (!run->done) {
+            adzi_leaf_undo(slot);
+        }
         slot->leaf->gradient->slot = slot->outer;
         adzi_drop(slot->grad);
         if (slot->held) {
@@ -161,6 +165,7 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
     entry->wanted = run->targets == NULL;
     entry->captured = false;
     entry->root = root;
+    entry->visited = false;
     for (int k = 0; k < node->n_results; ++k) {
         entry->grads[k] = NULL;
     }
@@ -192,6 +197,8 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
     slot->next = run->leaves;
     slot->leaf = hold ? adzi_retain(leaf) : leaf;
     slot->held = hold;
+    slot->placed = slot->committed = false;
+    slot->pending = 0;
     slot->grad = NULL;
     gradient->slot = slot;
     run->leaves = slot;
@@ -248,11 +255,7 @@ bool adzi_needs(const adzi_node *node, int i)
     if (edge->node != NULL) {
         return edge->node->entry->wanted || edge->node->entry->captured;
     }
-    if (edge->leaf == NULL) {
-        return false;
-    }
-    adzi_leaf_slot *slot = edge->leaf->gradient != NULL ? edge->leaf->gradient->slot : NULL;
-    return slot != NULL && slot->run == node->entry->run;
+    return edge->leaf != NULL && adzi_run_slot(node->entry->run, edge->leaf) != NULL;
 }
 
 void adzi_release_input(adzi_node *node, int i)
@@ -267,11 +270,31 @@ void adzi_release_input(adzi_node *node, int i)
     adzi_drop(saved);
 }
 
+/* Counts one more edge or output that leads to a leaf. */
+static bool count_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
+{
+    adzi_leaf_slot *slot = adzi_run_leaf(run, leaf, hold);
+    if (slot != NULL) {
+        ++slot->pending;
+    }
+    return slot != NULL;
+}
+
+/* Finds the node or the leaf that an output or an edge leads to. A run with targets counts the
+ * edges to leaves later, when it knows the targets. */
+static bool follow(adzi_run *run, adzi_node *node, adz_tensor *leaf, bool output)
+{
+    if (node != NULL) {
+        return reach(run, node, output);
+    }
+    return leaf == NULL || run->targets != NULL || count_leaf(run, leaf, output);
+}
+
 bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     size_t first = run->n_order;
     for (size_t i = 0; i < n; ++i) {
-        if (outputs[i]->node != NULL && !reach(run, outputs[i]->node, true)) {
+        if (!follow(run, outputs[i]->node, outputs[i], true)) {
             return false;
         }
     }
@@ -282,7 +305,7 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
         sorted = sorted && node->sequence < newest;
         newest = node->sequence;
         for (int e = 0, n_inputs = node->n_inputs; e < n_inputs; ++e) {
-            if (node->inputs[e].node != NULL && !reach(run, node->inputs[e].node, false)) {
+            if (!follow(run, node->inputs[e].node, node->inputs[e].leaf, false)) {
                 return false;
             }
         }
@@ -290,8 +313,35 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
     return sorted || sort_order(run, first);
 }
 
-void adzi_run_mark_from(adzi_run *run, size_t first)
+adzi_leaf_slot *adzi_run_slot(const adzi_run *run, const adz_tensor *leaf)
 {
+    adzi_leaf_slot *slot = leaf->gradient != NULL ? leaf->gradient->slot : NULL;
+    return slot != NULL && slot->run == run ? slot : NULL;
+}
+
+/* Counts the edges and outputs that lead to targets, which have a slot already. */
+static void count_targets(adzi_run *run, size_t first, adz_tensor *const *outputs, size_t n)
+{
+    adzi_leaf_slot *slot;
+    for (size_t i = 0; i < n; ++i) {
+        if (outputs[i]->node == NULL && (slot = adzi_run_slot(run, outputs[i])) != NULL) {
+            ++slot->pending;
+        }
+    }
+    for (size_t i = first; i < run->n_order; ++i) {
+        const adzi_node *node = run->order[i];
+        for (int e = 0; e < node->n_inputs; ++e) {
+            const adz_tensor *leaf = node->inputs[e].leaf;
+            if (leaf != NULL && (slot = adzi_run_slot(run, leaf)) != NULL) {
+                ++slot->pending;
+            }
+        }
+    }
+}
+
+void adzi_run_mark_from(adzi_run *run, size_t first, adz_tensor *const *outputs, size_t n)
+{
+    count_targets(run, first, outputs, n);
     for (size_t i = run->n_order; i-- > first;) {
         adzi_node *node = run->order[i];
         for (int e = 0; e < node->n_inputs && !node->entry->wanted; ++e) {
@@ -301,7 +351,7 @@ void adzi_run_mark_from(adzi_run *run, size_t first)
 }
 
 /* For adz_autograd_grad: marks the nodes on a path from the outputs to a target, oldest first. */
-bool adzi_run_mark_wanted(adzi_run *run)
+bool adzi_run_mark_wanted(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     for (size_t i = 0; i < run->n_targets; ++i) {
         adz_tensor *t = run->targets[i];
@@ -313,6 +363,6 @@ bool adzi_run_mark_wanted(adzi_run *run)
             t->node->entry->captured = true;
         }
     }
-    adzi_run_mark_from(run, 0);
+    adzi_run_mark_from(run, 0, outputs, n);
     return true;
 }

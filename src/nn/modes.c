@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "adze/autograd.h"
+#include "autograd/leaf.h"
 #include "tensor/copy.h"
 #include "base/error.h"
 
 adz_status adz_module_zero_grad(adz_module *module)
 {
+    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     const adzi_listing *listing = adzi_module_listing("adz_module_zero_grad", module);
     if (listing == NULL) {
         return adz_error_code();
@@ -17,8 +19,7 @@ adz_status adz_module_zero_grad(adz_module *module)
     for (size_t i = 0; i < listing->n_parameters; ++i) {
         adzi_gradient *gradient = listing->parameters[i]->gradient;
         if (gradient != NULL) {
-            adzi_drop(gradient->grad);
-            gradient->grad = NULL;
+            adzi_gradient_drop(gradient);
         }
     }
     return ADZ_OK;
@@ -26,15 +27,15 @@ adz_status adz_module_zero_grad(adz_module *module)
 
 adz_status adz_module_fill_grad_zero(adz_module *module)
 {
+    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     const adzi_listing *listing = adzi_module_listing("adz_module_fill_grad_zero", module);
     if (listing == NULL) {
         return adz_error_code();
     }
     for (size_t i = 0; i < listing->n_parameters; ++i) {
         adzi_gradient *gradient = listing->parameters[i]->gradient;
-        if (gradient != NULL && gradient->grad != NULL) {
-            adzi_fill(gradient->grad, 0);
-            adz_tensor_touch(gradient->grad);
+        if (gradient != NULL) {
+            adzi_gradient_zero(gradient);
         }
     }
     return ADZ_OK;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "autograd/leaf.h"
 #include "tensor/copy.h"
 #include "base/error.h"
 #include "tensor/shape.h"
@@ -304,12 +305,12 @@ adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer)
     if (optimizer == NULL) {
         return adzi_error_null("adz_optimizer_zero_grad", "optimizer");
     }
+    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
-            adz_tensor *grad = grad_of(optimizer->groups[g]->parameters[i]);
-            if (grad != NULL) {
-                adzi_drop(grad);
-                optimizer->groups[g]->parameters[i]->gradient->grad = NULL;
+            adzi_gradient *gradient = optimizer->groups[g]->parameters[i]->gradient;
+            if (gradient != NULL) {
+                adzi_gradient_drop(gradient);
             }
         }
     }
@@ -321,12 +322,12 @@ adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer)
     if (optimizer == NULL) {
         return adzi_error_null("adz_optimizer_fill_grad_zero", "optimizer");
     }
+    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
-            adz_tensor *grad = grad_of(optimizer->groups[g]->parameters[i]);
-            if (grad != NULL) {
-                adzi_fill(grad, 0);
-                adz_tensor_touch(grad);
+            adzi_gradient *gradient = optimizer->groups[g]->parameters[i]->gradient;
+            if (gradient != NULL) {
+                adzi_gradient_zero(gradient);
             }
         }
     }
@@ -342,6 +343,13 @@ static bool prepare(const adz_optimizer *optimizer, adzi_group *group, size_t i,
     static const char op[] = "adz_optimizer_step";
     const adz_tensor *t = group->parameters[i], *grad = grad_of(t);
     adzi_kept *kept = &group->kept[i];
+    if (t->gradient->spoiled) {
+        adzi_error(op, ADZ_ERR_STATE,
+            "a backward failed after it had written the gradient of parameter %zu%s; call "
+            "adz_optimizer_zero_grad or adz_module_zero_grad and compute the batch again",
+            i, adzi_text_shape(t));
+        return false;
+    }
     if (grad->dtype != t->dtype || !adzi_same_sizes(t, grad) || !adzi_is_contiguous(grad) ||
         !adzi_is_contiguous(t)) {
         adzi_error(op, ADZ_ERR_STATE, "parameter %zu%s and its gradient%s do not lie alike", i,
@@ -441,6 +449,7 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
     if (optimizer == NULL) {
         return adzi_error_null("adz_optimizer_step", "optimizer");
     }
+    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }

@@ -34,11 +34,15 @@ typedef struct adzi_storage {
 
 _Static_assert(sizeof(adzi_storage) <= ADZI_ALIGNMENT, "data follows the header at one boundary");
 
-/** The part of a tensor that only tensors with a gradient or a hook have. */
+/** The part of a tensor that only tensors with a gradient or a hook have. Note [Gradients with a
+ * place] in autograd/leaf.h explains `place` and `spoiled`. */
 typedef struct adzi_gradient {
     adz_tensor *grad;             /* the tensor's .grad, without a graph, owned; or NULL */
+    adz_tensor *place;            /* where `grad` has to be, owned; NULL if it may be anywhere */
     struct adzi_leaf_slot *slot;  /* belongs to the running backward; NULL outside one */
-    struct adzi_hook_list *hooks; /* owned; or NULL */
+    struct adzi_hook_list *hooks; /* called before a gradient is accumulated; owned; or NULL */
+    struct adzi_hook_list *after; /* called after a gradient was accumulated; owned; or NULL */
+    bool spoiled;                 /* a backward failed after it had changed `grad` */
 } adzi_gradient;
 
 /** Marks in `alive`. Other values mean that the pointer does not lead to a header. */

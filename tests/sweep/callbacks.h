@@ -13,6 +13,12 @@ static inline adz_tensor *hook(adz_tensor *grad, void *user)
     return grad;
 }
 
+static inline adz_status accumulated(adz_tensor *t, void *user)
+{
+    (void)user;
+    return t != NULL ? ADZ_OK : ADZ_ERR_NULL;
+}
+
 static inline void on_message(adz_status status, const char *message, void *user)
 {
     (void)status;

@@ -122,7 +122,8 @@ INIT = {'adz_fastai_config':
 
 # Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
 CALLBACKS = {
-    'adz_tensor_hook': 'hook', 'adz_message_callback': 'on_message',
+    'adz_tensor_hook': 'hook', 'adz_post_accumulate_grad_hook': 'accumulated',
+    'adz_message_callback': 'on_message',
     'adz_activation_function': 'activation', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_loader_progress': 'progress',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',

@@ -5,5 +5,6 @@
 int graphs_tests(void);
 int hooks_tests(void);
 int memory_tests(void);
+int leaves_tests(void);
 
 #endif

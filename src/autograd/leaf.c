@@ -1,0 +1,241 @@
+#include "autograd/leaf.h"
+
+#include "autograd/op.h"
+
+/* ---- gradients with a place --------------------------------------------------------------------
+ */
+
+/* Whether a run that encloses `slot`, or the run of `slot` itself, sums in the place. */
+static bool is_summed_in(const adzi_leaf_slot *slot)
+{
+    while (slot != NULL && !slot->placed) {
+        slot = slot->outer;
+    }
+    return slot != NULL;
+}
+
+bool adzi_place_is_free(const adzi_gradient *gradient)
+{
+    return gradient->place != NULL && !is_summed_in(gradient->slot);
+}
+
+static void set_to_zero(adz_tensor *t)
+{
+    adzi_fill(t, 0);
+    adzi_written(t, adzi_backward_name);
+}
+
+void adzi_gradient_drop(adzi_gradient *gradient)
+{
+    adz_tensor *grad = gradient->grad;
+    gradient->grad = NULL;
+    gradient->spoiled = false;
+    if (grad != NULL && grad == gradient->place) {
+        set_to_zero(grad);
+    }
+    adzi_drop(grad);
+}
+
+void adzi_gradient_zero(adzi_gradient *gradient)
+{
+    gradient->spoiled = false;
+    if (gradient->grad != NULL) {
+        set_to_zero(gradient->grad);
+    }
+}
+
+/* A tensor that the user has made the result of an operator in place becomes a plain one again. */
+static void make_plain(adz_tensor *t)
+{
+    if (t->node != NULL) {
+        adzi_node_release(adzi_self(), t->node);
+        t->node = NULL;
+    }
+    t->requires_grad = false;
+}
+
+void adzi_gradient_placed(adzi_gradient *gradient, const char *op)
+{
+    adz_tensor *before = gradient->grad;
+    make_plain(gradient->place);
+    adzi_written(gradient->place, op);
+    if (before != gradient->place) {
+        gradient->grad = adzi_retain(gradient->place);
+        adzi_drop(before);
+    }
+}
+
+/* Whether `t` is a view of the place, which cannot be copied there. */
+static bool is_view_of(const adz_tensor *t, const adz_tensor *place)
+{
+    return t != place && t->storage == place->storage;
+}
+
+/* Replaces the sum by a copy that nobody else has. */
+static bool copy_sum(adzi_run *run, adzi_leaf_slot *slot)
+{
+    const adz_tensor *sum = slot->grad;
+    adz_tensor *copy = adzi_tensor_new(
+        run->thread, adzi_backward_name, (adz_dtype)sum->dtype, sum->rank, sum->sizes);
+    if (copy == NULL) {
+        return false;
+    }
+    adzi_copy(copy, sum);
+    adzi_drop(slot->grad);
+    slot->grad = copy;
+    return true;
+}
+
+/* Adds the sum of a run to what the place stands for. The engine owns both, so every case below
+ * gives the bits of `earlier gradient + sum`. */
+static bool commit_in_place(adzi_run *run, adzi_leaf_slot *slot)
+{
+    adzi_gradient *gradient = slot->leaf->gradient;
+    adz_tensor *place = gradient->place, *earlier = gradient->grad;
+    if (is_view_of(slot->grad, place) && !copy_sum(run, slot)) {
+        return false;
+    }
+    if (slot->grad != place && earlier != place) { /* nothing useful lies in the place */
+        adzi_copy(place, slot->grad);
+    } else if (slot->grad != place) {
+        adzi_accumulate(place, slot->grad);
+    }
+    if (earlier != NULL && (earlier != place || slot->grad == place)) {
+        adzi_accumulate(place, earlier);
+    }
+    adzi_gradient_placed(gradient, adzi_backward_name);
+    slot->placed = false;
+    return true;
+}
+
+/* ---- committing --------------------------------------------------------------------------------
+ */
+
+/* Makes sure that the sum can become the gradient of its leaf: the only part that can fail. */
+static bool own_sum(adzi_run *run, adzi_leaf_slot *slot)
+{
+    const adz_tensor *sum = slot->grad;
+    if (sum == NULL || slot->leaf->gradient->grad != NULL) {
+        return true;
+    }
+    bool ours = adzi_is_exclusive(sum) && sum->storage->deleter == NULL &&
+                adzi_is_contiguous(sum) && sum->node == NULL;
+    return ours || copy_sum(run, slot);
+}
+
+static void install_sum(adzi_leaf_slot *slot)
+{
+    adz_tensor **grad = &slot->leaf->gradient->grad;
+    if (slot->grad == NULL) {
+        return;
+    }
+    if (*grad == NULL) {
+        *grad = slot->grad;
+        slot->grad = NULL;
+    } else {
+        adzi_accumulate(*grad, slot->grad);
+        adzi_written(*grad, adzi_backward_name);
+    }
+}
+
+bool adzi_leaves_commit(adzi_run *run)
+{
+    for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
+        if (!own_sum(run, s)) {
+            return false;
+        }
+    }
+    for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
+        install_sum(s);
+    }
+    return true;
+}
+
+/* Commits a leaf that does not wait for the end. Nothing remains in its slot. */
+static bool commit_now(adzi_run *run, adzi_leaf_slot *slot)
+{
+    bool enclosed = slot->outer != NULL && is_summed_in(slot->outer);
+    if (slot->leaf->gradient->place != NULL && !enclosed) {
+        if (!commit_in_place(run, slot)) {
+            return false;
+        }
+    } else if (own_sum(run, slot)) {
+        install_sum(slot);
+    } else {
+        return false;
+    }
+    slot->committed = true;
+    adzi_drop(slot->grad);
+    slot->grad = NULL;
+    return true;
+}
+
+bool adzi_leaf_deliver(adzi_run *run, adzi_leaf_slot *slot, adz_tensor *t)
+{
+    if (slot->placed && slot->grad != NULL && slot->grad == slot->leaf->gradient->place) {
+        adzi_accumulate(slot->grad, t);
+        return true;
+    }
+    return adzi_run_deliver(run, &slot->grad, t);
+}
+
+bool adzi_leaf_count_down(adzi_run *run, adzi_leaf_slot *slot)
+{
+    if (slot->pending == 0 || --slot->pending > 0 || slot->grad == NULL) {
+        return true;
+    }
+    adzi_gradient *gradient = slot->leaf->gradient;
+    if (gradient->hooks != NULL &&
+        adzi_hooks_run(adzi_backward_name, gradient->hooks, &slot->grad) != ADZ_OK) {
+        return false;
+    }
+    const bool hooked = gradient->after != NULL && gradient->after->count > 0;
+    if (run->targets != NULL || (gradient->place == NULL && !hooked)) {
+        return true;
+    }
+    return commit_now(run, slot) && (!hooked || adzi_hooks_run_after(adzi_backward_name,
+                                                    gradient->after, slot->leaf) == ADZ_OK);
+}
+
+void adzi_leaf_undo(adzi_leaf_slot *slot)
+{
+    adzi_gradient *gradient = slot->leaf->gradient;
+    if (slot->placed && gradient->place != NULL && gradient->grad != gradient->place) {
+        if (gradient->grad != NULL) { /* it was stored elsewhere while this run summed here */
+            adzi_copy(gradient->place, gradient->grad);
+            adzi_gradient_placed(gradient, adzi_backward_name);
+        } else {
+            set_to_zero(gradient->place);
+        }
+    }
+    if (slot->committed && gradient->grad != NULL) {
+        set_to_zero(gradient->grad);
+        gradient->spoiled = true;
+    }
+}
+
+/* ---- writing to the place ----------------------------------------------------------------------
+ */
+
+adz_tensor *adzi_scratch_gradient(
+    const adzi_node *node, int i, adz_dtype dtype, int rank, const int64_t *sizes)
+{
+    const adz_tensor *leaf = node->inputs[i].leaf;
+    adzi_gradient *gradient = leaf != NULL ? leaf->gradient : NULL;
+    if (gradient != NULL && gradient->place != NULL && gradient->grad == NULL &&
+        gradient->hooks == NULL) {
+        adzi_run *run = node->entry->run;
+        adzi_leaf_slot *slot = adzi_run_slot(run, leaf);
+        adz_tensor *place = gradient->place;
+        bool fits = leaf->dtype == dtype && leaf->rank == rank;
+        for (int d = 0; d < rank && fits; ++d) {
+            fits = leaf->sizes[d] == sizes[d];
+        }
+        if (fits && run->targets == NULL && !run->create_graph && slot != NULL &&
+            slot->grad == NULL && !is_summed_in(slot) && adzi_is_exclusive(place)) {
+            slot->placed = true;
+            return place;
+        }
+    }
+    return adzi_scratch(node->op->name, dtype, rank, sizes);
+}
