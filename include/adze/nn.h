@@ -24,6 +24,7 @@
 #include "adze/nn/fastai_qrnn.h"
 #include "adze/nn/fastai_transformer.h"
 #include "adze/nn/feed_forward.h"
+#include "adze/nn/flat_parameters.h"
 #include "adze/nn/gpt2.h"
 #include "adze/nn/init.h"
 #include "adze/nn/labml_attention.h"

@@ -304,6 +304,18 @@ static void commit(conversion *c, const char *op)
     }
 }
 
+static bool check_not_laid_out(const char *op, const adz_tensor *t)
+{
+    const bool laid_out = t->gradient != NULL && t->gradient->place != NULL;
+    if (laid_out) {
+        adzi_error(op, ADZ_ERR_STATE,
+            "a parameter%s lies in a flat buffer of %s; end the layout with "
+            "adz_flat_parameters_free before you convert the module",
+            adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
+    }
+    return !laid_out;
+}
+
 adz_status adz_module_to(adz_module *module, adz_dtype dtype)
 {
     static const char op[] = "adz_module_to";
@@ -326,7 +338,7 @@ adz_status adz_module_to(adz_module *module, adz_dtype dtype)
                             ? listing->parameters[i]
                             : listing->buffers[i - listing->n_parameters].tensor;
         if (t->dtype != dtype && adzi_is_float((adz_dtype)t->dtype)) {
-            good = prepare(op, &all[n], t, dtype);
+            good = check_not_laid_out(op, t) && prepare(op, &all[n], t, dtype);
             n += good;
         }
     }

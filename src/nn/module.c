@@ -251,6 +251,12 @@ static adz_tensor *put_slot(
     adz_tensor *old = NULL;
     if (i < *count) {
         old = (*slots)[i].tensor;
+        if (old != t && old->gradient != NULL && old->gradient->place != NULL) {
+            return adzi_fail(op, ADZ_ERR_STATE,
+                "%s%s lies in a flat buffer; copy the values with adz_copy_, or end the layout "
+                "with adz_flat_parameters_free before you replace the parameter",
+                name, adzi_text_shape(old));
+        }
     } else {
         char *copy = adzi_string_copy(name);
         if (copy == NULL || !adzi_grow(slots, capacity, *count + 1, sizeof **slots)) {

@@ -18,6 +18,7 @@ NOT_CALLED = {}
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
     'adz_error_set': 'it records a failure',
+    'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
     'adz_set_allocator': 'the calls around it hold memory',
 }
@@ -50,7 +51,8 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
            'adz_scope': 'SCOPE', 'adz_csv': 'CSV', 'adz_dataset': 'DATASET', 'adz_loader': 'LOADER',
            'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
            'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
-           'adz_fastai_groups': 'GROUPS', 'adz_node': 'NODE', 'FILE': 'FILE'}
+           'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
+           'adz_node': 'NODE', 'FILE': 'FILE'}
 ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
           'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
           'adz_tensor *const *': 'TENSORS', 'adz_module *const *': 'MODULES',

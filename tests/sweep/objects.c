@@ -203,6 +203,12 @@ static adz_fastai_groups *groups_make(void)
     return groups;
 }
 
+static adz_flat_parameters *flat_parameters_make(void)
+{
+    adz_tensor *const leaves[] = { tensor_make(1), tensor_make(16) };
+    return adz_flat_parameters_new((adz_tensor_list){ leaves, 2 });
+}
+
 /* ---- of every kind --------------------------------------------------------------------------- */
 
 static const char *const one_name[] = { "valid" };
@@ -277,6 +283,8 @@ void *object_make(kind k, size_t choice)
         return values_make(choice);
     case KIND_GROUPS:
         return groups_make();
+    case KIND_FLAT_PARAMETERS:
+        return flat_parameters_make();
     default:
         return NULL;
     }
@@ -323,6 +331,8 @@ void object_end(kind k, void *p)
         END(adz_values, values);
     case KIND_GROUPS:
         END(adz_fastai_groups, fastai_groups);
+    case KIND_FLAT_PARAMETERS:
+        END(adz_flat_parameters, flat_parameters);
     case KIND_DLPACK:
         if (((adz_dl_managed_tensor *)p)->deleter != NULL) {
             ((adz_dl_managed_tensor *)p)->deleter(p);

@@ -57,6 +57,7 @@ typedef enum kind {
     KIND_STATE,
     KIND_VALUES,
     KIND_GROUPS,
+    KIND_FLAT_PARAMETERS,
     KIND_DLPACK, /* only as a result */
     KIND_KEPT,   /* only as a result: a tensor with a reference for the caller */
     KIND_NONE    /* only as a result that needs no freeing */

@@ -318,7 +318,8 @@ ADZ_API adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows
  *
  * @param module  any module
  * @param dtype   ADZ_F32 or ADZ_F64
- * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY with nothing changed
+ * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY, or ADZ_ERR_STATE (a parameter
+ *                lies in a flat buffer of another dtype) with nothing changed
  * @see           torch.nn.Module.to
  */
 ADZ_API adz_status adz_module_to(adz_module *module, adz_dtype dtype);

@@ -143,8 +143,8 @@ ADZ_API adz_tensor *adz_module_add_parameter(adz_module *module, const char *nam
  *                another module's parameter too is tied: listed once, saved under each name.
  *                ADZ_NONE keeps the place of a parameter that is left out.
  * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
- *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or
- *                ADZ_ERR_MEMORY
+ *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous),
+ *                ADZ_ERR_STATE (the parameter there lies in a flat buffer) or ADZ_ERR_MEMORY
  */
 ADZ_API adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t);
 

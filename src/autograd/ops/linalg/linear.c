@@ -109,7 +109,7 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
         }
         return adz_transpose(transposed, 0, 1);
     }
-    adz_tensor *dw = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ h, d });
+    adz_tensor *dw = adzi_scratch_gradient(node, WEIGHT, dtype, 2, (int64_t[]){ h, d });
     if (dw != NULL) {
         adzi_gemm(dtype, true, false, h, d, n, 1, g->data, h, x->data, d, 0, dw->data, d);
     }
@@ -160,12 +160,12 @@ adz_status adzi_linear_gradients_narrow(
     layer->x = x->data;
     layer->w = layer->dx = layer->db = NULL;
     if (adzi_needs(node, BIAS)) {
-        if ((dx[BIAS] = adzi_scratch(op, dtype, 1, &h)) == NULL) {
+        if ((dx[BIAS] = adzi_scratch_gradient(node, BIAS, dtype, 1, &h)) == NULL) {
             return adzi_status(NULL);
         }
         layer->db = dx[BIAS]->data;
     }
-    dx[WEIGHT] = adzi_scratch(op, dtype, 2, (int64_t[]){ h, d });
+    dx[WEIGHT] = adzi_scratch_gradient(node, WEIGHT, dtype, 2, (int64_t[]){ h, d });
     if (dx[WEIGHT] == NULL) {
         return adzi_status(NULL);
     }
@@ -207,7 +207,7 @@ adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const a
         return adzi_status(NULL);
     }
     if (adzi_needs(node, BIAS)) {
-        dx[BIAS] = adzi_scratch(node->op->name, (adz_dtype)g->dtype, 1, &h);
+        dx[BIAS] = adzi_scratch_gradient(node, BIAS, (adz_dtype)g->dtype, 1, &h);
         if (dx[BIAS] == NULL) {
             return adzi_status(NULL);
         }

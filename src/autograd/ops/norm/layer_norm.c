@@ -98,7 +98,7 @@ static adz_status fused_params(
     /* The gradients have the normalized shape, whose elements are the D columns. */
     for (int i = 1; i < 3; ++i) {
         if (adzi_needs(node, i)) {
-            dx[i] = adzi_scratch("layer_norm", dtype, at->rank, at->normalized_shape);
+            dx[i] = adzi_scratch_gradient(node, i, dtype, at->rank, at->normalized_shape);
             if (dx[i] == NULL) {
                 return adzi_status(NULL);
             }
