@@ -20,8 +20,10 @@ typedef struct slice {
     adz_tensor *parameter;
     int group;
     int64_t offset;
-    adz_tensor *value; /* a tensor around the slice of the values, until the parameter adopts it */
-    adz_tensor *place; /* a tensor around the slice of the gradients */
+    bool moved; /* the parameter and its gradient lie in the buffers */
+    /* Tensors around the slices, until the parameter adopts the one and its gradient part owns the
+     * other. The place then has a single owner, so that kernels may write to it. */
+    adz_tensor *value, *place;
 } slice;
 
 struct adz_flat_parameters {
@@ -87,7 +89,8 @@ static bool append(const char *op, adz_flat_parameters *flat, adz_tensor *t, siz
         adzi_error(op, ADZ_ERR_MEMORY, "the parameters do not fit one buffer");
         return false;
     }
-    flat->slices[flat->count++] = (slice){ adzi_retain(t), g, all->length, NULL, NULL };
+    flat->slices[flat->count++] =
+        (slice){ .parameter = adzi_retain(t), .group = g, .offset = all->length };
     all->length += (t->numel + unit - 1) / unit * unit;
     return true;
 }
@@ -192,7 +195,9 @@ static void move_in(slice *s)
     value->storage->line = t->storage->line;
     s->value = NULL;
     adzi_tensor_adopt(t, value);
-    gradient->place = adzi_retain(s->place);
+    gradient->place = s->place;
+    s->place = NULL;
+    s->moved = true;
     if (gradient->grad != NULL) {
         adzi_copy(gradient->place, gradient->grad);
         adzi_gradient_placed(gradient, "adz_flat_parameters_new");
@@ -206,9 +211,10 @@ static void destroy(adz_flat_parameters *flat)
     for (size_t i = 0; i < flat->count; ++i) {
         slice *s = &flat->slices[i];
         adzi_gradient *gradient = s->parameter->gradient;
-        if (s->place != NULL && gradient != NULL && gradient->place == s->place) {
+        if (s->moved) {
+            adz_tensor *place = gradient->place;
             gradient->place = NULL;
-            adzi_drop(s->place);
+            adzi_drop(place);
         }
         adzi_drop(s->place);
         adzi_drop(s->value);
@@ -339,7 +345,7 @@ adz_status adz_flat_parameters_touch(adz_flat_parameters *flat)
     }
     for (size_t i = 0; i < flat->count; ++i) {
         adzi_written(flat->slices[i].parameter, op);
-        adzi_written(flat->slices[i].place, op);
+        adzi_written(flat->slices[i].parameter->gradient->place, op);
     }
     return ADZ_OK;
 }
