@@ -241,5 +241,6 @@ int training_tests(void)
         TEST(two_sets_are_trained_in_turn),
         TEST(a_product_is_written_to_its_slice),
     };
-    return cmocka_run_group_tests_name("flat parameters: training", tests, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        "flat parameters: training", tests, temporary_begin, temporary_end);
 }

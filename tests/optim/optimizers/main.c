@@ -4,5 +4,5 @@
 
 int main(void)
 {
-    return steps_tests() + state_tests() + special_tests() + settings_tests();
+    return steps_tests() + state_tests() + special_tests() + settings_tests() + flat_tests();
 }

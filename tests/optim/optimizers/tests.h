@@ -6,5 +6,6 @@ int steps_tests(void);
 int state_tests(void);
 int special_tests(void);
 int settings_tests(void);
+int flat_tests(void);
 
 #endif
