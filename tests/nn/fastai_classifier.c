@@ -147,6 +147,12 @@ static void bad_masks_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "text 1 is nothing but padding");
     assert_null(adz_fastai_masked_concat_pool(x, mask_of(bits, 3, 2)));
     expect_error(ADZ_ERR_SHAPE, "mask[3, 2] must be [2, 3] beside x[2, 3, 2]");
+    assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 4), ADZ_BOOL)));
+    expect_error(ADZ_ERR_SHAPE, "mask[2, 4] must be [2, 3] beside x[2, 3, 2]");
+    assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(3, 3), ADZ_BOOL)));
+    expect_error(ADZ_ERR_SHAPE, "mask[3, 3] must be [2, 3] beside x[2, 3, 2]");
+    assert_null(adz_fastai_pool(ADZ_NONE, true));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_fastai_pool: x is not optional");
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 3, 2), ADZ_BOOL)));
     expect_error(ADZ_ERR_SHAPE, "mask[2, 3, 2]");
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32)));
@@ -192,6 +198,38 @@ static void bad_heads_are_refused(void **state)
         head(NULL), adz_ones(ADZ_SHAPE(2, 0, 2), ADZ_F32), "x[2, 0, 2] must be [B, T, D]");
 }
 
+/* Which layers a block has, and their dtype. */
+static void blocks_have_what_was_asked_for(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 8; ++bits) {
+        adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
+        o.bn = bits & 1;
+        o.p = bits & 2 ? 0.5 : 0;
+        o.actn = bits & 4 ? adz_tanh_new() : NULL;
+        o.dtype = ADZ_F64;
+        adz_module *m = adz_fastai_bn_drop_lin_new(1, 1, &o);
+        static const char *const names[] = { "BatchNorm1d", "Dropout", "Linear", "Tanh" };
+        size_t at = 0;
+        for (int i = 0; i < 4; ++i) {
+            if (i == 2 || bits & (1 << (i > 2 ? 2 : i))) {
+                assert_string_equal(adz_module_name(adz_module_child_at(m, at++)), names[i]);
+            }
+        }
+        assert_int_equal(adz_module_child_count(m), at);
+        adz_tensor_list all = adz_module_parameters(m);
+        for (size_t i = 0; i < all.count; ++i) {
+            assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
+        }
+        adz_module_free(&m);
+    }
+    expect_no_module(adz_fastai_bn_drop_lin_new(1, 0, NULL), "n_in 1 and n_out 0 must be 1");
+    adz_module *m =
+        adz_fastai_pooling_classifier_new((int64_t[]){ 3, 1 }, (double[]){ 0 }, 2, NULL);
+    assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 1, 1), ADZ_F32)));
+    adz_module_free(&m);
+}
+
 /* ---- chunks --------------------------------------------------------------------------------- */
 
 /* The call's results; NULL where it failed. */
@@ -212,7 +250,9 @@ static void expect_kept(int64_t length, int64_t bptt, int64_t max_len, int64_t f
     adz_module *m = adz_fastai_multi_batch_encoder_new(bptt, max_len, stub_new(), 5);
     adz_tensor *ids = adz_randint(0, 6, ADZ_SHAPE(3, length), ADZ_I64);
     const stub_state *s = adz_module_state(adz_module_child(m, "module"));
-    for (int64_t round = 1; round <= 2; ++round) { /* each call starts anew */
+    int64_t bytes = 0;
+    for (int64_t round = 1; round <= 3; ++round) { /* each call starts anew */
+        adz_scope *scope = adz_scope_open();
         adz_values *out = call(m, ids);
         assert_non_null(out);
         assert_int_equal(adz_values_count(out), 5);
@@ -228,6 +268,9 @@ static void expect_kept(int64_t length, int64_t bptt, int64_t max_len, int64_t f
         adz_tensor *mask = adz_values_find(out, "mask");
         assert_true(adz_equal(mask, adz_eq_number(kept, 5)));
         adz_values_free(&out);
+        adz_scope_close(scope);
+        assert_true(round == 1 || adzi_live_bytes() == bytes); /* No list is left. */
+        bytes = adzi_live_bytes();
     }
     adz_module_free(&m);
 }
@@ -242,6 +285,7 @@ static void chunks_after_the_bound_are_kept(void **state)
     expect_kept(7, 3, 6, 3);
     expect_kept(8, 1, 3, 6);
     expect_kept(5, 2, 6, 0);
+    expect_kept(1, 1, 2, 0);
 }
 
 /* The chunks before are read without a graph: what is lost gets no gradient. */
@@ -263,14 +307,21 @@ static void bad_texts_are_refused(void **state)
     (void)state;
     expect_no_module(adz_fastai_multi_batch_encoder_new(0, 5, stub_new(), 1), "bptt 0");
     expect_no_module(adz_fastai_multi_batch_encoder_new(2, 0, stub_new(), 1), "max_len 0");
-    assert_null(adz_fastai_multi_batch_encoder_new(2, 2, NULL, 1));
-    expect_error(ADZ_ERR_NULL, "module");
+    expect_null(adz_fastai_multi_batch_encoder_new(2, 2, NULL, 1) == NULL,
+        "adz_fastai_multi_batch_encoder_new", "module");
+    expect_null(adz_fastai_multi_batch_encoder_new(0, 0, NULL, 1) == NULL,
+        "adz_fastai_multi_batch_encoder_new", "module");
     expect_refused(chunked(NULL), adz_zeros(ADZ_SHAPE(2, 0), ADZ_I64),
         "MultiBatchEncoder: ids[2, 0] must be [B, T] with at least one step");
     expect_refused(chunked(NULL), adz_zeros(ADZ_SHAPE(4), ADZ_I64), "ids[4] must be [B, T]");
     expect_refused(adz_fastai_multi_batch_encoder_new(9, 5, stub_new(), 5),
         adz_zeros(ADZ_SHAPE(2, 7), ADZ_I64), "no chunk of ids[2, 7] in steps of 9 starts after 2");
-    adz_module *m = chunked(NULL);
+    adz_module *m = adz_fastai_multi_batch_encoder_new(1, 1, stub_new(), 1);
+    assert_non_null(m);
+    adz_module_free(&m);
+    m = chunked(NULL);
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "MultiBatchEncoder: ids is not optional");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(1, 3), 6, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "module.encoder: embedding: ");
     adz_module_free(&m);
@@ -379,6 +430,7 @@ static const struct CMUnitTest facts[] = {
     TEST(pool_is_maximum_or_average),
     TEST(bad_masks_are_refused),
     TEST(bad_heads_are_refused),
+    TEST(blocks_have_what_was_asked_for),
     TEST(chunks_after_the_bound_are_kept),
     TEST(lost_chunks_get_no_gradient),
     TEST(bad_texts_are_refused),

@@ -156,6 +156,8 @@ static void borders_of_losses(void **state)
     adz_tensor *columns = adz_randn(ADZ_SHAPE(3, 2), ADZ_F64);
     expect_same(adz_fastai_cross_entropy_flat(columns, y, ADZ_NONE, 0, NULL),
         adz_cross_entropy(adz_transpose(columns, 0, 1), y, ADZ_NONE, NULL), 1e-12);
+    assert_null(adz_fastai_cross_entropy_flat(columns, y, ADZ_NONE, 1, NULL));
+    expect_error(ADZ_ERR_SHAPE, "target[2] must have the sizes of x[3, 2] without dimension 1");
     assert_null(adz_fastai_cross_entropy_flat(columns, y, ADZ_NONE, -3, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "axis -3 is none of x[3, 2]");
     assert_null(adz_fastai_cross_entropy_flat(ADZ_NONE, y, ADZ_NONE, 0, NULL));

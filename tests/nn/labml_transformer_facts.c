@@ -227,6 +227,63 @@ static void the_smallest_models_are_made(void **state)
         "adz_labml_encoder_new: n_layers is -1");
 }
 
+static void targets_have_the_shape_of_ids(void **state)
+{
+    (void)state;
+    adz_module *m = characters(NULL);
+    adz_tensor *ids = adz_zeros(ADZ_SHAPE(3, 2), ADZ_I64);
+    adz_tensor *odd[] = { adz_zeros(ADZ_SHAPE(4, 2), ADZ_I64), adz_zeros(ADZ_SHAPE(3, 1), ADZ_I64),
+        adz_zeros(ADZ_SHAPE(3, 2, 1), ADZ_I64) };
+    for (int i = 0; i < 3; ++i) {
+        assert_null(call(m, ids, odd[i], ADZ_NONE, ADZ_NONE));
+        expect_error(ADZ_ERR_SHAPE, "AutoregressiveModel: target[");
+    }
+    assert_null(call(m, ADZ_NONE, ids, ADZ_NONE, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "AutoregressiveModel: ids is not optional");
+    adz_module_free(&m);
+    m = both(NULL);
+    assert_null(call(m, ADZ_NONE, ids, ADZ_NONE, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "EncoderDecoder: src is not optional");
+    assert_null(call(m, ids, ADZ_NONE, ADZ_NONE, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "EncoderDecoder: tgt is not optional");
+    adz_tensor *memory = adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F32), *none = ADZ_NONE;
+    assert_null(adz_labml_encode(m, none, none));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_encode: src is not optional");
+    expect_null(adz_labml_encode(m, ids, NULL) == NULL, "adz_labml_encode", "src_mask");
+    assert_null(adz_labml_decode(m, none, none, ids, none));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_decode: memory is not optional");
+    assert_null(adz_labml_decode(m, memory, none, none, none));
+    expect_error(ADZ_ERR_ARGUMENT, "adz_labml_decode: tgt is not optional");
+    expect_null(
+        adz_labml_decode(m, memory, none, ids, NULL) == NULL, "adz_labml_decode", "tgt_mask");
+    assert_non_null(adz_labml_decode(m, memory, none, ids, none));
+    adz_module_free(&m);
+}
+
+static void a_character_model_has_one_dtype(void **state)
+{
+    (void)state;
+    adz_labml_character_model_options o = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
+    o.d_model = 2;
+    o.n_heads = o.n_layers = o.d_ff = 1;
+    o.dtype = ADZ_F64;
+    adz_module *m = adz_labml_character_model_new(1, &o);
+    adz_tensor_list all = adz_module_parameters(m);
+    for (size_t i = 0; i < all.count; ++i) {
+        assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
+    }
+    assert_non_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(2, 1), ADZ_I64)));
+    adz_module_free(&m);
+    adz_labml_generator_options wide = ADZ_LABML_GENERATOR_OPTIONS;
+    wide.dtype = ADZ_F64;
+    m = adz_labml_generator_new(1, 1, &wide);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1), ADZ_F64);
+    expect_same(
+        adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "projection"), x), 0);
+    adz_module_free(&m);
+    expect_no_module(adz_labml_generator_new(1, 0, NULL), "adz_labml_generator_new: d_model is 0");
+}
+
 /* ---- bad input ------------------------------------------------------------------------------ */
 
 static void bad_sizes_are_refused(void **state)
@@ -313,7 +370,7 @@ static void bad_calls_are_refused(void **state)
     expect_refused(embeddings(true), adz_zeros(ADZ_SHAPE(2), ADZ_I64), "ids[2] must be [T, B]");
 }
 
-const struct CMUnitTest labml_transformer_facts[13] = {
+const struct CMUnitTest labml_transformer_facts[15] = {
     TEST(positions_are_sines_and_cosines),
     TEST(embeddings_are_enlarged),
     TEST(layers_are_copies),
@@ -327,4 +384,6 @@ const struct CMUnitTest labml_transformer_facts[13] = {
     TEST(a_layer_is_its_parts),
     TEST(layers_drop_what_they_add),
     TEST(the_smallest_models_are_made),
+    TEST(targets_have_the_shape_of_ids),
+    TEST(a_character_model_has_one_dtype),
 };

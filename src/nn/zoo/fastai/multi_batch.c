@@ -195,13 +195,8 @@ adz_module *adz_fastai_multi_batch_encoder_new(
         return zoo_fail_null(op, "module");
     }
     adz_module *self = adz_module_new(&encoder_type, sizeof(encoder_state));
-    if (self == NULL) {
-        adz_module_free(&module);
-        return NULL;
+    if (self != NULL) {
+        *(encoder_state *)zoo_state(self) = (encoder_state){ bptt, max_len, pad_idx };
     }
-    *(encoder_state *)zoo_state(self) = (encoder_state){ bptt, max_len, pad_idx };
-    if (adz_module_add_child(self, "module", module) == NULL) {
-        adz_module_free(&self);
-    }
-    return self;
+    return zoo_if(adz_module_add_child(self, "module", module) != NULL, self);
 }
