@@ -49,10 +49,7 @@ static adz_status read_chunk(adz_module *encoder, adz_tensor *ids, adz_values *o
 static adz_status skim_chunk(adz_module *encoder, adz_tensor *ids)
 {
     adz_scope *scope = adz_scope_open();
-    if (scope == NULL) {
-        return adz_error_code();
-    }
-    adz_values *out = adz_values_new();
+    adz_values *out = scope != NULL ? adz_values_new() : NULL;
     bool recording = adz_set_grad_enabled(false);
     adz_status status = read_chunk(encoder, ids, out);
     adz_set_grad_enabled(recording);
@@ -94,7 +91,7 @@ static adz_tensor *join(const char *op, chunks *kept, const char *name)
 {
     for (size_t i = 0; i < kept->count; ++i) {
         adz_tensor *part = adz_values_find(kept->lists[i], name);
-        if (part == NULL || zoo_is_none(part) || adz_tensor_rank(part) < 2) {
+        if (zoo_is_none(part) || adz_tensor_rank(part) < 2) {
             return zoo_fail(op, ADZ_ERR_SHAPE, "the encoder's %s is no [B, T, ...]", name);
         }
         kept->parts[i] = part;
