@@ -151,6 +151,39 @@ static void bad_heads_are_refused(void **state)
         head(NULL), adz_ones(ADZ_SHAPE(2, 0, 2), ADZ_F32), "x[2, 0, 2] must be [B, T, D]");
 }
 
+static bool make_head(void)
+{
+    adz_module *m = head(NULL);
+    const bool good = m != NULL;
+    adz_module_free(&m);
+    return good;
+}
+
+static void a_head_is_whole(void **state)
+{
+    (void)state;
+    assert_true(refuse_each_request(make_head) > 5);
+    adz_module *m = head(NULL);
+    adz_module_eval(m);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 2), ADZ_F32);
+    static const bool bits[] = { false, true, false, true, true, false };
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "", x); /* The mask is given by its place. */
+    adz_values_add(in, "", mask_of(bits, 2, 3));
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    adz_tensor *pooled = adz_fastai_masked_concat_pool(x, mask_of(bits, 2, 3));
+    expect_same(
+        adz_values_at(out, 0), adz_module_forward(adz_module_child(m, "layers"), pooled), 0);
+    adz_values_clear(in);
+    adz_values_clear(out);
+    adz_values_add(in, "mask", mask_of(bits, 2, 3));
+    assert_int_equal(adz_module_call(m, in, out), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "neither an encoder's out.0");
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
 /* Which layers a block has, and their dtype. */
 static void blocks_have_what_was_asked_for(void **state)
 {
@@ -313,6 +346,7 @@ static const struct CMUnitTest facts[] = {
     TEST(pool_is_maximum_or_average),
     TEST(bad_masks_are_refused),
     TEST(bad_heads_are_refused),
+    TEST(a_head_is_whole),
     TEST(blocks_have_what_was_asked_for),
     TEST(chunks_after_the_bound_are_kept),
     TEST(lost_chunks_get_no_gradient),

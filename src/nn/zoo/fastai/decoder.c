@@ -67,10 +67,13 @@ typedef struct {
 static adz_status layer_reset(adz_module *self)
 {
     adz_tensor *weight = zoo_parameter(self, WEIGHT), *bias = zoo_parameter(self, BIAS);
-    bool tied = ((const layer_state *)zoo_state(self))->tied;
-    bool good = (tied || adz_init_uniform_(weight, -0.1, 0.1, NULL) != NULL) &&
-                (zoo_is_none(bias) || adz_init_zeros_(bias) != NULL);
-    return good ? ADZ_OK : adz_error_code();
+    if (!((const layer_state *)zoo_state(self))->tied) {
+        adz_init_uniform_(weight, -0.1, 0.1, NULL);
+    }
+    if (!zoo_is_none(bias)) {
+        adz_init_zeros_(bias); /* refused after an error */
+    }
+    return adz_error_code();
 }
 
 static adz_tensor *layer_forward(adz_module *self, adz_tensor *x)

@@ -75,7 +75,7 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
     if (!check_steps(op, x)) {
         return NULL;
     }
-    adz_tensor *last = adz_select(x, 1, -1), *most, *average, *steps;
+    adz_tensor *last = adz_select(x, 1, -1), *most, *average, *steps = NULL;
     if (zoo_is_none(mask)) {
         most = adz_fastai_pool(x, true);
         average = adz_fastai_pool(x, false);

@@ -19,9 +19,9 @@ static adz_tensor *conv1d_forward(adz_module *self, adz_tensor *x)
 
 static adz_status conv1d_reset(adz_module *self)
 {
-    bool good = adz_init_normal_(zoo_parameter(self, WEIGHT), 0, 0.02, NULL) != NULL &&
-                adz_init_zeros_(zoo_parameter(self, BIAS)) != NULL;
-    return good ? ADZ_OK : adz_error_code();
+    adz_init_normal_(zoo_parameter(self, WEIGHT), 0, 0.02, NULL);
+    adz_init_zeros_(zoo_parameter(self, BIAS)); /* refused after an error */
+    return adz_error_code();
 }
 
 static size_t conv1d_repr(adz_module *self, char *buffer, size_t size)
