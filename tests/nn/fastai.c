@@ -64,6 +64,32 @@ static void bad_values_are_refused(void **state)
     expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(2, 4), ADZ_F32), "layers.0: linear: x[2, 4]");
 }
 
+/* Sines and cosines of d features, of which an odd number has one sine more. */
+static void positions_are_sines_and_cosines(void **state)
+{
+    (void)state;
+    adz_fastai_positional_encoding_options o = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
+    o.dtype = ADZ_F64;
+    adz_tensor *pos = adz_tensor_from((double[]){ 0, 2 }, ADZ_SHAPE(2), ADZ_F64);
+    for (int64_t d = 1; d <= 7; ++d) {
+        adz_module *m = adz_fastai_positional_encoding_new(d, &o);
+        const int64_t n = (d + 1) / 2;
+        adz_tensor *y = adz_module_forward(m, pos);
+        assert_true(adz_tensor_size(y, 0) == 2 && adz_tensor_size(y, 1) == 2 * n);
+        for (int64_t i = 0; i < n; ++i) {
+            const double angle = 2 / pow(10000, 2 * (double)i / (double)d);
+            assert_true(adz_tensor_at(y, (int64_t[]){ 0, i }) == 0);
+            assert_true(adz_tensor_at(y, (int64_t[]){ 0, n + i }) == 1);
+            assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 1, i }) - sin(angle)) < 1e-12);
+            assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 1, n + i }) - cos(angle)) < 1e-12);
+        }
+        assert_null(adz_module_forward(m, ADZ_NONE));
+        expect_error(ADZ_ERR_ARGUMENT, "PositionalEncoding: pos is not optional");
+        adz_module_free(&m);
+    }
+    expect_no_module(adz_fastai_positional_encoding_new(0, NULL), "d is 0");
+}
+
 static adz_module *from_config(const char *reference, const json_t *config)
 {
     if (strcmp(reference, "fastai feed_forward") != 0) {
@@ -80,6 +106,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
 static const struct CMUnitTest facts[] = {
     TEST(merge_layers_add_the_argument),
     TEST(bad_values_are_refused),
+    TEST(positions_are_sines_and_cosines),
 };
 
 const module_case fastai_module = {

@@ -90,6 +90,79 @@ static void dropout_draws_and_changes_nothing(void **state)
     adz_generator_free(&g);
 }
 
+/* A stack of two layers in two directions is its layers one after the other. */
+static void a_stack_is_its_layers(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 8; ++bits) {
+        adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
+        o.n_layers = 2;
+        o.bidirectional = true;
+        o.batch_first = bits & 1;
+        o.output_gate = bits & 2;
+        o.window = bits & 4 ? 1 : 0;
+        o.dtype = ADZ_F64;
+        adz_module *m = adz_fastai_qrnn_new(3, 2, &o);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(4, 4, 3), ADZ_F64), *h, *ys[2];
+        adz_tensor *hid = adz_randn(ADZ_SHAPE(4, 4, 2), ADZ_F64), *states[4];
+        for (int d = 0; d < 2; ++d) {
+            ys[d] = x;
+            for (int i = 0; i < 2; ++i) {
+                adz_module *list = adz_module_child(m, d == 0 ? "layers" : "layers_bwd");
+                adz_module *layer = adz_module_child_at(list, (size_t)i);
+                ys[d] = call_from(layer, ys[d], adz_select(hid, 0, 2 * i + d), &states[2 * i + d]);
+                adz_tensor *w = adz_module_parameter(layer, "linear.weight");
+                assert_int_equal(adz_tensor_size(w, 0), o.output_gate ? 6 : 4);
+                assert_int_equal(
+                    adz_tensor_size(w, 1), (i == 0 ? 3 : 2) * (o.window == 0 && i == 0 ? 2 : 1));
+                assert_int_equal(adz_tensor_dtype(w), ADZ_F64);
+            }
+        }
+        adz_tensor *y = call_from(m, x, hid, &h);
+        expect_same(y, adz_cat(ys, 2, 2), 1e-13);
+        expect_same(h, adz_stack(states, 4, 0), 1e-13);
+        adz_module_free(&m);
+    }
+}
+
+/* The layers have the stack's zoneout: a value of 1 keeps the states in training. */
+static void layers_have_the_zoneout(void **state)
+{
+    (void)state;
+    adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
+    o.n_layers = 2;
+    o.zoneout = 1;
+    adz_module *m = adz_fastai_qrnn_new(3, 2, &o);
+    adz_tensor *hid = adz_randn(ADZ_SHAPE(2, 4, 2), ADZ_F32), *h;
+    call_from(m, adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32), hid, &h);
+    expect_same(h, hid, 0);
+    adz_module_free(&m);
+}
+
+/* One feature is enough. Each size of the states is compared. */
+static void every_size_counts(void **state)
+{
+    (void)state;
+    adz_module *m = adz_fastai_qrnn_new(1, 1, NULL);
+    assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "QRNN: x is not optional");
+    adz_module_free(&m);
+    m = plain(NULL);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(4, 5, 3), ADZ_F32);
+    adz_tensor *odd[] = { adz_ones(ADZ_SHAPE(2, 4, 2), ADZ_F32),
+        adz_ones(ADZ_SHAPE(1, 5, 2), ADZ_F32), adz_ones(ADZ_SHAPE(1, 4, 3), ADZ_F32),
+        adz_ones(ADZ_SHAPE(4, 2), ADZ_F32) };
+    for (int i = 0; i < 4; ++i) {
+        assert_null(call_from(m, x, odd[i], NULL));
+        expect_error(ADZ_ERR_SHAPE, "must have shape [1, 4, 2] beside x[4, 5, 3]: layers and");
+    }
+    adz_module_free(&m);
+    adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
+    o.window = -1;
+    expect_no_module(adz_fastai_qrnn_new(3, 2, &o), "window is -1, but must be 1 or 2");
+}
+
 static void bad_options_are_refused(void **state)
 {
     (void)state;
@@ -159,6 +232,9 @@ static const struct CMUnitTest facts[] = {
     TEST(a_sequence_goes_on_in_the_next_call),
     TEST(the_second_direction_starts_at_the_end),
     TEST(dropout_draws_and_changes_nothing),
+    TEST(a_stack_is_its_layers),
+    TEST(layers_have_the_zoneout),
+    TEST(every_size_counts),
     TEST(bad_options_are_refused),
     TEST(bad_inputs_are_refused),
 };

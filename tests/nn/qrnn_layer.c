@@ -60,6 +60,50 @@ static void the_previous_x_is_carried_over(void **state)
     adz_module_free(&m);
 }
 
+/* y and the last state of a layer, step by step; x[T, B, D] and y in the order of time. */
+static adz_tensor *by_steps(adz_module *m, const adz_fastai_qrnn_layer_options *o, adz_tensor *x,
+    adz_tensor *h, adz_tensor **last)
+{
+    enum { STEPS = 4 };
+    adz_tensor *ys[STEPS], *before = adz_zeros_like(adz_select(x, 0, 0));
+    for (int i = 0; i < STEPS; ++i) {
+        const int64_t t = o->backward ? STEPS - 1 - i : i;
+        adz_tensor *now = adz_select(x, 0, t), *both[] = { now, before };
+        adz_tensor *gates = adz_module_forward(
+            adz_module_child(m, "linear"), o->window == 2 ? adz_cat(both, 2, 1) : now);
+        adz_tensor *z = adz_tanh(adz_narrow(gates, 1, 0, 2));
+        adz_tensor *f = adz_sigmoid(adz_narrow(gates, 1, 2, 2));
+        h = adz_add(adz_mul(f, z), adz_mul(adz_add_number(adz_neg(f), 1), h));
+        ys[t] = o->output_gate ? adz_mul(adz_sigmoid(adz_narrow(gates, 1, 4, 2)), h) : h;
+        before = now;
+    }
+    *last = h;
+    return adz_stack(ys, STEPS, 0);
+}
+
+/* Windows of 1 and 2, with and without a gate for the output, in both layouts and directions. */
+static void a_layer_is_its_steps(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 32; ++bits) {
+        adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
+        o.window = 1 + (bits & 1);
+        o.output_gate = bits & 2;
+        o.batch_first = bits & 4;
+        o.backward = bits & 8;
+        o.dtype = ADZ_F64;
+        adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
+        adz_tensor *x = adz_randn(ADZ_SHAPE(4, 2, 3), ADZ_F64), *h, *last;
+        adz_tensor *hid = adz_randn(ADZ_SHAPE(2, 2), ADZ_F64), *given = bits & 16 ? hid : ADZ_NONE;
+        adz_tensor *wanted = by_steps(m, &o, x, bits & 16 ? hid : adz_zeros_like(hid), &last);
+        adz_tensor *y = call_from(m, o.batch_first ? adz_transpose(x, 0, 1) : x, given, &h);
+        expect_same(o.batch_first ? adz_transpose(y, 0, 1) : y, wanted, 1e-13);
+        expect_same(h, last, 1e-13);
+        assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
+        adz_module_free(&m);
+    }
+}
+
 /* What is carried is no part of the graph, nor of the caller's x. */
 static void the_previous_x_is_a_copy(void **state)
 {
@@ -162,6 +206,30 @@ static void bad_inputs_are_refused(void **state)
     adz_module_free(&m);
 }
 
+/* One feature is enough. Each size of the state is compared, and what is left out is named. */
+static void every_size_counts(void **state)
+{
+    (void)state;
+    adz_module *m = adz_fastai_qrnn_layer_new(1, 1, NULL);
+    assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "QRNNLayer: x is not optional");
+    adz_module_free(&m);
+    m = plain(NULL);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(4, 5, 3), ADZ_F32);
+    adz_tensor *odd[] = { adz_ones(ADZ_SHAPE(3, 2), ADZ_F32), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32),
+        adz_ones(ADZ_SHAPE(4, 2, 1), ADZ_F32) };
+    for (int i = 0; i < 3; ++i) {
+        assert_null(call_from(m, x, odd[i], NULL));
+        expect_error(ADZ_ERR_SHAPE, "must be [4, 2] beside x[4, 5, 3], which is [B, T, 3]");
+    }
+    adz_module_free(&m);
+    m = looking_ahead(NULL);
+    assert_null(call_from(m, adz_ones(ADZ_SHAPE(5, 4, 2), ADZ_F32), odd[1], NULL));
+    expect_error(ADZ_ERR_SHAPE, "hid[4, 3] must be [4, 2] beside x[5, 4, 2], which is [T, B, 2]");
+    adz_module_free(&m);
+}
+
 /* ---- vector files --------------------------------------------------------------------------- */
 
 /* The function of the reference as a module of no parameters. */
@@ -204,6 +272,8 @@ static adz_module *from_config(const char *reference, const json_t *config)
 static const struct CMUnitTest facts[] = {
     TEST(the_previous_x_is_carried_over),
     TEST(the_previous_x_is_a_copy),
+    TEST(a_layer_is_its_steps),
+    TEST(every_size_counts),
     TEST(carried_rows_are_selected),
     TEST(zoneout_keeps_the_state_in_training_only),
     TEST(the_linear_layer_can_be_replaced),
