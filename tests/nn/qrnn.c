@@ -121,6 +121,13 @@ static void a_stack_is_its_layers(void **state)
         adz_tensor *y = call_from(m, x, hid, &h);
         expect_same(y, adz_cat(ys, 2, 2), 1e-13);
         expect_same(h, adz_stack(states, 4, 0), 1e-13);
+        adz_values *in = adz_values_new(), *out = adz_values_new(); /* by place */
+        adz_values_add(in, "", x);
+        adz_values_add(in, "", hid);
+        assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+        expect_same(adz_values_at(out, 0), y, 0);
+        adz_values_free(&in);
+        adz_values_free(&out);
         adz_module_free(&m);
     }
 }

@@ -230,6 +230,39 @@ static void every_size_counts(void **state)
     adz_module_free(&m);
 }
 
+/* A call that was refused memory carries nothing on. A state may be given by its place. */
+static void a_refused_call_carries_nothing(void **state)
+{
+    (void)state;
+    adz_fastai_qrnn_layer_options o = wide();
+    adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 3), ADZ_F32),
+               *hid = adz_randn(ADZ_SHAPE(2, 2), ADZ_F32);
+    adz_tensor *wanted = call_from(m, x, hid, NULL);
+    for (int n = 1;; ++n) {
+        adz_module_reset(m);
+        adz_values *in = adz_values_new(), *out = adz_values_new();
+        adz_values_add(in, "", x);
+        adz_values_add(in, "", hid);
+        adzi_alloc_fail_at(n);
+        adz_status status = adz_module_call(m, in, out);
+        adzi_alloc_fail_at(0);
+        if (status == ADZ_OK) {
+            expect_same(adz_values_at(out, 0), wanted, 0);
+        } else {
+            adz_error_clear();
+            assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
+        }
+        adz_values_free(&in);
+        adz_values_free(&out);
+        if (status == ADZ_OK) {
+            assert_true(n > 5);
+            break;
+        }
+    }
+    adz_module_free(&m);
+}
+
 /* ---- vector files --------------------------------------------------------------------------- */
 
 /* The function of the reference as a module of no parameters. */
@@ -273,6 +306,7 @@ static const struct CMUnitTest facts[] = {
     TEST(the_previous_x_is_carried_over),
     TEST(the_previous_x_is_a_copy),
     TEST(a_layer_is_its_steps),
+    TEST(a_refused_call_carries_nothing),
     TEST(every_size_counts),
     TEST(carried_rows_are_selected),
     TEST(zoneout_keeps_the_state_in_training_only),

@@ -117,8 +117,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     adz_tensor *gates = adz_module_forward(zoo_child(self, LINEAR), windowed(self, x, time));
     adz_tensor *gate[3] = { NULL };
     int64_t h_size = state->hidden_size, sizes[] = { h_size, h_size, h_size };
-    if (gates == NULL ||
-        adz_split_sizes(gates, sizes, state->o.output_gate ? 3 : 2, 2, gate) != ADZ_OK) {
+    if (adz_split_sizes(gates, sizes, state->o.output_gate ? 3 : 2, 2, gate) != ADZ_OK) {
         return adz_error_code();
     }
     adz_tensor *f = zoo_dropped(self, adz_sigmoid(gate[1]), state->o.zoneout,
@@ -127,16 +126,15 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
         adz_forget_mult(adz_tanh(gate[0]), f, hid, state->o.batch_first, state->o.backward);
     adz_tensor *y = state->o.output_gate ? adz_mul(adz_sigmoid(gate[2]), h) : h;
     adz_tensor *last = adz_select(h, time, state->o.backward ? 0 : -1);
-    if (y == NULL || last == NULL || !save_prev_x(self, x, time)) {
-        return adz_error_code();
-    }
     adz_status status = adz_values_add(out, "", y);
-    return status == ADZ_OK ? adz_values_add(out, "h", last) : status;
+    status = status == ADZ_OK ? adz_values_add(out, "h", last) : status;
+    return status == ADZ_OK && !save_prev_x(self, x, time) ? adz_error_code() : status;
 }
 
 static adz_status set_prev_x(adz_module *self, adz_tensor *t)
 {
-    return adz_module_set_buffer(self, "prev_x", t) != NULL ? ADZ_OK : adz_error_code();
+    adz_module_set_buffer(self, "prev_x", t);
+    return adz_error_code();
 }
 
 static adz_status layer_reset(adz_module *self)
@@ -248,19 +246,19 @@ static adz_tensor *run_layer(
 }
 
 /* Draws a dropout mask and ignores the result. fastai computes a dropout between the layers and
- * does not use it; the draw is repeated so that the later draws agree. */
-static bool draw_and_ignore(adz_module *self, adz_tensor *x)
+ * does not use it; the draw is repeated so that the later draws agree. Returns x, or NULL with the
+ * error recorded. */
+static adz_tensor *draw_and_ignore(adz_module *self, adz_tensor *x)
 {
     const qrnn_state *state = zoo_state(self);
-    bool recording = adz_set_grad_enabled(false);
     adz_tensor *ignored =
         zoo_dropped(self, x, state->o.dropout, adz_module_is_training(self), state->o.generator);
-    adz_set_grad_enabled(recording);
-    return ignored != NULL;
+    return ignored != NULL ? x : NULL;
 }
 
-/* Runs all layers; ys[d] becomes the output of direction d. False with the error recorded. */
-static bool run_layers(
+/* Runs all layers; ys[d] becomes the output of direction d. What fails is NULL, and so is what
+ * depends on it. */
+static void run_layers(
     adz_module *self, adz_tensor *x, adz_tensor *hid, adz_tensor **ys, adz_tensor **states)
 {
     const qrnn_state *state = zoo_state(self);
@@ -269,17 +267,11 @@ static bool run_layers(
     for (int64_t i = 0; i < state->o.n_layers; ++i) {
         for (int d = 0; d < directions; ++d) {
             ys[d] = run_layer(self, d, i, ys[d], hid, states);
-            if (ys[d] == NULL) {
-                return false;
-            }
         }
         for (int d = 0; d < directions && i < state->o.n_layers - 1; ++d) {
-            if (!draw_and_ignore(self, ys[d])) {
-                return false;
-            }
+            ys[d] = draw_and_ignore(self, ys[d]);
         }
     }
-    return true;
 }
 
 static adz_status qrnn_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -296,12 +288,9 @@ static adz_status qrnn_call(adz_module *self, const adz_values *in, adz_values *
     if (states == NULL) {
         return ADZ_ERR_MEMORY;
     }
-    bool good = run_layers(self, x, hid, ys, states);
-    adz_tensor *h = good ? adz_stack(states, count, 0) : NULL;
-    adz_tensor *y = good && state->o.bidirectional ? adz_cat(ys, 2, 2) : ys[0];
-    if (h == NULL || y == NULL) {
-        return adz_error_code();
-    }
+    run_layers(self, x, hid, ys, states);
+    adz_tensor *h = adz_stack(states, count, 0);
+    adz_tensor *y = state->o.bidirectional ? adz_cat(ys, 2, 2) : ys[0];
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adz_values_add(out, "h", h) : status;
 }
