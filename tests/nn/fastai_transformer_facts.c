@@ -216,6 +216,134 @@ static void the_initialiser_is_the_references(void **state)
     expect_error(ADZ_ERR_NULL, "module");
 }
 
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+static adz_tensor *run_layer(adz_module *m, size_t i, adz_tensor *h, bool hides)
+{
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "", h);
+    if (hides) {
+        adz_values_add(in, "is_causal", adz_scalar(1, ADZ_BOOL));
+    }
+    adz_module *layer = adz_module_child_at(adz_module_child(m, "layers"), i);
+    assert_int_equal(adz_module_call(layer, in, out), ADZ_OK);
+    h = adz_values_at(out, 0);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return h;
+}
+
+/* Words and places are added, and the layers follow one another. */
+static void a_transformer_is_its_parts(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 4; ++bits) {
+        adz_fastai_transformer_options o = transformer_options(NULL);
+        o.learned_pos_enc = bits & 1;
+        o.mask = bits & 2;
+        o.n_layers = 2;
+        adz_module *m = adz_fastai_transformer_new(7, &o);
+        adz_module_eval(m);
+        adz_tensor *ids = some_ids(2, 5);
+        adz_tensor *places =
+            adz_module_forward(adz_module_child(m, "pos_enc"), adz_arange(0, 5, 1, ADZ_I64));
+        adz_tensor *h = adz_add(adz_module_forward(adz_module_child(m, "encoder"), ids), places);
+        for (size_t i = 0; i < 2; ++i) {
+            h = run_layer(m, i, h, o.mask);
+        }
+        adz_values *out = call(m, ids);
+        assert_int_equal(adz_values_count(out), 2);
+        expect_same(adz_values_find(out, "out.0"), h, 1e-6);
+        expect_same(adz_values_find(out, "raw.0"), h, 1e-6);
+        adz_values_free(&out);
+        adz_module_free(&m);
+    }
+    adz_module *m = forgetful(NULL);
+    adz_values *out = call(m, some_ids(2, 3)); /* Without a memory there is one raw result. */
+    assert_int_equal(adz_values_count(out), 2);
+    expect_same(adz_values_find(out, "raw.0"), adz_values_find(out, "out.0"), 0);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
+static void embeddings_are_dropped(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        adz_fastai_transformer_options o = i == 0 ? transformer_options(NULL) : xl_options(NULL);
+        o.n_layers = 0;
+        o.embed_p = 1;
+        adz_module *m =
+            i == 0 ? adz_fastai_transformer_new(7, &o) : adz_fastai_transformer_xl_new(7, &o);
+        assert_true(all_are(adz_module_forward(m, some_ids(2, 3)), 0));
+        adz_module_eval(m);
+        assert_false(all_are(adz_module_forward(m, some_ids(2, 3)), 0));
+        assert_null(adz_module_forward(m, ADZ_NONE));
+        expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
+        adz_module_free(&m);
+    }
+}
+
+/* One word, one position, one head, and as many features as positions need. */
+static void the_smallest_models_are_made(void **state)
+{
+    (void)state;
+    adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
+    o.ctx_len = o.n_layers = o.n_heads = o.d_model = o.d_inner = 1;
+    o.d_head = 0;
+    adz_module *m = adz_fastai_transformer_new(1, &o);
+    adz_tensor *ids = adz_zeros(ADZ_SHAPE(1, 1), ADZ_I64);
+    assert_non_null(adz_module_forward(m, ids));
+    adz_module_free(&m);
+    adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
+    all.ctx_len = all.n_layers = all.mem_len = all.d_inner = 1;
+    all.n_heads = 2;
+    all.d_model = 6;
+    all.d_head = 0;
+    m = adz_fastai_transformer_xl_new(1, &all);
+    adz_tensor *u = adz_module_parameter(m, "u");
+    assert_true(adz_tensor_size(u, 0) == 2 && adz_tensor_size(u, 2) == 3); /* 6 features, 2 heads */
+    for (int i = 0; i < 3; ++i) {
+        assert_non_null(adz_module_forward(m, ids));
+        assert_int_equal(adz_tensor_size(adz_module_buffer(m, "mem_1"), 1), 1);
+    }
+    adz_module_free(&m);
+    adz_fastai_transformer_options bad = o;
+    bad.n_heads = 0;
+    expect_no_module(adz_fastai_transformer_new(1, &bad), "transformer_new: n_heads is 0");
+    bad = o;
+    bad.d_model = 0;
+    expect_no_module(adz_fastai_transformer_new(1, &bad), "transformer_new: d_model is 0");
+    bad = o;
+    bad.d_head = -1;
+    expect_no_module(adz_fastai_transformer_new(1, &bad), "transformer_new: d_head is -1");
+    bad = o;
+    bad.d_inner = 0;
+    expect_no_module(adz_fastai_transformer_new(1, &bad), "transformer_new: d_inner is 0");
+    bad = o;
+    bad.dtype = ADZ_I64;
+    assert_null(adz_fastai_transformer_new(1, &bad));
+    expect_error(ADZ_ERR_DTYPE, "transformer_new: parameters are float32 or float64");
+}
+
+static void models_have_one_dtype(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        adz_fastai_transformer_options o = i < 2 ? transformer_options(NULL) : xl_options(NULL);
+        o.learned_pos_enc = i == 0;
+        o.dtype = ADZ_F64;
+        adz_module *m =
+            i < 2 ? adz_fastai_transformer_new(7, &o) : adz_fastai_transformer_xl_new(7, &o);
+        adz_tensor_list all = adz_module_parameters(m);
+        for (size_t k = 0; k < all.count; ++k) {
+            assert_int_equal(adz_tensor_dtype(all.items[k]), ADZ_F64);
+        }
+        assert_int_equal(adz_tensor_dtype(adz_module_forward(m, some_ids(1, 2))), ADZ_F64);
+        adz_module_free(&m);
+    }
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void bad_options_are_refused(void **state)
@@ -306,7 +434,7 @@ static void an_attention_must_fit(void **state)
     adz_module_free(&m);
 }
 
-const struct CMUnitTest fastai_transformer_facts[10] = {
+const struct CMUnitTest fastai_transformer_facts[14] = {
     TEST(later_tokens_are_hidden),
     TEST(an_attention_of_ones_own_gets_the_mask),
     TEST(memory_continues_a_text),
@@ -317,4 +445,8 @@ const struct CMUnitTest fastai_transformer_facts[10] = {
     TEST(bad_options_are_refused),
     TEST(bad_ids_are_refused),
     TEST(an_attention_must_fit),
+    TEST(a_transformer_is_its_parts),
+    TEST(embeddings_are_dropped),
+    TEST(the_smallest_models_are_made),
+    TEST(models_have_one_dtype),
 };

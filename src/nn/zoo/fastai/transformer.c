@@ -262,11 +262,9 @@ static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *ou
 
 static adz_status xl_reset_parameters(adz_module *self)
 {
-    if (adz_init_normal_(zoo_parameter(self, U), 0, 0.02, NULL) == NULL ||
-        adz_init_normal_(zoo_parameter(self, V), 0, 0.02, NULL) == NULL) {
-        return adz_error_code();
-    }
-    return ADZ_OK;
+    adz_init_normal_(zoo_parameter(self, U), 0, 0.02, NULL);
+    adz_init_normal_(zoo_parameter(self, V), 0, 0.02, NULL); /* refused after an error */
+    return adz_error_code();
 }
 
 static adz_status xl_reset(adz_module *self)
