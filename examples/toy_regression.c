@@ -4,7 +4,7 @@
 
 #include <adze/adze.h>
 
-/* Called by the first call that fails, so that no return value needs a look. */
+/* The first call that fails calls this function, so that no return value needs a check. */
 static void die(adz_status status, const char *message, void *user)
 {
     (void)user;

@@ -19,7 +19,7 @@ static const adz_module_type wrapped_type = {
     .size = sizeof(adz_module_type), .name = "CharLM", .forward = wrapped_forward
 };
 
-/* ---- looking into a file -------------------------------------------------------------------- */
+/* ---- reading parts of a file ---------------------------------------------------------------- */
 
 static adz_safetensors *open_file(const char *path)
 {
@@ -51,10 +51,11 @@ adz_tokenizer *checkpoint_tokenizer(const char *path)
     return tokenizer;
 }
 
-/* ---- what the network carries --------------------------------------------------------------- */
+/* ---- values that the network carries -------------------------------------------------------- */
 
-/* Collects the buffers that the network's state leaves out. Returns their names, one per line, to
- * be freed. The tensors become "carried_0", "carried_1", ... of the module around the network. */
+/* Collects the buffers that the network's state leaves out. Returns their names, one per line, for
+ * free(). The tensors become buffers "carried_0", "carried_1", ... of the module around the
+ * network. */
 static char *add_carried(adz_module *wrapped, adz_module *network)
 {
     adz_state *state = adz_module_state_dict(network);

@@ -1,3 +1,4 @@
+/* Reads a text, turns it into token numbers, and cuts these into batches. */
 #include "corpus.h"
 
 #include <stdlib.h>
@@ -75,7 +76,7 @@ corpus cut_corpus(
 
 void free_corpus(corpus *c)
 {
-    free(c->train.ids); /* the rest follows */
+    free(c->train.ids); /* the other parts lie in this block too */
     *c = (corpus){ 0 };
 }
 
@@ -97,7 +98,8 @@ static void begin_anywhere(const options *o, const part *p, int64_t *starts)
     memcpy(starts, adz_tensor_data_i64(drawn), (size_t)o->batch * sizeof *starts);
 }
 
-/* The text is cut into equal streams. After its end a stream begins again. */
+/* Finds the next places of the streams. The text is cut into equal streams, one per row of the
+ * batch. Returns true if the streams begin again, and then the model forgets its state. */
 static bool go_on(const options *o, const part *p, int64_t step, int64_t *starts)
 {
     int64_t length = (p->n - 1) / o->batch, at = step % (length / o->context) * o->context;

@@ -1,4 +1,4 @@
-/* The text as numbers, and how it is cut into batches. */
+/* The text as token numbers, and its batches. */
 #ifndef CHAR_LM_CORPUS_H
 #define CHAR_LM_CORPUS_H
 
@@ -19,19 +19,20 @@ typedef struct corpus {
     double characters; /* bytes per token, on average */
 } corpus;
 
-/* The text of --data or the embedded one, for free(). Ends the program when it is empty. */
+/* The text of --data or the embedded one, for free(). Ends the program if it is empty. */
 char *read_corpus(const options *o, const char **name, size_t *size);
 
 /* Makes a vocabulary for a text. */
 adz_tokenizer *new_tokenizer(const options *o, const char *text, size_t size);
 
-/* Numbers the text and splits it; ends the program when a part is too short. */
+/* Turns the text into token numbers and splits them into training and validation. Ends the program
+ * if a part is too short. */
 corpus cut_corpus(
     const options *o, const char *name, const char *text, size_t size, adz_tokenizer *tokenizer);
 
 void free_corpus(corpus *c);
 
-/* ids[rows, length]: row r begins at starts[r]. */
+/* ids[rows, length] of the text: row r begins at token starts[r]. */
 adz_tensor *gather(const part *p, const int64_t *starts, int64_t rows, int64_t length);
 
 /* Draws a batch for training: x[B, T], and y[B, T], the tokens that follow. Windows begin at random

@@ -8,7 +8,8 @@
 
 enum { NETWORK, DROPOUT, NORM };
 
-/*     y = norm(x + dropout(network(x)))     as fastai's own, whose network knows no gate */
+/* y = norm(x + dropout(network(x))). fastai's feed-forward network computes this too, but it has no
+ * gate. */
 static adz_tensor *gated_forward(adz_module *self, adz_tensor *x)
 {
     adz_tensor *h = adz_module_forward(adz_module_child_at(self, NETWORK), x);
@@ -66,8 +67,8 @@ static adz_module *new_transformer(const options *o, int64_t vocabulary)
     return encoder;
 }
 
-/* The vocabulary has no padding token, so fastai's table takes its last row for it. That row learns
- * as part of the decoder only. */
+/* The vocabulary has no padding token, so fastai's table uses its last row as padding. That row is
+ * trained as a part of the decoder only. */
 static adz_module *new_recurrent(const options *o, int64_t vocabulary)
 {
     adz_fastai_awd_lstm_options a = ADZ_FASTAI_AWD_LSTM_OPTIONS;
@@ -96,9 +97,9 @@ adz_module *new_fastai(const options *o, int64_t vocabulary)
     return network;
 }
 
-/* ---- a Transformer that remembers keys and values ------------------------------------------- */
+/* ---- a Transformer with a cache of keys and values ------------------------------------------ */
 
-/* [1, T, heads d] as [1, heads, T, d] */
+/* Splits x[1, T, H d] into heads: [1, H, T, d]. */
 static adz_tensor *split_heads(adz_tensor *x, int64_t heads)
 {
     adz_shape shape = ADZ_SHAPE(1, adz_tensor_size(x, 1), heads, adz_tensor_size(x, 2) / heads);
@@ -114,7 +115,7 @@ static adz_tensor *join(cache *c, size_t i, adz_tensor *new_ones)
     return all;
 }
 
-/*     y = ff(ln(x + out(attention(x))))     */
+/* One layer with the cache: y = ff(ln(x + out(attention(x)))). */
 static adz_tensor *run_layer(adz_module *layer, adz_tensor *x, int64_t heads, size_t i, cache *c)
 {
     adz_tensor *qkv = adz_module_forward(adz_module_child(layer, "mhra.attention"), x), *part[3];

@@ -1,19 +1,19 @@
-/* GPT-2, with the first weights of its authors. */
+/* GPT-2, with the initial weights that its authors used. */
 #include <math.h>
 #include <stdio.h>
 
 #include "model.h"
 
-/* The output weights of each layer start smaller, the more layers there are, because all outputs
- * are added up. */
+/* Draws the output weights of a layer. They are smaller if there are more layers, because the
+ * outputs of all layers are added up. */
 static void draw_projection(const options *o, adz_module *module, const char *weight)
 {
     adz_init_normal_(
         adz_module_parameter(module, weight), 0, 0.02 / sqrt(2 * (double)o->layers), NULL);
 }
 
-/* Puts another feed-forward network into the block. Its first weights are drawn like those of the
- * model. */
+/* Makes the feed-forward network of --ffn, which replaces that of a block. Its initial weights are
+ * drawn like those of the model. */
 static adz_module *other_ffn(const options *o)
 {
     adz_module *ffn = new_ffn(o);

@@ -23,7 +23,7 @@ static void print_header(const options *o, const corpus *c, adz_module *network)
     free(shown);
 }
 
-/* Makes the network, after the tokenizer: from the checkpoint's vocabulary or from the text. */
+/* Makes the tokenizer, from the checkpoint or from the text, then the network, and trains it. */
 static void train_and_write(const options *o)
 {
     const char *name;

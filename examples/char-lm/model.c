@@ -1,3 +1,4 @@
+/* Chooses the file of the architecture, and keeps the cache of keys and values. */
 #include "model.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The options of char-lm: the table, the defaults that depend on other options, and the options of
+ * a checkpoint. */
 #include "options.h"
 
 #include <stdio.h>
@@ -180,7 +182,7 @@ static option_table table_of(options *o)
     } };
 }
 
-/* ---- what follows from others --------------------------------------------------------------- */
+/* ---- defaults that depend on other options -------------------------------------------------- */
 
 static void choose(double *value, double otherwise)
 {
@@ -306,7 +308,8 @@ char *options_text(const options *o)
     return text;
 }
 
-/* The lines of options_text; `text` is cut up and must live as long as the options. */
+/* Reads the lines that options_text wrote. `text` is cut at the lines' ends and must live as long
+ * as the options. */
 static void read_options_text(options *o, const char *path, char *text)
 {
     option_table t = table_of(o);

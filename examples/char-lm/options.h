@@ -9,12 +9,12 @@
 #include "../shared/command_line.h"
 
 enum { GPT2, TRANSFORMER, TRANSFORMER_XL, AWD_LSTM, QRNN };
-enum { FFN_GELU, FFN_RELU, FFN_SWISH, FFN_GLU }; /* from FFN_GLU on the networks are gated */
+enum { FFN_GELU, FFN_RELU, FFN_SWISH, FFN_GLU }; /* FFN_GLU and the values after it are gated */
 enum { SCHEDULE_COSINE, SCHEDULE_ONE_CYCLE };
 enum { WINDOW_HALF, WINDOW_SLIDE };
 
 typedef struct options {
-    /* the model; a checkpoint fixes these */
+    /* options of the model, which a checkpoint fixes */
     int arch;
     int tokens; /* an adz_token_kind */
     int ffn;
@@ -22,14 +22,14 @@ typedef struct options {
     int64_t layers, heads, width, hidden, context, memory;
     double dropout, attention_p, ff_p, embed_p, input_p, weight_p, output_p;
 
-    /* the training; the command line may change what a checkpoint says */
+    /* options of the training; the command line may change those of a checkpoint */
     const char *data; /* NULL: the embedded text */
     int schedule;
     int64_t batch, steps, warmup, eval_every, seed;
     double valid, lr, min_lr, beta1, max_beta1, beta2, decay, clip, alpha, beta;
 
-    /* of this run only */
-    const char *save, *load, *sample; /* save: never NULL; load and sample may be */
+    /* options of this run, which a checkpoint does not save */
+    const char *save, *load, *sample; /* load and sample may be NULL */
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;
@@ -43,10 +43,10 @@ extern const char *const ffn_names[];
  * cannot read. */
 options parse_options(int argc, char **argv);
 
-/* Ends what parse_options made. */
+/* Frees the memory of options that parse_options made. */
 void free_options(options *o);
 
-/* The options that a checkpoint keeps, as text: lines of a name and a value. Free it. */
+/* The options that a checkpoint keeps, as lines of a name and a value, for free(). */
 char *options_text(const options *o);
 
 #endif

@@ -1,3 +1,4 @@
+/* Writes text with a trained network: computes the scores of the next token, and draws it. */
 #include "sample.h"
 
 #include <stdio.h>
@@ -44,8 +45,8 @@ static adz_tensor *run_plainly(const writer *w, adz_tensor *ids)
     return scores;
 }
 
-/* A long text to continue is read in pieces, so that attention sees no more at a time than in
- * training. */
+/* Scores of a model that carries its state. A long text is read in pieces of the length that was
+ * used in training. */
 static adz_tensor *run_carrying(const writer *w, int64_t n)
 {
     adz_tensor *scores = NULL;
@@ -58,7 +59,8 @@ static adz_tensor *run_carrying(const writer *w, int64_t n)
     return scores;
 }
 
-/* When the context is full, the newer half is read anew, and the other half becomes free. */
+/* Scores of a model that sees a window. When the window is full, its newer half is read again from
+ * an empty cache, so that the other half is free for new tokens. */
 static adz_tensor *run_window(writer *w, int64_t n)
 {
     int64_t context = w->o->context;

@@ -8,15 +8,16 @@
 typedef struct writer {
     const options *o;
     adz_module *network;
-    int64_t *ids; /* count tokens so far */
+    int64_t *ids; /* the `count` tokens that were read or written so far */
     int64_t count, capacity;
     cache cache;
 } writer;
 
-/* The network is in evaluation mode from then on and must live as long as the writer. */
+/* Makes a writer. It sets the network to evaluation mode; the network must live as long as it. */
 writer begin_writing(const options *o, adz_module *network);
 
-/* scores[V] of the token after the text so far and these, borrowed from the scope. */
+/* Adds n tokens to the text and returns scores[V] of the token after them, borrowed from the scope.
+ */
 adz_tensor *write_on(writer *w, const int64_t *ids, int64_t n);
 
 void end_writing(writer *w);

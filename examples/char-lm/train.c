@@ -1,3 +1,4 @@
+/* The training loop: one step, the validation, and the line of progress. */
 #include "train.h"
 
 #include <math.h>
@@ -15,11 +16,11 @@ typedef struct trainer {
     adz_module *network;
     adz_optimizer *adamw;
     adz_scheduler *cycle; /* NULL without one */
-    int64_t step;         /* done so far */
+    int64_t step;         /* number of steps that are done */
     double valid_loss;    /* loss of the last step; NaN before the first */
-    int64_t valid_step;   /* the last validation loss */
-    double validating;    /* seconds spent on it */
-    double loss_sum;      /* since the last line of progress */
+    int64_t valid_step;   /* step of the last validation */
+    double validating;    /* seconds spent on validation */
+    double loss_sum;      /* sum of the losses since the last line of progress */
     int64_t loss_count;
 } trainer;
 
@@ -78,7 +79,7 @@ static void set_rate(trainer *t)
     for (int group = 0; group < 2 && t->cycle == NULL; ++group) {
         adz_optimizer_set(t->adamw, group, "lr", rate(t->o, t->step));
     }
-    if (t->cycle != NULL && t->step > 0) { /* a new schedule is at its first step */
+    if (t->cycle != NULL && t->step > 0) { /* a new schedule has the rate of the first step */
         adz_scheduler_step(t->cycle);
     }
 }
@@ -186,7 +187,7 @@ static bool is_over(const trainer *t)
     return t->step >= t->o->steps || has_stopped(t) || is_interrupted();
 }
 
-/* Ends the program when a checkpoint leaves no step to do. */
+/* Ends the program if the checkpoint has all steps of --steps already. */
 static void check_left(const trainer *t)
 {
     const options *o = t->o;

@@ -5,8 +5,8 @@
 #include "corpus.h"
 #include "model.h"
 
-/* Trains a network to the last of --steps, from the checkpoint of --load if there is one; saves,
- * and prints the result. */
+/* Trains a network until --steps steps are done, beginning from the checkpoint of --load if there
+ * is one. Saves the checkpoint and prints the result. */
 void train(const options *o, const corpus *c, adz_module *network);
 
 #endif

@@ -1,3 +1,4 @@
+/* Computes the mean loss of a network on the validation part of the text. */
 #include "validation.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static double loss_of_rows(
     return loss * (double)(rows * length);
 }
 
-/* Windows next to each other; the rest of the text is a shorter window. */
+/* The sum of the losses over windows that follow each other. The rest of the text is a shorter
+ * window. */
 static double sum_windows(const options *o, adz_module *network, const part *p, int64_t *starts)
 {
     int64_t windows = (p->n - 1) / o->context, rest = (p->n - 1) % o->context;
@@ -33,7 +35,8 @@ static double sum_windows(const options *o, adz_module *network, const part *p, 
     return rest > 0 ? sum + loss_of_rows(network, p, starts, 1, rest) : sum;
 }
 
-/* Equal streams, each read to its end; the rest of the text is one more stream. */
+/* The sum of the losses over equal streams, each read to its end. The rest of the text is one more
+ * stream. */
 static double sum_streams(const options *o, adz_module *network, const part *p, int64_t *starts)
 {
     int64_t length = (p->n - 1) / o->batch, rest = (p->n - 1) % o->batch;

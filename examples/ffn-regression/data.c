@@ -1,3 +1,4 @@
+/* Reads a CSV file or draws the embedded problem, and splits the rows. */
 #include "data.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
 
 /* ---- the embedded problem ------------------------------------------------------------------- */
 
-/* Friedman's first function of five inputs, with noise of deviation 1; three inputs say nothing.
+/* Friedman's first function: eight inputs, of which three have no effect, and noise of deviation 1.
  *     y = 10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4 + noise
  */
 static adz_dataset *embedded_rows(uint64_t seed)
@@ -182,7 +183,7 @@ adz_tensor *load_features(
     return x;
 }
 
-/* ---- which rows ----------------------------------------------------------------------------- */
+/* ---- test rows ------------------------------------------------------------------------------ */
 
 typedef struct row_list {
     int64_t *rows;
@@ -201,7 +202,7 @@ static void add_row(row_list *list, int64_t row)
     list->rows[list->count++] = row;
 }
 
-/* The numbers of one line; returns the first character after it. */
+/* Appends the row numbers of one line to the list. Returns the first character after the line. */
 static const char *read_line(const char *path, int64_t line, const char *at, row_list *list)
 {
     for (list->count = 0; *at != '\0' && *at != '\n';) {
@@ -219,7 +220,8 @@ static const char *read_line(const char *path, int64_t line, const char *at, row
     return *at == '\n' ? at + 1 : at;
 }
 
-/* One line of the file; or all of it, when every line holds one number. */
+/* Reads the rows in line `split` of the file. If every line has one number, the whole file is one
+ * list. */
 static row_list read_rows(const char *path, int64_t split)
 {
     size_t size;

@@ -22,7 +22,7 @@ problem load_problem(
 adz_tensor *load_features(
     const char *path, const options *o, char *const *features, size_t n_features);
 
-/* Whether these are the embedded problem's columns. */
+/* True if these are the columns of the embedded problem. */
 bool is_embedded(char *const *features, size_t n_features, const char *target);
 
 void free_problem(problem *p);

@@ -14,8 +14,8 @@
 #include "report.h"
 #include "train.h"
 
-/* Called with every error, so that no return value needs a check. A cancelled epoch alone is no
- * failure. */
+/* Every error calls this function, so that no return value needs a check. It ends the program,
+ * except for an epoch that was cancelled. */
 static void on_error(adz_status status, const char *message, void *user)
 {
     (void)user;

@@ -1,3 +1,4 @@
+/* The network as modules, and the file that holds it. */
 #include "model.h"
 
 #include <adze/custom.h>
@@ -47,7 +48,7 @@ bool is_activation(const char *name)
     return find_activation(name) != NULL;
 }
 
-/* ---- a hidden layer: a module of our own ---------------------------------------------------- */
+/* ---- a hidden layer, a module of this program ----------------------------------------------- */
 
 typedef struct hidden_state {
     activation activation;
@@ -57,7 +58,7 @@ typedef struct hidden_state {
 
 enum { LINEAR, GATE };
 
-/*     y = dropout(activation(linear(x)) [* gate(x)])     */
+/* y = dropout(activation(linear(x)) * gate(x)); the factor gate(x) only if the layer has a gate. */
 static adz_tensor *hidden_forward(adz_module *self, adz_tensor *x)
 {
     const hidden_state *state = adz_module_state(self);
@@ -84,7 +85,7 @@ static adz_module *hidden_new(int64_t in, int64_t out, const model *m)
     return self;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the model ------------------------------------------------------------------------------ */
 
 enum { INPUT, NETWORK, TARGET };
 
@@ -191,7 +192,8 @@ static void add_file(adz_safetensors *to, adz_safetensors *from)
     }
 }
 
-/* Weights and standardisers as tensors; the shape and the names as metadata. */
+/* Writes weights and standardisers as tensors, the shape of the network and the names as metadata.
+ */
 void save_model(const model *m, const char *path, adz_safetensors *training)
 {
     char key[32];

@@ -24,8 +24,9 @@ bool is_activation(const char *name);
 model new_model(
     const options *o, char *const *features, size_t n_features, const char *target_name);
 
-/* A network as it was saved, shape and names included. *training, unless it is NULL, receives the
- * file for adz_safetensors_free if it holds an interrupted training, else NULL. */
+/* Loads a network with its shape and its names. If `training` is not NULL and the file holds an
+ * interrupted training, *training receives the file, for adz_safetensors_free, and NULL otherwise.
+ */
 model load_model(const char *path, adz_safetensors **training);
 
 /* Writes the model; `training` adds what an interrupted training needs to go on, or is NULL. */

@@ -1,3 +1,5 @@
+/* The options of ffn-regression: their table, their checks, and the settings that a training keeps.
+ */
 #include "options.h"
 
 #include <stdio.h>
@@ -67,7 +69,7 @@ static const char help[] =
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* Cuts "a,b,c" at the commas; returns the rest, or NULL after the last. */
+/* Ends the text at its first comma and returns the text behind it, or NULL if there is no comma. */
 static char *cut(char *text)
 {
     char *comma = strchr(text, ',');

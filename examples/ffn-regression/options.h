@@ -19,7 +19,7 @@ typedef struct options {
     char delimiter;
     int missing;           /* 1: rows with a missing value are left out; 0: they are an error */
     const char *test_rows; /* file, or NULL for a share */
-    int64_t split;         /* which line of that file */
+    int64_t split;         /* the number of the line in that file */
     double test_share, validation_share;
 
     int64_t hidden[MAX_HIDDEN];
@@ -30,12 +30,12 @@ typedef struct options {
 
     int64_t epochs, batch_size, patience; /* patience 0: no early stopping */
     double lr, momentum, weight_decay;
-    int schedule;          /* one of the above */
+    int schedule;          /* a value of SCHEDULE_... */
     int64_t seed, threads; /* threads 0: as many as there are processors */
 
     const char *load, *save, *predict, *output, *history, *plot;
     char *scratch; /* a temporary file beside --save, for free(); NULL if that is no regular file */
-    int64_t save_every; /* epochs; 0: at the end alone */
+    int64_t save_every; /* in epochs; 0: only at the end */
     bool restart;       /* a loaded model begins a new training */
 
     uint64_t given; /* bit i: the command line has row i of the table in options.c */
@@ -47,14 +47,14 @@ options parse_options(int argc, char **argv);
 /* The settings that a training must keep so that it can go on with the same bits. */
 enum { TRAINING_SETTINGS = 12 };
 
-/* The name of such a setting, and its value as text in a buffer. */
+/* The name of setting `index` of a training; its value is written to the buffer as text. */
 const char *training_setting(const options *o, int index, char *value, size_t size);
 
-/* Takes such a setting from the file of an interrupted training. Ends the program if the command
+/* Sets setting `index` from the file of an interrupted training. Ends the program if the command
  * line has another value. */
 void adopt_setting(options *o, int index, char *text);
 
-/* Whether the command line has that option; the name is one of the table's. */
+/* True if the command line has the option of this name, which must be in the table. */
 bool is_given(const options *o, const char *name);
 
 #endif

@@ -1,3 +1,4 @@
+/* Prints the scores and writes the history, the predictions and the picture. */
 #include "report.h"
 
 #include <math.h>
@@ -92,13 +93,14 @@ void write_predictions(const char *path, const model *m, adz_tensor *y)
 
 static void widen(double value, double *low, double *high)
 {
-    if (value > 0) { /* NaN is not */
+    if (value > 0) { /* false for NaN */
         *low = value < *low ? value : *low;
         *high = value > *high ? value : *high;
     }
 }
 
-/* A linear axis from 0, or a logarithmic one with marks at 1, 2 and 5 where RMSE falls by far. */
+/* Writes a linear axis from 0. If RMSE falls by a large factor, writes a logarithmic axis with
+ * marks at 1, 2 and 5. */
 static void write_axis(FILE *script, const history *h)
 {
     double low = INFINITY, high = 0;

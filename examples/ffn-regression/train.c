@@ -1,3 +1,4 @@
+/* The training loop of one network, with early stopping and interrupts. */
 #define _GNU_SOURCE
 #include "trainer.h"
 
@@ -52,16 +53,16 @@ static adz_dataset *standardized(const model *m, const problem *p)
     return rows;
 }
 
-/* ---- what trains ---------------------------------------------------------------------------- */
+/* ---- optimizer and schedule ----------------------------------------------------------------- */
 
 static adz_scheduler *make_scheduler(const options *o, adz_optimizer *sgd)
 {
     switch (o->schedule) {
     case SCHEDULE_COSINE:
         return adz_cosine_annealing_lr_new(sgd, o->epochs, 0);
-    case SCHEDULE_STEP: /* a tenth of the rate after each third */
+    case SCHEDULE_STEP: /* the rate is divided by 10 after each third of the epochs */
         return adz_step_lr_new(sgd, o->epochs / 3 + 1, 0.1);
-    case SCHEDULE_EXPONENTIAL: /* down to a hundredth */
+    case SCHEDULE_EXPONENTIAL: /* the rate falls to a hundredth */
         return adz_exponential_lr_new(sgd, pow(0.01, 1 / (double)o->epochs));
     default:
         return NULL;
@@ -131,7 +132,8 @@ static bool train_epoch(trainer *t)
     return whole;
 }
 
-/* Remembers the best network; true when it has not become better for `patience` epochs. */
+/* Keeps a copy of the best network. Returns true if none of the last `patience` epochs was better.
+ */
 static bool lost_patience(trainer *t, int64_t epoch, double rmse)
 {
     if (t->o->patience == 0) {

@@ -14,7 +14,7 @@ typedef struct epoch_record {
 } epoch_record;
 
 typedef struct history {
-    epoch_record *epochs; /* count of them, ended with free */
+    epoch_record *epochs; /* `count` records, for free() */
     int64_t count;
     int64_t best; /* with early stopping, the epoch whose weights were kept, from 1; else 0 */
     double seconds;

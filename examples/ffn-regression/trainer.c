@@ -16,7 +16,7 @@ static const char weights[] = "training.network.", records[] = "training.epochs"
                   numbers[] = "training.numbers", rows[] = "training.rows";
 
 enum { LOSS_SUM, LOSS_ROWS, BEST_RMSE, BEST_EPOCH, NUMBERS };
-enum { RECORD = 4 }; /* numbers of an epoch_record */
+enum { RECORD = 4 }; /* how many numbers an epoch_record has */
 
 void copy_weights(adz_module *to, adz_module *from)
 {
@@ -54,7 +54,7 @@ static void rows_text(const problem *p, char text[64])
         (unsigned long long)sum);
 }
 
-/* ---- the library's part --------------------------------------------------------------------- */
+/* ---- the checkpoint ------------------------------------------------------------------------- */
 
 /* Optimizer, schedule, dropout's generator (the default one) and loader. */
 static adz_checkpoint checkpoint_of(const trainer *t)
@@ -143,7 +143,7 @@ void save_training(trainer *t, const epoch_record *epochs, int64_t count)
     adz_scope_close(scope);
 }
 
-/* ---- going on ------------------------------------------------------------------------------- */
+/* ---- resuming ------------------------------------------------------------------------------- */
 
 /* A table of doubles, contiguous and borrowed from the scope. */
 static const double *find_table(

@@ -1,4 +1,4 @@
-/* A training while it runs, and how it is kept in a file so that it can go on. */
+/* A running training, and the file from which it can be resumed. */
 #ifndef FFN_TRAINER_H
 #define FFN_TRAINER_H
 
@@ -12,7 +12,7 @@ typedef struct trainer {
     adz_optimizer *sgd;
     adz_scheduler *scheduler; /* NULL for a constant rate */
     double target_std;
-    double loss_sum; /* over the rows of the current epoch so far */
+    double loss_sum; /* sum over the rows that the current epoch has trained so far */
     int64_t loss_rows;
     adz_module *best; /* early stopping: a copy of the best network so far */
     double best_rmse;

@@ -1,3 +1,4 @@
+/* Reads a text and turns its characters into numbers. */
 #include "corpus.h"
 
 #include <stdlib.h>

@@ -13,12 +13,12 @@ typedef struct corpus {
     adz_tensor *tensor;  /* the memory that ids points into */
 } corpus;
 
-/* Reads a file, or with NULL the embedded text. What is no text of UTF-8 ends the program. End it
- * with free_corpus. */
+/* Reads a file, or the embedded text if the path is NULL. Ends the program if the file is no text
+ * in UTF-8. Free it with free_corpus. */
 corpus load_corpus(const char *path);
 
-/* Ends the program when the parts cannot fill a batch of windows and one more character, or leave
- * nothing to validate on. */
+/* Ends the program if the text is too short: the training part must have more characters than a
+ * batch of windows, and the validation part must have some to predict. */
 void check_corpus(const corpus *t, int64_t length, int64_t batch);
 
 void free_corpus(corpus *t);

@@ -1,3 +1,4 @@
+/* One training: the model, the steps, and the validation. */
 #include "experiment.h"
 
 #include <math.h>
@@ -16,8 +17,9 @@ bool is_finished(const options *o, const training *t)
     return t->points == o->evaluations;
 }
 
-/* The table starts as small as Vaswani et al. (2017) have it, so that its rows, made larger by the
- * root of their width, do not drown the positions: a short training needs that. */
+/* Makes the model. The table of the embedding begins with the small deviation of Vaswani et al.
+ * (2017). The model multiplies its rows by the square root of their width, and larger rows would
+ * hide the encodings of positions in a short training. */
 static adz_module *new_model(const options *o, const corpus *text, const training *t)
 {
     adz_labml_character_model_options m = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
@@ -78,7 +80,7 @@ static adz_tensor *loss_of(adz_module *model, windows w)
 
 /* ---- validation ----------------------------------------------------------------------------- */
 
-/* Sum of the losses of `count` windows from `start` on, one after the other. */
+/* The sum of the losses of `count` windows that follow each other from `start` on. */
 static double sum_losses(adz_module *model, const corpus *text, int64_t start, int64_t length,
     int64_t count, int64_t *starts)
 {
@@ -91,8 +93,8 @@ static double sum_losses(adz_module *model, const corpus *text, int64_t start, i
     return loss * (double)(length * count);
 }
 
-/* Mean loss of every character of the last part except its first, each predicted from at most
- * `length` characters. Windows stand next to each other; the rest is a shorter window. */
+/* The mean loss over the validation part. Every character except the first is predicted once, from
+ * at most `length` characters. Windows follow each other; the rest is a shorter window. */
 static double validate(const options *o, const corpus *text, adz_module *model)
 {
     int64_t left = text->characters - text->train_count - 1, at = text->train_count;
@@ -118,7 +120,7 @@ static double validate(const options *o, const corpus *text, adz_module *model)
 
 /* ---- training ------------------------------------------------------------------------------- */
 
-/* One step on windows drawn from the first part; returns its loss. */
+/* One step on windows that are drawn from the training part. Returns its loss. */
 static double step(const options *o, const corpus *text, adz_module *model, adz_optimizer *noam,
     adz_generator *windows_of_seed)
 {

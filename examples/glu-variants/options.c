@@ -1,3 +1,4 @@
+/* The options of glu-variants and their checks. */
 #define _GNU_SOURCE
 #include "options.h"
 

@@ -9,11 +9,11 @@
 
 enum { VARIANTS = 7 };
 
-/* Their names, in the order of the paper. */
+/* The names of the variants, in the order of the paper. */
 extern const char *const variant_names[VARIANTS];
 
 typedef struct options {
-    const char *text; /* NULL: the embedded one */
+    const char *text; /* path of a file; NULL: the embedded text */
     const char *plot;
     const char *variants[VARIANTS];
     size_t n_variants;

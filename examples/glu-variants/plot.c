@@ -1,3 +1,4 @@
+/* Draws the curves and the final losses of all variants with gnuplot. */
 #include "plot.h"
 
 #include <math.h>
@@ -26,8 +27,8 @@ static int by_loss(const void *a, const void *b)
     return ((*x)->val_loss > (*y)->val_loss) - ((*x)->val_loss < (*y)->val_loss);
 }
 
-/* $curves: a line for each evaluation, a column for each variant. $ends: the variants from the best
- * on. */
+/* Writes two blocks of data to the script. $curves has a line for each evaluation and a column for
+ * each variant. $ends has a line for each variant, the best one first. */
 static void write_data(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
     fputs("$curves << END\n", script);
@@ -46,7 +47,7 @@ static void write_data(FILE *script, const options *o, const summary *const *sor
     fputs("END\n", script);
 }
 
-/* Draws the curves without their steep beginning. The key lists the best variant first. */
+/* Plots the curves without their steep beginning. The key lists the best variant first. */
 static void write_curves(FILE *script, const options *o, const summary *const *sorted, size_t count)
 {
     double low = sorted[0]->val_loss, high = low;
@@ -71,7 +72,8 @@ static void write_curves(FILE *script, const options *o, const summary *const *s
     fputc('\n', script);
 }
 
-/* 1, 2 or 5 times a power of ten, so that a range has two to five of them. */
+/* The distance of an axis's marks: 1, 2 or 5 times a power of ten, so that the range has two to
+ * five marks. */
 static double tic_of(double range)
 {
     double power = pow(10, floor(log10(range / 2))), times = range / 2 / power;

@@ -1,4 +1,4 @@
-/* The picture. */
+/* The picture of the experiment. */
 #ifndef GLU_PLOT_H
 #define GLU_PLOT_H
 

@@ -1,3 +1,4 @@
+/* Means over the runs of each variant, and the table of them. */
 #include "report.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 static const double LN2 = 0.69314718055994530942;
 
-/* Run r of a variant; NULL for one that is not finished. */
+/* Run r of a variant, or NULL if it is not finished. */
 static const training *finished_run(
     const options *o, const training *all, size_t variant, int64_t r)
 {
@@ -80,7 +81,7 @@ void free_summaries(summary *s, size_t count)
     free(s);
 }
 
-/* The smallest loss. NaN does not count. */
+/* The variant with the smallest loss. A loss of NaN is never the smallest. */
 static const summary *best_of(const summary *s, size_t count)
 {
     const summary *best = &s[0];
@@ -104,7 +105,7 @@ void print_table(const options *o, const summary *s, size_t count)
             (long long)s[v].parameters, s[v].train_loss, s[v].val_loss);
         if (s[v].runs > 1) {
             printf(" +- %.4f%s", s[v].error, s[v].error < 10 ? " " : "");
-        } else if (o->runs > 1) { /* only one run of this variant is finished */
+        } else if (o->runs > 1) { /* of several runs, one is finished, which has no error */
             printf("%11s", "");
         }
         printf("  %14.4f  %12.0f%s", s[v].val_loss / LN2, characters / s[v].seconds,

@@ -1,3 +1,4 @@
+/* Runs all trainings in several threads and shows their progress. */
 #define _GNU_SOURCE
 #include "trainings.h"
 
@@ -18,14 +19,14 @@ typedef struct trainings {
     size_t count;
     bool terminal;
     double began;
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the members after it */
     size_t done;
     int64_t points; /* evaluations of all trainings */
 } trainings;
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
-/* "0:07", "12:34", "1:02:03" */
+/* Prints a time as "0:07", "12:34" or "1:02:03". */
 static void print_clock(double seconds)
 {
     long s = (long)(seconds + 0.5);
@@ -47,7 +48,9 @@ static void print_point(const trainings *c, const training *t)
         (long long)c->o->steps, p->train_loss, p->val_loss);
 }
 
-/* On a terminal one line that is overwritten, elsewhere a line for each evaluation. */
+/* Shows an evaluation: on a terminal in one line that is overwritten, elsewhere in a line of its
+ * own.
+ */
 static void show_point(const training *t, void *user)
 {
     trainings *c = user;

@@ -1,3 +1,4 @@
+/* Reads a command line by a table of options, and suggests a name for a misspelt one. */
 #define _GNU_SOURCE
 #include "arguments.h"
 
@@ -79,8 +80,8 @@ argument *find_argument(argument *table, size_t n, const char *name)
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-/* The number of letters to insert, delete or replace that make one word the other; words are cut
- * after 63 letters. */
+/* The number of letters that must be inserted, deleted or replaced to turn one word into the other
+ * (Levenshtein). Words are cut after 63 letters. */
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 64 };

@@ -24,7 +24,7 @@ typedef struct argument {
     double low, high;
     const char *const *choices; /* NULL at the end */
     void (*read)(void *to, char *value);
-    bool given; /* set when the command line has it */
+    bool given; /* true if the command line has the option */
 } argument;
 
 #define OPTION_FLAG(name, to)                            \
@@ -52,9 +52,9 @@ typedef struct argument {
         name, ARGUMENT_READ, to, 0, 0, NULL, read, false \
     }
 
-/* Reads the command line and returns the place of its first word that is no option; such words are
- * moved to the end of argv. Option names are whole, never abbreviated. Prints `help` and ends the
- * program for --help; ends it with exit code 2 for what it cannot read. */
+/* Reads the command line. Words that are no options are moved to the end of argv, and the result is
+ * the index of the first of them. Option names cannot be abbreviated. For --help prints `help` and
+ * ends the program. Ends it with exit code 2 for a word that it cannot read. */
 int read_arguments(int argc, char **argv, argument *table, size_t n, const char *help);
 
 /* Reads one value by the rules of the command line. Ends the program if it does not fit. */

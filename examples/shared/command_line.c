@@ -1,3 +1,4 @@
+/* Messages on stderr from any thread, memory, and the values of options. */
 #define _GNU_SOURCE
 #include "command_line.h"
 
@@ -28,8 +29,9 @@ void values_are_from(const char *path)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* One line under the program's name; the caller holds the lock, which guards the buffers. They are
- * static, so that a program that is out of memory can say so. A longer message is cut. */
+/* Prints one line with the program's name. The caller holds the lock, which guards the buffers. The
+ * buffers are static, so that a message about missing memory needs none. A longer message is cut.
+ */
 static void say(const char *before, const char *format, va_list arguments)
 {
     static char text[8192], shown[4 * sizeof text];

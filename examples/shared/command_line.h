@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each program's own, for its messages. */
+/* The name of the program in its messages. Each program defines it. */
 extern const char program_name[];
 
 /* Ends the program with a message on stderr and exit code 1, from any thread. Control characters in
@@ -18,18 +18,18 @@ _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)
  * message. */
 _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says that number(), whole(), choice() and set_argument() read values of that file from now on,
- * and so that a bad one is the file's fault; NULL for the command line, the default. The path is
- * kept. */
+/* Declares that the values which number(), whole(), choice() and set_argument() read from now on
+ * come from this file, so that messages name it. NULL means the command line, which is the default.
+ * The path must stay valid. */
 void values_are_from(const char *path);
 
-/* Says on stderr what went wrong and goes on; finish_output() then returns 1. From any thread. */
+/* Prints a message on stderr and returns; finish_output() will return 1. Any thread may call it. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes a line to stderr under the program's name and goes on. From any thread. */
+/* Prints a line with the program's name on stderr and returns. Any thread may call it. */
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether standard output is in the middle of a line. Messages end that line first. */
+/* Declares whether standard output is in the middle of a line. Messages end that line first. */
 void set_line_open(bool open);
 
 /* Ends the program with a message if standard output could not take all that was printed. Returns
@@ -45,7 +45,7 @@ void *reallocate(void *array, size_t count, size_t element);
 /* Copies a text, to be freed. Ends the program if there is no memory. */
 char *copy_text(const char *text);
 
-/* "s" for any count but 1, to stand behind a noun. */
+/* The ending of a noun after a number: "" for 1 and "s" for any other count. */
 const char *plural(int64_t count);
 
 /* Parses the value of --option. Ends the program if it is wrong. */

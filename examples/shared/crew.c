@@ -1,3 +1,4 @@
+/* Threads that take pieces of work one by one until none is left. */
 #define _GNU_SOURCE
 #include "crew.h"
 
@@ -12,11 +13,11 @@ typedef struct crew {
     void (*work)(size_t piece, void *user);
     void *user;
     size_t count;
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the members after it */
     size_t next;
 } crew;
 
-/* Takes one piece after the other. */
+/* The function of one thread. */
 static void *work(void *user)
 {
     crew *c = user;
@@ -26,7 +27,7 @@ static void *work(void *user)
     }
     adz_context_use(context);
     report_errors();
-    adz_set_num_threads(1); /* pieces run beside each other instead */
+    adz_set_num_threads(1); /* the pieces use the processors already */
     for (;;) {
         pthread_mutex_lock(&c->lock);
         size_t mine = c->next++;

@@ -1,3 +1,4 @@
+/* Reading files, checking paths before the work, and writing files. */
 #define _GNU_SOURCE
 #include "files.h"
 
@@ -66,10 +67,10 @@ void check_text_file(const char *path)
     }
 }
 
-/* ---- where files are written ---------------------------------------------------------------- */
+/* ---- paths of files to write ---------------------------------------------------------------- */
 
-/* The path in two parts, cut at its last slash; the name begins in the copy that is returned for
- * free(), and its folder is "." without a slash. */
+/* Cuts a path at its last slash into a folder and a name. The result is a copy of the path, for
+ * free(), into which `name` points. Without a slash the folder is ".". */
 static char *cut_path(const char *path, const char **folder, char **name)
 {
     char *copy = copy_text(path), *slash = strrchr(copy, '/');
@@ -89,7 +90,7 @@ static char *join_path(const char *folder, const char *name)
     return path;
 }
 
-/* The path that a link leads to, to be freed. NULL if the path is no link. */
+/* The path that a link leads to, for free(). NULL if the path is no link. */
 static char *link_target(const char *path)
 {
     char target[PATH_MAX];
@@ -106,8 +107,8 @@ static char *link_target(const char *path)
     return led;
 }
 
-/* The path without links, "." and "..", for free(), also of a file that is still to be made; NULL
- * with errno if it leads nowhere. */
+/* The path without links, "." and "..", for free(). The file itself need not exist. NULL with errno
+ * set if a folder of the path does not exist. */
 static char *resolve(const char *path)
 {
     enum { LINKS = 40 }; /* as many as Linux follows */
@@ -147,8 +148,8 @@ bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* Whether a file can be made, or replaced by way of a temporary file beside it, in the folder of
- * `target`, which is where `path` leads. */
+/* Ends the program if no file can be made in the folder of `target`, to which `path` leads. A file
+ * is replaced by a temporary file beside it, so this needs the right to write to the folder. */
 static void check_folder(const char *path, const char *target)
 {
     const char *folder;
@@ -180,7 +181,7 @@ void check_writable(const char *path)
         fail("%s: cannot be written: %s", path, strerror(errno));
     }
     if (exists && !S_ISREG(there.st_mode)) {
-        return; /* a device or a pipe takes what it is given */
+        return; /* a device or a pipe can be written directly */
     }
     bool link = lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
     char *target = link ? resolve(path) : copy_text(path);

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Reads a whole file, to be freed, with a zero after its last byte. Ends the program if it cannot.
- */
+/* Reads a whole file into memory, for free(), with a zero after its last byte. Ends the program if
+ * it cannot. */
 char *read_whole_file(const char *path, size_t *size);
 
-/* Ends the program if the beginning of a file shows that it is no text: it says what it is and what
- * to do. A file that cannot be opened is left to the one who reads it. */
+/* Ends the program if the beginning of a file shows that it is no text. The message says what it is
+ * and what to do. A file that cannot be opened is ignored here, because reading it will fail. */
 void check_text_file(const char *path);
 
 /* Ends the program if no file can be written at the path. Call it before the work, not after it.
@@ -19,8 +19,7 @@ void check_text_file(const char *path);
  * leads nowhere. */
 void check_writable(const char *path);
 
-/* Whether two paths are one file, through links and other spellings, also if it is not there yet.
- */
+/* True if two paths lead to one file, by links or by another spelling. The file need not exist. */
 bool same_file(const char *a, const char *b);
 
 /* A file of the command line, under the name of its option without the dashes. */
@@ -30,8 +29,8 @@ typedef struct file_use {
     bool written;     /* true if this run writes the file; false if it reads it */
 } file_use;
 
-/* Call it before the first step with all files that a run reads and writes. Ends the program if one
- * that is written cannot be (check_writable), or is also another one of the list. */
+/* Checks all files that a run reads and writes; call it before the first step. Ends the program if
+ * a file cannot be written (check_writable), or if a written file is in the list twice. */
 void check_files(const file_use *files, size_t n);
 
 /* Makes a new file. Ends the program if it cannot. */
@@ -40,7 +39,7 @@ FILE *create_file(const char *path);
 /* Closes a file. Ends the program if not all of it could be written. */
 void finish_file(const char *path, FILE *file);
 
-/* A field of a CSV file, in quotes. */
+/* Writes a field of a CSV file, in quotes. */
 void write_field(FILE *file, const char *text);
 
 #endif

@@ -1,3 +1,4 @@
+/* Makes scripts for gnuplot and runs it. */
 #define _GNU_SOURCE
 #include "gnuplot.h"
 
@@ -11,7 +12,7 @@
 #include "command_line.h"
 #include "plain_text.h"
 
-extern char **environ; /* some headers declare it too, others do not */
+extern char **environ; /* not every <unistd.h> declares it */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -39,14 +40,14 @@ void gnuplot_text(FILE *script, const char *text)
     if (fault != NULL) {
         fail("'%s' cannot stand in a picture: it %s", text, fault);
     }
-    fputc('\'', script); /* single quotes know no escapes but the doubled quote */
+    fputc('\'', script); /* inside single quotes only the quote itself is special: it is doubled */
     for (; *text != '\0'; ++text) {
         fputs(*text == '\'' ? "''" : (char[]){ *text, '\0' }, script);
     }
     fputc('\'', script);
 }
 
-/* "noenhanced": texts hold no markup. */
+/* The option "noenhanced" makes gnuplot print texts as they are, without markup. */
 FILE *gnuplot_begin(const char *path, int width, int height)
 {
     FILE *script = tmpfile();
@@ -77,7 +78,7 @@ static int run_gnuplot(FILE *script, FILE *picture, FILE *messages)
     posix_spawn_file_actions_t actions;
     pid_t child;
     int status;
-    rewind(script); /* flushes it too */
+    rewind(script); /* also writes out what is buffered */
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return -1;
     }
@@ -112,7 +113,8 @@ static const char *first_message(FILE *messages, char *line, int size)
     return "it failed without a message";
 }
 
-/* False with errno if the file could not be written, errno 0 if nothing was drawn. */
+/* Copies the picture to the path. False with errno set if it could not be written; errno is 0 if
+ * there is no picture. */
 static bool copy_picture(FILE *picture, const char *path)
 {
     char bytes[4096];

@@ -1,6 +1,7 @@
-/* Pictures, drawn by gnuplot where it is installed. gnuplot runs what it reads as commands, so
- * nothing of a file, an option or the data may reach its script but as a number or by gnuplot_text,
- * and no file name at all: gnuplot writes to a descriptor, and data stand in the script. */
+/* Pictures, drawn by gnuplot if it is installed. gnuplot runs its input as commands. Therefore text
+ * of a file, an option or the data may reach the script by gnuplot_text only, or as a number. A
+ * script contains no file name: gnuplot writes to a descriptor, and the data are part of the
+ * script. */
 #ifndef EXAMPLES_GNUPLOT_H
 #define EXAMPLES_GNUPLOT_H
 
@@ -12,18 +13,18 @@ void check_plot_path(const char *path);
 /* The path of --plot, or NULL for "none". */
 const char *plot_file(const char *path);
 
-/* A script for a picture of that size in pixels; `path` says of which kind. The caller adds its
- * commands, and gives it to gnuplot_end. NULL if there is no temporary file. */
+/* Begins a script for a picture of this size in pixels. The ending of `path` decides between SVG
+ * and PNG. The caller writes commands to the script and passes it to gnuplot_end. NULL if no
+ * temporary file could be made. */
 FILE *gnuplot_begin(const char *path, int width, int height);
 
-/* Writes a text to the script in single quotes, where gnuplot replaces nothing: the picture shows
- * it as it is. Control characters could end the quotes; a text that contains one, or that is not
- * UTF-8, ends the program. */
+/* Writes a text to the script in single quotes, where gnuplot replaces nothing. Ends the program if
+ * the text is not UTF-8 or has a control character, which could end the quotes. */
 void gnuplot_text(FILE *script, const char *text);
 
-/* Draws to the path and says where the picture is, or why there is none; `what` is its name.
- * Without gnuplot that is all. If an installed gnuplot fails, the program says so on stderr and
- * goes on, the file at the path is left as it was, and finish_output() will return 1. */
+/* Draws the picture, writes it to the path, and prints where it is or why there is none; `what` is
+ * its name in the message. A missing gnuplot is no error. If gnuplot fails, a message on stderr
+ * says so, the file at the path is unchanged, and finish_output() will return 1. */
 void gnuplot_end(FILE *script, const char *what, const char *path);
 
 #endif

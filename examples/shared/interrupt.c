@@ -1,10 +1,11 @@
+/* Handlers of SIGINT and SIGTERM. */
 #define _GNU_SOURCE
 #include "interrupt.h"
 
 #include <signal.h>
 #include <string.h>
 
-static volatile sig_atomic_t interrupted; /* the signal's number */
+static volatile sig_atomic_t interrupted; /* the number of the signal; 0 before one came */
 static const int signals[] = { SIGINT, SIGTERM };
 
 enum { SIGNALS = sizeof signals / sizeof *signals };
@@ -16,7 +17,7 @@ void stop_listening(void)
     }
 }
 
-/* The next signal of either kind ends the program. */
+/* Notes the signal and restores the default handlers, so that a second signal ends the program. */
 static void interrupt(int signal_number)
 {
     interrupted = signal_number;

@@ -11,7 +11,7 @@ bool is_interrupted(void);
 /* The name of the signal that the program received, for messages: "Ctrl-C" or "SIGTERM". */
 const char *interrupt_name(void);
 
-/* From here on a signal ends the program. */
+/* Restores the default handlers: from now on a signal ends the program at once. */
 void stop_listening(void);
 
 #endif

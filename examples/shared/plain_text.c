@@ -1,3 +1,4 @@
+/* Checks texts for UTF-8 and control characters, and makes these visible. */
 #include "plain_text.h"
 
 #include <stddef.h>
@@ -23,7 +24,7 @@ static size_t character(const unsigned char *at, unsigned long *code)
     return (n > 1 && *code < lowest[n]) || surrogate || *code > 0x10ffff ? 0 : n;
 }
 
-/* C0 and C1: terminals take the second kind for commands too. */
+/* True for the control characters C0 and C1, which terminals can take for commands. */
 static bool is_control(unsigned long code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0);
@@ -61,7 +62,7 @@ const char *text_fault(const char *text)
     return has_control(text) ? "contains a control character" : NULL;
 }
 
-/* One byte as an escape; returns its length. */
+/* Writes a byte as an escape such as \x1b. Returns the length. */
 static size_t write_escape(char *to, unsigned char byte)
 {
     if (byte == '\n' || byte == '\t' || byte == '\r') {

@@ -1,10 +1,10 @@
-/* Text that comes from files and options: whether it may be shown, and how it is shown if not. */
+/* Text from files and options: checks whether it can be shown, and makes other bytes visible. */
 #ifndef EXAMPLES_PLAIN_TEXT_H
 #define EXAMPLES_PLAIN_TEXT_H
 
 #include <stdbool.h>
 
-/* Whether the text holds a control character: below U+0020, or U+007F to U+009F. */
+/* True if the text has a control character: below U+0020, or U+007F to U+009F. */
 bool has_control(const char *text);
 
 /* A pointer to the end of the text if it is UTF-8, else to its first byte that is not. */

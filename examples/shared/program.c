@@ -1,3 +1,4 @@
+/* Error and warning callbacks, seeds, and small helpers of programs that use adze. */
 #define _GNU_SOURCE
 #include "program.h"
 
@@ -23,7 +24,7 @@ enum { WARNINGS = 100 };
 static void on_warning(adz_status status, const char *message, void *user)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char *printed[WARNINGS]; /* freed with the program */
+    static char *printed[WARNINGS]; /* freed when the program ends */
     static size_t count;
     (void)status;
     (void)user;

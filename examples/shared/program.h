@@ -8,13 +8,13 @@
  * needs a check. A warning is printed on stderr once, however often the library gives it. */
 void report_errors(void);
 
-/* Seeds the default generator; `threads` 0: as many as there are processors. */
+/* Seeds the default generator and sets the number of threads; 0 means one per processor. */
 void seed_and_threads(int64_t seed, int64_t threads);
 
-/* The network's tree, its size and what adze is built of. */
+/* Prints the tree of the network, its number of parameters, and the build of adze. */
 void print_network(adz_module *network);
 
-/* A tensor of bytes in a file as text, for free(); terminated beyond its size. */
+/* The bytes of a tensor in a file as text, for free(). A zero follows the last of `size` bytes. */
 char *read_bytes(adz_safetensors *file, const char *name, size_t *size);
 
 #endif

@@ -1,3 +1,4 @@
+/* Draws the progress of a training. */
 #define _GNU_SOURCE
 #include "progress.h"
 
@@ -32,7 +33,7 @@ double progress_seconds(const progress *p)
     return seconds_now() - p->began;
 }
 
-/* "0:07", "12:34", "1:02:03" */
+/* Writes a time as "0:07", "12:34" or "1:02:03". */
 static const char *clock_text(double seconds, char *text, size_t size)
 {
     long s = lround(seconds);
@@ -52,8 +53,8 @@ static int columns(void)
     return known ? window.ws_col : 80;
 }
 
-/* Writes "[####....] ", as wide as there is room for but no wider than BAR, or nothing if there is
- * too little room. Returns the length. */
+/* Writes a bar such as "[####....] " of at most `room` and at most BAR characters, or nothing if
+ * there is too little room. Returns the length. */
 static int draw_bar(char *text, double done, int room)
 {
     int width = room - 3 < BAR ? room - 3 : BAR;

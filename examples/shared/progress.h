@@ -8,13 +8,13 @@
 typedef struct progress {
     bool terminal;
     const char *unit;     /* "epoch" */
-    int64_t steps, first; /* steps that were done before this run; 0 unless set */
+    int64_t steps, first; /* all steps; the steps that were done before this run, 0 unless set */
     double began, drawn;  /* seconds of a clock that only goes forward */
 } progress;
 
 progress progress_begin(const char *unit, int64_t steps);
 
-/* After step number `step`, from 1; `numbers` says how it went. */
+/* Shows that step number `step`, from 1, is done. `numbers` is a text such as its loss. */
 void progress_step(progress *p, int64_t step, const char *numbers, bool last);
 
 void progress_end(const progress *p);

@@ -1,3 +1,4 @@
+/* Labels, vocabulary, samples as token numbers, their split, and batches of similar lengths. */
 #define _GNU_SOURCE
 #include "data.h"
 
@@ -61,7 +62,7 @@ static int64_t find_label(
     return found - labels;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- texts as token numbers ------------------------------------------------------------------ */
 
 adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_token_kind kind,
     int64_t max_vocab, int64_t min_freq)
@@ -115,7 +116,7 @@ void check_lengths(const network *n, const samples *s)
     }
 }
 
-/* ---- which serve what ------------------------------------------------------------------------ */
+/* ---- the split into training, validation and test -------------------------------------------- */
 
 static samples take(const samples *all, const int64_t *order, size_t from, size_t count)
 {
@@ -202,8 +203,8 @@ size_t *sorted_order(const samples *s)
     return order;
 }
 
-/* Puts the batches of `order` into `to`: the one with the longest text, the
- * others at random, and a shorter one at the end. */
+/* Copies the batches of `order` to `to`: first the one with the longest text, then the others in
+ * random order, and a shorter batch at the end. */
 static void shuffle_batches(
     const samples *s, const size_t *order, size_t size, uint64_t seed, int64_t epoch, size_t *to)
 {

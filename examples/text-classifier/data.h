@@ -30,13 +30,13 @@ char **find_labels(const text_table *table, const char *path, size_t *count);
 adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_token_kind kind,
     int64_t max_vocab, int64_t min_freq);
 
-/* Texts as numbers; labels are looked up if the table has them. `by_rule` may
- * be NULL. */
+/* Turns the texts of a table into token numbers, and their labels, if the table has them, into
+ * indices. `by_rule` may be NULL. */
 samples encode_rows(const text_table *table, const char *path, const adz_tokenizer *tokenizer,
     char *const *labels, size_t n_labels, const int64_t *by_rule);
 
-/* Ends the program for a text of which the network would read nothing: it takes bptt tokens at
- * once, from a multiple of bptt on, which must lie in the last max_len of them. */
+/* Ends the program if the network would use nothing of a text. It reads chunks of bptt tokens and
+ * keeps those that begin in the last max_len tokens; there must be at least one. */
 void check_lengths(const network *n, const samples *s);
 
 /* Splits samples at random and takes them over. */
@@ -50,11 +50,11 @@ void free_problem(problem *p);
  * ended with free. */
 size_t *shuffled_order(const samples *s, int64_t batch_size, uint64_t seed, int64_t epoch);
 
-/* The samples' order by length, the longest first. */
+/* The order of the samples by length, the longest first, for free(). */
 size_t *sorted_order(const samples *s);
 
-/* ids[n, T], padded in front to the longest, and labels[n]; borrowed from the
- * scope. */
+/* ids[n, T] and labels[n] of a batch, borrowed from the scope. T is the length of the longest text;
+ * the others are padded in front. */
 adz_tensor *make_batch(const samples *s, const size_t *order, size_t n, adz_tensor **labels);
 
 /* The place of the text that is being read, for messages of the library; "" for none. */

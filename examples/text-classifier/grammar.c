@@ -1,3 +1,4 @@
+/* Draws reviews from the grammar in grammar.h. */
 #include "grammar.h"
 
 #include <stdbool.h>
@@ -7,7 +8,7 @@
 
 #include "../shared/command_line.h"
 
-enum { NEGATIVE = 1, MIXED = 0, POSITIVE = 2 }; /* places in the alphabet */
+enum { NEGATIVE = 1, MIXED = 0, POSITIVE = 2 }; /* the labels in the order of strcmp */
 static const char *const labels[] = { "mixed", "negative", "positive" };
 
 static const char *const things[] = { "food", "soup", "bread", "coffee", "service", "waiter",
@@ -25,7 +26,8 @@ static const char *const closings[] = { "We left at ten.", "It took two hours.",
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* splitmix64: the same texts everywhere. */
+/* The generator splitmix64. It is part of the program, so that a seed gives equal texts on every
+ * machine. */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -86,7 +88,7 @@ static int put_part(text_buffer *b, uint64_t *state)
     return sum;
 }
 
-/* The review and its class. */
+/* Appends a review and returns its class. */
 static int put_review(text_buffer *b, uint64_t *state)
 {
     if (happens(state, 0.5)) {
@@ -98,7 +100,7 @@ static int put_review(text_buffer *b, uint64_t *state)
     int sum = put_part(b, state);
     if (form > 0) {
         put(b, form == 1 ? ", but " : ", ");
-        sum = put_part(b, state); /* what was said before does not count */
+        sum = put_part(b, state); /* only the part after "but" decides */
     }
     b->text[start] = form == 2 ? 'A' : 'T';
     put(b, ".");

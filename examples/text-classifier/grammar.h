@@ -3,19 +3,17 @@
  *     review  = [opening] verdict [closing]
  *     verdict = part "." | part ", but" part "." | "Although" part "," part "."
  *     part    = clause | clause "and" clause
- *     clause  = the THING VERB [very] ADJECTIVE | the THING was NOT [very]
- * ADJECTIVE
+ *     clause  = the THING VERB [very] ADJECTIVE
+ *             | the THING was NOT [very] ADJECTIVE
  *
- * A clause is good or bad as its adjective is, the other way round behind NOT
- * ("not", "never", "hardly"). The part that decides is the one after "but", or
- * after the comma of "although": two good clauses, or one, make it positive,
- * bad ones negative, one of each mixed. So neither the words nor their number
- * decide; their order does. Openings and closings say nothing.
+ * A clause is good or bad like its adjective; NOT ("not", "never", "hardly") reverses it. One part
+ * decides: the one after "but", or after the comma of "although". It is positive if its clauses are
+ * good, negative if they are bad, and mixed if there is one of each. So the order of the words
+ * decides, and not the words or their number. Openings and closings have no effect.
  *
- * The classes are equally frequent. A tenth of the labels, drawn at random, is
- * then replaced by one of the two other classes: nothing in the text tells
- * which, so no classifier is right more often than in 0.9 of new texts, and the
- * rule above is. */
+ * The classes are equally frequent. A tenth of the labels, drawn at random, is then replaced by one
+ * of the two other classes. Nothing in the text shows which labels were replaced. Therefore no
+ * classifier is right in more than 0.9 of new texts, and the rule of the grammar reaches 0.9. */
 #ifndef CLASSIFIER_GRAMMAR_H
 #define CLASSIFIER_GRAMMAR_H
 

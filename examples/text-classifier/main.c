@@ -17,7 +17,7 @@
 #include "train.h"
 #include "transfer.h"
 
-/* Called with every error, so that no return value needs a check. */
+/* Every error calls this function, so that no return value needs a check. */
 static void on_error(adz_status status, const char *message, void *user)
 {
     (void)status;
@@ -25,7 +25,8 @@ static void on_error(adz_status status, const char *message, void *user)
     fail("%s%s", reading(), message);
 }
 
-/* The texts to learn from; `by_rule` is NULL for those of a file. */
+/* Loads or draws the texts to learn from. *by_rule becomes the classes that the grammar's rule
+ * gives, or NULL for texts of a file. */
 static text_table load_table(const options *o, int64_t **by_rule)
 {
     *by_rule = NULL;

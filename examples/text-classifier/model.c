@@ -1,3 +1,4 @@
+/* Builds the classifier, and saves and loads it with its vocabulary and labels. */
 #include "model.h"
 
 #include <adze/custom.h>

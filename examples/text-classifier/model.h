@@ -1,5 +1,4 @@
-/* The classifier, its vocabulary and labels, and the file that holds all of
- * them. */
+/* The classifier, its vocabulary and its labels, and the file that holds all of them. */
 #ifndef CLASSIFIER_MODEL_H
 #define CLASSIFIER_MODEL_H
 
@@ -16,23 +15,23 @@ typedef struct model {
     network network;
 } model;
 
-/* A new model for a vocabulary and labels, which it takes over. */
+/* Makes a model for a vocabulary and labels. The model owns both from then on. */
 model new_model(const network *n, adz_tokenizer *tokenizer, char **labels, size_t n_labels);
 
-/* A model as it was saved. */
+/* Loads a model that save_model wrote. */
 model load_model(const char *path);
 
 void save_model(const model *m, const char *path);
 void free_model(model *m);
 
-/* Its parameters in fastai's groups, from the first layers to the head. */
+/* The parameters of the model in fastai's groups, from the embedding to the head. */
 adz_fastai_groups *groups_of(const model *m);
 
 /* Scores[B, labels] of a batch. Borrowed from the scope. */
 adz_tensor *scores_of(const model *m, adz_tensor *ids);
 
-/* A string of a file's metadata; ends the program, which wanted a file of
- * `maker`, if there is none. */
+/* A string of a file's metadata. Ends the program if there is none; the message says that the file
+ * is none of the program `maker`. */
 const char *metadata_text(
     const char *path, adz_safetensors *file, const char *key, const char *maker);
 

@@ -1,3 +1,4 @@
+/* The options of text-classifier: the table, the defaults, and the checks. */
 #include "options.h"
 
 #include <stdio.h>
@@ -283,10 +284,10 @@ options parse_options(int argc, char **argv)
         o.save = o.load != NULL ? o.load : "classifier.safetensors";
     }
     check_options(&o, table, n, n_network);
-    if (o.encoder == NULL) { /* whose architecture is not known yet */
+    if (o.encoder == NULL) { /* otherwise the architecture comes from that file */
         check_given(&o, table, n);
     }
-    if (o.encoder == NULL) { /* nothing to be careful with */
+    if (o.encoder == NULL) { /* there are no trained layers to freeze */
         o.frozen = is_given(table, n, "freeze") ? o.frozen : 0;
         o.lr_spread = is_given(table, n, "lr-spread") ? o.lr_spread : 1;
     }

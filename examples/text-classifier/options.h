@@ -19,7 +19,7 @@ typedef struct network {
     int arch, activation;
     int64_t layers, width, hidden, heads, memory;
     bool bidir;
-    int mask; /* MASK_ON: a transformer's tokens see only what comes before them */
+    int mask; /* MASK_ON: a token of a transformer sees only the tokens before it */
     int64_t bptt, max_len;
     int64_t head[MAX_HEAD]; /* n_head hidden widths */
     int n_head;
@@ -37,8 +37,8 @@ typedef struct options {
     int64_t max_vocab, min_freq;
 
     network network;
-    const char *encoder; /* of a char-lm; NULL: from scratch */
-    int64_t frozen;      /* epochs for the head alone */
+    const char *encoder; /* path of a char-lm checkpoint; NULL: begin with drawn weights */
+    int64_t frozen;      /* number of epochs in which only the head is trained */
 
     int64_t epochs, batch_size;
     double lr, lr_spread, weight_decay, smoothing, clip;
@@ -54,10 +54,11 @@ options parse_options(int argc, char **argv);
 /* The default learning rate of the architecture. */
 void fill_in_rate(options *o, const network *n);
 
-/* The options that make a network, as a table over `n`; returns how many. */
+/* Fills the table with the options that describe the network, whose values are the members of `n`.
+ * Returns their number. */
 size_t network_options(network *n, argument *table);
 
-/* "3,4" of the hidden widths of the head. */
+/* The hidden widths of the head as text, such as "3,4". */
 const char *head_text(const network *n, char *buffer, size_t size);
 
 #endif

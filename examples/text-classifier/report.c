@@ -1,3 +1,4 @@
+/* Accuracies, the confusion matrix, and the files of history and predictions. */
 #include "report.h"
 
 #include <math.h>
@@ -13,8 +14,7 @@ enum { WIDEST_MATRIX = 20 };
 
 /* ---- accuracies ------------------------------------------------------------------------------ */
 
-/* The share of texts whose label the grammar's rule hits; NaN for texts of
- * other origin. */
+/* The share of texts whose label is the class of the grammar's rule; NaN for texts of a file. */
 static double rule_accuracy(const samples *s)
 {
     size_t hits = 0;
@@ -25,7 +25,7 @@ static double rule_accuracy(const samples *s)
     return known ? (double)hits / (double)s->count : NAN;
 }
 
-/* The share of the most frequent label. */
+/* The accuracy of always predicting the most frequent label. */
 static double trivial_accuracy(const samples *s, size_t n_labels)
 {
     size_t *counts = allocate(n_labels * sizeof *counts), most = 0;
@@ -68,7 +68,7 @@ static size_t *count_pairs(const samples *s, const verdict *verdicts, size_t n)
     return counts;
 }
 
-/* The labels without control characters, for free_shown. */
+/* Copies of the labels with visible control characters, for free_shown. */
 static char **show_labels(const model *m)
 {
     char **shown = allocate(m->n_labels * sizeof *shown);

@@ -1,3 +1,4 @@
+/* Reads and writes CSV files of texts and labels. */
 #include "table.h"
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@ enum { MOST_COLUMNS = 4096 };
 typedef struct reader {
     const char *path;
     char *at, *end;
-    size_t line; /* of `at` */
+    size_t line; /* the number of the line of `at` */
 } reader;
 
 static bool is_line_end(const reader *r)
@@ -44,7 +45,7 @@ static char *unquote(reader *r)
     return to;
 }
 
-/* The next field, terminated; `last` says whether its line ends there. */
+/* The next field with a terminating 0. *last becomes true if it ends its line. */
 static char *next_field(reader *r, bool *last)
 {
     char *field = r->at, *end = field;
@@ -66,7 +67,8 @@ static char *next_field(reader *r, bool *last)
     return field;
 }
 
-/* The fields of the next line that is not blank; how many, 0 at the end. */
+/* Stores the fields of the next line that is not blank and returns their number, or 0 at the end.
+ */
 static size_t next_line(reader *r, char **fields, size_t *line)
 {
     while (r->at < r->end && is_line_end(r)) {
@@ -106,7 +108,7 @@ static size_t find_column(const char *path, char **names, size_t n, const char *
     return found;
 }
 
-/* A copy of a field with something in it. */
+/* A copy of a field. Ends the program if the field is empty. */
 static char *field_copy(const reader *r, const char *name, const char *field, size_t line)
 {
     if (field[strspn(field, " \t\r\n")] == '\0') {
@@ -143,7 +145,7 @@ text_table read_text_table(const char *path, const char *text, const char *label
     size_t size;
     check_text_file(path);
     char *file = read_whole_file(path, &size);
-    check_utf8(path, file, size, ""); /* a label that is not could not be saved */
+    check_utf8(path, file, size, ""); /* labels are saved in metadata, which is UTF-8 */
     size_t skipped = size >= 3 && memcmp(file, mark, 3) == 0 ? 3 : 0;
     reader r = { path, file + skipped, file + size, 1 };
     text_table table = { NULL, 0 };

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 typedef struct text_row {
-    char *text, *label; /* terminated; label is NULL where none was asked for */
-    size_t line;        /* of the file, from 1 */
+    char *text, *label; /* label is NULL if no column of labels was asked for */
+    size_t line;        /* the line of the file, from 1 */
 } text_row;
 
 typedef struct text_table {

@@ -1,3 +1,4 @@
+/* Verdicts of a model, and the training in cycles of the learning rate. */
 #include "train.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
 
-/* ---- what a model makes of texts ------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 /* Stores the verdicts of one batch at the places of its texts. Returns the sum of the losses, 0 if
  * labels are unknown. */
@@ -57,7 +58,7 @@ double accuracy_of(const samples *s, const verdict *verdicts)
     return s->count > 0 ? (double)hits / (double)s->count : NAN;
 }
 
-/* ---- what trains ----------------------------------------------------------------------------- */
+/* ---- optimizer and schedule ------------------------------------------------------------------ */
 
 typedef struct trainer {
     const options *o;
@@ -65,11 +66,11 @@ typedef struct trainer {
     const problem *p;
     adz_optimizer *adam;
     adz_scheduler *cycle;
-    int head; /* its group in adam */
+    int head; /* the optimizer's group of the head */
 } trainer;
 
-/* Batches of an epoch: a last one of a single text is left out, which a batch
- * norm cannot learn from. */
+/* The number of batches of an epoch. A last batch of a single text is left out, because batch norm
+ * cannot normalise a single row. */
 static int64_t batches_of(const trainer *t)
 {
     int64_t n = (int64_t)t->p->train.count, size = t->o->batch_size;
@@ -94,7 +95,7 @@ static void prepare_groups(trainer *t, int64_t first, int64_t epochs, const adz_
     for (size_t i = 0; i < n; ++i) {
         adz_tensor_list list = adz_fastai_groups_at(groups, i);
         if (list.count == 0) {
-            continue; /* fewer layers than thirds */
+            continue; /* a group is empty if there are fewer than three layers */
         }
         if (t->adam == NULL) {
             t->adam = adz_adamw_new(list, t->o->lr, a);
@@ -146,7 +147,7 @@ static double train_batch(const trainer *t, const size_t *order, size_t n)
     return adz_item(loss);
 }
 
-/* The mean loss; NaN when Ctrl-C came before the first batch. */
+/* Trains an epoch and returns the mean loss, or NaN if Ctrl-C came before the first batch ended. */
 static double train_epoch(const trainer *t, int64_t epoch)
 {
     size_t size = (size_t)t->o->batch_size, count = t->p->train.count;

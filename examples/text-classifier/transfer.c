@@ -1,3 +1,4 @@
+/* Reads a checkpoint of char-lm and makes a classifier with its encoder. */
 #include "transfer.h"
 
 #include <stdio.h>
@@ -7,8 +8,8 @@
 #include "../shared/program.h"
 #include "data.h"
 
-static const char in_file[] = "model.network."; /* what names of the language model begin with */
-static const char in_model[] = "0.module";      /* where its encoder, "0", comes to stand */
+static const char in_file[] = "model.network."; /* prefix of the language model's names */
+static const char in_model[] = "0.module";      /* path of the encoder in the classifier */
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -24,8 +25,7 @@ static adz_safetensors *open_file(const char *path)
     return file;
 }
 
-/* The value of a line "name=value", as the option of ours of the name `to`
- * reads it. */
+/* Finds the line "name=value" in the text and gives the value to this program's option `to`. */
 static void take_option(
     const char *path, const char *text, const char *name, argument *table, size_t n, const char *to)
 {
@@ -57,8 +57,7 @@ static void take_option(
     set_argument(find_argument(table, n, to), value);
 }
 
-/* The network of the command line in the language model's architecture and
- * sizes. */
+/* The network of the command line with the architecture and the sizes of the language model. */
 static network network_like(const options *o, const char *text)
 {
     static const char *const names[][2] = { { "arch", "arch" }, { "layers", "layers" },
@@ -75,7 +74,7 @@ static network network_like(const options *o, const char *text)
     if (n.arch >= ARCH_TRANSFORMER) {
         take_option(o->encoder, text, "ffn", table, n_options, "ffn");
     }
-    if (n.arch == ARCH_TRANSFORMER) { /* its positions end with the context */
+    if (n.arch == ARCH_TRANSFORMER) { /* its table of positions is as long as the context */
         take_option(o->encoder, text, "context", table, n_options, "bptt");
     }
     values_are_from(NULL);
@@ -106,8 +105,8 @@ static void free_words(char **words, size_t count)
     free(words);
 }
 
-/* Each new token's row among the old ones, for free(); `known` receives how
- * many have one. */
+/* For each new token its row in the old vocabulary, or -1, for free(). `known` receives the number
+ * of tokens that have a row. */
 static int64_t *rows_of(const adz_tokenizer *old, const adz_tokenizer *now, size_t *known)
 {
     size_t n_old, n_new;
@@ -138,7 +137,7 @@ static adz_tokenizer *tokenizer_like(
 
 /* ---- the weights ----------------------------------------------------------------------------- */
 
-/* The language model's state under its own names. */
+/* The state of the language model, with the names that it has without the prefix of the file. */
 static adz_state *read_state(adz_safetensors *file)
 {
     adz_state *state = adz_state_new();

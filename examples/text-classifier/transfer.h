@@ -5,10 +5,10 @@
 #include "model.h"
 #include "table.h"
 
-/* A classifier of texts whose encoder is that of o->encoder, a checkpoint of
- * char-lm. Its vocabulary is made of the texts, in tokens of the language
- * model's kind; those that it knows keep their rows, the others begin with the
- * mean of all. Takes over the labels. */
+/* Makes a classifier whose encoder comes from o->encoder, a checkpoint of char-lm. Its vocabulary
+ * is made from the texts, with tokens of the language model's kind. Tokens that the language model
+ * has keep their rows; the others begin with the mean of all rows. The model owns the labels from
+ * then on. */
 model model_from_language_model(
     const options *o, const text_table *table, const char *name, char **labels, size_t n_labels);
 

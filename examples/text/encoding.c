@@ -1,3 +1,4 @@
+/* Checks that the bytes of a file are text in UTF-8. */
 #include "encoding.h"
 
 #include <stdbool.h>
@@ -6,7 +7,8 @@
 #include "../shared/command_line.h"
 #include "../shared/plain_text.h"
 
-/* A text in UTF-16 begins with a mark, or has zero bytes. */
+/* The probable encoding of a text that is not UTF-8. A text in UTF-16 begins with a byte order mark
+ * or has zero bytes. */
 static const char *likely_encoding(const char *text, size_t size)
 {
     bool marked =

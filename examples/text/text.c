@@ -1,3 +1,4 @@
+/* Joins the lines of the embedded text. */
 #include "text.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 
 const char embedded_name[] = "Pride and Prejudice, chapters 1 to 6 (Jane Austen, 1813)";
 
-/* The bytes of the lines, each with the end of its line. Copies them to `at` unless it is NULL. */
+/* The number of bytes of the lines, each with its newline. Copies them to `at` unless it is NULL.
+ */
 static size_t join(const char *const *lines, char *at)
 {
     size_t size = 0;

@@ -1,3 +1,4 @@
+/* Reads the folder of a set and checks its files: data.csv, test_rows.txt and hyper.txt. */
 #define _GNU_SOURCE
 #include "data.h"
 
@@ -125,7 +126,7 @@ static void read_splits(const char *path, uci_set *set)
     free(text);
 }
 
-/* A split whose training rows all have one target has nothing to learn from. */
+/* Ends the program if the training rows of a split all have one target: nothing can be learnt. */
 static void check_targets(const char *folder, const uci_set *set)
 {
     for (size_t k = 0; k < set->n_splits; ++k) {
@@ -168,7 +169,7 @@ static double one_number(const char *path, size_t line, const char *name, const 
     return whole_number(path, line, name, value);
 }
 
-/* "40", or "40 x100" for 4000. */
+/* Reads a number of epochs: "40", or "40 x100" for 4000. */
 static int64_t read_epochs(const char *path, size_t line, char *text)
 {
     char *times = strchr(text, 'x');
@@ -318,7 +319,7 @@ char **find_sets(const char *const *folders, size_t n_folders, size_t *count)
     *count = 0;
     for (size_t i = 0; i < n_folders; ++i) {
         size_t n = 0, before = *count;
-        char **inside = list_folder(folders[i], &n); /* fails where there is none */
+        char **inside = list_folder(folders[i], &n); /* ends the program if there is no folder */
         bool itself = is_set(folders[i]);
         if (itself) {
             add(&found, count, join(folders[i], ""));

@@ -1,4 +1,4 @@
-/* A set of the benchmark: its rows, its splits, and what the published run chose. */
+/* A set of the benchmark: its rows, its splits, and the settings that the published run chose. */
 #ifndef UCI_DATA_H
 #define UCI_DATA_H
 
@@ -21,18 +21,18 @@ typedef struct uci_set {
     size_t n_splits;
     int64_t hidden, epochs;
     numbers dropout, tau;               /* the grid */
-    numbers chosen_dropout, chosen_tau; /* n_splits values each; none if the file has none */
+    numbers chosen_dropout, chosen_tau; /* n_splits values each, or none if hyper.txt has none */
 } uci_set;
 
 /* Reads a folder and checks all of it, or ends the program. */
 uci_set load_set(const char *folder);
 void free_set(uci_set *set);
 
-/* The rows of one split; end both parts with adz_dataset_free. */
+/* The rows of one split. Free both parts with adz_dataset_free. */
 samples split_samples(const uci_set *set, size_t split);
 
-/* The folders of sets: each argument itself, or the folders in it, sorted by name. Free each path
- * and the list. */
+/* The folders of sets. An argument is the folder of a set, or a folder of such folders, which are
+ * sorted by name. Free each path and the list. */
 char **find_sets(const char *const *folders, size_t n_folders, size_t *count);
 
 #endif

@@ -1,3 +1,4 @@
+/* Paths, folders, and lines and numbers of text files. */
 #define _GNU_SOURCE
 #include "files.h"
 
@@ -27,7 +28,7 @@ char *join(const char *folder, const char *name)
     return path;
 }
 
-/* The name of "." is that of the folder it stands for. */
+/* The path is made absolute first, so that "." gives the name of the folder. */
 char *last_part(const char *path)
 {
     char *whole = realpath(path, NULL);

@@ -4,7 +4,7 @@
 
 #include "data.h"
 
-/* These functions return memory to be freed. They end the program if they fail. */
+/* The functions return memory for free(). They end the program if they fail. */
 char *join(const char *folder, const char *name); /* the folder itself for "" */
 char *last_part(const char *path);                /* "concrete" of "uci/concrete/" */
 char *read_text(const char *path);
@@ -15,8 +15,8 @@ char **list_folder(const char *folder, size_t *count);
 
 bool has_file(const char *folder, const char *name);
 
-/* Cuts the next line off, without its end; NULL after the last. A last line that is empty is none.
- */
+/* Cuts the next line off the text, without its newline. NULL after the last line; an empty text
+ * after the last newline is no line. */
 char *next_line(char **text);
 
 #endif

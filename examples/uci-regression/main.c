@@ -22,7 +22,8 @@ static void print_set(const options *o, const uci_set *set)
     adz_scope_close(scope);
 }
 
-/* The results of all sets; after Ctrl-C of those that have finished splits. Returns how many. */
+/* Runs the sets one after the other and returns the number of results. After Ctrl-C only sets with
+ * finished splits have one. */
 static size_t run_sets(const options *o, const uci_set *sets, size_t n, set_result *results)
 {
     size_t done = 0, begun = 0;
@@ -49,7 +50,7 @@ static void run_folders(const options *o)
     char **folders = find_sets(o->folders, o->n_folders, &n);
     uci_set *sets = allocate(n * sizeof *sets);
     set_result *results = allocate(n * sizeof *results);
-    for (size_t i = 0; i < n; ++i) { /* all are checked before any is trained */
+    for (size_t i = 0; i < n; ++i) { /* checks all sets before one is trained */
         sets[i] = load_set(folders[i]);
         check_choices(o, &sets[i], folders[i]);
         print_set(o, &sets[i]);

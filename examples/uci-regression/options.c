@@ -1,3 +1,4 @@
+/* The options of uci-regression. */
 #define _GNU_SOURCE
 #include "options.h"
 

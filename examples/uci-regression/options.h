@@ -9,11 +9,11 @@
 #include "../shared/command_line.h"
 
 typedef struct options {
-    const char *const *folders; /* n_folders paths; with 0 the toy set is learnt */
+    const char *const *folders; /* n_folders paths; without one the toy set is used */
     size_t n_folders;
     bool grid;
-    int64_t splits; /* most splits of each set */
-    int64_t epochs; /* 0: the number that the set gives */
+    int64_t splits; /* the largest number of splits of each set */
+    int64_t epochs; /* 0: the number in the set's hyper.txt */
     int64_t passes;
     int64_t jobs;
     int64_t seed;

@@ -1,3 +1,4 @@
+/* Draws the toy set and the predictions with gnuplot. */
 #include "plot.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef struct curve_point {
-    double x, truth, noise;     /* the function and its noise's deviation */
-    double mean, spread, total; /* predicted; deviation of the passes, and with the noise */
+    double x, truth, noise;     /* the function at x, and the deviation of its noise */
+    double mean, spread, total; /* predicted mean, deviation of the passes, deviation with noise */
 } curve_point;
 
 typedef struct picture {

@@ -1,5 +1,6 @@
-/* Gal and Ghahramani, "Dropout as a Bayesian Approximation" (2016): a network trained with dropout
- * is asked many times with dropout left on, and the spread of its answers says how sure it is. */
+/* Gal and Ghahramani, "Dropout as a Bayesian Approximation" (2016). A network that was trained with
+ * dropout predicts many times with dropout on. The spread of its predictions tells how sure it is.
+ */
 #include "recipe.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 enum { BATCH = 128, PASSES_AT_ONCE = 100 };
 
-/* The first layer's inputs and the second's are dropped; weights start Glorot-uniform, biases 0. */
+/* Two linear layers with dropout on the inputs of both. Weights begin Glorot-uniform, biases 0. */
 adz_module *new_network(const network_shape *s)
 {
     adz_module *network = ADZ_SEQUENTIAL(adz_darts_monte_carlo_dropout_new(s->input_dropout, NULL),
@@ -22,8 +23,8 @@ adz_module *new_network(const network_shape *s)
     return network;
 }
 
-/* The penalty r w^2 has the gradient 2 r w, which is what Adam's own weight decay adds. The biases
- * are a group by themselves, without it. */
+/* The penalty r w^2 has the gradient 2 r w, which a weight decay of 2 r adds in Adam. The biases
+ * are a group of their own without weight decay. */
 static adz_optimizer *new_adam(adz_module *network, double penalty)
 {
     adz_tensor *weights[] = { adz_module_parameter(network, "1.weight"),
@@ -112,7 +113,7 @@ static adz_tensor *squared_error(adz_tensor *outputs, adz_tensor *target)
     return adz_mse_loss(outputs, target, ADZ_REDUCE_MEAN);
 }
 
-/* Of a trained network, whose inputs and outputs are standardised. */
+/* Computes the score of a trained network, whose inputs and outputs are standardised. */
 static void measure(score *s, adz_module *network, adz_module *inputs, adz_module *target,
     adz_dataset *rows, double tau, int64_t passes)
 {

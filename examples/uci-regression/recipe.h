@@ -1,5 +1,5 @@
-/* The recipe: a network with dropout, its training, and its predictions with dropout on. Copy this
- * part; the rest of the program reads files and prints tables. */
+/* The recipe: a network with dropout, its training, and its predictions with dropout on. This is
+ * the part to copy. The other files read data and print tables. */
 #ifndef UCI_RECIPE_H
 #define UCI_RECIPE_H
 
@@ -20,20 +20,21 @@ typedef struct samples {
 
 typedef struct score {
     bool complete;          /* false after Ctrl-C, and then the other members are undefined */
-    double rmse;            /* of the mean of the passes, in the target's units */
+    double rmse;            /* RMSE of the mean of the passes, in the target's units */
     double log_likelihood;  /* mean over the test rows */
-    double rmse_no_dropout; /* of one pass without dropout */
+    double rmse_no_dropout; /* RMSE of one pass without dropout */
 } score;
 
-/* Yours, end it with adz_module_free. Draws from the default generator, as all of this does. */
+/* Makes a network, which the caller frees with adz_module_free. All functions of this file draw
+ * from the default generator. */
 adz_module *new_network(const network_shape *shape);
 
-/* Trains on standardised f32 rows; the loss is joined by penalty times all squared weights. Returns
- * the epochs that are done: fewer after Ctrl-C. */
+/* Trains on standardised f32 rows. The loss is `loss` plus `penalty` times the sum of all squared
+ * weights. Returns the number of epochs that are done, which Ctrl-C makes smaller. */
 int64_t fit(
     adz_module *network, adz_dataset *rows, loss_function loss, double penalty, int64_t epochs);
 
-/* y[passes, N, K] from x[N, D]: each pass with dropouts of its own. Borrowed from the scope. */
+/* y[passes, N, K] from x[N, D], borrowed from the scope. Each pass draws its own dropout masks. */
 adz_tensor *predict_passes(adz_module *network, adz_tensor *x, int64_t passes);
 
 /* Trains a network by the recipe and scores it. tau is the precision (one over the variance) of the

@@ -1,3 +1,4 @@
+/* Means and standard errors over the splits, and the table beside the published results. */
 #include "report.h"
 
 #include <math.h>

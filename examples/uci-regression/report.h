@@ -4,8 +4,8 @@
 
 #include "splits.h"
 
-/* A single split has no standard error: none is printed, nor a verdict; in the result line it is
- * nan. */
+/* Prints the table. A single split has no standard error: the table has neither an error nor a
+ * verdict for it, and the result line has nan. */
 void print_report(const set_result *results, size_t count);
 void print_result_line(const char *name, const outcome *splits, size_t count, double seconds);
 

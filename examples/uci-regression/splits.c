@@ -1,3 +1,4 @@
+/* Trains the splits of a set in several threads and prints them in their order. */
 #define _GNU_SOURCE
 #include "splits.h"
 
@@ -15,7 +16,8 @@
 
 enum { FINAL, FIFTH, CANDIDATES }; /* the uses of random numbers, each with a stream of its own */
 
-/* A stream of its own for everything that draws, so that the order of work plays no part. */
+/* Seeds the default generator for one use of random numbers in one split. Results then do not
+ * depend on the order in which threads work. */
 static void start_stream(const options *o, size_t split, size_t use)
 {
     adz_manual_seed((uint64_t)o->seed * 0x9E3779B97F4A7C15u + ((uint64_t)split << 32) + use);
@@ -28,8 +30,8 @@ static score train_with(
     return train_and_score(rows, set->hidden, choice->dropout, choice->tau, epochs, o->passes);
 }
 
-/* The best log likelihood on a fifth of the training rows. Its score is complete only if all
- * candidates' are. */
+/* Finds the settings of the grid with the best log likelihood on a fifth of the training rows. The
+ * score is complete only if the scores of all candidates are. */
 static outcome search_grid(const options *o, const uci_set *set, size_t split, const samples *rows)
 {
     const double shares[] = { 0.8, 0.2 };
@@ -83,9 +85,9 @@ typedef struct splits {
     const options *o;
     const uci_set *set;
     set_result *result;
-    pthread_mutex_t lock; /* guards the rest */
-    size_t printed;       /* the splits before it are printed, or are not finished */
-    bool *done;           /* whether finished or interrupted */
+    pthread_mutex_t lock; /* guards the members after it */
+    size_t printed;       /* the splits before this one are printed or were interrupted */
+    bool *done;           /* for each split, whether it is finished or was interrupted */
 } splits;
 
 static void print_split(const splits *c, size_t k)

@@ -1,3 +1,4 @@
+/* The toy set: draws rows, trains a network with two outputs, and draws the picture. */
 #include "toy.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static double noise(double x)
     return 0.05 + 0.07 * (x - LEFT);
 }
 
-/* x[n, 1] and y[n, 1], f32 */
+/* Draws n rows x[n, 1] and y[n, 1], f32. */
 static adz_dataset *draw_rows(int64_t n)
 {
     adz_scope *scope = adz_scope_open();
@@ -56,7 +57,7 @@ static adz_tensor *log_variance_of(adz_tensor *outputs)
     return adz_narrow(outputs, -1, 1, 1);
 }
 
-/* -2 log p(y), without its constant: (y - m)^2 / v + log v */
+/* The loss -2 log p(y) without its constant: (y - m)^2 / v + log v. */
 static adz_tensor *surprise(adz_tensor *outputs, adz_tensor *y)
 {
     adz_tensor *log_variance = log_variance_of(outputs);
@@ -69,7 +70,7 @@ static adz_tensor *gaussian_loss(adz_tensor *outputs, adz_tensor *y)
     return adz_mul_number(adz_mean(surprise(outputs, y), ADZ_ALL_DIMS, ADZ_DROPDIM), 0.5);
 }
 
-/* ---- what the passes say together ----------------------------------------------------------- */
+/* ---- the band of the predictions ------------------------------------------------------------ */
 
 typedef struct band {
     adz_tensor *mean, *spread, *total; /* [N, 1]: mean, its deviation over passes, with the noise */
@@ -142,7 +143,8 @@ void run_toy(const options *o)
     adz_set_num_threads(1); /* a network this small is faster on one thread */
     adz_dataset *train = draw_rows(TRAIN_ROWS), *test = draw_rows(TEST_ROWS);
     adz_module *network = new_network(&shape);
-    /* One input: each unit bends at -bias / weight. Bends all over the range, not all at 0. */
+    /* Each hidden unit bends at -bias / weight. With these values the bends spread over the range.
+     */
     adz_init_uniform_(adz_module_parameter(network, "1.weight"), -1, 1, NULL);
     adz_init_uniform_(adz_module_parameter(network, "1.bias"), LEFT, RIGHT, NULL);
     printf("toy set: %d rows to train on, %d to test on; the noise grows from left to right\n",
