@@ -176,10 +176,64 @@ static void bad_values_are_refused(void **state)
     expect_no_module(adz_fastai_weight_dropout_new(
                          adz_linear_new(3, 2, &plain), 0.5, (const char *[]){ "bias" }, 1, NULL),
         "no parameter called bias");
-    assert_null(adz_fastai_weight_dropout_new(NULL, 0.5, NULL, 0, NULL));
-    expect_error(ADZ_ERR_NULL, "module");
-    assert_null(adz_fastai_weight_dropout_new(adz_linear_new(3, 2, NULL), 0.5, NULL, 1, NULL));
-    expect_error(ADZ_ERR_NULL, "names");
+    expect_null(adz_fastai_weight_dropout_new(NULL, 0.5, NULL, 0, NULL) == NULL,
+        "adz_fastai_weight_dropout_new", "module");
+    expect_null(
+        adz_fastai_weight_dropout_new(adz_linear_new(3, 2, NULL), 0.5, NULL, 1, NULL) == NULL,
+        "adz_fastai_weight_dropout_new", "names");
+    const char *const unnamed[] = { "weight", NULL };
+    expect_null(
+        adz_fastai_weight_dropout_new(adz_linear_new(3, 2, NULL), 0.5, unnamed, 2, NULL) == NULL,
+        "adz_fastai_weight_dropout_new", "names");
+}
+
+static adz_tensor *twice_forward(adz_module *self, adz_tensor *x)
+{
+    return adz_mul(x, adz_module_parameter_at(self, 0));
+}
+
+/* Names of weights may have 39 characters, as the names of values. */
+static void names_have_a_longest(void **state)
+{
+    (void)state;
+    static const adz_module_type type = {
+        .size = sizeof(adz_module_type), .name = "Scaled", .forward = twice_forward
+    };
+    for (int more = 0; more < 2; ++more) {
+        char name[ADZ_VALUE_NAME + 2] = "", raw[ADZ_VALUE_NAME + 8];
+        memset(name, 'n', (size_t)(ADZ_VALUE_NAME + more));
+        adz_module *inner = adz_module_new(&type, 0);
+        adz_module_add_parameter(inner, name, adz_ones(ADZ_SHAPE(9), ADZ_F32));
+        adz_module *m =
+            adz_fastai_weight_dropout_new(inner, 0.5, (const char *[]){ name }, 1, NULL);
+        if (more == 1) {
+            expect_no_module(m, "Scaled has no parameter called nnn");
+            continue;
+        }
+        snprintf(raw, sizeof raw, "%s_raw", name);
+        assert_non_null(adz_module_parameter(m, raw));
+        adz_tensor *y = adz_module_forward(m, adz_ones(ADZ_SHAPE(9), ADZ_F32));
+        for (int64_t i = 0; i < 9; ++i) {
+            double value = adz_tensor_at(y, (int64_t[]){ i });
+            assert_true(value == 0 || value == 2);
+        }
+        adz_module_free(&m);
+    }
+}
+
+/* A probability of 0 draws nothing, in training either. */
+static void nothing_is_drawn_for_nothing(void **state)
+{
+    (void)state;
+    adz_generator *g = adz_generator_new(3);
+    adz_module *m = lstm_dropped(0, g);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
+    const uint64_t before = adz_generator_get_state(g).offset;
+    assert_true(
+        adz_equal(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "module"), x)));
+    assert_true(adz_generator_get_state(g).offset == before);
+    adz_module_free(&m);
+    adz_generator_free(&g);
 }
 
 /* ---- reference vectors ---------------------------------------------------------------------- */
@@ -231,6 +285,8 @@ static const struct CMUnitTest facts[] = {
     TEST(the_raw_weight_wins),
     TEST(the_raw_weight_wins_in_states),
     TEST(bad_values_are_refused),
+    TEST(names_have_a_longest),
+    TEST(nothing_is_drawn_for_nothing),
 };
 
 const module_case fastai_dropout_module = {
