@@ -1,4 +1,4 @@
-/* Activations as configs of reference vectors name them. */
+/* Activation modules by the names that the configs of reference vectors use. */
 #include "nn/case.h"
 
 adz_module *case_activation(const char *name)

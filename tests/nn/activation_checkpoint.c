@@ -1,4 +1,4 @@
-/* Activation checkpoints: activations that backward computes again. */
+/* Samples of activation checkpoints, whose activations the backward computes again. */
 #include "nn/activation_checkpoint.h"
 
 #define NETWORK(indent)                                                                            \

@@ -11,7 +11,7 @@ static inline adz_module *dropout(adz_generator *g, double p)
     return adz_dropout_new(p, &o);
 }
 
-/* Linear, tanh, dropout, linear. */
+/* A Sequential of Linear, Tanh, Dropout and Linear. */
 static inline adz_module *network(adz_generator *g)
 {
     return ADZ_SEQUENTIAL(

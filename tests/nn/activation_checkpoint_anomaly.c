@@ -23,7 +23,8 @@ static size_t live_bytes(void)
     return now.live_bytes;
 }
 
-/* The message is the one without a checkpoint. Nothing leaks, and the module can be used again. */
+/* With a checkpoint the message is that of a module without one. Nothing leaks, and the module can
+ * be used again. */
 void anomaly_mode_sees_what_is_inside(void **state)
 {
     (void)state;

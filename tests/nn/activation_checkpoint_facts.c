@@ -1,10 +1,10 @@
-/* What no sweep can know of activation checkpoints. */
+/* Facts about activation checkpoints that the sweep cannot check. */
 #include "nn/activation_checkpoint.h"
 #include "nn/layers/dropout.h"
 
 enum { MOST = 24 };
 
-/* All that a training step leaves behind. */
+/* The results of a training step: outputs, gradients, buffers. */
 typedef struct step {
     adz_tensor *results[MOST];
     size_t n;
@@ -185,7 +185,7 @@ static void several_arguments_and_results(void **state)
     adz_module_free(&wrapped);
 }
 
-/* The second run gets the carried state of the first, and leaves the present one unchanged. */
+/* The second run gets the hidden state of the first, and does not change the present one. */
 static void what_is_carried(void **state)
 {
     (void)state;

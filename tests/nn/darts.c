@@ -1,4 +1,4 @@
-/* The time-series library's networks and its dropout. */
+/* The feed-forward networks and the dropout of darts. */
 #include "nn/case.h"
 #include "nn/layers/dropout.h"
 
@@ -25,7 +25,7 @@ static adz_module *gelu(adz_generator *g)
     return adz_darts_glu_variant_new("GELU", 3, 5, &o);
 }
 
-/* In a tree with both kinds of dropout, the switch moves the Monte-Carlo ones alone. */
+/* In a tree with both kinds of dropout, adz_module_mc_dropout changes MonteCarloDropout only. */
 static void the_switch_keeps_dropout_on_in_evaluation(void **state)
 {
     (void)state;
@@ -38,10 +38,10 @@ static void the_switch_keeps_dropout_on_in_evaluation(void **state)
     assert_ptr_equal(adz_module_forward(m, x), x);
     assert_int_equal(adz_module_mc_dropout(m, true), ADZ_OK);
     adz_tensor *y = adz_module_forward(m, x), *z = adz_module_forward(m, x);
-    assert_false(adz_equal(y, z)); /* a sample each time */
+    assert_false(adz_equal(y, z)); /* each call draws a mask */
     double mean = adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
     assert_true(fabs(mean - 1) < 0.15);
-    assert_true(adz_item(adz_max(y)) == 2); /* dropped once: 1 / (1 - p) */
+    assert_true(adz_item(adz_max(y)) == 2); /* 1 / (1 - p), the factor of one dropout */
     assert_int_equal(adz_module_mc_dropout(m, false), ADZ_OK);
     assert_ptr_equal(adz_module_forward(m, x), x);
     assert_int_equal(adz_module_mc_dropout(NULL, true), ADZ_ERR_NULL);
@@ -50,8 +50,7 @@ static void the_switch_keeps_dropout_on_in_evaluation(void **state)
     adz_module_free(&m);
 }
 
-/* What adze-parity rests on: stored masks take the place of drawn ones, in the order of the
- * calls. */
+/* Stored masks replace drawn ones in the order of the calls. adze-parity relies on this. */
 static void masks_are_replayed(void **state)
 {
     (void)state;

@@ -78,7 +78,7 @@ typedef struct {
     adz_tensor *tensor;
 } named;
 
-/* The first result; ends the module if `end`. */
+/* Calls the module and returns the first result. */
 static adz_tensor *call(adz_module *m, const named *arguments, size_t n)
 {
     adz_values *in = adz_values_new(), *out = adz_values_new();
@@ -96,7 +96,7 @@ static adz_tensor *call(adz_module *m, const named *arguments, size_t n)
 #define CALL(m, ...) \
     call(m, (named[]){ __VA_ARGS__ }, sizeof((named[]){ __VA_ARGS__ }) / sizeof(named))
 
-/* Ones above a diagonal: what a causal mask hides. */
+/* A mask that is true for later keys, which is what a causal mask hides. */
 static adz_tensor *later(int64_t queries, int64_t keys)
 {
     adz_tensor *ones = adz_ones(ADZ_SHAPE(1, 1, queries, keys), ADZ_F32);
@@ -144,7 +144,7 @@ static void a_row_moves_left_until_its_distance_is_its_key(void **state)
 
 /* ---- masks ---------------------------------------------------------------------------------- */
 
-/* By place, by name and as a rule, the same keys are hidden, and gradients agree too. */
+/* A causal mask by place, a causal mask by name, and is_causal give equal results and gradients. */
 static void a_causal_mask_is_the_rule(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void a_causal_mask_is_the_rule(void **state)
         expect_same(ys[i], ys[0], 1e-12);
         expect_same(gradients[i], gradients[0], 1e-12);
     }
-    /* The first step sees itself alone, as it does when nothing follows. */
+    /* The first step sees only itself, so its result is that of a call with this step alone. */
     adz_tensor *first = adz_narrow(x, 1, 0, 1);
     expect_same(adz_module_forward(m, first), adz_narrow(ys[0], 1, 0, 1), 1e-12);
     assert_false(alike(adz_module_forward(m, x), ys[0], 1e-3));
@@ -172,7 +172,7 @@ static void a_causal_mask_is_the_rule(void **state)
     adz_module_free(&m);
 }
 
-/* Padding at the end, hidden from all, leaves what stands before it alone. */
+/* Steps of padding at the end that all queries do not see do not change the results before them. */
 static void hidden_keys_do_not_matter(void **state)
 {
     (void)state;
@@ -186,7 +186,8 @@ static void hidden_keys_do_not_matter(void **state)
     adz_module_free(&m);
 }
 
-/* Who sees nothing gets nothing: the bias of the last layer is what attention then adds. */
+/* A query whose keys are all hidden gets zeros, so attention adds the bias of the last layer only.
+ */
 static void a_query_that_sees_nothing_gets_nothing(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static void a_query_that_sees_nothing_gets_nothing(void **state)
 
 /* ---- relative attention --------------------------------------------------------------------- */
 
-/* What a memory holds is attended to as if it stood before x. */
+/* Attention to a memory and x gives the last results of a call with both joined. */
 static void a_memory_is_what_came_before(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void bad_sizes_are_refused(void **state)
     assert_null(adz_fastai_attention_new(2, 4, &o));
     expect_error(ADZ_ERR_DTYPE, "int64");
     expect_no_module(adz_fastai_decoder_layer_new(2, 4, 2, 0, NULL), "d_ff 0");
-    /* Heads that do not divide the features get what is left when rounded down, as there. */
+    /* If the heads do not divide the features, d_head is rounded down, as in fastai. */
     adz_module *m = adz_fastai_attention_new(2, 5, NULL);
     assert_int_equal(adz_tensor_size(adz_module_parameter(m, "attention.weight"), 0), 12);
     adz_module_free(&m);
@@ -315,7 +316,7 @@ static void bad_relative_arguments_are_refused(void **state)
 
 /* ---- vector files --------------------------------------------------------------------------- */
 
-/* adz_fastai_line_shift as a module, for the files that test it alone. */
+/* adz_fastai_line_shift as a module, for the vector files of this function. */
 static adz_tensor *shift_forward(adz_module *self, adz_tensor *x)
 {
     return adz_fastai_line_shift(x, *(const bool *)adz_module_state(self));

@@ -49,7 +49,8 @@ static adz_tensor *words(int64_t b, int64_t t)
     return adz_randint(0, 9, ADZ_SHAPE(b, t), ADZ_I64);
 }
 
-/* The calls go on where the one before ended, until the batch changes or a reset. */
+/* Each call continues with the states of the call before it, until a reset or a batch of another
+ * size. */
 static void check_carried(bool qrnn)
 {
     adz_module *m = undropped(qrnn);
@@ -59,7 +60,7 @@ static void check_carried(bool qrnn)
         adz_module_forward(m, adz_narrow(ids, 1, 2, 4)) };
     assert_true(alike(adz_cat(parts, 2, 1), whole, 1e-6));
     assert_false(adz_equal(adz_module_forward(m, ids), whole));
-    adz_tensor *row = adz_module_forward(m, adz_narrow(ids, 0, 0, 1)); /* another batch size */
+    adz_tensor *row = adz_module_forward(m, adz_narrow(ids, 0, 0, 1)); /* a batch of another size */
     assert_true(alike(row, adz_narrow(whole, 0, 0, 1), 1e-6));
     adz_tensor *c = adz_module_buffer(m, "hidden_1_c");
     assert_int_equal(adz_tensor_shape(c).sizes[1], 1);
@@ -82,7 +83,7 @@ static void check_selected(bool qrnn)
     adz_module *m = undropped(qrnn);
     adz_tensor *ids = words(3, 2), *more = words(3, 4);
     adz_module_forward(m, ids);
-    adz_module *copy = adz_module_copy(m); /* carries the state too */
+    adz_module *copy = adz_module_copy(m); /* has copies of the states too */
     adz_tensor *rows = adz_tensor_from((int64_t[]){ 2, 0 }, ADZ_SHAPE(2), ADZ_I64);
     assert_int_equal(adz_module_select_hidden(m, rows), ADZ_OK);
     adz_tensor *y = adz_module_forward(m, adz_index_select(more, 0, rows));
@@ -121,13 +122,14 @@ static void the_embedding_starts_small(void **state)
         adz_tensor *weight = adz_module_parameter(m, "encoder.weight");
         double most = adz_item(adz_max(adz_abs(weight)));
         assert_true(most <= 0.1 && most > 0.05);
-        assert_false(all_are(adz_select(weight, 0, 1), 0)); /* the padding row as well */
+        assert_false(
+            all_are(adz_select(weight, 0, 1), 0)); /* the row of the padding is drawn too */
         adz_module_reset_parameters(m);
     }
     adz_module_free(&m);
 }
 
-/* What is refused leaves the state alone. */
+/* A call that is refused does not change the states. */
 static void a_refused_call_keeps_the_state(void **state)
 {
     (void)state;
@@ -187,7 +189,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
     return case_fastai_encoder("AWD_LSTM", config);
 }
 
-/* The reference has no state before its first reset; ours needs none, but may be told. */
+/* Resets the module before the first call. fastai needs this; in adze it changes nothing. */
 static adz_status between(adz_module *module, const json_t *config, int call)
 {
     (void)config;

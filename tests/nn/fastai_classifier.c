@@ -35,7 +35,7 @@ static adz_module *chunked(adz_generator *g)
     return adz_fastai_multi_batch_encoder_new(2, 4, stub_new(), 5);
 }
 
-/* Encoder and head, padding among the ids. */
+/* A model of encoder and head; the ids contain padding. */
 static adz_module *classifier(adz_generator *g)
 {
     adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
@@ -68,11 +68,11 @@ static void padding_is_left_out(void **state)
     y = adz_fastai_masked_concat_pool(x, mask_of(bits, 2, 3));
     assert_true(HOLDS(y, 1e-12, 3, -7, 3, -2, 2, -4.5, 2, 6, 2, 6, 2, 6));
     static const bool last[] = { false, true, true, false, false, true };
-    y = adz_fastai_masked_concat_pool(x, mask_of(last, 2, 3)); /* padding behind is the last step */
+    y = adz_fastai_masked_concat_pool(x, mask_of(last, 2, 3)); /* the last step may be padding */
     assert_true(HOLDS(y, 1e-12, 3, -7, 1, -2, 1, -2, 2, 6, -1, -1, -2.5, -2.5));
 }
 
-/* Equal maxima: the first gets the gradient; padding gets none. */
+/* Of equal maxima the first one gets the gradient. Padding gets none. */
 static void gradients_reach_the_steps_that_count(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* fastai's decoder, its container of encoder and head, and the move to another vocabulary. */
+/* fastai's decoder, its container of encoder and head, and the conversion to another vocabulary. */
 #include "nn/case.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ static adz_module *no_bias(adz_generator *g)
     return adz_fastai_linear_decoder_new(5, 3, &o);
 }
 
-/* The table, and a decoder tied to it. */
+/* An embedding table and a decoder that is tied to it. */
 static adz_module *tied(adz_generator *g)
 {
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
@@ -38,7 +38,7 @@ static void weights_start_as_in_fastai(void **state)
 {
     (void)state;
     adz_module *m = adz_fastai_linear_decoder_new(40, 50, NULL);
-    for (int pass = 0; pass < 2; ++pass) { /* as made, and drawn anew */
+    for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
         adz_tensor *w = adz_module_parameter(m, "decoder.weight");
         double low = adz_item(adz_min(w)), high = adz_item(adz_max(w));
         assert_true(low >= -0.1 && low < -0.098 && high <= 0.1 && high > 0.098);
@@ -50,7 +50,7 @@ static void weights_start_as_in_fastai(void **state)
     adz_module_free(&m);
 }
 
-/* The encoder draws the table; the decoder leaves it alone, also in a copy. */
+/* The encoder draws the table, and the decoder does not change it. This holds for copies too. */
 static void a_tied_weight_is_the_encoders(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void a_tied_weight_is_the_encoders(void **state)
     adz_module_free(&m);
 }
 
-/* What came from the encoder goes on beside the scores, which are the last output's. */
+/* The decoder computes scores of the encoder's last output and appends the encoder's results. */
 static void results_of_the_encoder_are_handed_on(void **state)
 {
     (void)state;
@@ -202,7 +202,8 @@ static bool find_words(void)
     return adz_fastai_old_index(old, 3, old, 3, index) == ADZ_OK && index[2] == 2;
 }
 
-/* A state with a table of n words under each of the names, and a tensor of no words. */
+/* A state with a tensor of words[i] rows under the name names[i]: a vector if it is a bias, else a
+ * table of width 2. */
 static adz_state *words_state(const char *const *names, const int64_t *words, int count)
 {
     adz_state *s = adz_state_new();
@@ -246,7 +247,7 @@ static void all_tables_are_converted(void **state)
     expect_same(adz_select(bias, 0, 1), adz_mean(was, ADZ_ALL_DIMS, ADZ_DROPDIM), 1e-6);
     adz_state_free(&now);
     adz_state_free(&old);
-    old = words_state(lm_names, lm_words, 1); /* the table alone: the decoder's comes to it */
+    old = words_state(lm_names, lm_words, 1); /* without a decoder, whose weight is then added */
     now = adz_fastai_convert_weights(old, (int64_t[]){ 1 }, 1);
     assert_int_equal(adz_state_count(now), 2);
     assert_string_equal(adz_state_name(now, 1), "1.decoder.weight");
@@ -312,7 +313,8 @@ static void refused_memory_changes_nothing(void **state)
 
 /* ---- vector files --------------------------------------------------------------------------- */
 
-/* "dec", a decoder, and "encoder", the table that it is tied to, which embeds "ids". */
+/* A module with the children "dec", a decoder, and "encoder", the table that it is tied to. The
+ * table embeds "ids". */
 static adz_status pair_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_values *from = adz_values_new();
@@ -358,7 +360,7 @@ typedef struct {
     size_t count;
 } conversion_state;
 
-/* The reference's function on a state of "encoder" and "bias". */
+/* The conversion as a module: applied to a state of "encoder" and "bias". */
 static adz_status conversion_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const conversion_state *s = adz_module_state(self);

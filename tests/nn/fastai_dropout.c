@@ -76,7 +76,7 @@ static void one_mask_serves_all_steps(void **state)
     expect_refused(m, adz_ones(ADZ_SHAPE(3, 5), ADZ_F32), "x[3, 5] must be [B, T, W]");
 }
 
-/* A word is dropped wherever it stands. */
+/* A word is dropped at all its places. */
 static void rows_of_the_embedding_drop(void **state)
 {
     (void)state;
@@ -113,7 +113,8 @@ static void raw_weights_stay_and_are_used_in_evaluation(void **state)
     adz_module_free(&m);
 }
 
-/* Whoever replaces the wrapped module's weight meets the raw one again. */
+/* If the user replaces the wrapped module's weight, calls still use the raw weight, and a reset
+ * puts it back. */
 static void the_raw_weight_wins(void **state)
 {
     (void)state;
@@ -129,7 +130,8 @@ static void the_raw_weight_wins(void **state)
     adz_module_free(&m);
 }
 
-/* fastai's module.weight is what was last drawn, if the state was saved while training. */
+/* A state that fastai saved in training has the last drawn weight as module.weight. The raw weight
+ * is loaded. */
 static void the_raw_weight_wins_in_states(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 #include "nn/case.h"
 
 typedef struct {
-    double eps; /* below 0: CrossEntropyFlat along axis */
+    double eps; /* of label smoothing; below 0 the loss is CrossEntropyFlat along axis */
     adz_reduction reduction;
     int axis;
 } loss_state;
@@ -49,7 +49,7 @@ SAMPLE(smoothed_each, 1, ADZ_REDUCE_NONE, 0)
 SAMPLE(flat_last, -1, ADZ_REDUCE_MEAN, -1)
 SAMPLE(flat_middle, -1, ADZ_REDUCE_NONE, 1)
 
-/* Without ignored rows, it is the loss that PyTorch has learnt since. */
+/* Without ignored rows, it equals the label smoothing of PyTorch's cross entropy. */
 static void smoothing_is_cross_entropys(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void ignored_rows_keep_the_spread_part(void **state)
     assert_true(HOLDS(mean, 1e-12, 0.7 * nll - 0.05 * (first + second)));
 }
 
-/* Classes along the middle: the rows are those of the tensor with its axes swapped. */
+/* With the classes in the middle, the loss is that of the tensor with the axes swapped. */
 static void any_axis_holds_classes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What no sweep can know of fastai's Transformer and Transformer-XL. */
+/* Facts about fastai's Transformer and Transformer-XL that the sweep cannot check. */
 #include "nn/fastai_transformer.h"
 
 /* Later tokens do not change the results of earlier ones; the position of a token does. */
@@ -75,9 +75,9 @@ static adz_values *call(adz_module *m, adz_tensor *ids)
     return out;
 }
 
-/* With one layer, a text in pieces gives the results of the whole text while the memory reaches
- * back to its start. With two layers it does not: the first layer saw less when it made the
- * memory. */
+/* With one layer, a text in pieces gives the results of the whole text as long as the memory
+ * reaches back to its start. With two layers it does not, because the first layer had seen fewer
+ * steps when it made the memory. */
 static void memory_continues_a_text(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void a_failed_call_remembers_nothing(void **state)
     adz_module_free(&m);
 }
 
-/* ---- how it starts -------------------------------------------------------------------------- */
+/* ---- initial values ------------------------------------------------------------------------- */
 
 static void expect_drawn(adz_module *m, const char *name, double mean, double deviation)
 {

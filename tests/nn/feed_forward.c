@@ -1,4 +1,4 @@
-/* The annotated FeedForward and its seven variants. */
+/* FeedForward of the annotated transformers, and its seven variants. */
 #include "nn/case.h"
 
 static adz_module *plain(adz_generator *g)
@@ -45,8 +45,8 @@ static void variants_are_the_tables(void **state)
         o.is_gated = rows[i].gated;
         o.bias1 = o.bias2 = o.bias_gate = !rows[i].gated;
         o.dtype = ADZ_F64;
-        adz_feed_forward_options given = ADZ_FEED_FORWARD_OPTIONS; /* what is the variant's ... */
-        given.is_gated = !rows[i].gated;                           /* ... is not heeded */
+        adz_feed_forward_options given = ADZ_FEED_FORWARD_OPTIONS;
+        given.is_gated = !rows[i].gated; /* ignored, because the variant decides it */
         given.activation_function = adz_sin;
         given.dtype = ADZ_F64;
         adz_module *m = adz_feed_forward_variant_new(rows[i].name, 3, 5, &given);
@@ -96,8 +96,8 @@ static void activations_of_ones_own(void **state)
     adz_module_free(&other);
 }
 
-/* Large enough for the pass that does bias, activation, gate and dropout at once: the same network
- * as its children called one after the other, which draw the same mask. */
+/* A network that is large enough for the fused pass over bias, activation, gate and dropout. It
+ * gives the results of its children called one by one, with equal masks. */
 static void large_networks_are_their_parts(void **state)
 {
     (void)state;

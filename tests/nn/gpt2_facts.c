@@ -1,11 +1,11 @@
-/* What no sweep can know of GPT-2. */
+/* Facts about GPT-2 that the sweep cannot check. */
 #include "nn/gpt2.h"
 
 static void conv1d_starts_as_in_gpt2(void **state)
 {
     (void)state;
     adz_module *m = adz_gpt2_conv1d_new(100, 50, NULL);
-    for (int pass = 0; pass < 2; ++pass) { /* as made, and after a reset */
+    for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
         adz_tensor *w = adz_module_parameter(m, "weight");
         assert_int_equal(adz_tensor_size(w, 0), 50);
         assert_int_equal(adz_tensor_size(w, 1), 100);

@@ -1,4 +1,4 @@
-/* The annotated library's attention. */
+/* MultiHeadAttention of the annotated transformers. */
 #include "nn/case.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static adz_module *exact(void)
     return adz_labml_attention_new(2, 4, &o);
 }
 
-/* What is left out is the query, and then the key. */
+/* A key that is left out is the query, and a value that is left out is the key. */
 static void left_out_arguments(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void left_out_arguments(void **state)
     adz_module_free(&m);
 }
 
-/* A mask of numbers is true where it is not 0; sizes of 1 stand for all. */
+/* A mask of numbers is true where it is not 0. Sizes of 1 broadcast. */
 static void masks_broadcast(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void masks_broadcast(void **state)
     expect_same(call(m, x, x, x, bits), call(m, x, x, x, whole), 0);
     adz_tensor *all = adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_BOOL);
     expect_same(call(m, x, x, x, all), call(m, x, x, x, ADZ_NONE), 1e-15);
-    /* with its key masked out, a value counts for nothing */
+    /* the value of a key that is masked out does not change the result */
     adz_tensor *changed = adz_clone(x);
     adz_mul_number_(adz_select(changed, 0, 1), 7);
     expect_same(call(m, x, changed, changed, bits), call(m, x, x, x, bits), 0);

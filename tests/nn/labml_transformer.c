@@ -1,4 +1,4 @@
-/* The annotated library's embeddings, layers and models. */
+/* Embeddings, layers and models of the annotated transformers. */
 #include "nn/labml_transformer.h"
 
 /* A module without inputs, whose result is the table of positions. */
@@ -99,7 +99,7 @@ static adz_module *from_config(const char *reference, const json_t *c)
             adz_labml_decoder_new(layer_from(c, true), n), embeddings_from(c, "n_vocab_src", false),
             embeddings_from(c, "n_vocab_tgt", false),
             adz_labml_generator_new(whole(c, "n_vocab_tgt"), whole(c, "d_model"), NULL));
-    default: /* AutoregressiveModel, also as the trainer of the library makes it */
+    default: /* AutoregressiveModel, also the one that labml_nn's trainer makes */
         return characters_from(c);
     }
 }

@@ -1,4 +1,4 @@
-/* Small embeddings, layers and models of the annotated library, and their facts. */
+/* Small embeddings, layers and models of the annotated transformers, and their facts. */
 #ifndef ADZE_TESTS_NN_LABML_TRANSFORMER_H
 #define ADZE_TESTS_NN_LABML_TRANSFORMER_H
 

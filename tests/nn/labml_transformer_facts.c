@@ -1,4 +1,5 @@
-/* What no sweep can know of the annotated library's embeddings, layers and models. */
+/* Facts about the embeddings, layers and models of the annotated transformers that the sweep cannot
+ * check. */
 #include "nn/labml_transformer.h"
 
 static void positions_are_sines_and_cosines(void **state)
@@ -67,7 +68,7 @@ static void an_encoder_decoder_starts_with_xavier(void **state)
 {
     (void)state;
     adz_module *m = both(NULL);
-    for (int pass = 0; pass < 2; ++pass) { /* as made, and after a reset */
+    for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
         adz_tensor *w = adz_module_parameter(m, "decoder.layers.0.src_attn.output.weight");
         double most = adz_item(adz_amax(adz_abs(w), ADZ_ALL_DIMS, ADZ_DROPDIM));
         assert_true(most <= sqrt(6.0 / 8) && most > 0.4);

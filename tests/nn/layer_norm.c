@@ -24,7 +24,7 @@ static adz_module *plain(adz_generator *g)
     return adz_layer_norm_new(ADZ_SHAPE(5), &o);
 }
 
-/* mean and deviation by plain loops */
+/* Compares the result with mean and deviation that plain loops compute. */
 static void rows_are_normalised(void **state)
 {
     (void)state;

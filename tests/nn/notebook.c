@@ -1,4 +1,4 @@
-/* The reference notebook's network and its parts. */
+/* The network of the notebook on position-wise feed-forward networks, and its parts. */
 #include "nn/case.h"
 
 static adz_module *network(adz_generator *g)

@@ -1,5 +1,5 @@
-/* Vector files of modules: the module that `reference` and `config` name, with the file's
- * parameters and masks, called on the file's inputs. */
+/* Runs the vector files of modules. The module that `reference` and `config` name gets the file's
+ * parameters and masks and is called with the file's inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,13 +9,13 @@
 
 enum { MOST = 1024 };
 
-/* A tensor that a file stores under "<kind>.<name>", and what stands for it here. */
+/* A tensor that a file stores under "<kind>.<name>", and the tensor of the computation. */
 typedef struct entry {
     const char *key;
     adz_tensor *tensor;
 } entry;
 
-/* One computation: its leaves and its results by the names that the file has for them. */
+/* One computation: its leaves and its results, by the file's names for them. */
 typedef struct computation {
     const vector_file *v;
     const module_case *c;
@@ -40,7 +40,7 @@ static const module_case *case_for(const char *reference)
     return NULL;
 }
 
-/* What follows `prefix` in `key`; NULL when key does not start with it. */
+/* The part of `key` after `prefix`; NULL if the key does not begin with it. */
 static const char *after(const char *key, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -53,7 +53,8 @@ static bool note(const computation *run, const char *what, const char *name)
     return false;
 }
 
-/* A stored tensor in the computation's dtype, rounded to f32 on the way if that is asked for. */
+/* A stored tensor in the dtype of the computation. It is rounded to f32 first if the run asks for
+ * it. */
 static adz_tensor *load(const computation *run, const char *key)
 {
     adz_tensor *t = vector_tensor(run->v, key);
@@ -65,7 +66,7 @@ static adz_tensor *load(const computation *run, const char *key)
 
 /* ---- the module ----------------------------------------------------------------------------- */
 
-/* Parameters and buffers under all their names. */
+/* Loads parameters and buffers under all their names. */
 static bool load_state(const computation *run)
 {
     adz_state *state = adz_state_new();
@@ -103,7 +104,7 @@ static bool make_module(computation *run)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* What the module calls an input or a result of the file: renames are "a=b", or "a#=b#" for names
+/* The module's name for an input or a result of the file. Renames are "a=b", or "a#=b#" for names
  * that end in a number. */
 static const char *renamed(const module_case *c, const char *name, char *buffer, size_t size)
 {
@@ -128,7 +129,8 @@ static bool has_room(const computation *run, size_t n)
     return n < MOST || note(run, "more tensors than the runner has room for", "");
 }
 
-/* Results of the call before this one whose names start with `from` are arguments of it. */
+/* Makes results of the previous call whose names begin with `from` arguments of this call, with
+ * `to` in place of `from`. */
 static bool carry(const computation *run, const char *from, const char *to)
 {
     for (size_t i = 0; i < adz_values_count(run->out); ++i) {
@@ -144,8 +146,9 @@ static bool carry(const computation *run, const char *from, const char *to)
     return true;
 }
 
-/* The file's inputs of one call: their names start with `prefix`; those without a number among
- * numbered ones belong to the first call. Sets `any` if there is one of the former. */
+/* Collects the file's inputs of one call, whose names begin with `prefix`. In a file with numbered
+ * inputs, those without a number belong to the first call. *any becomes true if an input has the
+ * prefix. */
 static bool gather(computation *run, const char *prefix, bool *any)
 {
     const char *key;
@@ -180,7 +183,7 @@ static bool gather(computation *run, const char *prefix, bool *any)
     return true;
 }
 
-/* The results that the file has of one call. */
+/* Takes the results of one call that the file stores. */
 static bool take_results(computation *run, const char *prefix)
 {
     const char *key;
@@ -206,13 +209,14 @@ static bool take_results(computation *run, const char *prefix)
     return true;
 }
 
-/* One call; `number` is "" or "0.", "1.", ... Sets `called` if the file has one of that number. */
+/* Makes one call, whose inputs have the number "", "0.", "1.", ... *called becomes true if the file
+ * has such a call. */
 static bool call_numbered(computation *run, const char *number, bool *called)
 {
     char inputs[32], outputs[32];
     snprintf(inputs, sizeof inputs, "input.%s", number);
     snprintf(outputs, sizeof outputs, "output.%s", number);
-    *called = number[0] == '\0'; /* even without arguments */
+    *called = number[0] == '\0'; /* a call without a number is made even without arguments */
     adz_values_clear(run->in);
     if (!gather(run, inputs, called) || !*called) {
         return !*called;
@@ -239,7 +243,7 @@ static bool is_numbered(const vector_file *v)
     return false;
 }
 
-/* What the config asks for before a call. */
+/* Does what the config asks for before a call. */
 static bool prepare(const computation *run, int call)
 {
     const json_t *config = run->v->config, *list = json_object_get(config, "select_rows");
@@ -274,7 +278,7 @@ static bool call_all(computation *run)
     }
 }
 
-/* The calls with the stored masks in place of drawn ones; every mask must have been used. */
+/* Makes all calls with the stored masks in place of drawn ones. Every mask must be used. */
 static bool call_with_masks(computation *run)
 {
     adz_tensor *items[MOST];
@@ -299,7 +303,7 @@ static bool call_with_masks(computation *run)
     return good && (masks.next == masks.count || note(run, "a mask was not used", ""));
 }
 
-/* Of the sum of all results times what arrives at them; what has no upstream gets nothing. */
+/* Runs the backward of all results for which the file has an upstream gradient. */
 static bool backward(const computation *run)
 {
     adz_tensor *ys[MOST], *upstream[MOST];
@@ -343,8 +347,8 @@ static adz_tensor *find(const entry *entries, size_t n, const char *key)
     return NULL;
 }
 
-/* What the computation has for a tensor that the file stores under `key`; NULL for what is no
- * result of it. A gradient that did not arrive is zeros. */
+/* The tensor of the computation for the file's tensor `key`; NULL if it is no result. A missing
+ * gradient is zeros. */
 static adz_tensor *computed(const computation *run, const char *key)
 {
     const char *name;

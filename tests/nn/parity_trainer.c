@@ -1,5 +1,5 @@
-/* The annotated library's simple trainer: steps of the autoregressive model, each with the mean
- * cross entropy, clipped gradients and Noam's update. */
+/* Runs the vector files of labml_nn's simple trainer: steps of the autoregressive model with the
+ * mean cross entropy, clipped gradients and Noam's update. */
 #include <math.h>
 #include <stdio.h>
 
@@ -39,7 +39,7 @@ static bool load(const vector_file *v, adz_module *module, adz_dtype dtype, bool
     return good;
 }
 
-/* Whether the optimizer gets the parameters in the file's order: clipping sums over it. */
+/* True if the module has its parameters in the file's order. Clipping sums in this order. */
 static bool in_order(const vector_file *v, adz_module *module)
 {
     const json_t *order = json_object_get(v->config, "parameter_order");
@@ -102,7 +102,7 @@ static bool train(const vector_file *v, adz_dtype dtype, bool from_f32, training
     return good;
 }
 
-/* What a run has for a result of the file; NULL for none. */
+/* The run's tensor for a result of the file, or NULL. */
 static adz_tensor *result(const training *r, const char *name)
 {
     if (strncmp(name, "final.", 6) == 0) {

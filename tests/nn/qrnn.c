@@ -47,7 +47,8 @@ static void a_sequence_goes_on_in_the_next_call(void **state)
     adz_module_free(&m);
 }
 
-/* Of the stacks in two directions, the second is the first on the sequence turned round. */
+/* The stack of the second direction computes what the first one computes of the reversed sequence.
+ */
 static void the_second_direction_starts_at_the_end(void **state)
 {
     (void)state;
@@ -68,7 +69,8 @@ static void the_second_direction_starts_at_the_end(void **state)
     adz_module_free(&one);
 }
 
-/* In training only, it draws: what comes after it has other numbers. */
+/* In training the dropout between the layers draws numbers, so that later draws change. It does not
+ * change the result. */
 static void dropout_draws_and_changes_nothing(void **state)
 {
     (void)state;

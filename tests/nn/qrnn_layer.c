@@ -38,7 +38,8 @@ static adz_module *looking_ahead(adz_generator *g)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-/* Two calls give what one over the whole gives, until the layer is reset. */
+/* Two calls with the parts of a sequence give the results of one call, unless the layer is reset.
+ */
 static void the_previous_x_is_carried_over(void **state)
 {
     (void)state;
@@ -126,7 +127,7 @@ static void carried_rows_are_selected(void **state)
     adz_fastai_qrnn_layer_options o = wide();
     adz_module *m = adz_fastai_qrnn_layer_new(1, 2, &o);
     assert_int_equal(
-        adz_module_select_hidden(m, adz_arange(0, 1, 1, ADZ_I64)), ADZ_OK); /* nothing yet */
+        adz_module_select_hidden(m, adz_arange(0, 1, 1, ADZ_I64)), ADZ_OK); /* no state yet */
     adz_tensor *x = adz_reshape(adz_arange(0, 3, 1, ADZ_F32), ADZ_SHAPE(3, 1, 1));
     call_from(m, x, ADZ_NONE, NULL);
     adz_tensor *rows = adz_tensor_from((int64_t[]){ 2, 0 }, ADZ_SHAPE(2), ADZ_I64);
@@ -135,7 +136,7 @@ static void carried_rows_are_selected(void **state)
     adz_module_free(&m);
 }
 
-/* Zoneout of 1 closes the gate: the state stays. */
+/* With zoneout 1 the gate f is 0, so the state does not change. */
 static void zoneout_keeps_the_state_in_training_only(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void zoneout_keeps_the_state_in_training_only(void **state)
     adz_module_free(&m);
 }
 
-/* Another module in place of the linear layer is called like it. */
+/* The user can replace the child "linear" by another module. */
 static void the_linear_layer_can_be_replaced(void **state)
 {
     (void)state;
@@ -265,7 +266,7 @@ static void a_refused_call_carries_nothing(void **state)
 
 /* ---- vector files --------------------------------------------------------------------------- */
 
-/* The function of the reference as a module of no parameters. */
+/* The recurrence of fastai as a module without parameters. */
 typedef struct {
     bool batch_first, backward;
 } recurrence_state;

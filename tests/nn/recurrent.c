@@ -58,7 +58,8 @@ static adz_status call_lstm(
     return status;
 }
 
-/* In two parts, the state handed over, as in one. */
+/* A sequence in two calls, where the second gets the states of the first, gives the results of one
+ * call. */
 static void states_carry_on(void **state)
 {
     (void)state;
@@ -117,7 +118,7 @@ static void statistics_follow_the_batches(void **state)
     adz_module_free(&m);
 }
 
-/* A batch that cannot be normalised is not counted either. */
+/* A call that fails does not change num_batches_tracked. */
 static void a_failure_counts_nothing(void **state)
 {
     (void)state;

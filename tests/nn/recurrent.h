@@ -1,10 +1,11 @@
-/* What the tests of QRNNs share. */
+/* A helper of the tests of QRNNs. */
 #ifndef ADZE_TESTS_NN_RECURRENT_H
 #define ADZE_TESTS_NN_RECURRENT_H
 
 #include "nn/case.h"
 
-/* y and, where asked for, h of one call that begins at `hid`. */
+/* Calls the module with the initial state `hid`. Returns y and, unless h is NULL, stores the last
+ * state. */
 static inline adz_tensor *call_from(adz_module *m, adz_tensor *x, adz_tensor *hid, adz_tensor **h)
 {
     adz_values *in = adz_values_new(), *out = adz_values_new();

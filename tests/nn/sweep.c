@@ -10,7 +10,7 @@ enum { MOST_PARAMETERS = 64 };
 typedef struct subject {
     adz_module *module;
     adz_generator *generator;
-    adz_tensor *inputs[MODULE_INPUTS + MOST_PARAMETERS]; /* then the parameters */
+    adz_tensor *inputs[MODULE_INPUTS + MOST_PARAMETERS]; /* the arguments, then the parameters */
     const char *names[MODULE_INPUTS];
     size_t n;
 } subject;
@@ -40,7 +40,8 @@ static void end(subject *s)
     adz_generator_free(&s->generator);
 }
 
-/* All results of one call, from the generator's start; 0 for a failure. */
+/* Resets the generator, calls the module and stores all results. Returns their number, 0 for a
+ * failure. */
 static int call(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
 {
     const subject *s = user;
@@ -92,7 +93,7 @@ static void prints_and_names(void **state)
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-/* By every input and every parameter, in f64, against differences. */
+/* Compares the gradients of every input and every parameter with central differences in f64. */
 static void gradients(void **state)
 {
     EACH_SAMPLE((const module_case *)*state, sample)
@@ -133,7 +134,7 @@ static void expect_like(subject *s, adz_module *other, adz_tensor *const *expect
     }
 }
 
-/* A copy, and another module that took over the state, give the same results bit for bit. */
+/* A copy, and another module that has loaded the state, give the bits of the module. */
 static void copies_and_states(void **state)
 {
     EACH_SAMPLE((const module_case *)*state, sample)

@@ -1,4 +1,4 @@
-/* The sweep over modules: what is checked of every sample. */
+/* The sweep over modules: the checks of every sample. */
 #ifndef ADZE_TESTS_NN_SWEEP_H
 #define ADZE_TESTS_NN_SWEEP_H
 
@@ -6,10 +6,10 @@
 
 enum { MODULE_SWEEP_TESTS = 4 };
 
-/** The tests of one case, written to `tests`; returns how many. */
+/** Writes the tests of one case to `tests` and returns their number. */
 size_t module_sweep_tests(const module_case *c, struct CMUnitTest *tests);
 
-/** What the sweep has gone through so far. */
+/** The numbers of checks that the sweep has made so far. */
 typedef struct module_counts {
     int samples, derivatives, failure_points;
 } module_counts;

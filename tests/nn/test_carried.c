@@ -1,9 +1,10 @@
-/* What modules carry from one call to the next: forgetting it, keeping rows of it. */
+/* Hidden states that modules carry from call to call: resetting them, and selecting rows of them.
+ */
 #include "../nn.h"
 
-static int resets, selections, fails_at; /* the selection that fails, from 1; 0 for none */
+static int resets, selections, fails_at; /* fails_at: the selection that fails, from 1; 0: none */
 
-/* Adds up what it is given, row by row: the buffer `sum` holds what came so far. */
+/* Adds x to the buffer `sum`, which has the sum of all calls so far for each row. */
 static adz_tensor *count_forward(adz_module *self, adz_tensor *x)
 {
     adz_tensor *sum = adz_module_buffer_at(self, 0);
@@ -76,7 +77,7 @@ static void a_tree_is_reset_and_selected(void **state)
     adz_module_free(&m);
 }
 
-/* Selecting twice would be wrong. */
+/* A second selection would select rows of the rows that the first one kept. */
 static void a_module_in_two_places_is_selected_once(void **state)
 {
     (void)state;
@@ -126,7 +127,8 @@ static void bad_rows_are_refused(void **state)
     adz_module_free(&m);
 }
 
-/* A training loop holds the list of parameters while calls replace buffers. */
+/* A training loop holds the list of parameters while calls replace buffers. The list must stay
+ * valid. */
 static void lists_of_parameters_outlive_calls(void **state)
 {
     (void)state;

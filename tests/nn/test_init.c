@@ -64,7 +64,7 @@ static void fans_set_the_spread(void **state)
 {
     (void)state;
     adz_generator *g = adz_generator_new(8);
-    adz_tensor *t = adz_empty(ADZ_SHAPE(100, 50, 3), ADZ_F32); /* fans 150 in, 300 out */
+    adz_tensor *t = adz_empty(ADZ_SHAPE(100, 50, 3), ADZ_F32); /* fan-in 150, fan-out 300 */
     expect_uniform(adz_init_xavier_uniform_(t, 2, g), 2 * sqrt(6.0 / 450));
     expect_normal(adz_init_xavier_normal_(t, 0.5, g), 0, 0.5 * sqrt(2.0 / 450));
     expect_uniform(
@@ -95,7 +95,7 @@ static void truncated_normals_keep_their_shape(void **state)
     (void)state;
     adz_generator *g = adz_generator_new(9);
     adz_tensor *t = adz_empty(ADZ_SHAPE(200, 100), ADZ_F64);
-    /* mean and deviation of the normal distribution cut there, from its density */
+    /* mean and deviation of the truncated normal distribution, computed from its density */
     static const struct {
         double mean, std, a, b, cut_mean, cut_std;
     } cases[] = {
@@ -138,7 +138,7 @@ static void orthogonal_matrices(void **state)
     expect_orthogonal(adz_init_orthogonal_(adz_empty(ADZ_SHAPE(64, 64), ADZ_F64), 3, g), 64, 64, 9);
     adz_tensor *t = adz_transpose(adz_empty(ADZ_SHAPE(9, 40), ADZ_F64), 0, 1);
     expect_orthogonal(adz_init_orthogonal_(t, 1, g), 40, 9, 1);
-    /* the sign is not fixed by the method: both occur on the diagonal of a 1 x 1 matrix */
+    /* the method does not fix the sign: the element of a 1 x 1 matrix is 1 or -1 */
     int positive = 0;
     for (int i = 0; i < 40; ++i) {
         adz_tensor *one = adz_init_orthogonal_(adz_empty(ADZ_SHAPE(1, 1), ADZ_F64), 1, g);

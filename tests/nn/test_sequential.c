@@ -4,7 +4,7 @@
 
 enum { MOST = 16 };
 
-/* Its children one after the other. */
+/* The result of the children of m, called one after the other. */
 static adz_tensor *by_children(adz_module *m, adz_tensor *x)
 {
     for (size_t i = 0; i < adz_module_child_count(m); ++i) {
@@ -13,7 +13,7 @@ static adz_tensor *by_children(adz_module *m, adz_tensor *x)
     return x;
 }
 
-/* How many nodes of a kind stand behind y. */
+/* The number of nodes in the graph of y whose operator has this name. */
 static int count_nodes(adz_tensor *y, const char *name)
 {
     char *text = NULL;
@@ -25,13 +25,15 @@ static int count_nodes(adz_tensor *y, const char *name)
     char label[64];
     const size_t length = (size_t)snprintf(label, sizeof label, "label=\"%s", name);
     for (const char *at = text; (at = strstr(at, label)) != NULL; ++at) {
-        count += at[length] == '(' || at[length] == '\\'; /* the attributes, or the shape */
+        count +=
+            at[length] == '(' || at[length] == '\\'; /* attributes or the shape follow the name */
     }
     free(text);
     return count;
 }
 
-/* Bits of the result, what is drawn, and gradients are those of the children; takes the module. */
+/* Compares result, random numbers and gradients of the module with those of its children called one
+ * by one; they must have equal bits. Frees the module. */
 static void expect_parts(adz_module *m, int fused, adz_generator *generator)
 {
     adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(3, 6, 5), ADZ_F32), true);
@@ -179,7 +181,7 @@ static void types_of_users_declare_what_they_compute(void **state)
     adz_generator_free(&g);
 }
 
-/* Masks that are replayed are not drawn: the Dropout takes its own. */
+/* During a replay the fused operator must not draw a mask: the Dropout takes the given one. */
 static void masks_are_replayed(void **state)
 {
     (void)state;
@@ -196,7 +198,7 @@ static void masks_are_replayed(void **state)
     adz_module_free(&m);
 }
 
-/* What goes wrong is reported as if there were no such operator. */
+/* Errors name the child, as they do when the children are called one by one. */
 static void errors_name_the_child(void **state)
 {
     (void)state;

@@ -300,7 +300,7 @@ static void training_and_inference_side_by_side(void **state)
     assert_int_equal(live_tensors(), live); /* The root scopes of the threads ended with them. */
 }
 
-/* ---- what each thread has for itself --------------------------------------------------------- */
+/* ---- state of each thread -------------------------------------------------------------------- */
 
 typedef struct private_state {
     int number;
@@ -320,7 +320,7 @@ static void *own_error_and_modes(void *user)
         adz_tensor *a = adz_requires_grad_(adz_ones(ADZ_SHAPE(p->number, 3), ADZ_F32), true);
         adz_tensor *b = adz_mul_number(a, 2);
         p->right = adz_tensor_requires_grad(b) == (p->number % 2 == 0);
-        adz_matmul(a, a); /* cannot be */
+        adz_matmul(a, a); /* the shapes do not fit */
         adz_status status = adz_error_take(message, sizeof message);
         p->right = p->right && status == ADZ_ERR_SHAPE && strstr(message, expected) != NULL &&
                    adz_scope_close(scope) == ADZ_OK;
@@ -350,7 +350,7 @@ static void errors_and_modes_are_each_threads_own(void **state)
     assert_true(adz_is_grad_enabled());
 }
 
-/* ---- a graph begun in one thread and gone on with in another --------------------------------- */
+/* ---- a graph of two threads ------------------------------------------------------------------ */
 
 static void *go_on(void *user)
 {
@@ -383,12 +383,13 @@ static void a_graph_may_go_on_in_another_thread(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- a tensor made in one thread and ended in another ---------------------------------------- */
+/* ---- a tensor that another thread frees ------------------------------------------------------ */
 
 typedef struct hand_over {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    adz_tensor *waiting; /* handed over with a reference; NULL after it was taken */
+    adz_tensor
+        *waiting; /* a tensor and a reference for the other thread; NULL after it took them */
     double sum;
 } hand_over;
 

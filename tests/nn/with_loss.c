@@ -3,10 +3,10 @@
 
 typedef struct {
     adz_module *model;
-    double alpha, beta; /* of AR and TAR */
+    double alpha, beta; /* the factors of AR and TAR */
 } loss_state;
 
-/* The last of the results whose names start so. */
+/* The last result whose name begins with the prefix. */
 static adz_tensor *last_of(const adz_values *results, const char *prefix)
 {
     adz_tensor *last = ADZ_NONE;
@@ -31,7 +31,7 @@ static adz_status add_loss(
     return status == ADZ_OK ? adz_values_add(out, "loss", loss) : status;
 }
 
-/* Arguments but for "target" go to the model; its first result is "logits". */
+/* Passes all arguments except "target" to the model. The model's first result becomes "logits". */
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const loss_state *s = adz_module_state(self);
@@ -40,7 +40,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < adz_values_count(in) && status == ADZ_OK; ++i) {
         const char *name = adz_values_name(in, i);
-        bool by_place = strcmp(name, "x") == 0; /* a head alone takes it so */
+        bool by_place = strcmp(name, "x") == 0; /* a head without an encoder takes x by place */
         if (strcmp(name, "target") != 0) {
             status = adz_values_add(to, by_place ? "" : name, adz_values_at(in, i));
         }

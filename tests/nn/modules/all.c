@@ -1,10 +1,10 @@
-/* What is asked of every kind of module: gradients, the printed form, refused memory. */
+/* The checks of every kind of module: gradients, the printed form, refused memory. */
 #include "print.h"
 #include "tests.h"
 
 typedef struct {
     adz_module *module;
-    adz_generator *generator; /* set to one state before each call; may be NULL */
+    adz_generator *generator; /* gets one fixed state before each call; may be NULL */
 } checked;
 
 static int call_module(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)

@@ -17,7 +17,7 @@ static void linear_computes_and_starts_as_in_pytorch(void **state)
     adz_module_free(&m);
 
     m = adz_linear_new(64, 500, NULL);
-    for (int pass = 0; pass < 2; ++pass) { /* as made, and after a reset */
+    for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
         const char *names[] = { "weight", "bias" };
         for (int i = 0; i < 2; ++i) {
             adz_tensor *t = adz_module_parameter(m, names[i]);
