@@ -9,6 +9,7 @@
 #include "adze/base.h"
 #include "adze/custom.h"
 #include "adze/data.h"
+#include "adze/distributed.h"
 #include "adze/dlpack.h"
 #include "adze/io.h"
 #include "adze/nn.h"

@@ -16,7 +16,8 @@ ROOMS = {
     "nn": {"base", "tensor", "autograd"},
     "data": {"base", "tensor", "autograd", "nn"},
     "optim": {"base", "tensor", "autograd", "nn"},
-    "io": {"base", "tensor", "autograd", "nn", "data", "optim"},
+    "distributed": {"base", "tensor", "autograd", "nn", "data", "optim"},
+    "io": {"base", "tensor", "autograd", "nn", "data", "optim", "distributed"},
 }
 
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
@@ -25,7 +26,7 @@ HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
     "precision": "base",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
-    "nn": "nn", "data": "data", "optim": "optim", "io": "io",
+    "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed", "io": "io",
 }
 UMBRELLAS = {"adze.h", "custom.h"}
 

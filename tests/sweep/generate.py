@@ -52,7 +52,7 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
            'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
            'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
            'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
-           'adz_node': 'NODE', 'FILE': 'FILE'}
+           'adz_group': 'GROUP', 'adz_node': 'NODE', 'FILE': 'FILE'}
 ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
           'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
           'adz_tensor *const *': 'TENSORS', 'adz_module *const *': 'MODULES',
@@ -96,6 +96,7 @@ HINTS = {
     'adz_batch_norm': {'running_mean': 'none', 'running_var': 'none', 'weight': 'none',
                        'bias': 'none', 'training': '1'},
     'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},
+    'adz_group_reduce_scatter': {'tensor': 'row'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
 }
 
@@ -118,6 +119,7 @@ FILL = {
     'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours;',
     'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
     'adz_loader_position': 'o->rows = 3;',
+    'adz_transport': 'o->size = sizeof *o; o->name = "ours"; o->ranks = 1;',
 }
 INIT = {'adz_fastai_config':
         'adz_fastai_config_init(o, sizeof *o, "awd_lstm_lm_config");'}
@@ -135,6 +137,9 @@ CALLBACKS = {
     'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',
     'select_hidden': 'select_hidden', 'linear_parts': 'linear_parts',
     'elementwise_step': 'elementwise_step', 'attributes_free': 'attributes_free',
+    'start_send': 'start_send', 'start_receive': 'start_receive', 'test': 'test_request',
+    'wait': 'wait_request', 'start_all_reduce': 'start_all_reduce', 'ready': 'ready_transport',
+    'abort': 'abort_transport', 'free': 'free_transport',
 }
 DLPACK_FIELDS = [('void *', 'data'), ('int32_t', 'device.device_type'), ('int32_t', 'ndim'),
                  ('uint8_t', 'dtype.code'), ('uint8_t', 'dtype.bits'), ('uint16_t', 'dtype.lanes'),

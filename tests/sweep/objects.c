@@ -285,6 +285,8 @@ void *object_make(kind k, size_t choice)
         return groups_make();
     case KIND_FLAT_PARAMETERS:
         return flat_parameters_make();
+    case KIND_GROUP:
+        return adz_group_single();
     default:
         return NULL;
     }
@@ -333,6 +335,8 @@ void object_end(kind k, void *p)
         END(adz_fastai_groups, fastai_groups);
     case KIND_FLAT_PARAMETERS:
         END(adz_flat_parameters, flat_parameters);
+    case KIND_GROUP:
+        END(adz_group, group);
     case KIND_DLPACK:
         if (((adz_dl_managed_tensor *)p)->deleter != NULL) {
             ((adz_dl_managed_tensor *)p)->deleter(p);
