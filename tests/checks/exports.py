@@ -5,9 +5,11 @@ It may export only adz_ names, must have a soname, and what it takes from elsewh
 the list below: a library that can call abort, exit or printf is one that may end or write into
 somebody else's program.
 
-usage: exports.py LIBRARY [--asserts] [--must-find TEXT ...]
+usage: exports.py LIBRARY [--asserts] [--mpi] [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
+--mpi        the library is libadze-mpi: it exports adz_mpi_ names, calls MPI and libadze, and prints a
+             message before it aborts. Any other library must not need MPI.
 --must-find  turns the check round: it passes when every TEXT is among the findings
 """
 
@@ -55,6 +57,9 @@ ALLOWED = [
 ]
 
 
+MPI_ALLOWED = [r"MPI_\w+", r"ompi_\w+", r"adz_\w+", "stderr|fprintf|fflush|__fprintf_chk|fwrite"]
+
+
 def symbols(library, which):
     lines = subprocess.run(["nm", "-D", which, library], check=True, text=True,
                            stdout=subprocess.PIPE).stdout.splitlines()
@@ -68,11 +73,13 @@ def thread_local_bytes(library):
     return int(found.group(1), 16) if found else 0
 
 
-def findings(library, asserts):
-    allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in ALLOWED) + r")\Z")
+def findings(library, asserts, mpi=False):
+    patterns = ALLOWED + (MPI_ALLOWED if mpi else [])
+    allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in patterns) + r")\Z")
+    prefix = "adz_mpi_" if mpi else "adz_"
     for name in symbols(library, "--defined-only"):
-        if not name.startswith("adz_"):
-            yield f"exports {name}, which is not an adz_ name"
+        if not name.startswith(prefix):
+            yield f"exports {name}, which is not an {prefix} name"
     for name in symbols(library, "--undefined-only"):
         if not (allowed.match(name) or asserts and name == "__assert_fail"):
             yield f"calls {name}, which is not on the list in tests/checks/exports.py"
@@ -83,6 +90,9 @@ def findings(library, asserts):
     size = thread_local_bytes(library)
     if size > MOST_THREAD_LOCAL:
         yield f"has {size} bytes of thread-local variables; what a thread needs goes into adzi_thread"
+    needed = re.findall(r"NEEDED.*\[(lib(?:mpi|mpich|open-rte|open-pal)\b.*)\]", dynamic)
+    if needed and not mpi:
+        yield f"needs {needed[0]}: MPI belongs into libadze-mpi"
 
 
 def main():
@@ -91,7 +101,7 @@ def main():
     if "--must-find" in arguments:
         cut = arguments.index("--must-find")
         arguments, wanted = arguments[:cut], arguments[cut + 1:]
-    found = list(findings(arguments[0], "--asserts" in arguments))
+    found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments))
     if wanted:
         missed = [text for text in wanted if not any(text in line for line in found)]
         for text in missed:
