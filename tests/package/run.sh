@@ -113,6 +113,9 @@ if cmake -S "$top/tests/package/cmake" -B "$work/cmake-newer" -DCMAKE_PREFIX_PAT
     exit 1
 fi
 
+say 'libadze-mpi: pkg-config, CMake component'
+sh "$top/tests/package/mpi.sh" "$stage" "$work/mpi"
+
 say 'Meson subproject'
 mkdir -p "$work/subproject/subprojects" "$work/subproject/tests"
 cp "$top/tests/package/subproject/meson.build" "$work/subproject/"
