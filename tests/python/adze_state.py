@@ -208,8 +208,8 @@ def load_checkpoint(path, model, optimizer=None):
     """Restores a model, strictly, and its optimizer from a file of adz_checkpoint_save. Returns
     epoch and step. The parameters have the order of model.parameters() on both sides."""
     tensors, metadata = read(path)
-    if metadata.get("adze_checkpoint") != "1":
-        raise FormatError(f"{path} is no checkpoint")
+    if metadata.get("adze_checkpoint") != "2":
+        raise FormatError(f"{path} is no checkpoint of version 2")
     named = _with_aliases(dict(tensors), metadata)
     weights = {name[len("model."):]: tensor for name, tensor in named.items()
                if name.startswith("model.")}
@@ -222,7 +222,7 @@ def load_checkpoint(path, model, optimizer=None):
 
 def save_checkpoint(path, model, optimizer=None, epoch=0, step=0):
     """Writes a model and its optimizer for adz_checkpoint_load."""
-    metadata = {"adze_checkpoint": "1", "epoch": str(epoch), "step": str(step)}
+    metadata = {"adze_checkpoint": "2", "epoch": str(epoch), "step": str(step)}
     kept, aliases = _without_aliases(model.state_dict())
     tensors = {"model." + name: tensor for name, tensor in kept.items()}
     metadata.update({"model." + alias: "model." + name for alias, name in aliases.items()})
