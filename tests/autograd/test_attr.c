@@ -83,7 +83,7 @@ static void every_kind_is_printed(void **state)
     everything other = sample;
     other.mask = 0;
     other.n = 0;
-    other.paint = BLUE; /* without a name */
+    other.paint = BLUE; /* a value that has no name */
     expect_print(&op, &other,
         "op(flag=True, number=-3, flags=[True, False, True], size=-9223372036854775808, "
         "factor=0.1, dim=[], paint=2, sizes=[], weights=[0.5, -inf], last=False)");
@@ -100,10 +100,10 @@ static void an_operator_without_shown_fields_has_no_parentheses(void **state)
     };
     expect_print(&hidden, &sample, "hidden");
     expect_print(&plain, NULL, "plain");
-    expect_print(&old, &sample, "old"); /* its struct ends before the fields */
+    expect_print(&old, &sample, "old"); /* the struct of this operator ends before the fields */
 }
 
-/* A length that is outside its array is not followed. */
+/* A length that is outside its array counts as the nearest valid length. */
 static void a_length_is_held_inside_the_array(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void fields_alone_are_compared(void **state)
     a.factor = b.factor = NAN;
     assert_true(adzi_attr_equal(&op, &a, &b));
     a.factor = 0;
-    b.factor = -0.0; /* other bits, and 1 / x is another infinity */
+    b.factor = -0.0; /* it differs from 0 in its bits, and 1 / x is the other infinity */
     assert_false(adzi_attr_equal(&op, &a, &b));
 }
 
@@ -311,7 +311,7 @@ static void errors_inside_a_backward_name_its_call(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
-    o.create_graph = true; /* by expressions */
+    o.create_graph = true; /* the backward runs as an expression */
     int named = 0;
     for (int64_t n = 1, done = 0; !done; ++n) {
         adz_scope *inner = adz_scope_open();

@@ -1,4 +1,4 @@
-/* Operators from outside the library, source lines in messages, and the graph as a picture. */
+/* Operators of a user, source lines in messages, and the picture of a graph. */
 #define _GNU_SOURCE /* open_memstream */
 #define ADZ_SITES
 #include "adze/adze.h"
@@ -14,7 +14,7 @@
 
 #include "../errors.h"
 
-/* y = x^3, the example of adze/custom.h with a save of either kind */
+/* y = x^3, the example of adze/custom.h with its factor 3 as an attribute. */
 typedef struct {
     double factor;
 } cube_attributes;
@@ -78,7 +78,7 @@ static void a_custom_operator_passes_gradcheck(void **state)
     adz_scope_close(scope);
 }
 
-/* y = 2 a + 3 b + 2 c, where a's gradient and c's are one tensor. */
+/* y = 2 a + 3 b + 2 c. The backward returns one tensor as the gradient of a and of c. */
 static adz_status shared_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)node;
@@ -133,7 +133,7 @@ static double tanh_of(double x)
     return adz_item(adz_tanh(adz_scalar(x, ADZ_F64)));
 }
 
-/* Of a check that passes, too: most derivatives are 0 here, and have no error at all. */
+/* This holds for a check that passes, too. Most derivatives here are 0 and have no error. */
 static void the_report_names_the_error_that_is_closest_to_failing(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void the_report_names_the_error_that_is_closest_to_failing(void **state)
     adz_gradcheck_function f = { call_tanh, NULL };
     adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
     adz_gradcheck_report report;
-    o.eps = 1e-3; /* an error that can be told: eps^2 / 6 times the third derivative */
+    o.eps = 1e-3; /* makes an error of eps^2 / 6 times the third derivative, which is visible */
     assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), ADZ_OK);
     assert_int_equal(report.elements, 9);
     assert_int_equal(report.nonzero, 3);
@@ -171,7 +171,7 @@ static void the_report_names_the_error_that_is_closest_to_failing(void **state)
 /* y = 3 x with a kernel for f32 and adze's operators for f64. */
 typedef struct {
     double forward, backward; /* the factors of the f32 kernel */
-    adz_dtype result;         /* of f32 inputs */
+    adz_dtype result;         /* the dtype of the result for f32 inputs */
 } tripler;
 
 static double slope_of_triple;
@@ -230,7 +230,7 @@ static void a_kernel_for_f32_alone_is_checked(void **state)
         adz_gradcheck_function f = { call_triple, &t };
         adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
         adz_gradcheck_report report;
-        assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), ADZ_OK); /* in f64 */
+        assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), ADZ_OK); /* checks f64 only */
         assert_int_equal(report.elements, 4);
         o.f32_tolerance = 1e-4;
         assert_int_equal(adz_gradcheck(&f, &x, 1, &o, &report), cases[i].status);
@@ -288,7 +288,7 @@ static void misuse_is_refused(void **state)
     adz_scope_close(scope);
 }
 
-/* A table that the attributes do not fit, or that says what cannot be. */
+/* A table that does not fit the attributes, or that is wrong in itself, is refused. */
 static void tables_of_fields_are_checked(void **state)
 {
     (void)state;
@@ -420,7 +420,7 @@ static void what_is_alive_is_listed(void **state)
     adz_tensor *gone = adz_ones(ADZ_SHAPE(5), ADZ_F32);
     adz_scope_close(inner);
     for (int i = 0; i < 100; ++i) {
-        assert_non_null(adz_ones(ADZ_SHAPE(5), ADZ_F32)); /* none of them takes its place */
+        assert_non_null(adz_ones(ADZ_SHAPE(5), ADZ_F32)); /* must not reuse the header of `gone` */
     }
 #if !defined(__SANITIZE_ADDRESS__)
     assert_null(adz_relu(gone));

@@ -1,5 +1,5 @@
-/* Operators along rows of every length, beside plain loops, on every instruction set that this
- * processor has. */
+/* Operators along rows of every length, compared with plain loops, on every instruction set of this
+ * processor. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,8 @@ static void put(adz_tensor *row, int64_t place, double value)
     assert_non_null(adz_fill_(adz_slice(row, 0, place, place + 1, 1), value));
 }
 
-/* Row r has its largest element at place r (mod n), and perhaps once more behind it. */
+/* Row r has its largest element at place r (mod n), and in some rows a second time behind it. The
+ * first place must be found. */
 static void find_largest(int64_t n, adz_dtype dtype, double largest)
 {
     adz_tensor *whole = adz_randint(0, 100, ADZ_SHAPE(n, n), ADZ_I64);
@@ -84,7 +85,7 @@ static void extremes_are_found_anywhere(void **state)
     for_each_length(find_extremes);
 }
 
-/* ---- softmax and its kind ----------------------------------------------------------------------
+/* ---- softmax and log_softmax -------------------------------------------------------------------
  */
 
 static void assert_near(adz_tensor *t, int64_t i, double expected, double bound)
@@ -119,11 +120,11 @@ static void compare_softmax(int64_t n, adz_dtype dtype, double bound)
     assert_near(loss, 0, mean, bound);
 }
 
-/* Rows that are infinite or NaN in part leave the others alone. */
+/* A row with an infinity or a NaN does not change the results of the other rows. */
 static void compare_bad_rows(int64_t n)
 {
     adz_tensor *x = adz_randn(ADZ_SHAPE(ROWS, n), ADZ_F32);
-    put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* whose sign does not count */
+    put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* the sign of a NaN is ignored */
     adz_fill_(adz_select(x, 0, 2), -(double)INFINITY);
     put(adz_select(x, 0, 4), n - 1, (double)INFINITY);
     adz_tensor *sums = adz_logsumexp(x, ADZ_DIMS(1), ADZ_DROPDIM);
@@ -148,7 +149,7 @@ static void exponentials_of_rows_add_up(void **state)
 {
     (void)state;
     for_each_length(compare_softmaxes);
-    compare_softmax(700, ADZ_F32, 3e-6); /* of rows that are taken one by one */
+    compare_softmax(700, ADZ_F32, 3e-6); /* rows of this length are computed one by one */
     compare_softmax(2500, ADZ_F64, 1e-13);
 }
 
@@ -158,7 +159,7 @@ static void exponentials_of_rows_add_up(void **state)
 static void compare_sum(int64_t n, adz_dtype dtype)
 {
     adz_tensor *whole = adz_randint(-50, 50, ADZ_SHAPE(ROWS, n), ADZ_I64);
-    adz_tensor *x = adz_to(whole, dtype); /* whose sums are exact */
+    adz_tensor *x = adz_to(whole, dtype); /* whole numbers, whose sums are exact */
     adz_tensor *y = adz_sum(x, ADZ_DIMS(1), ADZ_DROPDIM);
     adz_tensor *mean = adz_mean(adz_to(x, ADZ_F64), ADZ_DIMS(1), ADZ_DROPDIM);
     for (int64_t r = 0; r < ROWS; ++r) {
@@ -187,7 +188,7 @@ static void rows_add_up(void **state)
 /* ---- products ----------------------------------------------------------------------------------
  */
 
-/* Elements near 1, some of them 0; dy is 1. */
+/* A tensor of elements near 1, some of which are 0. */
 static adz_tensor *near_one(int64_t rows, int64_t n, adz_dtype dtype)
 {
     adz_tensor *x = adz_add_number(adz_mul_number(adz_randn(ADZ_SHAPE(rows, n), dtype), 0.05), 1);
@@ -250,14 +251,15 @@ static void rows_are_multiplied(void **state)
 {
     (void)state;
     for_each_length(compare_products);
-    compare_product(700, ADZ_F32, 2e-6);   /* in chunks */
-    compare_product(1100, ADZ_F64, 1e-12); /* with the gradients by halves */
+    compare_product(700, ADZ_F32, 2e-6);   /* longer than a chunk */
+    compare_product(1100, ADZ_F64, 1e-12); /* longer than the kernel of the gradients takes */
 }
 
 /* ---- gather and scatter_add ---------------------------------------------------------------------
  */
 
-/* Whole numbers, whose sums are exact; x has `places`, the index n of them. */
+/* gather and scatter_add on whole numbers, whose sums are exact. x has `places` elements per lane,
+ * of which the index names n. */
 static void compare_places(int64_t n, int64_t places, adz_dtype dtype, int dim)
 {
     const adz_shape shape = dim == 1 ? ADZ_SHAPE(ROWS, places) : ADZ_SHAPE(places, ROWS);
@@ -311,7 +313,7 @@ static void places_are_read_and_added_to(void **state)
     compare_places(40, 1100, ADZ_F32, 0);
 }
 
-/* Whatever the place of a bad index, it is found. */
+/* A bad index is found at every place. */
 static void find_bad_index(int64_t n)
 {
     const int64_t bad[] = { -1, n, INT64_MIN, INT64_MAX };
@@ -343,14 +345,14 @@ static bool comes_before(double a, double b, bool largest)
     return largest ? a > b : a < b;
 }
 
-/* Many are equal; of those the first comes first. */
+/* Of equal elements the first one comes first. Many elements are equal here. */
 static void compare_first(int64_t n, int64_t k, adz_dtype dtype, bool largest)
 {
     const bool is_float = dtype == ADZ_F32 || dtype == ADZ_F64;
     adz_tensor *x = adz_to(adz_randint(0, n, ADZ_SHAPE(ROWS, n), ADZ_I64), dtype), *places;
     if (is_float) {
         x = adz_add_number(x, -(double)(n / 2));
-        put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* whose sign does not count */
+        put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* the sign of a NaN is ignored */
         put(adz_select(x, 0, 2), n - 1, -(double)INFINITY);
         put(adz_select(x, 0, 4), 0, (double)NAN);
         put(adz_select(x, 0, 3), n / 3, -0.0);

@@ -1,5 +1,6 @@
-/* char-lm's writing: scores with a cache, a memory or a state are those without. */
-/* Before cmocka, whose fail is a macro. */
+/* Tests of char-lm's writing: scores that are computed with a cache, a memory or a state equal
+ * those of the whole text. */
+/* These headers come before cmocka's, which defines `fail` as a macro. */
 #include "../examples/char-lm/sample.h"
 #include "../examples/char-lm/validation.h"
 
@@ -24,7 +25,7 @@ static options small(int arch)
         .batch = 3 };
 }
 
-/* Weights as large as trained ones. */
+/* Makes a network whose weights are as large as those of a trained one. */
 static adz_module *network_of(const options *o)
 {
     adz_manual_seed(7);
@@ -45,7 +46,7 @@ static void draw_ids(int64_t *ids, int64_t n)
     }
 }
 
-/* The scores after the last of n ids, all read at once by a network that carries nothing. */
+/* The scores after the last of n ids. The network reads all ids at once and carries no state. */
 static adz_tensor *scores_at_once(adz_module *network, const int64_t *ids, int64_t n)
 {
     adz_values *results = adz_values_new();
@@ -65,7 +66,7 @@ static void assert_close(const adz_tensor *a, const adz_tensor *b)
     assert_true(adz_allclose(a, b, 1e-5, 1e-5, false));
 }
 
-/* Token by token, after a beginning of three. */
+/* Three tokens are read at once, then one by one. Scores with the cache equal those without. */
 static void cached_scores_are_the_plain_ones(void **state)
 {
     (void)state;
@@ -88,7 +89,8 @@ static void cached_scores_are_the_plain_ones(void **state)
     }
 }
 
-/* Past the context: the newer half is read anew, or with slide the whole context each time. */
+/* When the text is longer than the context, the newer half is read again from an empty cache. With
+ * `slide` the whole context is read for each token. */
 static void windows_move(void **state)
 {
     (void)state;
@@ -102,7 +104,7 @@ static void windows_move(void **state)
             writer w = begin_writing(&o, network);
             for (int64_t n = 1; n <= 2 * CONTEXT; ++n) {
                 adz_scope *scope = adz_scope_open();
-                /* 12 tokens, then 6 to 12 again */
+                /* the number of tokens in the window: up to 12, then 6 to 12 again and again */
                 int64_t half =
                     n <= CONTEXT ? n : CONTEXT / 2 + (n - CONTEXT - 1) % (CONTEXT / 2 + 1);
                 int64_t seen = window == WINDOW_SLIDE ? (n < CONTEXT ? n : CONTEXT) : half;
@@ -116,7 +118,7 @@ static void windows_move(void **state)
     }
 }
 
-/* The recurrent ones go on past any context as if there were none. */
+/* Recurrent models have no limit of context. */
 static void states_go_on(void **state)
 {
     (void)state;
@@ -127,7 +129,7 @@ static void states_go_on(void **state)
         adz_module *network = network_of(&o), *plain = adz_module_copy(network);
         writer w = begin_writing(&o, network);
         adz_scope *scope = adz_scope_open();
-        write_on(&w, ids, 2 * CONTEXT + 5); /* in three pieces */
+        write_on(&w, ids, 2 * CONTEXT + 5); /* is read in three pieces */
         assert_close(
             write_on(&w, &ids[2 * CONTEXT + 5], 1), scores_at_once(plain, ids, 2 * CONTEXT + 6));
         adz_scope_close(scope);
@@ -137,7 +139,8 @@ static void states_go_on(void **state)
     }
 }
 
-/* Every token but the first is predicted once, and a network that trains is left as it is. */
+/* Every token except the first is predicted once. The mode and the state of the network are not
+ * changed. */
 static void validation_counts_all(void **state)
 {
     (void)state;
@@ -151,7 +154,7 @@ static void validation_counts_all(void **state)
             adz_init_zeros_(all.items[i]);
         }
         adz_module_train(network, true);
-        for (int64_t n = 2; n <= 101; n += 33) { /* all scores are the same: the loss is ln V */
+        for (int64_t n = 2; n <= 101; n += 33) { /* all scores are equal, so the loss is ln V */
             double loss = validate(&o, network, &(part){ ids, n });
             assert_true(loss > 2.39789 && loss < 2.39790);
         }

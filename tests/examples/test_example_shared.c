@@ -1,6 +1,7 @@
-/* What the example programs share, where a whole program could not show it. */
+/* Tests of the shared files of the example programs, for facts that a run of a program cannot show.
+ */
 #define _GNU_SOURCE
-/* Before cmocka, whose fail is a macro. */
+/* These headers come before cmocka's, which defines `fail` as a macro. */
 #include "../examples/shared/command_line.h"
 #include "../examples/shared/crew.h"
 #include "../examples/shared/gnuplot.h"
@@ -25,7 +26,8 @@ static _Noreturn void end_program(const char *text)
 
 const char program_name[] = "test";
 
-/* What a program that consists of that call prints on stderr, and its exit code. */
+/* Runs `program` in a child process. Writes its output on stderr to `text` and returns its exit
+ * code. */
 static int output_of(void (*program)(void), char *text, size_t size)
 {
     int status;

@@ -1,4 +1,4 @@
-/* What the tests of all and any share; each defines `tested`. */
+/* The tests that all and any have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_ALL_ANY_H
 #define ADZE_TESTS_OPS_ALL_ANY_H
 
@@ -8,7 +8,7 @@
 
 typedef struct truth {
     adz_tensor *(*of)(adz_tensor *, adz_dims, bool);
-    int one_of_two, of_none; /* what comes out of true and false, and of no elements */
+    int one_of_two, of_none; /* the result for true and false, and for no elements */
 } truth;
 
 static const truth tested;

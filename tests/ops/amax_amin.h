@@ -1,4 +1,4 @@
-/* What the tests of amax and amin share; each defines `tested`. */
+/* The tests that amax and amin have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_AMAX_AMIN_H
 #define ADZE_TESTS_OPS_AMAX_AMIN_H
 
@@ -8,7 +8,7 @@
 
 typedef struct extreme {
     adz_tensor *(*over)(adz_tensor *, adz_dims, bool);
-    int sign; /* 1 where the largest is sought, -1 where the smallest */
+    int sign; /* 1 for the largest element, -1 for the smallest */
 } extreme;
 
 static const extreme tested;
@@ -57,7 +57,8 @@ static void integers_over_two_dimensions(void **state)
     adz_scope_close(scope);
 }
 
-/* Results that lie side by side are found a row at a time: the same as one after the other. */
+/* Columns are computed several at a time, row by row. They must give the results of the transposed
+ * tensor, whose lanes are rows. */
 static void columns_are_rows_turned(void **state)
 {
     (void)state;

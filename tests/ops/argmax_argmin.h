@@ -1,4 +1,4 @@
-/* What the tests of argmax and argmin share; each defines `tested`. */
+/* The tests that argmax and argmin have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_ARGMAX_ARGMIN_H
 #define ADZE_TESTS_OPS_ARGMAX_ARGMIN_H
 
@@ -8,7 +8,7 @@
 
 typedef struct extreme {
     adz_tensor *(*place)(adz_tensor *, adz_dims, bool);
-    int sign; /* 1 where the largest is sought, -1 where the smallest */
+    int sign; /* 1 for the largest element, -1 for the smallest */
 } extreme;
 
 static const extreme tested;
@@ -39,7 +39,8 @@ static void the_first_of_equals_and_nan(void **state)
     adz_scope_close(scope);
 }
 
-/* The index among all counts in the order of the shape, not of the memory. */
+/* Without a dimension the index counts elements in row-major order of the shape, whatever the order
+ * in memory is. */
 static void all_of_a_transposed(void **state)
 {
     (void)state;

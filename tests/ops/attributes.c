@@ -48,7 +48,7 @@ static bool covers(const adzi_node *node, const adz_field *fields, size_t n)
         ok = fields[i].offset + bytes <= size;
         align[fields[i].offset] = (char)element;
         for (size_t k = 0; ok && k < bytes; ++k) {
-            ok = owner[fields[i].offset + k]++ == 0; /* and no two fields overlap */
+            ok = owner[fields[i].offset + k]++ == 0; /* false if two fields overlap */
         }
     }
     for (size_t at = 0, gap = 0; ok && at <= size; ++at) {
@@ -79,7 +79,7 @@ static bool copies_and_compares(const adzi_node *node, const adz_field *fields, 
     return ok;
 }
 
-/* "softmax(dim=1)": the name, and every field that is shown. */
+/* Checks the printed form, such as "softmax(dim=1)": the name, and every field that is shown. */
 static bool prints(const adzi_node *node, const adz_field *fields, size_t n, adzi_text *text)
 {
     bool shown = false;

@@ -1,4 +1,4 @@
-/* Samples as tensors. */
+/* Makes tensors from samples: draws numbers, chooses layouts, and runs forward and backward. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,7 +35,8 @@ static double draw(const case_input *spec, int64_t i, int64_t n)
     case FILL_UNIT:
         return 0.05 + 0.9 * uniform();
     case FILL_DISTINCT:
-        /* a permutation by a stride coprime to n, spread around 0 */
+        /* i is permuted by a stride that is coprime to n, so all values differ; they lie around 0
+         */
         return 0.15 * (double)(i - n / 2) + 0.04 * uniform();
     case FILL_INDEX:
         return floor(uniform() * spec->range);

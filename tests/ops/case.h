@@ -1,5 +1,6 @@
-/* What tests/ops/<op>.c hands to the sweep (tests/ops/sweep.c): how to call the operator, on what,
- * what it must refuse, and the facts that no sweep can know. */
+/* The case of an operator: what tests/ops/<family>/<op>.c tells the sweep (tests/ops/sweep.c). It
+ * says how to call the operator, which inputs it gets, which it must refuse, and which further
+ * facts are tested. */
 #ifndef ADZE_TESTS_OPS_CASE_H
 #define ADZE_TESTS_OPS_CASE_H
 
@@ -27,12 +28,12 @@ typedef enum case_fill {
     FILL_MASK      /* bool */
 } case_fill;
 
-/** Where an input's elements lie. */
+/** The layout of an input in memory. */
 typedef enum case_layout {
     LAYOUT_PLAIN,      /* contiguous */
     LAYOUT_TRANSPOSED, /* a view of a tensor with the dimensions in reverse order */
     LAYOUT_SLICED,     /* every other element of a tensor twice as wide in the last dimension */
-    LAYOUT_EXPANDED    /* the first dimension repeats one (stride 0) */
+    LAYOUT_EXPANDED    /* the first dimension has stride 0, so its entries are one in memory */
 } case_layout;
 
 typedef struct case_input {
@@ -40,7 +41,7 @@ typedef struct case_input {
     int64_t sizes[ADZ_MAX_RANK];
     case_fill fill;
     case_layout layout;
-    double range;    /* FILL_INDEX: one past the largest */
+    double range;    /* FILL_INDEX: indices are below it */
     bool constant;   /* wants no gradient (integers and masks never do) */
     bool none;       /* ADZ_NONE */
     bool given;      /* set by the macros: the entry is used */
@@ -117,7 +118,7 @@ typedef struct case_input {
 typedef struct op_sample {
     case_input in[CASE_INPUTS];
     double p[CASE_PARAMS];
-    const char *text; /* for what numbers cannot say: an einsum's equation */
+    const char *text; /* for arguments that are no numbers, such as the equation of einsum */
     bool large;       /* takes kernels past their blocks: too large for numeric derivatives and for
                          refusing each request; every other check runs */
 } op_sample;
@@ -127,11 +128,11 @@ typedef struct op_reject {
     case_input in[CASE_INPUTS];
     double p[CASE_PARAMS];
     adz_status status;
-    const char *says; /* a part of the message; NULL: any */
+    const char *says; /* a part of the message; NULL: the message is not checked */
     const char *text;
 } op_reject;
 
-/** What a call gets. */
+/** The arguments of a call. */
 typedef struct op_args {
     adz_tensor *in[CASE_INPUTS];
     int n;
@@ -140,9 +141,9 @@ typedef struct op_args {
 } op_args;
 
 typedef struct op_case {
-    const char *name; /* the operator's, as in the registry */
+    const char *name; /* the operator's name in the registry */
 
-    /** Calls the operator; fills out[0 ..] and returns how many results; 0 when it failed. */
+    /** Calls the operator, fills out[0 ..], and returns the number of results; 0 for a failure. */
     int (*call)(const op_args *args, adz_tensor **out);
 
     op_sample samples[24];
@@ -152,8 +153,8 @@ typedef struct op_case {
     bool broadcasts;         /* demands a sample in which an input broadcasts */
     bool no_empty;           /* refuses size-0 dimensions (then a reject must say so) */
     bool no_layouts;         /* takes inputs in which the automatic layouts make no sense */
-    bool needs_distinct;     /* not to be checked with repeated (expanded) values: ties */
-    bool first_order_only;   /* second derivative vanishes or is none: gradgradcheck sees zeros */
+    bool needs_distinct;     /* no expanded inputs, because equal elements have no derivative */
+    bool first_order_only;   /* the second derivative is 0 or undefined: no gradgradcheck */
     double f32_tolerance;    /* relative, f32 against f64; 0 means 1e-4 */
 
     /* Reference vectors. `vectors` lists the values of config.op that this case serves; `inputs`
@@ -187,22 +188,23 @@ static inline int case_one(adz_tensor *y, adz_tensor **out)
     return y != NULL;
 }
 
-/** A number of the config, or `otherwise`; understands "inf" and "-inf". */
+/** A number of the config, or `otherwise` if it has none. "inf" and "-inf" are infinities. */
 double config_number(const json_t *config, const char *key, double otherwise);
 
-/** Whether the config has the key with a value that is not null. */
+/** True if the config has the key with a value that is not null. */
 bool config_has(const json_t *config, const char *key);
 
-/** true or false of the config. */
+/** A bool of the config, or `otherwise` if it has none. */
 bool config_flag(const json_t *config, const char *key, bool otherwise);
 
-/** Copies a list of integers (or one integer) of the config; returns how many, -1 for null. */
+/** Copies a list of integers, or one integer, of the config. Returns their number, or -1 for null.
+ */
 int config_list(const json_t *config, const char *key, double *values, int most);
 
-/** A string of the config, or `otherwise`. */
+/** A string of the config, or `otherwise` if it has none. */
 const char *config_text(const json_t *config, const char *key, const char *otherwise);
 
-/** 'none', 'mean', 'sum', 'batchmean' of the config as an adz_reduction. */
+/** The reduction of the config ("none", "mean", "sum" or "batchmean") as an adz_reduction. */
 double config_reduction(const json_t *config);
 
 /** p[at] = count, p[at + 1 ..] the dimensions; count -1 for all (null). And back. */

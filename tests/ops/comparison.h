@@ -1,5 +1,5 @@
-/* What the tests of eq, ge, gt, le, lt and ne share. Each defines `tested` and spells its case
- * COMPARISON_CASE("eq"). */
+/* The tests that eq, ge, gt, le, lt and ne have in common. Each file defines `tested` and makes its
+ * case by a macro, such as COMPARISON_CASE("eq"). */
 #ifndef ADZE_TESTS_OPS_COMPARISON_H
 #define ADZE_TESTS_OPS_COMPARISON_H
 
@@ -8,12 +8,12 @@
 typedef struct comparison {
     adz_tensor *(*tensors)(adz_tensor *, adz_tensor *);
     adz_tensor *(*number)(adz_tensor *, double);
-    double less, equal, greater, unordered; /* what comes out: 0 or 1 */
+    double less, equal, greater, unordered; /* the result for such operands, 0 or 1 */
 } comparison;
 
 static const comparison tested;
 
-/* p[0] = 1: against the number p[1] */
+/* p[0] = 1: compares with the number p[1] */
 static int call(const op_args *a, adz_tensor **out)
 {
     return case_one(
@@ -37,7 +37,7 @@ FACT(nan_compares_as_in_ieee)
     ASSERT_VALUES(tested.tensors(a, b), ADZ_BOOL, u, u, u);
 }
 
-/* The common dtype decides: no integer is rounded to fit the other side. */
+/* Operands are compared in their common dtype, so no integer is rounded to the other's dtype. */
 FACT(mixed_dtypes)
 {
     adz_tensor *i = VALUES(ADZ_I32, 0, 1), *one = VALUES(ADZ_BOOL, 1);

@@ -1,4 +1,4 @@
-/* Reading a vector file's config. */
+/* Reads values from the config of a vector file. */
 #include <math.h>
 
 #include "ops/case.h"

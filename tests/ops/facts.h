@@ -1,5 +1,5 @@
-/* What facts about elementwise operators are written with: small tensors of given numbers, exact
- * comparison, refusals, gradients. */
+/* Helpers for facts about operators: small tensors of given numbers, exact comparison, refusals,
+ * gradients. */
 #ifndef ADZE_TESTS_OPS_FACTS_H
 #define ADZE_TESTS_OPS_FACTS_H
 
@@ -68,14 +68,14 @@ static inline adz_tensor *gradient_of(adz_tensor *y, adz_tensor *x)
     return gradient_by(y, x, false);
 }
 
-/** The gradient of the sum of y with respect to x by the expression of the backward, which runs
- * where a graph of the backward is asked for. */
+/** The gradient of the sum of y with respect to x, computed by the expression of the backward. The
+ * expression runs because create_graph is set. */
 static inline adz_tensor *gradient_by_expression(adz_tensor *y, adz_tensor *x)
 {
     return gradient_by(y, x, true);
 }
 
-/** A fact's frame: FACT(name) { ... } opens and closes a scope around the body. */
+/** Defines a fact: FACT(name) { ... } is a test whose body runs in a scope of its own. */
 #define FACT(name)                           \
     static void name##_in_scope(void);       \
     static void name(void **state)           \

@@ -1,5 +1,6 @@
-/* What the tests of huber_loss and smooth_l1_loss share. Each defines `tested`, and WIDTH as the
- * name of its last argument: where the loss changes from a square to an absolute value. */
+/* The tests that huber_loss and smooth_l1_loss have in common. Each file defines `tested`, and
+ * WIDTH as the name of its last argument, at which the loss changes from a square to an absolute
+ * value. */
 #ifndef ADZE_TESTS_OPS_HUBER_SMOOTH_L1_H
 #define ADZE_TESTS_OPS_HUBER_SMOOTH_L1_H
 
@@ -22,8 +23,8 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
-/* x and target are expanded to their common shape first, so the dtype of a scalar counts as that of
- * any tensor. With the width 1, both losses are the same. */
+/* x and target are expanded to their common shape first, so the dtype of a scalar counts like that
+ * of any tensor. With the width 1, both losses are equal. */
 FACT(a_scalar_target_promotes_as_any_other)
 {
     adz_tensor *x = adz_requires_grad_(VALUES(ADZ_F32, 1, 3), true);

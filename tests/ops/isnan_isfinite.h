@@ -1,4 +1,4 @@
-/* What the tests of isnan and isfinite share; each defines `tested`. */
+/* The tests that isnan and isfinite have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_ISNAN_ISFINITE_H
 #define ADZE_TESTS_OPS_ISNAN_ISFINITE_H
 
@@ -6,7 +6,7 @@
 
 typedef struct kind {
     adz_tensor *(*of)(adz_tensor *);
-    double nan, infinity, number; /* what comes out of each */
+    double nan, infinity, number; /* the result for NaN, for an infinity, for a number */
 } kind;
 
 static const kind tested;

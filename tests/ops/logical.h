@@ -1,4 +1,5 @@
-/* What the tests of logical_and, logical_or and logical_xor share; each defines `tested`. */
+/* The tests that logical_and, logical_or and logical_xor have in common. Each file defines
+ * `tested`. */
 #ifndef ADZE_TESTS_OPS_LOGICAL_H
 #define ADZE_TESTS_OPS_LOGICAL_H
 
@@ -6,7 +7,7 @@
 
 typedef struct connective {
     adz_tensor *(*of)(adz_tensor *, adz_tensor *);
-    double one, both; /* what comes out where one is true, and where both are */
+    double one, both; /* the result if one operand is true, and if both are */
 } connective;
 
 static const connective tested;

@@ -1,4 +1,4 @@
-/* What the tests of max and min share; each defines `tested`. */
+/* The tests that max and min have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_MAX_MIN_H
 #define ADZE_TESTS_OPS_MAX_MIN_H
 
@@ -9,7 +9,8 @@
 typedef struct extreme {
     adz_tensor *(*of_all)(adz_tensor *);
     adz_tensor *(*along)(adz_tensor *, int, bool, adz_tensor **);
-    int sign; /* 1 where the largest is sought, -1 where the smallest: turns the facts' numbers */
+    int sign; /* 1 for the largest element, -1 for the smallest; facts multiply their numbers by it
+               */
 } extreme;
 
 static const extreme tested;
@@ -32,7 +33,7 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
-/* The numbers, for a minimum times -1, as a leaf. */
+/* A leaf with the numbers, which are multiplied by -1 for a minimum. */
 static adz_tensor *row(const double *values, int64_t n)
 {
     adz_tensor *x = adz_mul_number(adz_tensor_from(values, ADZ_SHAPE(n), ADZ_F64), tested.sign);
@@ -105,7 +106,7 @@ static void every_dtype(void **state)
     adz_scope_close(scope);
 }
 
-/* Few results of many elements are found in blocks; the first of equal ones still counts. */
+/* Few results of many elements are computed in blocks. Of equal elements the first one counts. */
 static void long_rows(void **state)
 {
     (void)state;

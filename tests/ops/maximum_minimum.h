@@ -1,4 +1,4 @@
-/* What the tests of maximum and minimum share; each defines `tested`. */
+/* The tests that maximum and minimum have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_MAXIMUM_MINIMUM_H
 #define ADZE_TESTS_OPS_MAXIMUM_MINIMUM_H
 

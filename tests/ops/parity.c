@@ -1,5 +1,6 @@
-/* adze-parity [--f32] FILE.safetensors...: what each file names, on the file's inputs, against the
- * file's results and gradients. One line per case, then "N passed, N failed". */
+/* adze-parity [--f32] FILE.safetensors... runs the operator, module or optimizer that each file
+ * names on the file's inputs. It compares results and gradients with those of the file, and prints
+ * one line per case, then "N passed, N failed". */
 #include "ops/parity.h"
 
 #include <locale.h>
@@ -23,7 +24,7 @@ void parity_judge(
     }
 }
 
-/* The runner of a file, by its reference or else by its group; NULL when there is none. */
+/* The runner of a file, found by its reference or by its group; NULL if there is none. */
 static parity_runner runner_of(const vector_file *v)
 {
     static const struct {
@@ -67,7 +68,8 @@ static bool pass(const vector_file *v, bool f32, verdict *out)
     return ran && out->compared > 0 && out->error <= out->tolerance;
 }
 
-/* In f32 the reference is computed here: what it is computed with must give the file's numbers. */
+/* Checks a case. In f32 the reference is computed by adze in f64, so the f64 run must give the
+ * file's numbers first. */
 static bool check_case(const vector_file *v, bool f32, verdict *out)
 {
     verdict whole;
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
     int passed = 0, failed = 0;
     bool f32 = false;
     const char *forced = getenv("ADZE_CPU");
-    setlocale(LC_NUMERIC, "C"); /* numbers with a point, whatever the host has set */
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
     if (forced != NULL && forced[0] != '\0' && strcmp(forced, adz_cpu_name()) != 0) {
         fprintf(stderr, "adze-parity: ADZE_CPU is %s, but kernels run with %s\n", forced,
             adz_cpu_name());

@@ -1,24 +1,24 @@
-/* Reference vectors: what the runner of each group gets and gives. */
+/* Reference vectors: the interface of the runners, one for each group of files. */
 #ifndef ADZE_TESTS_OPS_PARITY_H
 #define ADZE_TESTS_OPS_PARITY_H
 
 #include "ops/vectors.h"
 
-/** What came of one file. */
+/** The result of one file. */
 typedef struct verdict {
-    double tolerance, tiny; /* the file's own; a runner sets the tolerance of f32 */
-    double error;           /* the largest so far, and the tensor that has it */
-    int compared;           /* how many tensors; none is a failure */
+    double tolerance, tiny; /* from the file; a runner sets the tolerance of f32 */
+    double error;           /* the largest error so far; the tensor that has it follows */
+    int compared;           /* the number of compared tensors; 0 is a failure */
     char name[96], note[400];
 } verdict;
 
-/** Compares one result or gradient with what it should be; integers and masks exactly. */
+/** Compares one result or gradient with the expected tensor. Integers and masks must be equal. */
 void parity_judge(
     verdict *out, const char *kind, const char *name, adz_tensor *got, adz_tensor *expected);
 
 /**
- * Runs a file's case, in f32 if told so, and judges everything that it stores. False when it could
- * not be run: with a note, or with an error recorded.
+ * Runs a file's case, in f32 if `f32`, and compares every tensor that the file stores. False if the
+ * case could not be run; then there is a note in `out` or an error is recorded.
  */
 typedef bool (*parity_runner)(const vector_file *v, bool f32, verdict *out);
 

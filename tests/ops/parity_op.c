@@ -1,4 +1,5 @@
-/* Vector files of operators: the operator that config.op names, on the file's inputs. */
+/* Runs the vector files of operators: calls the operator that config.op names on the file's inputs.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static int64_t integer(const json_t *list, size_t i)
     return json_integer_value(json_array_get(list, i));
 }
 
-/* One step of config.views. */
+/* Makes the view that one step of config.views describes. */
 static adz_tensor *view_step(adz_tensor *t, const json_t *step)
 {
     const char *what = json_string_value(json_array_get(step, 0));
@@ -48,7 +49,7 @@ static adz_tensor *view_step(adz_tensor *t, const json_t *step)
                                         : adz_expand(t, adz_shape_of(n, sizes));
 }
 
-/* What one computation used and gave: leaves by input, results with their gradients. */
+/* One computation: a leaf for each input, and the results. */
 typedef struct {
     adz_tensor *leaves[CASE_INPUTS], *results[CASE_RESULTS];
     int n_results;
@@ -69,11 +70,12 @@ static adz_tensor *find(
     return NULL;
 }
 
-/* Arguments may be a module's parameters and buffers; a buffer that changed is a result. */
+/* The groups of names. Arguments can be inputs, parameters or buffers of a module, and a changed
+ * buffer is a result. */
 static const char *const arguments[] = { "input", "param", "buffer", NULL };
 static const char *const outputs[] = { "output", "buffer_after", NULL };
 
-/* A case may serve files with one result, y, and files with several, which have names. */
+/* The file's name of result k. Files with one result call it y; files with several name each. */
 static const char *output_name(const vector_file *v, const op_case *c, int k)
 {
     return c->outputs[k] != NULL && find(v, "", outputs, c->outputs[k]) != NULL ? c->outputs[k]
@@ -125,7 +127,7 @@ static bool compute(
     return run->n_results > 0 && (n == 0 || adz_backward_with(ys, upstream, n, NULL) == ADZ_OK);
 }
 
-/* How many results and gradients the file has. */
+/* The number of results and gradients in the file. */
 static int count_expected(const vector_file *v)
 {
     const char *key;
@@ -139,7 +141,7 @@ static int count_expected(const vector_file *v)
     return n;
 }
 
-/* In f32 the reference is computed again, in f64, from the inputs as f32 has them. */
+/* Runs a case. In f32 it is compared with a run in f64 on the inputs rounded to f32. */
 static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *out)
 {
     computed run = { .n_results = 0 }, again = { .n_results = 0 };

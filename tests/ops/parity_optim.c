@@ -1,4 +1,4 @@
-/* The group `optim`: what the optimizers, schedules and clipping of a config give. */
+/* Runs the files of the group `optim`: optimizers, schedules and clipping, as the config says. */
 #include "ops/parity_optim.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static adz_tensor *stored(const vector_file *v, const char *prefix, const char *
     return vector_tensor(v, full);
 }
 
-/* A stored tensor in the dtype of the run; from_f32: rounded to f32 before. */
+/* A stored tensor in the dtype of the run. With `from_f32` it is rounded to f32 first. */
 static adz_tensor *given(
     const vector_file *v, const char *prefix, const char *name, adz_dtype dtype, bool from_f32)
 {

@@ -1,4 +1,4 @@
-/* What the files of the group `optim` of reference vectors share. */
+/* Declarations of the runner of the group `optim` of reference vectors. */
 #ifndef ADZE_TESTS_OPS_PARITY_OPTIM_H
 #define ADZE_TESTS_OPS_PARITY_OPTIM_H
 

@@ -1,4 +1,4 @@
-/* What the tests of reductions over several dimensions share; each defines `tested`. */
+/* The tests that reductions over several dimensions have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_REDUCTION_H
 #define ADZE_TESTS_OPS_REDUCTION_H
 

@@ -1,4 +1,4 @@
-/* What the tests of softmax and log_softmax share; each defines `tested`. */
+/* The tests that softmax and log_softmax have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_SOFTMAX_LOG_SOFTMAX_H
 #define ADZE_TESTS_OPS_SOFTMAX_LOG_SOFTMAX_H
 

@@ -1,9 +1,9 @@
 /* Elementwise operators at special values: zeros, infinities, NaN, borders between branches,
- * numbers whose exponential overflows. What is expected was computed by PyTorch 2.15 in double
- * precision, with exceptions that are marked where they stand.
+ * numbers whose exponential overflows. PyTorch 2.15 computed the expected values in double
+ * precision, with exceptions that are marked.
  *
- * Every case runs in f32 and f64, on enough copies for a vector's body and its tail, and the fused
- * backward and the expression both have to give the gradient. */
+ * Every case runs in f32 and f64. There are enough copies of each value for whole and partial
+ * vectors. The fused backward and the expression must both give the gradient. */
 #include "ops/facts.h"
 
 enum { MOST = 19, COPIES = 19 };
@@ -212,9 +212,9 @@ static const struct {
         { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN } },
 };
 
-/* f and its derivatives with respect to a and b. PyTorch's NaN is not taken over in two places:
- * logits(-inf, 0.25) is infinite as its formula is, and the derivative of kl with respect to a
- * target of 0 or infinity is the limit. */
+/* f and its derivatives with respect to a and b. Two values differ from PyTorch's NaN. logits(-inf,
+ * 0.25) is infinite, as its formula is. The derivative of kl with respect to a target of 0 or
+ * infinity is the limit. */
 static const struct {
     const char *name;
     adz_tensor *(*f)(adz_tensor *, adz_tensor *);
@@ -302,7 +302,8 @@ static const struct {
         { 2, NAN, INFINITY, NAN, NAN, NAN } },
 };
 
-/* COPIES of each of the n values, each group of copies side by side. */
+/* A vector with COPIES copies of each of the n values. The copies of one value follow each other.
+ */
 static adz_tensor *copies_of(const double *values, int n, adz_dtype dtype)
 {
     adz_tensor *row = adz_tensor_from(values, ADZ_SHAPE(n, 1), ADZ_F64);

@@ -1,4 +1,4 @@
-/* What the tests of std and var share; each defines `tested`. */
+/* The tests that std and var have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_STD_VAR_H
 #define ADZE_TESTS_OPS_STD_VAR_H
 
@@ -8,7 +8,7 @@
 
 typedef struct spread {
     adz_tensor *(*of)(adz_tensor *, adz_dims, double, bool);
-    float of_digits; /* what comes out of 0 .. 9 without a correction */
+    float of_digits; /* the result for 0 .. 9 without a correction */
 } spread;
 
 static const spread tested;
@@ -27,8 +27,8 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
-/* Whole numbers far from 0, whose moments are known exactly: their squares cancel, and so must what
- * the means of parts lack. */
+/* Whole numbers far from 0, whose moments are known exactly. The blocks have different means, and
+ * the rounding errors of these means must cancel when blocks are joined. */
 static void parts_around_a_large_mean_join(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void too_few_elements(void **state)
     adz_scope_close(scope);
 }
 
-/* 0 .. 9 repeated, a million away from 0, in f32: one pass over squares would give noise. */
+/* The numbers 0 .. 9 plus a million, repeated, in f32. A sum of squares would lose all digits. */
 static void a_large_mean_costs_no_digits(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void a_large_mean_costs_no_digits(void **state)
     adz_scope_close(scope);
 }
 
-/* A mean that f32 rounds costs the slope no digits either. */
+/* A mean that f32 rounds costs the gradient no digits. */
 static void nor_does_it_cost_the_gradient_any(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Every operator, in the same way. Each check goes through all of a case's samples. */
+/* The sweep over operators. Each check goes through all samples of a case. */
 #include "ops/sweep.h"
 
 #include <math.h>
@@ -168,7 +168,8 @@ static void second_gradients(void **state)
     }
 }
 
-/* Every input's gradient must have been other than zero somewhere. */
+/* The gradient of every input must differ from 0 in some sample, because zeros could hide an error.
+ */
 static void every_input_has_a_gradient(void **state)
 {
     const op_case *c = *state;
@@ -197,7 +198,7 @@ static void every_input_has_a_gradient(void **state)
     }
 }
 
-/* ---- the same result on another way ------------------------------------------------------------
+/* ---- equal results by other paths --------------------------------------------------------------
  */
 
 static void compare_outcomes(const op_case *c, size_t s, const char *what, const outcome *got,
@@ -247,7 +248,7 @@ static void attributes(void **state)
     }
 }
 
-/* Fused backward against the expression, and every layout against a contiguous copy. */
+/* Compares the fused backward with the expression, and every layout with contiguous inputs. */
 static void fused_and_layouts(void **state)
 {
     const op_case *c = *state;
@@ -297,7 +298,7 @@ static void single_precision(void **state)
 static void instruction_sets(void **state)
 {
     const op_case *c = *state;
-    int best = adzi_cpu_level; /* what the processor, or ADZE_CPU, allows */
+    int best = adzi_cpu_level; /* the highest level that the processor or ADZE_CPU allows */
     for (size_t s = 0; s < n_samples(c); ++s) {
         for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
             adz_scope *scope = adz_scope_open();
@@ -319,7 +320,7 @@ static void instruction_sets(void **state)
     }
 }
 
-/* Cuts every launch into uneven parts and runs them in reverse. */
+/* A launch that cuts the units into uneven parts and runs these in reverse order. */
 static void cut(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
     (void)size;
@@ -387,7 +388,7 @@ static void rejects(void **state)
     }
 }
 
-/* Refuses the Nth request for N = 1, 2, ... until nothing is refused any more. */
+/* Refuses the Nth request for memory, for N = 1, 2, ... until a run makes fewer requests. */
 static void refused_memory(void **state)
 {
     const op_case *c = *state;
@@ -456,7 +457,7 @@ static void null_in_null_out(void **state)
     }
 }
 
-/* A failed check leaves its test by longjmp; the next one starts from a clean thread. */
+/* Restores the thread before each test, because a failed check leaves its test by longjmp. */
 static int clean(void **state)
 {
     static int level = -1;

@@ -1,10 +1,10 @@
-/* The sweep: what is checked of every operator. */
+/* The sweep over operators: building samples, running and comparing them, and its tests. */
 #ifndef ADZE_TESTS_OPS_SWEEP_H
 #define ADZE_TESTS_OPS_SWEEP_H
 
 #include "ops/case.h"
 
-/** A sample's inputs as tensors: leaves in memory, and how each becomes the argument. */
+/** The inputs of a sample as tensors: a leaf for each, and the view of it that is the argument. */
 typedef struct built {
     const case_input *specs;
     case_layout layouts[CASE_INPUTS];
@@ -12,7 +12,8 @@ typedef struct built {
     op_args args;
 } built;
 
-/** Draws a sample's inputs; `layout` replaces LAYOUT_PLAIN of float inputs. Borrowed. */
+/** Draws the inputs of a sample, borrowed from the scope. `layout` replaces LAYOUT_PLAIN of
+ * floating-point inputs. */
 void build_inputs(built *b, const case_input *specs, const double *p, const char *text,
     case_layout layout, adz_dtype dtype, uint64_t seed);
 
@@ -33,34 +34,35 @@ typedef struct outcome {
     adz_tensor *gradients[CASE_INPUTS]; /* NULL for inputs without one */
 } outcome;
 
-/** Runs forward and backward; through the expressions when `expression`. False with the error kept.
- */
+/** Runs forward and backward, the latter as an expression if `expression`. False with the error
+ * recorded. */
 bool run_built(const op_case *c, built *b, bool expression, outcome *o);
 
-/** max|a - b| / (max|b| + tiny); infinite where shapes, NaN or infinities differ. Any dtype. */
+/** max|a - b| / (max|b| + tiny) for tensors of any dtype; infinite if shapes, NaN or infinities
+ * differ. */
 double difference(adz_tensor *a, adz_tensor *b, double tiny);
 
-/** Whether two tensors have the same shape and the same values bit for bit. */
+/** True if two tensors have equal shapes and equal bits. */
 bool same_bits(adz_tensor *a, adz_tensor *b);
 
-/** Checks the attributes of every call that the results and the gradients (computed by expressions)
- * were recorded by: a table describes them in full, and copies, comparisons and texts made from it
- * are right. */
+/** Checks the attributes of every node in the graphs of the results and of the gradients, which are
+ * computed by expressions. Their table of fields must be complete, and copies, comparisons and
+ * texts that are made from it must be right. */
 void check_attributes(const op_case *c, const outcome *o);
 
-/** Every registered case: the generated list. */
+/** The generated list of all cases. */
 extern const op_case *const op_cases[];
 extern const int n_op_cases;
 
 /** A test of the sweep, in replays.c: replayed launches give the bits of an ordinary call. */
 void replay_with_other_contents(void **state);
 
-/** The tests of one case, appended to `tests`; returns how many. */
+/** Appends the tests of one case to `tests` and returns their number. */
 size_t sweep_tests(const op_case *c, struct CMUnitTest *tests);
 
 enum { SWEEP_TESTS = 13 };
 
-/** What the sweep has gone through so far. */
+/** The numbers of checks that the sweep has made so far. */
 typedef struct sweep_counts {
     size_t samples, layouts, derivatives, failure_points, rejects;
 } sweep_counts;

@@ -18,7 +18,7 @@ static const adzi_op *registered(const char *name)
     return NULL;
 }
 
-/* Whether a sample's results depend on input i as far as the tape knows. */
+/* True if a result of the sample wants a gradient when input i alone wants one. */
 static bool differentiable_in(const op_case *c, const op_sample *sample, int i)
 {
     adz_scope *scope = adz_scope_open();

@@ -1,4 +1,4 @@
-/* What the tests of tril and triu share; each defines `tested`. */
+/* The tests that tril and triu have in common. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_TRIANGLE_H
 #define ADZE_TESTS_OPS_TRIANGLE_H
 
@@ -7,7 +7,7 @@
 typedef struct triangle {
     adz_tensor *(*of)(adz_tensor *, int64_t);
     bool lower;
-    double kept[3][6]; /* of the matrix 1 2 3, 4 5 6 with the diagonals 0, 1 and INT64_MAX */
+    double kept[3][6]; /* the results for 1 2 3, 4 5 6 with the diagonals 0, 1 and INT64_MAX */
 } triangle;
 
 static const triangle tested;

@@ -1,4 +1,4 @@
-/* What the tests of operators of one number share; each defines `tested`. */
+/* The samples of elementwise operators with one input. Each file defines `tested`. */
 #ifndef ADZE_TESTS_OPS_UNARY_H
 #define ADZE_TESTS_OPS_UNARY_H
 
@@ -11,7 +11,7 @@ static int call(const op_args *a, adz_tensor **out)
     return case_one(tested(a->in[0]), out);
 }
 
-/* The samples are filled with the numbers that the operator takes: FILL_NORMAL or FILL_POSITIVE. */
+/* The case of an operator. `numbers` is how its inputs are drawn, FILL_NORMAL or FILL_POSITIVE. */
 /* clang-format off */
 #define UNARY_CASE(op, numbers) \
     .name = (op), \

@@ -19,7 +19,8 @@ static bool read_all(vector_file *v, const char *path)
     return ok;
 }
 
-/* The library's reader refuses what is cut off or tampered with; its error is recorded. */
+/* True if the library's reader accepts the file. It refuses a file that is cut off or changed, with
+ * the error recorded. */
 static bool is_whole(const char *path)
 {
     adz_safetensors *file = adz_safetensors_load(path, NULL);

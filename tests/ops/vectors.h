@@ -10,18 +10,18 @@ typedef struct vector_file {
     char *bytes;
     size_t size;
     json_t *header, *config;
-    size_t data; /* where the tensors start */
+    size_t data; /* offset of the first tensor in the file */
 } vector_file;
 
-/** Reads and parses a file; false with an error recorded, or without one where it has no config. In
- * every case vector_close ends it. */
+/** Reads and parses a file. False with the error recorded, or without an error if the file has no
+ * config. Call vector_close in every case. */
 bool vector_open(vector_file *v, const char *path);
 void vector_close(vector_file *v);
 
-/** A value of the file's metadata, "" when it is absent. */
+/** A value of the file's metadata; "" if there is none. */
 const char *vector_meta(const vector_file *v, const char *key);
 
-/** A tensor of the file, borrowed from the scope; NULL when there is none of that name. */
+/** A tensor of the file, borrowed from the scope; NULL if there is none with this name. */
 adz_tensor *vector_tensor(const vector_file *v, const char *name);
 
 #endif

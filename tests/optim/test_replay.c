@@ -15,7 +15,7 @@ enum { ROWS = 12, FEATURES = 5, CLASSES = 4, STEPS = 5 };
 typedef adz_optimizer *(*optimizer_new)(adz_tensor_list parameters);
 
 typedef struct twin {
-    adz_generator *generator; /* dropout's */
+    adz_generator *generator; /* of the dropout */
     adz_module *model;
     adz_optimizer *optimizer;
     adz_tensor *x, *target;

@@ -159,8 +159,8 @@ static void call_with_node(const function *f, const arg *args, value *result)
     result->p = y; /* The result of the call ended with the backward. */
 }
 
-/* Makes the call and checks its error. Returns true if the call failed. What the call gave to its
- * caller is used and ended. */
+/* Makes the call and checks its error. Returns true if the call failed. Uses and frees the objects
+ * that the call gave to its caller. */
 static bool make_call(
     const function *f, const size_t *choices, const arg *args, value *result, bool unsized)
 {

@@ -1,5 +1,4 @@
-/* Functions that the sweep hands to the library where it wants one. Included by the generated
- * table. */
+/* The functions that the sweep passes as callbacks. The generated table includes this file. */
 #ifndef ADZE_TESTS_SWEEP_CALLBACKS_H
 #define ADZE_TESTS_SWEEP_CALLBACKS_H
 

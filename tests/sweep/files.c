@@ -1,4 +1,4 @@
-/* The files that the paths of the sweep name. */
+/* Writes the files to which the paths of the sweep lead. */
 #include <stdio.h>
 #include <string.h>
 

@@ -168,7 +168,7 @@ static void make_strings(const param *p, size_t choice, arg *a)
     }
 }
 
-/* Which tensors or other objects an array holds; -1 stands for NULL. */
+/* The choices of the objects in an array; -1 stands for NULL. */
 typedef struct object_list {
     const char *name;
     size_t length;

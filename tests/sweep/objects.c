@@ -348,11 +348,11 @@ void object_end(kind k, void *p)
         }
         break;
     default:
-        break; /* owned by the scope, or by nobody */
+        break; /* the scope owns the object, or it needs no owner */
     }
 }
 
-/* ---- using what was made --------------------------------------------------------------------- */
+/* ---- using results --------------------------------------------------------------------------- */
 
 static void use_module(adz_module *module)
 {

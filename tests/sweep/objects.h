@@ -1,4 +1,4 @@
-/* What objects.c, modules.c and files.c share: how single kinds of objects are made. */
+/* Declarations of objects.c, modules.c and files.c: functions that make one kind of object each. */
 #ifndef ADZE_TESTS_SWEEP_OBJECTS_H
 #define ADZE_TESTS_SWEEP_OBJECTS_H
 

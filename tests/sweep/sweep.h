@@ -8,7 +8,7 @@
 #include "adze/custom.h"
 #include "adze/dlpack.h"
 
-/* What a parameter is made from. The kinds from KIND_TENSOR on are pointers to opaque objects. */
+/* The kind of a parameter. The kinds from KIND_TENSOR on are pointers to opaque objects. */
 typedef enum kind {
     KIND_BOOL,
     KIND_INT,
@@ -100,8 +100,8 @@ typedef struct param {
 typedef struct structure {
     const char *name;
     size_t size;
-    bool sized;                /* begins with its size */
-    void (*fill)(void *place); /* makes it valid */
+    bool sized;                /* the struct begins with its size */
+    void (*fill)(void *place); /* fills the struct with valid values */
     const param *fields;
     size_t n_fields;
 } structure;
@@ -158,7 +158,7 @@ const char *choice_name(const param *p, size_t choice);
 
 void make(const param *p, size_t choice, uint64_t random, arg *a);
 
-/* Frees what make() made. `count` is the KIND_COUNT argument of the call, or 0. */
+/* Frees the objects that make() made. `count` is the KIND_COUNT argument of the call, or 0. */
 void end(const param *p, arg *a, size_t count);
 
 /* Limits each count to the memory of the arrays in the call. */

@@ -80,7 +80,7 @@ double drawn_double(uint64_t random)
     if (random % 2 != 0) {
         return (double)(int64_t)random / 9.3e18 * 4;
     }
-    memcpy(&x, &random, sizeof x); /* of any size, sometimes NaN */
+    memcpy(&x, &random, sizeof x); /* a double of any magnitude, sometimes NaN */
     return x;
 }
 
@@ -365,8 +365,8 @@ static bool is_array(const param *p)
     return p->kind >= KIND_ENCODED && p->kind <= KIND_ROOM;
 }
 
-/* Of the arrays among params[begin .. end-1] that are not NULL: the room of the smallest, and the
- * length of the first. */
+/* Looks at the arrays among params[begin .. end-1] that are not NULL. *least becomes the memory of
+ * the smallest one in elements, *length the length of the first one. */
 static void look_at_arrays(
     const param *params, const arg *args, size_t begin, size_t end, size_t *least, size_t *length)
 {

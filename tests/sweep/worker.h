@@ -1,4 +1,5 @@
-/* What the parts of a worker share: its progress, its options, and how it makes calls. */
+/* Declarations of a worker's files: its progress, its options, and the functions that make calls.
+ */
 #ifndef ADZE_TESTS_SWEEP_WORKER_H
 #define ADZE_TESTS_SWEEP_WORKER_H
 

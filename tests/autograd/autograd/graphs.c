@@ -239,7 +239,7 @@ static void backward_says_what_is_wrong(void **state)
     adz_tensor *x = leaf(3, 2);
     assert_int_equal(adz_backward(adz_mul(x, x)), ADZ_ERR_SHAPE);
     assert_non_null(strstr(adz_error_message(), "adz_sum"));
-    /* refused because of the recorded error */
+    /* a backward is refused while an error is recorded */
     assert_int_equal(adz_backward(total(x)), ADZ_ERR_SHAPE);
     assert_null(adz_tensor_grad(x));
     adz_error_clear();

@@ -1,4 +1,4 @@
-/* Hooks, and gradients that somebody holds. */
+/* Hooks, and gradients that have another owner. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static adz_tensor *keep_it(adz_tensor *grad, void *user)
     return grad;
 }
 
-/* A backward may overwrite a gradient only if nobody else holds it. */
+/* A backward may overwrite a gradient only if it has no other owner. */
 static void gradients_that_are_held_stay(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static adz_tensor *loss_of(adz_tensor *x)
     return adz_mse_loss(x, adz_zeros(adz_tensor_shape(x), ADZ_F64), ADZ_REDUCE_SUM);
 }
 
-/* The first gradient is a 1 that ends with the backward, unless somebody can keep it. */
+/* The gradient 1 of the loss ends with the backward, unless a hook keeps it. */
 static void the_first_gradient_is_nobody_elses(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void a_backward_runs_inside_a_backward(void **state)
     (void)state;
     adz_tensor *x = leaf(3, 1), *h = adz_mul(x, x), *other = adz_mul(h, h), *y = adz_mul(h, x);
     assert_true(adz_register_hook(y, backward_inside, other) > 0);
-    assert_int_equal(adz_backward(y), ADZ_OK); /* h and x get gradients by both. */
+    assert_int_equal(adz_backward(y), ADZ_OK); /* h and x get gradients through both operands */
     assert_float_equal(grad0(x), 4 * 27 + 3 * 9, 1e-9);
 }
 

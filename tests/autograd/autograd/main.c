@@ -1,4 +1,4 @@
-/* The tape and the engine: what backward promises beyond single operators. */
+/* The tape and the engine: the promises of a backward beyond single operators. */
 #include "tests.h"
 
 int main(void)

@@ -62,7 +62,7 @@ static void a_hook_leaves_a_backward(void **state)
         adz_tensor *loss = total(adz_mul(h, h));
         assert_int_equal(leave_backward(loss, round % 3 == 0, x), ADZ_ERR_CANCELLED);
         scribble();
-        assert_true(adz_tensor_requires_grad(adz_mul(x, x))); /* at once */
+        assert_true(adz_tensor_requires_grad(adz_mul(x, x))); /* the first call after the jump */
         assert_null(adz_tensor_grad(x));
         adz_remove_hook(round % 2 == 0 ? x : h, id);
         assert_int_equal(adz_backward(loss), ADZ_OK); /* The graph can be used again. */
@@ -223,7 +223,7 @@ static void no_grad_is_left_early(void **state)
         {
             assert_false(adz_is_grad_enabled());
             if (i == 1) {
-                break; /* leaves the block, as the header says */
+                break; /* leaves the block of ADZ_NO_GRAD, as its documentation says */
             }
             if (i == 2) {
                 continue;
@@ -246,7 +246,7 @@ after:
         adz_set_grad_enabled(true);
         break;
     }
-    assert_false(adz_is_grad_enabled()); /* as it was before the block */
+    assert_false(adz_is_grad_enabled()); /* the mode before the block is restored */
     adz_set_grad_enabled(true);
 }
 

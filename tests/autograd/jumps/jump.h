@@ -31,7 +31,7 @@ static inline int close_scope(void **state)
     return !adz_is_grad_enabled() || adz_is_anomaly_enabled();
 }
 
-/* ---- what jumps ------------------------------------------------------------------------------ */
+/* ---- callbacks that jump --------------------------------------------------------------------- */
 
 static inline void jump_from_error(adz_status status, const char *message, void *user)
 {
@@ -63,7 +63,7 @@ static inline double grad_of(adz_tensor *t)
     return adz_tensor_grad(t) != NULL ? adz_tensor_data_f64(adz_tensor_grad(t))[1] : 0;
 }
 
-/* Any call that fails. */
+/* Makes a call that fails. */
 static inline void call_that_fails(void)
 {
     adz_matmul(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), adz_ones(ADZ_SHAPE(2, 3), ADZ_F32));

@@ -3,7 +3,7 @@
 
 #include "ops/facts.h"
 
-/* p[0] = activation, p[1] = dropout, p[2] = training. Every call draws the same mask. */
+/* p[0] = activation, p[1] = dropout, p[2] = training. Every call draws an equal mask. */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_generator *generator = adz_generator_new(11);
@@ -49,7 +49,7 @@ static adz_tensor *activate(adz_activation activation, adz_tensor *z)
 
 enum { X, BIAS, GATE, GATE_BIAS, INPUTS };
 
-/* One operator after the other. */
+/* The result of the single operators, called one after the other. */
 static adz_tensor *by_parts(adz_tensor *const *in, const adz_bias_activation_options *o)
 {
     adz_tensor *y = in[BIAS] == ADZ_NONE ? in[X] : adz_add(in[X], in[BIAS]);
@@ -65,8 +65,8 @@ static adz_tensor *leaf(adz_shape shape, adz_dtype dtype)
     return adz_requires_grad_(adz_randn(shape, dtype), true);
 }
 
-/* Result, state of the generator and gradients of x and gate bit for bit; those of the biases are
- * summed in another order. */
+/* Compares the fused operator with its parts. Result, state of the generator and the gradients of x
+ * and gate have equal bits. The gradients of the biases are summed in another order. */
 static void compare(adz_tensor *const *in, const adz_bias_activation_options *o)
 {
     adz_generator_state before = adz_generator_get_state(o->generator), after;
@@ -126,8 +126,8 @@ FACT(bits_are_those_of_the_parts)
     compare_shapes(ADZ_SHAPE(70000, 1), ADZ_F32);
 }
 
-/* No part of the work shares a word of the mask with another, and none is smaller than it must be
- * to be worth a thread and, in the backward, its row of sums. */
+/* Two units of work never share a word of the mask. A unit has the fewest rows that pay for a
+ * thread and, in the backward, for a row of sums. */
 FACT(groups_are_the_fewest_rows_that_will_do)
 {
     const int64_t ns[] = { 1, 63, 64, 65, 1000, 4097, 100000 },
@@ -148,7 +148,7 @@ FACT(groups_are_the_fewest_rows_that_will_do)
     }
 }
 
-/* Sums of many rows keep to f64 until they are done. */
+/* The sum over many rows stays in f64 and is rounded once. */
 FACT(the_gradient_of_a_bias_is_exact)
 {
     const int64_t n = 200000;
@@ -175,7 +175,7 @@ FACT(a_failed_call_draws_nothing)
     adz_generator_free(&generator);
 }
 
-/* An input that serves twice gets both gradients. */
+/* If one tensor is x and gate, it gets the sum of both gradients. */
 FACT(gate_and_x_may_be_one_tensor)
 {
     adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;

@@ -16,7 +16,7 @@ static double at(adz_tensor *y, int64_t i)
     return adz_tensor_at(y, &i);
 }
 
-/* Values and gradients at x, which is f32 or f64. */
+/* The gradient of the sum of y = f(x), where x is f32 or f64. *y receives f(x). */
 static adz_tensor *slope(adz_tensor *x, adz_tensor *(*f)(adz_tensor *), adz_tensor **y)
 {
     adz_requires_grad_(x, true);

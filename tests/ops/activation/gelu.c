@@ -17,7 +17,7 @@ static double at(adz_tensor *y, int64_t i)
     return adz_tensor_at(y, &i);
 }
 
-/* Values and gradients at x, which is f32 or f64. */
+/* The gradient of the sum of y = f(x), where x is f32 or f64. *y receives f(x). */
 static adz_tensor *slope(adz_tensor *x, adz_tensor *(*f)(adz_tensor *), adz_tensor **y)
 {
     adz_requires_grad_(x, true);
@@ -36,7 +36,7 @@ static adz_tensor *by_tanh(adz_tensor *x)
     return adz_gelu(x, ADZ_GELU_TANH);
 }
 
-/* Far from 0 it is 0 or x, without overflow of x^2 or x^3. */
+/* Far from 0, GELU is 0 or x, without overflow of x^2 or x^3. */
 static void far_from_zero(void **state)
 {
     (void)state;
@@ -71,7 +71,8 @@ static void known_values_and_nan(void **state)
     adz_scope_close(scope);
 }
 
-/* The product of x and a factor that is 0 there, in both dtypes and both ways. */
+/* At minus infinity GELU is infinity times 0, which is NaN, in both dtypes and both approximations.
+ */
 FACT(minus_infinity_gives_nan_in_either_dtype)
 {
     for (int k = 0; k < 4; ++k) {

@@ -23,7 +23,8 @@ static void an_infinite_logit_has_no_weight(void **state)
     adz_scope_close(scope);
 }
 
-/* Long lanes, in rows and in columns: the probabilities sum to 1 more exactly than an f32 sum. */
+/* In long lanes, as rows and as columns, the probabilities sum to 1 with an error that is smaller
+ * than that of a sum in f32. */
 static void long_lanes_sum_to_one(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ static double at(adz_tensor *y, int64_t i)
     return adz_tensor_at(y, &i);
 }
 
-/* Values and gradients at x, which is f32 or f64. */
+/* The gradient of the sum of y = f(x), where x is f32 or f64. *y receives f(x). */
 static adz_tensor *slope(adz_tensor *x, adz_tensor *(*f)(adz_tensor *), adz_tensor **y)
 {
     adz_requires_grad_(x, true);
@@ -51,7 +51,7 @@ static adz_tensor *steep(adz_tensor *x)
     return adz_softplus(x, 2, 1);
 }
 
-/* The threshold is for beta x. */
+/* The threshold applies to beta x, so with a larger beta softplus becomes linear at a smaller x. */
 static void a_steep_one_turns_straight_earlier(void **state)
 {
     (void)state;

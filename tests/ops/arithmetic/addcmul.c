@@ -9,7 +9,8 @@ static int call(const op_args *a, adz_tensor **out)
         out);
 }
 
-/* The three promote together: tensors of rank 0 count as numbers, in any place. */
+/* All three inputs are promoted to one dtype. A tensor of rank 0 counts as a number in every place.
+ */
 FACT(three_inputs_promote)
 {
     adz_tensor *i = VALUES(ADZ_I32, 1, 2), *f = VALUES(ADZ_F32, 0.5, 0.25);

@@ -41,7 +41,8 @@ FACT(integers_divide_truly)
     ASSERT_VALUES(adz_div(adz_scalar(-1, ADZ_I64), b), ADZ_F32, -0.5, -0.25, -0.125);
     ASSERT_VALUES(adz_div(VALUES(ADZ_BOOL, 1, 0), VALUES(ADZ_F64, 4, 4)), ADZ_F64, 0.25, 0);
     ASSERT_REFUSED(adz_div_number_(a, 2), ADZ_ERR_DTYPE, "adz_div");
-    ASSERT_VALUES(adz_div_number(b, 256), ADZ_F32, 0.0078125, 0.015625, 0.03125); /* no u8 */
+    ASSERT_VALUES(
+        adz_div_number(b, 256), ADZ_F32, 0.0078125, 0.015625, 0.03125); /* 256 does not fit u8 */
     ASSERT_VALUES(adz_div_number(b, -2), ADZ_F32, -1, -2, -4);
     ASSERT_VALUES(adz_number_div(-300, b), ADZ_F32, -150, -75, -37.5);
     ASSERT_VALUES(adz_div_number(VALUES(ADZ_I32, 1), 0x1p40), ADZ_F32, 0x1p-40);
@@ -65,7 +66,7 @@ FACT(in_place_keeps_the_old_value)
     ASSERT_VALUES(adz_tensor_grad(w), ADZ_F64, -1.5, -0.125);
 }
 
-/* dy / b overflows, dy (a / b) / b does not. */
+/* The gradient of a tiny divisor b at a = 0: dy / b overflows, but dy (a / b) / b is 0. */
 FACT(a_tiny_divisor_has_a_gradient_at_0)
 {
     adz_tensor *a = VALUES(ADZ_F32, 0, 0), *b = VALUES(ADZ_F32, 1e-42, -1e-42);

@@ -40,7 +40,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(old_values_get_no_gradient),
 };
 
-/* Not differentiable in the sweep's sense: every derivative is zero. */
+/* The case is marked as not differentiable, because every derivative is zero. */
 const op_case fill_case = {
     .name = "fill",
     .call = call,

@@ -1,7 +1,7 @@
 #include "ops/facts.h"
 
 /* p[0] = causal, p[1] = scale, p[2] = dropout_p, p[3] = seed; in[3] = attn_mask, in[4] =
- * dropout_mask. The same seed at every call: the same mask. */
+ * dropout_mask. Every call gets the seed, so that it draws an equal mask. */
 static adz_tensor *attend(const op_args *a, adz_generator *generator)
 {
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
@@ -90,7 +90,7 @@ static void check_blind_row(adz_attention_options *o)
 FACT(rows_that_see_nothing_are_zeros)
 {
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
-    o.is_causal = true; /* four queries at the end of two keys: two come before all of them */
+    o.is_causal = true; /* of four queries and two keys, the first two queries see no key */
     check_blind_row(&o);
     o.is_causal = false;
     o.attn_mask =
@@ -118,7 +118,7 @@ FACT(dropout_draws_once_and_the_same_for_the_same_state)
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     o.dropout_p = 0.5;
     o.generator = generator;
-    adz_tensor *plain = adz_scaled_dot_product_attention(q, k, v, &o); /* in evaluation */
+    adz_tensor *plain = adz_scaled_dot_product_attention(q, k, v, &o); /* without dropout */
     assert_int_equal(adz_generator_get_state(generator).offset, 0);
     assert_true(adz_equal(plain, adz_scaled_dot_product_attention(q, k, v, NULL)));
     o.training = true;
@@ -131,7 +131,8 @@ FACT(dropout_draws_once_and_the_same_for_the_same_state)
     adz_generator_free(&generator);
 }
 
-/* Values of 1 make each result the share that was kept over the share that is to be kept. */
+/* If all values are 1, a result is the kept share of the probabilities divided by 1 - dropout_p.
+ * Its mean must be 1. */
 FACT(the_share_kept_is_as_asked)
 {
     adz_tensor *zeros = adz_zeros(ADZ_SHAPE(500, 1), ADZ_F32);
@@ -161,7 +162,8 @@ FACT(a_failed_call_draws_nothing)
     adz_generator_free(&generator);
 }
 
-/* A mask whose making failed is not a mask that was left out. */
+/* A NULL mask comes from a call that failed, so it is an error. ADZ_NONE is a mask that is left
+ * out. */
 FACT(a_failed_mask_fails_the_call)
 {
     adz_tensor *q = drawn(1, ADZ_SHAPE(3, 4));
@@ -173,7 +175,8 @@ FACT(a_failed_mask_fails_the_call)
     assert_non_null(adz_scaled_dot_product_attention(q, q, q, &o));
 }
 
-/* More than one block and one task either way, and neither a multiple of a block. */
+/* Both lengths take more than one block and more than one unit, and none is a multiple of a block.
+ */
 enum { QUERIES = 300, KEYS = 341 };
 
 static adz_tensor *of_heads(uint64_t seed, int64_t times, int64_t width)
@@ -183,7 +186,8 @@ static adz_tensor *of_heads(uint64_t seed, int64_t times, int64_t width)
     return adz_requires_grad_(adz_detach(adz_permute(heads, ADZ_DIMS(0, 2, 1, 3))), true);
 }
 
-/* The fused way against the plain composition: what a graph of the backward is made of. */
+/* Compares the gradients of the fused backward with those of the expression, a composition of plain
+ * operators. */
 static void check_long(adz_attention_options *o, adz_tensor *mask)
 {
     adz_generator *generator = adz_generator_new(11);
@@ -216,7 +220,7 @@ FACT(many_blocks_give_what_the_composition_gives)
     check_long(&o, adz_gt_number(drawn(6, ADZ_SHAPE(2, 1, 1, KEYS)), 0));
 }
 
-/* By hand, where the plain composition has no say: the forward itself. */
+/* Compares the forward with a composition that the test writes out. */
 FACT(many_blocks_sum_as_one)
 {
     adz_tensor *q = of_heads(1, QUERIES, 8), *k = of_heads(2, KEYS, 8), *v = of_heads(3, KEYS, 8);
@@ -228,7 +232,7 @@ FACT(many_blocks_sum_as_one)
     assert_true(close_to(adz_scaled_dot_product_attention(q, k, v, &o), adz_matmul(p, v)));
 }
 
-/* Heads that were split off by a view are joined by one. */
+/* If the heads of q are a view of [B, T, H * D], merging the heads of the result needs no copy. */
 FACT(heads_are_joined_without_a_copy)
 {
     adz_tensor *q = of_heads(1, 5, 8), *k = of_heads(2, 7, 8), *v = of_heads(3, 7, 8), *g[2];
@@ -244,12 +248,12 @@ FACT(heads_are_joined_without_a_copy)
     assert_true(adz_equal(y, plain));
 }
 
-/* Replaying the mask that the generator gives is the same call. */
+/* A call with the mask that the generator draws, given as dropout_mask, gives equal bits. */
 FACT(a_given_mask_stands_for_a_drawn_one)
 {
     const int64_t keys[] = { 1, 7, 63, 64, 65, 128 };
     for (int i = 0; i < 6; ++i) {
-        int64_t n = keys[i], words = n <= 64 ? 64 : 128; /* of a row of the mask: whole groups */
+        int64_t n = keys[i], words = n <= 64 ? 64 : 128; /* a row of the mask fills whole groups */
         adz_tensor *q = drawn(1, ADZ_SHAPE(2, 5, 4)), *k = drawn(2, ADZ_SHAPE(2, n, 4));
         adz_generator *generator = adz_generator_new(3);
         adz_attention_options o = ADZ_ATTENTION_OPTIONS;
@@ -268,7 +272,7 @@ FACT(a_given_mask_stands_for_a_drawn_one)
     }
 }
 
-/* Forward and backward, their results one after another. */
+/* Runs forward and backward with this number of threads and joins the results in one tensor. */
 static adz_tensor *by_threads(int threads)
 {
     int before = adz_get_num_threads();
@@ -311,7 +315,7 @@ static size_t peak_at(int64_t length)
     return after.peak_bytes - before.live_bytes;
 }
 
-/* Ten times as long: a matrix of probabilities would take 100 times the memory. */
+/* For ten times the length, a matrix of probabilities would take 100 times the memory. */
 FACT(memory_grows_with_the_length_alone)
 {
     int threads = adz_get_num_threads();
@@ -321,7 +325,7 @@ FACT(memory_grows_with_the_length_alone)
     assert_true(more < 10 * some);
 }
 
-/* One row whose elements lie apart is as good as any. */
+/* A matrix of one row may have any strides. */
 FACT(single_rows_may_lie_apart)
 {
     for (int i = 0; i < 3; ++i) {

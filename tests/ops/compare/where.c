@@ -15,7 +15,7 @@ FACT(dtypes_promote)
     ASSERT_VALUES(adz_where(c, VALUES(ADZ_U8, 1, 2, 3), VALUES(ADZ_U8, 4, 5, 6)), ADZ_U8, 1, 5, 3);
 }
 
-/* The gradient of the side not chosen is 0, not 0 times something infinite. */
+/* The gradient of the side that is not chosen is 0, and not NaN from 0 times infinity. */
 FACT(the_other_side_may_be_nan)
 {
     adz_tensor *c = VALUES(ADZ_BOOL, 1, 0), *a = LEAF(1, NAN), *b = LEAF(INFINITY, 2);

@@ -56,6 +56,6 @@ const op_case to_case = {
         { .in = { IN_NONE }, .status = ADZ_ERR_ARGUMENT, .says = "not optional" },
         { .in = { IN_NONE, IN(2) }, .status = ADZ_ERR_ARGUMENT },
     },
-    .not_differentiable = true, /* not by differences, which f32 swallows; see the fact */
+    .not_differentiable = true, /* f32 rounds the differences away; a fact checks the gradient */
     FACTS(facts),
 };

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* p[0] = p, p[1] = training, p[2] = seed. The same seed at every call: the same mask. */
+/* p[0] = p, p[1] = training, p[2] = seed. Every call gets the seed, so that it draws an equal mask.
+ */
 static int call_dropout(const op_args *args, adz_tensor **out)
 {
     adz_generator *generator = adz_generator_new((uint64_t)args->p[2]);
@@ -68,7 +69,7 @@ static void the_share_kept_is_as_asked_and_the_mean_stays(void **state)
     double mean = adz_item(adz_mean(adz_dropout(x, 0.3, true, NULL), ADZ_ALL_DIMS, ADZ_DROPDIM));
     assert_true(fabs(mean - 1) < 5 * sqrt(0.3 / 0.7 / n));
     adz_tensor *a = adz_dropout(x, 0.3, true, NULL), *b = adz_dropout(x, 0.3, true, NULL);
-    assert_false(adz_equal(a, b)); /* the generator has moved on */
+    assert_false(adz_equal(a, b)); /* the generator has advanced */
     adz_scope_close(scope);
 }
 
@@ -79,7 +80,7 @@ static void backward_uses_the_mask_of_the_forward(void **state)
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(50, 3), ADZ_F32), true);
     adz_tensor *turned = adz_transpose(x, 0, 1);
     adz_tensor *y = adz_dropout(turned, 0.5, true, NULL);
-    adz_dropout(turned, 0.5, true, NULL); /* other draws in between change nothing */
+    adz_dropout(turned, 0.5, true, NULL); /* draws before the backward must not change it */
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
     assert_true(adz_equal(adz_transpose(adz_tensor_grad(x), 0, 1), y)); /* x is 1 everywhere */
     adz_scope_close(scope);

@@ -1,6 +1,6 @@
 #include "ops/case.h"
 
-/* p[0] = keep; without a mask (p = 0 in the vectors) nothing is dropped. */
+/* p[0] = keep. Without a mask, which is p = 0 in the vector files, nothing is dropped. */
 static int call_dropout_mask(const op_args *args, adz_tensor **out)
 {
     if (args->in[1] == ADZ_NONE) {

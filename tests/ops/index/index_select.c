@@ -26,7 +26,8 @@ FACT(a_bad_index_is_named)
         "index 3 at place [1] is none of the 3");
 }
 
-/* No version counts what is written through the pointer; the backward looks again. */
+/* A write through the data pointer does not raise the version, so the backward checks the indices
+ * again. */
 FACT(an_index_that_went_astray_before_the_backward_is_refused)
 {
     for (int64_t astray = -2; astray <= 3; astray += 5) {

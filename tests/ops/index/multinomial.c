@@ -12,7 +12,8 @@ static int call(const op_args *a, adz_tensor **out)
     return case_one(y, out);
 }
 
-/* Whether shares of the draws lie within five deviations of the probabilities 0.1 .. 0.4. */
+/* Fails unless the shares of the draws are within five deviations of the probabilities 0.1 .. 0.4.
+ */
 static void assert_shares(adz_tensor *y, int64_t n, int64_t stride)
 {
     double count[5] = { 0 };
@@ -33,7 +34,7 @@ FACT(shares_are_the_weights)
     adz_tensor *w = VALUES(ADZ_F32, 1, 2, 0, 3, 4);
     assert_shares(adz_multinomial(w, 20000, true, NULL), 20000, 1);
     adz_tensor *rows = adz_expand(w, ADZ_SHAPE(20000, 5));
-    assert_shares(adz_multinomial(rows, 2, false, NULL), 20000, 2); /* the first of two */
+    assert_shares(adz_multinomial(rows, 2, false, NULL), 20000, 2); /* the first of two draws */
 }
 
 FACT(without_replacement_no_class_comes_twice)
@@ -86,7 +87,7 @@ FACT(every_row_has_weights_of_its_own)
         snprintf(row, sizeof row, "row %d", i / 4);
         double *other = weights + i / 4 * CLASSES + (i / 4 * 4 + 2) % CLASSES;
         *one = bad[i % 4];
-        *other = i % 4 != 3 ? 2 : 0; /* so that the sum is above 0 */
+        *other = i % 4 != 3 ? 2 : 0; /* keeps the sum above 0 */
         ASSERT_REFUSED(adz_multinomial(w, 3, true, g), ADZ_ERR_ARGUMENT, row);
         *one = 0.5;
         *other = 0;

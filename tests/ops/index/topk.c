@@ -34,7 +34,7 @@ FACT(a_thousand_are_sorted)
     assert_true(adz_equal(adz_gather(x, 0, at), y));
 }
 
-/* PyTorch takes k = 0 of a scalar for k = 1. */
+/* For a scalar, k = 0 gives the scalar, as in PyTorch. */
 FACT(none_of_a_scalar_is_the_scalar)
 {
     adz_tensor *x = adz_requires_grad_(adz_scalar(3, ADZ_F64), true), *places;

@@ -6,7 +6,8 @@ static int call(const op_args *a, adz_tensor **out)
     return case_one(adz_linear(a->in[0], a->in[1], a->in[2]), out);
 }
 
-/* On either side of where the sum of few rows ends, of rows and of elements. */
+/* The sum over few rows has a limit of rows and one of elements. Sizes on both sides of each limit
+ * give one result. */
 FACT(the_gradient_of_a_bias_is_the_sum_of_rows)
 {
     static const int64_t rows[] = { 1, 2, 511, 512, 513, 700 }, columns[] = { 1, 3, 64, 70 };
@@ -21,7 +22,8 @@ FACT(the_gradient_of_a_bias_is_the_sum_of_rows)
     }
 }
 
-/* The sizes that are not 0 must fit, too: strides are made of them. */
+/* A result with a size of 0 is refused if its other sizes overflow, because strides are computed
+ * from them. */
 FACT(results_too_large_are_refused)
 {
     adz_tensor *x = adz_zeros(ADZ_SHAPE(0, (int64_t)1 << 45, 2), ADZ_F32);
@@ -31,7 +33,8 @@ FACT(results_too_large_are_refused)
 
 enum { X, WEIGHT, BIAS, INPUTS };
 
-/* x w^T + b where the rectifier let it through, as `y` says; rounding may have moved it past 0. */
+/* x w^T + b, with a ReLU that is open where y > 0. The mask is taken from y, because rounding can
+ * change the sign near 0. */
 static adz_tensor *composed(adz_tensor *const *in, adz_tensor *y, bool relu)
 {
     adz_tensor *z = adz_matmul(in[X], adz_transpose(in[WEIGHT], 0, 1));
@@ -39,7 +42,7 @@ static adz_tensor *composed(adz_tensor *const *in, adz_tensor *y, bool relu)
     return relu ? adz_mul(z, adz_to(adz_gt_number(adz_detach(y), 0), ADZ_F64)) : z;
 }
 
-/* All gradients of one backward; what is ADZ_NONE or wants none is left out. */
+/* Computes the gradients of all inputs that want one. */
 static void gradients(adz_tensor *y, adz_tensor *weight, adz_tensor *const *in, adz_tensor **out)
 {
     adz_tensor *wanted[INPUTS], *found[INPUTS];
@@ -55,7 +58,8 @@ static void gradients(adz_tensor *y, adz_tensor *weight, adz_tensor *const *in, 
     }
 }
 
-/* Beside products and sums of their own, in f64; `free` says which inputs want no gradient. */
+/* Compares the gradients of a narrow layer with products and sums in f64. `free` has a bit for each
+ * input that wants no gradient. */
 static void expect_narrow(const int64_t *size, adz_dtype dtype, bool relu, unsigned free)
 {
     const int64_t n = size[0], d = size[1], h = size[2];
@@ -86,8 +90,8 @@ static void expect_narrow(const int64_t *size, adz_dtype dtype, bool relu, unsig
     adz_scope_close(scope);
 }
 
-/* On either side of what the pass over few rows takes: few inputs, few outputs, few rows, and whole
- * and partial vectors of every instruction set. */
+/* Sizes on both sides of each limit of the narrow pass (inputs, outputs, rows), with whole and
+ * partial vectors of every instruction set. */
 FACT(narrow_layers_have_the_gradients_of_their_parts)
 {
     static const int64_t rows[] = { 1, 2, 3, 32, 33, 512, 513 }, few[] = { 1, 2, 3, 4, 5 },
@@ -109,7 +113,7 @@ FACT(narrow_layers_have_the_gradients_of_their_parts)
     adzi_cpu_level = best;
 }
 
-/* As relu's own gradient: what is NaN is not 0 or less. */
+/* The gradient passes where y is NaN, as in relu: NaN is not <= 0. */
 FACT(nan_lets_the_gradient_through_a_narrow_layer)
 {
     for (int h = 3; h <= 20; h += 17) {

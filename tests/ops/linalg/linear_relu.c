@@ -2,7 +2,7 @@
 
 #include "ops/facts.h"
 
-/* p[0] = dropout, p[1] = training. Every call draws the same mask. */
+/* p[0] = dropout, p[1] = training. Every call draws an equal mask. */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_generator *generator = adz_generator_new(11);
@@ -18,7 +18,7 @@ static int call(const op_args *a, adz_tensor **out)
 
 enum { X, WEIGHT, BIAS, INPUTS };
 
-/* Result, state of the generator and gradients, bit for bit. */
+/* Compares result, state of the generator and gradients with those of the parts, bit for bit. */
 static void compare(adz_tensor *const *in, double p, adz_generator *generator)
 {
     adz_generator_state before = adz_generator_get_state(generator), after;
@@ -55,7 +55,7 @@ static void compare_sizes(int64_t n, int64_t d, int64_t h, adz_dtype dtype)
         in[WEIGHT] = adz_transpose(leaf(ADZ_SHAPE(d, h), dtype), 0, 1);
         in[BIAS] = ADZ_NONE;
         compare(in, ps[i], generator);
-        /* rows of the weight whose elements lie apart */
+        /* a weight whose rows are not contiguous */
         adz_tensor *wide = leaf(ADZ_SHAPE(d, 2 * h + 3), dtype);
         in[WEIGHT] = adz_transpose(adz_slice(wide, 1, 1, h + 1, 1), 0, 1);
         compare(in, ps[i], generator);
@@ -64,7 +64,8 @@ static void compare_sizes(int64_t n, int64_t d, int64_t h, adz_dtype dtype)
     adz_generator_free(&generator);
 }
 
-/* Each of the small products' ways, a depth of several panels, BLAS's matrices and vectors. */
+/* The sizes take every implementation of products: the small ones, several panels deep, and the
+ * matrices and vectors of BLAS. */
 FACT(bits_are_those_of_the_parts)
 {
     static const int64_t sizes[][3] = { { 32, 1, 32 }, { 128, 13, 50 }, { 1, 1, 1 }, { 3, 300, 5 },
@@ -81,7 +82,7 @@ FACT(bits_are_those_of_the_parts)
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
 }
 
-/* As adz_relu's: what is not a number is neither cut off nor stops a gradient. */
+/* As in adz_relu, a NaN stays NaN and its gradient passes. */
 FACT(nan_passes)
 {
     static const int64_t rows[] = { 1, 5, 40, 200 };

@@ -87,13 +87,13 @@ static void an_older_options_struct_is_read_no_further_than_its_size(void **stat
     adz_scope *scope = adz_scope_open();
     adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
     o.size = offsetof(adz_cross_entropy_options, label_smoothing);
-    o.label_smoothing = 7; /* beyond what the caller declared */
+    o.label_smoothing = 7; /* ignored, because it lies beyond the declared size of the struct */
     adz_tensor *x = adz_zeros(ADZ_SHAPE(1, 2), ADZ_F64), *t = adz_zeros(ADZ_SHAPE(1), ADZ_I64);
     assert_float_equal(adz_item(adz_cross_entropy(x, t, ADZ_NONE, &o)), log(2), 1e-15);
     adz_scope_close(scope);
 }
 
-/* Scores far from 0: the logarithm of the sum is not rounded to their digits. */
+/* For scores far from 0, the logarithm of the sum is not rounded to the precision of the scores. */
 static void a_large_offset_costs_no_digits(void **state)
 {
     (void)state;
@@ -118,7 +118,8 @@ static void a_large_offset_costs_no_digits(void **state)
     adz_scope_close(scope);
 }
 
-/* Smoothing gives every class a share; a class without one that cannot be is 0 times infinity. */
+/* Smoothing gives every class a share, so a class with probability 0 costs infinity. Without a
+ * share it is 0 times infinity, which is NaN. */
 FACT(an_impossible_class_with_a_smoothed_share_costs_infinity)
 {
     static const double targets[][3] = { { 0.2, 0.3, 0.5 }, { 0.4, 0, 0.6 } };

@@ -28,7 +28,8 @@ FACT(batchmean_divides_by_the_first_size)
     assert_float_equal(adz_item(adz_kl_div(x, t, ADZ_REDUCE_MEAN, false)), 1, 0);
 }
 
-/* As in arithmetic: PyTorch does not expand the inputs of this loss. */
+/* A scalar is promoted as in arithmetic, because PyTorch does not expand the inputs of this loss.
+ */
 FACT(a_scalar_yields_to_the_dtype_of_the_other)
 {
     adz_tensor *x = VALUES(ADZ_F32, 1, 3), *t = adz_scalar(1, ADZ_F64);

@@ -49,15 +49,15 @@ static void a_long_sum_is_exact(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    const int64_t n = (1 << 24) + 3; /* where f32 stops counting, and beyond 16 blocks */
+    const int64_t n = (1 << 24) + 3; /* f32 cannot count so far; it takes more than 16 blocks */
     adz_tensor *x = adz_ones(ADZ_SHAPE(n), ADZ_F32), *t = adz_zeros(ADZ_SHAPE(n), ADZ_F32);
     assert_float_equal(adz_item(adz_l1_loss(x, t, ADZ_REDUCE_SUM)), (double)(float)n, 0);
     assert_float_equal(adz_item(adz_l1_loss(x, t, ADZ_REDUCE_MEAN)), 1, 0);
     adz_scope_close(scope);
 }
 
-/* x and target are expanded to their common shape first, so that a scalar's dtype counts in full.
- */
+/* x and target are expanded to their common shape first, so the dtype of a scalar counts like that
+ * of any tensor. */
 FACT(a_scalar_target_promotes_as_any_other)
 {
     adz_tensor *x = adz_requires_grad_(VALUES(ADZ_F32, 1, 3), true);

@@ -31,8 +31,8 @@ FACT(broadcasting_gives_a_warning)
         "is meant; adz_reshape one of them");
 }
 
-/* x and target are expanded to their common shape first, so that a scalar's dtype counts in full.
- */
+/* x and target are expanded to their common shape first, so the dtype of a scalar counts like that
+ * of any tensor. */
 FACT(a_scalar_target_promotes_as_any_other)
 {
     adz_tensor *x = adz_requires_grad_(VALUES(ADZ_F32, 1, 3), true);

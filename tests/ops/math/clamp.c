@@ -63,7 +63,8 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers),
 };
 
-/* FILL_DISTINCT puts values at 0.15 k .. 0.15 k + 0.04; the bounds lie between. */
+/* FILL_DISTINCT draws values in 0.15 k .. 0.15 k + 0.04. The bounds lie between these intervals, so
+ * that no element is at a kink. */
 const op_case clamp_case = {
     .name = "clamp",
     .call = call,

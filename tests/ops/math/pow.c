@@ -24,7 +24,7 @@ FACT(special_values)
     ASSERT_VALUES(adz_pow(a, b), ADZ_F32, 1, INFINITY, 1, NAN, -8, 1);
 }
 
-/* Where the formulas would give 0 * inf. */
+/* The gradients at points where the formulas would give 0 times infinity. */
 FACT(gradients_at_zero)
 {
     adz_tensor *a = LEAF(0, 0, 0, 2), *b = LEAF(0, 1, 2, 0);

@@ -29,7 +29,7 @@ FACT(exponent_zero_has_no_slope)
     ASSERT_VALUES(gradient_of(adz_pow_number(x, 0), x), ADZ_F64, 0, 0, 0);
 }
 
-/* Each of the shorter ways gives what the general one gives. */
+/* The fast paths for special exponents give the results of the general path. */
 FACT(short_ways)
 {
     static const double exponents[] = { 2, 3, 0.5, -0.5, -1, 1, -2, 4 };

@@ -14,8 +14,8 @@ FACT(large_arguments_are_reduced)
     assert_float_equal(adz_item(y), -0.8522008497671888018, 1e-15);
 }
 
-/* Blocks with an argument that is too large for the vectors, or no number, beside blocks without:
- * every element as if it were alone, and right to the last place. */
+/* A block with an argument that is too large for the vector code, or is NaN, takes another path.
+ * Every element must have the result that it has alone, correct to the last place. */
 FACT(neighbours_do_not_matter)
 {
     enum { N = 300 };

@@ -1,7 +1,7 @@
 #include "ops/facts.h"
 
-/* p[0] = training, p[1] = momentum, p[2] = eps. Copies of the running statistics move, and are
- * results too. */
+/* p[0] = training, p[1] = momentum, p[2] = eps. The operator updates copies of the running
+ * statistics, which are results of the call too. */
 static int call(const op_args *a, adz_tensor **out)
 {
     bool none = a->in[1] == ADZ_NONE;
@@ -77,11 +77,12 @@ FACT(running_statistics_that_want_a_gradient_are_refused)
         ADZ_ERR_UNSUPPORTED, "adz_detach");
 }
 
-/* A mean that f32 rounds: what rounding takes from it is subtracted too. */
+/* f32 rounds a large mean. The rounding error of the mean is subtracted too, so no digits are lost.
+ */
 FACT(a_large_mean_costs_no_digits_in_f32)
 {
     const float digits[] = { 1, 2, 4, 7, 0, 5, 3 };
-    for (int lanes = 0; lanes < 2; ++lanes) { /* channels side by side, and each in a row */
+    for (int lanes = 0; lanes < 2; ++lanes) { /* channels as columns, and as contiguous rows */
         adz_shape shape = lanes ? ADZ_SHAPE(1, 1, 7) : ADZ_SHAPE(7, 1);
         adz_tensor *small = adz_tensor_from(digits, shape, ADZ_F32), *y[2], *g[2];
         adz_tensor *upstream = adz_tensor_from((float[]){ 2, 0, 1, 3, 9, 4, 5 }, shape, ADZ_F32);
@@ -95,7 +96,7 @@ FACT(a_large_mean_costs_no_digits_in_f32)
     }
 }
 
-/* Zeros would pass for a result. */
+/* A variance that overflows gives NaN. Zeros could be mistaken for a valid result. */
 FACT(a_variance_beyond_all_numbers_gives_nan)
 {
     adz_tensor *x = VALUES(ADZ_F64, 1e160, 2e160, 3e160, 4e160);

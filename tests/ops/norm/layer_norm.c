@@ -22,7 +22,8 @@ FACT(a_large_mean_costs_no_digits_in_f32)
     assert_true(adz_equal(y, small));
 }
 
-/* A mean that f32 rounds: what rounding takes from it is subtracted too. */
+/* f32 rounds a large mean. The rounding error of the mean is subtracted too, so no digits are lost.
+ */
 FACT(nor_does_a_mean_that_is_rounded)
 {
     adz_tensor *digits = VALUES(ADZ_F32, 1, 2, 4, 7, 0, 5, 3), *y[2], *g[2];
@@ -51,7 +52,7 @@ FACT(nan_stays_in_its_row)
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(4)), ADZ_F64, NAN, NAN, -1, 1);
 }
 
-/* On either side of what the gradient of x takes at a time. */
+/* Rows that are shorter and longer than the block of the kernel for the gradient of x. */
 FACT(long_rows_have_the_gradients_of_the_expression)
 {
     static const int64_t lengths[] = { 511, 512, 513, 700, 1024, 1100 };
@@ -71,7 +72,7 @@ FACT(long_rows_have_the_gradients_of_the_expression)
     }
 }
 
-/* Zeros would pass for a result. */
+/* A variance that overflows gives NaN. Zeros could be mistaken for a valid result. */
 FACT(a_variance_beyond_all_numbers_gives_nan)
 {
     adz_tensor *x = VALUES(ADZ_F64, 1e160, 2e160, 3e160, 4e160);
@@ -102,7 +103,7 @@ const op_case layer_norm_case = {
         { .in = { IN(2, 1, 17), IN_NONE, IN(17) }, .p = { 1e-5, 1, 17 } },
         { .in = { IN(4, 6), IN_NONE, IN_NONE }, .p = { 0.1, 1, 6 } },
         { .in = { IN(0, 3), IN(3), IN(3) }, .p = { 1e-5, 1, 3 } },
-        { .in = { IN(9), IN(9), IN(9) }, .p = { 0.5, 1, 9 } }, /* expanded, it is constant */
+        { .in = { IN(9), IN(9), IN(9) }, .p = { 0.5, 1, 9 } }, /* an expanded x is constant */
         { .in = { IN(2, 70), IN_CONST(70), IN(70) }, .p = { 1e-5, 1, 70 } },
     },
     .rejects = {

@@ -53,7 +53,7 @@ FACT(a_sequence_goes_on_from_its_state)
     assert_true(adz_equal(rest, adz_narrow(whole, 0, 2, 3)));
 }
 
-/* More features than a kernel takes at a time, against the steps one by one. */
+/* More features than the kernel computes at a time. The result is compared with single steps. */
 FACT(wide_states_by_single_steps)
 {
     const int64_t wide = 700;

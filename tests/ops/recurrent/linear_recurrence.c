@@ -18,7 +18,7 @@ FACT(each_step_is_added_to_a_part_of_the_one_before)
     ASSERT_VALUES(adzi_linear_recurrence(a, b, ADZ_NONE, 0, false), ADZ_F64, 1, 12, 88);
 }
 
-/* More lanes than a kernel takes at a time. */
+/* More lanes than the kernel computes at a time. No lane may change another one. */
 FACT(lanes_do_not_meet)
 {
     adz_manual_seed(5);

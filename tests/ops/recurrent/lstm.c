@@ -1,9 +1,9 @@
 #include "ops/facts.h"
 
-enum { STATES = 3 }; /* x, h0, c0 stand before the weights */
+enum { STATES = 3 }; /* the inputs x, h0 and c0 come before the weights */
 
-/* p[0] = layers, p[1] = bias, p[2] = batch_first, p[3] = bidirectional, p[4] = weights (0: as many
- * as there are) */
+/* p[0] = layers, p[1] = bias, p[2] = batch_first, p[3] = bidirectional, p[4] = number of weights,
+ * where 0 means the right number */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_lstm_options o = ADZ_LSTM_OPTIONS;
@@ -16,7 +16,8 @@ static int call(const op_args *a, adz_tensor **out)
     return out[0] != NULL ? 3 : 0;
 }
 
-/* The file's names lie at fixed places; those of absent layers, directions and biases go. */
+/* The file's names of weights are at fixed places of the list. Those of layers, directions and
+ * biases that the file does not have are removed. */
 static bool config(const json_t *config, op_args *a)
 {
     a->p[0] = config_number(config, "num_layers", 1);
@@ -102,7 +103,7 @@ FACT(dropout_acts_between_layers_in_training_only)
     adz_tensor *plain = adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 8, &o, NULL, NULL);
     o.dropout = 1;
     assert_true(adz_equal(plain, adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 8, &o, NULL, NULL)));
-    o.training = true; /* at 1, the second layer sees zeros only */
+    o.training = true; /* with dropout 1 the second layer sees zeros only */
     adz_tensor *y = adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 8, &o, NULL, NULL);
     o.layers = 1;
     adz_tensor *zeros = adz_zeros(ADZ_SHAPE(4, 2, 2), ADZ_F64);

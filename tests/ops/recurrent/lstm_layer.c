@@ -13,7 +13,8 @@ static int call(const op_args *a, adz_tensor **out)
     return s.y != NULL ? 3 : 0;
 }
 
-/* Closed gates keep the cell, whatever the input says; open ones replace it. */
+/* With an open forget gate and a closed input gate the cell does not change. With the gates
+ * reversed the input replaces it. */
 FACT(gates_keep_or_replace_the_cell)
 {
     const double big = 1000;
@@ -55,7 +56,8 @@ FACT(reverse_is_the_sequence_turned_round)
     assert_true(adz_equal(there.c, back.c));
 }
 
-/* The operator's step written down: what each group of rows and each panel of columns must give. */
+/* One step of the operator as plain loops, with which every group of rows and every panel of
+ * columns is compared. */
 static adz_tensor *by_hand(adz_tensor *x, adz_tensor *h, adz_tensor *c, const adzi_lstm_weights *w)
 {
     adz_tensor *gate[4], *steps[3];

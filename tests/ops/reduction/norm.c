@@ -87,7 +87,8 @@ static void many_elements(void **state)
     adz_scope_close(scope);
 }
 
-/* Norm, gradient and the sums of second derivatives of x = {3, 4, -1, 0, 2} times scale. */
+/* The norm, its gradient and the row sums of its second derivatives, at scale * (3, 4, -1, 0, 2).
+ */
 typedef struct {
     double y, first[5], second[5];
 } slopes;
@@ -120,8 +121,9 @@ static void expect_near(double got, double wanted, double tolerance, double p, d
     }
 }
 
-/* The norm of c x is c times that of x, its gradient the same and its second derivative 1/c of it,
- * also where powers of c x overflow or vanish. What no float can hold is not compared. */
+/* The norm of c x is c times the norm of x. Its gradient is equal to that at x, and its second
+ * derivative is divided by c. This must hold where powers of c x overflow or become 0. Values that
+ * no float can hold are not compared. */
 static void the_scale_of_x_costs_no_digits(void **state)
 {
     (void)state;
@@ -147,7 +149,7 @@ static void the_scale_of_x_costs_no_digits(void **state)
     }
 }
 
-/* The smallest numbers that there are have a direction too. */
+/* The gradient is defined for denormal numbers, because they have a direction. */
 static void denormals_have_a_gradient(void **state)
 {
     (void)state;
@@ -161,7 +163,8 @@ static void denormals_have_a_gradient(void **state)
     adz_scope_close(scope);
 }
 
-/* Parts of very different size, each of which is summed with a scale of its own. */
+/* Blocks of very different magnitude are joined correctly. Each block is summed with its own scale.
+ */
 static void parts_of_any_size_join(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #include "ops/std_var.h"
 
-static const spread tested = { adz_std, .of_digits = 2.8722813f }; /* sqrt(8.25) */
+static const spread tested = { adz_std, .of_digits = 2.8722813f }; /* the root of 8.25 */
 
 static void no_spread_has_no_gradient(void **state)
 {

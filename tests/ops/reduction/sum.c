@@ -22,8 +22,9 @@ static void two_to_the_25_ones(void **state)
     adz_scope_close(scope);
 }
 
-/* Few results of many elements: cut into blocks, a short one last, in rows and in columns. Sums of
- * whole numbers are exact, and any number of threads gives the same bits of others. */
+/* Few results of many elements are cut into blocks, the last of which is shorter, in rows and in
+ * columns. Sums of whole numbers must be exact. Other sums must have equal bits for any number of
+ * threads. */
 static void blocks(void **state)
 {
     (void)state;

@@ -103,7 +103,7 @@ static void clipping_is_a_write(void **state)
     }
 }
 
-/* If the list holds something that is no tensor, no gradient of the list is clipped. */
+/* If one element of the list is no tensor, no gradient of the list is clipped. */
 static void lists_are_checked_before_clipping(void **state)
 {
     (void)state;

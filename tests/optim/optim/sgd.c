@@ -47,9 +47,9 @@ static void sgd_momentum(void **state)
     (void)state;
     adz_sgd_options o = ADZ_SGD_OPTIONS;
     o.momentum = 0.5;
-    /* m: (1, -2), (3.5, -0.5), (0.75, 3.75) */
+    /* the momentum buffers m after each step: (1, -2), (3.5, -0.5), (0.75, 3.75) */
     expect_steps(&o, (const double[3][2]){ { 0.9, 2.2 }, { 0.55, 2.25 }, { 0.475, 1.875 } });
-    /* Dampening spares the first gradient. m: (1, -2), (2, -0.75), (0.5, 1.625) */
+    /* dampening does not act in the first step; m: (1, -2), (2, -0.75), (0.5, 1.625) */
     o.dampening = 0.5;
     expect_steps(&o, (const double[3][2]){ { 0.9, 2.2 }, { 0.7, 2.275 }, { 0.65, 2.1125 } });
     o.dampening = 0;
@@ -133,7 +133,8 @@ static void groups_have_settings_of_their_own(void **state)
     assert_int_equal(adz_optimizer_set(sgd, -1, "nesterov", 1), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "nesterov needs a momentum");
     assert_int_equal(adz_optimizer_set(sgd, 1, "momentum", 0.9), ADZ_OK);
-    assert_int_equal(adz_optimizer_set(sgd, -1, "nesterov", 1), ADZ_ERR_ARGUMENT); /* group 0 */
+    assert_int_equal(
+        adz_optimizer_set(sgd, -1, "nesterov", 1), ADZ_ERR_ARGUMENT); /* refused by group 0 */
     expect_error(ADZ_ERR_ARGUMENT, "nesterov needs a momentum");
     assert_true(adz_optimizer_get(sgd, 1, "nesterov") == 0);
     assert_int_equal(adz_optimizer_set(sgd, -1, "lr", 0.25), ADZ_OK);

@@ -33,7 +33,7 @@ static void schedules(void **state)
         adz_exponential_lr_new(sgd, 0.5), (const double[]){ 0.8, 0.4, 0.2, 0.1 }, 4, 1e-15);
     adz_optimizer_set(sgd, 0, "lr", 0.8);
     double cosine[11];
-    for (int i = 0; i < 11; ++i) { /* down for 4 epochs, up for 4, down again */
+    for (int i = 0; i < 11; ++i) { /* the rate falls for 4 epochs, rises for 4, and falls again */
         cosine[i] = 0.1 + 0.7 * (1 + cos(3.14159265358979323846 * i / 4)) / 2;
     }
     expect_rates(adz_cosine_annealing_lr_new(sgd, 4, 0.1), cosine, 11, 1e-14);

@@ -57,7 +57,7 @@ static void full_adamw_loop(double *w, const double *g, double *s[ROWS], int t)
 static adz_optimizer *plain_radam_make(adz_tensor_list list)
 {
     adz_radam_options o = ADZ_RADAM_OPTIONS;
-    o.beta2 = 0.9; /* rectified from step 6 on */
+    o.beta2 = 0.9; /* with this beta2 the steps are rectified from step 6 on */
     o.weight_decay = 0.1;
     return adz_radam_new(list, 0.02, &o);
 }

@@ -1,5 +1,5 @@
-/* What a test knows of one optimizer, the start and the gradients of its parameters, and its
- * state. */
+/* The case of an optimizer: its constructor and its formula. Also the initial values and gradients
+ * of the parameters, and the state. */
 #ifndef ADZE_TESTS_OPTIM_OPTIMIZERS_CASES_H
 #define ADZE_TESTS_OPTIM_OPTIMIZERS_CASES_H
 
@@ -22,7 +22,8 @@ static inline double start_at(int i)
     return cos(1.3 * i) + 0.2;
 }
 
-/* Changes sign and size from step to step, and does not depend on w. */
+/* The gradient of parameter i in step t. It changes sign and size from step to step and does not
+ * depend on w. */
 static inline double gradient_at(int i, int t)
 {
     return sin(0.7 * i + 1.9 * t) * (1 + 0.5 * (i % 3)) + 0.1;

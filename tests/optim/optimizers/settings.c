@@ -91,7 +91,8 @@ static void constructors_refuse(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "the list of parameters is empty");
 }
 
-/* The rate at the ends of the fall, and if the warm-up leaves no step for it. */
+/* The rate at the beginning and the end of the cosine, and with a warm-up that leaves no step for
+ * the cosine. */
 static void a_cosine_keeps_a_tenth(void **state)
 {
     (void)state;

@@ -8,7 +8,7 @@ static void milestones(void **state)
 {
     (void)state;
     adz_optimizer *o = sgd_of(0.8);
-    const int64_t at[] = { 5, 2, 5, 0 }; /* not sorted, 5 twice, 0 at once */
+    const int64_t at[] = { 5, 2, 5, 0 }; /* not sorted; 5 occurs twice; 0 acts at the start */
     expect_rates(adz_multi_step_lr_new(o, at, 4, 0.5), o,
         (const double[]){ 0.4, 0.4, 0.2, 0.2, 0.2, 0.05, 0.05 }, 7);
     adz_optimizer_free(&o);
@@ -25,7 +25,7 @@ static void a_line(void **state)
         adz_linear_lr_new(o, 0.5, 1, 3), o, (const double[]){ 0.3, 0.4, 0.5, 0.6, 0.6, 0.6 }, 6);
     adz_optimizer_free(&o);
     o = sgd_of(0.6);
-    adz_scheduler *s = adz_linear_lr_new(o, 1, 0, 7); /* down to 0, and not below */
+    adz_scheduler *s = adz_linear_lr_new(o, 1, 0, 7); /* the rate ends at 0 and never below it */
     for (int i = 0; i < 12; ++i) {
         double lr = adz_optimizer_get(o, 0, "lr");
         assert_true(lr >= 0 && near(lr, 0.6 * fmax(0, 1 - i / 7.0)));
@@ -55,7 +55,7 @@ static void warm_restarts(void **state)
     adz_optimizer *o = sgd_of(0.8);
     double rates[20];
     int at = 0;
-    for (int length = 2; at < 14; length *= 2) { /* 2, 4, 8 epochs */
+    for (int length = 2; at < 14; length *= 2) { /* periods of 2, 4 and 8 epochs */
         for (int i = 0; i < length; ++i) {
             rates[at++] = 0.1 + 0.7 * (1 + cos(pi * i / length)) / 2;
         }

@@ -15,7 +15,7 @@ static void one_cycle_of_lines(void **state)
     options.final_div_factor = 2;
     options.base_momentum = 0.6;
     options.max_momentum = 0.9;
-    /* 10 steps: up until step 4, down until step 9 */
+    /* of 10 steps, the rate rises until step 4 and falls until step 9 */
     adz_scheduler *s = adz_one_cycle_lr_new(o, 0.8, 10, &options);
     assert_true(adz_optimizer_get(o, 0, "initial_lr") == 0.2);
     for (int t = 0; t < 10; ++t) {
@@ -49,7 +49,8 @@ static void one_cycle_in_three_phases(void **state)
     options.base_momenta = low;
     options.max_momenta = high;
     options.n_max_lrs = options.n_base_momenta = options.n_max_momenta = 2;
-    /* 10 steps: up until step 2, down until step 4, out until step 9 */
+    /* of 10 steps, the rate rises until step 2, falls until step 4, and falls further until step 9
+     */
     adz_scheduler *s = adz_one_cycle_lr_new(o, 0, 10, &options);
     assert_non_null(s);
     for (int t = 0; t < 10; ++t) {

@@ -1,4 +1,4 @@
-/* What all schedulers share: owners, failing steps, states and refused memory. */
+/* Checks of all schedulers: owners, failing steps, states and refused memory. */
 #include "rates.h"
 #include "kinds.h"
 #include "../../temporary.h"
@@ -32,7 +32,8 @@ static void a_step_that_fails_moves_nothing(void **state)
 {
     (void)state;
     adz_optimizer *o = sgd_of(1);
-    adz_scheduler *s = adz_cosine_annealing_warm_restarts_new(o, 8, 2, -1); /* below 0 from 5 on */
+    adz_scheduler *s =
+        adz_cosine_annealing_warm_restarts_new(o, 8, 2, -1); /* negative from epoch 5 on */
     double before[8], after[8];
     for (int t = 0; t < 4; ++t) {
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);

@@ -11,7 +11,7 @@ void adz_faulty_options_init(adz_faulty_options *options, size_t size)
     if (options != NULL && size >= sizeof size) {
         memcpy(options, &all, size < sizeof all ? size : sizeof all);
     } else {
-        adz_item(NULL); /* an error of some kind */
+        adz_item(NULL); /* records some error */
     }
 }
 
