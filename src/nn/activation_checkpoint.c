@@ -161,7 +161,7 @@ static bool put_back_buffers(exchange *e)
     const recipe *r = e->recipe;
     adz_module_apply(r->module, compare_buffers, e);
     if (!e->fits || e->next != r->n_buffers) {
-        adzi_error(name, ADZ_ERR_STATE, "the module's buffers are others than in the forward");
+        adzi_error(name, ADZ_ERR_STATE, "the module has other buffers than in the forward");
         return false;
     }
     size_t bytes = r->n_buffers * sizeof(adz_tensor *);

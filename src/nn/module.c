@@ -340,7 +340,9 @@ static bool put_child(
         return false;
     }
     if (stands_in(child, module)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%s cannot stand inside itself", module->type.name);
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "%s cannot be put inside itself: the child is this module or contains it",
+            module->type.name);
         return false;
     }
     size_t i = place_of(module, CHILD, name, strlen(name));

@@ -79,7 +79,8 @@ static bool check_parameter(const char *op, const adz_optimizer *optimizer, adz_
         return false;
     }
     if (!adzi_is_contiguous(t)) {
-        adzi_error(op, ADZ_ERR_SHAPE, "parameter %zu%s is not contiguous", i, shape);
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "parameter %zu%s is not contiguous; make the leaf with adz_contiguous", i, shape);
         return false;
     }
     bool twice =
@@ -352,7 +353,8 @@ static bool prepare(const adz_optimizer *optimizer, adzi_group *group, size_t i,
     }
     if (grad->dtype != t->dtype || !adzi_same_sizes(t, grad) || !adzi_is_contiguous(grad) ||
         !adzi_is_contiguous(t)) {
-        adzi_error(op, ADZ_ERR_STATE, "parameter %zu%s and its gradient%s do not lie alike", i,
+        adzi_error(op, ADZ_ERR_STATE,
+            "parameter %zu%s and its gradient%s must be contiguous and have one shape and dtype", i,
             adzi_text_shape(t), adzi_text_shape(grad));
         return false;
     }

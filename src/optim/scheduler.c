@@ -169,7 +169,7 @@ adz_status adz_scheduler_step(adz_scheduler *scheduler)
         return adzi_error_null(op, "scheduler");
     }
     if (scheduler->type->takes_metric) {
-        return adzi_error(op, ADZ_ERR_STATE, "%s needs to see a metric: adz_scheduler_step_metric",
+        return adzi_error(op, ADZ_ERR_STATE, "%s needs a metric; call adz_scheduler_step_metric",
             scheduler->type->name);
     }
     return step(op, scheduler);
@@ -182,8 +182,8 @@ adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
         return adzi_error_null(op, "scheduler");
     }
     if (!scheduler->type->takes_metric) {
-        return adzi_error(
-            op, ADZ_ERR_STATE, "%s takes no metric: adz_scheduler_step", scheduler->type->name);
+        return adzi_error(op, ADZ_ERR_STATE, "%s takes no metric; call adz_scheduler_step",
+            scheduler->type->name);
     }
     scheduler->numbers[0] = metric;
     return step(op, scheduler);
@@ -197,7 +197,7 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
     }
     if (scheduler->type->move == NULL) {
         return adzi_error(op, ADZ_ERR_STATE,
-            "%s knows no fractions of an epoch: adz_scheduler_step", scheduler->type->name);
+            "%s knows no fractions of an epoch; call adz_scheduler_step", scheduler->type->name);
     }
     if (!(epoch >= 0 && epoch < 0x1p53)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "epoch is %s, but must be finite and 0 or more",

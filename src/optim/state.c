@@ -203,7 +203,9 @@ static adz_status read_entry(
     size_t index = 0;
     int which = 0;
     if (!parse_name(optimizer->type, name, &index, &which) || index >= r->n_parameters) {
-        return adzi_error(op, ADZ_ERR_STATE, "%s has no %s", optimizer->type->name, name);
+        return adzi_error(op, ADZ_ERR_STATE,
+            "%s has no %s; it has %zu parameters, and the state is that of another optimizer",
+            optimizer->type->name, name, r->n_parameters);
     }
     if (which == optimizer->type->n_states) {
         double steps = t->numel == 1 ? adz_item(t) : NAN;

@@ -286,7 +286,7 @@ bool zoo_plan_dropout(adz_module *dropout, adz_attention_options *options)
     adz_bias_activation_options step = ADZ_BIAS_ACTIVATION_OPTIONS;
     const adz_module_type *type = adz_module_type_of(dropout);
     if (type == NULL || type->elementwise_step == NULL) {
-        zoo_error("zoo", ADZ_ERR_ARGUMENT, "a %s stands where attention needs a dropout",
+        zoo_error("zoo", ADZ_ERR_ARGUMENT, "the child is a %s, but attention needs a dropout there",
             adz_module_name(dropout));
         return false;
     }

@@ -186,7 +186,7 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
         adz_tensor *own = adz_module_parameter(p->encoder, names[i]);
         if (own == NULL) {
             zoo_error(p->op, ADZ_ERR_ARGUMENT,
-                "the model is on no Transformer-XL: its %s has no parameter called %s",
+                "the model is no Transformer-XL: its %s has no parameter called %s",
                 adz_module_name(p->encoder), names[i]);
             return false;
         }

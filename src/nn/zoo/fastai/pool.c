@@ -213,7 +213,7 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
     if (count < 2 || layers[0] % 3 != 0) {
         return zoo_fail(op, ADZ_ERR_ARGUMENT,
             count < 2 ? "%zu widths make no layer; give 2 or more"
-                      : "%zu widths, but the first must be 3 times that of what is pooled",
+                      : "%zu widths, but the first must be 3 times the features of the encoder",
             count);
     }
     adz_module *self = adz_module_new(&classifier_type, sizeof(classifier_state));

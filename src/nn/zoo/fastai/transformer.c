@@ -406,7 +406,8 @@ adz_module *adz_fastai_transformer_new(
     }
     if (o.mem_len != 0) {
         return zoo_fail(op, ADZ_ERR_ARGUMENT,
-            "mem_len is %lld, but only adz_fastai_transformer_xl_new makes what remembers",
+            "mem_len is %lld, but a Transformer has no memory; leave it 0, or call "
+            "adz_fastai_transformer_xl_new",
             (long long)o.mem_len);
     }
     o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_attention_new;
