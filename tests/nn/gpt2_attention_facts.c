@@ -20,7 +20,8 @@ static adz_tensor *attention_by_operators(adz_module *m, adz_tensor *x, bool sca
     return adz_module_forward(adz_module_child(m, "c_proj"), y);
 }
 
-/* Whether an operator computed y or what y was computed from. */
+/* Tells whether the graph of y, which holds all operators that y was computed with, contains an
+ * operator. */
 static bool uses(adz_tensor *y, const char *operator_name)
 {
     char *text = NULL;
@@ -33,8 +34,10 @@ static bool uses(adz_tensor *y, const char *operator_name)
     return found;
 }
 
-/* Each element of the mask is changed in turn. Only those of rows and columns beyond the text leave
- * the mask causal, which one operator computes. The past hides no element. */
+/* The test changes each element of the mask in turn; i = -1 changes nothing. Elements in rows or
+ * columns beyond the text do not count: the mask of the text stays causal, and one operator
+ * computes the attention. After a change of any other element several operators compute it. The
+ * result always agrees with attention_by_operators, without a past and with one. */
 void every_element_of_the_mask_counts(void **state)
 {
     (void)state;
@@ -71,7 +74,8 @@ void every_element_of_the_mask_counts(void **state)
     }
 }
 
-/* A mask of another shape is not read as a causal one: each text of a batch may have its own. */
+/* A mask may have another shape than [1, 1, n, n]: in [2, 1, n, n] each text of a batch has its own
+ * mask. Attention must not take such a mask for a causal one. */
 void masks_have_shapes(void **state)
 {
     (void)state;
@@ -87,7 +91,8 @@ void masks_have_shapes(void **state)
     adz_module_free(&m);
 }
 
-/* A mask that is not causal takes the slow path. Both paths agree where the masks agree. */
+/* One operator computes attention with a causal mask, and several operators with any other mask.
+ * Both ways agree in the rows in which the masks agree. */
 void another_mask_counts(void **state)
 {
     (void)state;
@@ -98,7 +103,7 @@ void another_mask_counts(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F64);
     adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_buffer(m, "bias");
     double *values = adz_tensor_data_f64(mask);
-    values[4] = 0; /* the last column of row 0, which is not seen anyway */
+    values[4] = 0; /* the last column of row 0, which the causal mask hides already */
     assert_true(adz_equal(adz_module_forward(m, x), before));
     values[3 * 5 + 1] = 0; /* The last query no longer sees key 1. */
     adz_tensor *after = adz_module_forward(m, x);
@@ -109,7 +114,7 @@ void another_mask_counts(void **state)
     adz_scope_close(scope);
 }
 
-/* Each dimension of a past is compared. The heads of this layer are 2, and 3 wide. */
+/* Each dimension of a past is checked. The layer has 2 heads of 3 features each. */
 void a_wrong_past_is_refused(void **state)
 {
     (void)state;

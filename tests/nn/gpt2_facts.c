@@ -281,8 +281,8 @@ static adz_tensor *block_by_parts(adz_module *m, adz_tensor *x)
     return adz_add(x, forward_child(m, "mlp", forward_child(m, "ln_2", x)));
 }
 
-/* A block adds attention and network to its input. A model adds the embeddings of words, positions
- * and types, which are words too. */
+/* A block adds the results of its attention and its network to its input. A model adds the
+ * embeddings of words, positions and token types. Words and token types have the same table. */
 static void a_block_and_a_model_are_their_parts(void **state)
 {
     (void)state;
@@ -301,7 +301,8 @@ static void a_block_and_a_model_are_their_parts(void **state)
     h = forward_child(stack, "ln_f", block_by_parts(adz_module_child(stack, "h.1"), h));
     expect_same(one_result(stack, NULL, given, 3, NULL), h, 1e-5);
     adz_module *parts[] = { stack, whole };
-    for (int i = 0; i < 2; ++i) { /* Pasts by their places; the model has labels before them. */
+    /* Pasts are given by their places. The model with a head has the labels before them. */
+    for (int i = 0; i < 2; ++i) {
         adz_tensor *whole_text = adz_randint(0, 7, ADZ_SHAPE(2, 4), ADZ_I64);
         adz_values *past = call(parts[i], "input_ids", adz_narrow(whole_text, 1, 0, 3), NULL);
         adz_tensor *last[] = { adz_narrow(whole_text, 1, 3, 1), ADZ_NONE, ADZ_NONE, ADZ_NONE,
@@ -318,7 +319,8 @@ static void a_block_and_a_model_are_their_parts(void **state)
     adz_module_free(&whole);
 }
 
-/* Without options, and with a struct of an older program that ends before the number of heads. */
+/* Attention has 12 heads as in GPT-2, both without options and with the struct of an older program,
+ * which ends before the number of heads. */
 static void defaults_are_gpt2s(void **state)
 {
     (void)state;
@@ -351,7 +353,7 @@ static void parts_have_the_dtype(void **state)
     adz_module_free(&network);
 }
 
-/* One feature, one head and one position are enough. */
+/* Modules with one feature, one head and one position can be made. */
 static void the_smallest_parts_are_made(void **state)
 {
     (void)state;

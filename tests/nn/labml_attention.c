@@ -84,7 +84,7 @@ static void masks_broadcast(void **state)
     adz_module_free(&m);
 }
 
-/* [T, B, D] as [B, H, T, D/H], through one of the three layers. */
+/* Applies one of the layers query, key and value to x[T, B, D] and returns [B, H, T, D/H]. */
 static adz_tensor *heads_of(adz_module *m, const char *name, adz_tensor *x, int64_t h)
 {
     const int64_t t = adz_tensor_size(x, 0), b = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
@@ -97,7 +97,8 @@ static adz_tensor *heads_of(adz_module *m, const char *name, adz_tensor *x, int6
     return adz_permute(y, ADZ_DIMS(1, 2, 0, 3));
 }
 
-/* Attention is a composition of operators, with three heads that are two wide. */
+/* Attention with three heads of two features each gives the result of its formula, which the test
+ * writes with operators. */
 static void attention_is_its_operators(void **state)
 {
     (void)state;
@@ -112,8 +113,9 @@ static void attention_is_its_operators(void **state)
     adz_tensor *query = adz_randn(ADZ_SHAPE(4, 2, 6), ADZ_F64);
     adz_tensor *key = adz_randn(ADZ_SHAPE(5, 2, 6), ADZ_F64), *value = adz_randn_like(key);
     adz_tensor *mask = adz_randint(0, 2, ADZ_SHAPE(4, 5, 2), ADZ_I64);
+    /* Every query sees key 0, so no softmax is over nothing. */
     adz_mul_number_(adz_narrow(mask, 1, 0, 1), 0);
-    adz_add_number_(adz_narrow(mask, 1, 0, 1), 1); /* No query is blind. */
+    adz_add_number_(adz_narrow(mask, 1, 0, 1), 1);
     adz_tensor *q = heads_of(m, "query", query, 3), *k = heads_of(m, "key", key, 3);
     adz_tensor *scores = adz_div_number(adz_matmul(q, adz_transpose(k, 2, 3)), sqrt(2));
     adz_tensor *hidden = adz_eq_number(adz_permute(mask, ADZ_DIMS(2, 0, 1)), 0);
@@ -134,7 +136,7 @@ static void attention_is_its_operators(void **state)
     adz_module_free(&m);
 }
 
-/* Weights are dropped in training mode. */
+/* Dropout acts on the attention weights in training mode only. */
 static void weights_are_dropped(void **state)
 {
     (void)state;
@@ -145,7 +147,8 @@ static void weights_are_dropped(void **state)
     adz_module_free(&m);
 }
 
-/* A query that may attend to nothing has zeros in front of the output layer, and so gradients. */
+/* A query whose keys are all masked out gives the output layer zeros, so its result is the bias.
+ * Its gradients are finite. */
 static void a_blind_query_gives_zeros(void **state)
 {
     (void)state;
@@ -207,7 +210,8 @@ static void bad_values_are_refused(void **state)
     expect_refused(m, adz_ones(ADZ_SHAPE(3, 4), ADZ_F64), "query[3, 4] must be [T, B, 4]");
 }
 
-/* One more in each dimension of the key, the value and the mask, and one dimension less. */
+/* A key, value or mask is refused if one of its sizes is too large by 1, or if it has one dimension
+ * less. */
 static void every_size_counts(void **state)
 {
     (void)state;
@@ -223,7 +227,7 @@ static void every_size_counts(void **state)
             of_mask[i] += 1;
         }
         adz_tensor *odd = adz_ones(adz_shape_of(i < 3 ? 3 : 2, of_key), ADZ_F64);
-        if (i > 0) { /* Any number of keys will do. */
+        if (i > 0) { /* i = 0 is skipped: any number of keys is allowed. */
             expect_call_refused(
                 m, odd, ADZ_NONE, ADZ_NONE, "must be [S, 2, 4] beside query[3, 2, 4]");
         }
@@ -251,7 +255,7 @@ static void every_size_counts(void **state)
     adz_module_free(&m);
 }
 
-/* One feature and one head are enough. */
+/* Modules with one feature and one head can be made. */
 static void the_smallest_parts_are_made(void **state)
 {
     (void)state;

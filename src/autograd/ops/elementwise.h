@@ -1,5 +1,5 @@
-/* What elementwise operators share: the forward and the fused backward of functions of one tensor,
- * the common dtype and the common shape of several inputs, and checks of dtypes. */
+/* The common part of elementwise operators: the forward and the fused backward of functions of one
+ * tensor, the common dtype and the common shape of several inputs, and checks of dtypes. */
 #ifndef ADZI_AUTOGRAD_OPS_ELEMENTWISE_H
 #define ADZI_AUTOGRAD_OPS_ELEMENTWISE_H
 
@@ -10,7 +10,7 @@
 typedef const adzi_kernel (*adzi_float_kernels)[2];
 typedef const adzi_kernel (*adzi_all_kernels)[6];
 
-/** What a function of one tensor saves for its gradient: its input or its result. */
+/** Which tensor a function y = f(x) saves for its gradient: its input x or its result y. */
 typedef enum { ADZI_SAVES_X, ADZI_SAVES_Y } adzi_saves;
 
 /**

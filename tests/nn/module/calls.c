@@ -30,7 +30,8 @@ static void a_call_hands_only_its_result_outward(void **state)
     adz_module_free(&m);
 }
 
-/* What a list refuses, and that nothing is left of it. */
+/* A list of values refuses names that are too long, missing pointers, places beyond its end and,
+ * when memory is refused, more values. After adz_values_free no memory of it is left. */
 static void lists_are_freed_and_refuse(void **state)
 {
     (void)state;

@@ -176,7 +176,8 @@ static void products_say_what_does_not_fit(void **state)
     adz_module_free(&m);
 }
 
-/* What attention learns from the dropout that is its child. */
+/* zoo_plan_dropout copies the probability, mode and generator of a dropout module to the options of
+ * attention, and refuses a module of another kind. */
 static void attention_asks_its_dropout(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Scaled dot-product attention: what its plain composition and its kernels share. */
+/* Scaled dot-product attention: the checked arguments of a call, and the parts of the expression of
+ * operators that gives the same result as the kernels. */
 #ifndef ADZI_AUTOGRAD_OPS_ATTENTION_ATTENTION_H
 #define ADZI_AUTOGRAD_OPS_ATTENTION_ATTENTION_H
 
@@ -23,7 +24,7 @@ typedef struct adzi_attention {
     double dropout_p; /* 0 outside training */
 } adzi_attention;
 
-/** Whether dropout draws its mask from a generator. */
+/** Tells whether dropout draws its mask from a generator. */
 static inline bool adzi_attention_draws(const adzi_attention *at)
 {
     return at->drops && !at->replays && at->dropout_p < 1;

@@ -1,12 +1,13 @@
 #include "autograd/ops/compare/compare.h"
 
-/* What comparisons and logical operators share.
+/* The common part of all comparisons (eq, lt and so on), tests (isnan and so on) and logical
+ * operators (logical_and and so on). For a comparison:
  *
- *     y[i] = a[i] ? b[i],   y bool
+ *     y[i] = 1 if a[i] < b[i] (or the other relation), else 0;   y is bool
  *
  * Inputs have any shapes that broadcast to y. Nothing is recorded and nothing is saved, because the
- * derivative of a truth value is 0 wherever it exists. Results want no gradient, so an expression
- * that multiplies by a converted comparison treats it as a constant. */
+ * derivative of a truth value is 0 wherever it exists. The result never requires a gradient. So a
+ * product with a comparison that was converted to float treats the comparison as a constant. */
 
 /* Broadcasts the inputs, makes the result and computes it. The kernel fits the inputs' dtype. */
 static adz_tensor *broadcast_and_run(adzi_call *call, adzi_kernel kernel)

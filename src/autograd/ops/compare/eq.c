@@ -1,7 +1,7 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
-/* Whether a is equal to b, torch.eq.
+/* The operator eq tells for each pair of elements whether a is equal to b, like torch.eq.
  *
  *     y = a == b
  *

@@ -1,7 +1,8 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
-/* Whether a is greater than or equal to b, torch.ge.
+/* The operator ge tells for each pair of elements whether a is greater than or equal to b, like
+ * torch.ge.
  *
  *     y = a >= b
  *

@@ -1,7 +1,7 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
-/* Whether a is greater than b, torch.gt.
+/* The operator gt tells for each pair of elements whether a is greater than b, like torch.gt.
  *
  *     y = a > b
  *

@@ -1,6 +1,7 @@
 #include "autograd/ops/compare/compare.h"
 
-/* Whether an element is neither infinite nor NaN, torch.isfinite.
+/* The operator isfinite tells for each element whether it is neither infinite nor NaN, like
+ * torch.isfinite.
  *
  *     y = |x| < infinity
  *

@@ -1,6 +1,6 @@
 #include "autograd/ops/compare/compare.h"
 
-/* Whether an element is NaN, torch.isnan.
+/* The operator isnan tells for each element whether it is NaN, like torch.isnan.
  *
  *     y = (x != x)
  *

@@ -1,7 +1,8 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
-/* Whether a is less than or equal to b, torch.le.
+/* The operator le tells for each pair of elements whether a is less than or equal to b, like
+ * torch.le.
  *
  *     y = a <= b
  *

@@ -1,6 +1,7 @@
 #include "autograd/ops/compare/compare.h"
 
-/* Whether an element is false, torch.logical_not.
+/* The operator logical_not tells for each element whether it is false, that is 0, like
+ * torch.logical_not.
  *
  *     y = (x == 0)
  *

@@ -1,7 +1,7 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
-/* Whether a is less than b, torch.lt.
+/* The operator lt tells for each pair of elements whether a is less than b, like torch.lt.
  *
  *     y = a < b
  *

@@ -1,7 +1,7 @@
 #include "autograd/ops/compare/compare.h"
 #include "autograd/ops/numbers.h"
 
-/* Whether a is different from b, torch.ne.
+/* The operator ne tells for each pair of elements whether a is different from b, like torch.ne.
  *
  *     y = a != b
  *

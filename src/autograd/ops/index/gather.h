@@ -1,4 +1,5 @@
-/* What gather and scatter_add share. */
+/* The common part of gather and scatter_add: the check of an index, and both operations without the
+ * tape. Each is the gradient of the other. */
 #ifndef ADZI_AUTOGRAD_OPS_INDEX_GATHER_H
 #define ADZI_AUTOGRAD_OPS_INDEX_GATHER_H
 
@@ -15,7 +16,9 @@ bool adzi_index_fits(
  * index are contiguous. Cannot fail. */
 void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim);
 
-/** Whether adzi_scatter_into sums as it should: in f64, if many f32 are added along dim. */
+/** Returns true if adzi_scatter_into may write to y itself. Returns false if many f32 numbers are
+ * added along `dim` and a lane of y is so long that their f64 sums need an f64 copy of y, which the
+ * caller has to pass instead. */
 bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim);
 
 /** y += src at the index, which has been checked, all of one rank. Cannot fail. */

@@ -22,8 +22,8 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
 /** The gradients of adzi_linear_gradients by kernels, without recording. g is contiguous. */
 adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g);
 
-/** Whether the layer has so few inputs or outputs, and so few rows, that linear_narrow computes its
- * gradients. Fills the sizes of `layer`, and y and factor for no mask. */
+/** Tells whether the layer has so few inputs or outputs, and so few rows, that linear_narrow
+ * computes its gradients. Fills the sizes of `layer`, and y and factor for no mask. */
 bool adzi_linear_is_narrow(
     const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer);
 

@@ -3,8 +3,8 @@
 #include "autograd/ops/loss/pair_loss.h"
 #include "autograd/ops/reduction/sum.h"
 
-/* What nll_loss and cross_entropy share: checks, class weights, the mean, and the factors of the
- * backward.
+/* The common part of nll_loss and cross_entropy: checks, class weights, the mean, and the factors
+ * of the backward.
  *
  *     y = sum of l_r,   or   sum of l_r / sum of w_{t_r} for the mean, over the rows r that count
  *

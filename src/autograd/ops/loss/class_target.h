@@ -1,6 +1,6 @@
-/* What nll_loss and cross_entropy share: targets that name one of C classes for each row. The
- * classes of x are on axis 1 of x[N, C, ...], or on the only axis of x[C]. A row is what remains
- * for one class: R = N * L rows for x[N, C, L]. */
+/* The common part of nll_loss and cross_entropy. Their targets name one of C classes for each row.
+ * The classes of x are on axis 1 of x[N, C, ...], or on the only axis of x[C]. A row is the list of
+ * C numbers that have the same index on all other axes: x[N, C, L] has R = N * L rows. */
 #ifndef ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
 #define ADZI_AUTOGRAD_OPS_LOSS_CLASS_TARGET_H
 
@@ -23,8 +23,8 @@ typedef struct adzi_class_attr {
         ADZI_FIELD_HIDDEN(adzi_class_attr, probabilities)
 
 /**
- * What depends on the contents of the targets and the class weights. A launch writes these numbers
- * to an i64 tensor, which the node saves for the backward.
+ * The numbers that depend on the contents of the targets and the class weights. A launch writes
+ * them to an i64 tensor, which the node saves for the backward.
  */
 typedef struct adzi_class_numbers {
     double scale;  /* of the sum of losses: 1 or, for the mean, one over the weight of all rows */

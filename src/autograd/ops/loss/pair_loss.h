@@ -4,7 +4,8 @@
 
 #include "autograd/ops/elementwise.h"
 
-/** What the shared part needs to know of one such loss; pair_loss.kernel.h makes the kernels. */
+/** One loss of this kind: its operator, its kernels (which pair_loss.kernel.h defines) and the
+ * points in which it differs from the others. */
 typedef struct adzi_pair_loss {
     const adzi_op *op;
     adzi_float_kernels value, sum, dx, dt;
@@ -25,7 +26,7 @@ typedef struct adzi_pair_loss {
     KERNEL_TABLE_FLOAT(name##_dx);  \
     KERNEL_TABLE_FLOAT(name##_dt)
 
-/** What every node of such a loss remembers. */
+/** The attributes of the node of such a loss. */
 typedef struct adzi_pair_attr {
     adz_reduction reduction;
     bool log_target; /* kl_div only */
@@ -51,14 +52,17 @@ typedef struct adzi_pair_sum_args {
 
 enum { ADZI_PAIR_BLOCK = 4096 };
 
-/** Whether `reduction` is none, mean or sum; else false with ADZ_ERR_ARGUMENT. */
+/** Returns true if `reduction` is none, mean or sum. Otherwise it records ADZ_ERR_ARGUMENT and
+ * returns false. */
 bool adzi_check_reduction(const char *op, adz_reduction reduction);
 
-/** Losses of elements times a weight that broadcasts to them (or ADZ_NONE), reduced. */
+/** Multiplies the losses of the elements by a weight that broadcasts to them (ADZ_NONE: by 1), and
+ * reduces the products. An expression of operators. */
 adz_tensor *adzi_weigh_losses(
     const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction);
 
-/** Whether x and target have the same shape; else false with ADZ_ERR_SHAPE. */
+/** Returns true if x and target have the same shape. Otherwise it records ADZ_ERR_SHAPE and returns
+ * false. */
 bool adzi_pair_loss_same_shape(const char *op, adz_tensor *x, adz_tensor *target);
 
 /** The whole forward. Saves both inputs. The kernels read `number` as p[0]; 0 for losses without.

@@ -1,4 +1,5 @@
-/* What layer_norm and batch_norm share: the gradient as an expression. */
+/* The gradient of layer_norm and batch_norm as an expression of operators, which can be
+ * differentiated again. */
 #ifndef ADZI_AUTOGRAD_OPS_NORM_NORMALISE_H
 #define ADZI_AUTOGRAD_OPS_NORM_NORMALISE_H
 

@@ -1,4 +1,4 @@
-/* What forget_mult and its kernels share. */
+/* The argument that the operator forget_mult passes to its kernels. */
 #ifndef ADZI_AUTOGRAD_OPS_RECURRENT_FORGET_MULT_H
 #define ADZI_AUTOGRAD_OPS_RECURRENT_FORGET_MULT_H
 

@@ -6,7 +6,7 @@
 
 typedef enum { ADZI_LARGEST, ADZI_SMALLEST } adzi_extreme_kind;
 
-/** What the backward of an extreme value reads. */
+/** The attributes of the node of a maximum or minimum, which its backward reads. */
 typedef struct adzi_extreme_attr {
     unsigned mask;
     bool keepdim;

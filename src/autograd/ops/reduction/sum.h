@@ -6,7 +6,8 @@
 
 enum { ADZI_SUM_ROWS_MOST = 512 }; /* rows that are one block to the sum's kernels */
 
-/** What sum_rows adds up: out[h], the sums of the rows of in[n, h]; units are columns. */
+/** The argument of the kernel sum_rows, out[j] = sum over i of in[i, j] for in[n, h]; units are
+ * columns. */
 typedef struct adzi_sum_rows_args {
     const char *in;
     char *out;

@@ -1,4 +1,4 @@
-/* What var and std share. */
+/* The common part of var and std: the forward, and two parts of the gradient. */
 #ifndef ADZI_AUTOGRAD_OPS_REDUCTION_VARIANCE_H
 #define ADZI_AUTOGRAD_OPS_REDUCTION_VARIANCE_H
 
@@ -12,14 +12,16 @@ typedef struct adzi_variance_attr {
 
 extern const adz_field adzi_variance_fields[3];
 
-/** Variance, or its root, over dimensions; saves x and, for the root, the result. */
+/** The variance of x over `dims` or, if `root` is true, its square root, the standard deviation.
+ * The node saves x and, for the root, also the result. */
 adz_tensor *adzi_variance(
     const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root);
 
 /** d var / d x = 2 (x - mean) / (n - correction), as an expression. */
 adz_tensor *adzi_variance_slope(adzi_node *node);
 
-/** A gradient or result of the node in the shape that broadcasts to its input. */
+/** Reshapes t, a gradient or result of the node, so that it broadcasts to the node's input: reduced
+ * dimensions get size 1. */
 adz_tensor *adzi_variance_kept(const adzi_node *node, adz_tensor *t);
 
 #endif

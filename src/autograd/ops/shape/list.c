@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-/* What operators with lists of tensors share: cat and stack take a list, split, chunk and unbind
- * return one. */
+/* The common part of operators with lists of tensors: cat and stack take a list; split, chunk and
+ * unbind return a list. */
 
 /* A stale pointer is noticed by the mark in the header, and the message says which element of the
  * list it is. */
@@ -45,7 +45,7 @@ adz_status adzi_no_results(adz_tensor **out, size_t n)
 adz_tensor *adzi_join_gradients(adzi_node *node, adz_tensor *const *dy, int dim,
     adz_tensor *(*join)(adz_tensor *const *, size_t, int))
 {
-    /* The list of gradients is memory of its own, because its length is that of the call. */
+    /* The list of gradients is allocated, because the caller of the operator chose its length. */
     size_t n = node->n_results, bytes = n * sizeof(adz_tensor *);
     const adz_tensor *any = NULL;
     for (size_t k = 0; k < n; ++k) {
@@ -56,7 +56,7 @@ adz_tensor *adzi_join_gradients(adzi_node *node, adz_tensor *const *dy, int dim,
         adzi_free(parts, bytes);
         return adzi_fail_memory(node->op->name, bytes);
     }
-    /* The list of gradients is complete: a NULL would end the join. */
+    /* join() fails if one tensor is NULL, so zeros take the place of a missing gradient. */
     bool ok = true;
     for (size_t k = 0; k < n; ++k) {
         parts[k] = dy[k];
