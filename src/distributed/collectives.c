@@ -132,7 +132,13 @@ static bool begin(collective *c, const char *op, adz_group *group, adz_tensor *t
         adzi_error_null(op, "group");
         return false;
     }
-    return adzi_pending() != ADZ_OK || adzi_group_ready(op, group) == ADZ_OK;
+    /* A rank with an error of its own takes part, too, and keeps its error. */
+    const adzi_error_record own = adzi_self()->error;
+    const bool ready = adzi_group_ready(op, group) == ADZ_OK;
+    if (own.code != ADZ_OK) {
+        adzi_self()->error = own;
+    }
+    return ready;
 }
 
 /* Whether this rank can take part as far as its tensor goes. */

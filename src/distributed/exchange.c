@@ -100,7 +100,7 @@ adz_status adzi_exchange_start(
         .sends = true };
     exchange->next = group->under_way;
     group->under_way = exchange;
-    adz_status status = adzi_group_ready(op, group);
+    adz_status status = group->broken != ADZ_OK ? adzi_group_ready(op, group) : ADZ_OK;
     if (status == ADZ_OK && exchange->in.left > 0) {
         status = start_piece(group, &exchange->in);
     }
@@ -148,12 +148,16 @@ adz_status adzi_exchange_test(const char *op, adzi_exchange *exchange, bool *don
 adz_status adzi_exchange_wait(const char *op, adzi_exchange *exchange)
 {
     adz_group *group = exchange->group;
-    while (!exchange->done && (group->under_way != exchange || exchange->next != NULL)) {
+    while (!exchange->done && group->broken == ADZ_OK &&
+           (group->under_way != exchange || exchange->next != NULL)) {
         adz_status status = progress(op, group);
         if (status != ADZ_OK && !exchange->done) {
             return finish(op, exchange, status);
         }
         sched_yield();
+    }
+    if (!exchange->done && group->broken != ADZ_OK) {
+        return finish(op, exchange, adzi_group_ready(op, group));
     }
     /* The directions take turns: ranks in a ring wait for each other's next pieces. */
     adz_status status = ADZ_OK;

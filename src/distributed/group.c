@@ -114,7 +114,9 @@ static void say_goodbye(adz_group *group)
     const adzi_error_record before = *error;
     adzi_call call = { .operation = ADZI_CALL_FREE };
     error->code = ADZ_OK;
-    adzi_agree("adz_group_free", group, &call);
+    if (adzi_group_ready("adz_group_free", group) == ADZ_OK) {
+        adzi_agree("adz_group_free", group, &call);
+    }
     *error = before;
 }
 

@@ -180,6 +180,9 @@ static void finalized(void)
     expect(ADZ_ERR_STATE, "MPI_Finalize was called before this");
     check(adz_group_all_gather(group, t) == NULL);
     expect(ADZ_ERR_STATE, "rank ");
+    adz_error_set("the program", ADZ_ERR_NUMERIC, "the loss is NaN");
+    check(adz_group_barrier(group) == ADZ_ERR_NUMERIC);
+    expect(ADZ_ERR_NUMERIC, "the loss is NaN");
     check(adz_group_rank(group) >= 0);
     adz_group_free(&group);
     check(adz_mpi_group_new(MPI_COMM_WORLD) == NULL);
