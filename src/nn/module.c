@@ -201,8 +201,7 @@ static bool check_name(
 
 /* ---- parameters and buffers ----------------------------------------------------------------- */
 
-/* True if t, which may be ADZ_NONE, can become a parameter or buffer under this name. Otherwise the
- * error is recorded. */
+/* True if t, which may be ADZ_NONE, can become a parameter or buffer of this name; or an error. */
 static bool check_entry(const char *op, const adz_module *module, int kind, const char *name,
     const adz_tensor *t, bool replace)
 {
@@ -243,7 +242,7 @@ static adz_tensor *put_slot(
     adzi_slot **slots = kind == PARAMETER ? &module->parameters : &module->buffers;
     size_t *count = kind == PARAMETER ? &module->n_parameters : &module->n_buffers;
     size_t *capacity = kind == PARAMETER ? &module->parameters_capacity : &module->buffers_capacity;
-    bool wants_gradient = kind == PARAMETER && !adzi_is_none(t);
+    const bool wants_gradient = kind == PARAMETER && !adzi_is_none(t);
     if (wants_gradient && adzi_gradient_of(op, t) == NULL) {
         return NULL;
     }
@@ -253,8 +252,7 @@ static adz_tensor *put_slot(
         old = (*slots)[i].tensor;
         if (old != t && old->gradient != NULL && old->gradient->place != NULL) {
             return adzi_fail(op, ADZ_ERR_STATE,
-                "%s%s lies in a flat buffer; copy the values with adz_copy_, or end the layout "
-                "with adz_flat_parameters_free before you replace the parameter",
+                "%s%s lies in a flat buffer; write to it with adz_copy_, or free the layout first",
                 name, adzi_text_shape(old));
         }
     } else {

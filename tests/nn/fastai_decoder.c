@@ -148,6 +148,11 @@ static void bad_decoders_are_refused(void **state)
     assert_null(adz_fastai_linear_decoder_new(4, 3, &o));
     expect_error(ADZ_ERR_ARGUMENT, "weight");
     adz_module_free(&o.tie_encoder);
+}
+
+static void bad_inputs_of_decoders_are_refused(void **state)
+{
+    (void)state;
     expect_refused(no_bias(NULL), adz_ones(ADZ_SHAPE(2, 4, 2), ADZ_F32),
         "LinearDecoder: x[2, 4, 2] must have the 3 features that n_hid says");
     expect_refused(no_bias(NULL), adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), "x[2, 3] must be [B, T, D]");
@@ -425,6 +430,7 @@ static const struct CMUnitTest facts[] = {
     TEST(a_tied_weight_is_the_encoders),
     TEST(results_of_the_encoder_are_handed_on),
     TEST(bad_decoders_are_refused),
+    TEST(bad_inputs_of_decoders_are_refused),
     TEST(a_container_of_three),
     TEST(words_are_found),
     TEST(all_tables_are_converted),

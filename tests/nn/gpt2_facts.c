@@ -232,6 +232,11 @@ static void bad_inputs_are_refused(void **state)
     expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE(2, 6), ADZ_I64),
         "transformer.h.0.attn: Attention: x[2, 6, 4]");
     expect_refused(lm(NULL), adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64), "input_ids[] must be [..., T]");
+}
+
+static void bad_inputs_and_pasts_of_models_are_refused(void **state)
+{
+    (void)state;
     adz_module *m = model(NULL);
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "GPT2Model: input_ids is not optional");
@@ -405,6 +410,7 @@ const struct CMUnitTest gpt2_facts[17] = {
     TEST(embeddings_are_dropped),
     TEST(bad_sizes_are_refused),
     TEST(bad_inputs_are_refused),
+    TEST(bad_inputs_and_pasts_of_models_are_refused),
     TEST(defaults_are_gpt2s),
     TEST(parts_have_the_dtype),
 };

@@ -299,6 +299,13 @@ void *object_make(kind k, size_t choice)
     }                               \
     break
 
+static void end_dlpack(adz_dl_managed_tensor *managed)
+{
+    if (managed->deleter != NULL) {
+        managed->deleter(managed);
+    }
+}
+
 void object_end(kind k, void *p)
 {
     switch (k) {
@@ -338,9 +345,7 @@ void object_end(kind k, void *p)
     case KIND_GROUP:
         END(adz_group, group);
     case KIND_DLPACK:
-        if (((adz_dl_managed_tensor *)p)->deleter != NULL) {
-            ((adz_dl_managed_tensor *)p)->deleter(p);
-        }
+        end_dlpack(p);
         break;
     case KIND_KEPT:
         if (p != ADZ_NONE) {
