@@ -71,6 +71,13 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"io/safetensors", "safetensors fuzz-safetensors index"),
     (r"io/", "checkpoint safetensors"),
     (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
+    (r"nn/zoo/fastai/(transformer|positions)",
+     "nn-fastai_transformer nn-fastai nn-fastai_attention nn-fastai_config"),
+    (r"nn/zoo/fastai/(pool|multi_batch)", "nn-fastai_classifier nn-fastai_config"),
+    (r"nn/zoo/fastai/loss", "nn-fastai_loss"),
+    (r"nn/zoo/fastai/decoder", "nn-fastai_decoder nn-fastai_config nn-fastai_classifier"),
+    (r"nn/zoo/fastai/groups", "nn-fastai_config"),
+    (r"nn/zoo/fastai/weight_dropout", "nn-fastai_dropout nn-fastai_awd_lstm"),
     (r"nn/(zoo/fastai|orthogonal)|base/text", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
      "nn-fastai_classifier nn-fastai_config nn-fastai_decoder nn-fastai_dropout nn-fastai_loss "
      "nn-fastai_transformer nn-qrnn nn-qrnn_layer tokenizer"),

@@ -1,4 +1,7 @@
 /* The helpers that the networks of other code bases share. */
+#include <locale.h>
+
+#include "nn/layers/dropout.h"
 #include "nn/zoo/zoo.h"
 #include "../../nn.h"
 #include "tests.h"
@@ -25,6 +28,10 @@ static void texts_are_pythons(void **state)
     assert_string_equal(zoo_float(-0.5), "-0.5");
     assert_string_equal(zoo_float(1e20), "1e+20");
     assert_string_equal(zoo_float(NAN), "nan");
+    setlocale(LC_ALL, "de_DE.UTF-8"); /* if it is installed: it has a decimal comma */
+    assert_string_equal(zoo_number(0.25), "0.25");
+    assert_string_equal(zoo_float(3), "3.0");
+    setlocale(LC_ALL, "C");
     const char *first = zoo_number(1); /* It stays while seven more are made. */
     for (int i = 2; i < 9; ++i) {
         zoo_number(i);
@@ -37,11 +44,13 @@ static void sizes_have_limits(void **state)
     (void)state;
     const int64_t most = INT64_MAX / 16;
     assert_true(zoo_check_size("op", "n", 2, 2) && zoo_check_size("op", "n", most, 1));
+    assert_int_equal(adz_error_code(), ADZ_OK);
     assert_false(zoo_check_size("op", "n", 1, 2));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 1, but must be 2 or more");
     assert_false(zoo_check_size("op", "n", most + 1, 1));
     expect_error(ADZ_ERR_ARGUMENT, "more than fit in memory");
     assert_true(zoo_check_layers("op", "n", 0, 0) && zoo_check_layers("op", "n", 65535, 0));
+    assert_int_equal(adz_error_code(), ADZ_OK);
     assert_false(zoo_check_layers("op", "n", 65536, 0));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 65536, but must be in [0, 65535]");
     assert_false(zoo_check_layers("op", "n", 0, 1));
@@ -192,11 +201,33 @@ static void attention_asks_its_dropout(void **state)
         assert_ptr_equal(o.dropout_mask, training ? ADZ_NONE : NULL);
     }
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
+    adz_module *idle = adz_dropout_new(0, &d); /* It needs no mask. */
+    assert_true(zoo_plan_dropout(idle, &o));
+    assert_null(o.dropout_mask);
+    adz_module_free(&idle);
     assert_false(zoo_plan_dropout(other, &o));
     expect_error(ADZ_ERR_ARGUMENT, "a Linear stands where attention needs a dropout");
     adz_module_free(&m);
     adz_module_free(&other);
     adz_generator_free(&g);
+}
+
+/* Masks are replayed for what drops something; a probability of 0 takes none. */
+static void nothing_is_replayed_for_nothing(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 4), ADZ_F32),
+               *mask = adz_ones(ADZ_SHAPE(3, 4), ADZ_BOOL);
+    for (int i = 0; i < 2; ++i) {
+        adz_module *m = adz_darts_monte_carlo_dropout_new(i * 0.5, NULL);
+        adzi_masks masks = { &mask, 1, 0 };
+        adzi_module_replay(m, &masks);
+        adz_tensor *y = adz_module_forward(m, x);
+        assert_int_equal(masks.next, i);
+        adzi_module_replay(m, NULL);
+        assert_true(adz_equal(y, i == 0 ? x : adz_mul_number(x, 2)));
+        adz_module_free(&m);
+    }
 }
 
 int zoo_tests(void)
@@ -210,6 +241,7 @@ int zoo_tests(void)
         TEST(options_of_any_age_are_filled),
         TEST(products_say_what_does_not_fit),
         TEST(attention_asks_its_dropout),
+        TEST(nothing_is_replayed_for_nothing),
     };
     return cmocka_run_group_tests_name("modules: zoo", tests, NULL, NULL);
 }
