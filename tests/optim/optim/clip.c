@@ -24,6 +24,9 @@ static void norms_are_clipped(void **state)
         assert_true(HOLDS(adz_tensor_grad(all[1]), 1e-6, 0, 12 * factor));
     }
     assert_true(adz_clip_grad_norm(adz_tensor_list_of(&all[2], 1), 1, 2) == 0);
+    const adz_tensor_list none = { NULL, 0 };
+    assert_true(adz_clip_grad_norm(none, 1, 2) == 0);
+    assert_int_equal(adz_clip_grad_value(none, 1), ADZ_OK);
     set_grad(all[0], NAN, 1);
     assert_true(isnan(adz_clip_grad_norm(list, 1, 2)));
     assert_true(isnan(adz_clip_grad_norm(list, 1, INFINITY)));
