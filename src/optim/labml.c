@@ -99,7 +99,7 @@ static adzi_adam_numbers rectified_numbers_of(const adzi_moment *at)
     double rho,
         rectification = adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)at->step, &rho);
     bool rectifies = rho >= 5;
-    adzi_adam_numbers n = numbers_of(at, s[ADZI_ADAM_LR] * (rectifies ? rectification : 1));
+    adzi_adam_numbers n = numbers_of(at, s[ADZI_ADAM_LR] * rectification);
     if (!rectifies) {
         n.mode = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
         n.step = s[ADZI_ADAM_LR] / (1 - adzi_moment_power(at, 0, n.beta1));

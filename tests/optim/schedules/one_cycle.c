@@ -35,6 +35,21 @@ static void one_cycle_of_lines(void **state)
     adz_optimizer_free(&o);
 }
 
+/* The largest number of steps is 2^63 - 1, which a double rounds to 2^63. */
+static void a_cycle_may_be_endless(void **state)
+{
+    (void)state;
+    adz_optimizer *o = sgd_of(7);
+    adz_scheduler *s = adz_one_cycle_lr_new(o, 0.5, INT64_MAX, NULL);
+    assert_non_null(s);
+    for (int t = 0; t < 3; ++t) {
+        assert_int_equal(adz_scheduler_step(s), ADZ_OK);
+        assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.5 / 25));
+    }
+    adz_scheduler_free(&s);
+    adz_optimizer_free(&o);
+}
+
 static void one_cycle_in_three_phases(void **state)
 {
     (void)state;
@@ -188,6 +203,7 @@ int one_cycle_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(one_cycle_of_lines),
         TEST(one_cycle_in_three_phases),
+        TEST(a_cycle_may_be_endless),
         TEST(one_cycle_with_phases_of_no_length),
         TEST(one_cycle_at_its_borders),
         TEST(one_cycle_checks_every_group),
