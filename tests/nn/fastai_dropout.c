@@ -123,10 +123,20 @@ static void the_raw_weight_wins(void **state)
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), *y = adz_module_forward(m, x);
     adz_tensor *other = adz_zeros(ADZ_SHAPE(4, 3), ADZ_F32);
     adz_module_set_parameter(inner, "weight", other);
+    adz_module_set_parameter(inner, "bias", adz_zeros(ADZ_SHAPE(4), ADZ_F32));
     assert_true(adz_equal(adz_module_forward(m, x), y));
     assert_ptr_equal(adz_module_parameter(inner, "weight"), other);
     assert_int_equal(adz_module_reset(m), ADZ_OK);
     assert_ptr_equal(adz_module_parameter(inner, "weight"), adz_module_parameter(m, "weight_raw"));
+    assert_ptr_equal(adz_module_parameter(inner, "bias"), adz_module_parameter(m, "bias_raw"));
+    adz_module_free(&m);
+    m = lstm_dropped(0.5, NULL); /* It has one such weight. */
+    adz_module_eval(m);
+    x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
+    y = adz_module_forward(m, x);
+    adz_tensor *raw = adz_module_parameter(m, "weight_hh_l0_raw");
+    adz_module_set_parameter(adz_module_child(m, "module"), "weight_hh_l0", adz_zeros_like(raw));
+    assert_true(adz_equal(adz_module_forward(m, x), y));
     adz_module_free(&m);
 }
 

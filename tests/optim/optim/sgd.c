@@ -213,6 +213,42 @@ static void a_step_counts_as_a_change(void **state)
     adz_optimizer_free(&sgd);
 }
 
+/* Gradients are set to zero in place, so a graph that saved one must not run backward. */
+static void zeros_are_a_write(void **state)
+{
+    (void)state;
+    adz_tensor *w = parameter(1, 2, ADZ_F64), *v = parameter(3, 4, ADZ_F64);
+    adz_optimizer *sgd = adz_sgd_new(one(&w), 0.1, NULL);
+    set_grad(w, 1, 1);
+    adz_tensor *loss = adz_sum(adz_mul(v, adz_tensor_grad(w)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    assert_int_equal(adz_optimizer_fill_grad_zero(sgd), ADZ_OK);
+    assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+    adz_error_clear();
+    adz_optimizer_free(&sgd);
+}
+
+static void what_is_null_is_named(void **state)
+{
+    (void)state;
+    adz_tensor *w = parameter(1, 2, ADZ_F64);
+    adz_optimizer *sgd = adz_sgd_new(one(&w), 0.1, NULL);
+    expect_null(adz_optimizer_keep(NULL) == NULL, "adz_optimizer_keep", "optimizer");
+    expect_null(adz_optimizer_name(NULL) == NULL, "adz_optimizer_name", "optimizer");
+    expect_null(adz_optimizer_add_param_group(NULL, one(&w)) == -1, "adz_optimizer_add_param_group",
+        "optimizer");
+    expect_null(isnan(adz_optimizer_get(NULL, 0, "lr")), "adz_optimizer_get", "optimizer");
+    expect_null(isnan(adz_optimizer_get(sgd, 0, NULL)), "adz_optimizer_get", "name");
+    expect_null(
+        adz_optimizer_set(NULL, 0, "lr", 1) == ADZ_ERR_NULL, "adz_optimizer_set", "optimizer");
+    expect_null(adz_optimizer_set(sgd, 0, NULL, 1) == ADZ_ERR_NULL, "adz_optimizer_set", "name");
+    expect_null(
+        adz_optimizer_zero_grad(NULL) == ADZ_ERR_NULL, "adz_optimizer_zero_grad", "optimizer");
+    expect_null(adz_optimizer_fill_grad_zero(NULL) == ADZ_ERR_NULL, "adz_optimizer_fill_grad_zero",
+        "optimizer");
+    expect_null(adz_optimizer_step(NULL) == ADZ_ERR_NULL, "adz_optimizer_step", "optimizer");
+    adz_optimizer_free(&sgd);
+}
+
 static void a_new_dtype_is_noticed(void **state)
 {
     (void)state;
@@ -242,6 +278,8 @@ int sgd_tests(void)
         TEST(constructors_refuse),
         TEST(a_pending_error_stops_the_step),
         TEST(a_step_counts_as_a_change),
+        TEST(zeros_are_a_write),
+        TEST(what_is_null_is_named),
         TEST(a_new_dtype_is_noticed),
     };
     return cmocka_run_group_tests_name("optim: sgd", tests, NULL, NULL);

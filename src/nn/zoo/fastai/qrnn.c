@@ -94,14 +94,15 @@ static adz_tensor *windowed(adz_module *self, adz_tensor *x, int time)
 }
 
 /* Stores the last step of x, for the window of the first step of the next call. */
-static bool save_prev_x(adz_module *self, adz_tensor *x, int time)
+static adz_status save_prev_x(adz_module *self, adz_tensor *x, int time)
 {
     const layer_state *state = zoo_state(self);
     if (state->o.window == 1 || !state->o.save_prev_x) {
-        return true;
+        return ADZ_OK;
     }
     adz_tensor *last = adz_select(adz_detach(x), time, state->o.backward ? 0 : -1);
-    return adz_module_set_buffer(self, "prev_x", adz_clone(last)) != NULL;
+    adz_module_set_buffer(self, "prev_x", adz_clone(last));
+    return adz_error_code();
 }
 
 static adz_status layer_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -128,7 +129,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     adz_tensor *last = adz_select(h, time, state->o.backward ? 0 : -1);
     adz_status status = adz_values_add(out, "", y);
     status = status == ADZ_OK ? adz_values_add(out, "h", last) : status;
-    return status == ADZ_OK && !save_prev_x(self, x, time) ? adz_error_code() : status;
+    return status == ADZ_OK ? save_prev_x(self, x, time) : status;
 }
 
 static adz_status set_prev_x(adz_module *self, adz_tensor *t)

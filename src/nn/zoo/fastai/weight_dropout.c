@@ -36,7 +36,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
         return adz_module_call(module, in, out);
     }
     adz_values *weights = adz_values_new();
-    adz_status status = weights != NULL ? ADZ_OK : adz_error_code();
+    adz_status status = ADZ_OK; /* A list that is NULL refuses what is added. */
     for (size_t i = 0; i < state->count && status == ADZ_OK; ++i) {
         adz_tensor *dropped = zoo_dropped(
             self, zoo_parameter(self, i), state->p, adz_module_is_training(self), state->generator);
