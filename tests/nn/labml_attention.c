@@ -191,7 +191,7 @@ static void bad_values_are_refused(void **state)
     adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
     expect_no_module(adz_labml_attention_new(3, 4, NULL), "heads is 3, but must divide d_model, 4");
     expect_no_module(adz_labml_attention_new(0, 4, NULL), "heads is 0");
-    expect_no_module(adz_labml_attention_new(1, 0, NULL), "d_model is 0");
+    expect_no_module(adz_labml_attention_new(1, 0, NULL), "labml_attention_new: d_model is 0");
     o.dropout_prob = 2;
     expect_no_module(adz_labml_attention_new(2, 4, &o), "p is 2");
     expect_no_module(adz_labml_prepare_new(4, 2, 0, true, NULL), "d_k is 0");

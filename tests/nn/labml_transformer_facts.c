@@ -261,6 +261,28 @@ static void targets_have_the_shape_of_ids(void **state)
     adz_module_free(&m);
 }
 
+static adz_status silent_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    (void)in;
+    (void)out;
+    return ADZ_OK;
+}
+
+/* A user's attention that gives no result is an error of the call. */
+static void parts_have_results(void **state)
+{
+    (void)state;
+    static const adz_module_type silent = {
+        .size = sizeof(adz_module_type), .name = "Silent", .call = silent_call
+    };
+    adz_module *m = adz_labml_transformer_layer_new(
+        4, adz_module_new(&silent, 0), network(4, 3, 0, NULL), 0, NULL);
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F32)));
+    expect_error(ADZ_ERR_STATE, "Silent: the call has no result");
+    adz_module_free(&m);
+}
+
 static void a_character_model_has_one_dtype(void **state)
 {
     (void)state;
@@ -371,7 +393,7 @@ static void bad_calls_are_refused(void **state)
     expect_refused(embeddings(true), adz_zeros(ADZ_SHAPE(2), ADZ_I64), "ids[2] must be [T, B]");
 }
 
-const struct CMUnitTest labml_transformer_facts[15] = {
+const struct CMUnitTest labml_transformer_facts[16] = {
     TEST(positions_are_sines_and_cosines),
     TEST(embeddings_are_enlarged),
     TEST(layers_are_copies),
@@ -386,5 +408,6 @@ const struct CMUnitTest labml_transformer_facts[15] = {
     TEST(layers_drop_what_they_add),
     TEST(the_smallest_models_are_made),
     TEST(targets_have_the_shape_of_ids),
+    TEST(parts_have_results),
     TEST(a_character_model_has_one_dtype),
 };

@@ -227,6 +227,20 @@ static void zeros_are_a_write(void **state)
     adz_optimizer_free(&sgd);
 }
 
+/* A value that one group refuses is set in none. */
+static void all_groups_or_none_are_set(void **state)
+{
+    (void)state;
+    adz_tensor *a = parameter(1, 2, ADZ_F64), *b = parameter(1, 2, ADZ_F64);
+    adz_optimizer *sgd = adz_sgd_new(one(&a), 0.1, NULL);
+    assert_int_equal(adz_optimizer_add_param_group(sgd, one(&b)), 1);
+    assert_int_equal(adz_optimizer_set(sgd, 0, "momentum", 0.9), ADZ_OK);
+    assert_int_equal(adz_optimizer_set(sgd, -1, "nesterov", 1), ADZ_ERR_ARGUMENT); /* group 1 */
+    expect_error(ADZ_ERR_ARGUMENT, "nesterov needs a momentum");
+    assert_true(adz_optimizer_get(sgd, 0, "nesterov") == 0);
+    adz_optimizer_free(&sgd);
+}
+
 static void what_is_null_is_named(void **state)
 {
     (void)state;
@@ -279,6 +293,7 @@ int sgd_tests(void)
         TEST(a_pending_error_stops_the_step),
         TEST(a_step_counts_as_a_change),
         TEST(zeros_are_a_write),
+        TEST(all_groups_or_none_are_set),
         TEST(what_is_null_is_named),
         TEST(a_new_dtype_is_noticed),
     };

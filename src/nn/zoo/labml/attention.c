@@ -212,10 +212,7 @@ static adz_tensor *attend(
     adz_tensor *q = split(self, QUERY, query), *k = split(self, KEY, key);
     adz_tensor *v = split(self, VALUE, value);
     if (!zoo_is_none(mask)) {
-        o.attn_mask = prepare_mask(self, mask, query, key);
-        if (o.attn_mask == NULL) {
-            return NULL;
-        }
+        o.attn_mask = prepare_mask(self, mask, query, key); /* The operator refuses NULL. */
     }
     if (!plan_dropout(self, &o)) {
         return NULL;
