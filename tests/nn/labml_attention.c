@@ -1,5 +1,6 @@
 /* MultiHeadAttention of the annotated transformers. */
 #include "nn/case.h"
+#include "nn/layers/dropout.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
@@ -147,6 +148,28 @@ static void weights_are_dropped(void **state)
     adz_module_free(&m);
 }
 
+/* A mask that is replayed is [T, S, B, H]. One that keeps all weights doubles them at p = 0.5. */
+static void masks_are_replayed(void **state)
+{
+    (void)state;
+    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
+    o.dtype = ADZ_F64;
+    o.dropout_prob = 0.5;
+    adz_module *m = adz_labml_attention_new(2, 4, &o);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F64),
+               *key = adz_randn(ADZ_SHAPE(5, 2, 4), ADZ_F64);
+    adz_tensor *mask = adz_ones(ADZ_SHAPE(3, 5, 2, 2), ADZ_BOOL);
+    adzi_masks masks = { &mask, 1, 0 };
+    adzi_module_replay(m, &masks);
+    adz_tensor *y = call(m, x, key, key, ADZ_NONE);
+    assert_int_equal(masks.next, 1);
+    adzi_module_replay(m, NULL);
+    adz_module_eval(m);
+    adz_tensor *plain = adz_mul_number(call(m, x, key, key, ADZ_NONE), 2);
+    expect_same(y, adz_sub(plain, adz_module_parameter(m, "output.bias")), 1e-13);
+    adz_module_free(&m);
+}
+
 /* A query whose keys are all masked out gives the output layer zeros, so its result is the bias.
  * Its gradients are finite. */
 static void a_blind_query_gives_zeros(void **state)
@@ -235,6 +258,9 @@ static void every_size_counts(void **state)
         expect_call_refused(m, key, key, adz_ones(adz_shape_of(i < 3 ? 3 : 2, of_mask), ADZ_BOOL),
             "must be [query, key, batch] = [3, 5, 2]");
     }
+    adz_tensor *deep = adz_ones(ADZ_SHAPE(5, 2, 4, 1), ADZ_F64);
+    expect_call_refused(m, deep, ADZ_NONE, ADZ_NONE, "key[5, 2, 4, 1] must be [S, 2, 4]");
+    expect_call_refused(m, key, deep, ADZ_NONE, "value[5, 2, 4, 1] must have the shape of key");
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 2, 5), ADZ_F64)));
     expect_error(ADZ_ERR_SHAPE, "query[3, 2, 5] must be [T, B, 4]");
     assert_null(call(m, ADZ_NONE, key, key, ADZ_NONE));
@@ -290,6 +316,7 @@ static const struct CMUnitTest facts[] = {
     TEST(masks_broadcast),
     TEST(attention_is_its_operators),
     TEST(weights_are_dropped),
+    TEST(masks_are_replayed),
     TEST(every_size_counts),
     TEST(the_smallest_parts_are_made),
     TEST(a_blind_query_gives_zeros),

@@ -171,6 +171,10 @@ static void constructors_refuse(void **state)
     expect_error(ADZ_ERR_GRAPH, "not a leaf");
     assert_null(adz_sgd_new(one(&ids), 0.1, NULL));
     expect_error(ADZ_ERR_DTYPE, "int64");
+    adz_tensor *turned = adz_transpose(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), 0, 1);
+    turned = adz_requires_grad_(turned, true);
+    assert_null(adz_sgd_new(one(&turned), 0.1, NULL));
+    expect_error(ADZ_ERR_SHAPE, "parameter 0[3, 2] is not contiguous");
     adz_sgd_options o = ADZ_SGD_OPTIONS;
     o.nesterov = true;
     assert_null(adz_sgd_new(one(&w), 0.1, &o));
