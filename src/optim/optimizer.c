@@ -252,22 +252,18 @@ double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *
     return value != NULL ? *value : NAN;
 }
 
-/* Checks whether a setting of a group may have the value, and sets it if `commit`. */
+/* Checks whether a group may have the value. With `commit`, which follows a check, sets it. */
 static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, const char *name,
     double value, bool commit)
 {
-    adzi_group *g = group_at(op, optimizer, group);
-    if (g == NULL) {
-        return adz_error_code();
-    }
-    adzi_group changed = *g;
+    adzi_group *g = optimizer->groups[group], changed = *g;
     double *place = setting(op, optimizer, &changed, name);
     if (place == NULL) {
         return adz_error_code();
     }
     *place = value;
     adz_status status = adzi_check_settings(op, optimizer->type, changed.settings);
-    if (status == ADZ_OK && commit) {
+    if (commit) {
         *g = changed;
     }
     return status;

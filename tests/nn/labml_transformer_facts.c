@@ -25,6 +25,7 @@ static void embeddings_are_enlarged(void **state)
     rows = adz_embedding(ids, adz_module_parameter(m, "linear.weight"), NULL);
     expect_same(adz_module_forward(m, ids), adz_mul_number(rows, 2),
         1e-6); /* The positions start as zeros. */
+    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "positional_encodings"), 1), 1);
     fill(adz_module_parameter(m, "positional_encodings"), 3);
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     assert_true(all_are(adz_module_parameter(m, "positional_encodings"), 0));
@@ -211,7 +212,11 @@ static void the_smallest_models_are_made(void **state)
         expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
         adz_module_free(&parts[i]);
     }
-    adz_module *m = adz_labml_encoder_new(layer_of(0, false, NULL), 0);
+    adz_module *m = adz_labml_transformer_layer_new(
+        1, heads(1, 1, 0, true, NULL), network(1, 1, 0, NULL), 0, NULL);
+    assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
+    adz_module_free(&m);
+    m = adz_labml_encoder_new(layer_of(0, false, NULL), 0);
     adz_tensor *x = adz_randn(ADZ_SHAPE(1, 1, 4), ADZ_F32);
     expect_same(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "norm"), x), 0);
     adz_module_free(&m);

@@ -65,6 +65,28 @@ static void a_centered_rmsprop_keeps_the_mean(void **state)
     adz_optimizer_free(&rmsprop);
 }
 
+/* A step that was refused memory after its first state may fail again before it. */
+static void a_step_may_fail_twice(void **state)
+{
+    (void)state;
+    adz_tensor *w = start(ADZ_F64), *v = start(ADZ_F64);
+    adz_optimizer *o = adz_adam_new(one(&w), 0.1, NULL), *other = adz_adam_new(one(&v), 0.1, NULL);
+    give_gradient(w, 0);
+    for (int n = 2; n > 0; --n) {
+        adzi_alloc_fail_at(n);
+        adz_status status = adz_optimizer_step(o);
+        bool reached = adzi_alloc_failed();
+        adzi_alloc_fail_at(0);
+        assert_true(status == ADZ_ERR_MEMORY && reached);
+        adz_error_clear();
+    }
+    take_steps(o, w, 0, 2);
+    take_steps(other, v, 0, 2);
+    assert_true(adz_equal(w, v));
+    adz_optimizer_free(&o);
+    adz_optimizer_free(&other);
+}
+
 /* Without weight decay an infinite weight stays infinite: 0 times the weight would be NaN. */
 static void an_infinite_weight_stays(void **state)
 {
@@ -140,6 +162,7 @@ int special_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(a_nan_stays_the_largest_square),
         TEST(a_centered_rmsprop_keeps_the_mean),
+        TEST(a_step_may_fail_twice),
         TEST(an_infinite_weight_stays),
         TEST(averages_may_be_of_one),
         TEST(rectification_begins_at_five),

@@ -84,7 +84,8 @@ static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 /* Zeroes the encodings. The child, an Embedding, draws the table. */
 static adz_status reset_learned(adz_module *self)
 {
-    return adz_init_zeros_(zoo_parameter(self, 0)) != NULL ? ADZ_OK : adz_error_code();
+    adz_init_zeros_(zoo_parameter(self, 0));
+    return adz_error_code();
 }
 
 static const adz_module_type fixed_type = {

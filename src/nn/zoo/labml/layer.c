@@ -10,10 +10,12 @@
 
 /* ---- TransformerLayer ----------------------------------------------------------------------- */
 
+enum { SELF_ATTN }; /* the first child */
+
 typedef struct {
     int64_t d_model;
-    /* indices of the children, which depend on whether there is a src_attn; 0 if there is none */
-    size_t self_attn, src_attn, feed_forward, dropout, norm_self_attn, norm_src_attn, norm_ff;
+    /* Indices of the children, which depend on whether there is a src_attn; 0 if there is none. */
+    size_t src_attn, feed_forward, dropout, norm_self_attn, norm_src_attn, norm_ff;
 } layer_state;
 
 /* The layer norm `norm` of x. */
@@ -48,7 +50,7 @@ static adz_tensor *run_layer(
 {
     const layer_state *s = zoo_state(self);
     adz_tensor *z = normed(self, s->norm_self_attn, x);
-    x = add(self, x, attend(self, s->self_attn, z, z, mask));
+    x = add(self, x, attend(self, SELF_ATTN, z, z, mask));
     if (!zoo_is_none(src)) {
         z = x != NULL ? normed(self, s->norm_src_attn, x) : NULL;
         x = add(self, x, attend(self, s->src_attn, z, src, src_mask));
@@ -102,8 +104,7 @@ static adz_module *assemble(adz_module *self, adz_module *self_attn, adz_module 
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     dropout.generator = o->generator;
     size_t n = 0;
-    state->self_attn = n;
-    names[n] = "self_attn";
+    names[n] = "self_attn"; /* SELF_ATTN */
     children[n++] = self_attn;
     if (o->src_attn != NULL) {
         state->src_attn = n;
