@@ -35,7 +35,9 @@ struct adz_flat_parameters {
 
 /* ---- which parameters ----------------------------------------------------------------------- */
 
-static bool check_parameter(const char *op, const adz_tensor *t, size_t i)
+/* `storages` has those of the parameters in front of i. */
+static bool check_parameter(
+    const char *op, const adz_tensor *t, size_t i, const adzi_index *storages)
 {
     const char *shape = adzi_text_shape(t);
     if (t->node != NULL) {
@@ -46,10 +48,10 @@ static bool check_parameter(const char *op, const adz_tensor *t, size_t i)
             "parameter %zu%s is laid out already; end the other layout with "
             "adz_flat_parameters_free first",
             i, shape);
-    } else if (t->is_view) {
+    } else if (adzi_index_has_address(storages, t->storage)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "parameter %zu%s is a view and shares its elements with another tensor; replace it by "
-            "adz_clone of it",
+            "parameter %zu%s is a view that shares its memory with an earlier parameter; replace "
+            "it by adz_clone of it",
             i, shape);
     } else if (!adzi_is_contiguous(t)) {
         adzi_error(op, ADZ_ERR_SHAPE,
@@ -73,11 +75,8 @@ static int group_of(adz_flat_parameters *flat, adz_dtype dtype)
     return g;
 }
 
-static bool append(const char *op, adz_flat_parameters *flat, adz_tensor *t, size_t i)
+static bool append(const char *op, adz_flat_parameters *flat, adz_tensor *t)
 {
-    if (!check_parameter(op, t, i)) {
-        return false;
-    }
     if (!adzi_grow(&flat->slices, &flat->capacity, flat->count + 1, sizeof *flat->slices)) {
         adzi_fail_memory(op, sizeof *flat->slices);
         return false;
@@ -98,20 +97,25 @@ static bool append(const char *op, adz_flat_parameters *flat, adz_tensor *t, siz
 /* Collects each parameter that wants a gradient, once. */
 static bool collect(const char *op, adz_flat_parameters *flat, adz_tensor_list list)
 {
-    adzi_index listed = { 0 };
-    bool good = adzi_index_reserve(&listed, list.count);
+    adzi_index listed = { 0 }, storages = { 0 };
+    bool good =
+        adzi_index_reserve(&listed, list.count) && adzi_index_reserve(&storages, list.count);
     if (!good) {
-        adzi_fail_memory(op, 2 * list.count * sizeof(adzi_index_slot));
+        adzi_fail_memory(op, 4 * list.count * sizeof(adzi_index_slot));
     }
     for (size_t i = 0; i < list.count && good; ++i) {
         adz_tensor *t = list.items[i];
         good = adzi_check_tensor(op, "a parameter", t);
         if (good && adzi_requires_grad(t) && !adzi_index_has_address(&listed, t)) {
-            adzi_index_enter_address(&listed, t);
-            good = append(op, flat, t, i);
+            good = check_parameter(op, t, i, &storages) && append(op, flat, t);
+            if (good) {
+                adzi_index_enter_address(&listed, t);
+                adzi_index_enter_address(&storages, t->storage);
+            }
         }
     }
     adzi_index_free(&listed);
+    adzi_index_free(&storages);
     if (good && flat->count == 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "none of the %zu parameters wants a gradient", list.count);
         good = false;

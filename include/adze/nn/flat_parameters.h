@@ -54,14 +54,14 @@ typedef struct adz_flat_slice {
  *
  * Parameters that want no gradient are left out, as PyTorch's DistributedDataParallel leaves them
  * out. They stay ordinary tensors, and stay out if they want a gradient later. A tensor that stands
- * in the list several times is laid out once. Views that were taken of a parameter before keep the
- * old elements.
+ * in the list several times is laid out once. Other tensors that share memory with a parameter,
+ * such as views taken before, keep the old elements.
  *
- * @param parameters  leaves, f32 or f64, contiguous and no views: adz_module_parameters(module)
+ * @param parameters  leaves, f32 or f64, contiguous: adz_module_parameters(module)
  * @return            yours, end it with adz_flat_parameters_free. NULL with nothing changed and
- *                    ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (no parameter wants a gradient, or one is a
- * view or laid out already), ADZ_ERR_GRAPH (one is no leaf), ADZ_ERR_SHAPE (one is not contiguous)
- * or ADZ_ERR_MEMORY recorded
+ *                    ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (no parameter wants a gradient, one is laid out
+ *                    already, or two share their memory), ADZ_ERR_GRAPH (one is no leaf),
+ *                    ADZ_ERR_SHAPE (one is not contiguous) or ADZ_ERR_MEMORY recorded
  * @see               gradient_as_bucket_view of torch.nn.parallel.DistributedDataParallel, and the
  *                    flat parameters of torch.distributed.fsdp
  */
