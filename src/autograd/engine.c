@@ -331,7 +331,20 @@ static bool visit(adzi_run *run, adzi_node *node)
         return true;
     }
     node->entry->visited = true;
-    return compute(run, node) && count_down_leaves(run, node);
+    const bool ok = compute(run, node) && count_down_leaves(run, node);
+    if (run->thread->after_node != NULL) {
+        run->thread->after_node(run->thread->after_node_user);
+    }
+    return ok;
+}
+
+adzi_node_watch adzi_watch_nodes(adzi_node_watch watch)
+{
+    adzi_thread *thread = adzi_self();
+    const adzi_node_watch before = { thread->after_node, thread->after_node_user };
+    thread->after_node = watch.call;
+    thread->after_node_user = watch.user;
+    return before;
 }
 
 enum { AHEAD = 4 }; /* nodes are fetched into the cache this many visits before their own */

@@ -58,8 +58,10 @@ typedef struct adzi_thread {
     bool warned_root;             /* the warning that the root scope holds many tensors was given */
     struct adzi_node *dead_nodes; /* nodes whose last reference is gone, waiting to be freed */
     uint64_t sequence;            /* the sequence number of the newest node */
-    struct adzi_draws *draws;     /* the running lists of draws, innermost first; or NULL */
-    adzi_frame *frames;           /* running calls, outermost first; `first_frames` or allocated */
+    void (*after_node)(void *user); /* called after each node of a backward; NULL for none */
+    void *after_node_user;
+    struct adzi_draws *draws; /* the running lists of draws, innermost first; or NULL */
+    adzi_frame *frames;       /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
     adzi_error_record error;

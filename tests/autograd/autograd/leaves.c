@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "autograd/engine.h"
 #include "graph.h"
 #include "tests.h"
 
@@ -209,6 +210,30 @@ static void a_late_failure_spoils_what_was_committed(void **state)
     adz_optimizer_free(&optimizer);
 }
 
+static void count_node(void *user)
+{
+    ++*(int *)user;
+}
+
+/* Each node is reported once, those that an activation checkpoint adds included. */
+static void every_node_is_reported_once(void **state)
+{
+    (void)state;
+    int nodes = 0;
+    adz_tensor *x = leaf(3, 1), *y = adz_square(adz_mul(x, x));
+    adz_module *tanh = adz_tanh_new(), *checkpoint = adz_activation_checkpoint_new(tanh);
+    y = adz_module_forward(checkpoint, y);
+    adzi_node_watch before = adzi_watch_nodes((adzi_node_watch){ count_node, &nodes });
+    assert_null(before.call);
+    assert_int_equal(adz_backward(y), ADZ_OK);
+    assert_int_equal(nodes, 4); /* mul, square, the checkpoint, the tanh inside it */
+    before = adzi_watch_nodes(before);
+    assert_ptr_equal(before.user, &nodes);
+    assert_int_equal(adz_backward(adz_square(x)), ADZ_OK);
+    assert_int_equal(nodes, 4);
+    adz_module_free(&checkpoint);
+}
+
 static void only_leaves_accumulate(void **state)
 {
     (void)state;
@@ -236,6 +261,7 @@ int leaves_tests(void)
         TEST(autograd_grad_runs_no_post_accumulate_hook),
         TEST(an_optimizer_steps_inside_a_backward),
         TEST(a_late_failure_spoils_what_was_committed),
+        TEST(every_node_is_reported_once),
         TEST(only_leaves_accumulate),
     };
     return cmocka_run_group_tests_name("autograd: leaves", tests, NULL, NULL);
