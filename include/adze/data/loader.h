@@ -135,7 +135,8 @@ ADZ_API int64_t adz_loader_batches(adz_loader *loader);
 
 /**
  * Draws the next batch, or this rank's part of it. After the last batch of an epoch it returns
- * false once, and the call after that begins another epoch. Every rank gets as many batches.
+ * false once, and the call after that begins another epoch. Every rank gets the same number of
+ * batches.
  *
  * @param loader  any
  * @param batch   receives one tensor per tensor of the dataset, [rows, ...], contiguous, borrowed

@@ -156,6 +156,54 @@ static void positions_serve_other_ranks(void **state)
     adz_dataset_free(&all);
 }
 
+static bool note_batch(int64_t batch, int64_t batches, void *user)
+{
+    assert_int_equal(batches, 4);
+    *(int64_t *)user = batch;
+    return true;
+}
+
+/* A new position forgets the share of the last batch. A loader that does not shuffle has no seed.
+ * Batches that begin between two whole ones count as the batch in which they begin. */
+static void positions_between_batches(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(10);
+    int64_t noted = 0;
+    adz_loader_options o = ADZ_LOADER_OPTIONS;
+    o.batch_size = 3;
+    o.progress = note_batch;
+    o.user = &noted;
+    adz_generator_state before = adz_generator_get_state(NULL);
+    adz_loader *loader = adz_loader_new(all, &o);
+    adz_generator_state after = adz_generator_get_state(NULL);
+    assert_memory_equal(&before, &after, sizeof before);
+    adz_loader_position position = { 77, 1, 5, 10 };
+    adz_loader_share share;
+    adz_tensor *batch[2];
+    assert_true(adz_loader_next(loader, batch));
+    assert_int_equal(noted, 1);
+    assert_int_equal(adz_loader_set_position(loader, &position), ADZ_OK);
+    assert_int_equal(adz_loader_get_share(loader, &share), ADZ_OK);
+    assert_true(share.begin == 0 && share.rows == 0 && share.first == 0 && share.count == 0);
+    adz_loader_get_position(loader, &position);
+    assert_true(position.seed == 0 && position.epoch == 1 && position.consumed == 5);
+    for (int64_t begin = 5, left = 2; left > 0; begin += 3, --left) {
+        int64_t rows[3];
+        assert_true(adz_loader_next(loader, batch));
+        assert_int_equal(rows_of(batch[0], batch[1], rows), left == 2 ? 3 : 2);
+        assert_int_equal(rows[0], begin);
+        assert_int_equal(noted, begin / 3 + 1);
+        adz_loader_get_share(loader, &share);
+        assert_true(share.begin == begin && share.first == 0 && share.rows == share.count);
+    }
+    assert_false(adz_loader_next(loader, batch));
+    adz_loader_get_position(loader, &position);
+    assert_true(position.epoch == 2 && position.consumed == 0);
+    adz_loader_free(&loader);
+    adz_dataset_free(&all);
+}
+
 /* Rows of the order that no share holds. */
 static void any_rows_can_be_gathered(void **state)
 {
@@ -260,6 +308,7 @@ int ranks_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_share_each_batch),
         cmocka_unit_test(positions_serve_other_ranks),
+        cmocka_unit_test(positions_between_batches),
         cmocka_unit_test(any_rows_can_be_gathered),
         cmocka_unit_test(cuts_are_even),
         cmocka_unit_test(wrong_ranks_are_refused),
