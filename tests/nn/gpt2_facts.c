@@ -394,7 +394,7 @@ static void the_smallest_parts_are_made(void **state)
     expect_error(ADZ_ERR_DTYPE, "adz_gpt2_attention_new: parameters are float32 or float64");
 }
 
-const struct CMUnitTest gpt2_facts[17] = {
+const struct CMUnitTest gpt2_facts[18] = {
     TEST(conv1d_starts_as_in_gpt2),
     TEST(conv1d_takes_any_rank),
     TEST(a_past_continues),
