@@ -3,7 +3,7 @@
 
     run.py LAUNCHER open|mpich PROGRAM SCENARIO
 
-Exits with 77 where there is no launcher.
+Exits with 77 where there is no launcher, or where it cannot start any program.
 """
 import os
 import subprocess
@@ -22,12 +22,16 @@ environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROO
                    OMPI_MCA_rmaps_base_oversubscribe='1', ADZE_ONEDNN='off')
 
 
-def run(ranks):
+def launch(ranks, *arguments):
     command = [launcher] + (['--oversubscribe'] if kind == 'open' else [])
-    command += ['-n', str(ranks), program, scenario]
+    command += ['-n', str(ranks), *arguments]
+    return command, subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
+
+
+def run(ranks):
     began = time.monotonic()
-    done = subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
+    command, done = launch(ranks, program, scenario)
     print(f'{" ".join(command)}: exit {done.returncode}, {time.monotonic() - began:.1f} s')
     wanted = FAILING.get(scenario)
     good = done.returncode == 0 if wanted is None else done.returncode != 0 and wanted in done.stdout
@@ -38,6 +42,10 @@ def run(ranks):
     return good
 
 
+able = launch(2, 'true')[1]
+if able.returncode != 0:
+    print(f'{launcher} cannot start two processes here:\n{able.stdout}')
+    sys.exit(77)
 first = 2 if scenario in ('leaves', 'exits') else 1
 results = [run(ranks) for ranks in range(first, 5)]
 sys.exit(not all(results))
