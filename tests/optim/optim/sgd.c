@@ -176,6 +176,11 @@ static void constructors_refuse(void **state)
     assert_null(adz_sgd_new(one(&turned), 0.1, NULL));
     expect_error(ADZ_ERR_SHAPE, "parameter 0[3, 2] is not contiguous");
     adz_sgd_options o = ADZ_SGD_OPTIONS;
+    o.momentum = 0.9;
+    o.dampening = NAN;
+    assert_null(adz_sgd_new(one(&w), 0.1, &o));
+    expect_error(ADZ_ERR_ARGUMENT, "momentum 0.9, dampening nan");
+    o = (adz_sgd_options)ADZ_SGD_OPTIONS;
     o.nesterov = true;
     assert_null(adz_sgd_new(one(&w), 0.1, &o));
     expect_error(ADZ_ERR_ARGUMENT, "nesterov needs a momentum");

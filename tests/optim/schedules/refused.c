@@ -91,6 +91,16 @@ static void plateau_options_are_refused(void **state)
     expect_untouched(o);
 }
 
+/* Warm-ups without their lengths give NaN, and say what is missing. */
+static void warmups_need_their_lengths(void **state)
+{
+    (void)state;
+    expect_null(isnan(adz_lr_warmup_constant(0, 0, NULL)), "adz_lr_warmup_constant", "user");
+    expect_null(
+        isnan(adz_lr_warmup_inverse_sqrt(0, 0, NULL)), "adz_lr_warmup_inverse_sqrt", "user");
+    expect_null(isnan(adz_lr_warmup_linear(0, 0, NULL)), "adz_lr_warmup_linear", "user");
+}
+
 static double below_0(int64_t epoch, int group, void *user)
 {
     (void)group;
@@ -116,6 +126,7 @@ static void a_negative_rate_is_refused(void **state)
 int refused_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(warmups_need_their_lengths),
         TEST(constructors_refuse),
         TEST(one_cycle_options_are_refused),
         TEST(plateau_options_are_refused),
