@@ -87,7 +87,11 @@ void adzi_run_mark_from(adzi_run *run, size_t first, adz_tensor *const *outputs,
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold);
 
 /** The run's slot of a leaf, or NULL if the leaf has none. */
-adzi_leaf_slot *adzi_run_slot(const adzi_run *run, const adz_tensor *leaf);
+static inline adzi_leaf_slot *adzi_run_slot(const adzi_run *run, const adz_tensor *leaf)
+{
+    adzi_leaf_slot *slot = leaf->gradient != NULL ? leaf->gradient->slot : NULL;
+    return slot != NULL && slot->run == run ? slot : NULL;
+}
 
 /** Retains the gradient `t` in an empty slot, or adds it to the sum in the slot. False with the
  * error recorded if memory was refused. */

@@ -170,20 +170,8 @@ static bool commit_now(adzi_run *run, adzi_leaf_slot *slot)
     return true;
 }
 
-bool adzi_leaf_deliver(adzi_run *run, adzi_leaf_slot *slot, adz_tensor *t)
+bool adzi_leaf_ready(adzi_run *run, adzi_leaf_slot *slot)
 {
-    if (slot->placed && slot->grad != NULL && slot->grad == slot->leaf->gradient->place) {
-        adzi_accumulate(slot->grad, t);
-        return true;
-    }
-    return adzi_run_deliver(run, &slot->grad, t);
-}
-
-bool adzi_leaf_count_down(adzi_run *run, adzi_leaf_slot *slot)
-{
-    if (slot->pending == 0 || --slot->pending > 0 || slot->grad == NULL) {
-        return true;
-    }
     adzi_gradient *gradient = slot->leaf->gradient;
     if (gradient->hooks != NULL &&
         adzi_hooks_run(adzi_backward_name, gradient->hooks, &slot->grad) != ADZ_OK) {

@@ -48,11 +48,31 @@ void adzi_gradient_zero(adzi_gradient *gradient);
 void adzi_gradient_placed(adzi_gradient *gradient, const char *op);
 
 /** adzi_run_deliver to the slot of a leaf. A sum that lies in the leaf's place stays there. */
-bool adzi_leaf_deliver(adzi_run *run, adzi_leaf_slot *slot, adz_tensor *t);
+static inline bool adzi_leaf_deliver(adzi_run *run, adzi_leaf_slot *slot, adz_tensor *t)
+{
+    if (slot->placed && slot->grad != NULL && slot->grad == slot->leaf->gradient->place) {
+        adzi_accumulate(slot->grad, t);
+        return true;
+    }
+    return adzi_run_deliver(run, &slot->grad, t);
+}
 
-/** Counts one edge or output less. If it was the last one, the leaf is ready: runs its hooks and
- * commits its gradient where that has to be done before the end. False with the error recorded. */
-bool adzi_leaf_count_down(adzi_run *run, adzi_leaf_slot *slot);
+/** Runs the hooks of a leaf that is ready, and commits its gradient where that has to be done
+ * before the end. False with the error recorded. */
+bool adzi_leaf_ready(adzi_run *run, adzi_leaf_slot *slot);
+
+/** Counts one edge or output less. If it was the last one, the leaf is ready. False with the error
+ * recorded. */
+static inline bool adzi_leaf_count_down(adzi_run *run, adzi_leaf_slot *slot)
+{
+    if (slot->pending == 0 || --slot->pending > 0 || slot->grad == NULL) {
+        return true;
+    }
+    const adzi_gradient *gradient = slot->leaf->gradient;
+    const bool plain =
+        gradient->hooks == NULL && gradient->after == NULL && gradient->place == NULL;
+    return plain || adzi_leaf_ready(run, slot);
+}
 
 /** Commits the gradients of all leaves that still wait: all of them or, after an error, none. */
 bool adzi_leaves_commit(adzi_run *run);

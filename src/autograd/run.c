@@ -313,12 +313,6 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n)
     return sorted || sort_order(run, first);
 }
 
-adzi_leaf_slot *adzi_run_slot(const adzi_run *run, const adz_tensor *leaf)
-{
-    adzi_leaf_slot *slot = leaf->gradient != NULL ? leaf->gradient->slot : NULL;
-    return slot != NULL && slot->run == run ? slot : NULL;
-}
-
 /* Counts the edges and outputs that lead to targets, which have a slot already. */
 static void count_targets(adzi_run *run, size_t first, adz_tensor *const *outputs, size_t n)
 {
