@@ -106,7 +106,7 @@ def easy_rows(count):
 
 def choices():
     write_table("easy.csv", easy_rows(300))
-    common = ["--data", "easy.csv", *SMALL[:6], "--epochs", "6", "--lr", "0.02", "--min-freq", "1"]
+    common = ["--data", "easy.csv", *SMALL[:6], "--epochs", "10", "--lr", "0.02", "--min-freq", "1"]
     for more in (["--arch", "qrnn"], ["--arch", "transformer", "--heads", "2"],
                  ["--arch", "transformer-xl", "--heads", "2", "--memory", "5", "--bptt", "7"],
                  ["--arch", "transformer", "--mask", "off"], ["--bidir"], ["--tokens", "characters"], ["--head", "0"], ["--head", "9,7"],

@@ -372,7 +372,8 @@ static void bad_options_are_refused(void **state)
     expect_no_module(adz_fastai_transformer_new(7, &o), "p is -1");
     o = good;
     o.mem_len = 3;
-    expect_no_module(adz_fastai_transformer_new(7, &o), "mem_len is 3, but only");
+    expect_no_module(
+        adz_fastai_transformer_new(7, &o), "mem_len is 3, but a Transformer has no memory");
     o = good;
     o.d_model = 5;
     adz_module *m = adz_fastai_transformer_new(7, &o); /* A learned table may have any width. */

@@ -206,7 +206,7 @@ static void attention_asks_its_dropout(void **state)
     assert_null(o.dropout_mask);
     adz_module_free(&idle);
     assert_false(zoo_plan_dropout(other, &o));
-    expect_error(ADZ_ERR_ARGUMENT, "a Linear stands where attention needs a dropout");
+    expect_error(ADZ_ERR_ARGUMENT, "the child is a Linear, but attention needs a dropout there");
     adz_module_free(&m);
     adz_module_free(&other);
     adz_generator_free(&g);
