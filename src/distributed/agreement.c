@@ -55,7 +55,7 @@ static bool fail(adzi_call *low, const adzi_call *high, adz_status status, const
     low->status = status;
     low->differ = 1;
     snprintf(low->reason, sizeof low->reason,
-        "the ranks differ%s: rank %d has %.170s, rank %d %.170s", between, (int)low->who, a,
+        "the ranks differ%.90s: rank %d has %.160s, rank %d %.160s", between, (int)low->who, a,
         (int)high->who, b);
     return false;
 }
@@ -92,7 +92,7 @@ static bool equal_texts(adzi_call *low, const adzi_call *high)
     if (low->hash == high->hash && strcmp(low->text, high->text) == 0) {
         return true;
     }
-    snprintf(between, sizeof between, " in %.180s", low->what);
+    snprintf(between, sizeof between, " in %.80s", low->what);
     const bool shown = strcmp(low->text, high->text) != 0;
     return fail(low, high, ADZ_ERR_STATE, between, shown ? low->text : "a text",
         shown ? high->text : "a text that differs after its first 199 bytes");
