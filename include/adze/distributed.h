@@ -236,17 +236,17 @@ ADZ_API adz_tensor *adz_group_reduce_scatter(adz_group *group, adz_tensor *tenso
 ADZ_API adz_status adz_group_barrier(adz_group *group);
 
 /**
- * Compares a text of all ranks. Use it to find out early that ranks were started with different
- * options, files or versions. If the texts differ, the error on every rank shows two of them with
- * their ranks.
+ * Compares a value of all ranks, written as text. Use it to find out early that ranks were started
+ * with different options, files or versions. If the values differ, the error on every rank shows
+ * two of them with their ranks.
  *
  * @param group  any
- * @param what   what the text describes, for the message: "the learning rate"; equal on all ranks
- * @param text   of any length; of long texts the message shows the beginning
- * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_STATE (the texts or the operations differ), another
+ * @param what   what is compared, for the message: "the learning rate"; equal on all ranks
+ * @param value  a text of any length; of a long one the message shows the beginning
+ * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_STATE (the values or the operations differ), another
  *               rank's failure, or the transport's error
  */
-ADZ_API adz_status adz_group_agree(adz_group *group, const char *what, const char *text);
+ADZ_API adz_status adz_group_agree(adz_group *group, const char *what, const char *value);
 
 /* ---- besides collectives -------------------------------------------------------------------- */
 

@@ -310,7 +310,7 @@ static void put_text(char *to, const char *from)
     memcpy(to, from, length < ADZI_CALL_TEXT ? length : ADZI_CALL_TEXT - 1);
 }
 
-adz_status adz_group_agree(adz_group *group, const char *what, const char *text)
+adz_status adz_group_agree(adz_group *group, const char *what, const char *value)
 {
     static const char op[] = "adz_group_agree";
     collective c;
@@ -318,12 +318,12 @@ adz_status adz_group_agree(adz_group *group, const char *what, const char *text)
         return adzi_pending();
     }
     adzi_call call = { .operation = ADZI_CALL_AGREE };
-    if (adzi_pending() == ADZ_OK && (what == NULL || text == NULL)) {
-        adzi_error_null(op, what == NULL ? "what" : "text");
+    if (adzi_pending() == ADZ_OK && (what == NULL || value == NULL)) {
+        adzi_error_null(op, what == NULL ? "what" : "value");
     } else if (adzi_pending() == ADZ_OK) {
         put_text(call.what, what);
-        put_text(call.text, text);
-        call.hash = hash_of(text);
+        put_text(call.text, value);
+        call.hash = hash_of(value);
     }
     return adzi_agree(op, group, &call);
 }

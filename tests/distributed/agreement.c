@@ -80,7 +80,7 @@ static void compare_texts(adz_group *group, void *user)
     check_error(ADZ_ERR_STATE, "in what they compare");
     check(adz_group_agree(group, "a", odd ? NULL : "x") == ADZ_ERR_NULL);
     check_error(
-        ADZ_ERR_NULL, odd ? "adz_group_agree: text is NULL" : "rank 2 of 4 (threads) failed");
+        ADZ_ERR_NULL, odd ? "adz_group_agree: value is NULL" : "rank 2 of 4 (threads) failed");
     works(group);
 }
 
