@@ -252,7 +252,7 @@ static adz_tensor *put_slot(
         old = (*slots)[i].tensor;
         if (old != t && old->gradient != NULL && old->gradient->place != NULL) {
             return adzi_fail(op, ADZ_ERR_STATE,
-                "%s%s lies in a flat buffer; use adz_copy_, or adz_flat_parameters_free before",
+                "%s%s lies in a flat buffer; use adz_copy_, or call adz_flat_parameters_free first",
                 name, adzi_text_shape(old));
         }
     } else {

@@ -133,7 +133,8 @@ static double tanh_of(double x)
     return adz_item(adz_tanh(adz_scalar(x, ADZ_F64)));
 }
 
-/* This holds for a check that passes, too. Most derivatives here are 0 and have no error. */
+/* The report of a check that passes names an error as well. Most derivatives of this function are 0
+ * and have no error. */
 static void the_report_names_the_error_that_is_closest_to_failing(void **state)
 {
     (void)state;

@@ -2,9 +2,9 @@
 
 #include "autograd/op.h"
 
-/* The same elements in another shape, torch.reshape.
+/* A tensor with the elements of x in a given shape, torch.reshape.
  *
- *     y  = x's elements in row-major order, in the new shape
+ *     y  = the elements of x in row-major order, in the new shape
  *     dx = dy in the shape of x
  *
  * y is a view of x if the strides allow it, and a contiguous copy otherwise. One size may be -1 and

@@ -1,7 +1,7 @@
 #include "autograd/op.h"
 #include "autograd/ops/shape/reshape.h"
 
-/* The same elements in another shape without a copy, torch.Tensor.view. It is a composition:
+/* A view of x with a given shape, which copies nothing, torch.Tensor.view. It is a composition:
  * reshape records the node. If the strides of x do not allow a view, the call is refused and its
  * message shows the strides. */
 adz_tensor *adz_view(adz_tensor *x, adz_shape shape)
