@@ -59,7 +59,8 @@ LEVELS = ("baseline", "avx2", "avx512") # of src/base/isa.h
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
     (r"optim/clip", "optim"),
-    (r"optim/optimizer", "optim optimizers schedules index"),
+    (r"optim/optimizer", "optim optimizers schedules index flat_parameters"),
+    (r"optim/state", "optimizers optim checkpoint"),
     (r"optim/", "optimizers optim"),
     (r"data/csv|base/number", "csv fuzz-csv data index"),
     (r"data/(tokenizer|unicode|vocabulary|html_names)", "tokenizer fuzz-tokenizer"),
@@ -89,8 +90,9 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
      "nn-feed_forward nn-darts nn-notebook nn-activation_checkpoint modules"),
     (r"nn/layers/lstm", "nn-recurrent modules"),
     (r"nn/(init|orthogonal)", "init modules"),
+    (r"nn/flat_parameters", "flat_parameters module optimizers"),
     (r"nn/", "module modules carried sequential index init nn-layer_norm nn-recurrent nn-feed_forward "
-     "nn-gpt2 checkpoint"),
+     "nn-gpt2 checkpoint flat_parameters"),
 ]]
 
 # ---- what there is to break ----------------------------------------------------------------------

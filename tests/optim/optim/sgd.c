@@ -289,6 +289,34 @@ static void a_new_dtype_is_noticed(void **state)
     adz_module_free(&m);
 }
 
+static adz_tensor *watch(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return x;
+}
+
+/* A gradient that is also a buffer of a module is converted with that module. */
+static void a_gradient_of_another_dtype_is_noticed(void **state)
+{
+    (void)state;
+    static const adz_module_type type = {
+        .size = sizeof(adz_module_type), .name = "Watcher", .forward = watch
+    };
+    adz_tensor *w = parameter(1, 2, ADZ_F32);
+    adz_optimizer *sgd = adz_sgd_new(one(&w), 0.1, NULL);
+    set_grad(w, 3, 4);
+    adz_module *watcher = adz_module_new(&type, 0);
+    assert_non_null(adz_module_add_buffer(watcher, "gradient", adz_tensor_grad(w), true));
+    assert_int_equal(adz_module_to(watcher, ADZ_F64), ADZ_OK);
+    assert_int_equal(adz_optimizer_step(sgd), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE, "parameter 0[2] and its gradient[2] must be contiguous");
+    assert_true(adz_tensor_at(w, (int64_t[]){ 0 }) == 1);
+    adz_module_to(watcher, ADZ_F32);
+    assert_int_equal(adz_optimizer_step(sgd), ADZ_OK);
+    adz_module_free(&watcher);
+    adz_optimizer_free(&sgd);
+}
+
 int sgd_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +333,7 @@ int sgd_tests(void)
         TEST(all_groups_or_none_are_set),
         TEST(what_is_null_is_named),
         TEST(a_new_dtype_is_noticed),
+        TEST(a_gradient_of_another_dtype_is_noticed),
     };
     return cmocka_run_group_tests_name("optim: sgd", tests, NULL, NULL);
 }

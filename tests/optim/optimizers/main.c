@@ -4,5 +4,6 @@
 
 int main(void)
 {
-    return steps_tests() + state_tests() + special_tests() + settings_tests() + flat_tests();
+    return steps_tests() + state_tests() + restored_tests() + special_tests() + settings_tests() +
+           flat_tests();
 }

@@ -4,6 +4,7 @@
 
 int steps_tests(void);
 int state_tests(void);
+int restored_tests(void);
 int special_tests(void);
 int settings_tests(void);
 int flat_tests(void);
