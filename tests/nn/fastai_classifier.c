@@ -111,7 +111,8 @@ static void bad_masks_are_refused(void **state)
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32)));
     expect_error(ADZ_ERR_DTYPE, "mask is float32");
     assert_null(adz_fastai_masked_concat_pool(adz_ones(ADZ_SHAPE(2, 0, 3), ADZ_F32), ADZ_NONE));
-    expect_error(ADZ_ERR_SHAPE, "x[2, 0, 3] must be [B, T, D] with at least one step");
+    expect_error(ADZ_ERR_SHAPE,
+        "adz_fastai_masked_concat_pool: x[2, 0, 3] must be [B, T, D] with at least one step");
     assert_null(adz_fastai_pool(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), true));
     expect_error(ADZ_ERR_SHAPE, "x[2, 3] must be [B, T, D]");
     assert_null(adz_fastai_masked_concat_pool(NULL, ADZ_NONE));
@@ -213,6 +214,15 @@ static void blocks_have_what_was_asked_for(void **state)
     adz_module *m =
         adz_fastai_pooling_classifier_new((int64_t[]){ 3, 1 }, (double[]){ 0 }, 2, NULL);
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 1, 1), ADZ_F32)));
+    adz_module_free(&m);
+    adz_fastai_pooling_classifier_options wide = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
+    wide.dtype = ADZ_F64;
+    m = adz_fastai_pooling_classifier_new((int64_t[]){ 3, 1 }, (double[]){ 0 }, 2, &wide);
+    adz_tensor_list all = adz_module_parameters(m);
+    assert_true(all.count > 0);
+    for (size_t i = 0; i < all.count; ++i) {
+        assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
+    }
     adz_module_free(&m);
 }
 

@@ -171,6 +171,7 @@ static void bad_inputs_of_decoders_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "LinearDecoder: x is not optional");
     adz_module_free(&m);
     m = adz_fastai_sequential_rnn_new(NULL, 0);
+    assert_non_null(m);
     assert_int_equal(adz_module_child_count(m), 0);
     adz_module_free(&m);
     expect_null(

@@ -71,6 +71,6 @@ static inline adz_tensor *some_ids(int64_t batch, int64_t length)
     return adz_randint(0, 7, ADZ_SHAPE(batch, length), ADZ_I64);
 }
 
-extern const struct CMUnitTest fastai_transformer_facts[14];
+extern const struct CMUnitTest fastai_transformer_facts[15];
 
 #endif

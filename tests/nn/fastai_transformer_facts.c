@@ -326,6 +326,28 @@ static void the_smallest_models_are_made(void **state)
     expect_error(ADZ_ERR_DTYPE, "transformer_new: parameters are float32 or float64");
 }
 
+/* Scores are divided by the root of d_head unless the option `scale` is off. */
+static void scores_are_scaled_if_asked_for(void **state)
+{
+    (void)state;
+    adz_tensor *ids = some_ids(2, 5), *y[2];
+    for (int scale = 0; scale < 2; ++scale) {
+        adz_fastai_transformer_options o = transformer_options(NULL);
+        o.scale = scale;
+        adz_manual_seed(3);
+        adz_module *m = adz_fastai_transformer_new(7, &o);
+        adz_module_eval(m);
+        adz_tensor *keys = adz_module_parameter(m, "layers.0.mhra.attention.weight");
+        ADZ_NO_GRAD
+        {
+            adz_mul_number_(keys, 10);
+        }
+        y[scale] = adz_module_forward(m, ids);
+        adz_module_free(&m);
+    }
+    assert_false(adz_allclose(y[0], y[1], 1e-3, 1e-3, false));
+}
+
 static void models_have_one_dtype(void **state)
 {
     (void)state;
@@ -435,7 +457,7 @@ static void an_attention_must_fit(void **state)
     adz_module_free(&m);
 }
 
-const struct CMUnitTest fastai_transformer_facts[14] = {
+const struct CMUnitTest fastai_transformer_facts[15] = {
     TEST(later_tokens_are_hidden),
     TEST(an_attention_of_ones_own_gets_the_mask),
     TEST(memory_continues_a_text),
@@ -449,5 +471,6 @@ const struct CMUnitTest fastai_transformer_facts[14] = {
     TEST(a_transformer_is_its_parts),
     TEST(embeddings_are_dropped),
     TEST(the_smallest_models_are_made),
+    TEST(scores_are_scaled_if_asked_for),
     TEST(models_have_one_dtype),
 };

@@ -95,7 +95,6 @@ static adz_status transformer_call(adz_module *self, const adz_values *in, adz_v
     adz_status status = hide_later(self, rest, adz_tensor_size(ids, 1), adz_tensor_size(ids, 1));
     for (size_t i = 0; i < n_layers(self) && status == ADZ_OK; ++i) {
         h = run_layer(self, i, h, rest);
-        status = h != NULL ? ADZ_OK : adz_error_code();
     }
     adz_values_free(&rest);
     status = status == ADZ_OK ? adz_values_add(out, "out.0", h) : status;
@@ -147,9 +146,6 @@ static int64_t memory_length(adz_module *self, const adz_tensor *ids)
 static adz_tensor *remember(const encoder_state *state, adz_tensor *mem, adz_tensor *h)
 {
     h = adz_detach(h);
-    if (h == NULL || mem == NULL) {
-        return NULL;
-    }
     int64_t old = zoo_is_none(mem) ? 0 : adz_tensor_size(mem, 1), new = adz_tensor_size(h, 1);
     new = new < state->mem_len ? new : state->mem_len;
     int64_t kept = old < state->mem_len - new ? old : state->mem_len - new;
@@ -212,9 +208,6 @@ static adz_tensor *run_all(
     for (size_t i = 0; i <= layers && h != NULL; ++i) {
         if (n_memories(self) > 0) {
             mems[i] = remember(state, adz_module_buffer_at(self, i), h);
-            if (mems[i] == NULL) {
-                return NULL;
-            }
         }
         h = i < layers ? run_with_memory(self, i, h, shared) : h;
     }
@@ -249,8 +242,7 @@ static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *ou
     adz_values *shared = adz_values_new();
     adz_tensor *h = adz_module_forward(zoo_child(self, ENCODER), ids);
     h = adz_module_forward(zoo_child(self, DROP_EMB), h);
-    adz_status status = h != NULL ? ADZ_OK : adz_error_code();
-    status = status == ADZ_OK ? shared_arguments(self, shared, ids, remembered) : status;
+    adz_status status = shared_arguments(self, shared, ids, remembered);
     h = status == ADZ_OK ? run_all(self, h, shared, mems) : NULL;
     status = h != NULL ? add_results(self, out, h, mems) : adz_error_code();
     for (size_t i = 0; i < n_memories(self) && status == ADZ_OK; ++i) {
