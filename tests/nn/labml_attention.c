@@ -231,6 +231,11 @@ static void bad_values_are_refused(void **state)
     expect_call_refused(m, x, adz_ones(ADZ_SHAPE(2, 2, 4), ADZ_F64), none,
         "value[2, 2, 4] must have the shape of key[3, 2, 4]");
     expect_refused(m, adz_ones(ADZ_SHAPE(3, 4), ADZ_F64), "query[3, 4] must be [T, B, 4]");
+    m = exact();
+    assert_non_null(adz_module_set_child(m, "dropout", adz_linear_new(1, 1, NULL)));
+    assert_null(call(m, adz_to(x, ADZ_F64), none, none, none));
+    expect_error(ADZ_ERR_ARGUMENT, "the child is a Linear, but attention needs a dropout there");
+    adz_module_free(&m);
 }
 
 /* A key, value or mask is refused if one of its sizes is too large by 1, or if it has one dimension

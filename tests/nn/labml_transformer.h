@@ -101,6 +101,6 @@ static inline adz_module *characters(adz_generator *g)
     return adz_labml_character_model_new(6, &o);
 }
 
-extern const struct CMUnitTest labml_transformer_facts[16];
+extern const struct CMUnitTest labml_transformer_facts[17];
 
 #endif

@@ -134,6 +134,9 @@ static void characters_see_what_went_before(void **state)
     adz_tensor *logits = adz_module_forward(m, ids);
     expect_same(
         adz_module_forward(m, adz_narrow(ids, 0, 0, 3)), adz_narrow(logits, 0, 0, 3), 1e-12);
+    adz_tensor *x = adz_module_forward(adz_module_child(m, "src_embed"), ids);
+    x = call(adz_module_child(m, "encoder"), x, adz_labml_subsequent_mask(5), ADZ_NONE, ADZ_NONE);
+    expect_same(logits, adz_module_forward(adz_module_child(m, "generator"), x), 0);
     adz_tensor *loss = call(m, ids, target, ADZ_NONE, ADZ_NONE);
     adz_tensor *flat = adz_reshape(logits, ADZ_SHAPE(10, 6));
     expect_same(
@@ -288,6 +291,25 @@ static void parts_have_results(void **state)
     adz_module_free(&m);
 }
 
+/* The attention, the network and the layer drop with one probability. */
+static void a_character_model_has_one_dropout(void **state)
+{
+    (void)state;
+    adz_labml_character_model_options o = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
+    o.d_model = 2;
+    o.n_heads = o.n_layers = o.d_ff = 1;
+    o.dropout = 0.375;
+    adz_module *m = adz_labml_character_model_new(1, &o);
+    char text[4000];
+    adz_module_to_string(m, text, sizeof text);
+    int found = 0;
+    for (const char *at = text; (at = strstr(at, "Dropout(p=")) != NULL; ++at, ++found) {
+        assert_memory_equal(at, "Dropout(p=0.375", strlen("Dropout(p=0.375"));
+    }
+    assert_int_equal(found, 3);
+    adz_module_free(&m);
+}
+
 static void a_character_model_has_one_dtype(void **state)
 {
     (void)state;
@@ -381,6 +403,12 @@ static void bad_calls_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "without options.src_attn");
     assert_null(call(m, x, adz_ones(ADZ_SHAPE(2, 3, 1), ADZ_BOOL), none, none));
     expect_error(ADZ_ERR_SHAPE, "self_attn: MultiHeadAttention: mask[2, 3, 1]");
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "TransformerLayer: x is not optional");
+    adz_module_free(&m);
+    m = encoder(NULL);
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "Encoder: x is not optional");
     adz_module_free(&m);
     m = characters(NULL);
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(6, 1), ADZ_I64)));
@@ -390,7 +418,7 @@ static void bad_calls_are_refused(void **state)
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(3, 1), -1, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "-1");
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(3), ADZ_I64)));
-    expect_error(ADZ_ERR_SHAPE, "ids[3] must be [T, B]");
+    expect_error(ADZ_ERR_SHAPE, "AutoregressiveModel: ids[3] must be [T, B]");
     adz_tensor *ids = adz_zeros(ADZ_SHAPE(3, 1), ADZ_I64);
     assert_null(call(m, ids, adz_zeros(ADZ_SHAPE(1, 3), ADZ_I64), none, none));
     expect_error(ADZ_ERR_SHAPE, "target[1, 3] must be shaped like ids[3, 1]");
@@ -398,7 +426,7 @@ static void bad_calls_are_refused(void **state)
     expect_refused(embeddings(true), adz_zeros(ADZ_SHAPE(2), ADZ_I64), "ids[2] must be [T, B]");
 }
 
-const struct CMUnitTest labml_transformer_facts[16] = {
+const struct CMUnitTest labml_transformer_facts[17] = {
     TEST(positions_are_sines_and_cosines),
     TEST(embeddings_are_enlarged),
     TEST(layers_are_copies),
@@ -414,5 +442,6 @@ const struct CMUnitTest labml_transformer_facts[16] = {
     TEST(the_smallest_models_are_made),
     TEST(targets_have_the_shape_of_ids),
     TEST(parts_have_results),
+    TEST(a_character_model_has_one_dropout),
     TEST(a_character_model_has_one_dtype),
 };

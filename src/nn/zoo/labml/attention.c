@@ -185,17 +185,13 @@ static adz_tensor *prepare_mask(
 }
 
 /* Sets the dropout of attention. A replayed mask is [T, S, B, H], as labml_nn has it, and is
- * permuted to the operator's [B, H, T, S]. False with the error recorded. */
-static bool plan_dropout(adz_module *self, adz_attention_options *o)
+ * permuted to the operator's [B, H, T, S]. After an error the mask is NULL. */
+static void plan_dropout(adz_module *self, adz_attention_options *o)
 {
-    if (!zoo_plan_dropout(zoo_child(self, DROPOUT), o)) {
-        return false;
+    if (zoo_plan_dropout(zoo_child(self, DROPOUT), o) && o->dropout_mask != NULL &&
+        !zoo_is_none(o->dropout_mask)) {
+        o->dropout_mask = adz_permute(o->dropout_mask, ADZ_DIMS(2, 3, 0, 1));
     }
-    if (o->dropout_mask == NULL || zoo_is_none(o->dropout_mask)) {
-        return true; /* no replay is running */
-    }
-    o->dropout_mask = adz_permute(o->dropout_mask, ADZ_DIMS(2, 3, 0, 1));
-    return o->dropout_mask != NULL;
 }
 
 /* Projects x[T, B, D] by child `which` and permutes the heads to [B, H, T, D/H]. */
@@ -212,11 +208,10 @@ static adz_tensor *attend(
     adz_tensor *q = split(self, QUERY, query), *k = split(self, KEY, key);
     adz_tensor *v = split(self, VALUE, value);
     if (!zoo_is_none(mask)) {
-        o.attn_mask = prepare_mask(self, mask, query, key); /* The operator refuses NULL. */
+        o.attn_mask = prepare_mask(self, mask, query, key);
     }
-    if (!plan_dropout(self, &o)) {
-        return NULL;
-    }
+    plan_dropout(self, &o);
+    /* After an error the operator refuses a mask that is NULL. */
     adz_tensor *y = adz_scaled_dot_product_attention(q, k, v, &o);
     y = adz_permute(y, ADZ_DIMS(2, 0, 1, 3));
     y = adz_reshape(y, adz_tensor_shape(query));

@@ -35,9 +35,6 @@ static adz_tensor *add(adz_module *self, adz_tensor *x, adz_tensor *y)
 static adz_tensor *attend(
     adz_module *self, size_t attention, adz_tensor *query, adz_tensor *source, adz_tensor *mask)
 {
-    if (query == NULL) {
-        return NULL;
-    }
     adzi_argument arguments[] = { { "query", query }, { "key", source }, { "value", source },
         { "mask", mask } };
     return adzi_labml_call(zoo_child(self, attention), arguments, 4);
@@ -184,9 +181,6 @@ static adz_status run_stack(adz_module *self, adzi_argument *arguments, size_t n
     adz_module *layers = zoo_child(self, LAYERS);
     for (size_t i = 0; i < adz_module_child_count(layers); ++i) {
         arguments[0].tensor = adzi_labml_call(zoo_child(layers, i), arguments, n);
-        if (arguments[0].tensor == NULL) {
-            return adz_error_code();
-        }
     }
     return adz_values_add(out, "", adz_module_forward(zoo_child(self, NORM), arguments[0].tensor));
 }

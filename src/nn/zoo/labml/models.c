@@ -178,9 +178,6 @@ enum { EMBED, STACK, LOGITS }; /* children */
 static adz_tensor *logits_of(adz_module *self, adz_tensor *ids)
 {
     adz_tensor *x = adz_module_forward(zoo_child(self, EMBED), ids);
-    if (x == NULL) {
-        return NULL;
-    }
     adzi_argument arguments[] = { { "x", x },
         { "mask", adz_labml_subsequent_mask(adz_tensor_size(ids, 0)) } };
     x = adzi_labml_call(zoo_child(self, STACK), arguments, 2);
