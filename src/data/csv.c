@@ -64,7 +64,7 @@ bool adzi_columns_add(adzi_columns *columns, char *name)
                                               columns->count + 1, sizeof *columns->names)) {
         return false;
     }
-    if (!again || place_of(columns, places, name) == ADZI_NOWHERE) {
+    if (place_of(columns, places, name) == ADZI_NOWHERE) {
         adzi_index_enter(places, name, strlen(name), columns->count);
     }
     columns->names[columns->count++] = name;
