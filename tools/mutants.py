@@ -332,7 +332,9 @@ class Build:
             if run(link + ["-fuse-ld=lld", "-o", "try"], self.folder).returncode == 0:
                 link.append("-fuse-ld=lld")
             self.links[program] = link
-        self.environment = dict(os.environ, OMP_NUM_THREADS="1", CMOCKA_TEST_ABORT="1")
+        # malloc fills its memory, as under `meson test`, so that what was never set shows.
+        self.environment = dict(os.environ, OMP_NUM_THREADS="1", CMOCKA_TEST_ABORT="1",
+                                MALLOC_PERTURB_="42")
         self.original, self.limits = {}, {}
 
     def must(self, command):
