@@ -31,10 +31,10 @@ bool adzi_same_word(const char *text, size_t length, const char *word)
     return word[length] == '\0';
 }
 
-/* A decimal number in parts: (-1)^negative * mantissa * 10^exponent. */
+/* A decimal number in parts: (-1)^negative * mantissa * 10^exponent. Of a longer number the
+ * mantissa has the first 18 digits, and is above 2^53 therefore. */
 typedef struct parts {
     bool negative;
-    bool exact; /* the mantissa holds every digit; it has room for 18 */
     uint64_t mantissa;
     int exponent;
 } parts;
@@ -59,8 +59,6 @@ static const char *scan_digits(const char *at, const char *end, parts *p)
         if (significant <= 18) {
             p->mantissa = p->mantissa * 10 + (uint64_t)(*at - '0');
             p->exponent -= point ? 1 : 0;
-        } else {
-            p->exact = false;
         }
     }
     return digits > 0 ? at : NULL;
@@ -93,7 +91,7 @@ static bool quick(const parts *p, double *value)
 {
     static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-    if (!p->exact || p->mantissa > (uint64_t)1 << 53 || p->exponent < -22 || p->exponent > 22) {
+    if (p->mantissa > (uint64_t)1 << 53 || p->exponent < -22 || p->exponent > 22) {
         return false;
     }
     double m = (double)p->mantissa;
@@ -116,7 +114,7 @@ adzi_number_result adzi_number_read(
     adzi_number_reader *reader, const char *text, size_t length, double *value)
 {
     const char *at = text, *end = text + length;
-    parts p = { .negative = length > 0 && *text == '-', .exact = true };
+    parts p = { .negative = length > 0 && *text == '-' };
     at += length > 0 && (*text == '-' || *text == '+') ? 1 : 0;
     const char *after = scan_digits(at, end, &p);
     if (after == NULL) {

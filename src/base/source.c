@@ -124,7 +124,8 @@ static ssize_t read_fully(int fd, unsigned char *to, size_t n, off_t offset, boo
     return (ssize_t)done;
 }
 
-/* Reads a pipe or a device to its end, because its size is not known before. */
+/* Reads a pipe or a device to its end, because its size is not known before. A folder cannot be
+ * read. */
 static adz_status read_stream(const char *op, adzi_source *source)
 {
     unsigned char *bytes = NULL;
@@ -167,8 +168,6 @@ adz_status adzi_source_open(const char *op, const char *path, adzi_source *sourc
     adz_status status = ADZ_OK;
     if (fstat(source->fd, &about) != 0) {
         status = adzi_os_error(op, path, "cannot be read", errno);
-    } else if (S_ISDIR(about.st_mode)) {
-        status = adzi_os_error(op, path, "cannot be read", EISDIR);
     } else if (S_ISREG(about.st_mode) && about.st_size > 0) {
         source->size = (uint64_t)about.st_size;
     } else {

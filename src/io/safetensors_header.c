@@ -75,13 +75,14 @@ static json_t *parse_text(const reading *r, const char *text, size_t length)
         return adzi_fail(
             r->op, ADZ_ERR_FORMAT, "%s: its header nests deeper than the format does", r->where);
     }
-    json_error_t error;
+    json_error_t error = { .text = "" }; /* jansson leaves it where it is refused memory */
     json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (json == NULL && json_error_code(&error) == json_error_out_of_memory) {
+    enum json_error_code code = json_error_code(&error);
+    if (json == NULL && (code == json_error_out_of_memory || code == json_error_unknown)) {
         return adzi_fail_memory(r->op, length);
     }
     if (json == NULL) {
-        bool twice = json_error_code(&error) == json_error_duplicate_key;
+        bool twice = code == json_error_duplicate_key;
         return adzi_fail(r->op, ADZ_ERR_FORMAT, "%s: its header %s, at byte %d: %s", r->where,
             twice ? "gives a name twice" : "is not JSON", error.position,
             adzi_show(&shown, error.text));
@@ -332,7 +333,6 @@ adz_status adzi_safetensors_parse(const char *op, const char *where, const char 
     if (status != ADZ_OK) {
         adzi_free(list, entries * sizeof *list);
         json_decref(*json);
-        *json = NULL;
         return status;
     }
     *places = list;

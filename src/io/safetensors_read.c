@@ -151,7 +151,7 @@ static bool load_metadata(const char *op, json_t *json, adz_safetensors *file)
 static adz_safetensors *load_body(
     loading *l, json_t *json, const adzi_place *places, size_t count, bool map)
 {
-    if (map && l->source->fd >= 0 && l->source->bytes == NULL) {
+    if (map && l->source->bytes == NULL) { /* what came through a pipe is in memory already */
         l->map = mapping_new(l->op, l->source);
         if (l->map == NULL) {
             return NULL;

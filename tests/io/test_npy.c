@@ -155,6 +155,7 @@ static const struct {
     { HEADER("<f4", "False", "3"), 12, ADZ_ERR_FORMAT, "must be a tuple" },
     { HEADER("<f4", "False", "(3)"), 12, ADZ_ERR_FORMAT, "must be a tuple of sizes" },
     { HEADER("<f4", "False", "(3 4)"), 12, ADZ_ERR_FORMAT, "must be a tuple of sizes" },
+    { HEADER("<f4", "False", "(1, 1 3)"), 12, ADZ_ERR_FORMAT, "must be a tuple of sizes" },
     { HEADER("<f4", "False", "(-3,)"), 12, ADZ_ERR_FORMAT, "whole number" },
     { HEADER("<f4", "False", "(1.5,)"), 12, ADZ_ERR_FORMAT, "tuple of sizes" },
     { HEADER("<f4", "False", "(99999999999999999999,)"), 0, ADZ_ERR_FORMAT, "fits 64 bits" },

@@ -80,10 +80,54 @@ static void numbers_are_exact(void **state)
     adzi_number_end(&reader);
 }
 
+/* Numbers that two doubles give exactly are read without a copy of their text. */
+static void short_numbers_are_not_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool copied;
+    } cases[] = {
+        { "0", false },
+        { "-12.5e3", false },
+        { "9007199254740992", false },
+        { "9007199254740993", true },
+        { "1e22", false },
+        { "1e23", true },
+        { "1e-22", false },
+        { "1e-23", true },
+        { "123456789.0123456", false },
+        { "00000000000000000000000000.25", false },
+        { "18446744073709551617", true }, /* 2^64 + 1 */
+        { "999999999999999999999999", true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        adzi_number_reader reader;
+        double got = 7, wanted = strtod(cases[i].text, NULL);
+        assert_true(adzi_number_begin(&reader));
+        assert_int_equal(
+            adzi_number_read(&reader, cases[i].text, strlen(cases[i].text), &got), ADZI_NUMBER_OK);
+        assert_memory_equal(&got, &wanted, sizeof got);
+        assert_true((reader.copy != NULL) == cases[i].copied);
+        adzi_number_end(&reader);
+    }
+}
+
+static void words_have_no_case(void **state)
+{
+    (void)state;
+    assert_true(adzi_same_word("AZaz", 4, "azaz"));
+    assert_false(adzi_same_word("az", 2, "azaz"));
+    assert_false(adzi_same_word("azaza", 5, "azaz"));
+    assert_false(adzi_same_word("@[", 2, "`{"));
+}
+
 int numbers_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(short_numbers_are_not_copied),
+        cmocka_unit_test(words_have_no_case),
     };
     return cmocka_run_group_tests_name("csv: numbers", tests, temporary_begin, temporary_end);
 }

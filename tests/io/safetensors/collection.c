@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "files.h"
+#include "io/safetensors.h"
 #include "../../errors.h"
 #include "../../temporary.h"
 #include "tests.h"
@@ -52,6 +53,68 @@ static void names_are_unique_and_found(void **state)
     adz_error_clear();
     adz_safetensors_free(&file);
     adz_scope_close(scope);
+}
+
+/* The well-formed characters of more than one byte, as RFC 3629 lists them: the ranges of the first
+ * and the second byte. All further bytes are 80 to BF. */
+static const struct {
+    size_t length;
+    unsigned char first[2], second[2];
+} characters[] = {
+    { 2, { 0xc2, 0xdf }, { 0x80, 0xbf } },
+    { 3, { 0xe0, 0xe0 }, { 0xa0, 0xbf } },
+    { 3, { 0xe1, 0xec }, { 0x80, 0xbf } },
+    { 3, { 0xed, 0xed }, { 0x80, 0x9f } },
+    { 3, { 0xee, 0xef }, { 0x80, 0xbf } },
+    { 4, { 0xf0, 0xf0 }, { 0x90, 0xbf } },
+    { 4, { 0xf1, 0xf3 }, { 0x80, 0xbf } },
+    { 4, { 0xf4, 0xf4 }, { 0x80, 0x8f } },
+};
+
+static bool within(unsigned char c, const unsigned char range[2])
+{
+    return c >= range[0] && c <= range[1];
+}
+
+/* The offset of the first character that is not well-formed, or n. */
+static size_t first_bad(const unsigned char *text, size_t n)
+{
+    static const unsigned char tail[2] = { 0x80, 0xbf };
+    size_t i = 0, length = 1;
+    for (; i < n && length > 0; i += length) {
+        length = text[i] < 0x80 ? 1 : 0;
+        for (size_t k = 0; k < sizeof characters / sizeof *characters; ++k) {
+            bool fits = characters[k].length <= n - i && within(text[i], characters[k].first) &&
+                        within(text[i + 1], characters[k].second);
+            for (size_t at = 2; at < characters[k].length && fits; ++at) {
+                fits = within(text[i + at], tail);
+            }
+            length = fits ? characters[k].length : length;
+        }
+    }
+    return i;
+}
+
+/* All texts of up to 4 bytes after an "a", whose bytes are borders of the ranges. Behind the end
+ * stands a byte that would continue a character. */
+static void only_utf8_is_accepted(void **state)
+{
+    (void)state;
+    static const unsigned char borders[] = { 0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0,
+        0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff };
+    enum { N = sizeof borders };
+    for (size_t k = 0; k < (size_t)N * N * N * N; ++k) {
+        unsigned char text[] = { 'a', borders[k % N], borders[k / N % N], borders[k / N / N % N],
+            borders[k / N / N / N], 0x80, 0x80, 0x80 };
+        for (size_t n = 2; n <= 5; ++n) {
+            size_t expected = first_bad(text, n), bad = n;
+            bool good = adzi_is_utf8((const char *)text, n, &bad);
+            if (good != (expected == n) || bad != expected) {
+                fail_msg("%02x %02x %02x %02x: byte %zu of %zu, expected %zu", text[1], text[2],
+                    text[3], text[4], bad, n, expected);
+            }
+        }
+    }
 }
 
 static adz_status save_some(void *user)
@@ -167,6 +230,7 @@ int collection_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_unique_and_found),
+        cmocka_unit_test(only_utf8_is_accepted),
         cmocka_unit_test(refused_memory_harms_nothing),
         cmocka_unit_test(null_is_said),
         cmocka_unit_test(what_is_null_is_named),

@@ -40,6 +40,11 @@ static const hostile hostile_files[] = {
         ADZ_ERR_FORMAT, "gives a name twice" },
     { "{\"t\":1}", 0, ADZ_ERR_FORMAT, "tensor t: its entry is not an object" },
     { "{\"t\":{}}", 0, ADZ_ERR_FORMAT, "must have dtype" },
+    { "{\"t\":{\"x\":1,\"shape\":[],\"data_offsets\":[0,1]}}", 1, ADZ_ERR_FORMAT,
+        "must have dtype" },
+    { "{\"t\":{\"dtype\":\"U8\",\"x\":1,\"data_offsets\":[0,1]}}", 1, ADZ_ERR_FORMAT,
+        "must have dtype" },
+    { "{\"t\":{\"dtype\":\"U8\",\"shape\":[],\"x\":1}}", 1, ADZ_ERR_FORMAT, "must have dtype" },
     { "{\"t\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1],\"x\":1}}", 1, ADZ_ERR_FORMAT,
         "and no more" },
     { "{\"t\":{\"dtype\":8,\"shape\":[],\"data_offsets\":[0,1]}}", 1, ADZ_ERR_FORMAT,
@@ -69,6 +74,8 @@ static const hostile hostile_files[] = {
     { T("U8", "4", 0, 4), 3, ADZ_ERR_FORMAT, "ends at byte 4 of the data, of which there are 3" },
     { T("U8", "4", 0, 9223372036854775807), 4, ADZ_ERR_FORMAT, "ends at byte 9223372036854775807" },
     { T("F32", "2,3", 0, 20), 20, ADZ_ERR_FORMAT,
+        "F32[2, 3] takes 24 bytes, its data offsets give 20" },
+    { T("F32", "2,3", 4, 24), 24, ADZ_ERR_FORMAT,
         "F32[2, 3] takes 24 bytes, its data offsets give 20" },
     { T("U8", "2", 0, 2), 3, ADZ_ERR_FORMAT, "1 bytes at its end belong to no tensor" },
     { "{}", 1, ADZ_ERR_FORMAT, "1 bytes at its end" },
@@ -115,6 +122,8 @@ static void lies_are_found(void **state)
     assert_refused(bytes, 7, ADZ_ERR_FORMAT, "7 bytes are too few");
     adzi_write_little(bytes, 8, 100000001);
     assert_refused(bytes, 100, ADZ_ERR_FORMAT, "above 100000000");
+    adzi_write_little(bytes, 8, 100000000);
+    assert_refused(bytes, 100, ADZ_ERR_FORMAT, "the file has 100; is it cut short");
     adzi_write_little(bytes, 8, UINT64_MAX);
     assert_refused(bytes, 100, ADZ_ERR_FORMAT, "above 100000000");
     adzi_write_little(bytes, 8, 93);
@@ -170,6 +179,15 @@ static void good_oddities_are_read(void **state)
         { T("U8", "0,5", 0, 0), 0, 1 },
         { T("F64", "", 0, 8), 8, 1 },
         { TWO(4, 8, 0, 4), 8, 2 },
+        { T("U8", "1,1,1,1,1,1,1,1", 0, 1), 1, 1 },
+        { T("U8", "1,0,4611686018427387904", 0, 0), 0, 1 },
+        /* A tensor without bytes stands before and behind another tensor. */
+        { "{\"z\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[4,4]},"
+          "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+            4, 2 },
+        { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+          "\"z\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+            4, 2 },
         { "{\"\":{\"data_offsets\":[0,1],\"shape\":[1],\"dtype\":\"U8\"}}", 1, 1 },
         /* Brackets in a name do not count as nesting, also after an escaped quote. */
         { "{\"\\\"[[[[\":{\"data_offsets\":[0,1],\"shape\":[1],\"dtype\":\"U8\"}}", 1, 1 },

@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return round_trip_tests() + hostile_tests() + collection_tests() + system_tests();
+    return round_trip_tests() + hostile_tests() + collection_tests() + system_tests() +
+           mapping_tests() + refused_json_tests();
 }

@@ -69,6 +69,17 @@ static void bytes_are_the_formats(void **state)
     adz_scope_close(scope);
 }
 
+/* Without metadata the header has no entry for them. */
+static void no_metadata_is_written(void **state)
+{
+    (void)state;
+    adz_safetensors *file = adz_safetensors_new();
+    adz_tensor *bytes = adz_safetensors_to_memory(file);
+    assert_int_equal(adz_tensor_numel(bytes), 16);
+    assert_memory_equal(adz_tensor_data(bytes), "\10\0\0\0\0\0\0\0{}      ", 16);
+    adz_safetensors_free(&file);
+}
+
 static void any_layout_is_written(void **state)
 {
     (void)state;
@@ -109,6 +120,7 @@ static void mapped_tensors_are_private(void **state)
     assert_ptr_equal(t->storage->data, t->data);
     assert_ptr_not_equal((char *)t->storage + ADZI_ALIGNMENT,
         t->data); /* The tensor points into the mapped file: it is no copy. */
+    assert_int_equal(t->storage->bytes, 4 * sizeof(double));
     adz_tensor_data_f64(t)[3] = 99;
     assert_int_equal(adz_release(&t), ADZ_OK);
     back = adz_safetensors_load(path, NULL);
@@ -143,6 +155,7 @@ int round_trip_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back_as_it_went),
         cmocka_unit_test(bytes_are_the_formats),
+        cmocka_unit_test(no_metadata_is_written),
         cmocka_unit_test(any_layout_is_written),
         cmocka_unit_test(mapped_tensors_are_private),
         cmocka_unit_test(bytes_swap),

@@ -6,5 +6,7 @@ int round_trip_tests(void);
 int hostile_tests(void);
 int collection_tests(void);
 int system_tests(void);
+int mapping_tests(void);
+int refused_json_tests(void);
 
 #endif

@@ -175,6 +175,8 @@ static void paths_that_are_none(void **state)
         expect_error(ADZ_ERR_NULL, "path is NULL");
         assert_int_equal(savers[i](temporary_path("file/x")), ADZ_ERR_IO);
         expect_error(ADZ_ERR_IO, "file/x: cannot be written: Not a directory");
+        assert_int_equal(savers[i](temporary_path(".")), ADZ_ERR_IO);
+        expect_error(ADZ_ERR_IO, "/.: cannot be written: Is a directory");
         for (int shorter = 0; shorter < 2; ++shorter) {
             assert_int_equal(savers[i](longest + shorter), ADZ_ERR_IO);
             expect_error(ADZ_ERR_IO, "cannot be written: File name too long");

@@ -4,5 +4,6 @@
 
 int order_tests(void);
 int leftovers_tests(void);
+int parts_tests(void);
 
 #endif
