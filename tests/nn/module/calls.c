@@ -1,5 +1,6 @@
 /* Calls: results, named values, and errors with the path of the module. */
 #include "nn/module.h"
+#include "../../temporary.h"
 #include "scale.h"
 #include "tests.h"
 
@@ -103,7 +104,9 @@ static void lists_carry_names_and_absent_values(void **state)
     adz_values_clear(out);
     adz_values_clear(in);
     adz_values_add(in, "", a); /* by position; b is absent */
+    before = adzi_live_tensors();
     assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_int_equal(adzi_live_tensors(), before + 2); /* The zeros in place of b are gone. */
     assert_true(alike(adz_values_at(out, 0), a, 0));
     assert_true(alike(adz_module_forward(m, a), a, 0)); /* the first result */
 
@@ -128,6 +131,100 @@ static void lists_carry_names_and_absent_values(void **state)
     adz_module_free(&m);
 }
 
+/* Fails after its first result, and says why only if it is given two tensors. */
+static adz_status half_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    adz_status status = adz_values_add(out, "half", adz_neg(adz_values_at(in, 0)));
+    return status != ADZ_OK           ? status
+           : adz_values_count(in) < 2 ? ADZ_ERR_ARGUMENT
+                                      : adz_values_add(out, "", NULL);
+}
+
+static const adz_module_type half_type = {
+    .size = sizeof(adz_module_type), .name = "Half", .call = half_call
+};
+
+static void half_a_result_is_none(void **state)
+{
+    (void)state;
+    adz_module *m = adz_module_new(&half_type, 0);
+    adz_tensor *a = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "", a);
+    adz_values_add(out, "before", a);
+    int64_t before = adzi_live_tensors();
+    for (int says = 0; says < 2; ++says) {
+        adz_status code = says ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT;
+        assert_int_equal(adz_module_call(m, in, out), code);
+        expect_error(code, says ? "t is NULL" : "Half: the call failed without saying why");
+        assert_int_equal(adz_values_count(out), 1);
+        assert_ptr_equal(adz_values_at(out, 0), a);
+        assert_ptr_equal(adz_values_find(out, "half"), ADZ_NONE);
+        assert_int_equal(adzi_live_tensors(), before);
+        adz_values_add(in, "", a);
+    }
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
+static void lists_of_a_call_are_checked(void **state)
+{
+    (void)state;
+    static const char op[] = "adz_module_call";
+    adz_module *m = adz_identity_new();
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    expect_null(adz_module_call(NULL, in, out) == ADZ_ERR_NULL, op, "module");
+    expect_null(adz_module_call(m, NULL, out) == ADZ_ERR_NULL, op, "in");
+    expect_null(adz_module_call(m, in, NULL) == ADZ_ERR_NULL, op, "out");
+    assert_int_equal(adz_module_call(m, in, in), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "adz_module_call: in and out are one list");
+    adz_module_free(&m);
+    m = scale_new(3, 1);
+    assert_int_equal(adz_module_call(m, in, out), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "Scale: takes a tensor, but none is given");
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
+typedef struct other_parameters {
+    adz_module *module;
+    adz_values *parameters, *in, *out;
+} other_parameters;
+
+static adz_status call_with_others(void *user)
+{
+    const other_parameters *o = user;
+    adz_scope *scope = adz_scope_open();
+    adz_values_clear(o->out);
+    adz_status status = adz_module_functional_call(o->module, o->parameters, o->in, o->out);
+    adz_values_clear(o->out);
+    adz_scope_close(scope);
+    return status;
+}
+
+static void refused_memory_exchanges_no_parameter(void **state)
+{
+    (void)state;
+    adz_tensor *w = adz_full(ADZ_SHAPE(3), 7, ADZ_F32);
+    other_parameters o = { scale_new(3, 2), adz_values_new(), adz_values_new(), adz_values_new() };
+    adz_tensor *own = adz_module_parameter(o.module, "weight");
+    adz_values_add(o.parameters, "weight", w);
+    adz_values_add(o.in, "", adz_ones(ADZ_SHAPE(3), ADZ_F32));
+    expect_null(adz_module_functional_call(NULL, o.parameters, o.in, o.out) == ADZ_ERR_NULL,
+        "adz_module_functional_call", "module");
+    expect_null(adz_module_functional_call(o.module, NULL, o.in, o.out) == ADZ_ERR_NULL,
+        "adz_module_functional_call", "parameters");
+    assert_true(refuse_each(call_with_others, NULL, &o) >= 2);
+    assert_ptr_equal(adz_module_parameter(o.module, "weight"), own);
+    adz_values_free(&o.parameters);
+    adz_values_free(&o.in);
+    adz_values_free(&o.out);
+    adz_module_free(&o.module);
+}
+
 static adz_tensor *silent_forward(adz_module *self, adz_tensor *x)
 {
     (void)self;
@@ -149,8 +246,11 @@ static void errors_carry_the_path(void **state)
     assert_null(adz_module_forward(adz_module_child(m, "encoder.1"), x));
     expect_error(ADZ_ERR_SHAPE, "scale: mul: ");
     assert_non_null(adz_module_set_child(adz_module_child(m, "encoder"), "0", adz_identity_new()));
+    const adz_scope *scope = adzi_self()->scope;
     for (int i = 0; i < 3; ++i) { /* The scopes that the failing forward left open are closed. */
         assert_null(adz_module_forward(m, x));
+        assert_ptr_equal(adzi_self()->scope, scope);
+        assert_false(scope->inner->open);
         assert_int_equal(strncmp(adz_error_message(), "encoder.1.scale: mul: ", 22), 0);
         adz_error_clear();
     }
@@ -187,6 +287,9 @@ int calls_tests(void)
         TEST(a_call_hands_only_its_result_outward),
         TEST(lists_carry_names_and_absent_values),
         TEST(lists_are_freed_and_refuse),
+        TEST(half_a_result_is_none),
+        TEST(lists_of_a_call_are_checked),
+        TEST(refused_memory_exchanges_no_parameter),
         TEST(errors_carry_the_path),
     };
     return cmocka_run_group_tests_name("module: calls", tests, NULL, NULL);
