@@ -169,6 +169,89 @@ static void half_a_result_is_none(void **state)
     adz_module_free(&m);
 }
 
+static adz_status empty_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    (void)in;
+    (void)out;
+    return ADZ_OK;
+}
+
+static const adz_module_type empty_type = {
+    .size = sizeof(adz_module_type), .name = "Empty", .call = empty_call
+};
+
+static void a_forward_needs_a_result(void **state)
+{
+    (void)state;
+    adz_module *m = adz_module_new(&empty_type, 0);
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)));
+    expect_error(ADZ_ERR_STATE, "Empty: the call has no result");
+    adz_module_free(&m);
+}
+
+/* Each module in a module takes a frame, for which memory may be refused. The thread keeps the
+ * memory for frames. */
+static void refused_frames_are_said(void **state)
+{
+    (void)state;
+    enum { DEPTH = 300 };
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2), ADZ_F32), *y = NULL;
+    adz_module *m = adz_identity_new();
+    for (int i = 0; i < DEPTH; ++i) {
+        m = ADZ_SEQUENTIAL(m);
+    }
+    int refused = 0;
+    for (int n = 1; y == NULL; ++n) {
+        adzi_alloc_fail_at(n);
+        y = adz_module_forward(m, x);
+        adzi_alloc_fail_at(0);
+        if (y == NULL) {
+            expect_error(ADZ_ERR_MEMORY, "memory was refused");
+            ++refused;
+        }
+        assert_int_equal(adzi_self()->n_frames, 0);
+    }
+    assert_true(refused >= 1);
+    assert_ptr_equal(y, x);
+    adz_module_free(&m);
+}
+
+/* Makes more tensors than it hands out, the first of which is its input. */
+static adz_status many_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    adz_tensor *x = adz_values_at(in, 0);
+    adz_status status = adz_values_add(out, "", x);
+    for (int i = 0; i < 3 * ADZI_FEW_VALUES && status == ADZ_OK; ++i) {
+        status = adz_values_add(out, "", adz_neg(adz_neg(x)));
+    }
+    return status;
+}
+
+static const adz_module_type many_type = {
+    .size = sizeof(adz_module_type), .name = "Many", .call = many_call
+};
+
+static void many_results_leave_nothing_behind(void **state)
+{
+    (void)state;
+    adz_module *m = adz_module_new(&many_type, 0);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_values_add(in, "", x);
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    int64_t tensors = adzi_live_tensors(), bytes = adzi_live_bytes();
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    assert_true(adzi_live_tensors() == tensors && adzi_live_bytes() == bytes);
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_int_equal(adzi_live_tensors(), tensors + 3 * ADZI_FEW_VALUES);
+    assert_int_equal(adzi_self()->n_frames, 0);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_module_free(&m);
+}
+
 static void lists_of_a_call_are_checked(void **state)
 {
     (void)state;
@@ -288,6 +371,9 @@ int calls_tests(void)
         TEST(lists_carry_names_and_absent_values),
         TEST(lists_are_freed_and_refuse),
         TEST(half_a_result_is_none),
+        TEST(a_forward_needs_a_result),
+        TEST(refused_frames_are_said),
+        TEST(many_results_leave_nothing_behind),
         TEST(lists_of_a_call_are_checked),
         TEST(refused_memory_exchanges_no_parameter),
         TEST(errors_carry_the_path),
