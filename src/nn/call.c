@@ -18,9 +18,6 @@ typedef struct call {
  * only the name of its type. */
 static const char *name_in(const adz_module *caller, const adz_module *module)
 {
-    if (module->parent == caller) {
-        return module->name;
-    }
     for (size_t i = 0; i < caller->n_children; ++i) {
         if (caller->children[i].module == module) {
             return caller->children[i].name;
@@ -41,7 +38,7 @@ static int path_names(const void *caller, const void *callee, const char *names[
     }
     const adz_module *list = module->parent;
     if (list != NULL && list != from && list->parent == from) {
-        names[0] = list->name;
+        names[0] = name_in(from, list);
         names[1] = name_in(list, module);
         return 2;
     }

@@ -88,7 +88,6 @@ static void forget_place(const adz_module *parent, adz_module *child)
 {
     if (child->parent == parent) {
         child->parent = NULL;
-        child->name = NULL;
     }
 }
 
@@ -359,7 +358,6 @@ static bool put_child(
     }
     module->children[i].module = child;
     child->parent = module;
-    child->name = module->children[i].name;
     adzi_module_changed(module);
     return true;
 }

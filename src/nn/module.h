@@ -52,7 +52,6 @@ struct adz_module {
     uint64_t changed;         /* rises with every change of its own structure */
     uint64_t buffers_changed; /* rises when a buffer's tensor is replaced by another */
     const adz_module *parent; /* the module that this one was added to last; used by messages */
-    const char *name;         /* the name in `parent`, borrowed from there */
     adzi_listing *listing;    /* NULL until a list is asked for */
     adzi_masks *masks;        /* of a replay; NULL: dropouts draw from their generators */
 };
