@@ -204,7 +204,12 @@ static void copies_share_nothing_and_keep_ties(void **state)
     adz_module_add_buffer(adz_module_child(m, "1"), "b", adz_ones(ADZ_SHAPE(2), ADZ_I64), false);
     adz_module_eval(adz_module_child(m, "1"));
     adz_requires_grad_(adz_module_parameter(m, "0.weight"), false);
+    int64_t bytes = adzi_live_bytes();
     adz_module *copy = adz_module_copy(m);
+    adz_module_free(&copy);
+    assert_int_equal(adzi_live_bytes(), bytes);
+    assert_int_equal(destroyed, 2);
+    copy = adz_module_copy(m);
     adz_tensor *old = adz_module_parameter(m, "0.weight");
     adz_tensor *new = adz_module_parameter(copy, "0.weight");
     assert_ptr_not_equal(old, new);
@@ -226,7 +231,7 @@ static void copies_share_nothing_and_keep_ties(void **state)
     adz_module_free(&m);
     assert_int_equal(adz_module_num_parameters(copy), 3);
     adz_module_free(&copy);
-    assert_int_equal(destroyed, 4);
+    assert_int_equal(destroyed, 6);
 }
 
 /* ---- printing ------------------------------------------------------------------------------- */
