@@ -1,6 +1,7 @@
 /* The tree of modules: owners, lists of children and parameters, modes, dtypes, copies and the
  * printed form. */
 #include "scale.h"
+#include "../../temporary.h"
 #include "tests.h"
 
 static void references_are_counted(void **state)
@@ -303,6 +304,55 @@ static void trees_print_as_in_pytorch(void **state)
     adz_module_free(&m);
 }
 
+static void texts_fit_their_buffers(void **state)
+{
+    (void)state;
+    static const char text[] = "Scale(factor=2)";
+    adz_module *m = scale_new(1, 2);
+    for (size_t size = 0; size <= sizeof text + 1; ++size) {
+        char buffer[] = "####################";
+        assert_int_equal(adz_module_to_string(m, buffer, size), strlen(text));
+        size_t n = size > strlen(text) ? strlen(text) : size > 0 ? size - 1 : 0;
+        assert_memory_equal(buffer, text, n);
+        assert_true(size == 0 || buffer[n] == '\0');
+        assert_int_equal(strspn(buffer + size, "#"), 20 - size);
+    }
+    assert_int_equal(adz_module_to_string(m, NULL, 5), strlen(text));
+    expect_null(adz_module_to_string(NULL, NULL, 0) == 0, "adz_module_to_string", "module");
+    /* A module with a description and a child has the description in a line of its own. */
+    adz_module_add_child(m, "inner", adz_identity_new());
+    char tree[100];
+    adz_module_to_string(m, tree, sizeof tree);
+    assert_string_equal(tree, "Scale(\n  factor=2\n  (inner): Identity()\n)");
+    adz_module_free(&m);
+}
+
+static adz_status print_to_file(void *module)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    adz_status status = adz_module_print(module, file);
+    assert_int_equal(ftell(file), status == ADZ_OK ? (long)strlen("Identity()\n") : 0);
+    fclose(file);
+    return status;
+}
+
+static void streams_may_fail(void **state)
+{
+    (void)state;
+    adz_module *m = adz_identity_new();
+    expect_null(adz_module_print(m, NULL) == ADZ_ERR_NULL, "adz_module_print", "stream");
+    expect_null(adz_module_print(NULL, stderr) == ADZ_ERR_NULL, "adz_module_print", "module");
+    char few[4];
+    FILE *file = fmemopen(few, sizeof few, "w");
+    setvbuf(file, NULL, _IONBF, 0);
+    assert_int_equal(adz_module_print(m, file), ADZ_ERR_IO);
+    expect_error(ADZ_ERR_IO, "adz_module_print: the stream took no more");
+    fclose(file);
+    assert_true(refuse_each(print_to_file, NULL, m) >= 1);
+    adz_module_free(&m);
+}
+
 /* ---- refused memory ------------------------------------------------------------------------- */
 
 /* Makes, calls, copies and prints modules. Returns true if all of it worked. */
@@ -356,6 +406,8 @@ int structure_tests(void)
         TEST(copies_share_nothing_and_keep_ties),
         TEST(a_call_can_have_other_parameters),
         TEST(trees_print_as_in_pytorch),
+        TEST(texts_fit_their_buffers),
+        TEST(streams_may_fail),
         TEST(refused_memory_leaks_nothing),
     };
     return cmocka_run_group_tests_name("module: structure", tests, NULL, NULL);
