@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return structure_tests() + calls_tests() + state_tests();
+    return structure_tests() + calls_tests() + state_tests() + refused_tests();
 }

@@ -1,0 +1,293 @@
+/* What the functions of modules and states refuse, and how they say it. */
+#include "scale.h"
+#include "../../temporary.h"
+#include "tests.h"
+
+static adz_status visit_nothing(adz_module *module, void *user)
+{
+    (void)module;
+    (void)user;
+    return ADZ_OK;
+}
+
+static void modules_that_are_null_are_named(void **state)
+{
+    (void)state;
+    adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    expect_null(adz_module_new(NULL, 0) == NULL, "adz_module_new", "type");
+    expect_null(adz_module_keep(NULL) == NULL, "adz_module_keep", "module");
+    expect_null(adz_module_state(NULL) == NULL, "adz_module_state", "module");
+    expect_null(adz_module_type_of(NULL) == NULL, "adz_module_type_of", "module");
+    expect_null(adz_module_name(NULL) == NULL, "adz_module_name", "module");
+    expect_null(adz_module_copy(NULL) == NULL, "adz_module_copy", "module");
+    expect_null(adz_module_parameter(NULL, "w") == NULL, "adz_module_parameter", "module");
+    expect_null(adz_module_buffer(NULL, "w") == NULL, "adz_module_buffer", "module");
+    expect_null(adz_module_child(NULL, "w") == NULL, "adz_module_child", "module");
+    expect_null(adz_module_parameter_at(NULL, 0) == NULL, "adz_module_parameter_at", "module");
+    expect_null(adz_module_buffer_at(NULL, 0) == NULL, "adz_module_buffer_at", "module");
+    expect_null(adz_module_child_at(NULL, 0) == NULL, "adz_module_child_at", "module");
+    expect_null(adz_module_child_name(NULL, 0) == NULL, "adz_module_child_name", "module");
+    assert_int_equal(adz_module_child_count(NULL), 0);
+    expect_null(adz_module_parameters(NULL).items == NULL, "adz_module_parameters", "module");
+    expect_null(
+        adz_module_named_parameters(NULL).items == NULL, "adz_module_named_parameters", "module");
+    expect_null(adz_module_named_buffers(NULL).items == NULL, "adz_module_named_buffers", "module");
+    expect_null(adz_module_num_parameters(NULL) == -1, "adz_module_num_parameters", "module");
+    expect_null(adz_module_zero_grad(NULL) == ADZ_ERR_NULL, "adz_module_zero_grad", "module");
+    expect_null(
+        adz_module_fill_grad_zero(NULL) == ADZ_ERR_NULL, "adz_module_fill_grad_zero", "module");
+    expect_null(adz_module_train(NULL, true) == ADZ_ERR_NULL, "adz_module_train", "module");
+    expect_null(adz_module_eval(NULL) == ADZ_ERR_NULL, "adz_module_train", "module");
+    expect_null(!adz_module_is_training(NULL), "adz_module_is_training", "module");
+    expect_null(
+        adz_module_requires_grad(NULL, true) == ADZ_ERR_NULL, "adz_module_requires_grad", "module");
+    expect_null(
+        adz_module_apply(NULL, visit_nothing, NULL) == ADZ_ERR_NULL, "adz_module_apply", "module");
+    expect_null(adz_module_reset_parameters(NULL) == ADZ_ERR_NULL, "adz_module_apply", "module");
+    expect_null(adz_module_reset(NULL) == ADZ_ERR_NULL, "adz_module_reset", "module");
+    expect_null(
+        adz_module_select_hidden(NULL, t) == ADZ_ERR_NULL, "adz_module_select_hidden", "module");
+    expect_null(adz_module_to(NULL, ADZ_F64) == ADZ_ERR_NULL, "adz_module_to", "module");
+    expect_null(adz_module_state_dict(NULL) == NULL, "adz_module_state_dict", "module");
+}
+
+static void arguments_that_are_null_are_named(void **state)
+{
+    (void)state;
+    adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    adz_module *m = scale_new(1, 2);
+    adz_state *dict = adz_module_state_dict(m);
+    destroyed = 0;
+    static adz_tensor *(*const put[])(adz_module *, const char *, adz_tensor *) = {
+        adz_module_add_parameter, adz_module_set_parameter, adz_module_set_buffer
+    };
+    static const char *const names[] = { "adz_module_add_parameter", "adz_module_set_parameter",
+        "adz_module_set_buffer" };
+    for (int i = 0; i < 3; ++i) {
+        expect_null(put[i](NULL, "w", t) == NULL, names[i], "module");
+        expect_null(put[i](m, NULL, t) == NULL, names[i], "name");
+        expect_null(put[i](m, "w", NULL) == NULL, names[i], "t");
+    }
+    expect_null(
+        adz_module_add_buffer(NULL, "w", t, true) == NULL, "adz_module_add_buffer", "module");
+    expect_null(adz_module_add_buffer(m, NULL, t, true) == NULL, "adz_module_add_buffer", "name");
+    expect_null(adz_module_add_buffer(m, "w", NULL, true) == NULL, "adz_module_add_buffer", "t");
+    static adz_module *(*const put_child[])(
+        adz_module *, const char *, adz_module *) = { adz_module_add_child, adz_module_set_child };
+    static const char *const child_names[] = { "adz_module_add_child", "adz_module_set_child" };
+    for (int i = 0; i < 2; ++i) {
+        expect_null(put_child[i](NULL, "c", scale_new(1, 1)) == NULL, child_names[i], "module");
+        expect_null(put_child[i](m, NULL, scale_new(1, 1)) == NULL, child_names[i], "name");
+        expect_null(put_child[i](m, "c", NULL) == NULL, child_names[i], "child");
+    }
+    assert_int_equal(destroyed, 4);
+    expect_null(adz_module_parameter(m, NULL) == NULL, "adz_module_parameter", "path");
+    expect_null(adz_module_buffer(m, NULL) == NULL, "adz_module_buffer", "path");
+    expect_null(adz_module_child(m, NULL) == NULL, "adz_module_child", "path");
+    expect_null(adz_module_apply(m, NULL, NULL) == ADZ_ERR_NULL, "adz_module_apply", "visit");
+    expect_null(
+        adz_module_select_hidden(m, NULL) == ADZ_ERR_NULL, "adz_module_select_hidden", "rows");
+    expect_null(adz_module_load_state_dict(NULL, dict, true) == ADZ_ERR_NULL,
+        "adz_module_load_state_dict", "module");
+    expect_null(adz_module_load_state_dict(m, NULL, true) == ADZ_ERR_NULL,
+        "adz_module_load_state_dict", "state");
+    expect_null(adz_state_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_state_add", "state");
+    expect_null(adz_state_add(dict, NULL, t) == ADZ_ERR_NULL, "adz_state_add", "name");
+    expect_null(adz_state_add(dict, "x", NULL) == ADZ_ERR_NULL, "adz_state_add", "t");
+    expect_null(adz_state_name(NULL, 0) == NULL, "adz_state_name", "state");
+    expect_null(adz_state_tensor(NULL, 0) == NULL, "adz_state_tensor", "state");
+    expect_null(adz_state_find(NULL, "x") == NULL, "adz_state_find", "state");
+    expect_null(adz_state_find(dict, NULL) == NULL, "adz_state_find", "name");
+    assert_int_equal(adz_state_count(NULL), 0);
+    adz_state_free(&dict);
+    assert_null(dict);
+    adz_state_free(&dict);
+    adz_state_free(NULL);
+    adz_module_free(&m);
+}
+
+static void places_are_checked(void **state)
+{
+    (void)state;
+    adz_module *m = outer_new();
+    adz_module_add_child(m, "scale", scale_new(3, 2));
+    adz_module_add_buffer(m, "mean", adz_ones(ADZ_SHAPE(1), ADZ_F32), true);
+    assert_null(adz_module_child_at(m, 1));
+    expect_error(ADZ_ERR_INDEX, "adz_module_child_at: Outer has no child 1, only 1");
+    assert_null(adz_module_child_name(m, 7));
+    expect_error(ADZ_ERR_INDEX, "adz_module_child_name: Outer has no child 7, only 1");
+    assert_null(adz_module_parameter_at(m, 0));
+    expect_error(ADZ_ERR_INDEX, "adz_module_parameter_at: Outer has no parameter 0, only 0");
+    assert_null(adz_module_buffer_at(m, 1));
+    expect_error(ADZ_ERR_INDEX, "adz_module_buffer_at: Outer has no buffer 1, only 1");
+    assert_string_equal(adz_module_child_name(m, 0), "scale");
+    assert_non_null(adz_module_buffer_at(m, 0));
+    assert_null(adz_module_parameter(m, "scal.weight"));
+    expect_error(ADZ_ERR_ARGUMENT, "scal.weight: Outer has no child scal");
+    assert_null(adz_module_parameter(m, "scale.weigh"));
+    expect_error(ADZ_ERR_ARGUMENT, "scale.weigh: Scale has no parameter weigh");
+    assert_null(adz_module_buffer(m, "scale.weight"));
+    expect_error(ADZ_ERR_ARGUMENT, "scale.weight: Scale has no buffer weight");
+    assert_null(adz_module_child(m, "scale.scale"));
+    expect_error(ADZ_ERR_ARGUMENT, "scale.scale: Scale has no child scale");
+    adz_module_free(&m);
+}
+
+static void types_are_checked(void **state)
+{
+    (void)state;
+    adz_module_type type = scale_type;
+    type.size = sizeof type.size - 1;
+    assert_null(adz_module_new(&type, 0));
+    expect_error(ADZ_ERR_ARGUMENT, "the type's size is 7; set it to sizeof(adz_module_type)");
+    type.size = sizeof type.size;
+    assert_null(adz_module_new(&type, 0));
+    expect_error(ADZ_ERR_ARGUMENT, "the type has no name");
+    type.size = sizeof type;
+    type.forward = NULL;
+    assert_null(adz_module_new(&type, 0));
+    expect_error(ADZ_ERR_ARGUMENT, "the type has no forward");
+}
+
+static void entries_of_states_are_checked(void **state)
+{
+    (void)state;
+    adz_state *s = adz_state_new();
+    adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    assert_int_equal(adz_state_add(s, "", t), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "the name is empty");
+    assert_int_equal(adz_state_add(s, "t", t), ADZ_OK);
+    assert_int_equal(adz_state_add(s, "t", t), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "there is a tensor called t already");
+    assert_null(adz_state_name(s, 1));
+    expect_error(ADZ_ERR_INDEX, "adz_state_name: there is no entry 1, only 1");
+    assert_null(adz_state_tensor(s, 1));
+    expect_error(ADZ_ERR_INDEX, "adz_state_tensor: there is no entry 1, only 1");
+    assert_null(adz_state_find(s, "u"));
+    assert_int_equal(adz_error_code(), ADZ_OK);
+    adz_state_free(&s);
+}
+
+/* ---- hidden states -------------------------------------------------------------------------- */
+
+/* Replaces its buffer, and then fails if the buffer had more than one element. */
+static adz_status reset_or_fail(adz_module *self)
+{
+    bool fails = adz_tensor_numel(adz_module_buffer_at(self, 0)) > 1;
+    if (adz_module_set_buffer(self, "hidden", adz_zeros(ADZ_SHAPE(1), ADZ_F32)) == NULL) {
+        return adz_error_code();
+    }
+    return fails ? ADZ_ERR_CANCELLED : ADZ_OK;
+}
+
+static adz_tensor *pass(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return x;
+}
+
+static const adz_module_type carrier_type = {
+    .size = sizeof(adz_module_type), .name = "Carrier", .forward = pass, .reset = reset_or_fail
+};
+
+static void a_reset_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    adz_module *m = outer_new();
+    adz_tensor *before[3];
+    for (int i = 0; i < 3; ++i) {
+        char name[] = { (char)('a' + i), '\0' };
+        adz_module *carrier = adz_module_add_child(m, name, adz_module_new(&carrier_type, 0));
+        before[i] = adz_module_add_buffer(
+            carrier, "hidden", adz_ones(ADZ_SHAPE(i == 1 ? 2 : 1), ADZ_F32), false);
+    }
+    adz_module_add_child(m, "again", adz_module_keep(adz_module_child(m, "a")));
+    adz_module_add_child(m, "plain", scale_new(1, 1));
+    assert_int_equal(adz_module_reset(m), ADZ_ERR_CANCELLED);
+    expect_error(ADZ_ERR_CANCELLED, "Carrier: the call failed without saying why");
+    for (size_t i = 0; i < 3; ++i) {
+        assert_ptr_equal(adz_module_buffer_at(adz_module_child_at(m, i), 0), before[i]);
+        assert_ptr_equal(adz_module_named_buffers(m).items[i].tensor, before[i]);
+    }
+    assert_non_null(adz_module_set_child(m, "b", adz_identity_new()));
+    assert_int_equal(adz_module_reset(m), ADZ_OK);
+    assert_true(all_are(adz_module_buffer(m, "a.hidden"), 0));
+    assert_true(all_are(adz_module_buffer(m, "c.hidden"), 0));
+    adz_module_free(&m);
+}
+
+static void rows_of_hidden_states_are_checked(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(1, 1);
+    assert_int_equal(adz_module_select_hidden(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)), ADZ_ERR_DTYPE);
+    expect_error(ADZ_ERR_DTYPE, "rows are float32, but must be int64");
+    assert_int_equal(
+        adz_module_select_hidden(m, adz_ones(ADZ_SHAPE(2, 1), ADZ_I64)), ADZ_ERR_SHAPE);
+    expect_error(ADZ_ERR_SHAPE, "rows[2, 1] must be [n]");
+    assert_int_equal(adz_module_select_hidden(m, adz_ones(ADZ_SHAPE(2), ADZ_I64)), ADZ_OK);
+    adz_module_free(&m);
+}
+
+/* ---- refused memory ------------------------------------------------------------------------- */
+
+static adz_status convert(void *module)
+{
+    adz_status status = adz_module_to(module, ADZ_F64);
+    if (status == ADZ_OK) {
+        status = adz_module_to(module, ADZ_F32);
+    }
+    return status;
+}
+
+static bool is_f32(void *module)
+{
+    adz_tensor *w = adz_module_parameter(module, "0.weight");
+    return adz_tensor_dtype(w) == ADZ_F32 && adz_tensor_dtype(adz_tensor_grad(w)) == ADZ_F32 &&
+           adz_tensor_dtype(adz_module_parameter(module, "1.weight")) == ADZ_F32;
+}
+
+static adz_status reset(void *module)
+{
+    return adz_module_reset(module);
+}
+
+static void refused_memory_converts_nothing(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(scale_new(700, 2), scale_new(900, 2));
+    adz_tensor *w = adz_module_parameter(m, "0.weight");
+    assert_int_equal(adz_tensor_set_grad(w, adz_ones(ADZ_SHAPE(700), ADZ_F32)), ADZ_OK);
+    adz_module_parameters(m);
+    for (int n = 1; n <= 3; ++n) { /* The first conversion changes all or nothing. */
+        adzi_alloc_fail_at(n);
+        adz_status status = adz_module_to(m, ADZ_F64);
+        adzi_alloc_fail_at(0);
+        assert_int_equal(status, ADZ_ERR_MEMORY);
+        expect_error(ADZ_ERR_MEMORY, "adz_module_to: ");
+        assert_true(is_f32(m));
+    }
+    assert_int_equal(convert(m), ADZ_OK);
+    assert_true(is_f32(m));
+    assert_true(refuse_each(reset, NULL, m) >= 0);
+    adz_module_free(&m);
+    m = adz_module_new(&carrier_type, 0);
+    adz_module_add_buffer(m, "hidden", adz_ones(ADZ_SHAPE(1), ADZ_F32), false);
+    assert_true(refuse_each(reset, NULL, m) >= 2);
+    adz_module_free(&m);
+}
+
+int refused_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(modules_that_are_null_are_named),
+        TEST(arguments_that_are_null_are_named),
+        TEST(places_are_checked),
+        TEST(types_are_checked),
+        TEST(entries_of_states_are_checked),
+        TEST(a_reset_that_fails_changes_nothing),
+        TEST(rows_of_hidden_states_are_checked),
+        TEST(refused_memory_converts_nothing),
+    };
+    return cmocka_run_group_tests_name("module: refused", tests, NULL, NULL);
+}
