@@ -133,9 +133,8 @@ static adz_module *copy_module(copies *all, adz_module *from)
         return NULL;
     }
     for (size_t i = 0; i < from->n_children; ++i) {
-        adz_module *child = copy_module(all, from->children[i].module);
-        if (child == NULL ||
-            adz_module_add_child(to, from->children[i].name, adz_module_keep(child)) == NULL) {
+        adz_module *child = adz_module_keep(copy_module(all, from->children[i].module));
+        if (adz_module_add_child(to, from->children[i].name, child) == NULL) {
             return NULL;
         }
     }

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return structure_tests() + calls_tests() + state_tests() + refused_tests();
+    return listings_tests() + structure_tests() + calls_tests() + state_tests() + refused_tests();
 }

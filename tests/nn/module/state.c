@@ -47,6 +47,24 @@ static void states_load_all_or_nothing(void **state)
     adz_module_free(&m);
 }
 
+/* Of two names of one tensor, the one that ends in "_raw" is loaded last. */
+static void raw_weights_are_loaded_last(void **state)
+{
+    (void)state;
+    adz_module *m = outer_new();
+    adz_module *inner = adz_module_add_child(m, "inner", scale_new(3, 2));
+    adz_tensor *w = adz_module_parameter(m, "inner.weight");
+    assert_non_null(adz_module_add_parameter(m, "weight_raw", w));
+    adz_state *given = adz_state_new();
+    adz_state_add(given, "weight_raw", adz_full(ADZ_SHAPE(3), 5, ADZ_F32));
+    adz_state_add(given, "inner.weight", adz_full(ADZ_SHAPE(3), 6, ADZ_F32));
+    assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_OK);
+    assert_true(all_are(w, 5));
+    assert_ptr_equal(adz_module_parameter(inner, "weight"), w);
+    adz_state_free(&given);
+    adz_module_free(&m);
+}
+
 static void a_load_counts_as_a_change(void **state)
 {
     (void)state;
@@ -67,6 +85,7 @@ int state_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(states_load_all_or_nothing),
+        TEST(raw_weights_are_loaded_last),
         TEST(a_load_counts_as_a_change),
     };
     return cmocka_run_group_tests_name("module: state", tests, NULL, NULL);

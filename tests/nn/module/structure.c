@@ -207,6 +207,7 @@ static void copies_share_nothing_and_keep_ties(void **state)
     adz_requires_grad_(adz_module_parameter(m, "0.weight"), false);
     int64_t bytes = adzi_live_bytes();
     adz_module *copy = adz_module_copy(m);
+    assert_int_equal(adz_module_parameters(copy).count, 1);
     adz_module_free(&copy);
     assert_int_equal(adzi_live_bytes(), bytes);
     assert_int_equal(destroyed, 2);

@@ -6,5 +6,6 @@ int structure_tests(void);
 int calls_tests(void);
 int state_tests(void);
 int refused_tests(void);
+int listings_tests(void);
 
 #endif

@@ -1,0 +1,107 @@
+/* The lists of parameters and buffers are made once, and what is made is freed. */
+#include "scale.h"
+#include "../../temporary.h"
+#include "tests.h"
+
+/* True if the lists of the module are asked for without a request for memory. */
+static bool are_ready(adz_module *m)
+{
+    adzi_alloc_fail_at(1);
+    bool good = adz_module_parameters(m).items != NULL &&
+                adz_module_named_buffers(m).items != NULL && !adzi_alloc_failed();
+    adzi_alloc_fail_at(0);
+    return good;
+}
+
+/* Changes are numbered. The first module of the process has the first number. */
+static void the_first_change_counts(void **state)
+{
+    (void)state;
+    adz_module *first = adz_identity_new(), *m = outer_new();
+    adz_module_add_child(m, "first", first);
+    assert_int_equal(adz_module_parameters(m).count, 0);
+    adz_module_add_parameter(m, "weight", adz_ones(ADZ_SHAPE(3), ADZ_F32));
+    assert_int_equal(adz_module_parameters(m).count, 1);
+    adz_module_free(&m);
+}
+
+static void lists_are_made_once(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(3, 2);
+    adz_module_add_buffer(m, "mean", adz_zeros(ADZ_SHAPE(3), ADZ_F32), true);
+    const adz_tensor *const *items = (const adz_tensor *const *)adz_module_parameters(m).items;
+    assert_true(are_ready(m));
+    adz_tensor *other = adz_module_set_buffer(m, "mean", adz_ones(ADZ_SHAPE(3), ADZ_F32));
+    assert_ptr_equal(adz_module_named_buffers(m).items[0].tensor, other);
+    assert_true(are_ready(m));
+    assert_ptr_equal(adz_module_parameters(m).items, items);
+    adz_module_set_parameter(m, "weight", adz_ones(ADZ_SHAPE(3), ADZ_F32));
+    assert_int_equal(adz_module_parameters(m).count, 1);
+    assert_true(are_ready(m));
+    adz_module_free(&m);
+}
+
+/* Fills the buffers of a module one after the other. Buffers may be absent at first, so that their
+ * list grows without a change of the tree. */
+static void grow_lists(void)
+{
+    enum { BUFFERS = 40 };
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = scale_new(3, 2);
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < BUFFERS; ++i) {
+            char name[8];
+            snprintf(name, sizeof name, "b%d", i);
+            if (pass == 0) {
+                assert_ptr_equal(adz_module_add_buffer(m, name, ADZ_NONE, true), ADZ_NONE);
+            } else {
+                adz_module_set_buffer(m, name, adz_ones(ADZ_SHAPE(1), ADZ_F32));
+            }
+        }
+        assert_int_equal(adz_module_parameters(m).count, 1);
+        assert_int_equal(adz_module_named_buffers(m).count, pass * BUFFERS);
+    }
+    adz_module_free(&m);
+    adz_scope_close(scope);
+}
+
+static void lists_that_grow_are_freed(void **state)
+{
+    (void)state;
+    grow_lists(); /* The thread keeps the memory of its scopes. */
+    int64_t bytes = adzi_live_bytes();
+    grow_lists();
+    assert_int_equal(adzi_live_bytes(), bytes);
+}
+
+static adz_status copy_and_free(void *module)
+{
+    adz_module *copy = adz_module_copy(module);
+    adz_status status = copy != NULL ? ADZ_OK : adz_error_code();
+    adz_module_free(&copy);
+    return status;
+}
+
+/* A copy is made as a whole or not at all. */
+static void refused_memory_copies_nothing(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), ADZ_SEQUENTIAL(scale_new(4, 2)));
+    adz_module *scale = adz_module_child(m, "0");
+    adz_module_add_buffer(scale, "mean", adz_zeros(ADZ_SHAPE(3), ADZ_F32), true);
+    adz_module_add_buffer(scale, "std", adz_zeros(ADZ_SHAPE(3), ADZ_F32), false);
+    assert_true(refuse_each(copy_and_free, NULL, m) >= 10);
+    adz_module_free(&m);
+}
+
+int listings_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_first_change_counts),
+        TEST(lists_are_made_once),
+        TEST(lists_that_grow_are_freed),
+        TEST(refused_memory_copies_nothing),
+    };
+    return cmocka_run_group_tests_name("module: listings", tests, NULL, NULL);
+}
