@@ -35,6 +35,8 @@ static const hostile hostile_files[] = {
     { "{\"\xed\xa0\x80\":1}", 0, ADZ_ERR_FORMAT, "not UTF-8" },
     { "{\"a\\u0000b\":1}", 0, ADZ_ERR_FORMAT, "is not JSON" },
     { "{\"a\":[[[[1]]]]}", 0, ADZ_ERR_FORMAT, "nests deeper" },
+    { "{\"a\":[[[1]]]}", 0, ADZ_ERR_FORMAT, "nests deeper" },
+    { "{\"a\":[[1]]}", 0, ADZ_ERR_FORMAT, "its entry is not an object" },
     { "{\"a\":{},\"a\":{}}", 0, ADZ_ERR_FORMAT, "gives a name twice" },
     { "{\"t\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}", 1,
         ADZ_ERR_FORMAT, "gives a name twice" },

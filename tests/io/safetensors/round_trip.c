@@ -114,6 +114,7 @@ static void mapped_tensors_are_private(void **state)
     assert_false(o.map);
     o.map = true;
     adz_safetensors *back = adz_safetensors_load(path, &o);
+    assert_int_equal(adz_safetensors_get(back, "int64")->storage->bytes, 6 * sizeof(int64_t));
     adz_tensor *t = adz_keep(adz_safetensors_get(back, "float64"));
     adz_safetensors_free(&back);
     assert_true(adz_tensor_data_f64(t)[3] == 4);
