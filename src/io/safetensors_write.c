@@ -96,33 +96,32 @@ typedef struct header {
 } header;
 
 /* Writes the header's JSON as text. */
-static bool header_text(const char *op, const json_t *json, header *h)
+static adz_status header_text(const char *op, const json_t *json, header *h)
 {
     size_t length = json_dumpb(json, NULL, 0, JSON_COMPACT);
     if (length == 0) {
         adzi_fail_memory(op, 0);
-        return false;
+        return ADZ_ERR_MEMORY;
     }
     if (length > ADZI_HEADER_MOST - 8) {
-        adzi_error(op, ADZ_ERR_STATE,
+        return adzi_error(op, ADZ_ERR_STATE,
             "names and metadata take %zu bytes, above the format's limit of %d", length,
             ADZI_HEADER_MOST);
-        return false;
     }
     h->capacity = 8 + (length + 7) / 8 * 8;
     h->bytes = adzi_alloc(h->capacity);
     if (h->bytes == NULL) {
         adzi_fail_memory(op, h->capacity);
-        return false;
+        return ADZ_ERR_MEMORY;
     }
     memset(h->bytes, ' ', h->capacity);
     adzi_write_little((unsigned char *)h->bytes, 8, h->capacity - 8);
     if (json_dumpb(json, h->bytes + 8, length, JSON_COMPACT) != length) {
         adzi_fail_memory(op, length);
-        return false;
+        return ADZ_ERR_MEMORY;
     }
     h->size = h->capacity;
-    return true;
+    return ADZ_OK;
 }
 
 static bool header_new(const char *op, const adz_safetensors *file, const layout *l, header *h)
@@ -133,7 +132,7 @@ static bool header_new(const char *op, const adz_safetensors *file, const layout
     if (!filled) {
         adzi_fail_memory(op, file->n_tensors * 64);
     }
-    bool done = filled && header_text(op, json, h);
+    bool done = filled && header_text(op, json, h) == ADZ_OK;
     json_decref(json);
     return done;
 }
