@@ -207,6 +207,78 @@ static void wrong_arguments(void **state)
         empty);
 }
 
+/* Each function with a tensor and arguments that are right but for the tensor. */
+static adz_tensor *call_by_number(int k, adz_tensor *t)
+{
+    switch (k) {
+    case 0:
+        return adz_init_uniform_(t, 0, 1, NULL);
+    case 1:
+        return adz_init_normal_(t, 0, 1, NULL);
+    case 2:
+        return adz_init_trunc_normal_(t, 0, 1, -2, 2, NULL);
+    case 3:
+        return adz_init_xavier_uniform_(t, 1, NULL);
+    case 4:
+        return adz_init_xavier_normal_(t, 1, NULL);
+    case 5:
+        return adz_init_kaiming_uniform_(t, 0, ADZ_FAN_IN, ADZ_NONLINEARITY_RELU, NULL);
+    case 6:
+        return adz_init_kaiming_normal_(t, 0, ADZ_FAN_OUT, ADZ_NONLINEARITY_RELU, NULL);
+    default:
+        return adz_init_orthogonal_(t, 1, NULL);
+    }
+}
+
+static void each_function_names_itself(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "init_uniform_", "init_normal_", "init_trunc_normal_",
+        "init_xavier_uniform_", "init_xavier_normal_", "init_kaiming_uniform_",
+        "init_kaiming_normal_", "init_orthogonal_" };
+    adz_tensor *ids = adz_zeros(ADZ_SHAPE(3, 3), ADZ_I64), *row = adz_zeros(ADZ_SHAPE(3), ADZ_F32);
+    for (int k = 0; k < 8; ++k) {
+        char says[100];
+        expect_null(call_by_number(k, NULL) == NULL, names[k], "t");
+        assert_null(call_by_number(k, ids));
+        snprintf(says, sizeof says, "%s: t[3, 3] is int64; float32 or float64 is needed", names[k]);
+        expect_error(ADZ_ERR_DTYPE, says);
+        if (k >= 3) {
+            assert_null(call_by_number(k, row));
+            snprintf(says, sizeof says, "%s: t[3] has no fan-in and fan-out", names[k]);
+            expect_error(ADZ_ERR_SHAPE, says);
+        }
+    }
+    expect_null(adz_init_constant_(NULL, 1) == NULL, "init_constant_", "t");
+}
+
+static void borders_of_arguments(void **state)
+{
+    (void)state;
+    adz_tensor *t = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32);
+    assert_true(all_are(adz_init_uniform_(t, 2, 2, NULL), 2));
+    assert_null(adz_init_uniform_(t, 0, INFINITY, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "the range [0, inf) is empty or not finite");
+    assert_null(adz_init_uniform_(t, NAN, 1, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "is empty or not finite");
+    assert_true(all_are(adz_init_normal_(t, 3, 0, NULL), 3));
+    assert_null(adz_init_normal_(t, 0, NAN, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "std is nan");
+    assert_true(all_are(adz_init_trunc_normal_(t, 0, 1, 0.5, 0.5, NULL), 0.5));
+    const double bad[][4] = { { 0, 0, -1, 1 }, { NAN, 1, -1, 1 }, { INFINITY, 1, -1, 1 },
+        { 0, NAN, -1, 1 }, { 0, 1, NAN, 1 }, { 0, 1, 1, 0.5 } };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        const double *b = bad[i];
+        assert_null(adz_init_trunc_normal_(t, b[0], b[1], b[2], b[3], NULL));
+        expect_error(ADZ_ERR_ARGUMENT, "std must be above 0, and a at most b");
+    }
+    assert_null(adz_init_kaiming_uniform_(t, NAN, ADZ_FAN_IN, ADZ_NONLINEARITY_LEAKY_RELU, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "a, the slope below 0, is NaN");
+    assert_null(adz_init_kaiming_normal_(t, NAN, ADZ_FAN_IN, ADZ_NONLINEARITY_LEAKY_RELU, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "a, the slope below 0, is NaN");
+    assert_true(all_are(t, 0.5));
+}
+
 static bool exercise(void)
 {
     adz_scope *scope = adz_scope_open();
@@ -240,6 +312,8 @@ int main(void)
         TEST(draws_repeat_and_heed_the_layout),
         TEST(parameters_can_be_drawn_and_that_counts_as_a_change),
         TEST(wrong_arguments),
+        TEST(each_function_names_itself),
+        TEST(borders_of_arguments),
         TEST(refused_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
