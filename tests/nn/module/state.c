@@ -47,20 +47,72 @@ static void states_load_all_or_nothing(void **state)
     adz_module_free(&m);
 }
 
-/* Of two names of one tensor, the one that ends in "_raw" is loaded last. */
+/* Of two names of one tensor, the one that ends in "_raw" is loaded last. "_raw" alone is no such
+ * name. */
 static void raw_weights_are_loaded_last(void **state)
 {
     (void)state;
-    adz_module *m = outer_new();
-    adz_module *inner = adz_module_add_child(m, "inner", scale_new(3, 2));
-    adz_tensor *w = adz_module_parameter(m, "inner.weight");
-    assert_non_null(adz_module_add_parameter(m, "weight_raw", w));
+    static const char *const names[] = { "weight_raw", "_raw" };
+    for (int k = 0; k < 2; ++k) {
+        adz_module *m = outer_new();
+        adz_module_add_child(m, "inner", scale_new(3, 2));
+        adz_tensor *w = adz_module_parameter(m, "inner.weight");
+        assert_non_null(adz_module_add_parameter(m, names[k], w));
+        adz_state *given = adz_state_new();
+        adz_state_add(given, names[k], adz_full(ADZ_SHAPE(3), 5, ADZ_F32));
+        adz_state_add(given, "inner.weight", adz_full(ADZ_SHAPE(3), 6, ADZ_F32));
+        assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_OK);
+        assert_true(all_are(w, 5 + k));
+        adz_state_free(&given);
+        adz_module_free(&m);
+    }
+}
+
+/* Half precision becomes float32 or float64, and no other dtype. */
+static void half_precision_is_converted(void **state)
+{
+    (void)state;
+    static const adz_dtype to[] = { ADZ_F32, ADZ_F64, ADZ_I64, ADZ_BOOL, ADZ_BF16 };
+    for (size_t i = 0; i < sizeof to / sizeof *to; ++i) {
+        adz_module *m = outer_new();
+        adz_tensor *t = adz_module_add_buffer(m, "b", adz_zeros(ADZ_SHAPE(3), to[i]), true);
+        adz_state *given = adz_state_new();
+        adz_state_add(given, "b", adz_full(ADZ_SHAPE(3), 1, ADZ_F16));
+        adz_status status = adz_module_load_state_dict(m, given, true);
+        if (i < 2) {
+            assert_int_equal(status, ADZ_OK);
+            assert_true(all_are(t, 1));
+        } else {
+            assert_int_equal(status, ADZ_ERR_STATE);
+            expect_error(
+                ADZ_ERR_STATE, "of another dtype, which adz_module_to changes: b (float16");
+        }
+        adz_state_free(&given);
+        adz_module_free(&m);
+    }
+}
+
+/* If memory for the names that do not fit is refused, that is the error. */
+static void refused_memory_is_said_first(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), scale_new(4, 2), scale_new(5, 2));
     adz_state *given = adz_state_new();
-    adz_state_add(given, "weight_raw", adz_full(ADZ_SHAPE(3), 5, ADZ_F32));
-    adz_state_add(given, "inner.weight", adz_full(ADZ_SHAPE(3), 6, ADZ_F32));
-    assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_OK);
-    assert_true(all_are(w, 5));
-    assert_ptr_equal(adz_module_parameter(inner, "weight"), w);
+    adz_state_add(given, "0.weight", adz_ones(ADZ_SHAPE(3), ADZ_F64));
+    adz_state_add(given, "1.weight", adz_ones(ADZ_SHAPE(2, 2), ADZ_F32));
+    adz_state_add(given, "1.bias", adz_ones(ADZ_SHAPE(2), ADZ_F32));
+    int refused = 0;
+    for (bool reached = true; reached; ++refused) {
+        int64_t bytes = adzi_live_bytes();
+        adzi_alloc_fail_at(refused + 1);
+        adz_status status = adz_module_load_state_dict(m, given, true);
+        reached = adzi_alloc_failed();
+        adzi_alloc_fail_at(0);
+        assert_int_equal(status, reached ? ADZ_ERR_MEMORY : ADZ_ERR_STATE);
+        expect_error(status, reached ? "" : "1 missing, 1 unexpected");
+        assert_int_equal(adzi_live_bytes(), bytes);
+    }
+    assert_true(refused >= 6);
     adz_state_free(&given);
     adz_module_free(&m);
 }
@@ -86,6 +138,8 @@ int state_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(states_load_all_or_nothing),
         TEST(raw_weights_are_loaded_last),
+        TEST(half_precision_is_converted),
+        TEST(refused_memory_is_said_first),
         TEST(a_load_counts_as_a_change),
     };
     return cmocka_run_group_tests_name("module: state", tests, NULL, NULL);
