@@ -216,6 +216,72 @@ static void a_reset_that_fails_changes_nothing(void **state)
     adz_module_free(&m);
 }
 
+/* Its new buffer would take part in a graph if the reset were recorded. */
+static adz_status reset_by_parameter(adz_module *self)
+{
+    adz_tensor *next = adz_neg(adz_neg(adz_module_parameter_at(self, 0)));
+    return adz_module_set_buffer(self, "hidden", next) != NULL ? ADZ_OK : adz_error_code();
+}
+
+static const adz_module_type learner_type = {
+    .size = sizeof(adz_module_type), .name = "Learner", .forward = pass, .reset = reset_by_parameter
+};
+
+static adz_status reset(void *module)
+{
+    return adz_module_reset(module);
+}
+
+static void a_reset_is_not_recorded(void **state)
+{
+    (void)state;
+    adz_module *m = adz_module_new(&learner_type, 0);
+    adz_tensor *w = adz_module_add_parameter(m, "weight", adz_full(ADZ_SHAPE(2), 5, ADZ_F32));
+    adz_module_add_buffer(m, "hidden", ADZ_NONE, false);
+    assert_int_equal(adz_module_reset(m), ADZ_OK);
+    assert_true(all_are(adz_module_buffer_at(m, 0), 5));
+    int64_t tensors = adzi_live_tensors();
+    for (int i = 0; i < 3; ++i) {
+        assert_int_equal(adz_module_reset(m), ADZ_OK);
+        assert_int_equal(adzi_self()->n_frames, 0);
+    }
+    assert_int_equal(adzi_live_tensors(), tensors); /* What a reset makes besides is gone. */
+    assert_true(adz_tensor_requires_grad(adz_neg(w)));
+    assert_true(refuse_scope(reset, m));
+    assert_true(all_are(adz_module_buffer_at(m, 0), 5));
+    adz_module_free(&m);
+}
+
+static adz_status pick_rows(adz_module *self, adz_tensor *rows)
+{
+    adz_tensor *picked = adz_index_select(adz_module_buffer_at(self, 0), 0, rows);
+    return adz_module_set_buffer(self, "hidden", picked) != NULL ? ADZ_OK : adz_error_code();
+}
+
+static const adz_module_type picker_type = {
+    .size = sizeof(adz_module_type), .name = "Picker", .forward = pass, .select_hidden = pick_rows
+};
+
+/* A module that stands in several places has its rows selected once. */
+static void rows_are_selected_once(void **state)
+{
+    (void)state;
+    adz_module *m = outer_new(), *inner = outer_new(), *picker = adz_module_new(&picker_type, 0);
+    adz_module_add_buffer(picker, "hidden", adz_arange(0, 3, 1, ADZ_F32), false);
+    adz_module_add_child(m, "a", adz_module_keep(picker));
+    adz_module_add_child(m, "b", adz_module_keep(picker));
+    adz_module_add_child(inner, "c", adz_module_keep(picker));
+    adz_module_add_child(m, "inner", inner);
+    static const int64_t rows[] = { 1, 2, 0 };
+    adz_tensor *turned = adz_tensor_from(rows, ADZ_SHAPE(3), ADZ_I64);
+    assert_int_equal(adz_module_select_hidden(m, turned), ADZ_OK);
+    assert_true(HOLDS(adz_module_buffer_at(picker, 0), 0, 1, 2, 0));
+    assert_int_equal(adz_module_reset(m), ADZ_OK); /* It has nothing to reset. */
+    assert_true(HOLDS(adz_module_buffer_at(picker, 0), 0, 1, 2, 0));
+    adz_module_free(&picker);
+    adz_module_free(&m);
+}
+
 static void rows_of_hidden_states_are_checked(void **state)
 {
     (void)state;
@@ -245,11 +311,6 @@ static bool is_f32(void *module)
     adz_tensor *w = adz_module_parameter(module, "0.weight");
     return adz_tensor_dtype(w) == ADZ_F32 && adz_tensor_dtype(adz_tensor_grad(w)) == ADZ_F32 &&
            adz_tensor_dtype(adz_module_parameter(module, "1.weight")) == ADZ_F32;
-}
-
-static adz_status reset(void *module)
-{
-    return adz_module_reset(module);
 }
 
 static void refused_memory_converts_nothing(void **state)
@@ -286,6 +347,8 @@ int refused_tests(void)
         TEST(types_are_checked),
         TEST(entries_of_states_are_checked),
         TEST(a_reset_that_fails_changes_nothing),
+        TEST(a_reset_is_not_recorded),
+        TEST(rows_are_selected_once),
         TEST(rows_of_hidden_states_are_checked),
         TEST(refused_memory_converts_nothing),
     };
