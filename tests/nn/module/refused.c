@@ -177,6 +177,9 @@ static adz_status reset_or_fail(adz_module *self)
     if (adz_module_set_buffer(self, "hidden", adz_zeros(ADZ_SHAPE(1), ADZ_F32)) == NULL) {
         return adz_error_code();
     }
+    if (adz_module_named_buffers(self).items == NULL) { /* A list is made in between. */
+        return adz_error_code();
+    }
     return fails ? ADZ_ERR_CANCELLED : ADZ_OK;
 }
 
@@ -207,6 +210,8 @@ static void a_reset_that_fails_changes_nothing(void **state)
     expect_error(ADZ_ERR_CANCELLED, "Carrier: the call failed without saying why");
     for (size_t i = 0; i < 3; ++i) {
         assert_ptr_equal(adz_module_buffer_at(adz_module_child_at(m, i), 0), before[i]);
+        adz_named_list list = adz_module_named_buffers(adz_module_child_at(m, i));
+        assert_ptr_equal(list.items[0].tensor, before[i]);
         assert_ptr_equal(adz_module_named_buffers(m).items[i].tensor, before[i]);
     }
     assert_non_null(adz_module_set_child(m, "b", adz_identity_new()));
@@ -315,6 +320,19 @@ static void versions_rise_with_the_dtype(void **state)
     adz_module_free(&m);
 }
 
+/* A buffer that was changed in place by a graph can be read after its dtype has changed. */
+static void a_graph_in_a_buffer_stays_readable(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(3, 2);
+    adz_tensor *b = adz_module_add_buffer(m, "b", adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    assert_non_null(adz_add_(b, x));
+    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
+    assert_true(all_are(adz_neg(b), -2));
+    adz_module_free(&m);
+}
+
 /* ---- refused memory ------------------------------------------------------------------------- */
 
 static adz_status convert(void *module)
@@ -371,6 +389,7 @@ int refused_tests(void)
         TEST(rows_are_selected_once),
         TEST(rows_of_hidden_states_are_checked),
         TEST(versions_rise_with_the_dtype),
+        TEST(a_graph_in_a_buffer_stays_readable),
         TEST(refused_memory_converts_nothing),
     };
     return cmocka_run_group_tests_name("module: refused", tests, NULL, NULL);

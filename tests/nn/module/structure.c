@@ -158,6 +158,10 @@ static void modes_reach_the_whole_tree(void **state)
     char names[200] = "";
     assert_int_equal(adz_module_apply(m, count_visit, names), ADZ_OK);
     assert_string_equal(names, "Scale Scale Sequential Sequential ");
+    adz_sequential_append(m, adz_module_keep(adz_module_child(m, "0")));
+    names[0] = '\0';
+    assert_int_equal(adz_module_apply(m, count_visit, names), ADZ_OK);
+    assert_string_equal(names, "Scale Scale Sequential Sequential "); /* A child is visited once. */
     assert_int_equal(adz_module_apply(m, stop_visit, NULL), ADZ_ERR_CANCELLED);
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     assert_int_equal(resets, 2);
