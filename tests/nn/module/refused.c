@@ -133,6 +133,47 @@ static void places_are_checked(void **state)
     adz_module_free(&m);
 }
 
+/* Parameters, buffers and children have names of their own. Only an entry of its own kind may be
+ * replaced. */
+static void names_are_unique(void **state)
+{
+    (void)state;
+    adz_module *m = outer_new();
+    adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    adz_module_add_parameter(m, "p", adz_ones(ADZ_SHAPE(1), ADZ_F32));
+    adz_module_add_buffer(m, "b", t, true);
+    adz_module_add_child(m, "c", adz_identity_new());
+    static const char *const names[] = { "p", "b", "c", "", "x.y" };
+    static const char *const says[] = { "Outer has a parameter called p already",
+        "Outer has a buffer called b already", "Outer has a child called c already",
+        "the name \"\" is empty or has a dot", "the name \"x.y\" is empty or has a dot" };
+    for (int i = 0; i < 5; ++i) {
+        assert_null(adz_module_add_parameter(m, names[i], t));
+        expect_error(ADZ_ERR_ARGUMENT, says[i]);
+        assert_null(adz_module_add_buffer(m, names[i], t, true));
+        expect_error(ADZ_ERR_ARGUMENT, says[i]);
+        assert_null(adz_module_add_child(m, names[i], adz_identity_new()));
+        expect_error(ADZ_ERR_ARGUMENT, says[i]);
+        if (i != 0) {
+            assert_null(adz_module_set_parameter(m, names[i], t));
+            expect_error(ADZ_ERR_ARGUMENT, says[i]);
+        }
+        if (i != 1) {
+            assert_null(adz_module_set_buffer(m, names[i], t));
+            expect_error(ADZ_ERR_ARGUMENT, says[i]);
+        }
+        if (i != 2) {
+            assert_null(adz_module_set_child(m, names[i], adz_identity_new()));
+            expect_error(ADZ_ERR_ARGUMENT, says[i]);
+        }
+    }
+    assert_ptr_equal(adz_module_set_buffer(m, "b2", t), t);
+    assert_int_equal(adz_module_named_buffers(m).count, 1); /* One tensor under two names. */
+    assert_non_null(adz_module_set_child(m, "c2", adz_identity_new()));
+    assert_int_equal(adz_module_child_count(m), 2);
+    adz_module_free(&m);
+}
+
 static void types_are_checked(void **state)
 {
     (void)state;
@@ -382,6 +423,7 @@ int refused_tests(void)
         TEST(modules_that_are_null_are_named),
         TEST(arguments_that_are_null_are_named),
         TEST(places_are_checked),
+        TEST(names_are_unique),
         TEST(types_are_checked),
         TEST(entries_of_states_are_checked),
         TEST(a_reset_that_fails_changes_nothing),
