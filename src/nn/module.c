@@ -37,7 +37,6 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
     module->identity = type;
     module->state = state;
     module->state_size = state_size;
-    adzi_module_changed(module);
     return module;
 }
 

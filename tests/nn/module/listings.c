@@ -13,11 +13,12 @@ static bool are_ready(adz_module *m)
     return good;
 }
 
-/* Changes are numbered. The first module of the process has the first number. */
+/* Changes are numbered. The first change in the process has the first number. */
 static void the_first_change_counts(void **state)
 {
     (void)state;
-    adz_module *first = adz_identity_new(), *m = outer_new();
+    adz_module *first = outer_new(), *m = outer_new();
+    adz_module_add_child(first, "leaf", adz_identity_new());
     adz_module_add_child(m, "first", first);
     assert_int_equal(adz_module_parameters(m).count, 0);
     adz_module_add_parameter(m, "weight", adz_ones(ADZ_SHAPE(3), ADZ_F32));

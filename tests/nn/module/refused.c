@@ -1,4 +1,5 @@
 /* What the functions of modules and states refuse, and how they say it. */
+#include "nn/module.h"
 #include "scale.h"
 #include "../../temporary.h"
 #include "tests.h"
@@ -171,7 +172,36 @@ static void names_are_unique(void **state)
     assert_int_equal(adz_module_named_buffers(m).count, 1); /* One tensor under two names. */
     assert_non_null(adz_module_set_child(m, "c2", adz_identity_new()));
     assert_int_equal(adz_module_child_count(m), 2);
+    assert_non_null(adz_module_set_parameter(m, "p2", adz_ones(ADZ_SHAPE(1), ADZ_F32)));
+    adz_state *dict = adz_module_state_dict(m); /* What was set is saved as what was added. */
+    static const char *const saved[] = { "p", "p2", "b", "b2" };
+    assert_int_equal(adz_state_count(dict), 4);
+    for (size_t i = 0; i < 4; ++i) {
+        assert_string_equal(adz_state_name(dict, i), saved[i]);
+    }
+    adz_state_free(&dict);
     adz_module_free(&m);
+}
+
+static void sizes_have_borders(void **state)
+{
+    (void)state;
+    assert_true(adzi_check_features("op", "n", 1, 1));
+    assert_true(adzi_check_features("op", "n", ADZI_MOST_FEATURES, 0));
+    assert_int_equal(adz_error_code(), ADZ_OK);
+    assert_false(adzi_check_features("op", "n", 0, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "op: n is 0, but must be 1 or more");
+    assert_false(adzi_check_features("op", "n", ADZI_MOST_FEATURES + 1, 0));
+    expect_error(ADZ_ERR_ARGUMENT, "more than fit in memory");
+    assert_true(adzi_check_layers("op", "n", 2, 2) && adzi_check_layers("op", "n", 65535, 2));
+    assert_int_equal(adz_error_code(), ADZ_OK);
+    assert_false(adzi_check_layers("op", "n", 1, 2));
+    expect_error(ADZ_ERR_ARGUMENT, "op: n is 1, but must be in [2, 65535]");
+    assert_false(adzi_check_layers("op", "n", 65536, 2));
+    expect_error(ADZ_ERR_ARGUMENT, "op: n is 65536, but must be in [2, 65535]");
+    assert_false(adzi_check_module_dtype("op", ADZ_I64));
+    expect_error(ADZ_ERR_DTYPE, "op: parameters are float32 or float64, not int64");
+    assert_true(adzi_check_module_dtype("op", ADZ_F64));
 }
 
 static void types_are_checked(void **state)
@@ -424,6 +454,7 @@ int refused_tests(void)
         TEST(arguments_that_are_null_are_named),
         TEST(places_are_checked),
         TEST(names_are_unique),
+        TEST(sizes_have_borders),
         TEST(types_are_checked),
         TEST(entries_of_states_are_checked),
         TEST(a_reset_that_fails_changes_nothing),
