@@ -92,7 +92,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"nn/(init|orthogonal)", "init modules"),
     (r"nn/flat_parameters", "flat_parameters module optimizers"),
     (r"nn/", "module modules carried sequential index init nn-layer_norm nn-recurrent nn-feed_forward "
-     "nn-gpt2 checkpoint flat_parameters"),
+     "nn-gpt2 checkpoint flat_parameters jumps"),
 ]]
 
 # ---- what there is to break ----------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /* The tree of modules: owners, lists of children and parameters, modes, dtypes, copies and the
  * printed form. */
+#include "nn/module.h"
 #include "scale.h"
 #include "../../temporary.h"
 #include "tests.h"
@@ -41,6 +42,26 @@ static void a_child_is_taken_over_even_on_failure(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "inside itself");
     adz_module_free(&m);
     assert_int_equal(destroyed, 5);
+}
+
+/* A child knows the parent that it was added to last, until that parent gives it up or ends. */
+static void a_child_forgets_its_parent(void **state)
+{
+    (void)state;
+    adz_module *child = scale_new(3, 2), *first = outer_new(), *second = outer_new();
+    adz_module_add_child(first, "c", adz_module_keep(child));
+    assert_ptr_equal(child->parent, first);
+    adz_module_add_child(second, "c", adz_module_keep(child));
+    assert_ptr_equal(child->parent, second);
+    adz_module_free(&first);
+    assert_ptr_equal(child->parent, second);
+    assert_non_null(adz_module_set_child(second, "c", adz_identity_new()));
+    assert_null(child->parent);
+    adz_module_add_child(second, "d", adz_module_keep(child));
+    assert_ptr_equal(child->parent, second);
+    adz_module_free(&second);
+    assert_null(child->parent);
+    adz_module_free(&child);
 }
 
 static void entries_are_checked(void **state)
@@ -404,6 +425,7 @@ int structure_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(references_are_counted),
         TEST(a_child_is_taken_over_even_on_failure),
+        TEST(a_child_forgets_its_parent),
         TEST(entries_are_checked),
         TEST(listings_follow_the_structure),
         TEST(modes_reach_the_whole_tree),
