@@ -43,6 +43,46 @@ static void lists_are_made_once(void **state)
     adz_module_free(&m);
 }
 
+/* The list changes although the new child has no change of its own. */
+static void a_child_that_was_replaced_is_not_listed(void **state)
+{
+    (void)state;
+    adz_module *m = outer_new();
+    adz_module_add_child(m, "a", scale_new(3, 2));
+    adz_module_add_child(m, "b", adz_identity_new());
+    adz_module_add_parameter(adz_module_child(m, "b"), "late", adz_ones(ADZ_SHAPE(5), ADZ_F32));
+    assert_int_equal(adz_module_num_parameters(m), 8);
+    assert_non_null(adz_module_set_child(m, "a", adz_identity_new()));
+    assert_int_equal(adz_module_num_parameters(m), 5);
+    adz_module_free(&m);
+}
+
+static adz_status add_weight(void *module)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *t = adz_ones(ADZ_SHAPE(3), ADZ_F32);
+    adz_status status =
+        adz_module_add_parameter(module, "more", t) != NULL ? ADZ_OK : adz_error_code();
+    adz_scope_close(scope);
+    return status;
+}
+
+static bool has_one_parameter(void *module)
+{
+    return adz_module_parameters(module).count == 1;
+}
+
+static void refused_memory_adds_nothing(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(3, 2);
+    assert_int_equal(adz_module_parameters(m).count, 1);
+    assert_true(refuse_each(add_weight, has_one_parameter, m) >= 3);
+    assert_int_equal(adz_module_parameters(m).count, 2);
+    assert_true(adz_tensor_requires_grad(adz_module_parameter(m, "more")));
+    adz_module_free(&m);
+}
+
 /* Fills the buffers of a module one after the other. Buffers may be absent at first, so that their
  * list grows without a change of the tree. */
 static void grow_lists(void)
@@ -101,6 +141,8 @@ int listings_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_change_counts),
         TEST(lists_are_made_once),
+        TEST(a_child_that_was_replaced_is_not_listed),
+        TEST(refused_memory_adds_nothing),
         TEST(lists_that_grow_are_freed),
         TEST(refused_memory_copies_nothing),
     };
