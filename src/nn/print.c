@@ -33,7 +33,8 @@ static void print_extra(adzi_text *text, adz_module *module)
 }
 
 /* Returns `end` such that the children k .. end-1 have equal texts. Child k is printed already,
- * from `start` to the end of `text`. `text` is unchanged afterwards. */
+ * from `start` to the end of `text`. Other children are printed behind it, and the caller cuts them
+ * off. */
 static size_t end_of_likes(
     adzi_text *text, const adz_module *module, size_t k, size_t start, size_t indent)
 {
@@ -43,7 +44,6 @@ static size_t end_of_likes(
         print_tree(text, module->children[end].module, indent);
         alike = !text->failed && text->length - other == length &&
                 memcmp(text->data + start, text->data + other, length) == 0;
-        adzi_text_cut(text, other);
     }
     return end;
 }

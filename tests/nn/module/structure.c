@@ -300,7 +300,9 @@ static void trees_print_as_in_pytorch(void **state)
     adz_module *inner = outer_new(), *m = outer_new();
     adz_module_add_child(inner, "scale", scale_new(3, 2));
     adz_module *list = adz_module_list_new(NULL, 0);
+    adz_module_list_append(list, scale_new(2, 3));
     adz_module_list_append(list, scale_new(1, 1));
+    adz_module_list_append(list, scale_new(2, 1));
     adz_module_list_append(list, scale_new(2, 1));
     adz_module_list_append(list, scale_new(2, 3));
     adz_module_add_child(m, "inner", inner);
@@ -311,8 +313,9 @@ static void trees_print_as_in_pytorch(void **state)
                                    "    (scale): Scale(factor=2)\n"
                                    "  )\n"
                                    "  (list): ModuleList(\n"
-                                   "    (0-1): 2 x Scale(factor=1)\n"
-                                   "    (2): Scale(factor=3)\n"
+                                   "    (0): Scale(factor=3)\n"
+                                   "    (1-3): 3 x Scale(factor=1)\n"
+                                   "    (4): Scale(factor=3)\n"
                                    "  )\n"
                                    "  (empty): Sequential(\n"
                                    "    (0): Identity()\n"
