@@ -368,6 +368,22 @@ static adz_status print_to_file(void *module)
     return status;
 }
 
+/* Descriptions of any length are printed, and no memory of them is left. */
+static void descriptions_are_freed(void **state)
+{
+    (void)state;
+    char text[100], expected[100];
+    for (int factor = 1; factor < 1000000000; factor *= 10) {
+        adz_module *m = scale_new(1, factor);
+        int64_t bytes = adzi_live_bytes();
+        snprintf(expected, sizeof expected, "Scale(factor=%d)", factor);
+        adz_module_to_string(m, text, sizeof text);
+        assert_string_equal(text, expected);
+        assert_int_equal(adzi_live_bytes(), bytes);
+        adz_module_free(&m);
+    }
+}
+
 /* Memory may be refused at any length of the text, also for the end of the line. */
 static void lines_are_printed_whole(void **state)
 {
@@ -453,6 +469,7 @@ int structure_tests(void)
         TEST(trees_print_as_in_pytorch),
         TEST(texts_fit_their_buffers),
         TEST(streams_may_fail),
+        TEST(descriptions_are_freed),
         TEST(lines_are_printed_whole),
         TEST(refused_memory_leaks_nothing),
     };
