@@ -36,6 +36,17 @@ void adzi_gradient_drop(adzi_gradient *gradient)
     adzi_drop(grad);
 }
 
+void adzi_gradient_taken(adzi_gradient *gradient, const char *op)
+{
+    adz_tensor *grad = gradient->grad;
+    gradient->grad = NULL;
+    gradient->spoiled = false;
+    if (grad != NULL) {
+        adzi_written(grad, op);
+        adzi_drop(grad);
+    }
+}
+
 void adzi_gradient_zero(adzi_gradient *gradient)
 {
     gradient->spoiled = false;

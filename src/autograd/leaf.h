@@ -41,6 +41,9 @@ bool adzi_place_is_free(const adzi_gradient *gradient);
 /** Drops the gradient of a leaf. A place is set to zero. Cannot fail. */
 void adzi_gradient_drop(adzi_gradient *gradient);
 
+/** Drops the gradient of a leaf whose place the caller has set to zero. Cannot fail. */
+void adzi_gradient_taken(adzi_gradient *gradient, const char *op);
+
 /** Sets the gradient of a leaf to zero if there is one. Cannot fail. */
 void adzi_gradient_zero(adzi_gradient *gradient);
 

@@ -1,6 +1,6 @@
 /* Calls that apply to every module or parameter of a tree: gradients, modes, initial values, hidden
  * states, dtypes. */
-#include "nn/module.h"
+#include "nn/micro_state.h"
 
 #include <string.h>
 
@@ -218,6 +218,9 @@ static __attribute__((noinline)) adz_status run_change(
     }
     if (frame != SIZE_MAX) {
         adzi_frames_leave(thread, frame);
+    }
+    for (size_t i = 0; i < all.n_modules && status == ADZ_OK && rows == NULL; ++i) {
+        adzi_micro_state_was_reset(all.modules[i]);
     }
     end_carriers(&all, status == ADZ_OK);
     if (scope != NULL) {

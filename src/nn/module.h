@@ -54,6 +54,8 @@ struct adz_module {
     const adz_module *parent; /* the module that this one was added to last; used by messages */
     adzi_listing *listing;    /* NULL until a list is asked for */
     adzi_masks *masks;        /* of a replay; NULL: dropouts draw from their generators */
+    struct adzi_micro_module *micro; /* of a training with micro-batches (nn/micro_state.h), which
+                                        owns it; NULL if there is none */
 };
 
 /* Note [When a listing is stale]

@@ -5,13 +5,13 @@
  * In training, mean and var are those of x, and the running statistics move towards them. In
  * evaluation the running statistics are used. Parameters: weight[D], bias[D]. Buffers:
  * running_mean[D], running_var[D], num_batches_tracked, an int64 scalar. */
-#include "adze/nn/batch_norm.h"
+#include "nn/layers/batch_norm.h"
 
 #include "adze/nn/init.h"
 #include "adze/ops/norm.h"
 #include "autograd/ops/norm/batch_norm.h"
 #include "base/parallel.h"
-#include "nn/module.h"
+#include "nn/micro_state.h"
 #include "base/error.h"
 #include "base/options.h"
 
@@ -66,6 +66,14 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     const bool cumulative = state->momentum == ADZ_CUMULATIVE_MOMENTUM;
     adz_tensor *mean = buffer(self, MEAN), *var = buffer(self, VAR), *y;
     adz_tensor *w = adzi_parameter(self, WEIGHT), *b = adzi_parameter(self, BIAS);
+    double *batch = update && self->micro != NULL ? adzi_micro_state_batch(self) : NULL;
+    if (batch != NULL) {
+        y = adzi_batch_norm_hand_out(x, mean, var, w, b, batch, state->eps);
+        if (y != NULL) {
+            adz_tensor_touch(buffer(self, COUNT)); /* Note [Handing statistics out] */
+        }
+        return y;
+    }
     if (cumulative && update) {
         y = adzi_batch_norm_cumulative(x, mean, var, w, b, buffer(self, COUNT), state->eps);
     } else {
@@ -112,6 +120,27 @@ static const adz_module_type batch_norm_type = {
     .reset_parameters = reset_parameters,
     .extra_repr = extra_repr,
 };
+
+/* Whether a running mean or variance has the shape and dtype that it was made with. A user may have
+ * replaced it. */
+static bool is_running(const adz_tensor *t, int64_t features)
+{
+    return !adzi_is_none(t) && t->rank == 1 && t->sizes[0] == features &&
+           adzi_is_float((adz_dtype)t->dtype) && adzi_is_dense(t);
+}
+
+bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running)
+{
+    if (module->identity != &batch_norm_type) {
+        return false;
+    }
+    const batch_norm_state *state = module->state;
+    *running = (adzi_running_buffers){ buffer(module, MEAN), buffer(module, VAR),
+        buffer(module, COUNT), state->momentum };
+    return state->track && is_running(running->mean, state->features) &&
+           is_running(running->var, state->features) && !adzi_is_none(running->count) &&
+           running->count->numel == 1 && running->count->dtype == ADZ_I64;
+}
 
 ADZI_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
 

@@ -4,6 +4,7 @@
 
 #include "autograd/op.h"
 #include "autograd/ops/norm/normalise.h"
+#include "autograd/ops/norm/running.h"
 
 /* Batch normalisation, torch.nn.functional.batch_norm (Ioffe and Szegedy, 2015).
  *
@@ -300,44 +301,14 @@ static bool check(const adzi_call *call, bool training, double momentum, double 
     return true;
 }
 
-/* A running mean or variance, which may have any stride. It is read and written in place. */
-typedef struct {
-    char *data; /* NULL: not given */
-    int64_t stride;
-    adz_dtype dtype;
-} running;
-
-/* ADZ_NONE becomes a NULL pointer, which a plain struct can hold. */
-static running running_of(const adz_tensor *t)
-{
-    running none = { .data = NULL };
-    return adzi_is_none(t) ? none : (running){ t->data, t->strides[0], (adz_dtype)t->dtype };
-}
-
-/* Reads the number of channel i in f64. */
-static double running_get(const running *r, int64_t i)
-{
-    return r->dtype == ADZ_F32 ? (double)((const float *)(const void *)r->data)[i * r->stride]
-                               : ((const double *)(const void *)r->data)[i * r->stride];
-}
-
-/* running = (1 - momentum) * running + momentum * batch, computed in f64. */
-static void running_move(const running *r, int64_t i, double batch, double momentum)
-{
-    const double value = (1 - momentum) * running_get(r, i) + momentum * batch;
-    if (r->dtype == ADZ_F32) {
-        ((float *)(void *)r->data)[i * r->stride] = (float)value;
-    } else {
-        ((double *)(void *)r->data)[i * r->stride] = value;
-    }
-}
-
 /* Arguments of take_statistics. Units are channels. mean and rstd are contiguous f64 vectors;
  * running statistics may have a stride. */
 typedef struct {
     double *mean, *rstd; /* in training the moments of x before, else only written */
-    running running_mean, running_var;
-    double count; /* elements per channel */
+    adzi_running running_mean, running_var;
+    double *batch;    /* gets the statistics in place of the running tensors; or NULL */
+    int64_t channels; /* all of them, as the layout of `batch` needs */
+    double count;     /* elements per channel */
     double momentum, eps;
     const int64_t *batches; /* the momentum is 1 / (*batches + 1); NULL: `momentum` counts */
     bool training;
@@ -350,19 +321,28 @@ typedef struct {
 static void take_statistics(const void *block, int64_t begin, int64_t end)
 {
     const statistics_args *s = block;
-    const bool moves = s->training && s->running_mean.data != NULL && s->count > 0;
+    const bool moves =
+        s->training && s->batch == NULL && s->running_mean.data != NULL && s->count > 0;
     const double momentum = s->batches != NULL ? 1 / (double)(*s->batches + 1) : s->momentum;
+    if (s->batch != NULL && begin == 0) {
+        s->batch[0] = s->count;
+    }
     for (int64_t i = begin; i < end; ++i) {
-        double m = s->training ? s->mean[i] : running_get(&s->running_mean, i);
-        double v = s->training ? s->rstd[i] : running_get(&s->running_var, i);
+        double m = s->training ? s->mean[i] : adzi_running_get(&s->running_mean, i);
+        double v = s->training ? s->rstd[i] : adzi_running_get(&s->running_var, i);
         if (s->training && s->count == 0) {
             m = 0; /* an empty batch has no moments; any will do, as long as they are finite */
             v = 1;
         }
+        const double unbiased = v * s->count / (s->count - 1);
         /* An empty batch leaves the running statistics as they are. */
         if (moves) {
-            running_move(&s->running_mean, i, m, momentum);
-            running_move(&s->running_var, i, v * s->count / (s->count - 1), momentum);
+            adzi_running_move(&s->running_mean, i, m, momentum);
+            adzi_running_move(&s->running_var, i, unbiased, momentum);
+        }
+        if (s->batch != NULL) {
+            s->batch[1 + i] = m;
+            s->batch[1 + s->channels + i] = unbiased;
         }
         s->mean[i] = m;
         /* A variance that overflowed f64 is unknown. The result is NaN, because an rstd of 0 would
@@ -375,17 +355,19 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
 typedef struct {
     double momentum, eps;
     const int64_t *batches; /* NULL, or the momentum is 1 / (*batches + 1) when the launch runs */
+    double *batch;          /* where adzi_batch_norm_hand_out writes; else NULL */
 } norm_numbers;
 
 /* Computes args->mean and args->rstd: in training one launch for the moments of x, then one for the
- * statistics. The versions of the running tensors rise, because they were written in place. */
+ * statistics. The versions of the running tensors rise, because they were written in place. They
+ * rise as well if the statistics are handed out (Note [Handing statistics out]). */
 static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args *args,
     bool training, const norm_numbers *numbers)
 {
     adz_tensor *mean = call->in[RUNNING_MEAN], *var = call->in[RUNNING_VAR];
-    const statistics_args s = { args->mean, args->rstd, running_of(mean), running_of(var),
-        (double)args->n * (double)args->l, numbers->momentum, numbers->eps, numbers->batches,
-        training };
+    const statistics_args s = { args->mean, args->rstd, adzi_running_of(mean), adzi_running_of(var),
+        numbers->batch, args->c, (double)args->n * (double)args->l, numbers->momentum, numbers->eps,
+        numbers->batches, training };
     if (training) {
         adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
             grain_of(args->n * args->l));
@@ -397,7 +379,7 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
 }
 
-/* Computes both public calls. The saved statistics are an extra value of the node. */
+/* Computes all calls. The saved statistics are an extra value of the node. */
 static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, const norm_numbers *numbers)
 {
@@ -435,7 +417,7 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
 adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
 {
-    const norm_numbers numbers = { momentum, eps, NULL };
+    const norm_numbers numbers = { momentum, eps, NULL, NULL };
     return batch_norm(x, running_mean, running_var, weight, bias, training, &numbers);
 }
 
@@ -447,6 +429,13 @@ adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
 {
     const int64_t *batches = (const int64_t *)(const void *)count->data;
     /* The momentum given here is checked and shown in messages; the launch computes its own. */
-    const norm_numbers numbers = { 1 / (double)(*batches + 1), eps, batches };
+    const norm_numbers numbers = { 1 / (double)(*batches + 1), eps, batches, NULL };
+    return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
+}
+
+adz_tensor *adzi_batch_norm_hand_out(adz_tensor *x, adz_tensor *running_mean,
+    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, double *batch, double eps)
+{
+    const norm_numbers numbers = { 0, eps, NULL, batch };
     return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
 }

@@ -32,4 +32,46 @@ adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
     adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
     double eps);
 
+/* Note [Handing statistics out]
+ *
+ * Training with micro-batches moves running statistics once per step, by the statistics of all
+ * micro-batches in their order. Until then each call hands its statistics out in f64, in which
+ * running statistics are computed. One call that hands out and one move therefore give the bits of
+ * an ordinary call.
+ *
+ * A call that hands out leaves the elements of the running tensors alone, but raises their
+ * versions. An activation checkpoint thereby sees that the call would have changed them, and gives
+ * copies to the second call, which it makes in the backward.
+ */
+
+/** How many numbers adzi_batch_norm_hand_out writes for C channels. */
+static inline size_t adzi_batch_norm_numbers(int64_t channels)
+{
+    return 1 + 2 * (size_t)channels;
+}
+
+/**
+ * adz_batch_norm in training that does not move the running statistics. It writes to `batch` what
+ * adzi_batch_norm_move needs: the number of values per channel, the mean[C], and the unbiased
+ * variance[C]. Writes nothing if it fails.
+ *
+ * @param running_mean, running_var  checked as adz_batch_norm does, so that both fail alike
+ * @param batch                      adzi_batch_norm_numbers(C) numbers. Not on a function's stack:
+ *                                   see Note [One launch]
+ */
+adz_tensor *adzi_batch_norm_hand_out(adz_tensor *x, adz_tensor *running_mean,
+    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, double *batch, double eps);
+
+/**
+ * Moves running statistics by those of `n` batches, in order, and adds the batches to the count. A
+ * batch of which the first number is NaN is left out. Cannot fail.
+ *
+ * @param running_mean, running_var  [C], f32 or f64, dense
+ * @param count                      a contiguous i64 of one element
+ * @param momentum                   in [0, 1], or negative for 1 / (count + 1) at each batch
+ * @param batches                    batch k begins at batches[k * stride]
+ */
+void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz_tensor *count,
+    double momentum, const double *batches, size_t stride, int n);
+
 #endif

@@ -1,0 +1,67 @@
+/* Moves running statistics by batches whose statistics batch_norm has handed out. */
+#include "autograd/ops/norm/running.h"
+
+#include <math.h>
+
+#include "autograd/ops/norm/batch_norm.h"
+#include "base/parallel.h"
+
+enum { GRAIN = 1024 }; /* channels worth a thread */
+
+/* Arguments of move_all and count_all. */
+typedef struct {
+    adzi_running mean, var;
+    int64_t *count;
+    const double *batches; /* [n][stride] */
+    size_t stride;
+    int64_t n, channels;
+    double momentum; /* negative: 1 / (count + 1) at each batch */
+} move_args;
+
+/* The numbers of batch k; NULL if the batch norm was not called with it. */
+static const double *batch_at(const move_args *m, int64_t k)
+{
+    const double *batch = m->batches + (size_t)k * m->stride;
+    return isnan(batch[0]) ? NULL : batch;
+}
+
+/* Moves the running statistics by one batch after the other. An empty batch moves nothing, but
+ * counts. Units are channels. */
+static void move_all(const void *block, int64_t begin, int64_t end)
+{
+    const move_args *m = block;
+    int64_t count = *m->count;
+    for (int64_t k = 0; k < m->n; ++k) {
+        const double *batch = batch_at(m, k);
+        if (batch == NULL) {
+            continue;
+        }
+        ++count;
+        const double momentum = m->momentum < 0 ? 1 / (double)count : m->momentum;
+        for (int64_t i = begin; i < end && batch[0] > 0; ++i) {
+            adzi_running_move(&m->mean, i, batch[1 + i], momentum);
+            adzi_running_move(&m->var, i, batch[1 + m->channels + i], momentum);
+        }
+    }
+}
+
+/* Adds the batches to the count. One unit. */
+static void count_all(const void *block, int64_t begin, int64_t end)
+{
+    const move_args *m = block;
+    for (int64_t k = 0; k < m->n && begin < end; ++k) {
+        *m->count += batch_at(m, k) != NULL;
+    }
+}
+
+void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz_tensor *count,
+    double momentum, const double *batches, size_t stride, int n)
+{
+    const move_args args = { adzi_running_of(running_mean), adzi_running_of(running_var),
+        (int64_t *)(void *)count->data, batches, stride, n, running_mean->numel, momentum };
+    adzi_launch(move_all, &args, args.channels, GRAIN);
+    adzi_launch(count_all, &args, 1, 1);
+    adzi_written(running_mean, "batch_norm");
+    adzi_written(running_var, "batch_norm");
+    adzi_written(count, "batch_norm");
+}
