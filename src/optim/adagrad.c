@@ -33,12 +33,10 @@ static void update(const adzi_update *u)
     if (u->fresh & 1u) {
         adzi_fill(u->state[0], u->settings[INITIAL]);
     }
-    const adzi_adagrad_args args = { .w = u->parameter->data,
-        .dw = u->gradient->data,
-        .sum = u->state[0]->data,
-        .numbers = u->numbers };
-    adzi_launch(
-        KERNEL_FOR(adagrad, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+    const adzi_adagrad_args args = {
+        .w = u->parameter, .dw = u->gradient, .sum = u->state[0]->data, .numbers = u->numbers
+    };
+    adzi_launch(KERNEL_FOR(adagrad, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
 }
 
 static const adzi_optimizer_type adagrad_type = {

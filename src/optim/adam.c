@@ -25,14 +25,13 @@ adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at)
 
 void adzi_adam_update(const adzi_update *u)
 {
-    const adzi_adam_args args = { .w = u->parameter->data,
-        .dw = u->gradient->data,
+    const adzi_adam_args args = { .w = u->parameter,
+        .dw = u->gradient,
         .m = u->state[0]->data,
         .v = u->state[1]->data,
         .most = u->needs == ADZI_ADAM_MOMENTS_AND_MOST ? u->state[2]->data : NULL,
         .numbers = u->numbers };
-    adzi_launch(
-        KERNEL_FOR(adam, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+    adzi_launch(KERNEL_FOR(adam, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
 }
 
 /* ---- Adam and AdamW ------------------------------------------------------------------------- */

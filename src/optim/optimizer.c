@@ -1,13 +1,11 @@
-/* The part that all optimizers share: ownership, groups, settings, gradients, the step. */
+/* The part that all optimizers share: ownership, groups, settings, gradients. */
 #include "optim/optimizer.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "autograd/leaf.h"
-#include "tensor/copy.h"
 #include "base/error.h"
-#include "tensor/shape.h"
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
@@ -108,6 +106,48 @@ static bool check_parameters(const char *op, const adz_optimizer *optimizer, adz
     return good;
 }
 
+/* Finds the part of each parameter that this process updates. False with the error recorded. */
+static bool find_parts(
+    const char *op, const adz_optimizer *optimizer, adz_tensor_list list, adzi_kept *kept)
+{
+    const adzi_shard *shard = optimizer->shard;
+    for (size_t i = 0; i < list.count; ++i) {
+        kept[i].part = (adzi_part){ 0, list.items[i]->numel };
+        if (shard != NULL && !shard->part(shard, op, list.items[i], i, &kept[i].part)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Makes a group without parameters, which has memory for those of the list. NULL with the error
+ * recorded. */
+static adzi_group *group_new(const char *op, adz_optimizer *optimizer, adz_tensor_list list)
+{
+    adzi_group *group = adzi_alloc_zero(sizeof *group);
+    if (group == NULL) {
+        return adzi_fail_memory(op, sizeof *group);
+    }
+    memcpy(group->settings, optimizer->defaults, sizeof group->settings);
+    group->initial_lr = NAN;
+    group->parameters = adzi_alloc_zero(list.count * sizeof *group->parameters);
+    group->kept = adzi_alloc_zero(list.count * sizeof *group->kept);
+    const bool room = group->parameters != NULL && group->kept != NULL &&
+                      adzi_index_reserve(&optimizer->parameters, list.count) &&
+                      adzi_grow(&optimizer->groups, &optimizer->groups_capacity,
+                          optimizer->n_groups + 1, sizeof group);
+    if (!room) {
+        adzi_fail_memory(op, list.count * sizeof *group->kept);
+    }
+    if (!room || !find_parts(op, optimizer, list, group->kept)) {
+        adzi_free(group->parameters, list.count * sizeof *group->parameters);
+        adzi_free(group->kept, list.count * sizeof *group->kept);
+        adzi_free(group, sizeof *group);
+        return NULL;
+    }
+    return group;
+}
+
 static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list list)
 {
     if (list.count == 0 || list.items == NULL) {
@@ -116,32 +156,16 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
         }
         return false;
     }
-    if (!check_parameters(op, optimizer, list)) {
-        return false;
-    }
-    adzi_group *group = adzi_alloc_zero(sizeof *group);
+    adzi_group *group =
+        check_parameters(op, optimizer, list) ? group_new(op, optimizer, list) : NULL;
     if (group == NULL) {
-        adzi_fail_memory(op, sizeof *group);
-        return false;
-    }
-    *group = (adzi_group){ .initial_lr = NAN, .count = list.count };
-    memcpy(group->settings, optimizer->defaults, sizeof group->settings);
-    group->parameters = adzi_alloc_zero(list.count * sizeof *group->parameters);
-    group->kept = adzi_alloc_zero(list.count * sizeof *group->kept);
-    if (group->parameters == NULL || group->kept == NULL ||
-        !adzi_index_reserve(&optimizer->parameters, list.count) ||
-        !adzi_grow(&optimizer->groups, &optimizer->groups_capacity, optimizer->n_groups + 1,
-            sizeof group)) {
-        adzi_fail_memory(op, list.count * sizeof *group->kept);
-        adzi_free(group->parameters, list.count * sizeof *group->parameters);
-        adzi_free(group->kept, list.count * sizeof *group->kept);
-        adzi_free(group, sizeof *group);
         return false;
     }
     for (size_t i = 0; i < list.count; ++i) {
         adzi_index_enter_address(&optimizer->parameters, list.items[i]);
         group->parameters[i] = adzi_retain(list.items[i]);
     }
+    group->count = list.count;
     optimizer->groups[optimizer->n_groups++] = group;
     return true;
 }
@@ -292,11 +316,6 @@ adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *na
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-static adz_tensor *grad_of(const adz_tensor *t)
-{
-    return t->gradient != NULL ? t->gradient->grad : NULL;
-}
-
 adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer)
 {
     if (optimizer == NULL) {
@@ -325,148 +344,6 @@ adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer)
             adzi_gradient *gradient = optimizer->groups[g]->parameters[i]->gradient;
             if (gradient != NULL) {
                 adzi_gradient_zero(gradient);
-            }
-        }
-    }
-    return ADZ_OK;
-}
-
-/* ---- the step ------------------------------------------------------------------------------- */
-
-/* Checks the gradient of parameter i and makes the states that it needs and does not have. Their
- * bits in `fresh` stay set until begin_update has run, so that undo() can find them. */
-static bool prepare(const adz_optimizer *optimizer, adzi_group *group, size_t i, unsigned needs)
-{
-    static const char op[] = "adz_optimizer_step";
-    const adz_tensor *t = group->parameters[i], *grad = grad_of(t);
-    adzi_kept *kept = &group->kept[i];
-    if (t->gradient->spoiled) {
-        adzi_error(op, ADZ_ERR_STATE,
-            "a backward failed after it had written the gradient of parameter %zu%s; call "
-            "adz_optimizer_zero_grad or adz_module_zero_grad and compute the batch again",
-            i, adzi_text_shape(t));
-        return false;
-    }
-    if (grad->dtype != t->dtype || !adzi_same_sizes(t, grad) || !adzi_is_contiguous(grad) ||
-        !adzi_is_contiguous(t)) {
-        adzi_error(op, ADZ_ERR_STATE,
-            "parameter %zu%s and its gradient%s must be contiguous and have one shape and dtype", i,
-            adzi_text_shape(t), adzi_text_shape(grad));
-        return false;
-    }
-    for (int k = 0; k < optimizer->type->n_states; ++k) {
-        if (!(needs & (1u << k))) {
-            continue;
-        }
-        if (kept->state[k] == NULL) {
-            kept->state[k] =
-                adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes);
-            if (kept->state[k] == NULL) {
-                return false;
-            }
-            adzi_fill(kept->state[k], 0);
-            kept->fresh |= 1u << k;
-        } else if (kept->state[k]->dtype != t->dtype) {
-            adzi_error(op, ADZ_ERR_DTYPE,
-                "parameter %zu%s is %s, its %s %s; make the optimizer after adz_module_to", i,
-                adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype), optimizer->type->states[k],
-                adz_dtype_name((adz_dtype)kept->state[k]->dtype));
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Releases the states that a failed step has made. */
-static void undo(adz_optimizer *optimizer)
-{
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
-            adzi_kept *kept = &optimizer->groups[g]->kept[i];
-            for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
-                if (kept->fresh & (1u << k)) {
-                    adzi_drop(kept->state[k]);
-                    kept->state[k] = NULL;
-                }
-            }
-            kept->fresh = 0;
-        }
-    }
-}
-
-double adzi_moment_power(const adzi_moment *moment, int i, double base)
-{
-    adzi_power *p = &moment->powers[i];
-    if (p->step != moment->step || p->base != base) {
-        *p = (adzi_power){ base, pow(base, (double)moment->step), moment->step };
-    }
-    return p->power;
-}
-
-typedef struct {
-    const adzi_optimizer_type *type;
-    const double *settings;
-    adzi_kept *kept;
-    adzi_power *powers;
-} begin_args;
-
-/* Kernel of one unit: counts the step and computes the numbers of one parameter's update. */
-static void begin_update(const void *block, int64_t begin, int64_t end)
-{
-    const begin_args *args = block;
-    adzi_kept *kept = args->kept;
-    if (begin < end) {
-        const adzi_moment moment = { args->settings, kept->fresh, ++kept->steps, args->powers };
-        args->type->numbers(&moment, kept->numbers);
-        kept->fresh = 0;
-    }
-}
-
-/* Updates parameter i of a group. prepare() has made everything that this needs, so it cannot fail.
- */
-static void update(adz_optimizer *optimizer, adzi_group *group, size_t i, unsigned needs)
-{
-    adz_tensor *t = group->parameters[i];
-    adzi_kept *kept = &group->kept[i];
-    const begin_args args = { optimizer->type, group->settings, kept, optimizer->powers };
-    const adzi_update u = { .parameter = t,
-        .gradient = grad_of(t),
-        .state = kept->state,
-        .needs = needs,
-        .fresh = kept->fresh,
-        .settings = group->settings,
-        .numbers = kept->numbers };
-    adzi_launch(begin_update, &args, 1, 1);
-    optimizer->type->update(&u);
-    adzi_written(t, "adz_optimizer_step");
-}
-
-/* All states are made before the first parameter changes, so that a failure changes none. */
-adz_status adz_optimizer_step(adz_optimizer *optimizer)
-{
-    if (optimizer == NULL) {
-        return adzi_error_null("adz_optimizer_step", "optimizer");
-    }
-    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
-    if (adzi_pending() != ADZ_OK) {
-        return adzi_pending();
-    }
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        adzi_group *group = optimizer->groups[g];
-        unsigned needs = optimizer->type->needs(group->settings);
-        for (size_t i = 0; i < group->count; ++i) {
-            if (grad_of(group->parameters[i]) != NULL && !prepare(optimizer, group, i, needs)) {
-                undo(optimizer);
-                return adz_error_code();
-            }
-        }
-    }
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        adzi_group *group = optimizer->groups[g];
-        const unsigned needs = optimizer->type->needs(group->settings);
-        for (size_t i = 0; i < group->count; ++i) {
-            if (grad_of(group->parameters[i]) != NULL) {
-                update(optimizer, group, i, needs);
             }
         }
     }

@@ -1,8 +1,8 @@
 /* What an optimizer's file is written with, and what a checkpoint needs of an optimizer.
  *
  * An optimizer is a type: the names and ranges of its settings, the names of its state tensors, and
- * the update of one parameter by a fused kernel. optimizer.c does the rest: groups, the memory of
- * the states, versions. state.c writes and reads the state. */
+ * the update of one parameter by a fused kernel. optimizer.c has the groups and
+ * their settings, step.c makes the steps, state.c writes and reads the state. */
 #ifndef ADZI_OPTIM_OPTIMIZER_H
 #define ADZI_OPTIM_OPTIMIZER_H
 
@@ -64,11 +64,20 @@ double adzi_moment_power(const adzi_moment *moment, int i, double base);
 /** The most doubles that a type's `numbers` writes for its kernel. */
 enum { ADZI_OPTIM_NUMBERS = 12 };
 
-/** One parameter's part of a step. All tensors are contiguous and have one shape and dtype. */
+/** The elements of a parameter, in row-major order, that this process updates and whose state it
+ * has: begin .. begin+count-1. All of them, unless the optimizer is divided among ranks. */
+typedef struct adzi_part {
+    int64_t begin, count;
+} adzi_part;
+
+/** One parameter's part of a step. Its elements lie in a row, as do those of gradient and states.
+ */
 typedef struct adzi_update {
-    adz_tensor *parameter;
-    const adz_tensor *gradient;
-    adz_tensor *const *state; /* state k is valid if bit k of `needs` is set */
+    adz_dtype dtype;
+    int64_t count;            /* elements to update, 0 or more */
+    void *parameter;          /* the first of them */
+    const void *gradient;     /* its gradient */
+    adz_tensor *const *state; /* state k is valid if bit k of `needs` is set; [count] */
     unsigned needs;           /* the result of the type's `needs` */
     unsigned fresh;           /* bit k: state k was made in this step and is all zeros */
     const double *settings;   /* for settings that choose the kernel or fill a fresh state */
@@ -101,9 +110,12 @@ typedef struct adzi_optimizer_type {
 
 /** The state of one parameter. */
 typedef struct adzi_kept {
-    adz_tensor *state[ADZI_OPTIM_STATES]; /* NULL until a step needs the state */
-    unsigned fresh;                       /* bit k: state k was made in the running step */
-    int64_t steps;                        /* raised in a launch */
+    /** NULL until a step needs the state. It has the parameter's shape if the part is all of the
+     * parameter, else [part.count]. */
+    adz_tensor *state[ADZI_OPTIM_STATES];
+    adzi_part part;
+    unsigned fresh; /* bit k: state k was made in the running step */
+    int64_t steps;  /* raised in a launch */
     double numbers[ADZI_OPTIM_NUMBERS];
 } adzi_kept;
 
@@ -116,9 +128,18 @@ typedef struct adzi_group {
     size_t count;
 } adzi_group;
 
+/** What divides an optimizer's state among the ranks of a group (distributed/shard.h). */
+typedef struct adzi_shard {
+    /** Finds the part of parameter i of a new group. False with the error recorded under `op` if
+     * the group cannot have this parameter. */
+    bool (*part)(const struct adzi_shard *shard, const char *op, const adz_tensor *t, size_t i,
+        adzi_part *part);
+} adzi_shard;
+
 struct adz_optimizer {
     atomic_int refs;
     const adzi_optimizer_type *type;
+    const adzi_shard *shard; /* borrowed; NULL if every part is a whole parameter */
     double defaults[ADZI_OPTIM_SETTINGS];
     adzi_group **groups; /* each has a block of its own, because launches point to its settings */
     size_t n_groups, groups_capacity;
@@ -138,15 +159,52 @@ adz_status adzi_check_settings(
 /** Checks that `value` is finite and at least 0; the message calls it `name`. */
 adz_status adzi_check_not_negative(const char *op, const char *name, double value);
 
+/* ---- the step -------------------------------------------------------------------------------- */
+
+/** Does all of a step that can fail: checks gradients, and makes the states that are missing. After
+ * a failure nothing has changed. After success adzi_optimizer_update or adzi_optimizer_undo
+ * follows. */
+adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer);
+
+/** Updates the parts of all parameters that have a gradient. Cannot fail. */
+void adzi_optimizer_update(const char *op, adz_optimizer *optimizer);
+
+/** Releases the states that adzi_optimizer_prepare has made. */
+void adzi_optimizer_undo(adz_optimizer *optimizer);
+
+/** A state with undefined elements for a part of the parameter `t`. The caller has its one
+ * reference. NULL with the error recorded under `op`. */
+adz_tensor *adzi_state_new(const char *op, const adz_tensor *t, const adzi_part *part);
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 /** Adds the state tensors to `state` as "state.<index>.<name>", where the parameters of all groups
- * are numbered from 0. An optimizer that counts steps adds "state.<index>.step", an i64 scalar. */
+ * are numbered from 0. An optimizer that counts steps adds "state.<index>.step", an i64 scalar. If
+ * this process has a part of a state only, a tensor of zeros with the state's shape stands for it,
+ * which takes the memory of one element. */
 adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state);
 
 /** The groups in the format of PyTorch's param_groups: settings by name, and "params" with the
  * indices of the parameters. The caller owns the result; NULL with ADZ_ERR_MEMORY recorded. */
 json_t *adzi_optimizer_groups(const adz_optimizer *optimizer);
+
+/** A tensor of zeros that has the memory of a single element. It stands for elements that lie on
+ * several ranks. The caller has one reference. NULL with the error recorded under `op`. */
+adz_tensor *adzi_stand_in(const char *op, adz_dtype dtype, int rank, const int64_t *sizes);
+
+/** New settings and states, which have been checked and not yet applied. */
+typedef struct adzi_restore adzi_restore;
+
+/** Prepares adzi_optimizer_restore. Of a divided state this process's part is taken. NULL with the
+ * error recorded. */
+adzi_restore *adzi_restore_new(
+    adz_optimizer *optimizer, const adz_state *state, const json_t *groups);
+
+/** Applies it. Cannot fail. adzi_restore_free follows. */
+void adzi_restore_commit(adzi_restore *restore);
+
+/** Ends it, whether it was applied or not. A NULL inside is left alone. */
+void adzi_restore_free(adzi_restore **restore);
 
 /**
  * Restores the results of adzi_optimizer_collect and adzi_optimizer_groups, and converts dtypes.

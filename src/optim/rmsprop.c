@@ -31,15 +31,14 @@ static void numbers(const adzi_moment *at, void *out)
 static void update(const adzi_update *u)
 {
     const adzi_rmsprop_args args = {
-        .w = u->parameter->data,
-        .dw = u->gradient->data,
+        .w = u->parameter,
+        .dw = u->gradient,
         .v = u->state[SQUARE]->data,
         .mean = u->needs & 1u << MEAN ? u->state[MEAN]->data : NULL,
         .m = u->needs & 1u << BUFFER ? u->state[BUFFER]->data : NULL,
         .numbers = u->numbers,
     };
-    adzi_launch(
-        KERNEL_FOR(rmsprop, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+    adzi_launch(KERNEL_FOR(rmsprop, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
 }
 
 static const adzi_optimizer_type rmsprop_type = {

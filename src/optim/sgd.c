@@ -41,11 +41,11 @@ static void numbers(const adzi_moment *at, void *out)
 
 static void update(const adzi_update *u)
 {
-    const adzi_sgd_args args = { .w = u->parameter->data,
-        .dw = u->gradient->data,
+    const adzi_sgd_args args = { .w = u->parameter,
+        .dw = u->gradient,
         .m = u->needs != 0 ? u->state[0]->data : NULL,
         .numbers = u->numbers };
-    adzi_launch(KERNEL_FOR(sgd, u->parameter->dtype), &args, u->parameter->numel, ADZI_OPTIM_GRAIN);
+    adzi_launch(KERNEL_FOR(sgd, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
 }
 
 static const adzi_optimizer_type sgd_type = {

@@ -26,16 +26,32 @@ static adz_status add_steps(adz_state *state, const char *name, int64_t steps)
     return status;
 }
 
-/* Adds a state of zeros. It stands for a state that the settings ask for since the last step, and
- * that the next step would make of zeros. */
-static adz_status add_zeros(adz_state *state, const char *name, const adz_tensor *like)
+adz_tensor *adzi_stand_in(const char *name, adz_dtype dtype, int rank, const int64_t *sizes)
 {
-    adz_tensor *t = adzi_tensor_new(
-        adzi_self(), "adz_optimizer", (adz_dtype)like->dtype, like->rank, like->sizes);
-    if (t == NULL) {
-        return ADZ_ERR_MEMORY;
+    const int64_t strides[ADZ_MAX_RANK] = { 0 };
+    adz_tensor *one = adzi_tensor_new(adzi_self(), name, dtype, 0, NULL);
+    if (one == NULL) {
+        return NULL;
     }
-    adzi_fill(t, 0);
+    adzi_fill(one, 0);
+    adz_tensor *t = adzi_tensor_view(adzi_self(), name, one, rank, sizes, strides, one->data);
+    adzi_drop(one);
+    return t;
+}
+
+/* Adds a state, or zeros that stand for it: of a state that is divided among ranks, and of a state
+ * that the settings ask for since the last step, which the next step would make of zeros. */
+static adz_status add_state(
+    adz_state *state, const char *name, const adz_tensor *parameter, const adzi_kept *kept, int k)
+{
+    if (kept->state[k] != NULL && kept->part.count == parameter->numel) {
+        return adz_state_add(state, name, kept->state[k]);
+    }
+    adz_tensor *t = adzi_stand_in(
+        "adz_optimizer", (adz_dtype)parameter->dtype, parameter->rank, parameter->sizes);
+    if (t == NULL) {
+        return adz_error_code();
+    }
     adz_status status = adz_state_add(state, name, t);
     adzi_drop(t);
     return status;
@@ -55,11 +71,9 @@ static adz_status collect(const adzi_optimizer_type *type, const adzi_group *gro
         status = add_steps(state, name, kept->steps);
     }
     for (int k = 0; k < type->n_states && status == ADZ_OK; ++k) {
-        snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k]);
-        if (kept->state[k] != NULL) {
-            status = adz_state_add(state, name, kept->state[k]);
-        } else if (counted && (needs & (1u << k))) {
-            status = add_zeros(state, name, group->parameters[i]);
+        if (kept->state[k] != NULL || (counted && (needs & (1u << k)))) {
+            snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k]);
+            status = add_state(state, name, group->parameters[i], kept, k);
         }
     }
     return status;
@@ -159,11 +173,12 @@ static adz_status read_group(
 }
 
 /* The new settings and states. All are made before anything of the optimizer changes. */
-typedef struct restore {
+struct adzi_restore {
+    adz_optimizer *optimizer;
     adzi_group *groups; /* one per group; only settings and initial_lr are used */
     adzi_kept *kept;    /* one per parameter, numbered over all groups */
-    size_t n_parameters;
-} restore;
+    size_t n_groups, n_parameters;
+};
 
 /* The parameter with this number over all groups. */
 static adz_tensor *parameter_at(const adz_optimizer *optimizer, size_t index)
@@ -197,8 +212,26 @@ static bool parse_name(const adzi_optimizer_type *type, const char *name, size_t
     return type->counts_steps && strcmp(end + 1, "step") == 0;
 }
 
+/* Copies the elements of the part from `t`, which has the shape of the parameter and is contiguous,
+ * as the tensors of files are. False with the error recorded. */
+static bool copy_part(adz_tensor *to, adz_tensor *t, const adzi_part *part)
+{
+    const int64_t stride = 1;
+    if (part->count == t->numel) {
+        adzi_copy(to, t);
+        return true;
+    }
+    adz_tensor *row = adzi_tensor_view(adzi_self(), op, t, 1, &part->count, &stride,
+        t->data + (size_t)part->begin * adzi_item_size(t));
+    if (row != NULL) {
+        adzi_copy(to, row);
+        adzi_drop(row);
+    }
+    return row != NULL;
+}
+
 static adz_status read_entry(
-    const adz_optimizer *optimizer, const char *name, adz_tensor *t, restore *r)
+    const adz_optimizer *optimizer, const char *name, adz_tensor *t, adzi_restore *r)
 {
     size_t index = 0;
     int which = 0;
@@ -221,19 +254,18 @@ static adz_status read_entry(
         return adzi_error(op, ADZ_ERR_STATE, "%s%s does not have the shape of its parameter%s",
             name, adzi_text_shape(t), adzi_text_shape(parameter));
     }
-    adz_tensor *copy = adzi_tensor_new(
-        adzi_self(), op, (adz_dtype)parameter->dtype, parameter->rank, parameter->sizes);
-    if (copy == NULL) {
-        return ADZ_ERR_MEMORY;
+    adz_tensor *copy = adzi_state_new(op, parameter, &r->kept[index].part);
+    if (copy == NULL || !copy_part(copy, t, &r->kept[index].part)) {
+        adzi_drop(copy);
+        return adz_error_code();
     }
-    adzi_copy(copy, t);
     r->kept[index].state[which] = copy;
     return ADZ_OK;
 }
 
 /* For an optimizer that counts steps, checks that every parameter with a state has a step, and that
  * after the first step no state is missing. */
-static adz_status check_complete(const adz_optimizer *optimizer, restore *r)
+static adz_status check_complete(const adz_optimizer *optimizer, adzi_restore *r)
 {
     const adzi_optimizer_type *type = optimizer->type;
     size_t index = 0;
@@ -258,14 +290,18 @@ static adz_status check_complete(const adz_optimizer *optimizer, restore *r)
 }
 
 static adz_status read_all(
-    const adz_optimizer *optimizer, const adz_state *state, const json_t *groups, restore *r)
+    const adz_optimizer *optimizer, const adz_state *state, const json_t *groups, adzi_restore *r)
 {
     if (json_array_size(groups) != optimizer->n_groups) {
         return adzi_error(op, ADZ_ERR_STATE, "the state has %zu groups of parameters, %s %zu",
             json_array_size(groups), optimizer->type->name, optimizer->n_groups);
     }
     adz_status status = ADZ_OK;
+    size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups && status == ADZ_OK; ++g) {
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
+            r->kept[index++].part = optimizer->groups[g]->kept[i].part;
+        }
         r->groups[g] = *optimizer->groups[g];
         status = read_group(optimizer->type, json_array_get(groups, g), &r->groups[g]);
     }
@@ -278,44 +314,69 @@ static adz_status read_all(
     return status == ADZ_OK ? check_complete(optimizer, r) : status;
 }
 
-/* Exchanges the states that were read with those of the optimizer, so that the caller releases the
- * old ones. */
-static void commit(adz_optimizer *optimizer, restore *r)
+void adzi_restore_commit(adzi_restore *r)
 {
     size_t index = 0;
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        adzi_group *group = optimizer->groups[g];
+    for (size_t g = 0; g < r->n_groups; ++g) {
+        adzi_group *group = r->optimizer->groups[g];
         memcpy(group->settings, r->groups[g].settings, sizeof group->settings);
         group->initial_lr = r->groups[g].initial_lr;
         for (size_t i = 0; i < group->count; ++i, ++index) {
             adzi_kept old = group->kept[i];
             group->kept[i] = r->kept[index];
-            r->kept[index] = old;
+            r->kept[index] = old; /* adzi_restore_free releases the old states */
         }
     }
+}
+
+void adzi_restore_free(adzi_restore **address)
+{
+    adzi_restore *r = *address;
+    *address = NULL;
+    if (r == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < r->n_parameters && r->kept != NULL; ++i) {
+        for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
+            adzi_drop(r->kept[i].state[k]);
+        }
+    }
+    adzi_free(r->groups, r->n_groups * sizeof *r->groups);
+    adzi_free(r->kept, r->n_parameters * sizeof *r->kept);
+    adzi_free(r, sizeof *r);
+}
+
+adzi_restore *adzi_restore_new(
+    adz_optimizer *optimizer, const adz_state *state, const json_t *groups)
+{
+    adzi_restore *r = adzi_alloc_zero(sizeof *r);
+    if (r == NULL) {
+        return adzi_fail_memory(op, sizeof *r);
+    }
+    r->optimizer = optimizer;
+    r->n_groups = optimizer->n_groups;
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        r->n_parameters += optimizer->groups[g]->count;
+    }
+    r->groups = adzi_alloc_zero(r->n_groups * sizeof *r->groups);
+    r->kept = adzi_alloc_zero(r->n_parameters * sizeof *r->kept);
+    if (r->groups == NULL || r->kept == NULL) {
+        adzi_error(op, ADZ_ERR_MEMORY, no_memory);
+        adzi_restore_free(&r);
+    } else if (read_all(optimizer, state, groups, r) != ADZ_OK) {
+        adzi_restore_free(&r);
+    }
+    return r;
 }
 
 adz_status adzi_optimizer_restore(
     adz_optimizer *optimizer, const adz_state *state, const json_t *groups)
 {
-    restore r = { 0 };
-    for (size_t g = 0; g < optimizer->n_groups; ++g) {
-        r.n_parameters += optimizer->groups[g]->count;
+    adzi_restore *r = adzi_restore_new(optimizer, state, groups);
+    if (r == NULL) {
+        return adz_error_code();
     }
-    r.groups = adzi_alloc_zero(optimizer->n_groups * sizeof *r.groups);
-    r.kept = adzi_alloc_zero(r.n_parameters * sizeof *r.kept);
-    adz_status status = r.groups != NULL && r.kept != NULL
-                            ? read_all(optimizer, state, groups, &r)
-                            : adzi_error(op, ADZ_ERR_MEMORY, no_memory);
-    if (status == ADZ_OK) {
-        commit(optimizer, &r);
-    }
-    for (size_t i = 0; i < r.n_parameters && r.kept != NULL; ++i) {
-        for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
-            adzi_drop(r.kept[i].state[k]);
-        }
-    }
-    adzi_free(r.groups, optimizer->n_groups * sizeof *r.groups);
-    adzi_free(r.kept, r.n_parameters * sizeof *r.kept);
-    return status;
+    adzi_restore_commit(r);
+    adzi_restore_free(&r);
+    return ADZ_OK;
 }
