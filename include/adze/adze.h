@@ -9,6 +9,7 @@
 #include "adze/base.h"
 #include "adze/custom.h"
 #include "adze/data.h"
+#include "adze/data_parallel.h"
 #include "adze/distributed.h"
 #include "adze/dlpack.h"
 #include "adze/io.h"

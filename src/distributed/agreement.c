@@ -11,6 +11,7 @@
  */
 #include "distributed/agreement.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,11 @@ static const char *const functions[ADZI_CALL_END] = {
     [ADZI_CALL_ALL_REDUCE] = "adz_group_all_reduce",
     [ADZI_CALL_ALL_GATHER] = "adz_group_all_gather",
     [ADZI_CALL_REDUCE_SCATTER] = "adz_group_reduce_scatter",
+    [ADZI_CALL_STEP_END] = "adz_data_parallel_end",
+    [ADZI_CALL_SHARD] = "adz_data_parallel_shard",
+    [ADZI_CALL_STEP] = "adz_data_parallel_step",
+    [ADZI_CALL_SAVE] = "adz_checkpoint_save",
+    [ADZI_CALL_LOAD] = "adz_checkpoint_load",
 };
 
 static const char *choice_name(const adzi_call *call, char *room, size_t size)
@@ -44,6 +50,23 @@ void adzi_call_of_tensor(adzi_call *call, const adz_tensor *tensor)
     call->rank = tensor->rank;
     for (int i = 0; i < tensor->rank; ++i) {
         call->sizes[i] = tensor->sizes[i];
+    }
+}
+
+void adzi_call_say(adzi_call *call, const char *format, ...)
+{
+    const size_t used = strlen(call->text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(call->text + used, sizeof call->text - used, format, list);
+    va_end(list);
+}
+
+void adzi_call_add(adzi_call *call, const void *bytes, size_t size)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < size; ++i) { /* FNV-1a */
+        call->hash = (call->hash ^ p[i]) * 1099511628211u;
     }
 }
 
@@ -194,6 +217,16 @@ static void sign(const adz_group *group, adzi_call *call)
         snprintf(call->reason, sizeof call->reason, "%s failed: %.300s", group->name,
             adz_error_message());
     }
+}
+
+bool adzi_may_agree(const char *op, adz_group *group)
+{
+    const adzi_error_record own = adzi_self()->error;
+    const bool ready = adzi_group_ready(op, group) == ADZ_OK;
+    if (own.code != ADZ_OK) {
+        adzi_self()->error = own;
+    }
+    return ready;
 }
 
 adz_status adzi_agree(const char *op, adz_group *group, adzi_call *call)

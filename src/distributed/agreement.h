@@ -17,6 +17,11 @@ typedef enum adzi_operation {
     ADZI_CALL_ALL_REDUCE,
     ADZI_CALL_ALL_GATHER,
     ADZI_CALL_REDUCE_SCATTER,
+    ADZI_CALL_STEP_END,
+    ADZI_CALL_SHARD,
+    ADZI_CALL_STEP,
+    ADZI_CALL_SAVE,
+    ADZI_CALL_LOAD,
     ADZI_CALL_END
 } adzi_operation;
 
@@ -42,6 +47,16 @@ typedef struct adzi_call {
 
 /** Says what a tensor is like. */
 void adzi_call_of_tensor(adzi_call *call, const adz_tensor *tensor);
+
+/** Appends to the text that is compared. What does not fit is cut off. */
+void adzi_call_say(adzi_call *call, const char *format, ...) ADZI_FORMAT(2, 3);
+
+/** Adds bytes to what is compared beside the text. */
+void adzi_call_add(adzi_call *call, const void *bytes, size_t size);
+
+/** Whether this rank can take part in an agreement, with an error recorded or without. If not, the
+ * error says why. */
+bool adzi_may_agree(const char *op, adz_group *group);
 
 /**
  * Compares this rank's call with those of the other ranks. A rank that cannot take part has

@@ -132,13 +132,7 @@ static bool begin(collective *c, const char *op, adz_group *group, adz_tensor *t
         adzi_error_null(op, "group");
         return false;
     }
-    /* A rank with an error of its own takes part, too, and keeps its error. */
-    const adzi_error_record own = adzi_self()->error;
-    const bool ready = adzi_group_ready(op, group) == ADZ_OK;
-    if (own.code != ADZ_OK) {
-        adzi_self()->error = own;
-    }
-    return ready;
+    return adzi_may_agree(op, group);
 }
 
 /* Whether this rank can take part as far as its tensor goes. */
@@ -294,16 +288,6 @@ adz_status adz_group_barrier(adz_group *group)
     return begin(&c, op, group, NULL) ? adzi_agree(op, group, &call) : adzi_pending();
 }
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (; *text != '\0'; ++text) {
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    }
-    return hash;
-}
-
 static void put_text(char *to, const char *from)
 {
     const size_t length = strlen(from);
@@ -323,7 +307,7 @@ adz_status adz_group_agree(adz_group *group, const char *what, const char *value
     } else if (adzi_pending() == ADZ_OK) {
         put_text(call.what, what);
         put_text(call.text, value);
-        call.hash = hash_of(value);
+        adzi_call_add(&call, value, strlen(value));
     }
     return adzi_agree(op, group, &call);
 }

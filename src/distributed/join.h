@@ -20,6 +20,22 @@ typedef struct adzi_divide_args {
  * maximum. `low` holds the elements of the lower ranks. */
 void adzi_join(adz_group_op op, adz_dtype dtype, void *low, const void *high, int64_t n);
 
+enum { ADZI_JOIN_MOST = 32 }; /* sums that one call joins */
+
+/**
+ * Takes elements into sums, in one pass over the memory: lows[0] += from, lows[1] += lows[0], and
+ * so on. Only the last of the sums is meaningful afterwards. `from` is set to zero.
+ *
+ * @param lows   elements of lower ranks or micro-batches, the nearest first; with `joins` 0 one
+ *               buffer, to which `from` is copied
+ * @param joins  0 to ADZI_JOIN_MOST
+ */
+void adzi_join_take(adz_dtype dtype, char *const *lows, int joins, void *from, int64_t n);
+
+/** Adds sums to `high`, in one pass over the memory: high += lows[0], high += lows[1], and so on.
+ */
+void adzi_join_up(adz_dtype dtype, void *high, char *const *lows, int joins, int64_t n);
+
 /** Makes a mean from a sum over `ranks` ranks. Leaves the results of other operations alone. */
 void adzi_join_end(adz_group_op op, adz_dtype dtype, void *x, int64_t n, int ranks);
 

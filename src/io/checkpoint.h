@@ -32,11 +32,19 @@
 /** Tensor i64[4] of the loader: the bits of the fields of adz_loader_position. */
 #define ADZI_CHECKPOINT_LOADER "loader"
 
+/** Metadata of data-parallel training: the number of micro-batches, and the seed. */
+#define ADZI_CHECKPOINT_MICRO_BATCHES "micro_batches"
+#define ADZI_CHECKPOINT_SEED          "seed"
+
+/** Tensors: what modules carry from call to call, "carried.<micro-batch>.<name>". */
+#define ADZI_CHECKPOINT_CARRIED "carried."
+
 /** NAME: the size of a buffer for one of these names. NUMBERS: the numbers of a loader. */
 enum { ADZI_CHECKPOINT_NAME = 40, ADZI_LOADER_NUMBERS = 4 };
 
-/** Checks the lists of schedulers and generators in the caller's struct. ADZ_ERR_NULL if a list or
- * a scheduler is NULL. */
+/** Checks the caller's struct. ADZ_ERR_NULL if a list or a scheduler is NULL. ADZ_ERR_STATE if the
+ * optimizer is divided among ranks and `parallel` does not say which, or in the middle of a step.
+ */
 adz_status adzi_checkpoint_check(const char *op, const adz_checkpoint *c);
 
 #endif

@@ -1,14 +1,17 @@
 /* Loading a checkpoint completely or not at all. Everything that can fail is read and checked
- * first, into a `plan`. Then the optimizer is restored, which happens completely or not at all,
- * too. Last come the changes that cannot fail. */
+ * first, into a `plan`. With data-parallel training the ranks then agree that all of them have a
+ * plan. Last come the changes, which cannot fail. */
 #include <errno.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/loader.h"
 #include "base/source.h"
+#include "distributed/agreement.h"
+#include "io/carried.h"
 #include "io/checkpoint.h"
 #include "io/module.h"
 #include "io/safetensors.h"
@@ -27,6 +30,8 @@ typedef struct plan {
     adz_state *given, *targets;   /* the model's tensors: in the file; in the model itself */
     adz_state *optimizer;         /* the file's tensors "state. ..." */
     json_t *groups;               /* {"name": ..., "param_groups": ...} */
+    adzi_restore *restore;        /* of the optimizer */
+    adzi_carried_values carried;  /* with data-parallel training */
     adz_loader_position position; /* of the loader, in the file */
 } plan;
 
@@ -102,7 +107,7 @@ static adz_status plan_model(plan *p)
     return fits ? ADZ_OK : adz_module_load_state_dict(p->parts.model, p->given, true);
 }
 
-/* Finds the optimizer's tensors and groups. adzi_optimizer_restore checks them later. */
+/* Finds the optimizer's tensors and groups, checks them, and makes the new states. */
 static adz_status plan_optimizer(plan *p)
 {
     adzi_shown shown;
@@ -131,6 +136,11 @@ static adz_status plan_optimizer(plan *p)
         if (strncmp(entry->name, ADZI_CHECKPOINT_STATE, strlen(ADZI_CHECKPOINT_STATE)) == 0) {
             status = adz_state_add(p->optimizer, entry->name, entry->tensor);
         }
+    }
+    if (status == ADZ_OK) {
+        p->restore = adzi_restore_new(
+            p->parts.optimizer, p->optimizer, json_object_get(p->groups, "param_groups"));
+        status = adzi_status(p->restore);
     }
     return status;
 }
@@ -179,18 +189,21 @@ static adz_status plan_loader(plan *p)
     return adzi_loader_check_position(op, p->parts.loader, &p->position);
 }
 
-static adz_status make_plan(plan *p)
+static adz_status check_all(plan *p)
 {
     adz_status status = read_epoch(p);
     status = status == ADZ_OK ? plan_model(p) : status;
-    status = status == ADZ_OK ? plan_optimizer(p) : status;
     for (size_t i = 0; i < p->parts.n_schedulers && status == ADZ_OK; ++i) {
         status = plan_scheduler(p, i);
     }
     for (size_t i = 0; i < p->parts.n_generators && status == ADZ_OK; ++i) {
         status = plan_generator(p, i);
     }
-    return status == ADZ_OK ? plan_loader(p) : status;
+    status = status == ADZ_OK ? plan_loader(p) : status;
+    status = status == ADZ_OK ? plan_optimizer(p) : status;
+    return status == ADZ_OK && p->parts.parallel != NULL
+               ? adzi_carried_read(op, &p->carried, p->parts.parallel, p->file)
+               : status;
 }
 
 /* ---- changing ------------------------------------------------------------------------------- */
@@ -204,12 +217,15 @@ static void commit_model(const plan *p)
     }
 }
 
-/* Applies the plan to everything except the optimizer. Nothing here can fail, because make_plan has
- * checked it. */
+/* Applies the plan. Nothing here can fail, because check_all has checked it. */
 static void commit(plan *p)
 {
     char name[ADZI_CHECKPOINT_NAME];
     commit_model(p);
+    if (p->restore != NULL) {
+        adzi_restore_commit(p->restore);
+    }
+    adzi_carried_commit(&p->carried);
     for (size_t i = 0; i < p->parts.n_schedulers; ++i) {
         snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, i);
         const adz_tensor *t = p->file->tensors[adzi_safetensors_find(p->file, name)].tensor;
@@ -229,62 +245,95 @@ static void commit(plan *p)
     }
 }
 
-/* Checks the plan and applies it. The frame makes errors begin with the file's path. The function
- * is not inlined, because ADZI_FLOOR needs the stack frame of the function itself. */
-static __attribute__((noinline)) adz_status restore_parts(plan *p, const char *path)
+/* Reads the file and checks all of it. The frame makes errors begin with the file's path. The
+ * function is not inlined, because ADZI_FLOOR needs the stack frame of the function itself. */
+static __attribute__((noinline)) adz_status make_plan(plan *p, const char *path)
 {
     adzi_shown shown;
     adzi_thread *thread = adzi_self();
-    size_t frame =
-        adzi_frame_begin_text(thread, ADZI_FLOOR(), "adz_checkpoint_load", adzi_show(&shown, path));
+    /* A rank of several maps the file, and reads only the parts that it needs. */
+    adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
+    o.map = p->parts.parallel != NULL && adz_group_size(p->parts.parallel->group) > 1;
+    p->file = adz_safetensors_load(path, &o);
+    if (p->file == NULL) {
+        return adz_error_code();
+    }
+    size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));
     if (frame == SIZE_MAX) {
         return adz_error_code();
     }
-    adz_status status = make_plan(p);
-    if (status == ADZ_OK && p->parts.optimizer != NULL) {
-        status = adzi_optimizer_restore(
-            p->parts.optimizer, p->optimizer, json_object_get(p->groups, "param_groups"));
-    }
-    if (status == ADZ_OK) {
-        commit(p);
-    }
+    adz_status status = check_all(p);
     adzi_frame_end_text(thread, frame);
     return status;
 }
 
-/* Restores the parts and frees what the plan holds. */
-static adz_status restore(plan *p, const char *path)
+static void end_plan(plan *p)
 {
-    adz_status status = restore_parts(p, path);
     adz_state_free(&p->given);
     adz_state_free(&p->targets);
     adz_state_free(&p->optimizer);
     json_decref(p->groups);
+    adzi_restore_free(&p->restore);
+    adzi_carried_end(&p->carried);
+    adz_safetensors_free(&p->file);
+}
+
+/* Says what the file holds: all of its names and metadata. */
+static void describe(adzi_call *call, const plan *p)
+{
+    const adz_safetensors *file = p->file;
+    snprintf(call->what, sizeof call->what, "the checkpoint");
+    adzi_call_say(call, "epoch %lld, step %lld, %zu tensors", (long long)p->parts.epoch,
+        (long long)p->parts.step, file->n_tensors);
+    for (size_t i = 0; i < file->n_tensors; ++i) {
+        adzi_call_add(call, file->tensors[i].name, strlen(file->tensors[i].name) + 1);
+    }
+    for (size_t i = 0; i < file->n_metadata; ++i) {
+        adzi_call_add(call, file->metadata[i].key, strlen(file->metadata[i].key) + 1);
+        adzi_call_add(call, file->metadata[i].value, strlen(file->metadata[i].value) + 1);
+    }
+}
+
+/* Makes the plan. With data-parallel training all ranks have one afterwards, or none has. */
+static adz_status plan_all(plan *p, const char *path)
+{
+    adz_data_parallel *parallel = p->parts.parallel;
+    if (parallel != NULL && !adzi_may_agree(op, parallel->group)) {
+        return adzi_pending();
+    }
+    adz_status status = adzi_pending();
+    if (status == ADZ_OK && path == NULL) {
+        status = adzi_error_null(op, "path");
+    }
+    status = status == ADZ_OK ? adzi_checkpoint_check(op, &p->parts) : status;
+    status = status == ADZ_OK ? make_plan(p, path) : status;
+    if (parallel != NULL) {
+        adzi_call call = { .operation = ADZI_CALL_LOAD };
+        if (status == ADZ_OK) {
+            describe(&call, p);
+        }
+        status = adzi_agree(op, parallel->group, &call);
+    }
     return status;
 }
 
 adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
 {
     plan p = { .parts = ADZ_CHECKPOINT };
-    if (checkpoint == NULL || path == NULL) {
-        return adzi_error_null(op, checkpoint == NULL ? "checkpoint" : "path");
-    }
-    if (adzi_pending() != ADZ_OK) {
-        return adzi_pending();
+    if (checkpoint == NULL) {
+        return adzi_error_null(op, "checkpoint");
     }
     if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &p.parts, checkpoint)) {
         return adz_error_code();
     }
-    adz_status status = adzi_checkpoint_check(op, &p.parts);
-    if (status != ADZ_OK) {
-        return status;
+    const adz_status status = plan_all(&p, path);
+    if (status == ADZ_OK) {
+        commit(&p);
     }
-    p.file = adz_safetensors_load(path, NULL);
-    status = p.file != NULL ? restore(&p, path) : adz_error_code();
-    if (status == ADZ_OK && checkpoint->size >= sizeof p.parts) {
+    if (status == ADZ_OK && checkpoint->size >= offsetof(adz_checkpoint, parallel)) {
         checkpoint->epoch = p.parts.epoch;
         checkpoint->step = p.parts.step;
     }
-    adz_safetensors_free(&p.file);
+    end_plan(&p);
     return status;
 }

@@ -1,18 +1,35 @@
 /* Saving a checkpoint. All parts are collected in memory as named tensors and metadata, and written
- * as one safetensors file. */
+ * as one safetensors file. Note [Saving from many ranks] says how several ranks do it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "distributed/agreement.h"
 #include "io/checkpoint.h"
 #include "io/module.h"
 #include "io/safetensors.h"
+#include "io/scattered.h"
 #include "optim/optimizer.h"
 #include "base/options.h"
 
 static const char op[] = "adz_checkpoint_save";
 
 ADZI_OPTIONS_INIT(adz_checkpoint_init, adz_checkpoint, ADZ_CHECKPOINT)
+
+/* Whether the state of a divided optimizer can be found. */
+static adz_status check_division(const char *which, const adz_checkpoint *c)
+{
+    const adzi_sharding *s = adzi_sharding_of(c->optimizer);
+    if (c->optimizer->shard == NULL || (s != NULL && s->parallel == c->parallel)) {
+        return ADZ_OK;
+    }
+    return adzi_error(which, ADZ_ERR_STATE,
+        s == NULL ? "adz_data_parallel_free has ended the training that divided the state of this "
+                    "%s among ranks"
+                  : "the state of this %s is divided among ranks; set `parallel` to the "
+                    "adz_data_parallel that adz_data_parallel_shard was called with",
+        adz_optimizer_name(c->optimizer));
+}
 
 adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
 {
@@ -25,7 +42,11 @@ adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
             return adzi_error_null(which, "a scheduler");
         }
     }
-    return ADZ_OK;
+    if (c->parallel != NULL && c->parallel->stage != ADZI_BETWEEN_STEPS) {
+        return adzi_error(which, ADZ_ERR_STATE,
+            "a step of data-parallel training has begun; call adz_data_parallel_end first");
+    }
+    return c->optimizer != NULL ? check_division(which, c) : ADZ_OK;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -164,24 +185,126 @@ static adz_status collect(const adz_checkpoint *c, adz_safetensors *file)
     return status;
 }
 
-adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path)
+/* ---- many ranks ----------------------------------------------------------------------------- */
+
+static adz_status add_parallel(adz_safetensors *file, const adz_data_parallel *parallel)
 {
-    adz_checkpoint c = ADZ_CHECKPOINT;
-    if (checkpoint == NULL || path == NULL) {
-        return adzi_error_null(op, checkpoint == NULL ? "checkpoint" : "path");
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)parallel->seed);
+    adz_status status = set_number(file, ADZI_CHECKPOINT_MICRO_BATCHES, parallel->micro_batches);
+    return status == ADZ_OK ? adz_safetensors_set_metadata(file, ADZI_CHECKPOINT_SEED, seed)
+                            : status;
+}
+
+/* Says which file is written, and from which parts. */
+static void describe(adzi_call *call, const adz_checkpoint *c, const char *path)
+{
+    snprintf(call->what, sizeof call->what, "the checkpoint");
+    adzi_call_say(
+        call, "%s, epoch %lld, step %lld, ", path, (long long)c->epoch, (long long)c->step);
+    adzi_call_say(call, "%s, %s%s, %zu schedulers, %zu generators, %s",
+        c->model != NULL ? "a model" : "no model",
+        c->optimizer != NULL ? adz_optimizer_name(c->optimizer) : "no optimizer",
+        c->optimizer != NULL && c->optimizer->shard != NULL ? " (divided)" : "", c->n_schedulers,
+        c->n_generators, c->loader != NULL ? "a loader" : "no loader");
+    adzi_call_add(call, path, strlen(path));
+    for (size_t g = 0; c->optimizer != NULL && g < c->optimizer->n_groups; ++g) {
+        const adzi_group *group = c->optimizer->groups[g];
+        for (size_t i = 0; i < group->count; ++i) {
+            int64_t facts[2] = { group->kept[i].steps, 0 };
+            for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
+                facts[1] |= (int64_t)(group->kept[i].state[k] != NULL) << k;
+            }
+            adzi_call_add(call, facts, sizeof facts);
+        }
     }
-    if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &c, checkpoint)) {
-        return adz_error_code();
+}
+
+/* Agrees on one more part of the protocol. All ranks have compared their calls before. */
+static adz_status agree(const adzi_gathering *g)
+{
+    adzi_call call = { .operation = ADZI_CALL_SAVE };
+    return adzi_agree(op, g->parallel->group, &call);
+}
+
+/* Writes the file on rank 0. Afterwards every rank has sent or received all that it has to. */
+static void write_gathered(adzi_gathering *g, adz_safetensors *file, const char *path)
+{
+    if (g->parallel->group->rank == 0) {
+        adzi_safetensors_save(file, path, &g->later);
     }
-    adz_status status = adzi_checkpoint_check(op, &c);
+    adzi_gathering_finish(g);
+}
+
+/* All ranks agree on the memory, and later on the result. */
+static adz_status save_gathered(adzi_gathering *g, const adz_checkpoint *c, const char *path)
+{
+    adz_safetensors *file = NULL;
+    adz_status status = adzi_gathering_shapes(g);
+    if (status == ADZ_OK && adzi_gathering_list(g) && g->parallel->group->rank == 0) {
+        file = adz_safetensors_new();
+        status = file != NULL ? collect(c, file) : adz_error_code();
+        status = status == ADZ_OK ? add_parallel(file, c->parallel) : status;
+        status = status == ADZ_OK ? adzi_gathering_add(g, file) : status;
+    }
+    status = agree(g);
+    if (status == ADZ_OK) {
+        write_gathered(g, file, path);
+        status = agree(g);
+    }
+    adz_safetensors_free(&file);
+    return status;
+}
+
+static adz_status save_parallel(const adz_checkpoint *c, const char *path)
+{
+    adzi_gathering g = { .parallel = NULL };
+    adzi_call call = { .operation = ADZI_CALL_SAVE };
+    if (!adzi_may_agree(op, c->parallel->group)) {
+        return adzi_pending();
+    }
+    if (adzi_pending() == ADZ_OK && path == NULL) {
+        adzi_error_null(op, "path");
+    } else if (adzi_pending() == ADZ_OK && adzi_checkpoint_check(op, c) == ADZ_OK &&
+               adzi_gathering_begin(op, &g, c)) {
+        describe(&call, c, path);
+    }
+    adz_status status = adzi_agree(op, c->parallel->group, &call);
+    if (status == ADZ_OK) {
+        status = save_gathered(&g, c, path);
+    }
+    adzi_gathering_end(&g);
+    return status;
+}
+
+/* ---- saving --------------------------------------------------------------------------------- */
+
+static adz_status save_alone(const adz_checkpoint *c, const char *path)
+{
+    if (path == NULL) {
+        return adzi_error_null(op, "path");
+    }
+    adz_status status = adzi_checkpoint_check(op, c);
     if (status != ADZ_OK) {
         return status;
     }
     adz_safetensors *file = adz_safetensors_new();
-    status = file != NULL ? collect(&c, file) : adz_error_code();
+    status = file != NULL ? collect(c, file) : adz_error_code();
     if (status == ADZ_OK) {
         status = adz_safetensors_save(file, path);
     }
     adz_safetensors_free(&file);
     return status;
+}
+
+adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path)
+{
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    if (checkpoint == NULL) {
+        return adzi_error_null(op, "checkpoint");
+    }
+    if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &c, checkpoint)) {
+        return adz_error_code();
+    }
+    return c.parallel != NULL ? save_parallel(&c, path) : save_alone(&c, path);
 }

@@ -63,7 +63,7 @@ bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor
         return false;
     }
     adzi_index_enter(&file->names, copy, strlen(copy), file->n_tensors);
-    file->tensors[file->n_tensors++] = (adzi_named){ copy, adzi_retain(t) };
+    file->tensors[file->n_tensors++] = (adzi_named){ copy, adzi_retain(t), false };
     return true;
 }
 

@@ -16,7 +16,16 @@ enum { ADZI_HEADER_MOST = 100000000 }; /* bytes of a header, by the definition o
 typedef struct adzi_named {
     char *name;
     adz_tensor *tensor; /* one reference */
+    bool later;         /* its elements come from adzi_later; `tensor` has dtype and shape only */
 } adzi_named;
+
+/** Elements that are fetched when their turn in a file has come. */
+typedef struct adzi_later {
+    /** The elements of the collection's tensor `index` in a row, valid until the next call. Tensors
+     * are asked for in the order of the file: larger elements first, and equally large ones in the
+     * order of the collection. NULL with the error recorded after a failure. */
+    const char *(*elements)(struct adzi_later *later, size_t index);
+} adzi_later;
 
 typedef struct adzi_pair {
     char *key, *value;
@@ -41,6 +50,9 @@ bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, co
 
 /** The index of the tensor with this name, or n_tensors if there is none. */
 size_t adzi_safetensors_find(const adz_safetensors *file, const char *name);
+
+/** adz_safetensors_save of a collection some of whose tensors are fetched later. */
+adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_later *later);
 
 /** The name of a dtype in a header, "F32". */
 const char *adzi_safetensors_dtype(adz_dtype dtype);

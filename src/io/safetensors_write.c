@@ -139,22 +139,35 @@ static bool header_new(const char *op, const adz_safetensors *file, const layout
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+static adz_status write_tensor(
+    adzi_sink *sink, const adz_safetensors *file, size_t i, adzi_later *later)
+{
+    const adz_tensor *t = file->tensors[i].tensor;
+    if (!file->tensors[i].later) {
+        return adzi_sink_tensor(sink, t, false);
+    }
+    const char *elements = later->elements(later, i);
+    return elements != NULL
+               ? adzi_sink_items(sink, elements, (size_t)bytes_of(t), adzi_item_size(t), false)
+               : adz_error_code();
+}
+
 /* Writes the header and the tensors, in the order of the layout. */
-static adz_status write_all(adzi_sink *sink, const adz_safetensors *file, const header *h)
+static adz_status write_all(
+    adzi_sink *sink, const adz_safetensors *file, const header *h, adzi_later *later)
 {
     adz_status status = adzi_sink_write(sink, h->bytes, h->size);
     for (size_t item = 8; item >= 1; item /= 2) {
         for (size_t i = 0; i < file->n_tensors && status == ADZ_OK; ++i) {
-            const adz_tensor *t = file->tensors[i].tensor;
-            if (adzi_item_size(t) == item) {
-                status = adzi_sink_tensor(sink, t, false);
+            if (adzi_item_size(file->tensors[i].tensor) == item) {
+                status = write_tensor(sink, file, i, later);
             }
         }
     }
     return status;
 }
 
-adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
+adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_later *later)
 {
     const char *op = "adz_safetensors_save";
     if (file == NULL || path == NULL) {
@@ -171,11 +184,16 @@ adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
         status = adzi_sink_open(&sink, op, path);
     }
     if (status == ADZ_OK) {
-        status = adzi_sink_end(&sink, write_all(&sink, file, &h));
+        status = adzi_sink_end(&sink, write_all(&sink, file, &h, later));
     }
     adzi_free(h.bytes, h.capacity);
     adzi_free(l.begins, l.count * sizeof *l.begins);
     return status;
+}
+
+adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
+{
+    return adzi_safetensors_save(file, path, NULL);
 }
 
 adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
@@ -196,7 +214,7 @@ adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
     if (bytes != NULL) {
         adzi_sink sink;
         adzi_sink_memory(&sink, op, bytes->data, (size_t)bytes->numel);
-        if (write_all(&sink, file, &h) != ADZ_OK) {
+        if (write_all(&sink, file, &h, NULL) != ADZ_OK) {
             bytes = NULL; /* the scope owns the tensor and ends it */
         }
     }

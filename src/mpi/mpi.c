@@ -139,7 +139,8 @@ static void abort_all(void *user, int code, const char *message)
     fflush(stderr);
     MPI_Finalized(&finalized);
     if (!finalized) {
-        MPI_Abort(l->comm, code);
+        /* MPICH ends the calling process alone if the communicator is not that of the world */
+        MPI_Abort(MPI_COMM_WORLD, code);
     }
 }
 

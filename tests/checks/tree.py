@@ -26,7 +26,8 @@ HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
     "precision": "base",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
-    "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed", "io": "io",
+    "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
+    "data_parallel": "distributed", "io": "io",
 }
 UMBRELLAS = {"adze.h", "custom.h"}
 

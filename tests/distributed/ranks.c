@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST_RANKS = 8 };
+enum { MOST_RANKS = 24 };
 
 typedef struct message {
     struct message *next;
@@ -194,9 +194,11 @@ static void end_seat(void *user)
 
 /* ---- running ranks -------------------------------------------------------------------------- */
 
+/* Each rank has a context of its own, so a default generator of its own, as a process has. */
 static void *run_rank(void *user)
 {
     seat *s = user;
+    adz_context *own = adz_context_new(), *before = adz_context_use(own);
     const adz_transport transport = { .size = sizeof transport,
         .name = "threads",
         .rank = s->rank,
@@ -209,12 +211,15 @@ static void *run_rank(void *user)
         .free = end_seat };
     adz_group *group = adz_group_new(&transport, s);
     check(group != NULL);
+    adz_set_num_threads(1);
     adz_scope *scope = adz_scope_open();
     s->function(group, s->user);
     adz_scope_close(scope);
     check(adz_error_code() == ADZ_OK);
     adz_group_free(&group);
     check(group == NULL && adz_error_code() == ADZ_OK);
+    adz_context_use(before);
+    adz_context_free(&own);
     return NULL;
 }
 

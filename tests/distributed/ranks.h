@@ -35,8 +35,10 @@ double element(int rank, int64_t i);
 adz_tensor *numbers_of(int rank, adz_shape shape, adz_dtype dtype);
 
 extern const struct CMUnitTest collectives_tests[], agreement_tests[], faults_tests[],
-    exchanges_tests[], groups_tests[];
-extern const size_t n_collectives_tests, n_agreement_tests, n_faults_tests, n_exchanges_tests,
-    n_groups_tests;
+    data_parallel_tests[], exchanges_tests[], groups_tests[], parallel_faults_tests[],
+    parallel_models_tests[], shard_tests[], slices_tests[];
+extern const size_t n_collectives_tests, n_agreement_tests, n_faults_tests, n_data_parallel_tests,
+    n_exchanges_tests, n_groups_tests, n_parallel_faults_tests, n_parallel_models_tests,
+    n_shard_tests, n_slices_tests;
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a scenario of test_mpi on 1 to 4 ranks.
 
-    run.py LAUNCHER open|mpich PROGRAM SCENARIO
+    run.py LAUNCHER open|mpich PROGRAM SCENARIO [ARGUMENT...]
 
 Exits with 77 where there is no launcher, or where it cannot start any program.
 """
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-launcher, kind, program, scenario = sys.argv[1:]
+launcher, kind, program, scenario, *more = sys.argv[1:]
 if launcher == 'none' or not os.path.exists(launcher):
     print('there is no launcher for this MPI')
     sys.exit(77)
@@ -20,6 +20,7 @@ FAILING = {'abort': 'the loss is NaN', 'exits': ''}
 
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
                    OMPI_MCA_rmaps_base_oversubscribe='1', ADZE_ONEDNN='off')
+environment.pop('MALLOC_PERTURB_', None)  # with it mpirun 4.1.4 may crash while it ends ranks
 
 
 def launch(ranks, *arguments):
@@ -31,7 +32,7 @@ def launch(ranks, *arguments):
 
 def run(ranks):
     began = time.monotonic()
-    command, done = launch(ranks, program, scenario)
+    command, done = launch(ranks, program, scenario, *more)
     print(f'{" ".join(command)}: exit {done.returncode}, {time.monotonic() - began:.1f} s')
     wanted = FAILING.get(scenario)
     good = done.returncode == 0 if wanted is None else done.returncode != 0 and wanted in done.stdout

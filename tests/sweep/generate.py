@@ -17,6 +17,7 @@ NOT_CALLED = {}
 
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
+    'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
@@ -52,7 +53,8 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
            'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
            'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
            'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
-           'adz_group': 'GROUP', 'adz_node': 'NODE', 'FILE': 'FILE'}
+           'adz_group': 'GROUP', 'adz_data_parallel': 'DATA_PARALLEL',
+           'adz_node': 'NODE', 'FILE': 'FILE'}
 ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
           'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
           'adz_tensor *const *': 'TENSORS', 'adz_module *const *': 'MODULES',
@@ -97,6 +99,9 @@ HINTS = {
                        'bias': 'none', 'training': '1'},
     'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},
     'adz_group_reduce_scatter': {'tensor': 'row'},
+    'adz_data_parallel_backward': {'parallel': 'in a micro-batch', 'loss': 'loss'},
+    'adz_data_parallel_end': {'parallel': 'with gradients'},
+    'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
 }
 
@@ -253,7 +258,7 @@ class Table:
                     else 100}
         if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position',
                                                             '_get_share', '_get_options')) or
-                                           name == 'report'):
+                                           name in ('report', 'micro')):
             return {'kind': 'ROOM', 'extra': f'sizeof({to})'}
         if to in self.headers.structs:
             return {'kind': 'STRUCT', 'extra': self.structure(to)}

@@ -209,12 +209,39 @@ static adz_flat_parameters *flat_parameters_make(void)
     return adz_flat_parameters_new((adz_tensor_list){ leaves, 2 });
 }
 
+/* Trainings on one rank. Their group lives as long as the program. */
+static adz_data_parallel *data_parallel_make(size_t choice)
+{
+    static adz_group *group;
+    group = group != NULL ? group : adz_group_single();
+    adz_module *model = adz_linear_new(3, 3, NULL);
+    adz_data_parallel_options o = ADZ_DATA_PARALLEL_OPTIONS;
+    adz_micro_batch micro;
+    o.micro_batches = 1;
+    o.fast = choice == 0;
+    adz_data_parallel *parallel = adz_data_parallel_new(group, model, &o);
+    if (choice > 0) {
+        adz_data_parallel_begin(parallel, 0, 3);
+    }
+    if (choice > 1) {
+        adz_data_parallel_next(parallel, &micro);
+    }
+    if (choice > 2) {
+        adz_tensor *y = adz_module_forward(model, tensor_make(0));
+        adz_data_parallel_backward(parallel, adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM), micro.weight);
+    }
+    adz_module_free(&model);
+    return parallel;
+}
+
 /* ---- of every kind --------------------------------------------------------------------------- */
 
 static const char *const one_name[] = { "valid" };
 static const char *const tokenizer_names[] = { "characters", "bytes", "words" };
 static const char *const state_names[] = { "plain", "language model" };
 static const char *const values_names[] = { "x", "empty" };
+static const char *const parallel_names[] = { "between steps", "in a step", "in a micro-batch",
+    "with gradients" };
 static const char *const file_names[] = { "for writing", "for reading" };
 
 static const struct {
@@ -228,6 +255,7 @@ static const struct {
     [KIND_TOKENIZER] = { tokenizer_names, COUNT_OF(tokenizer_names), COUNT_OF(tokenizer_names) },
     [KIND_STATE] = { state_names, COUNT_OF(state_names), COUNT_OF(state_names) },
     [KIND_VALUES] = { values_names, COUNT_OF(values_names), 1 },
+    [KIND_DATA_PARALLEL] = { parallel_names, COUNT_OF(parallel_names), COUNT_OF(parallel_names) },
     [KIND_FILE] = { file_names, COUNT_OF(file_names), 1 },
     [KIND_NONE] = { NULL, 0, 0 },
 };
@@ -287,17 +315,19 @@ void *object_make(kind k, size_t choice)
         return flat_parameters_make();
     case KIND_GROUP:
         return adz_group_single();
+    case KIND_DATA_PARALLEL:
+        return data_parallel_make(choice);
     default:
         return NULL;
     }
 }
 
-#define END(type, name)             \
-    {                               \
-        type *object = p;           \
+#define END(kind, name)             \
+    case kind: {                    \
+        adz_##name *object = p;     \
         adz_##name##_free(&object); \
-    }                               \
-    break
+        break;                      \
+    }
 
 static void end_dlpack(adz_dl_managed_tensor *managed)
 {
@@ -312,38 +342,23 @@ void object_end(kind k, void *p)
     case KIND_FILE:
         fclose(p);
         break;
-    case KIND_MODULE:
-        END(adz_module, module);
-    case KIND_OPTIMIZER:
-        END(adz_optimizer, optimizer);
-    case KIND_SCHEDULER:
-        END(adz_scheduler, scheduler);
-    case KIND_GENERATOR:
-        END(adz_generator, generator);
-    case KIND_CONTEXT:
-        END(adz_context, context);
-    case KIND_CSV:
-        END(adz_csv, csv);
-    case KIND_DATASET:
-        END(adz_dataset, dataset);
-    case KIND_LOADER:
-        END(adz_loader, loader);
-    case KIND_TOKENIZER:
-        END(adz_tokenizer, tokenizer);
-    case KIND_TOKEN_STREAM:
-        END(adz_token_stream, token_stream);
-    case KIND_SAFETENSORS:
-        END(adz_safetensors, safetensors);
-    case KIND_STATE:
-        END(adz_state, state);
-    case KIND_VALUES:
-        END(adz_values, values);
-    case KIND_GROUPS:
-        END(adz_fastai_groups, fastai_groups);
-    case KIND_FLAT_PARAMETERS:
-        END(adz_flat_parameters, flat_parameters);
-    case KIND_GROUP:
-        END(adz_group, group);
+        END(KIND_MODULE, module)
+        END(KIND_OPTIMIZER, optimizer)
+        END(KIND_SCHEDULER, scheduler)
+        END(KIND_GENERATOR, generator)
+        END(KIND_CONTEXT, context)
+        END(KIND_CSV, csv)
+        END(KIND_DATASET, dataset)
+        END(KIND_LOADER, loader)
+        END(KIND_TOKENIZER, tokenizer)
+        END(KIND_TOKEN_STREAM, token_stream)
+        END(KIND_SAFETENSORS, safetensors)
+        END(KIND_STATE, state)
+        END(KIND_VALUES, values)
+        END(KIND_GROUPS, fastai_groups)
+        END(KIND_FLAT_PARAMETERS, flat_parameters)
+        END(KIND_GROUP, group)
+        END(KIND_DATA_PARALLEL, data_parallel)
     case KIND_DLPACK:
         end_dlpack(p);
         break;

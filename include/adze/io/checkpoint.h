@@ -30,6 +30,7 @@
 #define ADZE_IO_CHECKPOINT_H
 
 #include "adze/data/loader.h"
+#include "adze/data_parallel.h"
 #include "adze/nn.h"
 #include "adze/optim.h"
 
@@ -53,14 +54,20 @@ typedef struct adz_checkpoint {
     size_t n_generators;              /**< 0 or more */
     adz_loader *loader;               /**< its position is saved, also in the middle of an epoch; it
                                          serves any number of ranks */
-    int64_t epoch; /**< the caller's count of epochs, 0 or more; set by loading */
-    int64_t step;  /**< the caller's count of steps, 0 or more; set by loading */
+    int64_t epoch;               /**< the caller's count of epochs, 0 or more; set by loading */
+    int64_t step;                /**< the caller's count of steps, 0 or more; set by loading */
+    adz_data_parallel *parallel; /**< the data-parallel training that the run belongs to. The values
+                                    that modules carry from call to call (AWD-LSTM, Transformer-XL)
+                                    are saved for each micro-batch, and the state of an optimizer
+                                    that adz_data_parallel_shard has divided is gathered. Saving and
+                                    loading are collective then: all ranks call them, with equal
+                                    parts */
 } adz_checkpoint;
 
 /** A checkpoint without parts. */
-#define ADZ_CHECKPOINT                                                   \
-    {                                                                    \
-        sizeof(adz_checkpoint), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0 \
+#define ADZ_CHECKPOINT                                                         \
+    {                                                                          \
+        sizeof(adz_checkpoint), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL \
     }
 
 /**
@@ -77,12 +84,20 @@ ADZ_API void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size);
  * The file is in safetensors form. The tensors of the model are `model.<name>`, a tied one once.
  * The tensors of the optimizer are `state.<index>.<name>`, and its parameter groups are JSON in the
  * metadata. Schedulers, generators and the position of the loader are `scheduler.<i>`,
- * `generator.<i>` and `loader`.
+ * `generator.<i>` and `loader`. With `parallel` there are `carried.<micro-batch>.<name>`, and the
+ * number of micro-batches and the seed in the metadata.
+ *
+ * With `parallel`, rank 0 alone writes the file. It holds one whole state tensor at a time beside
+ * its own part. The file does not depend on the number of ranks: a run that was saved on 4 ranks
+ * goes on with 1, 2, 3 or 7, whether its optimizer was divided or not.
  *
  * @param checkpoint  what to write
  * @param path        replaced if it exists
- * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a
- *                    failure the old file is unchanged
+ * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_IO, ADZ_ERR_MEMORY,
+ *                    ADZ_ERR_STATE (the optimizer is divided and `parallel` is not set, a step has
+ *                    begun, or the ranks differ), or an error of the transport; after a failure the
+ *                    old file is unchanged. With `parallel` a failure on one rank is one on every
+ *                    rank
  * @see               torch.save of a dict of state_dicts
  */
 ADZ_API adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path);
@@ -90,13 +105,21 @@ ADZ_API adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const c
 /**
  * Restores a run from a file. All parts change or, after a failure, none.
  *
+ * With `parallel` every rank reads the file, so it lies in a file system that all machines share.
+ * Each rank takes its own part of a divided optimizer's state, and the carried values of its own
+ * micro-batches. The run has the micro-batches and the seed with which the file was saved. Of a
+ * file that was saved without `parallel` the carried values are left as they are.
+ *
  * @param checkpoint  the parts to restore; its epoch and step are set
  * @param path        from adz_checkpoint_save
  * @return            ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT (the file is no checkpoint);
  *                    ADZ_ERR_UNSUPPORTED (a dtype that adze does not have, or the position of a
  *                    loader that an earlier version saved); ADZ_ERR_STATE (the file lacks a part,
- * or has it with another kind or shape); ADZ_ERR_ARGUMENT (the loader has another number of rows);
- * ADZ_ERR_MEMORY; or the code of an error that is pending
+ * or has it with another kind or shape, another number of micro-batches or another seed; the
+ * optimizer is divided and `parallel` is not set; a step has begun; or the ranks differ);
+ * ADZ_ERR_ARGUMENT (the loader has another number of rows); ADZ_ERR_MEMORY; an error of the
+ * transport; or the code of an error that is pending. With `parallel` a failure on one rank is one
+ * on every rank
  */
 ADZ_API adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path);
 

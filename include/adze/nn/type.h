@@ -73,8 +73,9 @@ typedef struct adz_module_type {
     adz_status (*copy_state)(adz_module *copy, adz_module *original);
 
     /** Forgets what the module carries from one call to the next. That is best kept in buffers that
-     * are not persistent: copies and dtypes then follow by themselves, and a failed
-     * adz_module_reset or adz_module_select_hidden puts them back. */
+     * are not persistent: copies and dtypes then follow by themselves, a failed adz_module_reset or
+     * adz_module_select_hidden puts them back, and adz_data_parallel gives each micro-batch its
+     * own. */
     adz_status (*reset)(adz_module *self);
 
     /** Keeps these batch rows, i64[n], of what the module carries from one call to the next; may

@@ -48,7 +48,9 @@ ADZ_API const char *adz_optimizer_name(const adz_optimizer *optimizer);
  *
  * @param optimizer  any optimizer
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE (the parameters' dtype has changed since
- *                   the last step), ADZ_ERR_MEMORY, or the code of the error that is pending
+ *                   the last step), ADZ_ERR_STATE (a failed backward has spoiled a gradient, or the
+ *                   optimizer is sharded: call adz_data_parallel_step), ADZ_ERR_MEMORY, or the code
+ *                   of the error that is pending
  * @see              torch.optim.Optimizer.step
  */
 ADZ_API adz_status adz_optimizer_step(adz_optimizer *optimizer);

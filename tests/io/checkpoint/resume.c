@@ -137,6 +137,26 @@ static void what_was_before_a_load(void **state)
     temporary_files(true);
 }
 
+/* A program that was compiled when the struct had no `parallel` passes a shorter struct. What
+ * follows it in the program's memory is neither read nor written. */
+static void a_shorter_struct_is_loaded(void **state)
+{
+    (void)state;
+    run r = start(1);
+    train(&r, 9);
+    adz_checkpoint c = parts_of(&r);
+    c.size = offsetof(adz_checkpoint, parallel);
+    c.parallel = (adz_data_parallel *)(void *)&r;
+    assert_int_equal(adz_checkpoint_save(&c, temporary_path("run")), ADZ_OK);
+    c.epoch = c.step = 0;
+    assert_int_equal(adz_checkpoint_load(&c, temporary_path("run")), ADZ_OK);
+    assert_int_equal(c.epoch, r.epoch);
+    assert_int_equal(c.step, 9);
+    assert_ptr_equal(c.parallel, &r);
+    finish(&r);
+    temporary_files(true);
+}
+
 /* A load changes the weights in place, so a graph recorded before it must not run backward. */
 static void a_load_is_a_write(void **state)
 {
@@ -172,6 +192,7 @@ int resume_tests(void)
         cmocka_unit_test(parts_may_be_left_out),
         cmocka_unit_test(layout_is_as_documented),
         cmocka_unit_test(what_was_before_a_load),
+        cmocka_unit_test(a_shorter_struct_is_loaded),
         cmocka_unit_test(a_load_is_a_write),
     };
     return cmocka_run_group_tests_name("checkpoint: resume", tests, temporary_begin, temporary_end);

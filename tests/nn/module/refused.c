@@ -52,12 +52,36 @@ static void modules_that_are_null_are_named(void **state)
     expect_null(adz_module_state_dict(NULL) == NULL, "adz_module_state_dict", "module");
 }
 
-static void arguments_that_are_null_are_named(void **state)
+static void states_that_are_null_are_named(void **state)
 {
     (void)state;
     adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
     adz_module *m = scale_new(1, 2);
     adz_state *dict = adz_module_state_dict(m);
+    expect_null(adz_module_load_state_dict(NULL, dict, true) == ADZ_ERR_NULL,
+        "adz_module_load_state_dict", "module");
+    expect_null(adz_module_load_state_dict(m, NULL, true) == ADZ_ERR_NULL,
+        "adz_module_load_state_dict", "state");
+    expect_null(adz_state_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_state_add", "state");
+    expect_null(adz_state_add(dict, NULL, t) == ADZ_ERR_NULL, "adz_state_add", "name");
+    expect_null(adz_state_add(dict, "x", NULL) == ADZ_ERR_NULL, "adz_state_add", "t");
+    expect_null(adz_state_name(NULL, 0) == NULL, "adz_state_name", "state");
+    expect_null(adz_state_tensor(NULL, 0) == NULL, "adz_state_tensor", "state");
+    expect_null(adz_state_find(NULL, "x") == NULL, "adz_state_find", "state");
+    expect_null(adz_state_find(dict, NULL) == NULL, "adz_state_find", "name");
+    assert_int_equal(adz_state_count(NULL), 0);
+    adz_state_free(&dict);
+    assert_null(dict);
+    adz_state_free(&dict);
+    adz_state_free(NULL);
+    adz_module_free(&m);
+}
+
+static void arguments_that_are_null_are_named(void **state)
+{
+    (void)state;
+    adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    adz_module *m = scale_new(1, 2);
     destroyed = 0;
     static adz_tensor *(*const put[])(adz_module *, const char *, adz_tensor *) = {
         adz_module_add_parameter, adz_module_set_parameter, adz_module_set_buffer
@@ -88,22 +112,6 @@ static void arguments_that_are_null_are_named(void **state)
     expect_null(adz_module_apply(m, NULL, NULL) == ADZ_ERR_NULL, "adz_module_apply", "visit");
     expect_null(
         adz_module_select_hidden(m, NULL) == ADZ_ERR_NULL, "adz_module_select_hidden", "rows");
-    expect_null(adz_module_load_state_dict(NULL, dict, true) == ADZ_ERR_NULL,
-        "adz_module_load_state_dict", "module");
-    expect_null(adz_module_load_state_dict(m, NULL, true) == ADZ_ERR_NULL,
-        "adz_module_load_state_dict", "state");
-    expect_null(adz_state_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_state_add", "state");
-    expect_null(adz_state_add(dict, NULL, t) == ADZ_ERR_NULL, "adz_state_add", "name");
-    expect_null(adz_state_add(dict, "x", NULL) == ADZ_ERR_NULL, "adz_state_add", "t");
-    expect_null(adz_state_name(NULL, 0) == NULL, "adz_state_name", "state");
-    expect_null(adz_state_tensor(NULL, 0) == NULL, "adz_state_tensor", "state");
-    expect_null(adz_state_find(NULL, "x") == NULL, "adz_state_find", "state");
-    expect_null(adz_state_find(dict, NULL) == NULL, "adz_state_find", "name");
-    assert_int_equal(adz_state_count(NULL), 0);
-    adz_state_free(&dict);
-    assert_null(dict);
-    adz_state_free(&dict);
-    adz_state_free(NULL);
     adz_module_free(&m);
 }
 
@@ -453,6 +461,7 @@ int refused_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(modules_that_are_null_are_named),
         TEST(arguments_that_are_null_are_named),
+        TEST(states_that_are_null_are_named),
         TEST(places_are_checked),
         TEST(names_are_unique),
         TEST(sizes_have_borders),
