@@ -92,14 +92,17 @@ adz_tensor *gather(const part *p, const int64_t *starts, int64_t rows, int64_t l
     return ids;
 }
 
-static void begin_anywhere(const options *o, const part *p, int64_t *starts)
+/* Windows of one step are drawn without replacement. */
+static void begin_anywhere(const options *o, const part *p, int64_t step, int64_t *starts)
 {
-    adz_tensor *drawn = adz_randint(0, p->n - o->context, ADZ_SHAPE(o->batch), ADZ_I64);
-    memcpy(starts, adz_tensor_data_i64(drawn), (size_t)o->batch * sizeof *starts);
+    for (int64_t r = 0; r < o->batch; ++r) {
+        starts[r] = adz_shuffle_index((uint64_t)o->seed, (uint64_t)step, p->n - o->context, r);
+    }
 }
 
 /* Finds the next places of the streams. The text is cut into equal streams, one per row of the
- * batch. Returns true if the streams begin again, and then the model forgets its state. */
+ * batch, so that a micro-batch has the same streams in every step. Returns true if the streams
+ * begin again, and then the model forgets its state. */
 static bool go_on(const options *o, const part *p, int64_t step, int64_t *starts)
 {
     int64_t length = (p->n - 1) / o->batch, at = step % (length / o->context) * o->context;
@@ -109,18 +112,11 @@ static bool go_on(const options *o, const part *p, int64_t step, int64_t *starts
     return at == 0;
 }
 
-bool take_batch(const options *o, const corpus *c, int64_t step, adz_tensor **x, adz_tensor **y)
+bool find_starts(const options *o, const part *p, int64_t step, int64_t *starts)
 {
-    int64_t *starts = allocate((size_t)o->batch * sizeof *starts);
-    bool anew = is_carrying(o) && go_on(o, &c->train, step, starts);
+    bool anew = is_carrying(o) && go_on(o, p, step, starts);
     if (!is_carrying(o)) {
-        begin_anywhere(o, &c->train, starts);
+        begin_anywhere(o, p, step, starts);
     }
-    *x = gather(&c->train, starts, o->batch, o->context);
-    for (int64_t r = 0; r < o->batch; ++r) {
-        starts[r] += 1;
-    }
-    *y = gather(&c->train, starts, o->batch, o->context);
-    free(starts);
     return anew;
 }

@@ -35,9 +35,9 @@ void free_corpus(corpus *c);
 /* ids[rows, length] of the text: row r begins at token starts[r]. */
 adz_tensor *gather(const part *p, const int64_t *starts, int64_t rows, int64_t length);
 
-/* Draws a batch for training: x[B, T], and y[B, T], the tokens that follow. Windows begin at random
- * places, drawn from the default generator. Streams continue from step to step. Returns true if the
+/* Finds where the rows of a step's batch begin: starts[B]. The places of windows are random and
+ * follow from --seed and the step alone. Streams continue from step to step. Returns true if the
  * model has to forget its state before the batch. */
-bool take_batch(const options *o, const corpus *c, int64_t step, adz_tensor **x, adz_tensor **y);
+bool find_starts(const options *o, const part *p, int64_t step, int64_t *starts);
 
 #endif

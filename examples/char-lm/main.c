@@ -7,6 +7,7 @@
 #include "../shared/files.h"
 #include "../shared/plain_text.h"
 #include "../shared/program.h"
+#include "../shared/ranks.h"
 #include "checkpoint.h"
 #include "sample.h"
 #include "train.h"
@@ -20,6 +21,7 @@ static void print_header(const options *o, const corpus *c, adz_module *network)
     printf("%s: %lld layer%s, d-model %lld, %lld parameters; %s\n", arch_names[o->arch],
         (long long)o->layers, plural(o->layers), (long long)o->width,
         (long long)adz_module_num_parameters(network), adz_build_info());
+    print_ranks(o->micro_batches);
     free(shown);
 }
 
@@ -29,8 +31,11 @@ static void train_and_write(const options *o)
     const char *name;
     size_t size;
     const file_use files[] = { { "save", o->save, true }, { "data", o->data, false } };
-    check_files(files, 2);
+    if (is_first_rank()) {
+        check_files(files, 2);
+    }
     char *text = read_corpus(o, &name, &size);
+    compare_bytes("the text of --data", text, size);
     adz_tokenizer *tokenizer =
         o->load != NULL ? checkpoint_tokenizer(o->load) : new_tokenizer(o, text, size);
     corpus c = cut_corpus(o, name, text, size, tokenizer);
@@ -43,7 +48,7 @@ static void train_and_write(const options *o)
     adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
     print_header(o, &c, network);
     train(o, &c, network);
-    if (o->sample != NULL) {
+    if (o->sample != NULL && is_first_rank()) {
         write_sample(o, network, tokenizer);
     }
     adz_module_free(&network);
@@ -55,7 +60,7 @@ static void only_write(const options *o)
 {
     adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
     adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
-    load_checkpoint(o->load, network, NULL, NULL);
+    load_checkpoint(o->load, network, NULL, NULL, NULL);
     write_sample(o, network, tokenizer);
     adz_module_free(&network);
     adz_tokenizer_free(&tokenizer);
@@ -64,13 +69,14 @@ static void only_write(const options *o)
 int main(int argc, char **argv)
 {
     setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
+    open_ranks();
     report_errors();
     options o = parse_options(argc, argv);
-    seed_and_threads(o.seed, o.threads);
-    if (o.load != NULL && o.sample != NULL) {
-        only_write(&o);
-    } else {
+    seed_and_threads(o.seed, o.threads > 0 ? o.threads : threads_of_rank());
+    if (o.load == NULL || o.sample == NULL) {
         train_and_write(&o);
+    } else if (is_first_rank()) {
+        only_write(&o);
     }
     free_options(&o);
     return finish_output();

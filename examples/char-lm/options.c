@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../shared/arguments.h"
+#include "../shared/ranks.h"
 #include "checkpoint.h"
 
 const char program_name[] = "char-lm";
@@ -43,6 +44,8 @@ static const char help[] =
     "training\n"
     "  --steps N              training steps (2000)\n"
     "  --batch-size N         rows per step (12)\n"
+    "  --micro-batches N      parts of each batch, shared by the processes; the result depends\n"
+    "                         on it, not on the number of processes (1; 8 under mpirun)\n"
     "  --lr X                 highest learning rate (0.001; awd-lstm, qrnn: 0.005)\n"
     "  --schedule NAME        cosine: the rate rises in a line and falls in half a cosine.\n"
     "                         one-cycle: it rises from lr / 25 and falls, each in half a cosine,\n"
@@ -59,7 +62,10 @@ static const char help[] =
     "                         fastai: 2, 1)\n"
     "  --eval-every N         steps between two validations (500)\n"
     "  --seed N               of everything that is random (1)\n"
-    "  --threads N            threads of large loops (as many as there are processors)\n"
+    "  --threads N            threads of large loops (as many as there are processors, divided\n"
+    "                         among the processes of a machine)\n"
+    "  --shard                each process keeps only a part of AdamW's state\n"
+    "  --fast                 add up gradients in an order that depends on the processes\n"
     "files\n"
     "  --save FILE            checkpoint, also at Ctrl-C and SIGTERM (char-lm.safetensors; with\n"
     "                         --load the file that it names)\n"
@@ -77,6 +83,7 @@ static const char help[] =
     "                         half, and slide computes the whole context anew for each token "
     "(half)\n"
     "\n"
+    "mpirun -n N char-lm trains on N processes, on one machine or many.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line of a training reads: result: val_loss=... bpc=... tokens_per_second=...\n"
     "seconds=...\n";
@@ -104,6 +111,7 @@ static const options defaults = {
     .input_p = -1,
     .weight_p = -1,
     .output_p = -1,
+    .micro_batches = -1,
     .batch = 12,
     .steps = 2000,
     .warmup = -1,
@@ -124,12 +132,22 @@ static const options defaults = {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 19, N_SAVED = 35, N_OPTIONS = 45 };
+enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 48 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS]; /* first the options that a checkpoint fixes, then the other ones that
                                  it saves */
 } option_table;
+
+/* Probabilities, for every dropout and for those in one place. */
+#define DROPOUT_OPTIONS(o)                                             \
+    OPTION_NUMBER("dropout", &o->dropout, 0, 0.999),                   \
+        OPTION_NUMBER("attention-dropout", &o->attention_p, 0, 0.999), \
+        OPTION_NUMBER("ff-dropout", &o->ff_p, 0, 0.999),               \
+        OPTION_NUMBER("embed-dropout", &o->embed_p, 0, 0.999),         \
+        OPTION_NUMBER("input-dropout", &o->input_p, 0, 0.999),         \
+        OPTION_NUMBER("weight-dropout", &o->weight_p, 0, 0.999),       \
+        OPTION_NUMBER("output-dropout", &o->output_p, 0, 0.999)
 
 static option_table table_of(options *o)
 {
@@ -145,14 +163,9 @@ static option_table table_of(options *o)
         OPTION_WHOLE("hidden", &o->hidden, 1, 1 << 20),
         OPTION_WHOLE("context", &o->context, 2, 1 << 20),
         OPTION_WHOLE("memory", &o->memory, 0, 1 << 20),
-        OPTION_NUMBER("dropout", &o->dropout, 0, 0.999),
-        OPTION_NUMBER("attention-dropout", &o->attention_p, 0, 0.999),
-        OPTION_NUMBER("ff-dropout", &o->ff_p, 0, 0.999),
-        OPTION_NUMBER("embed-dropout", &o->embed_p, 0, 0.999),
-        OPTION_NUMBER("input-dropout", &o->input_p, 0, 0.999),
-        OPTION_NUMBER("weight-dropout", &o->weight_p, 0, 0.999),
-        OPTION_NUMBER("output-dropout", &o->output_p, 0, 0.999),
+        DROPOUT_OPTIONS(o),
         OPTION_CHOICE("schedule", &o->schedule, schedules),
+        OPTION_WHOLE("micro-batches", &o->micro_batches, 1, MOST_MICRO_BATCHES),
         OPTION_TEXT("data", &o->data),
         OPTION_WHOLE("batch-size", &o->batch, 1, 1 << 20),
         OPTION_WHOLE("steps", &o->steps, 1, INT32_MAX),
@@ -179,6 +192,8 @@ static option_table table_of(options *o)
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
         OPTION_NUMBER("temperature", &o->temperature, 0, 1e6),
         OPTION_CHOICE("window", &o->window, windows),
+        OPTION_FLAG("shard", &o->shard),
+        OPTION_FLAG("fast", &o->fast),
     } };
 }
 
@@ -227,6 +242,7 @@ static void fill_in(options *o)
     choose(&o->weight_p, recurrent ? at_most(p * 4 / 3) : 0);
     choose(&o->output_p, recurrent ? p * 2 / 3 : 0);
     choose(&o->lr, recurrent ? 0.005 : 0.001);
+    choose_whole(&o->micro_batches, default_micro_batches());
     fill_in_schedule(o);
 }
 
@@ -260,6 +276,9 @@ static void check_options(const options *o)
     if (cycle && o->warmup > o->steps) {
         usage_error("--warmup %lld: the cycle has no more than --steps %lld", (long long)o->warmup,
             (long long)o->steps);
+    }
+    if (o->load == NULL || o->sample == NULL) {
+        check_micro_batches(o->micro_batches, o->batch);
     }
 }
 
@@ -331,7 +350,8 @@ static void read_options_text(options *o, const char *path, char *text)
     values_are_from(NULL);
 }
 
-/* Options beside --load must not contradict the model in the checkpoint. */
+/* Options beside --load must not contradict the model in the checkpoint. A training goes on with
+ * its seed as well, while --sample may write with another one. */
 static options go_on_with(options *given, option_table *line)
 {
     options o = *given;
@@ -342,7 +362,8 @@ static options go_on_with(options *given, option_table *line)
         char here[4096], there[4096];
         argument_text(&line->rows[i], here, sizeof here);
         argument_text(&t.rows[i], there, sizeof there);
-        if (line->rows[i].given && i < N_MODEL && strcmp(here, there) != 0) {
+        bool seed = t.rows[i].to == &o.seed && given->sample == NULL;
+        if (line->rows[i].given && (i < N_MODEL || seed) && strcmp(here, there) != 0) {
             fail("--%s %s: the model in %s has %s %s", line->rows[i].name, here, given->load,
                 line->rows[i].name, there);
         }
@@ -380,5 +401,6 @@ options parse_options(int argc, char **argv)
     check_options(&o);
     values_are_from(NULL);
     check_given(&t, &o);
+    compare_options(table_of(&o).rows, N_OPTIONS);
     return o;
 }

@@ -21,10 +21,11 @@ typedef struct options {
     int64_t max_vocab, min_freq;
     int64_t layers, heads, width, hidden, context, memory;
     double dropout, attention_p, ff_p, embed_p, input_p, weight_p, output_p;
+    int schedule;
+    int64_t micro_batches;
 
     /* options of the training; the command line may change those of a checkpoint */
     const char *data; /* NULL: the embedded text */
-    int schedule;
     int64_t batch, steps, warmup, eval_every, seed;
     double valid, lr, min_lr, beta1, max_beta1, beta2, decay, clip, alpha, beta;
 
@@ -33,14 +34,15 @@ typedef struct options {
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;
+    bool shard, fast;
     char *loaded; /* the text that the strings of a checkpoint's options point into */
 } options;
 
 extern const char *const arch_names[];
 extern const char *const ffn_names[];
 
-/* Reads the command line and the checkpoint of --load; ends the program for --help and for what it
- * cannot read. */
+/* Reads the command line and the checkpoint of --load; ends the program for --help, for what it
+ * cannot read, and if the ranks have other options. */
 options parse_options(int argc, char **argv);
 
 /* Frees the memory of options that parse_options made. */

@@ -7,16 +7,22 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "../shared/ranks.h"
 #include "checkpoint.h"
+#include "optimizer.h"
 #include "validation.h"
 
 typedef struct trainer {
     const options *o;
     const corpus *c;
     adz_module *network;
+    adz_data_parallel *parallel;
     adz_optimizer *adamw;
     adz_scheduler *cycle; /* NULL without one */
+    int64_t *starts;      /* where the rows of the batch begin in the text */
+    double *entropies;    /* cross entropy of each micro-batch, times its weight */
     int64_t step;         /* number of steps that are done */
+    bool interrupted;     /* by Ctrl-C or SIGTERM, on any rank */
     double valid_loss;    /* loss of the last step; NaN before the first */
     int64_t valid_step;   /* step of the last validation */
     double validating;    /* seconds spent on validation */
@@ -26,109 +32,85 @@ typedef struct trainer {
 
 /* ---- one step ------------------------------------------------------------------------------- */
 
-/* Weight decay applies to matrices and tables only, which are group 0. */
-static adz_optimizer *new_adamw(const options *o, adz_module *network)
+static bool has_penalties(const options *o)
 {
-    adz_tensor_list all = adz_module_parameters(network);
-    adz_tensor **sorted = allocate(all.count * sizeof *sorted);
-    size_t matrices = 0, others = 0;
-    for (size_t i = 0; i < all.count; ++i) {
-        if (adz_tensor_rank(all.items[i]) >= 2) {
-            sorted[matrices++] = all.items[i];
-        } else {
-            sorted[all.count - ++others] = all.items[i];
-        }
-    }
-    adz_adamw_options a = ADZ_ADAMW_OPTIONS;
-    a.beta1 = o->beta1;
-    a.beta2 = o->beta2;
-    a.weight_decay = o->decay;
-    adz_optimizer *adamw = adz_adamw_new(adz_tensor_list_of(sorted, matrices), o->lr, &a);
-    int group = adz_optimizer_add_param_group(adamw, adz_tensor_list_of(sorted + matrices, others));
-    adz_optimizer_set(adamw, group, "weight_decay", 0);
-    free(sorted);
-    return adamw;
-}
-
-/* The one-cycle schedule, whose first rate is 1/25 of the highest. NULL for the other schedule. */
-static adz_scheduler *new_cycle(const options *o, adz_optimizer *adamw)
-{
-    adz_one_cycle_options c = ADZ_ONE_CYCLE_OPTIONS;
-    c.pct_start = (double)o->warmup / (double)o->steps;
-    c.final_div_factor = o->min_lr > 0 ? o->lr / c.div_factor / o->min_lr : INFINITY;
-    c.base_momentum = o->beta1;
-    c.max_momentum = o->max_beta1;
-    return o->schedule == SCHEDULE_ONE_CYCLE ? adz_one_cycle_lr_new(adamw, o->lr, o->steps, &c)
-                                             : NULL;
-}
-
-/* The rate rises in a line and then falls in half a cosine, to the smallest rate at the last step.
- */
-static double rate(const options *o, int64_t step)
-{
-    const double pi = 3.14159265358979323846;
-    if (step < o->warmup) {
-        return o->lr * (double)(step + 1) / (double)(o->warmup + 1);
-    }
-    double part = (double)(step - o->warmup) / (double)(o->steps - o->warmup);
-    return o->min_lr + 0.5 * (1 + cos(pi * part)) * (o->lr - o->min_lr);
-}
-
-static void set_rate(trainer *t)
-{
-    for (int group = 0; group < 2 && t->cycle == NULL; ++group) {
-        adz_optimizer_set(t->adamw, group, "lr", rate(t->o, t->step));
-    }
-    if (t->cycle != NULL && t->step > 0) { /* a new schedule has the rate of the first step */
-        adz_scheduler_step(t->cycle);
-    }
+    return o->alpha != 0 || o->beta != 0;
 }
 
 /* fastai's penalties, on the last layer before and after its dropout. */
 static adz_tensor *add_penalties(const options *o, adz_tensor *loss, const adz_values *results)
 {
     char name[32];
-    if (o->alpha == 0 && o->beta == 0) {
-        return loss;
-    }
     snprintf(name, sizeof name, "out.%lld", (long long)(o->layers - 1));
     adz_tensor *out = adz_values_find(results, name);
     snprintf(name, sizeof name, "raw.%lld", (long long)(o->layers - 1));
     return adz_fastai_ar_tar(loss, out, adz_values_find(results, name), o->alpha, o->beta);
 }
 
-/* Returns the loss to be minimised. *cross_entropy receives the cross entropy of the batch, without
- * penalties. Keys, values and states that the network returns as well end here, because the step
- * does not need them. */
-static adz_tensor *forward(trainer *t, double *cross_entropy)
+/* Returns the loss of a micro-batch, which is to be minimised. Keys, values and states that the
+ * network returns as well end here, because the step does not need them. */
+static adz_tensor *forward(trainer *t, const adz_micro_batch *m)
 {
     const options *o = t->o;
+    const part *text = &t->c->train, next = { text->ids + 1, text->n - 1 };
+    const int64_t *starts = t->starts + m->begin;
     adz_scope *scope = adz_scope_open();
     adz_values *results = adz_values_new();
-    adz_tensor *x, *y;
-    if (take_batch(o, t->c, t->step, &x, &y)) {
-        adz_module_reset(t->network);
-    }
+    adz_tensor *x = gather(text, starts, m->count, o->context);
+    adz_tensor *y = gather(&next, starts, m->count, o->context);
     adz_tensor *loss = loss_of(run_network(t->network, x, results), y);
-    adz_tensor *penalized = add_penalties(o, loss, results);
-    *cross_entropy = adz_item(loss);
+    if (has_penalties(o)) {
+        t->entropies[m->index] = m->weight * adz_item(loss);
+        loss = add_penalties(o, loss, results);
+    }
     adz_values_free(&results);
-    return adz_scope_return(scope, penalized);
+    return adz_scope_return(scope, loss);
 }
 
-/* Returns the cross entropy of the batch. */
+/* Adds up what the ranks have in `entropies`, in the order of the micro-batches, and clears it. The
+ * entries of other ranks are 0, so that the sum over the ranks is exact. */
+static double sum_entropies(trainer *t)
+{
+    int64_t n = t->o->micro_batches;
+    size_t bytes = (size_t)n * sizeof *t->entropies;
+    double sum = 0;
+    if (count_ranks() > 1) {
+        adz_tensor *all = adz_tensor_from(t->entropies, ADZ_SHAPE(n), ADZ_F64);
+        adz_group_all_reduce(group_of_ranks(), all, ADZ_GROUP_SUM);
+        adz_tensor_read(all, t->entropies, bytes);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        sum += t->entropies[i];
+        t->entropies[i] = 0;
+    }
+    return sum;
+}
+
+/* Returns the cross entropy of the batch, without penalties. */
 static double train_step(trainer *t)
 {
-    double cross_entropy;
-    adz_scope *scope = adz_scope_open();
-    adz_module_zero_grad(t->network);
-    adz_tensor *loss = forward(t, &cross_entropy);
-    adz_backward(loss);
+    adz_micro_batch m;
+    double loss;
+    adz_scope *whole = adz_scope_open();
+    bool anew = find_starts(t->o, &t->c->train, t->step, t->starts);
+    adz_data_parallel_begin(t->parallel, t->step, t->o->batch);
+    while (adz_data_parallel_next(t->parallel, &m)) {
+        adz_scope *scope = adz_scope_open();
+        if (anew) {
+            adz_module_reset(t->network);
+        }
+        adz_data_parallel_backward(t->parallel, forward(t, &m), m.weight);
+        adz_scope_close(scope);
+    }
+    adz_data_parallel_end(t->parallel, &loss);
+    if (has_penalties(t->o)) {
+        loss = sum_entropies(t);
+    }
     adz_clip_grad_norm(adz_module_parameters(t->network), t->o->clip, 2);
-    set_rate(t);
-    adz_optimizer_step(t->adamw);
-    adz_scope_close(scope);
-    return cross_entropy;
+    set_rate(t->o, t->adamw, t->cycle, t->step);
+    adz_data_parallel_step(t->parallel, t->adamw);
+    adz_scope_close(whole);
+    return loss;
 }
 
 /* ---- between steps -------------------------------------------------------------------------- */
@@ -148,7 +130,8 @@ static void look_at_validation(trainer *t, const progress *bar)
 
 static void save(const trainer *t)
 {
-    save_checkpoint(t->o->save, t->o, t->network, t->c->tokenizer, t->adamw, t->cycle, t->step);
+    save_checkpoint(
+        t->o->save, t->o, t->network, t->c->tokenizer, t->parallel, t->adamw, t->cycle, t->step);
 }
 
 static double speed(const trainer *t, const progress *bar)
@@ -184,7 +167,7 @@ static bool has_stopped(const trainer *t)
 
 static bool is_over(const trainer *t)
 {
-    return t->step >= t->o->steps || has_stopped(t) || is_interrupted();
+    return t->step >= t->o->steps || has_stopped(t) || t->interrupted;
 }
 
 /* Ends the program if the checkpoint has all steps of --steps already. */
@@ -216,6 +199,7 @@ static void advance(trainer *t, progress *bar)
             fabs(loss), o->lr);
     }
     t->step += 1;
+    t->interrupted = is_any_interrupted();
     bool last = is_over(t);
     if (t->step % o->eval_every == 0 && !last) {
         look_at_validation(t, bar);
@@ -247,16 +231,38 @@ static void finish(trainer *t, const progress *bar)
         bits_per_character(t, t->valid_loss), tokens_per_second, seconds);
 }
 
-void train(const options *o, const corpus *c, adz_module *network)
+static trainer make_trainer(const options *o, const corpus *c, adz_module *network)
 {
     trainer t = { .o = o, .c = c, .network = network, .valid_loss = NAN, .valid_step = -1 };
+    t.starts = allocate((size_t)o->batch * sizeof *t.starts);
+    t.entropies = allocate((size_t)o->micro_batches * sizeof *t.entropies);
     t.adamw = new_adamw(o, network);
     t.cycle = new_cycle(o, t.adamw);
     adz_module_train(network, true);
+    t.parallel = new_parallel(network, o->micro_batches, o->seed, o->fast);
+    if (o->shard) {
+        adz_data_parallel_shard(t.parallel, t.adamw);
+    }
+    compare_file("the file of --load", o->load);
     if (o->load != NULL) {
-        t.step = load_checkpoint(o->load, network, t.adamw, t.cycle);
+        t.step = load_checkpoint(o->load, network, t.parallel, t.adamw, t.cycle);
         check_left(&t);
     }
+    return t;
+}
+
+static void free_trainer(trainer *t)
+{
+    adz_data_parallel_free(&t->parallel);
+    adz_scheduler_free(&t->cycle);
+    adz_optimizer_free(&t->adamw);
+    free(t->entropies);
+    free(t->starts);
+}
+
+void train(const options *o, const corpus *c, adz_module *network)
+{
+    trainer t = make_trainer(o, c, network);
     progress bar = progress_begin("step", o->steps);
     bar.first = t.step;
     listen_to_interrupts();
@@ -266,6 +272,5 @@ void train(const options *o, const corpus *c, adz_module *network)
     progress_end(&bar);
     stop_listening();
     finish(&t, &bar);
-    adz_scheduler_free(&t.cycle);
-    adz_optimizer_free(&t.adamw);
+    free_trainer(&t);
 }

@@ -8,21 +8,20 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/program.h"
+#include "../shared/ranks.h"
 #include "data.h"
 #include "model.h"
 #include "options.h"
 #include "report.h"
 #include "train.h"
 
-/* Every error calls this function, so that no return value needs a check. It ends the program,
- * except for an epoch that was cancelled. */
+/* Every error calls this function and ends the program, so that no return value needs a check. */
 static void on_error(adz_status status, const char *message, void *user)
 {
+    (void)status;
     (void)user;
-    if (status != ADZ_ERR_CANCELLED) {
-        bool missing = strstr(message, "is a missing value") != NULL;
-        fail("%s%s", message, missing ? "; --missing drop leaves such rows out" : "");
-    }
+    bool missing = strstr(message, "is a missing value") != NULL;
+    fail("%s%s", message, missing ? "; --missing drop leaves such rows out" : "");
 }
 
 static void print_header(const options *o, const model *m, const problem *p)
@@ -32,6 +31,7 @@ static void print_header(const options *o, const model *m, const problem *p)
         (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->validation),
         (long long)adz_dataset_size(p->test));
     print_network(m->root);
+    print_ranks(o->micro_batches);
 }
 
 static void print_end(const options *o, const history *h)
@@ -154,7 +154,7 @@ static void train_and_report(options *o)
             printf("%s: another training begins from its weights\n", o->load);
         }
     }
-    seed_and_threads(o->seed, o->threads);
+    seed_and_threads(o->seed, o->threads > 0 ? o->threads : threads_of_rank());
     if (o->load != NULL) {
         p = load_problem(o, m.features, m.n_features, m.target_name);
     } else {
@@ -165,7 +165,9 @@ static void train_and_report(options *o)
     print_header(o, &m, &p);
     history h = train(o, &m, &p, training);
     adz_safetensors_free(&training);
-    write_results(o, &m, &p, &h);
+    if (is_first_rank()) {
+        write_results(o, &m, &p, &h);
+    }
     free(h.epochs);
     free_problem(&p);
     free_model(&m);
@@ -186,14 +188,15 @@ static void predict_rows(const options *o)
 int main(int argc, char **argv)
 {
     setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
-    options o = parse_options(argc, argv);
+    open_ranks();
     report_errors();
     adz_on_error(on_error, NULL);
-    if (o.predict != NULL) {
+    options o = parse_options(argc, argv);
+    if (o.predict == NULL) {
+        train_and_report(&o);
+    } else if (is_first_rank()) {
         seed_and_threads(o.seed, o.threads);
         predict_rows(&o);
-    } else {
-        train_and_report(&o);
     }
     free(o.features);
     free(o.scratch);

@@ -10,6 +10,7 @@
 #include "../shared/arguments.h"
 #include "../shared/files.h"
 #include "../shared/gnuplot.h"
+#include "../shared/ranks.h"
 #include "model.h"
 
 const char program_name[] = "ffn-regression";
@@ -38,6 +39,8 @@ static const char help[] =
     "training\n"
     "  --epochs N             passes over the training rows (400)\n"
     "  --batch-size N         rows per step (32)\n"
+    "  --micro-batches N      parts of each batch, shared by the processes; the result depends\n"
+    "                         on it, not on the number of processes (1; 8 under mpirun)\n"
     "  --lr X                 learning rate (0.02)\n"
     "  --momentum X           SGD's (0.9)\n"
     "  --weight-decay X       SGD's (0.0001)\n"
@@ -45,7 +48,8 @@ static const char help[] =
     "  --patience N           stop after N epochs without a better validation RMSE, and keep the\n"
     "                         best weights (0: off)\n"
     "  --seed N               of everything that is random (1)\n"
-    "  --threads N            threads of large loops (as many as there are processors)\n"
+    "  --threads N            threads of large loops (as many as there are processors, divided\n"
+    "                         among the processes of a machine)\n"
     "files\n"
     "  --save FILE            where to save (with --load that file, else model.safetensors)\n"
     "  --save-every N         save after every N epochs too (0: at the end only)\n"
@@ -62,6 +66,8 @@ static const char help[] =
     "Ctrl-C and SIGTERM end the training, save and report; a second one ends the program. Give "
     "the\n"
     "same options and --load FILE to go on.\n"
+    "mpirun -n N ffn-regression trains on N processes, on one machine or many. A last batch with\n"
+    "fewer rows than micro-batches joins the batch before it.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
     "gnuplot.\n"
     "The last line reads: result: test_rmse=... test_r2=... trivial_rmse=... train_rmse=...\n"
@@ -132,7 +138,7 @@ static const char *const missing[] = { "error", "drop", NULL };
 
 /* The table of options, whose values are the members of `o`. It begins with the shape of the
  * network, followed by the settings that a training keeps. */
-enum { SHAPE = 4, N_OPTIONS = 30 };
+enum { SHAPE = 4, N_OPTIONS = 31 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS];
@@ -158,6 +164,7 @@ static option_table table_of(options *o)
         OPTION_NUMBER("validation", &o->validation_share, 0, 0.999),
         OPTION_WHOLE("split", &o->split, 0, INT32_MAX),
         OPTION_CHOICE("missing", &o->missing, missing),
+        OPTION_WHOLE("micro-batches", &o->micro_batches, 1, MOST_MICRO_BATCHES),
 
         OPTION_TEXT("data", &o->data),
         OPTION_TEXT("target", &o->target),
@@ -284,6 +291,7 @@ static const options defaults = {
 options parse_options(int argc, char **argv)
 {
     options o = defaults;
+    o.micro_batches = default_micro_batches();
     option_table t = table_of(&o);
     int rest = read_arguments(argc, argv, t.rows, N_OPTIONS, help);
     if (rest < argc) {
@@ -297,6 +305,10 @@ options parse_options(int argc, char **argv)
     }
     o.scratch = scratch_beside(o.save);
     check_options(&o);
-    check_paths(&o);
+    if (is_first_rank()) {
+        check_paths(&o);
+    }
+    compare_options(table_of(&o).rows, N_OPTIONS);
+    compare_texts("the kind of file that --save names", o.scratch != NULL ? "a file" : "a device");
     return o;
 }

@@ -28,7 +28,7 @@ typedef struct options {
     double dropout;
     bool gated;
 
-    int64_t epochs, batch_size, patience; /* patience 0: no early stopping */
+    int64_t epochs, batch_size, micro_batches, patience; /* patience 0: no early stopping */
     double lr, momentum, weight_decay;
     int schedule;          /* a value of SCHEDULE_... */
     int64_t seed, threads; /* threads 0: as many as there are processors */
@@ -41,11 +41,12 @@ typedef struct options {
     uint64_t given; /* bit i: the command line has row i of the table in options.c */
 } options;
 
-/* Reads the command line; ends the program for --help and for what it cannot read. */
+/* Reads the command line; ends the program for --help, for what it cannot read, and if the ranks
+ * have other options. */
 options parse_options(int argc, char **argv);
 
 /* The settings that a training must keep so that it can go on with the same bits. */
-enum { TRAINING_SETTINGS = 12 };
+enum { TRAINING_SETTINGS = 13 };
 
 /* The name of setting `index` of a training; its value is written to the buffer as text. */
 const char *training_setting(const options *o, int index, char *value, size_t size);

@@ -8,16 +8,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
-
-/* ---- Ctrl-C --------------------------------------------------------------------------------- */
-
-static bool go_on(int64_t batch, int64_t batches, void *user)
-{
-    (void)batch;
-    (void)batches;
-    (void)user;
-    return !is_interrupted();
-}
+#include "../shared/ranks.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
@@ -69,24 +60,49 @@ static adz_scheduler *make_scheduler(const options *o, adz_optimizer *sgd)
     }
 }
 
-static trainer make_trainer(const options *o, const model *m, const problem *p)
+/* The loader gives this rank its part of each batch. */
+static adz_loader *make_loader(const options *o, const model *m, const problem *p)
 {
-    trainer t = { .o = o, .m = m, .p = p, .best_rmse = INFINITY };
     adz_dataset *rows = standardized(m, p);
     adz_generator *order = adz_generator_new((uint64_t)o->seed + 1);
     adz_loader_options l = ADZ_LOADER_OPTIONS;
     l.batch_size = o->batch_size;
     l.shuffle = true;
     l.generator = order;
-    l.progress = go_on;
-    t.loader = adz_loader_new(rows, &l);
+    l.rank = adz_group_rank(group_of_ranks());
+    l.ranks = count_ranks();
+    l.micro_batches = (int)o->micro_batches;
+    adz_loader *loader = adz_loader_new(rows, &l);
     adz_generator_free(&order);
     adz_dataset_free(&rows);
+    return loader;
+}
+
+/* Ends the program if the ranks would not train one model on the same rows. */
+static void compare_ranks(const options *o, const model *m, const problem *p)
+{
+    char text[64];
+    rows_text(p, text);
+    compare_texts("the numbers of rows, and the hash of the rows", text);
+    compare_texts("--activation", m->activation);
+    compare_file("the file of --load", o->load);
+}
+
+static trainer make_trainer(const options *o, const model *m, const problem *p)
+{
+    trainer t = { .o = o, .m = m, .p = p, .best_rmse = INFINITY };
+    int64_t rows = adz_dataset_size(p->train);
+    values_are_from(o->load);
+    check_micro_batches(o->micro_batches, rows < o->batch_size ? rows : o->batch_size);
+    values_are_from(NULL);
+    compare_ranks(o, m, p);
+    t.loader = make_loader(o, m, p);
     adz_sgd_options s = ADZ_SGD_OPTIONS;
     s.momentum = o->momentum;
     s.weight_decay = o->weight_decay;
     t.sgd = adz_sgd_new(adz_module_parameters(network(m)), o->lr, &s);
     t.scheduler = make_scheduler(o, t.sgd);
+    t.parallel = new_parallel(network(m), o->micro_batches, o->seed, false);
     t.target_std = adz_item(adz_module_buffer(target_standardizer(m), "std"));
     return t;
 }
@@ -94,6 +110,7 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
 static void free_trainer(trainer *t)
 {
     adz_module_free(&t->best);
+    adz_data_parallel_free(&t->parallel);
     adz_scheduler_free(&t->scheduler);
     adz_optimizer_free(&t->sgd);
     adz_loader_free(&t->loader);
@@ -101,35 +118,76 @@ static void free_trainer(trainer *t)
 
 /* ---- epochs --------------------------------------------------------------------------------- */
 
-static double train_batch(const trainer *t, adz_tensor *const *batch)
+/* Draws this rank's part of the next batch. A batch cannot have fewer rows than micro-batches, so a
+ * last batch that has joins the batch before it: no row is left out. Returns the rows that the
+ * batch has on all ranks, 0 at the end of the epoch. */
+static int64_t take_batch(const trainer *t, adz_tensor **batch)
 {
-    adz_module *net = network(t->m);
-    adz_module_zero_grad(net);
-    adz_tensor *loss = adz_mse_loss(adz_module_forward(net, batch[0]), batch[1], ADZ_REDUCE_MEAN);
-    adz_backward(loss);
-    adz_optimizer_step(t->sgd);
-    return adz_item(loss) * (double)adz_tensor_size(batch[0], 0);
+    adz_loader_share share;
+    int micro_batches = (int)t->o->micro_batches, ranks = count_ranks();
+    int rank = adz_group_rank(group_of_ranks());
+    if (!adz_loader_next(t->loader, batch)) {
+        return 0;
+    }
+    adz_loader_get_share(t->loader, &share);
+    int64_t left = adz_dataset_size(t->p->train) - share.begin - share.rows;
+    if (left > 0 && left < micro_batches) {
+        int64_t rows = share.rows + left;
+        int64_t first =
+            adz_loader_cut(rows, micro_batches, adz_loader_cut(micro_batches, ranks, rank));
+        int64_t end =
+            adz_loader_cut(rows, micro_batches, adz_loader_cut(micro_batches, ranks, rank + 1));
+        adz_loader_next(t->loader, batch);
+        adz_loader_rows(t->loader, share.begin + first, end - first, batch);
+        return rows;
+    }
+    return share.rows;
+}
+
+/* The rows of a micro-batch. A rank that has one micro-batch needs no view of them. */
+static adz_tensor *rows_of(const adz_micro_batch *m, adz_tensor *batch)
+{
+    bool whole = m->count == adz_tensor_size(batch, 0);
+    return whole ? batch : adz_narrow(batch, 0, m->first, m->count);
+}
+
+/* Trains on a batch of so many rows on all ranks. Returns the sum of the losses of the rows. */
+static double train_batch(trainer *t, adz_tensor *const *batch, int64_t rows)
+{
+    adz_micro_batch m;
+    double loss;
+    adz_data_parallel_begin(t->parallel, t->step, rows);
+    while (adz_data_parallel_next(t->parallel, &m)) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *y = adz_module_forward(network(t->m), rows_of(&m, batch[0]));
+        adz_tensor *loss = adz_mse_loss(y, rows_of(&m, batch[1]), ADZ_REDUCE_MEAN);
+        adz_data_parallel_backward(t->parallel, loss, m.weight);
+        adz_scope_close(scope);
+    }
+    adz_data_parallel_end(t->parallel, &loss);
+    adz_data_parallel_step(t->parallel, t->sgd);
+    t->step += 1;
+    return loss * (double)rows;
 }
 
 /* Trains the rest of the current epoch. Returns false if a signal interrupted it. */
 static bool train_epoch(trainer *t)
 {
     adz_tensor *batch[2];
-    for (;;) {
+    while (!t->interrupted) {
         adz_scope *scope = adz_scope_open();
-        bool more = adz_loader_next(t->loader, batch);
-        if (more) {
-            t->loss_sum += train_batch(t, batch);
-            t->loss_rows += adz_tensor_size(batch[0], 0);
+        int64_t rows = take_batch(t, batch);
+        if (rows > 0) {
+            t->loss_sum += train_batch(t, batch, rows);
+            t->loss_rows += rows;
+            t->interrupted = is_any_interrupted();
         }
         adz_scope_close(scope);
-        if (!more) {
-            break;
+        if (rows == 0) {
+            return true;
         }
     }
-    bool whole = adz_error_code() != ADZ_ERR_CANCELLED;
-    adz_error_clear();
-    return whole;
+    return false;
 }
 
 /* Keeps a copy of the best network. Returns true if none of the last `patience` epochs was better.

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../shared/ranks.h"
+
 static const char weights[] = "training.network.", records[] = "training.epochs",
                   numbers[] = "training.numbers", rows[] = "training.rows";
 
@@ -37,8 +39,7 @@ static uint64_t hash(uint64_t start, adz_tensor *t)
     return start;
 }
 
-/* A hash of the rows, their order and their use, by which a run recognises its data. */
-static void rows_text(const problem *p, char text[64])
+void rows_text(const problem *p, char text[64])
 {
     adz_dataset *const all[] = { p->train, p->validation, p->test };
     uint64_t sum = 0xcbf29ce484222325;
@@ -67,14 +68,20 @@ static adz_checkpoint checkpoint_of(const trainer *t)
     c.generators = generators;
     c.n_generators = 1;
     c.loader = t->loader;
+    c.parallel = t->parallel;
+    c.step = t->step;
     return c;
 }
 
-/* Writes the checkpoint to a temporary file beside the file of the model. */
+/* Writes the checkpoint to a temporary file beside the file of the model. All ranks call it, and
+ * the first one gets the file. */
 static adz_safetensors *checkpoint_file(const trainer *t)
 {
     adz_checkpoint c = checkpoint_of(t);
     adz_checkpoint_save(&c, t->o->scratch);
+    if (!is_first_rank()) {
+        return NULL;
+    }
     adz_safetensors *file = adz_safetensors_load(t->o->scratch, NULL);
     unlink(t->o->scratch);
     return file;
@@ -119,11 +126,10 @@ static void add_weights(adz_safetensors *file, adz_module *network)
     adz_safetensors_free(&present);
 }
 
-void save_training(trainer *t, const epoch_record *epochs, int64_t count)
+static void save_model_with(
+    adz_safetensors *file, trainer *t, const epoch_record *epochs, int64_t count)
 {
-    adz_scope *scope = adz_scope_open();
     adz_module *present = t->best != NULL ? adz_module_copy(network(t->m)) : NULL;
-    adz_safetensors *file = t->o->scratch != NULL ? checkpoint_file(t) : NULL;
     if (file != NULL) {
         add_numbers(file, t, epochs, count);
         add_settings(file, t);
@@ -139,6 +145,15 @@ void save_training(trainer *t, const epoch_record *epochs, int64_t count)
         copy_weights(network(t->m), present);
     }
     adz_module_free(&present);
+}
+
+void save_training(trainer *t, const epoch_record *epochs, int64_t count)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_safetensors *file = t->o->scratch != NULL ? checkpoint_file(t) : NULL;
+    if (is_first_rank()) {
+        save_model_with(file, t, epochs, count);
+    }
     adz_safetensors_free(&file);
     adz_scope_close(scope);
 }
@@ -222,6 +237,7 @@ int64_t resume_training(trainer *t, adz_safetensors *file, epoch_record *epochs)
     adz_scope *scope = adz_scope_open();
     adz_checkpoint c = checkpoint_of(t);
     adz_checkpoint_load(&c, t->o->load);
+    t->step = c.step;
     int64_t count = read_records(t, file, epochs);
     read_numbers(t, file, count);
     read_weights(t, file);

@@ -16,6 +16,7 @@ static volatile bool line_open;
 static volatile bool complained;
 static const char *values_file;
 static pthread_mutex_t speaking = PTHREAD_MUTEX_INITIALIZER;
+static processes these = { .speaks = true };
 
 void set_line_open(bool open)
 {
@@ -29,30 +30,57 @@ void values_are_from(const char *path)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Prints one line with the program's name. The caller holds the lock, which guards the buffers. The
- * buffers are static, so that a message about missing memory needs none. A longer message is cut.
- */
-static void say(const char *before, const char *format, va_list arguments)
+void set_processes(const processes *p)
 {
-    static char text[8192], shown[4 * sizeof text];
+    these = *p;
+}
+
+/* Makes the text of a message, and ends a line that is open on stdout. The caller holds the lock,
+ * which guards the buffers. The buffers are static, so that a message about missing memory needs
+ * none. A longer message is cut. */
+static const char *compose(const char *before, const char *format, va_list arguments)
+{
+    static char text[8192], shown[4 * sizeof text], whole[sizeof shown + 1024];
     vsnprintf(text, sizeof text, format, arguments);
     make_visible(text, shown);
+    snprintf(whole, sizeof whole, "%s%s", before, shown);
     if (line_open) {
         putchar('\n');
         line_open = false;
     }
     fflush(stdout);
-    fprintf(stderr, "%s: %s%s\n", program_name, before, shown);
+    return whole;
+}
+
+/* Prints one line with the program's name. */
+static void say(const char *format, va_list arguments)
+{
+    const char *text = compose("", format, arguments);
+    if (these.speaks) {
+        fprintf(stderr, "%s: %s\n", program_name, text);
+    }
+}
+
+/* Ends the program, after a message that no other function prints. The caller holds the lock, which
+ * is never unlocked: only one thread prints the last message. */
+static _Noreturn void end_with(const char *text)
+{
+    if (these.end_all != NULL) {
+        these.end_all(1, text);
+    } else {
+        fprintf(stderr, "%s: %s\n", program_name, text);
+    }
+    _exit(1); /* not exit: other threads may still be at work */
 }
 
 void fail(const char *format, ...)
 {
     va_list arguments;
-    pthread_mutex_lock(&speaking); /* never unlocked: only one thread prints the last message */
+    pthread_mutex_lock(&speaking);
     va_start(arguments, format);
-    say("", format, arguments);
+    const char *text = compose("", format, arguments);
     va_end(arguments);
-    _exit(1); /* not exit: other threads may still be at work */
+    end_with(text);
 }
 
 void usage_error(const char *format, ...)
@@ -64,12 +92,18 @@ void usage_error(const char *format, ...)
         snprintf(before, sizeof before, "%s: ", values_file);
     }
     va_start(arguments, format);
-    say(before, format, arguments);
+    const char *text = compose(before, format, arguments);
     va_end(arguments);
     if (values_file != NULL) {
-        _exit(1);
+        end_with(text);
     }
-    fprintf(stderr, "%s --help lists the options\n", program_name);
+    if (these.end_all != NULL && !these.speaks) {
+        these.end_all(2, text);
+    }
+    fprintf(stderr, "%s: %s\n%s --help lists the options\n", program_name, text, program_name);
+    if (these.end_all != NULL) {
+        these.end_all(2, NULL);
+    }
     _exit(2);
 }
 
@@ -79,7 +113,7 @@ void complain(const char *format, ...)
     pthread_mutex_lock(&speaking);
     complained = true;
     va_start(arguments, format);
-    say("", format, arguments);
+    say(format, arguments);
     va_end(arguments);
     pthread_mutex_unlock(&speaking);
 }
@@ -89,7 +123,7 @@ void remark(const char *format, ...)
     va_list arguments;
     pthread_mutex_lock(&speaking);
     va_start(arguments, format);
-    say("", format, arguments);
+    say(format, arguments);
     va_end(arguments);
     pthread_mutex_unlock(&speaking);
 }
@@ -98,6 +132,9 @@ int finish_output(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fail("standard output: %s", strerror(errno));
+    }
+    if (these.leave != NULL) {
+        these.leave();
     }
     return complained ? 1 : 0;
 }

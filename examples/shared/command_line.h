@@ -9,6 +9,21 @@
 /* The name of the program in its messages. Each program defines it. */
 extern const char program_name[];
 
+/* How a program ends that runs as several processes. */
+typedef struct processes {
+    bool speaks; /* false: another process prints what remark() and complain() would print here */
+
+    /* Ends all processes. The message was printed already if it is NULL. If the function is NULL or
+     * returns, the process ends by itself. */
+    void (*end_all)(int code, const char *message);
+
+    /* Called by finish_output(). May be NULL. */
+    void (*leave)(void);
+} processes;
+
+/* Declares how the program ends. Without this call it is a single process. */
+void set_processes(const processes *p);
+
 /* Ends the program with a message on stderr and exit code 1, from any thread. Control characters in
  * the message are shown as escapes, so that no text of a file reaches the terminal as a command. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -32,8 +47,8 @@ void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Declares whether standard output is in the middle of a line. Messages end that line first. */
 void set_line_open(bool open);
 
-/* Ends the program with a message if standard output could not take all that was printed. Returns
- * the exit code for main: 1 after complain(), else 0. */
+/* Call it at the end of main. Ends the program with a message if standard output could not take all
+ * that was printed. Returns the exit code for main: 1 after complain(), else 0. */
 int finish_output(void);
 
 /* Allocates zeroed memory, to be freed. Ends the program if there is none. */

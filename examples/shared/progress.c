@@ -20,12 +20,19 @@ double seconds_now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+static bool in_lines;
+
+void progress_in_lines(void)
+{
+    in_lines = true;
+}
+
 progress progress_begin(const char *unit, int64_t steps)
 {
-    progress p = {
-        .terminal = isatty(STDOUT_FILENO) != 0, .unit = unit, .steps = steps, .began = seconds_now()
-    };
-    return p;
+    return (progress){ .terminal = !in_lines && isatty(STDOUT_FILENO) != 0,
+        .unit = unit,
+        .steps = steps,
+        .began = seconds_now() };
 }
 
 double progress_seconds(const progress *p)

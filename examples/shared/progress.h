@@ -12,6 +12,10 @@ typedef struct progress {
     double began, drawn;  /* seconds of a clock that only goes forward */
 } progress;
 
+/* Declares that progress is printed as lines, even if standard output looks like a terminal. mpirun
+ * gives its programs such an output and forwards it to a file. */
+void progress_in_lines(void);
+
 progress progress_begin(const char *unit, int64_t steps);
 
 /* Shows that step number `step`, from 1, is done. `numbers` is a text such as its loss. */

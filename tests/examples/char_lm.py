@@ -64,6 +64,26 @@ def goes_on_exactly():
         assert content("part") == content("whole"), f"{arch}: not the same bits"
 
 
+def micro_batches():
+    """A batch that is cut into parts has a result of its own, which a continued run keeps."""
+    common = [*SMALL, "--steps", 6, "--dropout", 0.1]
+    run(*common, "--save", "one")
+    output = run(*common, "--micro-batches", 4, "--save", "four")
+    assert "\n1 rank; 4 micro-batches\n" in output and result(output)
+    assert content("four") != content("one"), "each part draws its own dropout"
+    run(*common, "--micro-batches", 4, "--save", "part", "--stop-after", 2)
+    refused("--micro-batches 2: the model in part has micro-batches 4", "--load", "part", "--micro-batches", 2)
+    run("--load", "part", "--shard", "--threads", 1)
+    assert content("part") == content("four"), "not the same bits"
+    run(*common, "--save", "part", "--stop-after", 2)
+    refused("--seed 2: the model in part has seed 1", "--load", "part", "--seed", 2)
+    run("--load", "part", "--sample", "It", "--length", 2, "--seed", 2)
+    misused("--micro-batches 5: a batch of 4 rows cannot be cut into so many; give --micro-batches up to 4",
+            *common, "--micro-batches", 5)
+    refused("four: --micro-batches 4: a batch of 3 rows cannot be cut", "--load", "four", "--batch-size", 3)
+    misused("--micro-batches 0: a whole number from 1 to 4096", *common, "--micro-batches", 0)
+
+
 def writes():
     for arch in ARCHITECTURES:
         output = run(*SMALL, "--arch", arch, "--steps", 3, "--save", arch, "--sample", "It is",
@@ -271,7 +291,7 @@ def bad_input():
 
 
 def main():
-    checks = [learns, goes_on_exactly, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
+    checks = [learns, goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
               validation_is_new, writes, choices, one_cycle, interrupt, bad_input]
     return perform(checks)
 

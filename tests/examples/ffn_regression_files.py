@@ -74,6 +74,33 @@ def goes_on():
         assert not os.path.exists("part.st.training.tmp")
 
 
+def micro_batches():
+    """Rows are trained in parts. A last batch with fewer rows than parts joins the batch before it."""
+    rows = [row[:2] + row[3:] for row in made_up_rows(151)]
+    write_table("odd.csv", rows, ("a", "b", "y"))
+    for rest, name in (([], "odd"), (["--dropout", 0.2], "drop")):
+        common = ["--data", "odd.csv", "--target", "y", "--epochs", 12, "--save-every", 1, "--plot", "none",
+                  "--test", 0.1, "--validation", 0, "--batch-size", 33, *rest]  # 136 rows: 4 batches, 4 rows
+        plain = result(run(*common, "--save", name))
+        output = run(*common, "--save", name + "4", "--micro-batches", 4)
+        assert "\n1 rank; 4 micro-batches\n" in output
+        joined = result(run(*common, "--save", name + "5", "--micro-batches", 5))
+        close = abs(result(output)["test_rmse"] - plain["test_rmse"]) < 1e-3 * plain["test_rmse"]
+        assert close == (not rest), "parts change rounding, and dropout"
+        assert joined["test_rmse"] != result(output)["test_rmse"], "the last batch is joined"
+    stopped_at("part5", [*common, "--save", "part5", "--micro-batches", 5], signal.SIGKILL)
+    refused("--micro-batches 4: the training in part5 goes on with 5", "--load", "part5", "--micro-batches", 4,
+            *common)
+    run("--load", "part5", *common, "--history", "h.csv")
+    assert content("part5") == content("drop5")
+    few = ["--data", "odd.csv", "--target", "y", "--plot", "none", "--save", "few"]
+    misused("--micro-batches 8: a batch of 7 rows cannot be cut into so many", *few, "--batch-size", 7,
+            "--micro-batches", 8)
+    misused("--micro-batches 500: a batch of 109 rows cannot be cut", *few, "--batch-size", 1000,
+            "--micro-batches", 500)
+    assert not os.path.exists("few")
+
+
 def goes_on_only_with_the_same():
     """What would not come to the same bits is an error that says what to do."""
     common = ["--plot", "none", "--epochs", 100000, "--save-every", 1]
@@ -254,7 +281,7 @@ def where_a_model_goes():
 
 
 def main():
-    return perform([goes_on, goes_on_only_with_the_same, changed_training, names, no_text, same_files,
+    return perform([goes_on, micro_batches, goes_on_only_with_the_same, changed_training, names, no_text, same_files,
                     where_a_model_goes])
 
 

@@ -210,6 +210,59 @@ static void titles_are_quoted_or_refused(void **state)
     assert_string_equal(text, "test: '\\xe4' cannot stand in a picture: it is not UTF-8\n");
 }
 
+/* ---- several processes ---------------------------------------------------------------------- */
+
+static void end_all(int code, const char *message)
+{
+    fprintf(stderr, "all end with %d: %s\n", code, message != NULL ? message : "printed");
+    _exit(code);
+}
+
+static void leave(void)
+{
+    fprintf(stderr, "left\n");
+}
+
+static void fail_quietly(void)
+{
+    set_processes(&(processes){ false, end_all, leave });
+    remark("a remark");
+    end_program("lost\n");
+}
+
+static void misuse_first(void)
+{
+    set_processes(&(processes){ true, end_all, leave });
+    usage_error("wrong");
+}
+
+static void misuse_other(void)
+{
+    set_processes(&(processes){ false, end_all, leave });
+    usage_error("wrong");
+}
+
+static void say_and_leave(void)
+{
+    set_processes(&(processes){ true, NULL, leave });
+    remark("a remark");
+}
+
+static void one_process_speaks_and_each_ends_all(void **state)
+{
+    char text[4096];
+    (void)state;
+    assert_int_equal(output_of(fail_quietly, text, sizeof text), 1);
+    assert_string_equal(text, "all end with 1: lost\\n\n");
+    assert_int_equal(output_of(misuse_first, text, sizeof text), 2);
+    assert_string_equal(
+        text, "test: wrong\ntest --help lists the options\nall end with 2: printed\n");
+    assert_int_equal(output_of(misuse_other, text, sizeof text), 2);
+    assert_string_equal(text, "all end with 2: wrong\n");
+    assert_int_equal(output_of(say_and_leave, text, sizeof text), 0);
+    assert_string_equal(text, "test: a remark\nleft\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +273,7 @@ int main(void)
         cmocka_unit_test(the_command_line_ends_with_2_and_files_with_1),
         cmocka_unit_test(faults_of_text),
         cmocka_unit_test(titles_are_quoted_or_refused),
+        cmocka_unit_test(one_process_speaks_and_each_ends_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
