@@ -364,6 +364,40 @@ static void errors_carry_the_path(void **state)
     adz_module_free(&m);
 }
 
+static jmp_buf out;
+
+static adz_tensor *jumping_forward(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    (void)x;
+    longjmp(out, 1);
+}
+
+static const adz_module_type jumping_type = {
+    .size = sizeof(adz_module_type), .name = "Jumping", .forward = jumping_forward
+};
+
+/* The frames of calls that were left stay for a while, but name no module that has ended. */
+static void frames_forget_modules(void **state)
+{
+    (void)state;
+    static adz_module *m;
+    m = ADZ_SEQUENTIAL(adz_module_new(&jumping_type, 0));
+    const void *gone[] = { m, adz_module_child(m, "0") };
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1), ADZ_F32);
+    if (setjmp(out) == 0) {
+        adz_module_forward(m, x);
+        fail_msg("the forward has not jumped");
+    }
+    const adzi_thread *thread = adzi_self();
+    assert_int_equal(thread->n_frames, 2);
+    assert_true(thread->frames[0].owner == gone[0] && thread->frames[1].owner == gone[1]);
+    adz_module_free(&m);
+    for (size_t i = 0; i < thread->n_frames; ++i) {
+        assert_null(thread->frames[i].owner);
+    }
+}
+
 int calls_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +411,7 @@ int calls_tests(void)
         TEST(lists_of_a_call_are_checked),
         TEST(refused_memory_exchanges_no_parameter),
         TEST(errors_carry_the_path),
+        TEST(frames_forget_modules),
     };
     return cmocka_run_group_tests_name("module: calls", tests, NULL, NULL);
 }
