@@ -52,15 +52,17 @@ static bool act(int way, adz_safetensors *file, adz_tensor *bytes)
 }
 
 /* The parser of jansson sometimes takes a string that it could not store for a wrong one. */
-static void expect_refusal(int way)
+static adz_status expect_refusal(int way)
 {
     adz_status code = adz_error_code();
     assert_true(code == ADZ_ERR_MEMORY || (way == 2 && code == ADZ_ERR_FORMAT));
     expect_error(code, way == 0   ? "adz_safetensors_to_memory: "
                        : way == 1 ? "adz_safetensors_save: "
                                   : "adz_safetensors_from_memory: ");
+    return code;
 }
 
+/* Returns how often memory was refused. */
 static int attempts(int way, adz_safetensors *file, adz_tensor *bytes)
 {
     int failures = 0;
@@ -73,8 +75,7 @@ static int attempts(int way, adz_safetensors *file, adz_tensor *bytes)
         bool good = act(way, file, bytes);
         fails_in = 0;
         if (!good) {
-            ++failures;
-            expect_refusal(way);
+            failures += expect_refusal(way) == ADZ_ERR_MEMORY ? 1 : 0;
         }
         assert_int_equal(adz_error_code(), ADZ_OK);
         assert_true(good || (adzi_live_tensors() == tensors && adzi_live_bytes() == live));
