@@ -159,6 +159,8 @@ static void a_pipe_is_read_once(void **state)
     assert_true(source.bytes == bytes && source.size == SIZE);
     assert_memory_equal(bytes, written, SIZE);
     adzi_source_close(&source);
+    assert_true(source.bytes == NULL && source.size == 0 && source.fd == -1);
+    adzi_source_close(&source); /* Nothing is left to close. */
     int result = 1;
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_int_equal(result, 0);
