@@ -174,15 +174,32 @@ static void a_file_that_becomes_shorter_is_said(void **state)
     adzi_source source;
     int64_t live = adzi_live_bytes();
     const char *path = temporary_path("kept");
-    write_file(path, "abcde", 5);
-    assert_int_equal(adzi_source_open("test", path, &source), ADZ_OK);
-    assert_int_equal(truncate(path, 4), 0);
-    assert_int_equal(adzi_source_fill("test", &source), ADZ_ERR_IO);
-    expect_error(ADZ_ERR_IO, "kept: it became shorter while it was read");
-    assert_null(source.bytes);
-    adzi_source_close(&source);
+    for (int left = 0; left < 5; ++left) {
+        write_file(path, "abcde", 5);
+        assert_int_equal(adzi_source_open("test", path, &source), ADZ_OK);
+        assert_int_equal(truncate(path, left), 0);
+        assert_int_equal(adzi_source_fill("test", &source), ADZ_ERR_IO);
+        expect_error(ADZ_ERR_IO, "kept: it became shorter while it was read");
+        assert_null(source.bytes);
+        adzi_source_close(&source);
+    }
     assert_true(adzi_live_bytes() == live);
     temporary_files(true);
+}
+
+static adz_status open_stream(void *user)
+{
+    (void)user;
+    adzi_source source;
+    adz_status status = adzi_source_open("test", "/proc/self/stat", &source);
+    adzi_source_close(&source);
+    return status;
+}
+
+static void streams_are_refused_memory(void **state)
+{
+    (void)state;
+    assert_true(refuse_each(open_stream, NULL, NULL) >= 1);
 }
 
 static void a_read_that_fails_is_said(void **state)
@@ -251,6 +268,7 @@ int parts_tests(void)
         cmocka_unit_test(the_size_may_be_unknown),
         cmocka_unit_test(a_pipe_is_read_once),
         cmocka_unit_test(a_file_that_becomes_shorter_is_said),
+        cmocka_unit_test(streams_are_refused_memory),
         cmocka_unit_test(a_read_that_fails_is_said),
         cmocka_unit_test(long_texts_are_shortened),
         cmocka_unit_test(characters_are_not_cut),
