@@ -101,11 +101,15 @@ adz_status adzi_exchange_start(
     exchange->next = group->under_way;
     group->under_way = exchange;
     adz_status status = group->broken != ADZ_OK ? adzi_group_ready(op, group) : ADZ_OK;
-    if (status == ADZ_OK && exchange->in.left > 0) {
-        status = start_piece(group, &exchange->in);
-    }
+    /* The send comes first. Over TCP, Open MPI answers the announcement of a large message on the
+     * connection that carries its own data. A receive that starts first lets the partner's data
+     * flow, and this rank's announcement would be answered after them: the directions would take
+     * turns. */
     if (status == ADZ_OK && exchange->out.left > 0) {
         status = start_piece(group, &exchange->out);
+    }
+    if (status == ADZ_OK && exchange->in.left > 0) {
+        status = start_piece(group, &exchange->in);
     }
     return status == ADZ_OK ? ADZ_OK : finish(op, exchange, status);
 }
