@@ -91,7 +91,8 @@ ADZ_API void adz_data_parallel_options_init(adz_data_parallel_options *options, 
  *
  * While it exists, the module's training statistics (batch norm) and the values that it carries
  * from call to call (AWD-LSTM, Transformer-XL) belong to micro-batches. Call the module between
- * adz_data_parallel_next and the following call only, or in evaluation.
+ * adz_data_parallel_next and the following call only, or in evaluation. Call adz_module_reset
+ * between two steps on all ranks alike; inside a micro-batch it concerns that one.
  *
  * @param group    stays the caller's and ends after the result
  * @param module   kept; at least one parameter wants a gradient
