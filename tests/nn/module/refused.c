@@ -399,39 +399,6 @@ static void rows_of_hidden_states_are_checked(void **state)
     adz_module_free(&m);
 }
 
-/* The version of a parameter only rises, also while its dtype goes there and back. */
-static void versions_rise_with_the_dtype(void **state)
-{
-    (void)state;
-    adz_module *m = scale_new(3, 2);
-    adz_tensor *w = adz_module_parameter(m, "weight");
-    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
-    for (int writes = 0; writes < 4; ++writes) {
-        adz_tensor *loss = adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
-        assert_int_equal(adz_module_to(m, ADZ_F32), ADZ_OK);
-        for (int i = 0; i < writes; ++i) {
-            fill(w, 2);
-        }
-        assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
-        adz_error_clear();
-    }
-    adz_module_free(&m);
-}
-
-/* A buffer that was changed in place by a graph can be read after its dtype has changed. */
-static void a_graph_in_a_buffer_stays_readable(void **state)
-{
-    (void)state;
-    adz_module *m = scale_new(3, 2);
-    adz_tensor *b = adz_module_add_buffer(m, "b", adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
-    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
-    assert_non_null(adz_add_(b, x));
-    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
-    assert_true(all_are(adz_neg(b), -2));
-    adz_module_free(&m);
-}
-
 /* ---- refused memory ------------------------------------------------------------------------- */
 
 static adz_status convert(void *module)
@@ -496,8 +463,6 @@ int refused_tests(void)
         TEST(a_reset_is_refused_memory),
         TEST(rows_are_selected_once),
         TEST(rows_of_hidden_states_are_checked),
-        TEST(versions_rise_with_the_dtype),
-        TEST(a_graph_in_a_buffer_stays_readable),
         TEST(refused_memory_converts_nothing),
     };
     return cmocka_run_group_tests_name("module: refused", tests, NULL, NULL);

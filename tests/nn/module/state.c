@@ -1,4 +1,4 @@
-/* The state of a module that is saved and loaded. */
+/* The state of a module that is saved, loaded and converted. */
 #include "scale.h"
 #include "tests.h"
 
@@ -133,6 +133,39 @@ static void a_load_counts_as_a_change(void **state)
     adz_module_free(&m);
 }
 
+/* The version of a parameter only rises, also while its dtype goes there and back. */
+static void versions_rise_with_the_dtype(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(3, 2);
+    adz_tensor *w = adz_module_parameter(m, "weight");
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    for (int writes = 0; writes < 4; ++writes) {
+        adz_tensor *loss = adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
+        assert_int_equal(adz_module_to(m, ADZ_F32), ADZ_OK);
+        for (int i = 0; i < writes; ++i) {
+            fill(w, 2);
+        }
+        assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+        adz_error_clear();
+    }
+    adz_module_free(&m);
+}
+
+/* A buffer that was changed in place by a graph can be read after its dtype has changed. */
+static void a_graph_in_a_buffer_stays_readable(void **state)
+{
+    (void)state;
+    adz_module *m = scale_new(3, 2);
+    adz_tensor *b = adz_module_add_buffer(m, "b", adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    assert_non_null(adz_add_(b, x));
+    assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
+    assert_true(all_are(adz_neg(b), -2));
+    adz_module_free(&m);
+}
+
 int state_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +174,8 @@ int state_tests(void)
         TEST(half_precision_is_converted),
         TEST(refused_memory_is_said_first),
         TEST(a_load_counts_as_a_change),
+        TEST(versions_rise_with_the_dtype),
+        TEST(a_graph_in_a_buffer_stays_readable),
     };
     return cmocka_run_group_tests_name("module: state", tests, NULL, NULL);
 }
