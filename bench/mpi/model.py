@@ -80,9 +80,8 @@ def step(nodes, sequences, bandwidth, f, speed):
     return whole + f['optimizer'] / speed * PARAMETERS
 
 
-def print_table(f, speed, batch):
+def print_table(f, speed, batch, few):
     alone = step(1, batch, 1e9, f, speed)
-    few = max(1, batch // 256)
     base = step(1, few, 1e9, f, speed)
     print(f'\nNodes {speed:g} times as fast as one core here. Fixed: {batch} sequences of {LENGTH} tokens per step, '
           f'divided among the nodes\n(one node: {alone:.0f} s). Growing: {few} sequences per node '
@@ -103,6 +102,7 @@ def main():
     parser.add_argument('program')
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--batch', type=int, default=512)
+    parser.add_argument('--per-node', type=int, default=16, help='sequences of a node when the batch grows')
     parser.add_argument('--speed', default='2,64')
     args = parser.parse_args()
     f = fit(args.program, args.rounds)
@@ -111,7 +111,7 @@ def main():
           f'{1e9 * f["optimizer"]:.2f} ns per parameter of AdamW, {1e6 * f["message"]:.0f} us per message, '
           f'{1e9 * f["byte"]:.2f} ns per byte ({8 / f["byte"] / 1e9:.1f} Gbit/s).')
     for speed in args.speed.split(','):
-        print_table(f, float(speed), args.batch)
+        print_table(f, float(speed), args.batch, args.per_node)
 
 
 if __name__ == '__main__':
