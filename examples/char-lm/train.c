@@ -225,6 +225,7 @@ static void finish(trainer *t, const progress *bar)
     double tokens_per_second = speed(t, bar), seconds = progress_seconds(bar);
     save(t);
     printf("checkpoint: %s\n", t->o->save);
+    print_traffic(t->parallel, t->network);
     fflush(stdout);
     t->valid_loss = validate(t->o, t->network, &t->c->valid);
     printf("result: val_loss=%.4f bpc=%.4f tokens_per_second=%.0f seconds=%.2f\n", t->valid_loss,

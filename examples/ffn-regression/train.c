@@ -300,6 +300,7 @@ history train(const options *o, const model *m, const problem *p, adz_safetensor
         copy_weights(network(m), t.best);
     }
     h.best = t.best_epoch;
+    print_traffic(t.parallel, network(m));
     free_trainer(&t);
     return h;
 }

@@ -185,6 +185,33 @@ adz_data_parallel *new_parallel(adz_module *network, int64_t micro_batches, int6
     return adz_data_parallel_new(group, network, &p);
 }
 
+static double gradient_bytes(adz_module *network)
+{
+    adz_tensor_list all = adz_module_parameters(network);
+    double bytes = 0;
+    for (size_t i = 0; i < all.count; ++i) {
+        bytes += (double)adz_tensor_numel(all.items[i]) *
+                 (double)adz_dtype_size(adz_tensor_dtype(all.items[i]));
+    }
+    return bytes;
+}
+
+void print_traffic(adz_data_parallel *parallel, adz_module *network)
+{
+    if (count_ranks() == 1) {
+        return;
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *sent = adz_scalar((double)adz_data_parallel_bytes(parallel), ADZ_F64);
+    adz_group_all_reduce(group, sent, ADZ_GROUP_MAX);
+    double most = adz_item(sent), all = gradient_bytes(network);
+    if (most > 0) {
+        printf("sent in a step: %.3g MB at most by a rank, %.2f times the gradients\n", most / 1e6,
+            most / all);
+    }
+    adz_scope_close(scope);
+}
+
 /* ---- decisions ------------------------------------------------------------------------------ */
 
 void compare_texts(const char *what, const char *text)

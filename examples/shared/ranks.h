@@ -47,6 +47,10 @@ void print_ranks(int64_t micro_batches);
 adz_data_parallel *new_parallel(
     adz_module *network, int64_t micro_batches, int64_t seed, bool fast);
 
+/* Prints how many bytes of gradients the ranks have sent in the last step, if there are several and
+ * adze has sent them. All ranks call it. */
+void print_traffic(adz_data_parallel *parallel, adz_module *network);
+
 /* ---- decisions of all ranks ----------------------------------------------------------------- */
 
 /* Ends the program if a text is not the same on all ranks. `what` names it in the message. */

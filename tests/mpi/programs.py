@@ -60,6 +60,11 @@ def same_on_all(runs, program, *arguments):
         assert found[0] == wanted[0], f'{ranks} ranks: {found[0]}, not {wanted[0]}'
         assert found[1] == wanted[1], f'{ranks} ranks: other weights'
         assert (f'{ranks} ranks; 8 micro-batches' in output) == (ranks > 1), output
+        sent = re.search(r'sent in a step: .* by a rank, (\S+) times the gradients', output)
+        assert (sent is not None) == (ranks > 1), output
+        if sent:  # the layout begins each parameter at a multiple of 64 bytes
+            least = {2: 1.0, 3: 2.0, 4: 1.5}[ranks]
+            assert 0.99 * least <= float(sent[1]) < 1.2 * least, output
         os.remove('weights')
     return wanted[0]
 
