@@ -103,6 +103,8 @@ static void truncated_normals_keep_their_shape(void **state)
         { 1, 2, 0, 10, 2.018279639552275, 1.3944047536053459 },
         { 0, 1, 5, 6, 5.183147090479768, 0.17161710511444195 },
         { 0, 1, -6, -5, -5.183147090479768, 0.17161710511444195 },
+        { 5, 2, 4, 6, 5.0, 0.5677645800886548 },
+        { 0, 1, 8, 9, 8.121188992996423, 0.11894764722628946 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_non_null(
@@ -112,8 +114,57 @@ static void truncated_normals_keep_their_shape(void **state)
         assert_true(fabs(m.mean - cases[i].cut_mean) < 0.02 * cases[i].cut_std + 2e-4);
         assert_true(fabs(m.std - cases[i].cut_std) < 0.02 * cases[i].cut_std);
     }
+    /* Where no double holds the probability, all numbers are at the border that is likelier. */
+    assert_true(all_are(adz_init_trunc_normal_(t, 0, 1, -41, -40, g), -40));
+    assert_true(all_are(adz_init_trunc_normal_(t, 0, 1, 40, 41, g), 40));
     adz_tensor *f = adz_init_trunc_normal_(adz_empty(ADZ_SHAPE(9999), ADZ_F32), 0, 1, -2, 2, g);
     assert_true(fabs(moments_of(f).std - 0.8796) < 0.02);
+    adz_generator_free(&g);
+}
+
+/* The draws are the quantiles of uniform draws, nearly to the last digit. */
+static void truncated_normals_are_quantiles(void **state)
+{
+    (void)state;
+    static const double bounds[][2] = { { -9, 9 }, { -2, 2 }, { -20, -5 }, { 0, 1 }, { -0.1, 8 } };
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; ++i) {
+        adz_generator *g = adz_generator_new(i + 5), *same = adz_generator_new(i + 5);
+        const double low = bounds[i][0], high = bounds[i][1];
+        adz_tensor *u = adz_init_uniform_(adz_empty(ADZ_SHAPE(4000), ADZ_F64), 0, 1, same);
+        adz_tensor *z =
+            adz_init_trunc_normal_(adz_empty(ADZ_SHAPE(4000), ADZ_F64), 0, 1, low, high, g);
+        const double sign = low + high > 0 ? -1 : 1; /* The upper tail is the mirrored lower one. */
+        double p0 = 0.5 * erfc(-(sign > 0 ? low : -high) / sqrt(2));
+        double p1 = 0.5 * erfc(-(sign > 0 ? high : -low) / sqrt(2));
+        for (int k = 0; k < 4000; ++k) {
+            double wanted = p0 + (p1 - p0) * adz_tensor_data_f64(u)[k];
+            double got = 0.5 * erfc(-sign * adz_tensor_data_f64(z)[k] / sqrt(2));
+            assert_true(fabs(got - wanted) <= 1e-12 * wanted);
+        }
+        adz_generator_free(&same);
+        adz_generator_free(&g);
+    }
+}
+
+/* A draw begins behind the numbers of the draw before it. */
+static void draws_do_not_overlap(void **state)
+{
+    (void)state;
+    enum { DRAWN = 64 };
+    adz_generator *g = adz_generator_new(7);
+    for (int kind = 0; kind < 3; ++kind) {
+        adz_tensor *t[2];
+        for (int i = 0; i < 2; ++i) {
+            t[i] = adz_empty(ADZ_SHAPE(DRAWN), ADZ_F64);
+            assert_non_null(kind == 0   ? adz_init_uniform_(t[i], 0, 1, g)
+                            : kind == 1 ? adz_init_normal_(t[i], 0, 1, g)
+                                        : adz_init_trunc_normal_(t[i], 0, 1, -2, 2, g));
+        }
+        for (int i = 0; i < DRAWN * DRAWN; ++i) {
+            assert_true(
+                adz_tensor_data_f64(t[0])[i % DRAWN] != adz_tensor_data_f64(t[1])[i / DRAWN]);
+        }
+    }
     adz_generator_free(&g);
 }
 
@@ -259,6 +310,8 @@ static void borders_of_arguments(void **state)
     assert_true(all_are(adz_init_uniform_(t, 2, 2, NULL), 2));
     assert_null(adz_init_uniform_(t, 0, INFINITY, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "the range [0, inf) is empty or not finite");
+    assert_null(adz_init_uniform_(t, -1.5e308, 1.5e308, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "is empty or not finite");
     assert_null(adz_init_uniform_(t, NAN, 1, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "is empty or not finite");
     assert_true(all_are(adz_init_normal_(t, 3, 0, NULL), 3));
@@ -308,6 +361,8 @@ int main(void)
         TEST(fans_set_the_spread),
         TEST(gains),
         TEST(truncated_normals_keep_their_shape),
+        TEST(truncated_normals_are_quantiles),
+        TEST(draws_do_not_overlap),
         TEST(orthogonal_matrices),
         TEST(draws_repeat_and_heed_the_layout),
         TEST(parameters_can_be_drawn_and_that_counts_as_a_change),
