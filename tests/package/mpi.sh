@@ -33,6 +33,14 @@ export PKG_CONFIG_PATH="$work/pc"
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags adze-mpi) \
     "$top/tests/package/distributed.c" -o "$work/distributed" $(pkg-config --libs adze-mpi)
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags adze-mpi) \
+    "$top/examples/data_parallel.c" -o "$work/data_parallel" $(pkg-config --libs adze-mpi)
+"$work/data_parallel" >"$work/said"
+grep -q '^step  600  loss ' "$work/said" || {
+    cat "$work/said"
+    exit 1
+}
 cmake -S "$top/tests/package/mpi" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     >"$work/cmake.log" 2>&1 &&
     ninja -C "$work/cmake" >"$work/cmake.log" 2>&1 || {
