@@ -33,7 +33,29 @@ static void zeros_have_gradients(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(zeros_have_gradients) };
+/* The bits of a product must not depend on how a launch is cut among threads. */
+static void any_number_of_threads_gives_the_same_bits(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    const int threads = adz_get_num_threads();
+    for (int64_t columns = 5; columns < 90; columns += 7) {
+        adz_tensor *x = adz_arange(0, (double)(3000 * columns), 1, ADZ_F64);
+        x = adz_reshape(
+            adz_add_number(adz_mul_number(adz_sin(x), 0.01), 1), ADZ_SHAPE(3000, columns));
+        adz_set_num_threads(1);
+        adz_tensor *one = adz_prod(x, ADZ_DIMS(0), ADZ_DROPDIM);
+        for (int n = 2; n <= 16; ++n) {
+            adz_set_num_threads(n);
+            assert_true(adz_equal(adz_prod(x, ADZ_DIMS(0), ADZ_DROPDIM), one));
+        }
+    }
+    adz_set_num_threads(threads);
+    adz_scope_close(scope);
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(zeros_have_gradients),
+    cmocka_unit_test(any_number_of_threads_gives_the_same_bits) };
 
 const op_case prod_case = {
     .name = "prod",

@@ -4,8 +4,8 @@
  *
  * A unit of prod_reduce is one result, or one block of a long one (reduce.kernel.h). Floats are
  * multiplied in eight lanes of f64, element i in lane i % 8 (Note [Eight lanes] in wide.kernel.h),
- * so the order of the products depends on n alone. Contiguous results (columns) are computed up to
- * 64 at a time, each in the order of its elements.
+ * so the order of the products depends on n alone. Results that lie in runs of eight or more
+ * (columns) are computed up to 64 at a time, each in the order of its elements.
  *
  * A unit of prod_backward is one contiguous row of at most 1024 elements. dx_i is computed without
  * a division, so that elements that are 0 have exact gradients.
@@ -129,6 +129,16 @@ static int64_t KERNEL(prod_columns)(const adzi_reduce_args *a, int64_t r, int64_
     return w;
 }
 
+/* Whether the results lie in runs that are long enough to be computed as columns. The layout alone
+ * decides, and not the part of a run that a thread gets: columns multiply in the order of the
+ * elements, and other results in lanes. */
+static inline bool KERNEL(prod_has_columns)(const adzi_reduce_args *a)
+{
+    const int last = a->n_kept - 1;
+    return last >= 0 && a->kept_strides[last] == 1 && a->kept[last] >= KERNEL(tile) &&
+           a->n_reduced > 0;
+}
+
 /* The fast paths: contiguous rows of at most a chunk of 512 elements, and columns. Returns the
  * number of results that it has computed, 0 if the general walk has to. */
 static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64_t end)
@@ -137,8 +147,9 @@ static int64_t KERNEL(prod_ways)(const adzi_reduce_args *a, int64_t begin, int64
         return 0;
     }
     if (a->n_kept != 1 || a->n_reduced != 1 || a->reduced_strides[0] != 1 || a->n > KERNEL(chunk)) {
-        const int64_t w = KERNEL(tile_width)(a, begin, end, KERNEL(columns));
-        return w >= KERNEL(tile) ? KERNEL(prod_columns)(a, begin, w) : 0;
+        return KERNEL(prod_has_columns)(a) ? KERNEL(prod_columns)(a, begin,
+                                                 KERNEL(tile_width)(a, begin, end, KERNEL(columns)))
+                                           : 0;
     }
     const elem *x = (const elem *)(const void *)a->in + begin * a->kept_strides[0];
     for (int64_t r = begin; r < end; ++r, x += a->kept_strides[0]) {
