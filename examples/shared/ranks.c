@@ -86,6 +86,7 @@ static void end_all(int code, const char *message)
         adz_group_abort(group, code, message);
     }
 #ifdef WITH_MPI
+    usleep(100000); /* MPICH's launcher forgets what it has not yet read from its processes */
     MPI_Abort(MPI_COMM_WORLD, code);
 #endif
 }

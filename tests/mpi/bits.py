@@ -107,7 +107,7 @@ def killed(ranks, rank, then):
         seconds = time.monotonic() - began
     if seconds > 10:
         sys.exit(f'ranks {alive()} were alive {seconds:.0f} s after rank {rank} was killed')
-    left = [name for name in os.listdir('.') if name != 'weights']
+    left = [name for name in os.listdir('.') if name not in ('weights', 'after')]
     run(then, CHAR_LM, '--load', 'weights', '--steps', 3000, '--stop-after', STOP, '--save', 'after')
     return weights('after'), seconds, left
 
