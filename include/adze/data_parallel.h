@@ -128,13 +128,14 @@ typedef struct adz_micro_batch {
 /**
  * Begins a step: drops the gradients of all parameters, as adz_module_zero_grad does.
  *
- * @param parallel  any; a step that was left is given up
+ * @param parallel  between two steps. In a group of one rank a step that was left is given up
  * @param step      the number of the step, 0 or more, from which random numbers follow; equal on
  *                  all ranks
  * @param rows      rows of the batch of all ranks, at least as many as micro-batches; equal on all
  *                  ranks
  * @return          ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, or ADZ_ERR_STATE (parameters of the
- *                  module were added, removed or replaced)
+ *                  module were added, removed or replaced; or, with several ranks, the step before
+ *                  has not ended). The rank calls adz_data_parallel_end also after a failure
  */
 ADZ_API adz_status adz_data_parallel_begin(adz_data_parallel *parallel, int64_t step, int64_t rows);
 

@@ -9,7 +9,7 @@
 #include "distributed/shard.h"
 #include "tensor/tensor.h"
 
-static const char op[] = "adz_data_parallel_new";
+static const char op[] = "adz_data_parallel_new", op_free[] = "adz_data_parallel_free";
 
 ADZI_OPTIONS_INIT(
     adz_data_parallel_options_init, adz_data_parallel_options, ADZ_DATA_PARALLEL_OPTIONS)
@@ -57,6 +57,9 @@ static void destroy(adz_data_parallel *p)
 {
     remove_hooks(p);
     adzi_shardings_end(p);
+    if (p->ranks > 1) {
+        adzi_sender_abandon(op_free, p);
+    }
     if (p->flat != NULL && p->state != NULL) {
         adzi_parallel_leave(p);
     }
@@ -143,7 +146,7 @@ adz_data_parallel *adz_data_parallel_new(
     if (ADZI_OPTIONS_READ(op, ADZ_DATA_PARALLEL_OPTIONS, &o, options)) {
         check(group, module, &o);
     }
-    if (adzi_parallel_compare(op, group, module, &o) != ADZ_OK) {
+    if (adzi_parallel_compare(group, module, &o) != ADZ_OK) {
         return NULL;
     }
     /* A rank that could not make its part takes part in the barrier, and the others fail too. */

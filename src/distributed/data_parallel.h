@@ -75,7 +75,6 @@ typedef struct adzi_sender {
     int round;
     int64_t begin[ADZI_TREE_NODES], count[ADZI_TREE_NODES]; /* the range before each round */
     int under_way;                                          /* exchanges that have not ended */
-    bool spreads; /* the slices are summed and go to all ranks */
     adzi_exchange *exchanges;
     size_t n_exchanges;
     char *received;
@@ -166,7 +165,7 @@ double *adzi_parallel_numbers(const adz_data_parallel *p, int micro);
 /** Compares the ranks and copies rank 0's parameters and buffers to all. A rank with an error
  * recorded takes part, and all ranks fail. */
 adz_status adzi_parallel_compare(
-    const char *op, adz_group *group, adz_module *module, const adz_data_parallel_options *options);
+    adz_group *group, adz_module *module, const adz_data_parallel_options *options);
 adz_status adzi_parallel_broadcast(const adz_data_parallel *p);
 
 /** Makes the tree's lists and memory, and the buckets. False with the error recorded. */
@@ -219,6 +218,10 @@ void adzi_sender_progress(void *parallel);
 /** Sends all buckets and waits for them. */
 adz_status adzi_sender_finish(const char *op, adz_data_parallel *p);
 
+/** Takes exchanges that have not ended out of the group, because their memory ends. The group is
+ * broken then: other ranks cannot finish the step. Does nothing if no bucket travels. */
+void adzi_sender_abandon(const char *op, adz_data_parallel *p);
+
 /**
  * Every rank has its slice of `data` and receives those of the others: rank r's slice is bytes
  * begin[r] .. begin[r+1]-1. Slices may have any sizes, 0 too. Waits for the end.
@@ -230,7 +233,6 @@ enum {
     ADZI_TAG_HALVES = ADZI_TAG_FREE,
     ADZI_TAG_SPREAD,
     ADZI_TAG_RECORDS,
-    ADZI_TAG_VALUES,
     ADZI_TAG_SLICES /* and ADZI_TREE_NODES more */
 };
 

@@ -55,7 +55,7 @@ static adz_status wait_piece(adz_group *group, adzi_message *m)
 
 /* ---- exchanges ------------------------------------------------------------------------------ */
 
-static void take_out(adz_group *group, adzi_exchange *exchange)
+void adzi_exchange_take_out(adz_group *group, adzi_exchange *exchange)
 {
     adzi_exchange **at = &group->under_way;
     while (*at != NULL && *at != exchange) {
@@ -70,7 +70,7 @@ static void take_out(adz_group *group, adzi_exchange *exchange)
 /* Ends an exchange that is over, with or without a failure. */
 static adz_status finish(const char *op, adzi_exchange *exchange, adz_status status)
 {
-    take_out(exchange->group, exchange);
+    adzi_exchange_take_out(exchange->group, exchange);
     exchange->done = true;
     exchange->status = status == ADZ_OK ? ADZ_OK : adzi_group_break(op, exchange->group, status);
     if (status == ADZ_OK && exchange->then != NULL) {

@@ -91,6 +91,9 @@ adz_status adzi_exchange_test(const char *op, adzi_exchange *exchange, bool *don
 /** Waits until the exchange is done. Other exchanges of the group go on meanwhile. */
 adz_status adzi_exchange_wait(const char *op, adzi_exchange *exchange);
 
+/** Takes an exchange out of the list of those that are under way, if it is there. */
+void adzi_exchange_take_out(adz_group *group, adzi_exchange *exchange);
+
 /** Starts an exchange and waits for its end. */
 adz_status adzi_transfer_bytes(const char *op, adz_group *group, const adzi_transfer *transfer);
 

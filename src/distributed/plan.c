@@ -91,7 +91,7 @@ static bool plan_sums(const char *op, adz_data_parallel *p)
 
 /* ---- buckets -------------------------------------------------------------------------------- */
 
-/* Whether parameter i begins another bucket. Parameters are taken from the last one to the first,
+/* Whether a parameter begins another bucket. Parameters are taken from the last one to the first,
  * which is about the order in which a backward completes their gradients. */
 static bool begins_bucket(const adz_data_parallel *p, const adzi_bucket *bucket, adz_flat_slice s)
 {
@@ -100,7 +100,7 @@ static bool begins_bucket(const adz_data_parallel *p, const adzi_bucket *bucket,
            (size_t)bucket->length * adzi_item_size(all) >= p->bucket_bytes;
 }
 
-/* Cuts the flat gradients into buckets; with `buckets` NULL only counts them. */
+/* Cuts the flat gradients into buckets. Returns their number, at most that of the parameters. */
 static int cut_buckets(adz_data_parallel *p, adzi_bucket *buckets)
 {
     adzi_bucket current = { .group = -1 };
@@ -110,7 +110,7 @@ static int cut_buckets(adz_data_parallel *p, adzi_bucket *buckets)
         if (n == 0 || begins_bucket(p, &current, s)) {
             const adz_tensor *all = adz_flat_parameters_gradients(p->flat, s.group);
             int64_t end = all->numel;
-            for (int i = 0; i < n && buckets != NULL; ++i) {
+            for (int i = 0; i < n; ++i) {
                 end = buckets[i].group == s.group ? buckets[i].begin : end;
             }
             current = (adzi_bucket){ .group = s.group, .begin = end, .first_place = n };
@@ -120,9 +120,7 @@ static int cut_buckets(adz_data_parallel *p, adzi_bucket *buckets)
         current.begin = s.offset;
         current.parameters += 1;
         p->parameters[k].bucket = n - 1;
-        if (buckets != NULL) {
-            buckets[n - 1] = current;
-        }
+        buckets[n - 1] = current;
     }
     return n;
 }
@@ -130,7 +128,6 @@ static int cut_buckets(adz_data_parallel *p, adzi_bucket *buckets)
 static bool plan_buckets(const char *op, adz_data_parallel *p)
 {
     adzi_sender *s = &p->sender;
-    /* There are at most as many buckets as parameters. */
     s->buckets = adzi_alloc_zero(p->n_parameters * sizeof *s->buckets);
     s->order = adzi_alloc_zero(p->n_parameters * sizeof *s->order);
     if (s->buckets == NULL || s->order == NULL) {

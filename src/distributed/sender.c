@@ -18,6 +18,7 @@
  *
  * Both ways follow the tree, so both give the bits that a single rank computes. */
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -453,4 +454,20 @@ adz_status adzi_sender_finish(const char *op, adz_data_parallel *p)
         return adzi_pending();
     }
     return adzi_group_ready(op, p->group);
+}
+
+void adzi_sender_abandon(const char *op, adz_data_parallel *p)
+{
+    const adzi_sender *s = &p->sender;
+    if (s->n_ended == s->n_started) {
+        return;
+    }
+    if (p->group->broken == ADZ_OK) {
+        p->group->broken = ADZ_ERR_STATE;
+        snprintf(
+            p->group->reason, sizeof p->group->reason, "%s was called in the middle of a step", op);
+    }
+    for (size_t i = 0; i < s->n_exchanges; ++i) {
+        adzi_exchange_take_out(p->group, &s->exchanges[i]);
+    }
 }

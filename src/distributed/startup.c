@@ -36,7 +36,7 @@ static adz_status compare_options(adz_group *group, const adz_data_parallel_opti
     return adz_group_agree(group, "the options of adz_data_parallel_new", text);
 }
 
-/* Everything that two processes with equal inputs can compute differently for. */
+/* Compares the parts of the library and of the machine on which the bits of a result depend. */
 static adz_status compare_builds(adz_group *group)
 {
     char text[TEXT];
@@ -56,9 +56,8 @@ static adz_status compare_builds(adz_group *group)
 }
 
 adz_status adzi_parallel_compare(
-    const char *op, adz_group *group, adz_module *module, const adz_data_parallel_options *options)
+    adz_group *group, adz_module *module, const adz_data_parallel_options *options)
 {
-    (void)op;
     /* The first comparison also tells the others if this rank has failed already. */
     adz_status status = compare_builds(group);
     status = status == ADZ_OK ? compare_options(group, options) : status;

@@ -1,14 +1,10 @@
 /* A step of data-parallel training: micro-batch by micro-batch. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "adze/data/loader.h"
 #include "adze/ops/arithmetic.h"
 #include "autograd/engine.h"
-#include "autograd/leaf.h"
 #include "base/error.h"
-#include "distributed/agreement.h"
 #include "distributed/data_parallel.h"
 #include "nn/module.h"
 #include "tensor/random/philox.h"
@@ -34,6 +30,8 @@ static void restore_generators(adz_data_parallel *p)
         adz_generator_set_state(p->generators[k], p->before[k]);
     }
 }
+
+/* ---- watching a backward --------------------------------------------------------------------- */
 
 /* Lets messages go on while a backward runs. */
 static void watch(adz_data_parallel *p)
@@ -107,6 +105,11 @@ adz_status adz_data_parallel_begin(adz_data_parallel *p, int64_t step, int64_t r
     static const char op[] = "adz_data_parallel_begin";
     if (p == NULL) {
         return adzi_error_null(op, "parallel");
+    }
+    if (p->stage != ADZI_BETWEEN_STEPS && p->group->size > 1) {
+        return adzi_error(op, ADZ_ERR_STATE,
+            "the step before has not ended; all ranks call adz_data_parallel_end, also after an "
+            "error");
     }
     adzi_parallel_leave(p);
     p->step = step;

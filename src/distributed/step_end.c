@@ -7,7 +7,6 @@
  * all ranks. So every rank finds the same mistakes and reports the same error, and no rank waits
  * for another one's answer. If a record says that its rank has failed, the ranks compare their
  * calls once more (Note [Agreement]), which carries the reason to all of them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "adze/data/loader.h"

@@ -247,6 +247,42 @@ static void one_forgets(adz_group *group, void *user)
     end_run(&r);
 }
 
+/* A rank leaves its step after the last backward, when buckets travel, and begins another one. */
+static void one_leaves(adz_group *group, void *user)
+{
+    run r = begin_run(group);
+    adz_micro_batch m;
+    (void)user;
+    check(adz_data_parallel_begin(r.parallel, 0, ROWS) == ADZ_OK);
+    while (adz_data_parallel_next(r.parallel, &m)) {
+        check(adz_data_parallel_backward(r.parallel, loss_of(&r, m, true), m.weight) == ADZ_OK);
+    }
+    if (r.rank == 1) {
+        check(adz_data_parallel_begin(r.parallel, 1, ROWS) == ADZ_ERR_STATE);
+    }
+    check(adz_data_parallel_end(r.parallel, NULL) == ADZ_ERR_STATE);
+    check_error(ADZ_ERR_STATE, "the step before has not ended");
+    goes_on(&r);
+    end_run(&r);
+}
+
+/* A rank ends its training in the middle of a step: its group is broken, and nothing is used that
+ * has ended. */
+static void ends_in_a_step(adz_group *group, void *user)
+{
+    run r = begin_run(group);
+    adz_micro_batch m;
+    (void)user;
+    check(adz_data_parallel_begin(r.parallel, 0, ROWS) == ADZ_OK);
+    while (adz_data_parallel_next(r.parallel, &m)) {
+        check(adz_data_parallel_backward(r.parallel, loss_of(&r, m, true), m.weight) == ADZ_OK);
+    }
+    adz_data_parallel_free(&r.parallel);
+    check(adz_group_barrier(group) == ADZ_ERR_STATE);
+    check_error(ADZ_ERR_STATE, "adz_data_parallel_free was called in the middle of a step");
+    end_run(&r);
+}
+
 /* A rank has an error of its own somewhere in a step: `where` counts its micro-batches. */
 static void one_errs(adz_group *group, void *user)
 {
@@ -344,6 +380,7 @@ static void a_step_fails_on_all_ranks(void **state)
     for (int ranks = 2; ranks <= 5; ++ranks) {
         run_ranks(ranks, NULL, one_forgets, NULL);
         run_ranks(ranks, NULL, one_errs, NULL);
+        run_ranks(ranks, NULL, one_leaves, NULL);
         run_ranks(ranks, NULL, a_changed_model, NULL);
         run_ranks(ranks, NULL, one_row, NULL);
     }
@@ -375,10 +412,17 @@ static void a_dead_transport_ends_the_step(void **state)
     }
 }
 
+static void a_training_may_end_in_a_step(void **state)
+{
+    (void)state;
+    run_ranks(2, &(network){ .loses = true }, ends_in_a_step, NULL);
+}
+
 const struct CMUnitTest parallel_faults_tests[] = {
     cmocka_unit_test(ranks_compare_at_the_start),
     cmocka_unit_test(refused_memory_at_the_start),
     cmocka_unit_test(a_step_fails_on_all_ranks),
     cmocka_unit_test(a_dead_transport_ends_the_step),
+    cmocka_unit_test(a_training_may_end_in_a_step),
 };
 const size_t n_parallel_faults_tests = sizeof parallel_faults_tests / sizeof *parallel_faults_tests;

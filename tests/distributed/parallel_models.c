@@ -174,7 +174,6 @@ static void hold(adz_group *group, void *user)
         check(adz_data_parallel_begin(p, step, 8) == ADZ_OK);
         check(adz_data_parallel_no_sync(p, false) == ADZ_ERR_STATE);
         check_error(ADZ_ERR_STATE, "a step has begun");
-        adz_data_parallel_begin(p, step, 8);
         while (adz_data_parallel_next(p, &m)) {
             adz_tensor *x = adz_full(ADZ_SHAPE(1, 2), 1 << m.index, ADZ_F32);
             adz_data_parallel_backward(

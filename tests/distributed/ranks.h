@@ -11,6 +11,7 @@ typedef struct network {
     size_t largest;    /* bytes of the largest message that it takes; 0 for any */
     int dies, dies_at; /* calls of rank `dies` fail after this many messages; 0 for never */
     bool silent;       /* a failing call records no error */
+    bool loses;        /* messages may be left that no rank has received */
 } network;
 
 /** What one rank does. It runs on a thread of its own and must end its tensors. */
