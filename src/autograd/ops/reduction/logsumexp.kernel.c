@@ -29,18 +29,22 @@ typedef struct {
     elem max;
 } KERNEL(exponentials);
 
+/* True for an ordinary number. NaN compares false with both bounds. */
 static inline int KERNEL(finite)(elem max)
 {
     return max > -(elem)INFINITY && max < (elem)INFINITY;
 }
 
+/* No elements: the sum is 0, and -inf is the neutral element of a maximum. The result is -inf. */
 static inline void KERNEL(logsumexp_start)(KERNEL(exponentials) * s)
 {
     s->sum = 0;
     s->max = -(elem)INFINITY;
 }
 
-/* Raises the maximum of a state to `max`, if that is larger, and rescales the sum. */
+/* Raises the maximum of a state to `max`, if that is larger, and rescales the sum by e^(old - max).
+ * The factor is 1 where one of the two is infinite: the sum is then 0, NaN or of no account. The
+ * exponential is taken in f64, once per chunk at most. */
 static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
 {
     if (max > s->max) {
@@ -50,8 +54,9 @@ static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
     }
 }
 
-/* Adds n contiguous elements. With an infinite maximum every exponential is 0, 1 or NaN, and only
- * NaN matters to the result. */
+/* Adds a chunk of n <= 512 contiguous elements in two passes over the L1 cache: the maximum, and
+ * the exponentials. With an infinite maximum every exponential is 0, 1 or NaN, and only NaN matters
+ * to the result. */
 static inline void KERNEL(logsumexp_run)(
     KERNEL(exponentials) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
@@ -67,6 +72,8 @@ static inline void KERNEL(logsumexp_run)(
     }
 }
 
+/* Joins the states of two blocks. Both are raised to the larger maximum, so that their sums may be
+ * added. */
 static inline void KERNEL(logsumexp_join)(KERNEL(exponentials) * s, const KERNEL(exponentials) * t)
 {
     KERNEL(exponentials) other = *t;
@@ -75,6 +82,8 @@ static inline void KERNEL(logsumexp_join)(KERNEL(exponentials) * s, const KERNEL
     s->sum += other.sum;
 }
 
+/* Writes y = max + log(sum). An infinite maximum is the result itself, unless an element was NaN.
+ */
 static inline void KERNEL(logsumexp_end)(
     const KERNEL(exponentials) * s, const adzi_reduce_args *a, int64_t r)
 {
@@ -85,8 +94,11 @@ static inline void KERNEL(logsumexp_end)(
     ((elem *)(void *)a->out)[r] = y;
 }
 
-/* Several results of contiguous, adjacent rows; returns 0 where the layout is another one. A row
- * with an infinite or NaN maximum is computed again by the general functions. */
+/* Fast path for contiguous, adjacent rows x[N, D] with D at most 512: returns the number of rows
+ * that it has computed, or 0 where the layout is another one. Up to 16 rows go through each step
+ * together, so that independent maxima, sums and logarithms overlap. A row is summed as one chunk
+ * of the general walk and has its bits. A row with an infinite or NaN maximum is computed again by
+ * the general functions. */
 static int64_t KERNEL(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     if (a->n == 0 || a->partial != NULL || a->n_kept != 1 || a->n_reduced != 1 ||
@@ -98,6 +110,7 @@ static int64_t KERNEL(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, 
     elem m[KERNEL(rows)], y[KERNEL(rows)];
     double sum[KERNEL(rows)];
     KERNEL(exp_sums)(sum, m, x, rows, a->n);
+    /* A loop of its own: the logarithm of one row does not wait for that of another. */
     for (int64_t r = 0; r < rows; ++r) {
         y[r] = (elem)((double)m[r] + adzi_log_f64(sum[r]));
     }

@@ -43,6 +43,7 @@ enum { KERNEL(lanes) = 8 };
                ((lane[1] + lane[5]) + (lane[3] + lane[7]));               \
     }
 
+/* The sums for p = 1, for any other finite p, and for p = 0. p = 2 takes EIGHT(squares). */
 SUM_OF(magnitudes, d)
 SUM_OF(powers, pow(d, p))
 SUM_OF(nonzeros, d != 0 ? 1 : 0)
@@ -54,6 +55,7 @@ typedef struct {
     double sum, scale, extreme, p;
 } KERNEL(magnitude);
 
+/* No elements: the sum is 0 at the scale 1, and there is no extreme yet. */
 static inline void KERNEL(norm_start)(KERNEL(magnitude) * s)
 {
     s->sum = s->p = 0;
@@ -61,8 +63,9 @@ static inline void KERNEL(norm_start)(KERNEL(magnitude) * s)
     s->extreme = -1;
 }
 
-/* Takes a magnitude d into the extreme. A NaN d is taken always, and a NaN extreme stays, because
- * no comparison with it is true. */
+/* Takes a magnitude d into the extreme, which is a maximum for p = inf and a minimum for p = -inf.
+ * A NaN d is taken always, and a NaN extreme stays, because no comparison with it is true. So a NaN
+ * anywhere makes the norm NaN. */
 static inline void KERNEL(widen)(KERNEL(magnitude) * s, double d)
 {
     bool wider = s->p > 0 ? d > s->extreme : d < s->extreme;
@@ -85,6 +88,7 @@ static inline bool KERNEL(in_range)(double sum)
 static __attribute__((noinline)) void KERNEL(scaled)(
     KERNEL(magnitude) * run, const elem *x, int64_t n, double p)
 {
+    /* No comparison with NaN is true, so both bounds ignore NaN elements. */
     double most = 0, least = (double)INFINITY;
     for (int64_t i = 0; i < n; ++i) {
         double d = fabs((double)x[i]);
@@ -120,7 +124,10 @@ static inline void KERNEL(add_sum)(KERNEL(magnitude) * s, const KERNEL(magnitude
     }
 }
 
-/* Adds n contiguous elements. */
+/* Adds a chunk of n <= 512 contiguous elements. p is copied to the state, because norm_join gets no
+ * arguments. p = 0 and p = 1 need no scale: their sums cannot leave the range of f64 before the
+ * result does. Every other finite p sums powers first and checks the range of the sum afterwards,
+ * so the usual chunk is read once. */
 static inline void KERNEL(norm_run)(
     KERNEL(magnitude) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a)
 {
@@ -144,6 +151,7 @@ static inline void KERNEL(norm_run)(
     KERNEL(add_sum)(s, &run);
 }
 
+/* Joins the state of the following block. Blocks come in order, so the sum has one order. */
 static inline void KERNEL(norm_join)(KERNEL(magnitude) * s, const KERNEL(magnitude) * t)
 {
     if (isinf(s->p)) {
@@ -153,7 +161,9 @@ static inline void KERNEL(norm_join)(KERNEL(magnitude) * s, const KERNEL(magnitu
     }
 }
 
-/* Writes the p-th root of the sum, times the scale. */
+/* Writes the p-th root of the sum, times the scale, or the extreme for an infinite p. p = 2 takes
+ * sqrt, which is exact to half a unit in the last place. p = 0 and p = 1 need no root. The result
+ * is computed in f64 and rounded once. */
 static inline void KERNEL(norm_end)(
     const KERNEL(magnitude) * s, const adzi_reduce_args *a, int64_t r)
 {

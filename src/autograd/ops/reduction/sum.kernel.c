@@ -42,7 +42,9 @@ enum {
     KERNEL(columns) = 64                /* contiguous results that are summed together */
 };
 
-/* The sum of at most one block of elements at a stride: element i is added to lane i % 8. */
+/* The sum of at most one block of elements at a stride: element i is added to lane i % 8.
+ * Contiguous floats take the vector registers. The loops below give the order of additions that
+ * Note [Eight lanes] describes, so a strided run of floats has the bits of a contiguous one. */
 static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 {
 #if ELEM_IS_FLOAT
@@ -52,6 +54,7 @@ static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 #endif
     SUM lane[KERNEL(lanes)] = { 0 };
     int64_t i = 0;
+    /* The stride is a constant 1 in this loop, so that the compiler vectorises it. */
     if (stride == 1) { /* integers */
         for (; i + KERNEL(lanes) <= n; i += KERNEL(lanes)) {
             for (int j = 0; j < KERNEL(lanes); ++j) {
@@ -64,6 +67,7 @@ static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
             lane[j] += (SUM)x[(i + j) * stride];
         }
     }
+    /* Fewer than 8 elements are left. Element i still goes to lane i % 8. */
     for (int j = 0; i < n; ++i, ++j) {
         lane[j] += (SUM)x[i * stride];
     }
@@ -72,7 +76,8 @@ static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 }
 
 /* The sum of n elements at a stride, block after block. The order depends on n alone. An element
- * goes through at most n / 512 + 64 additions, which bounds the rounding error. */
+ * goes through about n / 512 + 67 additions: 64 in its lane, 3 that join the lanes, one per block.
+ * Their number bounds the rounding error, which n additions in a row would make larger. */
 static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
 {
     SUM total = 0;
@@ -83,7 +88,9 @@ static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
     return total;
 }
 
-/* Writes result r, or partial sum r if the results are cut into blocks. */
+/* Writes result r, or partial sum r if the results are cut into blocks. A result is multiplied by
+ * the scale in f64 and rounded once. A partial sum stays in the type SUM and is not scaled:
+ * sum_join scales the total. */
 static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
 {
     if (a->partial != NULL) {
@@ -97,7 +104,8 @@ static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
 }
 
 /* Advances index and offset to the next place of the first n dimensions, the last of them fastest.
- * Returns 0 after the last place. */
+ * Returns 0 after the last place. It needs additions only, where an offset computed from a number
+ * would take one integer division per dimension. */
 static inline int KERNEL(step)(
     int n, const int64_t *sizes, const int64_t *strides, int64_t *index, int64_t *offset)
 {
@@ -112,7 +120,8 @@ static inline int KERNEL(step)(
     return 0;
 }
 
-/* The offset of the first element of result `at` in the kept dimensions. */
+/* The offset, in elements, of the first element of result `at`. Results are numbered in row-major
+ * order of the first n kept dimensions. */
 static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, int n)
 {
     int64_t offset = 0;
@@ -123,7 +132,9 @@ static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, i
     return offset;
 }
 
-/* Any layout: one result after the other. The innermost reduced dimension is summed as a run. */
+/* Slow path for any layout: one result after the other. The innermost reduced dimension is summed
+ * as a run, and the runs are added in the order of the outer reduced dimensions. It also computes
+ * sums of all elements, empty sums, and copies where no dimension is reduced. */
 static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int inner = a->n_reduced - 1;
@@ -132,6 +143,7 @@ static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t 
         SUM total = 0;
         if (a->n > 0) {
             int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
+            /* Without a reduced dimension a result is the sum of its single element. */
             int64_t length = inner >= 0 ? a->reduced[inner] : 1;
             int64_t stride = inner >= 0 ? a->reduced_strides[inner] : 1;
             do {
@@ -143,7 +155,9 @@ static void KERNEL(by_result)(const adzi_reduce_args *a, int64_t begin, int64_t 
 }
 
 #if ELEM_IS_FLOAT
-/* Results whose elements are one contiguous block each, without partial sums. */
+/* Fast path for a matrix x[N, D] that is summed over D, with D at most 512: one call of the eight
+ * lanes per row. It gives the bits of by_result and skips the setup of general layouts, which short
+ * rows would feel. Rows may lie apart, at the stride of the kept dimension. */
 static void KERNEL(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     const int64_t n = a->n, stride = a->kept_strides[0];
@@ -162,7 +176,10 @@ static void KERNEL(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end
 #define WIDEN      WIDEN_f64
 #define WIDEN_PART WIDEN_PART_f64
 #endif
-/* sums[j] = the sum of column j over `rows` rows, for as many columns as four registers hold. */
+/* sums[j] = the sum of column j over `rows` rows, for as many columns as four registers hold. The
+ * four sums stay in registers over all rows, so a row costs loads and additions and no store. Four
+ * registers also keep four independent additions in flight. A column has one sum whatever the width
+ * of a register, so its bits do not depend on the instruction set. */
 static void KERNEL(four_vectors)(double *sums, const elem *x, int64_t rows, int64_t stride)
 {
     wide s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
@@ -178,8 +195,10 @@ static void KERNEL(four_vectors)(double *sums, const elem *x, int64_t rows, int6
 
 #ifdef WIDEN_PART_f32
 /* sums[j] = the sum of column j over `rows` rows, for n columns in `vectors` registers, of which
- * the last may be partial. Unused lanes of the last register write 0 to `sums`, which has room for
- * it. */
+ * the last may be partial. `vectors` is 1 to 4 and constant in each caller, so the branches in the
+ * loop are resolved by the compiler. A masked load reads the columns of the last register, so
+ * nothing after the row is touched. Unused lanes of that register write 0 to `sums`, which has room
+ * for it. */
 static inline __attribute__((always_inline)) void KERNEL(some_vectors)(
     double *sums, const elem *x, int64_t n, int64_t rows, int64_t stride, const int vectors)
 {
@@ -206,7 +225,9 @@ static inline __attribute__((always_inline)) void KERNEL(some_vectors)(
 #endif
 
 /* sums[j] = the sum of column j over `rows` rows, for n columns. Each column is summed in the order
- * of its rows. `sums` has room for a whole last register. */
+ * of its rows. `sums` has room for a whole last register. Strips of four registers walk all rows
+ * first. The columns after them take one strip with a partial register, or plain loops where the
+ * instruction set has no masked loads. Integers take the plain loops for all columns. */
 static inline void KERNEL(add_rows)(
     SUM *sums, const elem *x, int64_t n, int64_t rows, int64_t stride)
 {
@@ -219,6 +240,7 @@ static inline void KERNEL(add_rows)(
         return;
     }
 #if ELEM_IS_FLOAT && defined(WIDEN_PART_f32)
+    /* Four copies of some_vectors, one for each number of registers. */
     if (n > 3 * LANES) {
         KERNEL(some_vectors)(sums, x, n, rows, stride, 4);
     } else if (n > 2 * LANES) {
@@ -229,6 +251,7 @@ static inline void KERNEL(add_rows)(
         KERNEL(some_vectors)(sums, x, n, rows, stride, 1);
     }
 #else
+    /* The inner loop runs over columns, which are contiguous and independent, so it vectorises. */
     for (int64_t j = 0; j < n; ++j) {
         sums[j] = 0;
     }
@@ -242,7 +265,8 @@ static inline void KERNEL(add_rows)(
 #undef WIDEN
 #undef WIDEN_PART
 
-/* Writes n contiguous results from r on, or their partial sums. */
+/* Writes n contiguous results from r on, or their partial sums. It is the function `finish` for a
+ * run of columns: the scale is read once. */
 static inline void KERNEL(finish_row)(
     const adzi_reduce_args *a, int64_t r, const SUM *sums, int64_t n)
 {
@@ -263,9 +287,12 @@ static inline void KERNEL(finish_row)(
 #endif
 }
 
-/* Contiguous results: up to 64 columns together, in blocks of 512 rows whose sums are added in
- * order.
- */
+/* Fast path for contiguous results, such as x[N, D] summed over N. Up to 64 columns are summed
+ * together, in blocks of 512 rows of the innermost reduced dimension. The sums of the blocks are
+ * added in order. A group of 64 columns reads 256 consecutive bytes of each row in f32. Its totals
+ * and the sums of the running block take 512 bytes each on the stack. A group ends where the
+ * innermost kept dimension or the part of the launch ends. Other groups change no bit, because each
+ * column keeps its order of additions. */
 static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t end)
 {
     int last = a->n_kept - 1, inner = a->n_reduced - 1;
@@ -277,6 +304,7 @@ static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t 
         n = n < KERNEL(columns) ? n : KERNEL(columns);
         const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, begin, a->n_kept);
         SUM total[KERNEL(columns)], part[KERNEL(columns)];
+        /* The first block initialises the totals, so the loop over blocks starts behind it. */
         KERNEL(add_rows)(total, x, n, length < KERNEL(block) ? length : KERNEL(block), stride);
         int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0, start = KERNEL(block);
         do {
@@ -287,6 +315,7 @@ static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t 
                     total[j] += part[j];
                 }
             }
+            /* Every further index of the outer reduced dimensions starts at its first row. */
             start = 0;
         } while (KERNEL(step)(inner, a->reduced, a->reduced_strides, index, &offset));
         KERNEL(finish_row)(a, begin, total, n);
@@ -294,6 +323,9 @@ static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t 
     }
 }
 
+/* Chooses the walk by the layout alone: by columns if the last kept dimension is contiguous, by
+ * rows if every result is one short contiguous row, and else result by result. The choice does not
+ * depend on begin and end, so the parts of a launch agree on the order of additions. */
 void KERNEL(sum)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum)(const void *block, int64_t begin, int64_t end)
 {
@@ -312,8 +344,9 @@ void KERNEL(sum)(const void *block, int64_t begin, int64_t end)
 
 #if ELEM_IS_FLOAT
 /* The sums over the rows of one matrix x[n, h] of at most 512 rows, such as the gradient of a bias.
- * A unit is a column. It gives the bits of the kernel `sum` without the setup of general layouts.
- */
+ * A unit is a column. It gives the bits of the kernel `sum` without the setup of general layouts. A
+ * single column (h = 1) is contiguous, so the kernel `sum` would take the eight lanes for it. This
+ * kernel does it too, and every wider matrix is summed column by column. */
 void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
 {
@@ -336,7 +369,10 @@ void KERNEL(sum_rows)(const void *block, int64_t begin, int64_t end)
 }
 #endif
 
-/* Adds the partial sums of each result, block after block. A unit is one result. */
+/* Adds the partial sums of each result, block after block. A unit is one result. The partial sums
+ * are an array [blocks, results], because blocks are the first kept dimension of the launch that
+ * wrote them. `finish` sees a copy of the arguments without `partial`, so it scales the total and
+ * writes the result. */
 void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum_join)(const void *block, int64_t begin, int64_t end)
 {
