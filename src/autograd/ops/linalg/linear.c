@@ -19,6 +19,7 @@
  * products and a sum are the usual way. One pass over x and dy (linear_narrow) takes less time for
  * small layers with at most 4 inputs or outputs. */
 
+/* dw, db and, for narrow outputs, dx of a small layer in one pass (linear.kernel.c). */
 KERNEL_TABLE_FLOAT(linear_narrow);
 
 enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS };
@@ -30,13 +31,16 @@ enum {
     NARROW_OUTPUTS_X = 1 << 12    /* elements of x, times the number of outputs and one */
 };
 
-/* The number of rows N of a tensor [..., D] that is read as [N, D]. */
+/* The number of rows N of a tensor [..., D] that is read as [N, D]. A tensor [D] is one row,
+ * because the product of no sizes is 1. */
 static int64_t rows_of(const adz_tensor *t)
 {
     return adzi_numel(t->rank - 1, t->sizes);
 }
 
-/* The gradients as expressions on [N, D] and [N, H], which can be differentiated again. */
+/* The gradients as expressions on [N, D] and [N, H], which can be differentiated again. dy may have
+ * any layout: reshape copies it if rows cannot be merged. Each gradient is computed only if it is
+ * wanted, because products are the cost of a backward. */
 adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g)
 {
     const int64_t n = rows_of(g), h = g->sizes[g->rank - 1];
@@ -46,6 +50,7 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
         return adzi_status(NULL);
     }
     if (adzi_needs(node, X)) {
+        /* dx = dy w, in the shape of x. */
         adz_tensor *weight = adzi_saved_input(node, WEIGHT);
         dx[X] = adz_reshape(adzi_matmul(rows, false, weight, false), adzi_input_shape(node, X));
         if (dx[X] == NULL) {
@@ -53,6 +58,7 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
         }
     }
     if (adzi_needs(node, WEIGHT)) {
+        /* dw = dy^T x. The flag transposes dy within the product, without a copy. */
         adz_tensor *x = adzi_saved_input(node, X);
         adz_tensor *xs = x != NULL ? adz_reshape(x, ADZ_SHAPE(n, x->sizes[x->rank - 1])) : NULL;
         dx[WEIGHT] = adzi_matmul(rows, true, xs, false);
@@ -67,8 +73,8 @@ adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g
     return ADZ_OK;
 }
 
-/* dx[N, D] = g[N, H] w[H, D]. A weight that is a transposed view, as in GPT-2, is read where it
- * is. */
+/* dx[N, D] = g[N, H] w[H, D] as one product off the tape. A weight that is a transposed view, as in
+ * GPT-2, is read where it is. Any other layout that BLAS cannot read is copied first. */
 static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adzi_matrix m;
@@ -88,9 +94,11 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     return dx;
 }
 
-/* dw[H, D] = g^T x. If the weight is a transposed view, its gradient becomes one too. An optimizer
+/* dw[H, D] = g^T x as one product off the tape, which sums over the N rows. If the weight is a
+ * transposed view, its gradient becomes one too: the product is then dw^T = x^T g. An optimizer
  * then reads weight and gradient in one order of memory. The layout is known only if the node has
- * saved the weight. */
+ * saved the weight, so dw is row-major where x needs no gradient. A row-major dw is written to its
+ * place in a flat buffer if it has one. */
 static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int64_t n, int64_t h)
 {
     adz_tensor *x = adzi_compact(node->op->name, adzi_saved_input(node, X));
@@ -104,6 +112,7 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     if (w != NULL && adzi_as_matrix(w, &m) && m.transposed) {
         adz_tensor *transposed = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
         if (transposed != NULL) {
+            /* x^T[D, N] g[N, H] is the transpose of dw, stored row by row. */
             adzi_gemm(
                 dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, transposed->data, h);
         }
@@ -111,13 +120,17 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
     }
     adz_tensor *dw = adzi_scratch_gradient(node, WEIGHT, dtype, 2, (int64_t[]){ h, d });
     if (dw != NULL) {
+        /* g^T[H, N] x[N, D]: g is read as its transpose where it is. */
         adzi_gemm(dtype, true, false, h, d, n, 1, g->data, h, x->data, d, 0, dw->data, d);
     }
     return dw;
 }
 
 /* linear_narrow runs on one thread, so that it sums in one order. Therefore the number of rows and
- * the work are limited. It is not used if the context allows f32 products of medium precision. */
+ * the work are limited. A node that needs no dw takes products: its pass over x would have no
+ * purpose. All matrices must be contiguous, because the kernel has no leading dimensions. It is not
+ * used if the context allows f32 products of medium precision, whose operands are rounded to bf16.
+ */
 bool adzi_linear_is_narrow(
     const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
@@ -137,14 +150,17 @@ bool adzi_linear_is_narrow(
     layer->h = h;
     layer->y = NULL;
     layer->factor = 1;
+    /* The limit on x grows with h. For narrow inputs the multiply-adds of dw count. */
     const bool small = h <= ADZI_LINEAR_NARROW ? n * d <= (h + 1) * NARROW_OUTPUTS_X
                                                : n * h * d <= NARROW_INPUTS_WORK;
     return small && adzi_is_contiguous(x) && (w == NULL || adzi_is_contiguous(w)) &&
            (g->dtype != ADZ_F32 || !adzi_is_medium(adzi_self()->context));
 }
 
-/* Gradients of a layer with few inputs or outputs. With many outputs, dx is a sum over all of them
- * and is left to a product. */
+/* Gradients of a layer with few inputs or outputs: allocates the results, tells the kernel by NULL
+ * pointers which of them are not wanted, and launches it once. With more than 4 outputs, dx is a
+ * sum over all of them and is left to a product. dw is always computed, because
+ * adzi_linear_is_narrow asks for it. */
 adz_status adzi_linear_gradients_narrow(
     adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer)
 {
@@ -188,7 +204,9 @@ adz_status adzi_linear_gradients_narrow(
     return ADZ_OK;
 }
 
-/* dw is computed first. Then x is not needed any more, and dx can reuse its memory. */
+/* The gradients without a graph: linear_narrow for small layers, two products and a sum for all
+ * others. dw is computed first. Then x is not needed any more, and dx can reuse its memory. That
+ * may save a tensor of the size of x at the peak of a backward. */
 adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g)
 {
     adzi_linear_narrow_args layer;
@@ -233,7 +251,9 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 /* There are no attributes: everything the backward needs follows from shapes and saved values. */
 const adzi_op adzi_op_linear = { .name = "linear", .backward = backward, .fused = fused };
 
-/* Shapes and dtypes; `op` is the operator that contains the affine map. */
+/* Checks shapes and dtypes, and names both operands in the message. `op` is the operator that
+ * contains the affine map: linear or linear_relu. Nothing is promoted: the three inputs must have
+ * one dtype. */
 static bool check(
     const char *op, const adz_tensor *x, const adz_tensor *weight, const adz_tensor *bias)
 {
@@ -258,9 +278,11 @@ static bool check(
     return true;
 }
 
-/* The weight is passed to the product as it is stored: [H, D] read as its transpose, or a
- * transposed view read as [D, H]. Leading dimensions of 0 are not allowed in BLAS, so empty
- * matrices get 1. */
+/* Checks the inputs, makes y and describes the product. Nothing runs and nothing is recorded yet,
+ * so the caller may add an activation to the product. The weight is passed to the product as it is
+ * stored: [H, D] read as its transpose, or a transposed view read as [D, H]. The rows of x and the
+ * bias must be contiguous and are copied otherwise. Leading dimensions of 0 are not allowed in
+ * BLAS, so empty matrices get 1. */
 adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
 {
     const char *op = call->op->name;
@@ -326,7 +348,8 @@ void adzi_linear_save(adzi_call *call)
     }
 }
 
-/* Everything that can fail comes before the recording; the product runs last. */
+/* y = x weight^T + bias. Everything that can fail comes before the recording; the product runs
+ * last. One product over all N rows fills y, bias included, so y is written once. */
 adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     adzi_call call;

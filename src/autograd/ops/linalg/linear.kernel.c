@@ -12,7 +12,11 @@
  *
  * The launch has one unit, because layers of at most 512 rows do not pay for threads. Each gradient
  * has two or four independent sums of every second or fourth row, which are added at the end; so
- * the order depends on the shape, except for db of a single output, which has one sum per lane. */
+ * the order depends on the shape, except for db of a single output, which has one sum per lane.
+ *
+ * Sums run in elem and not in f64, as in a product. With at most 512 rows, a sum of f32 takes at
+ * most 257 additions in a row. VFMA rounds once where the instruction set has fused multiply-adds
+ * and twice on the baseline, so the bits of dw and dx may differ between instruction sets. */
 #ifndef elem
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +30,9 @@
 #define NOINLINE static __attribute__((noinline))
 
 /* The number of independent sums per gradient. Row r is added to sum r % SUMS, so that an addition
- * does not wait for the one before it. Four sums of four inputs or outputs would not fit the
- * registers. `count` is the number of inputs or outputs. */
+ * does not wait for the one before it. The rows after the last whole group go to sum 0. Four sums
+ * of four inputs or outputs would not fit the registers. `count` is the number of inputs or
+ * outputs. */
 #define SUMS(count) ((count) <= 2 ? 4 : 2)
 
 /* Calls f(..., count, flag) with both as constants, so that loops over them are unrolled. `count`
@@ -64,6 +69,7 @@ typedef struct KERNEL(narrow) {
 } KERNEL(narrow);
 #define narrow KERNEL(narrow)
 
+/* The copy of the arguments. `factor` becomes elem here, once. */
 INLINE narrow KERNEL(narrow_of)(const adzi_linear_narrow_args *a)
 {
     return (narrow){ .dy = (const elem *)(const void *)a->dy,
@@ -79,7 +85,9 @@ INLINE narrow KERNEL(narrow_of)(const adzi_linear_narrow_args *a)
         .h = a->h };
 }
 
-/* One vector of dy. With a mask it is 0 where y <= 0, and dy * factor elsewhere. */
+/* One vector of z, that is of dy. With a mask it is 0 where y <= 0, and dy * factor elsewhere. A
+ * NaN in y lets dy pass. `gate` and `whole` are constants after inlining, so whole vectors without
+ * a mask cost one load. */
 INLINE VEC KERNEL(gated)(const narrow *a, int64_t at, const bool gate, const bool whole, int lanes)
 {
     VEC v = KERNEL(load)(a->dy + at, whole, lanes);
@@ -91,7 +99,9 @@ INLINE VEC KERNEL(gated)(const narrow *a, int64_t at, const bool gate, const boo
 
 /* ---- narrow inputs -------------------------------------------------------------------------- */
 
-/* Writes column i of dw, across one vector of outputs. */
+/* Writes column i of dw[h, d], across one vector of outputs. Its elements lie d apart, so the
+ * vector is stored to a buffer and scattered one by one. That happens once per strip, after all
+ * rows. With d = 1 the column is contiguous and is stored as a vector. */
 INLINE void KERNEL(put_column)(
     elem *dw, VEC sums, const int i, const int d, const bool whole, const int lanes)
 {
@@ -106,16 +116,21 @@ INLINE void KERNEL(put_column)(
     }
 }
 
-/* The sum of two or four vectors. */
+/* The sum of two or four vectors, in one order. It joins the independent sums of a gradient. */
 INLINE VEC KERNEL(sum_of)(const VEC *v, const int count)
 {
     return count == 4 ? (v[0] + v[1]) + (v[2] + v[3]) : v[0] + v[1];
 }
 
-/* dw[h, d] and db across one vector of outputs, for d inputs. */
+/* dw[h, d] and db across one vector of outputs j .. j + VW - 1, for d inputs. The outer loop walks
+ * down the rows, at a distance of h elements in dy. Each row costs one vector of z, and one
+ * multiply-add for each input, whose x is copied to all lanes. The sums stay in registers: at most
+ * 8 vectors of dw and 4 of db. `lanes` counts the valid outputs of a last vector that is not whole.
+ */
 INLINE void KERNEL(inputs_strip)(
     const narrow *a, int64_t j, const int d, const bool gate, const bool whole, const int lanes)
 {
+    /* s[i][g] is sum g of column i of dw, and b[g] is sum g of db. */
     VEC s[ADZI_LINEAR_NARROW][4], b[4];
     for (int g = 0; g < SUMS(d); ++g) {
         b[g] = VSPLAT(ELEM(0));
@@ -125,6 +140,7 @@ INLINE void KERNEL(inputs_strip)(
     }
     const elem *x = a->x;
     const int64_t h = a->h;
+    /* Row r belongs to sum r % SUMS, so SUMS rows are independent of each other. */
     int64_t at = j, r = a->n;
     for (; r >= SUMS(d); r -= SUMS(d)) {
         for (int g = 0; g < SUMS(d); ++g, at += h, x += d) {
@@ -135,6 +151,7 @@ INLINE void KERNEL(inputs_strip)(
             }
         }
     }
+    /* Fewer than SUMS rows are left. They go to sum 0, in order. */
     for (; r > 0; --r, at += h, x += d) {
         VEC z = KERNEL(gated)(a, at, gate, whole, lanes);
         b[0] += z;
@@ -150,7 +167,8 @@ INLINE void KERNEL(inputs_strip)(
     }
 }
 
-/* dw and db for d inputs, strip by strip. `gate` says whether y masks dy. */
+/* dw and db for d inputs, strip by strip. `gate` says whether y masks dy. Every strip reads x
+ * again, which is at most 4 * 512 elements and stays in the cache. dy and y are read once. */
 INLINE void KERNEL(narrow_inputs)(const narrow *a, const int d, const bool gate)
 {
     int64_t j = 0;
@@ -162,7 +180,8 @@ INLINE void KERNEL(narrow_inputs)(const narrow *a, const int d, const bool gate)
     }
 }
 
-/* Narrow inputs, with the number of inputs and the mask as constants. */
+/* Narrow inputs: d is at most 4 and h is larger. The number of inputs and the mask become
+ * constants, which makes eight copies of narrow_inputs. */
 NOINLINE void KERNEL(by_inputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = KERNEL(narrow_of)(args);
@@ -171,7 +190,9 @@ NOINLINE void KERNEL(by_inputs)(const adzi_linear_narrow_args *args)
 
 /* ---- narrow outputs ------------------------------------------------------------------------- */
 
-/* One row's share of dw, and its dx, across a vector of inputs. */
+/* One row's share of dw, and its dx, across a vector of inputs. The vector of x is loaded once and
+ * added to h rows of dw. dx is a sum over at most 4 outputs, in their order. Its weights are in the
+ * registers `w`, so dx costs no load. */
 INLINE void KERNEL(outputs_row)(const narrow *a, int64_t at, const elem *z, const int h,
     const bool dx, const VEC *w, VEC (*sums)[4], const int g, const bool whole, const int lanes)
 {
@@ -188,11 +209,14 @@ INLINE void KERNEL(outputs_row)(const narrow *a, int64_t at, const elem *z, cons
     }
 }
 
-/* dx and dw[h, d] across one vector of inputs for h outputs; z[n, h] is the masked dy. */
+/* dx and dw[h, d] across one vector of inputs j .. j + VW - 1 for h outputs; z[n, h] is the masked
+ * dy. The outer loop walks down the rows, at a distance of d elements in x and dx. The h rows of w
+ * and the sums of dw stay in registers over all rows: at most 4 and 8 vectors. */
 INLINE void KERNEL(outputs_strip)(const narrow *a, const elem *z, int64_t j, const int h,
     const bool dx, const bool whole, const int lanes)
 {
     const int64_t d = a->d;
+    /* s[o][g] is sum g of row o of dw. w[o] is row o of the weight, 0 if dx is not wanted. */
     VEC s[ADZI_LINEAR_NARROW][4], w[ADZI_LINEAR_NARROW];
     for (int o = 0; o < h; ++o) {
         w[o] = VSPLAT(ELEM(0));
@@ -203,12 +227,14 @@ INLINE void KERNEL(outputs_strip)(const narrow *a, const elem *z, int64_t j, con
             s[o][g] = VSPLAT(ELEM(0));
         }
     }
+    /* Row r belongs to sum r % SUMS, so SUMS rows are independent of each other. */
     int64_t at = j, r = a->n;
     for (; r >= SUMS(h); r -= SUMS(h)) {
         for (int g = 0; g < SUMS(h); ++g, at += d, z += h) {
             KERNEL(outputs_row)(a, at, z, h, dx, w, s, g, whole, lanes);
         }
     }
+    /* Fewer than SUMS rows are left. They go to sum 0, in order. */
     for (; r > 0; --r, at += d, z += h) {
         KERNEL(outputs_row)(a, at, z, h, dx, w, s, 0, whole, lanes);
     }
@@ -217,7 +243,8 @@ INLINE void KERNEL(outputs_strip)(const narrow *a, const elem *z, int64_t j, con
     }
 }
 
-/* dw and dx for h outputs, strip by strip. `dx` says whether dx is wanted. */
+/* dw and dx for h outputs, strip by strip. `dx` says whether dx is wanted. x is read once, and z
+ * once per strip. */
 INLINE void KERNEL(narrow_outputs)(const narrow *a, const elem *z, const int h, const bool dx)
 {
     int64_t j = 0;
@@ -229,7 +256,8 @@ INLINE void KERNEL(narrow_outputs)(const narrow *a, const elem *z, const int h, 
     }
 }
 
-/* db of a single output, whose z is contiguous: one sum per lane of a vector. */
+/* db of a single output, whose z is contiguous: one sum per lane of a vector. Row r is added to
+ * lane r % VW, so the order of additions depends on the width of a register. */
 INLINE void KERNEL(bias_of_one)(const narrow *a, const elem *z)
 {
     const VEC zero = { 0 };
@@ -242,11 +270,13 @@ INLINE void KERNEL(bias_of_one)(const narrow *a, const elem *z)
     if (r < a->n) {
         sum += VLOAD_PART(z + r, (int)(a->n - r));
     }
+    /* VSUM4 adds the lanes of four vectors at a time; three of them are empty here. */
     VSUM4(sum, zero, zero, zero, of_four);
     a->db[0] = of_four[0];
 }
 
-/* db[h] from the rows of z, with four sums per output, each of other rows. */
+/* db[h] for 2 to 4 outputs, from the rows of z. Row r is added to sum r % 4 of its output, and the
+ * last n % 4 rows to sum 0. z has at most 4 * 512 elements, so this loop needs no vectors. */
 INLINE void KERNEL(bias_of_outputs)(const narrow *a, const elem *z)
 {
     const int64_t h = a->h, n = a->n;
@@ -265,8 +295,9 @@ INLINE void KERNEL(bias_of_outputs)(const narrow *a, const elem *z)
     }
 }
 
-/* Narrow outputs. The masked dy has at most 4 * 512 elements and is computed once, to a buffer,
- * since every strip reads all of it. */
+/* Narrow outputs: h is at most 4. The masked dy has at most 4 * 512 elements and is computed once,
+ * to a buffer on the stack, since every strip reads all of it. Without a mask dy is read where it
+ * is. */
 NOINLINE void KERNEL(by_outputs)(const adzi_linear_narrow_args *args)
 {
     const narrow a = KERNEL(narrow_of)(args);
@@ -293,7 +324,8 @@ NOINLINE void KERNEL(by_outputs)(const adzi_linear_narrow_args *args)
 }
 #undef narrow
 
-/* The entry point; the launch has one unit. */
+/* The entry point; the launch has one unit. If inputs and outputs are both narrow, the way for
+ * narrow outputs computes all gradients. The other way leaves dx to a product. */
 void KERNEL(linear_narrow)(const void *block, int64_t begin, int64_t end);
 void KERNEL(linear_narrow)(const void *block, int64_t begin, int64_t end)
 {

@@ -44,7 +44,7 @@ static inline void KERNEL(logsumexp_start)(KERNEL(exponentials) * s)
 
 /* Raises the maximum of a state to `max`, if that is larger, and rescales the sum by e^(old - max).
  * The factor is 1 where one of the two is infinite: the sum is then 0, NaN or of no account. The
- * exponential is taken in f64, once per chunk at most. */
+ * factor is one exponential in f64. */
 static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
 {
     if (max > s->max) {
