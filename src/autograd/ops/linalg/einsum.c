@@ -26,7 +26,8 @@ typedef struct {
     int labels[ADZ_MAX_RANK];
 } named;
 
-/* The position of a label in a list, or -1. */
+/* The position of a label in a list, or -1. Lists have at most ADZ_MAX_RANK labels, so a linear
+ * search is enough. */
 static int find(const int *labels, int n, int label)
 {
     for (int i = 0; i < n; ++i) {
@@ -37,7 +38,9 @@ static int find(const int *labels, int n, int label)
     return -1;
 }
 
-/* Permutes the dimensions to the order of `labels`, which are those of the tensor. */
+/* Permutes the dimensions to the order of `labels`, which are those of the tensor. The result is a
+ * view. If the order is right already, no node is recorded. A NULL tensor, from a step that failed,
+ * stays NULL. */
 static void reorder(named *a, const int *labels)
 {
     if (a->t == NULL) {
@@ -55,8 +58,10 @@ static void reorder(named *a, const int *labels)
     }
 }
 
-/* Replaces dimensions i and j, which have one label, by their diagonal. The two become one
- * dimension of n * n elements, of which every (n+1)-th is taken. */
+/* Replaces dimensions i and j, which have one label and n elements each, by their diagonal. The two
+ * become one dimension of n * n elements, of which every (n+1)-th is taken. The tape then has the
+ * gradient of permute, reshape and slice, and needs no operator for diagonals. The other dimensions
+ * keep their order behind the diagonal. */
 static void diagonal(named *a, int i, int j)
 {
     int dims[ADZ_MAX_RANK] = { i, j }, rank = a->t->rank, n = 2;
@@ -76,10 +81,13 @@ static void diagonal(named *a, int i, int j)
     memcpy(a->labels, labels, sizeof labels);
 }
 
-/* Takes diagonals, and sums over dimensions that neither the result nor the other operand has. Sums
- * before the product make the product smaller. */
+/* Step 1: takes diagonals, and sums over dimensions that neither the result nor the other operand
+ * has. Sums before the product make the product smaller. `which` is 0 for a and 1 for b. With one
+ * operand the other list is empty, so every label that the result lacks is summed. */
 static void simplify(named *a, const adzi_einsum *plan, int which)
 {
+    /* A diagonal moves dimensions, so the search for repeated labels starts again after each one.
+     */
     for (int j = 1; a->t != NULL && j < a->t->rank; ++j) {
         int i = find(a->labels, j, a->labels[j]);
         if (i >= 0) {
@@ -105,8 +113,9 @@ static void simplify(named *a, const adzi_einsum *plan, int which)
 
 /* ---- two operands -------------------------------------------------------------------------- */
 
-/* The operand in the dimensions of the result, with size 1 where it has no such label. Two of these
- * broadcast against each other. */
+/* Step 2: the operand in the dimensions of the result, with size 1 where it has no such label. Two
+ * of these broadcast against each other, so one elementwise product gives outer products such as
+ * "i,j->ij". */
 static adz_tensor *in_result_dims(named *a, const adzi_einsum *plan)
 {
     if (a->t == NULL) {
@@ -131,8 +140,9 @@ typedef struct {
     int n_batch, n_rows, n_columns, n_inner;
 } groups;
 
-/* Labels of the result are batch, rows or columns. The other labels of a are summed; b has them
- * too, because simplify has removed the rest. */
+/* Step 3: labels of the result are batch, rows or columns. The other labels of a are summed; b has
+ * them too, because simplify has removed the rest. For "bij,bjk->bik" the groups are b, i, k and j.
+ */
 static void classify(const named *a, const named *b, const adzi_einsum *plan, groups *g)
 {
     /* The order of labels within a group is that of the result, or of a for summed ones. */
@@ -197,7 +207,9 @@ static adz_tensor *as_matrices(named *a, const groups *g, const adzi_einsum *pla
     return adz_reshape(grows ? adz_expand(a->t, full) : a->t, shape);
 }
 
-/* Steps 2 to 4 of the list at the top. */
+/* Steps 2 to 4 of the list at the top, for operands that simplify has prepared. Every step is an
+ * operator of its own, so the product can be differentiated to any order. If one of them fails, it
+ * returns NULL, and the steps after it pass the NULL on. */
 static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
 {
     groups g;
@@ -211,6 +223,8 @@ static adz_tensor *contract(named *a, named *b, const adzi_einsum *plan)
     adz_tensor *ma = as_matrices(a, &g, plan, g.rows, g.n_rows, g.inner, g.n_inner);
     adz_tensor *mb = as_matrices(b, &g, plan, g.inner, g.n_inner, g.columns, g.n_columns);
     adz_tensor *product = ma != NULL && mb != NULL ? adzi_matmul(ma, false, mb, false) : NULL;
+    /* The result of the product is [batch..., rows, columns]. Its three parts are split into
+     * labels. */
     named y = { product, { 0 } };
     int n = append(y.labels, 0, g.batch, g.n_batch);
     n = append(y.labels, n, g.rows, g.n_rows);

@@ -31,8 +31,9 @@ typedef struct {
     int ellipsis; /* number of letters before it; -1 without one */
 } term;
 
-/* Reads a term up to the next ',' or '->' or the end. NULL with the error recorded if a character
- * is not part of a term. */
+/* Reads a term up to the next ',' or '->' or the end, and returns the place where it stopped. NULL
+ * with the error recorded if a character is not part of a term. A second "..." is no part of a term
+ * either, because nobody could tell which dimensions it covers. */
 static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
 {
     t->n = 0;
@@ -43,6 +44,7 @@ static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
         }
         if (strncmp(at, "...", 3) == 0 && t->ellipsis < 0) {
             t->ellipsis = t->n;
+            /* The loop steps over the third dot. */
             at += 2;
             continue;
         }
@@ -60,7 +62,10 @@ static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
     return at;
 }
 
-/* Gives labels to `rank` dimensions. The dimensions without a letter belong to the ellipsis. */
+/* Gives labels to `rank` dimensions. The dimensions without a letter belong to the ellipsis. Their
+ * labels are ADZI_EINSUM_LETTERS for the last one, and one more for each dimension before it. Two
+ * ellipses of different ranks thus share the labels of their last dimensions, as in broadcasting.
+ */
 static void spell(const term *t, int rank, int *labels)
 {
     /* The number of dimensions that the ellipsis stands for. */
@@ -72,8 +77,10 @@ static void spell(const term *t, int rank, int *labels)
     }
 }
 
-/* Gives labels to the dimensions of an operand and checks their sizes. A label has one size, or 1,
- * which broadcasts; inside one operand sizes must be equal. */
+/* Gives labels to the dimensions of operand `which` and checks their sizes. A label has one size,
+ * or 1, which broadcasts between operands; inside one operand sizes must be equal. plan->sizes
+ * collects the size of each label: -1 until an operand has it, and 1 until a larger size or 0
+ * replaces it. */
 static bool add_operand(adzi_einsum *plan, int which, const term *t, const adz_tensor *x)
 {
     /* Every dimension needs a letter or the ellipsis. */
@@ -101,13 +108,15 @@ static bool add_operand(adzi_einsum *plan, int which, const term *t, const adz_t
                 adzi_text_shape(x));
             return false;
         }
+        /* The first size counts, and any other size replaces a 1. */
         *have = *have < 0 || *have == 1 ? size : *have;
     }
     return true;
 }
 
-/* The result of an equation without '->': the ellipsis, then the letters that occur once. Capitals
- * come before small letters, as in ASCII. */
+/* The result of an equation without '->': the ellipsis, then the letters that occur once. Letters
+ * that occur twice are summed, within one operand or between two, as in "ij,jk". Capitals come
+ * before small letters, as in ASCII. */
 static void implied_result(const adzi_einsum *plan, int covered, term *t)
 {
     t->n = 0;
@@ -129,7 +138,9 @@ static void implied_result(const adzi_einsum *plan, int covered, term *t)
     }
 }
 
-/* Gives labels to the dimensions of the result. Each occurs once and in an operand. */
+/* Gives labels to the dimensions of the result. Each occurs once and in an operand. `covered` is
+ * the rank of the longer ellipsis. A result without "..." has no labels of the ellipsis, so these
+ * dimensions are summed. */
 static bool add_result(adzi_einsum *plan, const term *t, int covered)
 {
     plan->n_out = t->n + (t->ellipsis >= 0 ? covered : 0);
@@ -144,6 +155,7 @@ static bool add_result(adzi_einsum *plan, const term *t, int covered)
         for (int k = 0; k < i; ++k) {
             twice = twice || plan->out[k] == plan->out[i];
         }
+        /* A size of -1 says that no operand has the label. */
         if (twice || plan->sizes[plan->out[i]] < 0) {
             char letter[2];
             adzi_error("einsum", ADZ_ERR_ARGUMENT, "'%s': '%s' %s", plan->equation,
@@ -156,7 +168,8 @@ static bool add_result(adzi_einsum *plan, const term *t, int covered)
 }
 
 /* Reads operands from left to right, then the result. The ellipsis of the result has the rank of
- * the longer one. */
+ * the longer one. Sizes are checked while the operands are read, so einsum.c can rely on a plan
+ * that fits. */
 bool adzi_einsum_plan(
     adzi_einsum *plan, const char *equation, const adz_tensor *a, const adz_tensor *b)
 {
@@ -174,6 +187,7 @@ bool adzi_einsum_plan(
             return false;
         }
         bool last = w == plan->n_operands - 1;
+        /* The number of terms must be that of the operands. */
         if (last ? *at == ',' : *at != ',') {
             adzi_error("einsum", ADZ_ERR_ARGUMENT,
                 "'%s' does not name %d operand%s; two at most can be given", equation,
@@ -184,6 +198,7 @@ bool adzi_einsum_plan(
         if (!add_operand(plan, w, &t, operands[w])) {
             return false;
         }
+        /* How many dimensions the ellipsis of this operand stands for. */
         int here = t.ellipsis >= 0 ? operands[w]->rank - t.n : 0;
         covered = here > covered ? here : covered;
     }

@@ -13,18 +13,22 @@
  * saves b if a wants a gradient, and a if b wants one. Integers have products, too; bool has
  * none. */
 
+/* The attributes. adz_matmul sets neither flag. The gradients set them, so that they read dy, a and
+ * b where they are. */
 typedef struct {
     bool ta, tb; /* whether a and b are transposed before they are multiplied */
 } matmul_attr;
 
-/* The gradients are products as well. The gradient of a transposed operand is computed as the
- * transpose of the formula, so it needs no copy: da = (dy op(b)^T)^T = op(b) dy^T. The engine sums
- * over leading dimensions that were broadcast. */
+/* The gradients are products as well, so the expression is fast enough and no fused backward stands
+ * beside it. The gradient of a transposed operand is computed as the transpose of the formula, so
+ * it needs no copy: da = (dy op(b)^T)^T = op(b) dy^T. The engine sums over leading dimensions that
+ * were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     /* Both gradients are differentiable again, as products. */
     const matmul_attr *at = adzi_attr(node, matmul_attr);
     if (adzi_needs(node, 0)) {
+        /* da = dy op(b)^T, or op(b) dy^T if a was transposed. */
         adz_tensor *b = adzi_saved_input(node, 1);
         dx[0] =
             at->ta ? adzi_matmul(b, at->tb, dy[0], true) : adzi_matmul(dy[0], false, b, !at->tb);
@@ -33,6 +37,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         }
     }
     if (adzi_needs(node, 1)) {
+        /* db = op(a)^T dy, or dy^T op(a) if b was transposed. */
         adz_tensor *a = adzi_saved_input(node, 0);
         dx[1] =
             at->tb ? adzi_matmul(dy[0], true, a, at->ta) : adzi_matmul(a, !at->ta, dy[0], false);
@@ -47,7 +52,10 @@ static const adz_field fields[] = { ADZI_FIELD_NAMED(matmul_attr, ta, "transpose
 const adzi_op adzi_op_matmul = { .name = "matmul", .backward = backward, ADZI_FIELDS(fields) };
 
 /* BLAS reads a matrix whose rows, or whose columns, are contiguous and at least one row or column
- * apart. A matrix of one row or column fits any stride, and gets the smallest leading dimension. */
+ * apart. A matrix of one row or column fits any stride, and gets the smallest leading dimension.
+ * Row-major is tested first, so a matrix that fits both ways counts as not transposed. An expanded
+ * matrix has stride 0 and needs a copy. Leading dimensions of the tensor are not looked at: they
+ * become strides of the batch. */
 bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
 {
     int64_t rows = t->sizes[t->rank - 2], columns = t->sizes[t->rank - 1];
@@ -68,7 +76,8 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     return false;
 }
 
-/* Copies only what BLAS cannot read, such as every second column. */
+/* Copies only what BLAS cannot read, such as every second column. The copy is contiguous and holds
+ * the leading dimensions too, so that one copy serves all products of a batch. */
 adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix)
 {
     if (t == NULL || adzi_as_matrix(t, matrix)) {
@@ -76,6 +85,7 @@ adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix)
     }
     adz_tensor *copy = adzi_compact(op, t);
     if (copy != NULL) {
+        /* A contiguous copy is always readable. */
         adzi_as_matrix(copy, matrix);
     }
     return copy;
@@ -88,7 +98,8 @@ typedef struct {
     int64_t sizes[ADZ_MAX_RANK], a[ADZ_MAX_RANK], b[ADZ_MAX_RANK];
 } batch;
 
-/* Strides of an operand along the leading dimensions; 0 where it is broadcast. */
+/* Strides of an operand along the leading dimensions of the result; 0 where it is broadcast. A
+ * broadcast matrix is read again for each product, so it takes no memory for its repetitions. */
 static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides)
 {
     /* Missing leading dimensions are in front, as everywhere in broadcasting. */
@@ -100,7 +111,8 @@ static void batch_strides(const adz_tensor *t, const batch *of, int64_t *strides
 }
 
 /* Merges neighbouring dimensions that both operands walk with one stride, and removes those of size
- * 1. */
+ * 1. Contiguous operands such as [B, H, T, D] end with a single batch dimension, and so with one
+ * call of the product. y needs no stride here: it is contiguous, so its dimensions always merge. */
 static void coalesce(batch *of)
 {
     int last = -1;
@@ -120,8 +132,9 @@ static void coalesce(batch *of)
     of->rank = last + 1;
 }
 
-/* Steps to the next item of the outer batch dimensions 0 .. n_outer-1, and moves both operands
- * there. Returns false after the last item. */
+/* Steps to the next item of the outer batch dimensions 0 .. n_outer-1, the last of them fastest,
+ * and moves both operands there. `item` is the size of an element in bytes. Returns false after the
+ * last item, also if there are no outer dimensions. */
 static bool next_item(
     const batch *of, int n_outer, int64_t *index, const char **a, const char **b, int64_t item)
 {
@@ -131,6 +144,7 @@ static bool next_item(
         if (++index[d] < of->sizes[d]) {
             return true;
         }
+        /* This dimension is done: go back to its start and step the one before it. */
         index[d] = 0;
         *a -= of->a[d] * of->sizes[d] * item;
         *b -= of->b[d] * of->sizes[d] * item;
@@ -179,7 +193,8 @@ static void multiply_batches(
     } while (next_item(of, inner, index, &at_a, &at_b, item));
 }
 
-/* Checks the inner sizes and broadcasts the leading ones. */
+/* Checks the inner sizes and broadcasts the leading ones by NumPy's rules. Fills the sizes of the
+ * batch and k. The message shows a flag that is set as ^T. */
 static bool shape_of_product(
     const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, batch *of, int64_t *k)
 {
@@ -208,7 +223,9 @@ static bool shape_of_product(
     return true;
 }
 
-/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. */
+/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. Operands
+ * are promoted to one dtype first, by conversions that the tape records. The result gets its shape
+ * from both operands: leading dimensions, rows of op(a), columns of op(b). */
 adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
 {
     adzi_call call;
@@ -246,6 +263,8 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
+    /* The gradient of one operand reads the other one. The operand itself is saved and not its
+     * contiguous copy, so that a second derivative reaches it. */
     for (int i = 0; i < 2; ++i) {
         if (adzi_wants(&call, i)) {
             adzi_save_input(&call, 1 - i);
@@ -275,6 +294,7 @@ static adz_tensor *rows_times_matrix(adz_tensor *a, adz_tensor *b)
         return adzi_matmul(a, false, b, false);
     }
     sizes[a->rank - 1] = b->sizes[1];
+    /* The reshapes are recorded. They are views where a and y are contiguous. */
     adz_tensor *rows = adz_reshape(a, ADZ_SHAPE(a->numel / k, k));
     return adz_reshape(adzi_matmul(rows, false, b, false), adz_shape_of(a->rank, sizes));
 }
