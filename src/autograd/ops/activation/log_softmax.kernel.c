@@ -21,8 +21,10 @@
 
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* Rows, up to 16 at a time. The logarithms of their sums are taken in one loop, so that
- * independent evaluations overlap. */
+/* Rows, up to 16 at a time. Each step runs over all of them before the next one begins. The
+ * logarithms of their sums are taken in one loop, so that independent evaluations overlap. exp_rows
+ * leaves the exponentials in y, which is a free buffer of the right size. The last loop reads x
+ * again and writes over them. */
 static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
@@ -43,7 +45,9 @@ static void KERNEL(log_softmax_rows)(const adzi_lanes_args *a, int64_t begin, in
     }
 }
 
-/* Columns: w neighbouring lanes at once. The exponentials are summed and not stored. */
+/* Columns: w neighbouring lanes at once, in three walks over x: maximum, sum of exponentials,
+ * result. Each walk reads memory row by row and vectorises over the lanes. The exponentials are
+ * summed and not stored. Each lane is summed in the order of its elements, whatever w is. */
 static void KERNEL(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
@@ -65,13 +69,16 @@ static void KERNEL(log_softmax_columns)(const adzi_lanes_args *a, int64_t begin,
     }
 }
 
+/* Chooses the walk by the layout, which is one for all units of a launch. */
 void KERNEL(log_softmax)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
     (a->inner == 1 ? KERNEL(log_softmax_rows) : KERNEL(log_softmax_columns))(a, begin, end);
 }
 
-/* Rows: in[0] is dy, in[1] is y. The sum of dy is rounded once, to elem. */
+/* Rows: in[0] is dy, in[1] is y. The sum of dy runs in eight lanes of f64 and is rounded once, to
+ * elem. y is a logarithm of a probability, so it is at most about 0 and exp_nonpositive applies. dx
+ * may be the memory of dy: an element of dy is read before its place is written. */
 static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
@@ -85,7 +92,8 @@ static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t 
     }
 }
 
-/* Columns: the sums of dy of w neighbouring lanes are taken side by side in f64. */
+/* Columns: the sums of dy of w neighbouring lanes are taken side by side in f64, each in the order
+ * of its elements. Both loops read memory row by row. */
 static void KERNEL(log_softmax_backward_columns)(
     const adzi_lanes_args *a, int64_t begin, int64_t end)
 {

@@ -21,8 +21,11 @@
 
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* Rows, up to 16 at a time. The sum becomes one reciprocal, since a product is cheaper than a
- * division. A lane that contains NaN or +inf, or only -inf, becomes NaN, as in PyTorch. */
+/* Rows, up to 16 at a time. exp_rows runs the maximum, the exponentials and the sum over all of
+ * them, so that the steps of different rows overlap. Together they have at most 2048 elements and
+ * stay in the L1 cache; a longer row is computed alone. The sum becomes one reciprocal, since a
+ * product is cheaper than a division. A lane that contains NaN or +inf, or only -inf, becomes NaN,
+ * as in PyTorch. */
 static void KERNEL(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t rows; begin < end; begin += rows) {
@@ -41,8 +44,10 @@ static void KERNEL(softmax_rows)(const adzi_lanes_args *a, int64_t begin, int64_
     }
 }
 
-/* Columns: w neighbouring lanes at once, with one maximum and one f64 sum per lane in a buffer.
- * After the sums are known, m[j] holds the reciprocal of the sum of lane j. */
+/* Columns: w neighbouring lanes at once, with one maximum and one f64 sum per lane in a buffer. The
+ * outer loops walk the elements of a lane and the inner ones the lanes, which are contiguous, so
+ * inner loops vectorise. Each lane is summed in the order of its elements, whatever w is. After the
+ * sums are known, m[j] holds the reciprocal of the sum of lane j. */
 static void KERNEL(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {
@@ -55,6 +60,7 @@ static void KERNEL(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int
         for (int64_t i = 0; i < a->n; ++i) {
             const elem *from = x + i * a->inner;
             elem *to = y + i * a->inner;
+            /* Two loops: f32 exponentials and f64 sums have registers of different widths. */
             for (int64_t j = 0; j < w; ++j) {
                 to[j] = VMATH(exp_nonpositive)(from[j] - m[j]);
             }
@@ -74,13 +80,16 @@ static void KERNEL(softmax_columns)(const adzi_lanes_args *a, int64_t begin, int
     }
 }
 
+/* Chooses the walk by the layout, which is one for all units of a launch. */
 void KERNEL(softmax)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
     (a->inner == 1 ? KERNEL(softmax_rows) : KERNEL(softmax_columns))(a, begin, end);
 }
 
-/* Rows: in[0] is dy, in[1] is y. The dot product is summed in f64 and rounded once. */
+/* Rows: in[0] is dy, in[1] is y. The dot product is summed in f64, in eight lanes, and rounded
+ * once. The second loop reads both rows again, mostly from the cache. dx may be the memory of dy:
+ * an element of dy is read before its place is written. */
 static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {
@@ -94,7 +103,8 @@ static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begi
     }
 }
 
-/* Columns: the dot products of w neighbouring lanes are summed side by side in f64. */
+/* Columns: the dot products of w neighbouring lanes are summed side by side in f64, each in the
+ * order of its elements. Both loops read memory row by row. */
 static void KERNEL(softmax_backward_columns)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t at, w; begin < end; begin += w) {

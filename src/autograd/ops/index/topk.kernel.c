@@ -66,7 +66,9 @@ static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t belo
 #include "tensor/kernel/each_type.h"
 #else
 
-/* True if element a at place i comes before element b at place j in the sorted result. */
+/* True if element a at place i comes before element b at place j in the sorted result. NaN is the
+ * largest element: first for the largest k, last for the smallest k. Of two equal elements, or two
+ * NaN, the one with the lower place comes first. So no two elements of a lane tie. */
 static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, int64_t j)
 {
 #if ELEM_IS_FLOAT
@@ -84,12 +86,14 @@ static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, 
 }
 
 /* Moves element `at` of the heap (v, p) of n elements down, until it comes after both its children
- * in the sorted result. The root of the heap is the element that comes last. s is the stride of v
- * and of p. */
+ * in the sorted result. The children of element i are 2 i + 1 and 2 i + 2. The root of the heap is
+ * the element that comes last. s is the stride of v and of p, because the heap lies in the result,
+ * whose lanes are strided unless dim is the last one. */
 static inline void KERNEL(topk_sift)(
     bool largest, elem *v, int64_t *p, int64_t s, int64_t at, int64_t n)
 {
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        /* Of two children the one that comes later moves up. */
         int64_t c = child * s, other = c + s, a = at * s;
         if (child + 1 < n && KERNEL(topk_before)(largest, v[c], p[c], v[other], p[other])) {
             ++child;
@@ -116,6 +120,8 @@ static inline void KERNEL(topk_sift)(
 static inline int64_t KERNEL(topk_key)(bool largest, elem x, int64_t i)
 {
 #if ELEM_IS_FLOAT
+    /* Adding 0 turns -0 into 0. The bits of a negative float fall as the float rises, so all but
+     * the sign are inverted. */
     const elem value = x + 0;
     int32_t order;
     memcpy(&order, &value, sizeof order);
@@ -124,12 +130,16 @@ static inline int64_t KERNEL(topk_key)(bool largest, elem x, int64_t i)
 #else
     int32_t order = (int32_t)x;
 #endif
+    /* Inverted bits reverse the order of the values. Lower places still come first. */
     order = largest ? order : ~order;
     return (int64_t)((uint64_t)(uint32_t)order << 32 | (LAST_PLACE - (uint32_t)i));
 }
 
 /* Top-k of up to four short contiguous rows. Each of the k rounds selects the largest remaining key
- * of every row, so that independent rows hide the latency of one selection. */
+ * of every row, so that independent rows hide the latency of one selection. A round reads all keys
+ * of a row again from the L1 cache: four rows of 512 keys take 16 KiB. Keys are not removed. A
+ * round ignores those that are not below the key of the round before, which works because keys are
+ * distinct. */
 static void KERNEL(topk_by_keys)(
     const adzi_topk_args *args, const elem *x, elem *v, int64_t *p, int64_t rows)
 {
@@ -141,6 +151,7 @@ static void KERNEL(topk_by_keys)(
         for (int64_t i = 0; i < n; ++i) {
             keys[r][i] = KERNEL(topk_key)(largest, x[r * n + i], i);
         }
+        /* Padding is below every key, so it is not selected while k <= n. */
         for (int64_t i = n; i < padded; ++i) {
             keys[r][i] = INT64_MIN;
         }
@@ -149,6 +160,7 @@ static void KERNEL(topk_by_keys)(
     for (int64_t j = 0; j < k; ++j) {
         for (int64_t r = 0; r < rows; ++r) {
             below[r] = largest_below(keys[r], padded, below[r]);
+            /* The place is in the key. The value is read from x, so a selected -0 stays -0. */
             const int64_t place = (int64_t)(LAST_PLACE - (uint32_t)below[r]);
             p[r * k + j] = place;
             v[r * k + j] = x[r * n + place];
@@ -159,7 +171,9 @@ static void KERNEL(topk_by_keys)(
 #define HAS_KEYS 0
 #endif
 
-/* The entry point, and the general case: a heap of the k best elements in the result itself. */
+/* The entry point, and the general case: a heap of the k best elements in the result itself.
+ * Elements of 64 bits, long rows, a larger k, strided lanes and instruction sets without AVX2 take
+ * it. */
 void KERNEL(topk)(const void *block, int64_t begin, int64_t end);
 void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
 {
@@ -182,6 +196,7 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
         const elem *x = (const elem *)args->x + outer * n * s + inner;
         elem *v = (elem *)args->values + outer * k * s + inner;
         int64_t *p = args->places + outer * k * s + inner;
+        /* The first k elements become a heap, from the last parent up to the root. */
         for (int64_t i = 0; i < k; ++i) {
             v[i * s] = x[i * s];
             p[i * s] = i;
@@ -189,6 +204,7 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
         for (int64_t i = k / 2 - 1; i >= 0; --i) {
             KERNEL(topk_sift)(largest, v, p, s, i, k);
         }
+        /* For random data few later elements come before the root, so most cost one comparison. */
         for (int64_t i = k; i < n; ++i) {
             if (KERNEL(topk_before)(largest, x[i * s], i, v[0], p[0])) {
                 v[0] = x[i * s];
@@ -196,6 +212,7 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
                 KERNEL(topk_sift)(largest, v, p, s, 0, k);
             }
         }
+        /* Sorting: the root comes last, so it goes to the end and the heap shrinks by one. */
         for (int64_t last = k - 1; last > 0; --last) {
             elem value = v[last * s];
             int64_t place = p[last * s];

@@ -8,11 +8,13 @@
  * The pieces are views of x. One node has all pieces as results, so their gradients are joined
  * once. It saves no tensor: the shapes of the results are known to the node. */
 
+/* The attributes. The sizes of the pieces are those of the results, so dim is enough. */
 typedef struct {
     int dim;
 } split_attr;
 
-/* A piece that received no gradient counts as zeros. */
+/* Joins the gradients of all pieces with adz_cat, which is recorded if a graph is wanted. A piece
+ * that received no gradient counts as zeros. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_join_gradients(node, dy, adzi_attr(node, split_attr)->dim, adz_cat);
@@ -24,7 +26,8 @@ static const adz_field fields[] = { ADZI_FIELD(split_attr, dim) };
 const adzi_op adzi_op_split = { .name = "split", .backward = backward, ADZI_FIELDS(fields) };
 
 /* Makes the views and records the node. Piece k has size sizes[k], or `size` if sizes is NULL. The
- * last piece takes what is left. */
+ * last piece takes what is left. All pieces have the strides of x and differ in offset and size, so
+ * nothing is copied. After a failure all n places of `out` are NULL. */
 static adz_status split(
     adzi_call *call, int d, const int64_t *sizes, int64_t size, adz_tensor **out, size_t n)
 {
@@ -47,7 +50,8 @@ static adz_status split(
     return adzi_record(call, (int)n, out, &attr, sizeof attr) ? ADZ_OK : adzi_no_results(out, n);
 }
 
-/* Starts the call. Returns the dimension, or -1 with the error recorded. */
+/* Starts the call and checks what both public functions have in common. Returns the dimension,
+ * counted from the first, or -1 with the error recorded. */
 static int enter_split(adzi_call *call, adz_tensor *x, int dim)
 {
     if (!ADZI_ENTER(call, split, x)) {
@@ -60,7 +64,8 @@ static int enter_split(adzi_call *call, adz_tensor *x, int dim)
     return adzi_dim("split", x, dim);
 }
 
-/* Pieces of given sizes, whose sum is the size of the dimension. */
+/* Pieces of given sizes, whose sum is the size of the dimension. A size may be 0. There are 1 to
+ * 65535 pieces, the results that one node holds. `out` has room for n of them. */
 adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int dim, adz_tensor **out)
 {
     adzi_call call;
@@ -88,7 +93,9 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
     return split(&call, d, sizes, 0, out, n);
 }
 
-/* Pieces of one size. `room` is what the array holds, `count` becomes the number of pieces. */
+/* Pieces of one size, of which the last may be smaller. The caller need not know how many there
+ * are: `room` is what the array holds, and `count`, which may be NULL, becomes the number of
+ * pieces. */
 adz_status adz_split(
     adz_tensor *x, int64_t size, int dim, adz_tensor **out, size_t room, size_t *count)
 {
