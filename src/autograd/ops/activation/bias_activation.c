@@ -35,6 +35,8 @@ typedef struct {
     double dropout;     /* the probability; 0 outside training. Above 0 the mask is saved. */
 } bias_activation_attr;
 
+/* Fills the struct with the defaults. `size` is that of the caller, who may have been compiled with
+ * another version of the header. */
 void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size)
 {
     adz_bias_activation_options all = ADZ_BIAS_ACTIVATION_OPTIONS;
@@ -50,7 +52,8 @@ static bool reads_inputs(const bias_activation_attr *at)
     return at->given[GATE] || at->activation != ADZ_ACTIVATION_IDENTITY;
 }
 
-/* Saved input i, ADZ_NONE if the call left it out, or NULL if it was changed in place since. */
+/* Saved input i, ADZ_NONE if the call left it out, or NULL with the error recorded if it was
+ * changed in place since. Use it only if the backward reads inputs, since others were not saved. */
 static adz_tensor *saved(adzi_node *node, int i)
 {
     return adzi_attr(node, bias_activation_attr)->given[i] ? adzi_saved_input(node, i) : ADZ_NONE;
@@ -83,8 +86,10 @@ static adz_tensor *activation_gradient(adz_tensor *dy, adz_tensor *y, adz_tensor
     return adz_autograd_grad(&y, &dy, 1, &z, &dz, 1, &o) == ADZ_OK ? dz : NULL;
 }
 
-/* The expression, with g = dy m: dz = g u f'(z) is the gradient of x and of bias, and dgate = g
- * f(z) that of gate and of gate_bias. The engine sums those of the biases over the rows. */
+/* The expression, with g = dy m: dz = g u f'(z) is the gradient of x and of bias. dgate = g f(z) is
+ * that of gate and of gate_bias. The engine sums those of the biases over the rows. It runs if a
+ * graph of the gradients is wanted. z, f(z) and u are computed again by recorded operators, so
+ * second derivatives reach the inputs. u is computed only if x or bias needs a gradient. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
@@ -93,6 +98,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     /* Where the backward reads no input, f is the identity and dz is g. */
     adz_tensor *g = dy[0], *dz = g, *dgate = g;
     if (at->dropout > 0) {
+        /* The saved mask and 1 / (1 - p). No number is drawn. */
         g = dz = adzi_dropout_again(g, at->dropout, adzi_saved_extra(node, 0));
     }
     if (reads_inputs(at)) {
@@ -100,6 +106,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         if (wants_gate) {
             dgate = adz_mul(g, y);
         }
+        /* dz becomes dy m u here, and is multiplied by f'(z) after that. */
         if (wants_x && at->given[GATE]) {
             dz = adz_mul(g, biased(saved(node, GATE), saved(node, GATE_BIAS)));
         }
@@ -198,7 +205,8 @@ static bool set_inputs(adzi_bias_activation_args *args, adz_tensor *const *in)
     return true;
 }
 
-/* Sees x[..., H] as [N, H]. An empty last dimension gives N = 0. */
+/* Sees x[..., H] as [N, H], which a contiguous x allows. An empty last dimension gives N = 0, since
+ * the number of rows would be 0 / 0. */
 static void set_size(adzi_bias_activation_args *args, const adz_tensor *x)
 {
     args->dtype = (adz_dtype)x->dtype;
@@ -206,8 +214,11 @@ static void set_size(adzi_bias_activation_args *args, const adz_tensor *x)
     args->n = args->h > 0 ? x->numel / args->h : 0;
 }
 
-/* Computes all gradients in one launch, without recording. dx may be written over dy. dx is
- * computed also if the bias alone wants a gradient, because its rows are what the sums add up. */
+/* Computes all gradients in one launch, without recording. Each tile of dy goes through the mask,
+ * the gate and f'(z) while it is in the cache. dx may be written over dy. dx is computed also if
+ * the bias alone wants a gradient, because its rows are what the sums add up. The launch leaves the
+ * sums of its groups, which bias_gradient_finish adds after it. Everything that can fail comes
+ * before the launch. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
@@ -222,6 +233,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     set_size(&args, g); /* dy has x's shape; x itself may not have been saved */
     int64_t groups = adzi_bias_activation_groups(&args, true);
     bias_gradient of_bias, of_gate_bias;
+    /* `to` is dx, and the buffer of the masked dy if x and bias need no gradient. */
     adz_tensor *to = adzi_scratch_over(name, g, g);
     adz_tensor *dgate = wants_gate ? adzi_scratch_like(name, g) : NULL;
     if (to == NULL || (wants_gate && dgate == NULL) ||
@@ -237,6 +249,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.dx = to->data;
     args.dgate = wants_gate ? dgate->data : NULL;
     args.wants_dx = adzi_needs(node, X) || adzi_needs(node, BIAS);
+    /* NULL if there is one group, whose rows are summed below, or if no gradient is wanted. */
     args.dx_sums = sums_of(&of_bias);
     args.dgate_sums = sums_of(&of_gate_bias);
     if (groups > 0) {
@@ -244,6 +257,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     }
     bias_gradient_finish(&of_bias, to, args.n);
     bias_gradient_finish(&of_gate_bias, dgate, args.n);
+    /* A tensor that served as a buffer only is no gradient and is left out. */
     adz_tensor *all[INPUTS] = { to, of_bias.result, dgate, of_gate_bias.result };
     for (int i = X; i < INPUTS; ++i) {
         dx[i] = adzi_needs(node, i) ? all[i] : NULL;
@@ -268,7 +282,7 @@ const adzi_op adzi_op_bias_activation = {
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
-/* A bias has one element per column of x. */
+/* A bias has one element per column of x, or is left out. `what` names it in the message. */
 static bool check_bias(const adz_tensor *x, const adz_tensor *bias, const char *what)
 {
     if (adzi_is_none(bias) || (bias->rank == 1 && bias->sizes[0] == x->sizes[x->rank - 1])) {
@@ -333,8 +347,11 @@ static void compute(adzi_bias_activation_args *args, adz_tensor *y)
     }
 }
 
-/* The generator moves on only after a call that succeeded, by as much as adz_dropout moves it. A
- * mask is stored only if the call is recorded. */
+/* Everything that can fail comes before the recording, and the launch runs last. The generator
+ * moves on only after a call that succeeded, by as much as adz_dropout moves it. With p = 1 every
+ * element is dropped and no number is drawn. The node saves the inputs as they were given, and not
+ * the contiguous copies that the launch reads. A mask is stored only if the call is recorded: one
+ * bit per element, in words of 64 bits. */
 adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gate,
     adz_tensor *gate_bias, const adz_bias_activation_options *options)
 {
@@ -368,6 +385,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     set_size(&args, x);
     if (args.drops) {
         args.dropout = mask_args(y, y, attr.dropout, kept);
+        /* The state for p = 1. A call that draws numbers replaces it below. */
         args.dropout.state = &adzi_nothing_drawn;
     }
     if (saves_mask) {

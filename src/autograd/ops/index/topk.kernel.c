@@ -87,8 +87,8 @@ static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, 
 
 /* Moves element `at` of the heap (v, p) of n elements down, until it comes after both its children
  * in the sorted result. The children of element i are 2 i + 1 and 2 i + 2. The root of the heap is
- * the element that comes last. s is the stride of v and of p, because the heap lies in the result,
- * whose lanes are strided unless dim is the last one. */
+ * the element that comes last. s is the stride of v and of p. The heap lies in the result, whose
+ * lanes are strided unless dim is the last one. */
 static inline void KERNEL(topk_sift)(
     bool largest, elem *v, int64_t *p, int64_t s, int64_t at, int64_t n)
 {

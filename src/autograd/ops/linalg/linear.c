@@ -157,9 +157,9 @@ bool adzi_linear_is_narrow(
            (g->dtype != ADZ_F32 || !adzi_is_medium(adzi_self()->context));
 }
 
-/* Gradients of a layer with few inputs or outputs: allocates the results, tells the kernel by NULL
- * pointers which of them are not wanted, and launches it once. With more than 4 outputs, dx is a
- * sum over all of them and is left to a product. dw is always computed, because
+/* Gradients of a layer with few inputs or outputs: allocates the results and launches the kernel
+ * once. NULL pointers tell the kernel which gradients are not wanted. With more than 4 outputs, dx
+ * is a sum over all of them and is left to a product. dw is always computed, because
  * adzi_linear_is_narrow asks for it. */
 adz_status adzi_linear_gradients_narrow(
     adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer)

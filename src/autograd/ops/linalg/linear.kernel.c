@@ -11,12 +11,13 @@
  * down all rows of x, keeps its H rows of dw in registers, and writes dx on the way.
  *
  * The launch has one unit, because layers of at most 512 rows do not pay for threads. Each gradient
- * has two or four independent sums of every second or fourth row, which are added at the end; so
- * the order depends on the shape, except for db of a single output, which has one sum per lane.
+ * has two or four independent sums of every second or fourth row, which are added at the end. The
+ * order thus depends on the shape, except for db of a single output, which has one sum per lane.
  *
  * Sums run in elem and not in f64, as in a product. With at most 512 rows, a sum of f32 takes at
  * most 257 additions in a row. VFMA rounds once where the instruction set has fused multiply-adds
- * and twice on the baseline, so the bits of dw and dx may differ between instruction sets. */
+ * and twice on the baseline. The bits of dw and dx may therefore differ between instruction sets.
+ */
 #ifndef elem
 #include <stdbool.h>
 #include <stddef.h>
@@ -295,7 +296,7 @@ INLINE void KERNEL(bias_of_outputs)(const narrow *a, const elem *z)
     }
 }
 
-/* Narrow outputs: h is at most 4. The masked dy has at most 4 * 512 elements and is computed once,
+/* Narrow outputs: h is at most 4. The masked dy has at most 4 * 512 elements. It is computed once,
  * to a buffer on the stack, since every strip reads all of it. Without a mask dy is read where it
  * is. */
 NOINLINE void KERNEL(by_outputs)(const adzi_linear_narrow_args *args)

@@ -94,7 +94,7 @@ static inline void KERNEL(logsumexp_end)(
     ((elem *)(void *)a->out)[r] = y;
 }
 
-/* Fast path for contiguous, adjacent rows x[N, D] with D at most 512: returns the number of rows
+/* Fast path for contiguous, adjacent rows x[N, D] with D at most 512. Returns the number of rows
  * that it has computed, or 0 where the layout is another one. Up to 16 rows go through each step
  * together, so that independent maxima, sums and logarithms overlap. A row is summed as one chunk
  * of the general walk and has its bits. A row with an infinite or NaN maximum is computed again by

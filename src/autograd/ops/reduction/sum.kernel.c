@@ -44,7 +44,7 @@ enum {
 
 /* The sum of at most one block of elements at a stride: element i is added to lane i % 8.
  * Contiguous floats take the vector registers. The loops below give the order of additions that
- * Note [Eight lanes] describes, so a strided run of floats has the bits of a contiguous one. */
+ * Note [Eight lanes] describes. A strided run of floats thus has the bits of a contiguous one. */
 static inline SUM KERNEL(run_of_block)(const elem *x, int64_t n, int64_t stride)
 {
 #if ELEM_IS_FLOAT
@@ -323,8 +323,8 @@ static void KERNEL(by_column)(const adzi_reduce_args *a, int64_t begin, int64_t 
     }
 }
 
-/* Chooses the walk by the layout alone: by columns if the last kept dimension is contiguous, by
- * rows if every result is one short contiguous row, and else result by result. The choice does not
+/* Chooses the walk by the layout alone. It is by columns if the last kept dimension is contiguous,
+ * by rows if every result is one short contiguous row, else result by result. The choice does not
  * depend on begin and end, so the parts of a launch agree on the order of additions. */
 void KERNEL(sum)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sum)(const void *block, int64_t begin, int64_t end)

@@ -94,8 +94,7 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
 }
 
 /* Pieces of one size, of which the last may be smaller. The caller need not know how many there
- * are: `room` is what the array holds, and `count`, which may be NULL, becomes the number of
- * pieces. */
+ * are. `room` is what the array holds. `count`, which may be NULL, becomes the number of pieces. */
 adz_status adz_split(
     adz_tensor *x, int64_t size, int dim, adz_tensor **out, size_t room, size_t *count)
 {
@@ -123,6 +122,7 @@ adz_status adz_split(
         return adzi_no_results(out, room);
     }
     adz_status status = split(&call, d, NULL, size, out, (size_t)n);
+    /* The number is written only after success. */
     if (count != NULL && status == ADZ_OK) {
         *count = (size_t)n;
     }
