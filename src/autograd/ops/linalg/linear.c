@@ -349,7 +349,7 @@ void adzi_linear_save(adzi_call *call)
 }
 
 /* y = x weight^T + bias. Everything that can fail comes before the recording; the product runs
- * last. One product over all N rows fills y, bias included, so y is written once. */
+ * last. One product over all N rows computes y, bias included, whatever the rank of x is. */
 adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     adzi_call call;
