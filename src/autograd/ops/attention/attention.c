@@ -18,8 +18,8 @@ static const char name[] = "scaled_dot_product_attention";
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-/* Checks scale and dropout_p. With a given dropout mask and dropout_p 1, the kept elements would be
- * divided by 0. */
+/* Checks scale and dropout_p; both tests also refuse NaN. With a given dropout mask and dropout_p
+ * 1, the kept elements would be divided by 0. */
 static bool check_numbers(const adz_attention_options *o, bool replays)
 {
     if (!isfinite(o->scale)) {
@@ -40,7 +40,9 @@ static bool check_numbers(const adz_attention_options *o, bool replays)
     return true;
 }
 
-/* Broadcasts the leading dimensions of t into those of the call. False if they do not fit. */
+/* Broadcasts the leading dimensions of t into those of the call. Returns false if they do not fit.
+ * Sizes are aligned at the last leading dimension, and a size of 1 takes the size of the other
+ * operand. */
 static bool join_batch(adzi_attention *at, const adz_tensor *t)
 {
     int lead = t->rank - 2, more = lead - at->batch_rank;
@@ -62,7 +64,8 @@ static bool join_batch(adzi_attention *at, const adz_tensor *t)
     return true;
 }
 
-/* Reads L, E, S and Ev from the inputs and checks that they agree. */
+/* Reads L, E, S and Ev from the inputs and checks that they agree. Sizes are read only if every
+ * rank is 2 or more. The batch of the call grows by one tensor after the other. */
 static bool check_shapes(
     adzi_attention *at, const adz_tensor *q, const adz_tensor *k, const adz_tensor *v)
 {
@@ -92,7 +95,8 @@ static bool check_shapes(
     return true;
 }
 
-/* True if a mask broadcasts to the shape [..., L, S] of the scores. */
+/* Returns true if a mask broadcasts to the shape [..., L, S] of the scores. A mask cannot enlarge
+ * the batch: query, key and value alone decide on the leading dimensions. */
 static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const char *which)
 {
     int64_t sizes[ADZ_MAX_RANK + 2];
@@ -100,6 +104,7 @@ static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const c
     for (int i = 0; i < at->batch_rank; ++i) {
         sizes[i] = at->batch[i];
     }
+    /* The last two dimensions of the scores are queries and keys. */
     sizes[rank - 2] = at->l;
     sizes[rank - 1] = at->s;
     bool fits = adzi_is_none(mask) || mask->rank <= rank;
@@ -114,7 +119,9 @@ static bool check_mask(const adzi_attention *at, const adz_tensor *mask, const c
     return fits;
 }
 
-/* A bool mask says which keys a query sees; a floating-point mask is added to the scores. */
+/* Checks the shapes of both masks and the dtype of attn_mask. A bool mask says which keys a query
+ * sees; a floating-point mask is added to the scores. The dropout mask may have another dtype,
+ * because the operator compares it with 0. */
 static bool check_masks(
     const adzi_attention *at, const adz_tensor *q, const adz_tensor *mask, const adz_tensor *kept)
 {
@@ -130,7 +137,8 @@ static bool check_masks(
 }
 
 /* Limits the number of probabilities to 2^60, so that no count of elements or of random words
- * overflows. */
+ * overflows. A row counts one group of Philox more than its keys, because drawn rows are rounded up
+ * to whole groups. The product is computed in f64, which does not overflow on the way. */
 static bool check_size(const adzi_attention *at)
 {
     double count = (double)at->l * (double)(at->s + ADZI_GROUP_WORDS);
@@ -144,7 +152,8 @@ static bool check_size(const adzi_attention *at)
     return count <= 0x1p60;
 }
 
-/* Everything that can be wrong with a call is found here, before memory is taken. */
+/* Everything that can be wrong with the arguments of a call is found here, before memory is taken.
+ * The members of `at` are plain numbers, so the node can keep them as its attributes. */
 bool adzi_attention_check(adzi_attention *at, const adz_attention_options *options,
     adz_tensor *const *in, const adz_tensor *kept)
 {
@@ -166,6 +175,7 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
     }
     /* Scale 0 stands for the usual 1 / sqrt(E). */
     at->scale = options->scale != 0 ? options->scale : at->e > 0 ? 1 / sqrt((double)at->e) : 1;
+    /* Outside training dropout is switched off, and a given dropout mask is not applied. */
     at->dropout_p = options->training ? options->dropout_p : 0;
     at->drops = at->dropout_p > 0;
     at->masked = !adzi_is_none(in[ADZI_MASK]);
@@ -188,10 +198,12 @@ static adz_tensor *masked_scores(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
 {
     adz_tensor *scores = adz_mul_number(adz_matmul(q, adz_transpose(k, -2, -1)), at->scale);
+    /* The mask is true above the diagonal that ends at the last query and the last key. */
     if (at->causal) {
         adz_tensor *all = adz_ones(ADZ_SHAPE(at->l, at->s), ADZ_BOOL);
         scores = adz_masked_fill(scores, adz_triu(all, at->s - at->l + 1), -INFINITY);
     }
+    /* A NULL mask is passed on as a failure; ADZ_NONE means that there is no mask. */
     if (mask == NULL || adzi_is_none(mask)) {
         return mask == NULL ? NULL : scores;
     }
@@ -199,7 +211,8 @@ static adz_tensor *masked_scores(
                                    : adz_add(scores, mask);
 }
 
-/* The whole matrix of probabilities. The backward as an expression needs it. */
+/* The whole matrix of probabilities p[..., L, S], computed by operators. The backward as an
+ * expression needs it, and can be differentiated through it. */
 adz_tensor *adzi_attention_probabilities(
     const adzi_attention *at, adz_tensor *q, adz_tensor *k, adz_tensor *mask)
 {
@@ -211,8 +224,8 @@ adz_tensor *adzi_attention_probabilities(
         return scores == NULL ? NULL : adz_softmax(scores, -1);
     }
     /* A query that sees no key has scores of -infinity only, whose softmax would be NaN. Such a row
-     * is replaced by zeros before the softmax and set to 0 after it, which also stops its
-     * gradient. */
+     * is replaced by zeros before the softmax and set to 0 after it, which also stops its gradient.
+     * The comparison has no gradient of its own, so the scores are detached. */
     adz_tensor *most = adz_amax(adz_detach(scores), ADZ_DIMS(-1), ADZ_KEEPDIM);
     adz_tensor *blind = adz_eq_number(most, -INFINITY);
     return adz_masked_fill(adz_softmax(adz_masked_fill(scores, blind, 0), -1), blind, 0);
@@ -234,7 +247,9 @@ static adz_tensor *drawn_mask(const adzi_attention *at, const adz_tensor *state)
     return adz_narrow(rows, -1, 0, at->s);
 }
 
-/* p is multiplied by the mask and divided by the probability of keeping an element. */
+/* Dropout on the probabilities: p is multiplied by the mask and divided by the probability of
+ * keeping an element. The mask is constant, so the operator is linear in p. The backward applies it
+ * to the gradient of p. */
 adz_tensor *adzi_attention_dropout(
     const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state)
 {

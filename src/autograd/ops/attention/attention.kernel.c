@@ -14,6 +14,12 @@
  * queries. Blocks of scores are [64, 64], 16 KiB in f32. Products run in packed rows whose length
  * is padded to 16 elements, so that micro-kernels see whole vectors.
  *
+ * In both directions the outer loop runs over blocks of keys and the inner loop over blocks of
+ * queries. A block of V, and in the backward of K, is packed once and meets all queries of the
+ * task that see it. The forward stores scores as keys by queries, so that the online softmax of 64
+ * queries runs in vectors. The backward stores them as queries by keys, because its three numbers
+ * per query are constants of a row.
+ *
  * One task computes an element of a result from beginning to end, block after block in a fixed
  * order. The bits therefore depend on the shapes, never on the number of workers. */
 #ifndef elem
@@ -38,9 +44,9 @@
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Applies the causal mask and the user's mask to scores[keys, BLOCK]; column r belongs to query
- * i + r. A hidden score becomes -inf, whose exponential is 0. A bool mask hides where it is false;
- * any other mask is added. */
+/* Applies the causal mask and the user's mask to scores[keys, BLOCK]; column r belongs to query i +
+ * r. A hidden score becomes -inf, whose exponential is 0. A bool mask hides where it is false; any
+ * other mask is added. Key j + c is hidden from the queries before j + c - (S - L). */
 static void KERNEL(hide_columns)(elem *scores, const adzi_attention_args *g, const block *at)
 {
     const elem none = -(elem)INFINITY;
@@ -76,13 +82,14 @@ static void KERNEL(hide_columns)(elem *scores, const adzi_attention_args *g, con
  *     m' = max(m, scores),   scores = e^(scores - m'),   sum = sum e^(m - m') + column sums
  *
  * `most` holds m. factor = e^(m - m') is returned, because the results of earlier blocks have to be
- * multiplied by it too. A query all of whose keys were hidden so far keeps m = -inf; 0 stands for
- * its maximum then, which keeps NaN (-inf minus -inf) out. A block's sum is taken in elem, sums of
- * blocks in f64. Loops run across the queries, which are independent and contiguous. */
+ * multiplied by it too. A query all of whose keys were hidden so far keeps m = -inf. Then 0 stands
+ * for its maximum, because -inf minus -inf is NaN. The maximum passes over a NaN score, but its
+ * exponential makes the sum NaN. A block's sum is taken in elem, sums of blocks in f64. Loops run
+ * across the queries, which are independent and contiguous. */
 INLINE void KERNEL(exponentials)(elem *restrict scores, int64_t keys, const int64_t width,
     elem *restrict most, double *restrict sum, elem *restrict factor)
 {
-    elem now[BLOCK], base[BLOCK], part[BLOCK];
+    elem now[BLOCK], base[BLOCK], part[BLOCK]; /* m', m' or 0 for -inf, sums of the block */
     for (int64_t r = 0; r < width; ++r) {
         now[r] = most[r];
         part[r] = ELEM(0);
@@ -113,7 +120,8 @@ INLINE void KERNEL(exponentials)(elem *restrict scores, int64_t keys, const int6
 
 /* Multiplies p[keys, BLOCK] by 1 / keep where dropout keeps an element, and by 0 elsewhere. The
  * sums of the softmax are taken before, so that probabilities are normalised without dropout. The
- * 64 bits of a query are split in two words, since 32-bit comparisons vectorise better. */
+ * 64 bits of a query are split in two words, since 32-bit comparisons vectorise better. The loop
+ * covers all 64 columns; those without a query are not read afterwards. */
 static void KERNEL(drop_columns)(elem *p, const adzi_attention_args *g, const block *at)
 {
     uint64_t bits[BLOCK] = { 0 };
@@ -145,7 +153,8 @@ typedef struct KERNEL(forward) {
 
 /* One block: scores = K Q^T, masks, online softmax, dropout, and y = factor * y + scores^T V.
  * `first` is the block's first query, counted from the first query of the task. The case of 64
- * columns is a call of its own, so that the loops have a constant length. */
+ * columns is a call of its own, so that the loops have a constant length. A factor of
+ * 1, from a maximum that has not changed, leaves the row of y alone. */
 static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) * f, const block *at,
     int64_t first, const elem *k, const elem *v, int64_t v_row)
 {
@@ -155,7 +164,7 @@ static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) *
     (k + at->j * g->k.row, g->k.row, 1, f->q + first / BLOCK * BLOCK * g->e + first % BLOCK, BLOCK,
         f->scores, BLOCK, at->keys, width, g->e);
     KERNEL(hide_columns)(f->scores, g, at);
-    if (width == BLOCK) {
+    if (width == BLOCK) { /* the usual case */
         KERNEL(exponentials)(f->scores, at->keys, BLOCK, f->most + first, f->sum + first, factor);
     } else {
         KERNEL(exponentials)(f->scores, at->keys, width, f->most + first, f->sum + first, factor);
@@ -173,7 +182,8 @@ static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) *
 }
 
 /* Writes y divided by the sum of each query. A query that sees no key has sum 0 and result 0. For
- * the backward, `stats` receives the maximum and the reciprocal of the sum. */
+ * the backward, `stats` receives the maximum and the reciprocal of the sum. A maximum of -inf is
+ * saved as 0: the backward subtracts it from scores of -inf, which would give NaN. */
 static void KERNEL(finish)(const adzi_attention_args *g, const KERNEL(forward) * f, int64_t item,
     int64_t from, int64_t queries)
 {
@@ -191,7 +201,8 @@ static void KERNEL(finish)(const adzi_attention_args *g, const KERNEL(forward) *
 }
 
 /* A task of the forward: queries from .. from + queries - 1 of an item, against all keys that the
- * last of them sees. */
+ * last of them sees. A block of queries never crosses a multiple of 64, because Q is packed in
+ * transposed blocks of 64. With E = Ev = 64 in f32 the scratch memory takes 160 KiB. */
 static void KERNEL(attend)(
     const adzi_attention_args *g, KERNEL(forward) * f, int64_t item, int64_t from, int64_t queries)
 {
@@ -209,12 +220,14 @@ static void KERNEL(attend)(
         f->most[r] = -(elem)INFINITY;
         f->sum[r] = 0;
     }
+    /* A block on the diagonal of the causal mask has 32 queries (block_at), so at.queries
+     * varies. */
     for (int64_t j = 0; j < last; j += BLOCK) {
         KERNEL(pack)(f->v, v + j * g->v.row, g->v.row, least(BLOCK, last - j), g->ev, ELEM(1));
         block at = { .queries = 0 };
         for (int64_t r = 0; r < queries; r += at.queries) {
             at = block_at(g, item, from + r, j, least(BLOCK - r % BLOCK, queries - r));
-            if (at.keys > 0) {
+            if (at.keys > 0) { /* some query sees a key */
                 KERNEL(attend_block)(g, f, &at, r, k, f->v, ld);
             }
         }
@@ -223,7 +236,7 @@ static void KERNEL(attend)(
 }
 
 /* The forward. A unit is a worker; its scratch memory holds q, y, v and scores one after another.
- */
+ * Task t is the group of queries t / items of item t % items. */
 void KERNEL(attention)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = opaque;
@@ -234,7 +247,7 @@ void KERNEL(attention)(const void *opaque, int64_t begin, int64_t end)
         f.v = f.y + GROUP * ld;
         f.scores = f.v + BLOCK * ld;
         for (int64_t task = next_task(g); task < g->tasks; task = next_task(g)) {
-            int64_t from = task / g->items * GROUP;
+            int64_t from = task / g->items * GROUP; /* the first query of the task */
             KERNEL(attend)(g, &f, task % g->items, from, least(GROUP, g->l - from));
         }
     }
@@ -255,7 +268,7 @@ typedef struct KERNEL(backward) {
 } KERNEL(backward);
 
 /* Applies the masks to the scores of query i + r, a key per column. `corner` is the offset of the
- * block in the mask. */
+ * block in the mask. With a causal mask the query sees the keys before `visible` only. */
 INLINE void KERNEL(hide_row)(
     elem *restrict scores, const adzi_attention_args *g, const block *at, int64_t r, int64_t corner)
 {
@@ -282,7 +295,9 @@ INLINE void KERNEL(hide_row)(
 }
 
 /* One query of a block without dropout. On entry p holds the scores and ds holds dP. On return p
- * holds the probabilities e^(score - most) * inverse, and ds holds dS = P (dP - delta). */
+ * holds the probabilities e^(score - most) * inverse, and ds holds dS = P (dP - delta). Both rows
+ * are read and written in a single pass. A hidden score of -inf gives P = 0 and therefore dS =
+ * 0. */
 INLINE void KERNEL(gradient_row)(
     elem *restrict p, elem *restrict ds, const int64_t width, elem most, elem inverse, elem delta)
 {
@@ -310,7 +325,9 @@ static void KERNEL(gradient_row_dropped)(elem *restrict p, elem *restrict ds, ui
     }
 }
 
-/* All queries of a block: masks, P and dS. dS is also the gradient of a mask that is added. */
+/* All queries of a block: masks, P and dS. dS is also the gradient of a mask that is added. The
+ * last columns up to the padded width belong to no visible key; the later products do not read
+ * them. */
 static void KERNEL(gradient_rows)(
     const adzi_attention_args *g, const KERNEL(backward) * b, const block *at)
 {
@@ -322,7 +339,7 @@ static void KERNEL(gradient_rows)(
         kept_bits(bits, g, at);
     }
     for (int64_t r = 0; r < at->queries; ++r) {
-        elem *p = b->p + r * BLOCK, *ds = b->ds + r * BLOCK;
+        elem *p = b->p + r * BLOCK, *ds = b->ds + r * BLOCK; /* scores, dP */
         elem most = b->most[at->i + r], inverse = b->inverse[at->i + r],
              delta = b->delta[at->i + r];
         KERNEL(hide_row)(p, g, at, r, corner);
@@ -333,7 +350,7 @@ static void KERNEL(gradient_rows)(
                 ds[c] = 0;
             }
             KERNEL(gradient_row_dropped)(p, ds, bits[r], scale, most, inverse, delta);
-        } else if (width == BLOCK) {
+        } else if (width == BLOCK) { /* the usual case, of constant length */
             KERNEL(gradient_row)(p, ds, BLOCK, most, inverse, delta);
         } else {
             KERNEL(gradient_row)(p, ds, width, most, inverse, delta);
@@ -346,7 +363,8 @@ static void KERNEL(gradient_rows)(
 }
 
 /* One block: scores and dP by products, dS from them, then its shares of dV, dK and dQ are added.
- * Only gradients that are wanted are multiplied. */
+ * Only gradients that are wanted are multiplied. dV and dK sum over the queries of the block, and
+ * dQ over its keys. */
 static void KERNEL(back_block)(
     const adzi_attention_args *g, const KERNEL(backward) * b, const block *at)
 {
@@ -369,7 +387,8 @@ static void KERNEL(back_block)(
 }
 
 /* Keys j .. j + keys - 1 of an item, against all queries that see at least one of them. dk and dv
- * of these keys are complete at the end; dq grows from block to block. */
+ * of these keys are complete at the end; dq grows from block to block. With a causal mask the
+ * queries before j - (S - L) see none of the keys and are skipped. */
 static void KERNEL(back_keys)(
     const adzi_attention_args *g, const KERNEL(backward) * b, int64_t item, int64_t j, int64_t keys)
 {
@@ -381,7 +400,7 @@ static void KERNEL(back_keys)(
     KERNEL(pack_transposed)(b->v_transposed, v, g->v.row, keys, g->ev, ELEM(1));
     memset(b->dk, 0, (size_t)(keys * lde) * sizeof(elem));
     memset(b->dv, 0, (size_t)(keys * ldv) * sizeof(elem));
-    int64_t first = g->causal ? j - (g->s - g->l) : 0;
+    int64_t first = g->causal ? j - (g->s - g->l) : 0; /* the first query that sees key j */
     block at = { .queries = 0 };
     for (int64_t i = first > 0 ? first / HALF * HALF : 0; i < g->l; i += at.queries) {
         at = block_at(g, item, i, j, least(BLOCK, g->l - i));
@@ -399,15 +418,16 @@ static void KERNEL(back_keys)(
     }
 }
 
-/* delta[i] = sum_c dy[i, c] y[i, c], which equals sum_j P_ij dP_ij, with and without dropout. Sums
- * run in 16 lanes of f64, joined by halves. */
+/* delta[i] = sum_c dy[i, c] y[i, c], which equals sum_j P_ij dP_ij, with and without dropout. This
+ * takes Ev products per query in place of S, and the backward needs no first pass over P. Sums run
+ * in 16 lanes of f64, joined by halves. */
 static void KERNEL(inner_products)(const adzi_attention_args *g, KERNEL(backward) * b, int64_t item)
 {
     const elem *y = KERNEL(item_of)(g, &g->y, item);
     int64_t ld = adzi_attention_padded(g->ev);
     for (int64_t i = 0; i < g->l; ++i, y += g->y.row) {
         const elem *dy = b->dy + i * ld;
-        double lane[16] = { 0 };
+        double lane[16] = { 0 }; /* element c is added to lane c % 16 */
         int64_t c = 0;
         for (; c + 16 <= g->ev; c += 16) {
             for (int h = 0; h < 16; ++h) {
@@ -427,7 +447,8 @@ static void KERNEL(inner_products)(const adzi_attention_args *g, KERNEL(backward
 }
 
 /* A task of the backward: all gradients of one item. q is packed with the scale, which gives dK its
- * scale too; dq gets it at the end. */
+ * scale too; dq gets it at the end. dmask is cleared first, because blocks that the causal mask
+ * hides are never visited. */
 static void KERNEL(back_item)(const adzi_attention_args *g, KERNEL(backward) * b, int64_t item)
 {
     int64_t lde = adzi_attention_padded(g->e);
@@ -435,7 +456,7 @@ static void KERNEL(back_item)(const adzi_attention_args *g, KERNEL(backward) * b
     KERNEL(pack)(b->dy, KERNEL(item_of)(g, &g->dy, item), g->dy.row, g->l, g->ev, ELEM(1));
     memset(b->dq, 0, (size_t)(g->l * lde) * sizeof(elem));
     b->most = (const elem *)g->stats + item * 2 * g->l;
-    b->inverse = b->most + g->l;
+    b->inverse = b->most + g->l; /* stats[items, 2, L] */
     KERNEL(inner_products)(g, b, item);
     if (g->dmask.data != NULL) {
         memset((elem *)g->dmask.data + item * g->l * g->s, 0, (size_t)(g->l * g->s) * sizeof(elem));
@@ -449,7 +470,8 @@ static void KERNEL(back_item)(const adzi_attention_args *g, KERNEL(backward) * b
     }
 }
 
-/* The backward. A unit is a worker; its scratch memory holds the arrays of KERNEL(backward). */
+/* The backward. A unit is a worker; its scratch memory holds the arrays of KERNEL(backward). Only
+ * q, dq, dy and delta grow with L; the other arrays have the size of a block. */
 void KERNEL(attention_backward)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = opaque;

@@ -28,8 +28,12 @@ KERNEL_TABLE_FLOAT(attention_backward);
 
 static const char name[] = "scaled_dot_product_attention";
 
-enum { STATS, Y, KEPT, STATE, EXTRAS }; /* the extra values of a node */
-enum { WORK_PER_THREAD = 1 << 18 };     /* multiply-adds worth a thread */
+/* The extra values of a node. STATS[items, 2, L] holds the largest score of each query and the
+ * reciprocal of its sum of exponentials. Y is the result, which the backward needs for the sum of
+ * p * dp: it equals the sum of dy * y. KEPT is a given dropout mask, STATE the state of the
+ * generator that draws one. A call has one of these two or none. */
+enum { STATS, Y, KEPT, STATE, EXTRAS };
+enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds worth a thread */
 
 /* Fills the fields that the caller's version of the struct has; see base/options.h. */
 void adz_attention_options_init(adz_attention_options *options, size_t size)
@@ -47,8 +51,8 @@ static adz_generator_state *state_in(const adz_tensor *t)
     return (adz_generator_state *)(void *)t->data;
 }
 
-/* `t` if the elements of its rows are contiguous, which the kernels need, else a copy. Rows may
- * have any stride, so the views of split heads are not copied. NULL stays NULL. */
+/* Returns `t` if the elements of its rows are contiguous, which the kernels need, else a copy. Rows
+ * may have any stride, so the views of split heads are not copied. NULL stays NULL. */
 static adz_tensor *with_whole_rows(adz_tensor *t)
 {
     return t == NULL || t->sizes[t->rank - 1] <= 1 || t->strides[t->rank - 1] == 1
@@ -57,7 +61,8 @@ static adz_tensor *with_whole_rows(adz_tensor *t)
 }
 
 /* The strides of t by leading dimension, row and column. Dimensions of size 1 get stride 0, which
- * broadcasts them. */
+ * broadcasts them. Leading dimensions are aligned at the last one; those that t lacks keep stride
+ * 0. */
 static adzi_attention_operand operand_of(const adzi_attention *at, const adz_tensor *t)
 {
     adzi_attention_operand operand = { .data = NULL };
@@ -75,7 +80,8 @@ static adzi_attention_operand operand_of(const adzi_attention *at, const adz_ten
 }
 
 /* Fills the arguments that forward and backward share. The struct has no pointer to this stack,
- * because a launch may be replayed. */
+ * because a launch may be replayed. Kernels read the state of the generator through a pointer, so
+ * that a replayed step draws with the state of its own time. */
 static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const *in,
     const adz_tensor *kept, const adz_tensor *state)
 {
@@ -103,16 +109,17 @@ static adzi_attention_args arguments(const adzi_attention *at, adz_tensor *const
     return args;
 }
 
-/* Elements of scratch memory that each worker has; see the kernels' KERNEL(forward) and
- * KERNEL(backward). */
+/* Elements of scratch memory that each worker of the forward has: q[GROUP, E], y[GROUP, Ev], a
+ * block of v and a block of scores. See KERNEL(forward) in attention.kernel.c. */
 static int64_t forward_scratch(const adzi_attention_args *g)
 {
     enum { B = ADZI_ATTENTION_BLOCK, G = ADZI_ATTENTION_GROUP };
     return G * g->e + (G + B) * adzi_attention_padded(g->ev) + B * B;
 }
 
-/* The backward needs memory for all L queries of a matrix, because each block of keys meets all of
- * them. */
+/* Elements of scratch memory that each worker of the backward has. q, dq and dy have all L queries
+ * of a matrix, because each block of keys meets all of them. Five more arrays are blocks of k, v
+ * and their gradients; two are blocks of scores. See KERNEL(backward). */
 static int64_t backward_scratch(const adzi_attention_args *g)
 {
     enum { B = ADZI_ATTENTION_BLOCK };
@@ -122,9 +129,11 @@ static int64_t backward_scratch(const adzi_attention_args *g)
 
 /* The number of workers: at most one per thread and per task, and at least WORK_PER_THREAD
  * multiply-adds for each. Workers fetch tasks from a shared counter, so none is idle while tasks
- * are left. */
+ * are left. A call inside another launch gets one worker, because it runs on the thread that
+ * calls. */
 static int64_t workers_of(const adzi_attention_args *args)
 {
+    /* In f64, because the product of the sizes may exceed 64 bits. */
     double work = (double)args->items * (double)args->l * (double)args->s *
                   (double)(args->e + args->ev) / WORK_PER_THREAD;
     int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
@@ -158,7 +167,8 @@ static void free_scratch(const adzi_attention_args *args, size_t scratch)
     adzi_free(args->scratch - ADZI_ALIGNMENT, scratch);
 }
 
-/* Sets the counter of tasks to 0. It is a launch of its own, so that a replay sets it again. */
+/* Sets the counter of tasks to 0. It is a launch of its own, so that a replay sets it again. The
+ * launch has one unit; the test leaves out parts without units. */
 void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = args;
@@ -167,7 +177,8 @@ void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
     }
 }
 
-/* Two launches: one unit for the counter, then one unit per worker. */
+/* Two launches: one unit for the counter, then one unit per worker. A launch returns when all its
+ * units are done, so the scratch memory can be freed at once. */
 static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scratch)
 {
     adzi_launch(adzi_attention_begin, args, 1, 1);
@@ -177,8 +188,8 @@ static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scra
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* Reads the saved inputs, mask and state. False with the error recorded if one has changed since
- * the forward. */
+/* Reads the saved inputs, mask and state. Returns false with the error recorded if one has changed
+ * since the forward. What the call did not have becomes ADZ_NONE. */
 static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tensor **state)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
@@ -193,7 +204,9 @@ static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tenso
     return *kept != NULL && *state != NULL;
 }
 
-/* The gradients as expressions, by the formulas at the top. They hold p[L, S] in memory. */
+/* The gradients as expressions, by the formulas at the top. They hold p[L, S] in memory. A dropout
+ * mask that was drawn is drawn again from the saved state, once for d and once for dp. All
+ * gradients share ds, which is computed even if only dv is wanted. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
@@ -221,6 +234,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (adzi_needs(node, ADZI_MASK)) {
         dx[ADZI_MASK] = ds;
     }
+    /* Operators pass NULL on, so one test at the end finds every failure. */
     for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
         if (adzi_needs(node, i) && dx[i] == NULL) {
             return adzi_status(NULL);
@@ -231,9 +245,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* A tensor [..., rows, columns]. Its dimensions have the order in memory of those of `like`.
- * Queries [B, T, H, E] seen as [B, H, T, E] give such a result, whose heads are then joined without
- * a copy. `plain` asks for a contiguous tensor. */
+/* Allocates a tensor [..., rows, columns]. Its dimensions have the order in memory of those of
+ * `like`. Queries [B, T, H, E] seen as [B, H, T, E] give such a result, whose heads are then joined
+ * without a copy. `plain` asks for a contiguous tensor. `like` of another rank than the result
+ * gives one, too. */
 static adz_tensor *new_like(
     const adzi_attention *at, int64_t rows, int64_t columns, const adz_tensor *like, bool plain)
 {
@@ -266,7 +281,9 @@ static adz_tensor *new_like(
 }
 
 /* Allocates the gradient of input i if it is wanted. It has the broadcast leading dimensions; the
- * engine sums over them. Keys and values have S rows, queries and masks L. */
+ * engine sums over them. Keys and values have S rows, queries and masks L. The gradient of a mask
+ * is contiguous [..., L, S], as its kernel writes it. The operand of a gradient that nobody wants
+ * keeps a NULL pointer, which tells the kernel to skip it. */
 static bool new_gradient(
     adzi_node *node, int i, adz_tensor *const *in, adz_tensor **dx, adzi_attention_operand *operand)
 {
@@ -284,7 +301,8 @@ static bool new_gradient(
 }
 
 /* All gradients in one pass over the blocks of p. A task is one matrix of the batch, because dk and
- * dv sum over all its queries. */
+ * dv sum over all its queries. Inputs without contiguous rows are copied again; the copies of the
+ * forward were not saved. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_attention *at = adzi_attr(node, adzi_attention);
@@ -339,7 +357,8 @@ static adz_tensor *given(adz_tensor *t)
     return t == NULL && adzi_pending() == ADZ_OK ? ADZ_NONE : t;
 }
 
-/* The dropout mask as bool: kept where it is not 0. */
+/* The dropout mask as bool: kept where it is not 0. It is detached, because no gradient flows to
+ * it. */
 static adz_tensor *as_bool(adz_tensor *kept)
 {
     if (adzi_is_none(kept) || kept->dtype == ADZ_BOOL) {
@@ -363,7 +382,8 @@ static void save(adzi_call *call, const adzi_attention *at, adz_tensor *const *e
 
 /* Makes the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries of one
  * matrix. Statistics are written for the backward only. All memory is taken before the recording,
- * because it may be refused; scratch memory is no tensor of the scope and is freed by hand. */
+ * because it may be refused; scratch memory is no tensor of the scope and is freed by hand. Without
+ * a recording `stats` and `result` stand for y, and nothing is saved. */
 static adz_tensor *attend(
     adzi_call *call, const adzi_attention *at, adz_tensor *kept, const adz_generator *generator)
 {
@@ -408,7 +428,8 @@ static adz_tensor *attend(
     return adzi_leave(call, y);
 }
 
-/* The generator advances only after success, by the random numbers of all rows. */
+/* Checks the call, computes it and then advances the generator by the random numbers of all rows.
+ * The generator advances only after success, so a call that failed can be repeated. */
 adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options)
 {
