@@ -27,10 +27,13 @@ KERNEL_TABLE_FLOAT(cross_entropy_dt);
 
 static const char name[] = "cross_entropy";
 
-enum { LSE, NUMBERS, EXTRAS }; /* the extra values of a node */
-enum { GRAIN = 4096 };         /* exponentials worth a thread */
+/* The extra values of a node: LSE is f64 [R, 2] for R rows, NUMBERS the tensor of
+ * adzi_class_numbers_new. */
+enum { LSE, NUMBERS, EXTRAS };
+enum { GRAIN = 4096 }; /* exponentials worth a thread */
 
-/* How many rows of c exponentials are worth a thread. */
+/* How many rows of c exponentials are worth a thread: those of about GRAIN exponentials, and one
+ * row at least. */
 static int64_t grain_of(int64_t c)
 {
     return c < GRAIN ? GRAIN / (c > 0 ? c : 1) : 1;
@@ -38,7 +41,8 @@ static int64_t grain_of(int64_t c)
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-/* weight[C] as [C, 1, ...], which broadcasts to x[N, C, ...]. ADZ_NONE is returned as it is. */
+/* weight[C] as [C, 1, ...], which broadcasts to x[N, C, ...]. For x[C] it keeps its shape. ADZ_NONE
+ * is returned as it is. */
 static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
 {
     adz_shape shape = { .rank = x->rank - adzi_class_axis(x->rank) };
@@ -52,7 +56,8 @@ static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
 }
 
 /* The gradients as expressions. q is a constant for a target of classes, and a function of t for
- * probabilities. */
+ * probabilities. The operators compute the softmax again from x, so a second derivative goes
+ * through it. Rows of an ignored class have q = 0 and therefore dx = 0. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
@@ -62,13 +67,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     int axis = adzi_class_axis(x->rank);
+    /* g has size 1 along the classes, or is a scalar, and broadcasts over them. */
     adz_tensor *g = adzi_class_upstream(node, dy[0], axis, adzi_saved_extra(node, NUMBERS));
     adz_tensor *w = attr->probabilities ? along_classes(weight, x) : weight;
     if (g == NULL || w == NULL) {
         return adzi_status(NULL);
     }
     if (adzi_needs(node, 0)) {
-        /* q for both kinds of target, in the shape of x. */
+        /* q for both kinds of target, in the shape of x. The class weight is a factor of q, so no
+         * later step needs it. */
         adz_tensor *q = NULL;
         if (attr->probabilities) {
             q = adz_add_number(adz_mul_number(target, 1 - attr->smoothing),
@@ -78,6 +85,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             q = adzi_class_shares(
                 name, (adz_dtype)x->dtype, adz_shape_of(x->rank, x->sizes), target, weight, attr);
         }
+        /* A p_c for every class, where A is the sum of q over the classes. */
         adz_tensor *expected =
             adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
         dx[0] = adz_mul(g, adz_sub(expected, q));
@@ -85,6 +93,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             return adzi_status(NULL);
         }
     }
+    /* Only a target of probabilities can need a gradient. The factor e - 1 includes the sign. */
     if (adzi_needs(node, 1)) {
         adz_tensor *neg_log = adz_mul_number(adz_log_softmax(x, axis), attr->smoothing - 1);
         dx[1] = adz_mul(g, attr->weighted ? adz_mul(neg_log, w) : neg_log);
@@ -93,8 +102,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-/* x as contiguous rows of C classes [R, C], which the kernels read. This is x itself if the classes
- * are its last axis and it is contiguous, and a copy otherwise. */
+/* x as contiguous rows of C classes [R, C], which the kernels read. This is x itself if its
+ * elements have this order in memory, as a contiguous x[N, C] has. Any other layout is copied. */
 static adz_tensor *class_rows(adz_tensor *t)
 {
     /* A header on the stack, with the axis of the classes last. */
@@ -117,7 +126,7 @@ static adz_tensor *class_rows(adz_tensor *t)
 }
 
 /* Memory for a gradient. The kernels write it as rows of classes [R, C]; the returned view has the
- * shape of x. */
+ * shape of x. So the gradient of x[N, C, L] lies in memory as [N, L, C], and no copy is made. */
 static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
 {
     /* The permutation puts the last axis of the rows back to where x has its classes. */
@@ -133,7 +142,9 @@ static adz_tensor *gradient_rows(const adz_tensor *x, adz_tensor **rows)
 }
 
 /* One launch per gradient, with rows as units. A row reads its scores and its LSE once, where the
- * expression makes several passes over [R, C]. */
+ * expression makes several passes over [R, C]. dy_stride is 0 for a reduced loss, whose single
+ * upstream number all rows read. The kernels multiply it by the scale in `numbers`, so the host
+ * never reads that scale. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
@@ -200,7 +211,7 @@ void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t s
 }
 
 /* Checks a target of probabilities and returns it as contiguous rows of classes. A floating-point
- * target means probabilities, as in PyTorch. */
+ * target means probabilities, as in PyTorch. No dtype is converted: x and the target must agree. */
 static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
 {
     const adz_tensor *x = call->in[0], *t = call->in[1];
@@ -224,7 +235,8 @@ static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
 }
 
 /* Makes the result, records the node and launches: one launch for the losses, with rows as units,
- * and one for the reduction. */
+ * and one for the reduction. `target` holds contiguous rows, of classes or of probabilities. The
+ * copies that the kernels read are made before the recording, because memory may be refused. */
 static adz_tensor *compute(
     adzi_call *call, adz_tensor *target, adz_tensor *numbers, const adzi_class_attr *attr)
 {
@@ -242,6 +254,7 @@ static adz_tensor *compute(
     if (y == NULL) {
         return NULL;
     }
+    /* The inputs are saved, and not their contiguous copies, so that nothing is held twice. */
     for (int i = 0; i < 3; ++i) {
         adzi_save_input(call, i);
     }
@@ -261,7 +274,8 @@ static adz_tensor *compute(
     return adzi_leave(call, y);
 }
 
-/* The dtype of the target decides what it means. All checks come before the recording. */
+/* The dtype of the target decides what it means. All checks come before the recording. A launch
+ * looks for targets that are no class, because they depend on the contents of a tensor. */
 adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {

@@ -14,6 +14,10 @@
  * p_c costs one exponential per element there. lse is kept as two numbers, the maximum and the
  * rest: their sum would lose the digits of the rest where scores are far from 0. Sums over a row
  * run in 16 lanes of f64 whose order depends on C alone.
+ *
+ * The loss and A are computed in f64 and rounded once per row. The elements of the gradients are
+ * computed in elem, in loops over the C classes of a row, which are contiguous. Rows do not depend
+ * on each other, so a cut into threads changes no bit.
  */
 #ifndef elem
 #define THIS_FILE "autograd/ops/loss/cross_entropy.kernel.c"
@@ -26,7 +30,8 @@
 
 #include "autograd/ops/activation/softmax.kernel.h"
 
-/* The sum of the 16 lanes, by halves. */
+/* The sum of the 16 lanes, by halves: lane j takes lane j + 8, then j + 4, j + 2 and j + 1. The
+ * order is written out, so every instruction set adds in it. */
 static inline double KERNEL(add_lanes)(double *lane)
 {
     for (int width = KERNEL(lanes) / 2; width > 0; width /= 2) {
@@ -55,7 +60,8 @@ static inline double KERNEL(cross)(const elem *x, const elem *w, const elem *t, 
     return KERNEL(add_lanes)(lane);
 }
 
-/* sum_c w_c t_c, which is A before smoothing for targets that are probabilities. */
+/* sum_c w_c t_c, which is A before smoothing for targets that are probabilities. Element c is added
+ * to lane c % 16. */
 static inline double KERNEL(mass)(const elem *w, const elem *t, int64_t c)
 {
     double lane[KERNEL(lanes)] = { 0 };
@@ -68,6 +74,7 @@ static inline double KERNEL(mass)(const elem *w, const elem *t, int64_t c)
     return KERNEL(add_lanes)(lane);
 }
 
+/* The weight w_y of class y in f64, or 1 if there are no class weights. */
 static inline double KERNEL(weight)(const adzi_class_args *args, int64_t y)
 {
     return args->weight != NULL ? (double)((const elem *)args->weight)[y] : 1;
@@ -75,7 +82,8 @@ static inline double KERNEL(weight)(const adzi_class_args *args, int64_t y)
 
 /* losses[r] and lse[r]. The first loop computes lse of several rows at once (softmax.kernel.h), the
  * second one the losses, row by row. Without smoothing an index needs only x_y, not the whole row.
- */
+ * With smoothing the row is read once more for the equal share of all classes. An ignored row has
+ * loss 0, but its lse is computed as well. */
 void KERNEL(cross_entropy)(const void *block, int64_t begin, int64_t end);
 void KERNEL(cross_entropy)(const void *block, int64_t begin, int64_t end)
 {
@@ -111,8 +119,9 @@ void KERNEL(cross_entropy)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* dx_c = all p_c for every class. A loop of its own, without conditions, so that it vectorises; the
- * caller subtracts the targets afterwards. */
+/* dx_c = all p_c for every class, with p_c = e^(x_c - high - low). `high` is the largest x, so the
+ * exponent is 0 or less. A loop of its own, without conditions, so that it vectorises; the caller
+ * subtracts the targets afterwards. */
 static inline void KERNEL(scaled_softmax)(
     elem *restrict dx, const elem *restrict x, int64_t c, elem all, elem high, elem low)
 {
@@ -122,7 +131,9 @@ static inline void KERNEL(scaled_softmax)(
 }
 
 /* dx_c = g (A p_c - w_c q_c). `own` is A without smoothing, `total` the sum of all weights, so A is
- * own + even * total. dy_stride is 0 where one number is the gradient of all losses. */
+ * own + even * total. dy_stride is 0 where one number is the gradient of all losses. An index
+ * without smoothing, the usual target, takes one pass over the row: after it only dx_y changes.
+ * Probabilities or smoothing take a second pass. */
 void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
 {
@@ -157,7 +168,8 @@ void KERNEL(cross_entropy_dx)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* dt_c = g (1 - e) w_c (lse - x_c), for targets that are probabilities. */
+/* dt_c = g (1 - e) w_c (lse - x_c), for targets that are probabilities. One pass per row, without
+ * an exponential. No row is ignored, because ignore_index is for class indices. */
 void KERNEL(cross_entropy_dt)(const void *block, int64_t begin, int64_t end);
 void KERNEL(cross_entropy_dt)(const void *block, int64_t begin, int64_t end)
 {
