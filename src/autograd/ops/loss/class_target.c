@@ -16,7 +16,8 @@
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-/* Class weights are [C], have the dtype of x and no gradient, as in PyTorch. */
+/* Checks the class weights: [C], with the dtype of x and without a gradient, as in PyTorch. They
+ * may have any stride. */
 static bool check_weight(const char *op, const adz_tensor *x, const adz_tensor *weight, int64_t c)
 {
     if (adzi_is_none(weight)) {
@@ -42,7 +43,9 @@ static bool check_weight(const char *op, const adz_tensor *x, const adz_tensor *
     return true;
 }
 
-/* The target is not checked here, because nll_loss and cross_entropy accept different ones. */
+/* Checks what nll_loss and cross_entropy have in common: x, the reduction and the class weights.
+ * The target is not checked here, because the two losses accept different ones. cross_entropy sets
+ * `probabilities` later. */
 bool adzi_class_check(adzi_call *call, adzi_class_attr *attr)
 {
     const char *op = call->op->name;
@@ -75,7 +78,7 @@ int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes)
     return rank;
 }
 
-/* The target has the shape of x without the classes. */
+/* Checks that the target has the shape of x without the classes. Nothing broadcasts. */
 static bool check_rows(adzi_call *call, const adz_tensor *target)
 {
     int64_t sizes[ADZ_MAX_RANK];
@@ -93,7 +96,8 @@ static bool check_rows(adzi_call *call, const adz_tensor *target)
     return same;
 }
 
-/* i32 targets are converted to i64 for the kernels. */
+/* i32 targets are converted to i64 for the kernels. The conversion replaces input 1 of the call, so
+ * the backward finds an i64 target, too. */
 adz_tensor *adzi_class_rows(adzi_call *call)
 {
     if (!adzi_want_index(call, 1) || !check_rows(call, call->in[1]) ||
@@ -121,7 +125,8 @@ static class_weights weights_of(const adz_tensor *weight)
                : (class_weights){ weight->data, weight->strides[0], (adz_dtype)weight->dtype };
 }
 
-/* The weight of class c in f64. */
+/* The weight of class c in f64, and 1 without weights. The dtype is tested at each
+ * read, because the functions of this file exist once for f32 and f64. */
 static double weight_at(const class_weights *w, int64_t c)
 {
     return w->data == NULL       ? 1
@@ -130,7 +135,7 @@ static double weight_at(const class_weights *w, int64_t c)
 }
 
 /* Arguments of compute_numbers, which has one unit. Rows are walked in order, so the sum has one
- * order. */
+ * order. The struct is plain, because the launch may be replayed. */
 typedef struct {
     const int64_t *target; /* [rows], or NULL for probabilities */
     class_weights weights;
@@ -141,7 +146,8 @@ typedef struct {
 
 /* Sums the weights of the rows that count and finds the first target that is no class. The scale is
  * 1 over that sum for the mean, and 1 otherwise. If no row counts, the mean is 0 / 0 = NaN, and its
- * slope is 0. There is one unit, because all rows go into one sum. */
+ * slope is 0, so the gradient is 0 and not NaN. There is one unit, because all rows go into one
+ * sum. The sum of all class weights, `total`, serves label smoothing. */
 static void compute_numbers(const void *block, int64_t begin, int64_t end)
 {
     const numbers_args *args = block;
@@ -174,7 +180,9 @@ static void compute_numbers(const void *block, int64_t begin, int64_t end)
     *args->numbers = found;
 }
 
-/* The host reads the flag `wrong` only to report an error; the sums stay in the tensor. */
+/* Computes the numbers by a launch and checks the targets. The host reads the flag `wrong` only to
+ * report an error; the sums stay in the tensor. The check comes before the kernels of the loss,
+ * which use a target as an index. */
 adz_tensor *adzi_class_numbers_new(
     adzi_call *call, const adz_tensor *rows, const adzi_class_attr *attr)
 {
@@ -203,7 +211,8 @@ adz_tensor *adzi_class_numbers_new(
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* Losses that are not reduced are the result themselves. A reduced loss is a scalar. */
+/* Losses that are not reduced are the result themselves. A reduced loss is a scalar, and the losses
+ * of the rows are temporary: the backward does not read them. */
 adz_tensor *adzi_class_result(
     adzi_call *call, adz_tensor *losses, int n_extras, const adzi_class_attr *attr)
 {
@@ -218,7 +227,8 @@ adz_tensor *adzi_class_result(
     return y;
 }
 
-/* The scale is read when the launch runs, from the tensor that compute_numbers has written. */
+/* Sums all losses, times the scale, into y. The scale is read when the launch runs, from the tensor
+ * that compute_numbers has written. Losses that are not reduced are in place already. */
 void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers)
 {
     /* The scale of a mean over no rows is infinite, and 0 times infinity is NaN, as in PyTorch. */
@@ -237,7 +247,8 @@ typedef struct {
     adz_dtype dtype;
 } slope_args;
 
-/* Writes the slope in the dtype of the gradient. One unit. */
+/* Writes the slope in the dtype of the gradient. One unit. The number becomes a tensor, because the
+ * host may not read what a launch has computed. */
 static void write_slope(const void *block, int64_t begin, int64_t end)
 {
     const slope_args *args = block;
@@ -248,8 +259,9 @@ static void write_slope(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Losses that are not reduced have a gradient each; a reduced loss has one number, which
- * broadcasts. */
+/* The upstream gradient of the loss of each row, as an expression. Losses that are not reduced have
+ * a gradient each, and get a dimension of size 1 for the classes. A reduced loss has one number,
+ * which broadcasts. */
 adz_tensor *adzi_class_upstream(
     adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers)
 {
@@ -271,7 +283,8 @@ adz_tensor *adzi_class_upstream(
     return adz_mul(dy, slope);
 }
 
-/* Arguments of compute_shares. Units are rows; a row has c factors, which are l elements apart. */
+/* Arguments of compute_shares. Units are rows; a row has c factors, which are l elements apart. For
+ * x[N, C, L] row r is sample r / l at place r % l. */
 typedef struct {
     const int64_t *target; /* [rows] */
     class_weights weights;
@@ -281,7 +294,7 @@ typedef struct {
     double smoothing;
 } shares_args;
 
-/* Writes element i of q, which is f32 or f64. */
+/* Writes element i of q, which is f32 or f64. The arithmetic is in f64 for both and rounds here. */
 static void write_share(const shares_args *args, int64_t i, double value)
 {
     if (args->dtype == ADZ_F32) {
@@ -299,7 +312,8 @@ static double read_share(const shares_args *args, int64_t i)
 }
 
 /* Writes the factors of all classes of a row. Units are rows; the classes of a row are l elements
- * apart in memory. */
+ * apart in memory. Every element of q is written, first the equal share and then the share of the
+ * own class. The forward has checked that a target that counts is a class. */
 static void compute_shares(const void *block, int64_t begin, int64_t end)
 {
     const shares_args *args = block;
@@ -321,7 +335,8 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* The factors depend on the contents of the target and are computed by a launch. */
+/* The factors depend on the contents of the target and are computed by a launch. q is a constant
+ * for derivatives, because neither a target of classes nor the class weights have a gradient. */
 adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
     const adz_tensor *weight, const adzi_class_attr *attr)
 {

@@ -236,7 +236,8 @@ static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
 
 /* Makes the result, records the node and launches: one launch for the losses, with rows as units,
  * and one for the reduction. `target` holds contiguous rows, of classes or of probabilities. The
- * copies that the kernels read are made before the recording, because memory may be refused. */
+ * copies that the kernels read are made before the recording, because memory may be refused. LSE is
+ * computed in every call, recorded or not, because the losses are computed from it. */
 static adz_tensor *compute(
     adzi_call *call, adz_tensor *target, adz_tensor *numbers, const adzi_class_attr *attr)
 {

@@ -8,9 +8,14 @@
  *     y    = l (none), sum_i l_i * scale (sum: 1, mean: 1/N, batchmean: 1/batch)
  *     dx_i = g_i * df/dx,   dt_i = g_i * df/dt,   g_i = dy_i or dy * scale
  *
- * x and t are f32 or f64 and broadcast, except for losses that demand one shape. Each loss gives
- * four kernels: f, the sum of f over blocks, and the two derivatives (pair_loss.kernel.h). Every
- * node saves x and t and no losses, so a reduced loss needs no memory of the size of x. */
+ * x and t are f32 or f64 and broadcast, except for losses that demand one shape. Both are
+ * differentiable; the engine sums a gradient over the dimensions in which its input was broadcast.
+ * Each loss gives four kernels: f, the sum of f over blocks, and the two derivatives
+ * (pair_loss.kernel.h). Every node saves x and t and no losses, so a reduced loss needs no memory
+ * of the size of x.
+ *
+ * Sums run in f64. A block of 4096 elements has one sum, and the sums of blocks are added in
+ * order. */
 
 const char *const adzi_reduction_names[5] = { "none", "mean", "sum", "batchmean", NULL };
 
@@ -19,7 +24,7 @@ const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
     ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),
     ADZI_FIELD_HIDDEN(adzi_pair_attr, number) };
 
-/* batchmean is refused here; kl_div accepts it before it asks. */
+/* Checks the reduction of a loss. batchmean is refused here; kl_div accepts it before it asks. */
 bool adzi_check_reduction(const char *op, adz_reduction reduction)
 {
     if (reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
@@ -30,7 +35,8 @@ bool adzi_check_reduction(const char *op, adz_reduction reduction)
     return false;
 }
 
-/* Multiplies losses by a weight and reduces them, with operators on the tape. */
+/* Multiplies losses by a weight and reduces them, with operators on the tape, so the weight gets a
+ * gradient. The mean divides by the number of elements, whatever the weights are. */
 adz_tensor *adzi_weigh_losses(
     const char *op, adz_tensor *losses, adz_tensor *weight, adz_reduction reduction)
 {
@@ -56,7 +62,7 @@ typedef struct {
     bool broadcasts; /* x or the target has another shape */
 } common;
 
-/* Works out the common shape; false with the error recorded if there is none. */
+/* Works out the common shape. Returns false with the error recorded if there is none. */
 static bool common_shape(const char *op, common *c, const adz_tensor *x, const adz_tensor *t)
 {
     c->broadcasts = !adzi_same_sizes(x, t);
@@ -71,7 +77,9 @@ static bool common_shape(const char *op, common *c, const adz_tensor *x, const a
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* `t` in the common shape and contiguous: t itself if it is that already, else a copy. */
+/* Returns `t` in the common shape and contiguous, as the sums need it. This is t itself if x and
+ * the target have one shape and t is contiguous. Else it is a copy, which repeats the elements of a
+ * broadcast operand. */
 static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
 {
     /* Equal shapes need no copy if t is contiguous. */
@@ -85,14 +93,16 @@ static adz_tensor *expanded(const char *op, adz_tensor *t, const common *c)
     return copy;
 }
 
-/* Saves x and the target, after their conversion to a common dtype. */
+/* Saves x and the target, after their conversion to a common dtype. They are not expanded, so a
+ * broadcast operand takes no more memory than it has. */
 static void save_both(adzi_call *call)
 {
     adzi_save_input(call, 0);
     adzi_save_input(call, 1);
 }
 
-/* The forward without a reduction: one pointwise launch. */
+/* The forward without a reduction: one pointwise launch. It accepts operands of any layout and
+ * broadcasts them, so this function makes no copies. */
 static adz_tensor *elementwise(
     const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
@@ -131,7 +141,8 @@ static void join_blocks(const void *block, int64_t begin, int64_t end)
 }
 
 /* The forward with a reduction: a launch that sums blocks of ADZI_PAIR_BLOCK elements, and one that
- * adds the blocks. The blocks depend on the number of elements only, so threads change no bit. */
+ * adds the blocks. The blocks depend on the number of elements only, so threads change no bit. Up
+ * to 8 blocks (32768 elements) stay on the calling thread. */
 static adz_tensor *reduced(
     const adzi_pair_loss *loss, adzi_call *call, const common *c, const adzi_pair_attr *attr)
 {
@@ -191,7 +202,8 @@ static bool promote(const adzi_pair_loss *loss, adzi_call *call)
     return adzi_convert(call, 0, dtype) && adzi_convert(call, 1, dtype);
 }
 
-/* Checks everything that can fail, warns about broadcasting, and takes one of the two forwards. */
+/* The whole forward of a loss. Checks everything that can fail, warns about broadcasting, and takes
+ * one of the two forwards. */
 adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_tensor *target,
     adz_reduction reduction, double number)
 {
@@ -241,7 +253,8 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
 /* ---- backward ------------------------------------------------------------------------------ */
 
 /* One launch per gradient. The gradient of a reduced loss is read by the kernel through a pointer.
- * Without a reduction dy has one element per loss and is multiplied in place afterwards. */
+ * Without a reduction dy has one element per loss and is multiplied in place afterwards. Gradients
+ * have the common shape; the engine sums them to the shape of the input. */
 adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -275,14 +288,16 @@ adz_status adzi_pair_loss_fused(
     return ADZ_OK;
 }
 
-/* Comparisons and not a clamp, so that the constant parts have derivative 0 at the bound itself. */
+/* d within the bounds and a constant outside, as operators. Comparisons and not a clamp, so that
+ * the constant parts have derivative 0 at the bound itself. */
 adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound)
 {
     adz_tensor *above = adz_ge_number(d, bound), *below = adz_le_number(d, -bound);
     return adz_masked_fill(adz_masked_fill(d, above, bound), below, -bound);
 }
 
-/* The number of elements N is part of the scale, so no shape is needed here. */
+/* dy times the factor of the reduction. The number of elements N is part of the scale, so no shape
+ * is needed here. */
 adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)
 {
     double scale = adzi_attr(node, adzi_pair_attr)->scale;
