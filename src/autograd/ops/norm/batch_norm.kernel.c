@@ -8,12 +8,15 @@
  *
  * With constant statistics (evaluation), mean and rstd do not depend on x, and dx = rstd w dy.
  *
- * A unit of the kernels of statistics is a channel; a unit of the elementwise kernels is a row of L
- * elements, or of C elements where L is 1. If L = 1, channels are columns of a matrix, and up to 64
- * of them are computed together, row by row, with their sums in buffers of 64 f64. Otherwise each
+ * A unit of the kernels of statistics is a channel. A unit of the elementwise kernels is a row of L
+ * elements, or of C elements where L is 1. If L = 1, channels are columns of a matrix. Up to 64 of
+ * them are computed together, row by row, with their sums in buffers of 64 f64. Otherwise each
  * channel consists of N contiguous rows of L elements, which are summed in eight lanes of f64. The
  * order of a sum depends on the shape alone.
- */
+ *
+ * Statistics and sums are f64 and are rounded to elem before the loops over elements. The forward
+ * in training reads x three times: for the mean, for the variance, and for y. The moments are
+ * launched before the elements, because every element needs the statistics of its whole channel. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/norm/batch_norm.kernel.c"
 #include "autograd/ops/norm/batch_norm.h"
@@ -29,7 +32,8 @@ enum {
  * rounding of the mean would otherwise shift all elements. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
-/* The sum of the eight lanes, always in one order. */
+/* The sum of the eight lanes, always in one order. It is the order of Note [Eight lanes] in
+ * wide.kernel.h. */
 static inline double KERNEL(gather)(const double *lane)
 {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
@@ -39,7 +43,8 @@ static inline double KERNEL(gather)(const double *lane)
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 /* total += VALUE(i) over the elements i of one channel. In each row of L elements, element k is
- * added to lane k % 8; the lanes are joined row by row. */
+ * added to lane k % 8; the lanes are joined row by row. The rows of a channel are C * L elements
+ * apart. VALUE is a macro, because the four sums differ in one expression only. */
 #define CHANNEL_SUM(total, VALUE)                                 \
     for (int64_t i_ = 0; i_ < a->n; ++i_) {                       \
         int64_t row_ = (i_ * a->c + channel) * a->l, k_ = 0;      \
@@ -55,7 +60,10 @@ static inline double KERNEL(gather)(const double *lane)
         (total) += KERNEL(gather)(lane_);                         \
     }
 
-/* total[j] += VALUE(i) over the rows of channels first .. first + columns - 1, where L is 1. */
+/* total[j] += VALUE(i) over the rows of channels first .. first + columns - 1, where L is 1. The
+ * inner loop runs over neighbouring channels, which are contiguous and independent. Each channel
+ * has a single chain of additions in the order of the rows, so bits do not depend on how channels
+ * are grouped. */
 #define COLUMN_SUMS(total, VALUE)               \
     for (int64_t i_ = 0; i_ < a->n; ++i_) {     \
         int64_t row_ = i_ * a->c + first;       \
@@ -65,7 +73,8 @@ static inline double KERNEL(gather)(const double *lane)
     }
 
 /* Mean and biased variance of contiguous channels. rstd receives the variance here; a later launch
- * turns it into the reciprocal of the root. */
+ * turns it into the reciprocal of the root. The means of all channels are complete before the
+ * second pass over x begins. */
 static void KERNEL(moments_of_columns)(
     const adzi_batch_norm_args *a, int64_t first, int64_t columns)
 {
@@ -103,7 +112,8 @@ static void KERNEL(moments_of_channel)(const adzi_batch_norm_args *a, int64_t ch
 }
 
 /* Mean and biased variance of channels begin .. end - 1. Two passes: the mean is subtracted before
- * squaring, so a large mean costs no digits. */
+ * squaring, so a large mean costs no digits. A unit is a channel, and no channel is divided between
+ * threads. */
 void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end);
 void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end)
 {
@@ -119,7 +129,8 @@ void KERNEL(batch_norm_moments)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* sum = sum dy and along = sum dy (x - mean) rstd of contiguous channels. */
+/* sum = sum dy and along = sum dy (x - mean) rstd of contiguous channels. rstd is the same for all
+ * rows of a channel and is multiplied once, after the sum. */
 static void KERNEL(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first, int64_t columns)
 {
     const elem *x = a->x, *dy = a->dy;
@@ -137,7 +148,8 @@ static void KERNEL(sums_of_columns)(const adzi_batch_norm_args *a, int64_t first
     }
 }
 
-/* sum = sum dy and along = sum dy (x - mean) rstd of one channel of rows. */
+/* sum = sum dy and along = sum dy (x - mean) rstd of one channel of rows. rstd is a factor of the
+ * whole sum and is multiplied once, after it. */
 static void KERNEL(sums_of_channel)(const adzi_batch_norm_args *a, int64_t channel)
 {
     const elem *x = a->x, *dy = a->dy;
@@ -180,8 +192,9 @@ typedef struct {
     elem level[KERNEL(columns)], slope[KERNEL(columns)];
 } KERNEL(channels);
 
-/* Computes these numbers for channels first .. first + n - 1. level and slope are 0 in the forward
- * and with constant statistics. */
+/* Computes the numbers of channels first .. first + n - 1. level = db / (N L) and slope = rstd dw /
+ * (N L) are the terms of dx from the statistics. They are 0 in the forward and with constant
+ * statistics. */
 static void KERNEL(channels_of)(
     KERNEL(channels) * k, const adzi_batch_norm_args *a, int64_t first, int64_t n)
 {
@@ -200,7 +213,9 @@ static void KERNEL(channels_of)(
 }
 
 /* out[i] = Y(i, j) for all elements i of rows begin .. end - 1, where k.scale[j] and its neighbours
- * are the numbers of the element's channel. If L is 1, a unit is a row of all C channels. */
+ * are the numbers of the element's channel. If L is 1, a unit is a row of all C channels. Then 64
+ * channels at a time walk all rows of the part, so their numbers are computed once. Otherwise a
+ * unit is a row of one channel, whose numbers are computed per row. */
 #define ELEMENTS(Y)                                                                      \
     KERNEL(channels) k;                                                                  \
     if (a->l == 1) {                                                                     \
@@ -223,6 +238,7 @@ static void KERNEL(channels_of)(
         }                                                                                \
     }
 
+/* The forward: y = (x - mean) scale + shift, in one pass over x. */
 void KERNEL(batch_norm)(const void *block, int64_t begin, int64_t end);
 void KERNEL(batch_norm)(const void *block, int64_t begin, int64_t end)
 {
@@ -234,6 +250,7 @@ void KERNEL(batch_norm)(const void *block, int64_t begin, int64_t end)
 #undef Y
 }
 
+/* The gradient of x, after batch_norm_sums: dx = scale (dy - level - (x - mean) slope). */
 void KERNEL(batch_norm_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(batch_norm_dx)(const void *block, int64_t begin, int64_t end)
 {

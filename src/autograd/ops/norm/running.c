@@ -1,4 +1,11 @@
-/* Moves running statistics by batches whose statistics batch_norm has handed out. */
+/* Moves running statistics by batches whose statistics batch_norm has handed out.
+ *
+ *     running_mean_c = (1 - m) running_mean_c + m mean_c
+ *     running_var_c  = (1 - m) running_var_c + m var_c
+ *
+ * c is one of C channels, m the momentum, and var_c the unbiased variance of the batch. The batches
+ * come in order, as ordinary calls would, so the running statistics get the bits of ordinary calls
+ * (Note [Handing statistics out] in batch_norm.h). Nothing is on the tape. */
 #include "autograd/ops/norm/running.h"
 
 #include <math.h>
@@ -26,7 +33,8 @@ static const double *batch_at(const move_args *m, int64_t k)
 }
 
 /* Moves the running statistics by one batch after the other. An empty batch moves nothing, but
- * counts. Units are channels. */
+ * counts. Units are channels: the batches of a channel depend on each other, other channels do not.
+ * The count is only read here, because several threads may run this kernel. */
 static void move_all(const void *block, int64_t begin, int64_t end)
 {
     const move_args *m = block;
@@ -45,7 +53,8 @@ static void move_all(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Adds the batches to the count. One unit. */
+/* Adds the batches to the count. It is a launch of its own after move_all, which reads the earlier
+ * count. One unit. */
 static void count_all(const void *block, int64_t begin, int64_t end)
 {
     const move_args *m = block;
@@ -54,6 +63,8 @@ static void count_all(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* Two launches over running statistics of any stride. The versions of the three tensors rise,
+ * because they were written in place. */
 void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz_tensor *count,
     double momentum, const double *batches, size_t stride, int n)
 {
