@@ -153,8 +153,8 @@ typedef struct KERNEL(forward) {
 
 /* One block: scores = K Q^T, masks, online softmax, dropout, and y = factor * y + scores^T V.
  * `first` is the block's first query, counted from the first query of the task. The case of 64
- * columns is a call of its own, so that the loops have a constant length. A factor of
- * 1, from a maximum that has not changed, leaves the row of y alone. */
+ * columns is a call of its own, so that the loops have a constant length. A factor of 1, from a
+ * maximum that has not changed, leaves the row of y alone. */
 static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) * f, const block *at,
     int64_t first, const elem *k, const elem *v, int64_t v_row)
 {

@@ -125,8 +125,8 @@ static class_weights weights_of(const adz_tensor *weight)
                : (class_weights){ weight->data, weight->strides[0], (adz_dtype)weight->dtype };
 }
 
-/* The weight of class c in f64, and 1 without weights. The dtype is tested at each
- * read, because the functions of this file exist once for f32 and f64. */
+/* The weight of class c in f64, and 1 without weights. The dtype is tested at each read, because
+ * the functions of this file exist once for f32 and f64. */
 static double weight_at(const class_weights *w, int64_t c)
 {
     return w->data == NULL       ? 1

@@ -11,14 +11,17 @@
  *
  * z, f and h are [T, B, H], or [B, T, H] if batch_first; h0[B, H] is optional and 0 if left out.
  * All three inputs are differentiable. The node saves them and h: df reads the state before each
- * step. With backward_in_time, step 1 is the last one along the dimension. */
+ * step. With backward_in_time, step 1 is the last one along the dimension.
+ *
+ * f is the share of the new value in the state and is expected in [0, 1]; nothing checks it. All
+ * inputs have one dtype, and the result is contiguous. */
 
 KERNEL_TABLE_FLOAT(forget_mult);
 KERNEL_TABLE_FLOAT(forget_mult_backward);
 
 static const char name[] = "forget_mult";
 
-enum { Z, F, H0, INPUTS };
+enum { Z, F, H0, INPUTS }; /* the inputs of the node; z is the x of the public function */
 
 typedef struct {
     int dim;      /* the dimension of time */
@@ -26,14 +29,16 @@ typedef struct {
     bool started; /* h0 was given */
 } forget_attr;
 
-/* A saved input, or ADZ_NONE for an h0 that was left out. */
+/* A saved input, or ADZ_NONE for an h0 that was left out. NULL if the input has changed since the
+ * forward. */
 static adz_tensor *saved_input(adzi_node *node, int i)
 {
     return i == H0 && !adzi_attr(node, forget_attr)->started ? ADZ_NONE : adzi_saved_input(node, i);
 }
 
 /* The gradients as expressions. g is a linear recurrence that runs in the opposite direction, and
- * that operator can be differentiated again. */
+ * that operator can be differentiated again. Each step of it depends on the step after, so g is
+ * computed whole before the gradients, which are elementwise in g. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const forget_attr *at = adzi_attr(node, forget_attr);
@@ -63,7 +68,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 }
 
 /* All gradients in one launch, with lanes along time as units. The kernel writes all of them, so
- * those that nobody wants have memory, too. */
+ * those that nobody wants have memory, too. It carries the gradient of the state in a buffer; the
+ * expression holds g as a tensor of the size of h. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const forget_attr *at = adzi_attr(node, forget_attr);
@@ -111,7 +117,8 @@ const adzi_op adzi_op_forget_mult = {
 };
 
 /* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
- * lanes do not. */
+ * lanes do not. The kernel reads contiguous tensors, so other layouts are copied; the node saves
+ * the inputs and not the copies. */
 adz_tensor *adz_forget_mult(
     adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward_in_time)
 {
@@ -140,7 +147,7 @@ adz_tensor *adz_forget_mult(
         }
         args.lanes.in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
     }
-    adz_tensor *h = adzi_new_like(&call, in[Z]);
+    adz_tensor *h = adzi_new_like(&call, in[Z]); /* contiguous, as the fused backward needs it */
     if (h == NULL || !adzi_record(&call, 1, &h, &attr, sizeof attr)) {
         return NULL;
     }

@@ -17,7 +17,7 @@ KERNEL_TABLE_FLOAT(linear_recurrence);
 
 static const char name[] = "linear_recurrence";
 
-enum { A, B, S0 };
+enum { A, B, S0 }; /* the inputs of the node */
 
 typedef struct {
     int dim;      /* the dimension of time */
@@ -28,7 +28,8 @@ typedef struct {
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 /* The sequence moved by one step: towards the end of the dimension if `later`, else towards its
- * beginning. `edge` fills the free step, and the step at the other end is left out. */
+ * beginning. `edge` fills the free step, and the step at the other end is left out. The operators
+ * are on the tape, so the shift is differentiable. */
 static adz_tensor *shifted(adz_tensor *s, adz_tensor *edge, int dim, bool later)
 {
     if (s == NULL || edge == NULL) {
@@ -39,7 +40,7 @@ static adz_tensor *shifted(adz_tensor *s, adz_tensor *edge, int dim, bool later)
     return adz_cat(parts, 2, dim);
 }
 
-/* One step of zeros. */
+/* One step of zeros, in the shape of one step of s: size 1 along dim. */
 static adz_tensor *zero_step(adz_tensor *s, int dim)
 {
     adz_tensor *one = adz_narrow(s, dim, 0, 1);
@@ -47,20 +48,22 @@ static adz_tensor *zero_step(adz_tensor *s, int dim)
                        : NULL;
 }
 
-/* In reversed time, the step before is the next one along the dimension. */
+/* s_(t-1) at the place of step t; s0, or zeros, is at the place of step 1. In reversed time, the
+ * step before is the next one along the dimension. */
 adz_tensor *adzi_step_before(adz_tensor *s, adz_tensor *s0, int dim, bool reverse)
 {
     adz_tensor *edge = s0 == ADZ_NONE ? zero_step(s, dim) : adz_unsqueeze(s0, dim);
     return shifted(s, edge, dim, !reverse);
 }
 
-/* Behind the last step there is nothing, which counts as zeros. */
+/* s_(t+1) at the place of step t. Behind the last step there is nothing, which counts as zeros. */
 adz_tensor *adzi_step_after(adz_tensor *s, int dim, bool reverse)
 {
     return shifted(s, zero_step(s, dim), dim, reverse);
 }
 
-/* In reversed time, the first step is the last one along the dimension. */
+/* The first step, without the dimension of time. In reversed time it is the last one along the
+ * dimension. */
 adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
 {
     return adz_select(s, dim, reverse ? -1 : 0);
@@ -68,7 +71,9 @@ adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
-/* The gradients as expressions. `later` is a_(t+1), with 0 behind the last step. */
+/* The gradients as expressions. `later` is a_(t+1), with 0 behind the last step. There is no fused
+ * backward: g is one launch of the operator's own kernel, and the products with it are
+ * elementwise. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const recurrence_attr *at = adzi_attr(node, recurrence_attr);
@@ -116,7 +121,8 @@ static bool check_state(const adzi_call *call, const char *const *names, int dim
     return fits;
 }
 
-/* forget_mult calls this too, so the names of the inputs are arguments. */
+/* Checks shapes and dtypes of a, b and the initial state. forget_mult calls this too, so the names
+ * of the inputs are arguments. */
 bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int dim)
 {
     const adz_tensor *a = call->in[A], *b = call->in[B];
@@ -142,8 +148,8 @@ bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int 
     return adzi_is_none(call->in[S0]) || check_state(call, names, dim);
 }
 
-/* Units of the launch are lanes along time. A lane is sequential; other lanes do not depend on
- * it. */
+/* Units of the launch are lanes along time. A lane is sequential; other lanes do not depend on it.
+ * The result is contiguous; inputs of another layout are copied first. */
 adz_tensor *adzi_linear_recurrence(
     adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse)
 {
@@ -168,6 +174,7 @@ adz_tensor *adzi_linear_recurrence(
     if (s == NULL || !adzi_record(&call, 1, &s, &attr, sizeof attr)) {
         return NULL;
     }
+    /* b is not saved: its gradient is g, and no other gradient reads it. */
     adzi_save_input(&call, A);
     adzi_save_input(&call, S0);
     adzi_save_result(&call, 0, s);

@@ -9,12 +9,17 @@
  *
  *     y^0 = x;   y^l = [forward layer l of y^(l-1), backward layer l of y^(l-1)]
  *
- * x is [T, B, I], or [B, T, I] with batch_first, or [T, I] without a batch. h0 and c0 are [layers *
- * D, B, H], or ADZ_NONE for 0. y is [T, B, D * H], where D is 2 if bidirectional, else 1.
+ *     i, f, g, o = y^(l-1)_t w_ih^T + b_ih + h_(t-1) w_hh^T + b_hh;   sigmoid of i, f, o, tanh of g
+ *     c_t = f * c_(t-1) + i * g,   h_t = o * tanh(c_t)                (each cell, lstm_layer.c)
  *
- * Weights come in the order of PyTorch: weight_ih, weight_hh, bias_ih, bias_hh for each layer and
- * direction. It is a composition: lstm_layer.c records a node per layer and direction. Dropout acts
- * between layers. */
+ * x is [T, B, I], or [B, T, I] with batch_first, or [T, I] without a batch. h0 and c0 are [layers *
+ * D, B, H], or ADZ_NONE for 0. y is [T, B, D * H], where D is 2 if bidirectional, else 1. The last
+ * states h and c have the shape of h0.
+ *
+ * Weights come in the order of PyTorch: weight_ih[4H, I or D * H], weight_hh[4H, H], bias_ih[4H],
+ * bias_hh[4H] for each layer and direction. It is a composition: lstm_layer.c records a node per
+ * layer and direction, and saves what its backward reads. So this file has no derivative, and x,
+ * the states and all weights are differentiable to any order. Dropout acts between layers. */
 
 static const char name[] = "lstm";
 
@@ -29,13 +34,14 @@ void adz_lstm_options_init(adz_lstm_options *options, size_t size)
  * layer in one direction. */
 typedef struct {
     adz_lstm_options o;
-    adz_tensor *x, *h0, *c0;
-    adz_tensor *const *weights;
-    int64_t directions, hidden;
-    adz_tensor **h, **c; /* [layers * directions]: last states, each [1, B, H] */
+    adz_tensor *x, *h0, *c0;    /* x[T, B, I]; states [layers * directions, B, H] */
+    adz_tensor *const *weights; /* of each cell 4, or 2 without biases; the caller's list */
+    int64_t directions, hidden; /* D and H */
+    adz_tensor **h, **c;        /* [layers * directions]: last states, each [1, B, H] */
 } lstm_call;
 
-/* The number of cells, which is also the size of dimension 0 of h0 and c0. */
+/* The number of cells, which is also the size of dimension 0 of h0 and c0. Cell l * D + d is
+ * direction d of layer l. */
 static size_t cells_of(const lstm_call *net)
 {
     return (size_t)(net->o.layers * net->directions);
@@ -43,7 +49,8 @@ static size_t cells_of(const lstm_call *net)
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-/* Checks the options and that the number of weights fits them. */
+/* Checks the options and that the number of weights fits them. The test of dropout refuses NaN,
+ * too. */
 static bool check_options(const adz_lstm_options *o, size_t n_weights)
 {
     if (o->layers < 1 || o->layers > 65535 || !(o->dropout >= 0 && o->dropout <= 1)) {
@@ -65,7 +72,7 @@ static bool check_options(const adz_lstm_options *o, size_t n_weights)
     return true;
 }
 
-/* Checks weight i: a matrix [4H, columns], or a bias [4H]. */
+/* Checks weight i: a matrix [4H, columns], or a bias [4H]. `kind` is its name for messages. */
 static bool check_weight(
     const lstm_call *net, size_t i, const char *kind, int rank, int64_t columns)
 {
@@ -88,7 +95,8 @@ static bool check_weight(
     return true;
 }
 
-/* The first layer reads the features of x, the other ones the outputs of all directions. */
+/* Checks all weights, cell by cell. The first layer reads the features of x, the other ones the
+ * outputs of all directions. */
 static bool check_weights(const lstm_call *net)
 {
     size_t each = net->o.bias ? 4 : 2;
@@ -106,7 +114,8 @@ static bool check_weights(const lstm_call *net)
     return true;
 }
 
-/* Checks h0 or c0: [layers * directions, B, H] in the dtype of x. */
+/* Checks h0 or c0: [layers * directions, B, H] in the dtype of x. Nothing broadcasts, so a state
+ * that all samples share has to be expanded by the caller. */
 static bool check_state(const lstm_call *net, const adz_tensor *state, const char *which)
 {
     /* States are ordered by layer, and by direction within a layer. */
@@ -129,7 +138,9 @@ static bool check_state(const lstm_call *net, const adz_tensor *state, const cha
     return fits;
 }
 
-/* Checks shapes and dtypes after the batch and time have been brought into order. */
+/* Checks shapes and dtypes after the batch and time have been brought into order. lstm_layer checks
+ * them as well, but only here does a message name the weight by its number. A sequence without a
+ * step is refused, because it has no last state. */
 static bool check(lstm_call *net)
 {
     if (net->x->sizes[0] == 0) {
@@ -147,11 +158,13 @@ static bool check(lstm_call *net)
 /* ---- computing ----------------------------------------------------------------------------- */
 
 /* One layer over x[T, B, I]. Returns y[T, B, directions * H] and stores the last states of its
- * cells. */
+ * cells. Both directions read the whole x; their outputs are joined along the features. */
 static adz_tensor *layer(const lstm_call *net, int64_t index, adz_tensor *x)
 {
     adz_tensor *ys[2] = { NULL, NULL };
     size_t each = net->o.bias ? 4 : 2;
+    /* The states of a cell are views of h0 and c0, so their gradients flow back through the
+     * select. */
     for (int64_t d = 0; d < net->directions; ++d) {
         size_t cell = (size_t)(index * net->directions + d);
         adz_tensor *const *w = net->weights + cell * each;
@@ -170,13 +183,15 @@ static adz_tensor *layer(const lstm_call *net, int64_t index, adz_tensor *x)
     return net->directions == 1 ? ys[0] : adz_cat(ys, 2, 2);
 }
 
-/* All layers one after the other. The last states of all cells are joined along dimension 0. */
+/* All layers one after the other. The last states of all cells are joined along dimension 0, in the
+ * order of the cells. A single cell needs no copy. */
 static adz_tensor *compute(const lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     /* The output of a layer is the input of the one after it. */
     adz_tensor *y = net->x;
     for (int64_t i = 0; i < net->o.layers; ++i) {
-        /* Dropout acts on the input of every layer but the first. */
+        /* Dropout acts on the input of every layer but the first, so never on the result. Outside
+         * training adz_dropout returns y itself. */
         if (i > 0 && net->o.dropout > 0) {
             y = adz_dropout(y, net->o.dropout, net->o.training, net->o.generator);
         }
@@ -191,7 +206,8 @@ static adz_tensor *compute(const lstm_call *net, adz_tensor **h, adz_tensor **c)
     return *h != NULL && *c != NULL ? y : NULL;
 }
 
-/* A call with time first and a batch. One tensor of zeros may stand for h0 and c0. */
+/* A call with time first and a batch. One tensor of zeros may stand for h0 and c0. It is made
+ * before the checks, so that they see every state as a tensor. */
 static adz_tensor *sequence(lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     if (net->h0 == ADZ_NONE || net->c0 == ADZ_NONE) {
@@ -207,7 +223,8 @@ static adz_tensor *sequence(lstm_call *net, adz_tensor **h, adz_tensor **c)
     if (!check(net)) {
         return NULL;
     }
-    /* One block holds the lists of last states h and c. */
+    /* One block holds the lists of last states h and c. The tensors in them belong to the scope, so
+     * only the block is freed. */
     size_t bytes = 2 * cells_of(net) * sizeof(adz_tensor *);
     net->h = adzi_alloc(bytes);
     if (net->h == NULL) {
@@ -219,7 +236,8 @@ static adz_tensor *sequence(lstm_call *net, adz_tensor **h, adz_tensor **c)
     return y;
 }
 
-/* A call without a batch, x[T, I] and states [cells, H], is one with a batch of 1. */
+/* A call without a batch, x[T, I] and states [cells, H], is one with a batch of 1. The added
+ * dimension is a view and is removed from all three results. */
 static adz_tensor *unbatched(lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     net->x = adz_unsqueeze(net->x, 1);
@@ -234,8 +252,8 @@ static adz_tensor *unbatched(lstm_call *net, adz_tensor **h, adz_tensor **c)
     return y != NULL && *h != NULL && *c != NULL ? y : NULL;
 }
 
-/* Brings x to the shape [T, B, I]. The states have the batch in dimension 1 in any case, as in
- * PyTorch. */
+/* Brings x to the shape [T, B, I] and y back to the layout of x. The states have the batch in
+ * dimension 1 in any case, as in PyTorch. */
 static adz_tensor *dispatch(lstm_call *net, adz_tensor **h, adz_tensor **c)
 {
     if (net->x->rank == 2) {
@@ -245,7 +263,8 @@ static adz_tensor *dispatch(lstm_call *net, adz_tensor **h, adz_tensor **c)
         return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape [time, batch, features]%s",
             adzi_text_shape(net->x), net->o.batch_first ? " with time and batch swapped" : "");
     }
-    /* Transposing is a view; lstm_layer copies it once if it has to. */
+    /* Transposing is a view; lstm_layer copies it once if it has to. The result is a view as well,
+     * whose memory has time first. */
     if (!net->o.batch_first) {
         return sequence(net, h, c);
     }
@@ -253,8 +272,9 @@ static adz_tensor *dispatch(lstm_call *net, adz_tensor **h, adz_tensor **c)
     return net->x != NULL ? adz_transpose(sequence(net, h, c), 0, 1) : NULL;
 }
 
-/* h and c may be NULL. They are set to NULL at once, so that a failure leaves nothing stale in
- * them. */
+/* Reads the options, finds D and H, and computes. h and c may be NULL. They are set to NULL at
+ * once, so that a failure leaves nothing stale in them. They are filled in only if the whole call
+ * has succeeded. */
 adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *const *weights,
     size_t n_weights, const adz_lstm_options *options, adz_tensor **h, adz_tensor **c)
 {
