@@ -8,18 +8,22 @@
  *     di = dc g i (1 - i),   df = dc c_(t-1) f (1 - f),   dg = dc i (1 - g^2)
  *     do = dh tanh(c_t) o (1 - o),   dc_(t-1) = dc f
  *
+ * Shapes of one step for B batch rows: gates and dgates [B, 4H] with the four gates of a row one
+ * after another; h, c, dh, dc and dy [B, H].
+ *
  * lstm_pack copies W to packed panels once per sequence. A panel holds a group of columns of the
  * hidden state, VW wide, for all four gates. lstm_pack_rows packs h0. Each step packs its result
  * for the step after it.
  *
  * A unit of lstm_pack, lstm_step and lstm_step_back is 64 bytes of columns (16 in f32, 8 in f64). A
- * step multiplies groups of 16, 8, 4 or 1 batch rows by a panel, with the sums in registers, and
- * computes the cells of these rows while the sums are in first-level cache.
+ * step multiplies groups of 16, 8, 4 or 1 batch rows by a panel, with the sums in registers. It
+ * computes the cells of these rows while the sums are in first-level cache. Panels are the outer
+ * loop and groups of rows the inner one: a thread multiplies all rows by one panel before the next
+ * panel.
  *
- * Every sum is one chain of multiply-adds over the H elements in order, whatever the group, so the
+ * Every sum is one chain of multiply-adds over the H elements in order, whatever the group. So the
  * bits depend neither on the batch nor on the threads. On the way back the four gates' shares of dh
- * are four such chains, which are added as (0 + 1) + (2 + 3).
- */
+ * are four such chains, which are added as (0 + 1) + (2 + 3). */
 #ifndef elem
 #include "autograd/ops/recurrent/lstm_layer.h"
 #include "tensor/kernel/vmath.h"
@@ -44,14 +48,16 @@ enum {
     AHEAD = 2048 /* bytes between the element of a panel in use and the one that is prefetched */
 };
 
-/* The number of vectors of sums in registers: 16 where there are 32 registers, else 8. */
+/* The number of vectors of sums in registers: 16 where there are 32 registers, else 8. It is also
+ * the size of the largest group of batch rows. */
 #if defined(__AVX512F__)
 enum { MOST_ROWS = 16 };
 #else
 enum { MOST_ROWS = 8 };
 #endif
 
-/* The size of the next group of batch rows, out of `rows` remaining ones. */
+/* The size of the next group of batch rows, out of `rows` remaining ones. Fewer than four rows are
+ * computed one by one. The packing and the steps use this function, so they agree on the groups. */
 static inline int group_width(int64_t rows)
 {
     return rows >= MOST_ROWS ? MOST_ROWS : rows >= 8 ? 8 : rows >= 4 ? 4 : 1;
@@ -64,9 +70,10 @@ static inline int group_width(int64_t rows)
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
-enum { KERNEL(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(elem) };
+enum { KERNEL(unit_columns) = ADZI_LSTM_COLUMNS / sizeof(elem) }; /* 16 or 8: one or more vectors */
 
-/* The number of valid columns among the VW columns from j0 on. */
+/* The number of valid columns among the VW columns from j0 on. Less than VW in the last vector, if
+ * H is no multiple of VW. */
 INLINE int KERNEL(lanes_from)(int64_t n, int64_t j0)
 {
     return n - j0 < VW ? (int)(n - j0) : VW;
@@ -79,7 +86,8 @@ INLINE int64_t KERNEL(deep_from)(int64_t n, int64_t p)
 }
 
 /* Packs `deep` rows of one gate's panel. Row p of the panel holds element (j, p) of the matrix at
- * `from` for each column j, or element (p, j) if `transposed`. Columns beyond the last are 0. */
+ * `from` for each column j, or element (p, j) if `transposed`. Columns beyond the last are 0, so
+ * that products run over whole vectors. */
 INLINE void KERNEL(pack_rows)(
     elem *restrict to, const elem *from, int64_t n, int64_t deep, int lanes, bool transposed)
 {
@@ -96,7 +104,8 @@ INLINE void KERNEL(pack_rows)(
 }
 
 /* Packs panels of VW columns. Within a panel, each block of DEPTH rows holds the four gates one
- * after another, in the order in which a step reads them. */
+ * after another, in the order in which a step reads them. A step then reads a panel block by block
+ * in the order of memory. The panels of the forward hold W^T, those of the backward W. */
 void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end)
 {
@@ -116,8 +125,9 @@ void KERNEL(lstm_pack)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Packs batch rows in groups. Element p of row r of a group of w rows that begins at row r0 goes to
- * to[r0 * width + p * w + r]. The launch has one unit. */
+/* Packs batch rows in groups. A group of w rows begins at row r0. Element p of its row r goes to
+ * to[r0 * width + p * w + r]. A product then reads the w numbers of one p from neighbouring
+ * addresses. It runs once per sequence, for h0, in a launch of one unit. */
 void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
 {
@@ -140,10 +150,9 @@ void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
  *
  *     sums[gate][r] += sum over p of a[gate][p, r] * b[gate][p, 0 .. VW - 1]
  *
- * `a` is packed rows; those of the next gate are next_a elements further, or the same ones if
- * next_a is 0 (in the forward all gates multiply one state). Panels of gates are next_b elements
- * apart. The macros below expand to named variables s<gate>_<r>, because gcc keeps arrays of
- * vectors in memory.
+ * `a` is packed rows; those of the next gate are next_a elements further. In the forward next_a is
+ * 0, because all gates multiply one state. Panels of gates are next_b elements apart. The macros
+ * below expand to named variables s<gate>_<r>, because gcc keeps arrays of vectors in memory.
  *
  *     TAKE, ADD, PUT      load a sum, add one product to it, store it
  *     STEP                one p of one gate: loads the panel's vector, prefetches, adds to all rows
@@ -182,6 +191,8 @@ void KERNEL(lstm_pack_rows)(const void *block, int64_t begin, int64_t end)
         GATES_##gates(ALL_PUT, rows)                                                              \
     }
 /* clang-format on */
+/* The tiles of all group sizes. Rows times gates is the number of sums, each a vector in a
+ * register: 16 with AVX-512 and 8 elsewhere, or 4 for a single row. */
 #if defined(__AVX512F__)
 TILE(16, 1)
 TILE(8, 2)
@@ -193,7 +204,8 @@ TILE(4, 2)
 TILE(1, 4)
 
 /* sums[gate][r] += the products of all four gates over `deep` elements, for a group of w rows. As
- * many gates at a time as have their sums in registers together. */
+ * many gates at a time as have their sums in registers together: 4, 2 or 1. A single row takes all
+ * four gates at once, so that four independent chains overlap. */
 INLINE void KERNEL(products_of)(
     const elem *a, int64_t next_a, const elem *b, int64_t deep, int w, elem (*sums)[MOST_ROWS][VW])
 {
@@ -218,7 +230,9 @@ INLINE void KERNEL(products_of)(
     }
 }
 
-/* sums[gate][r] = the products of all four gates, for a group of w rows. */
+/* sums[gate][r] = the products of all four gates, for a group of w rows. The sums go to memory
+ * between blocks of DEPTH elements, so that all gates of the forward read a block of rows from
+ * first-level cache. A store and a load change no bit, so the chains do not depend on DEPTH. */
 INLINE void KERNEL(products)(
     const elem *a, int64_t next_a, const elem *b, int64_t n, int w, elem (*sums)[MOST_ROWS][VW])
 {
@@ -247,7 +261,8 @@ INLINE void KERNEL(give)(elem *to, const elem *from, int lanes)
     }
 }
 
-/* Prefetches what the cells of batch rows r0 .. end - 1 will read after their product. */
+/* Prefetches what the cells of batch rows r0 .. end - 1 will read after their product. So memory is
+ * read while the product runs. The backward also reads c_t and dy. */
 INLINE void KERNEL(fetch_cells)(
     const adzi_lstm_step_args *a, int64_t r0, int64_t end, int64_t j0, bool back)
 {
@@ -268,7 +283,8 @@ INLINE void KERNEL(fetch_cells)(
 }
 
 /* The cell of one batch row for columns j0 .. j0 + lanes - 1. `sums` is h_(t-1) W^T. The activated
- * gates replace the pre-activations in `gates`, for the backward. */
+ * gates replace the pre-activations in `gates`, for the backward. Loops run over VW columns,
+ * padding included, so that they have a constant length; only the first `lanes` are stored. */
 INLINE void KERNEL(cell)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
     elem (*sums)[MOST_ROWS][VW], int r, elem *h)
 {
@@ -304,7 +320,9 @@ INLINE void KERNEL(cell)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, 
     KERNEL(give)((elem *)a->h + row * n + j0, h, lanes);
 }
 
-/* One step forward. A unit is ADZI_LSTM_COLUMNS bytes of columns of the hidden state. */
+/* One step forward. A unit is ADZI_LSTM_COLUMNS bytes of columns of the hidden state. For each
+ * group of rows: prefetch, product, cells, and then h_t in the packed order that the step after
+ * reads. `to` is another buffer than `from`, because other units still read h_(t-1). */
 void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end)
 {
@@ -332,7 +350,9 @@ void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end)
 }
 
 /* The backward of the cell of one batch row. dh is the gradient of h_t from later steps, without
- * dy. Writes dgates to memory and to d, for packing, and replaces dc by dc_(t-1). */
+ * dy. Writes dgates to memory and to d, for packing, and replaces dc by dc_(t-1). tanh(c_t) is
+ * computed again, because only c_t is saved. The derivatives of sigmoid and tanh need no more than
+ * the saved gates. */
 INLINE void KERNEL(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
     const elem *dh, elem (*d)[MOST_ROWS][VW], int r)
 {
@@ -350,6 +370,7 @@ INLINE void KERNEL(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t
     for (int j = 0; j < VW; ++j) {
         const elem i = s[0][j], f = s[1][j], g = s[2][j], o = s[3][j], out = VMATH(tanh)(c[j]);
         whole[j] = dh[j] + dy[j];
+        /* The gradient of c_t: from later steps by dc, and from h_t. */
         const elem cell = dc[j] + whole[j] * o * (ELEM(1) - out * out);
         d[0][r][j] = cell * g * i * (ELEM(1) - i);
         d[1][r][j] = cell * before[j] * f * (ELEM(1) - f);
@@ -363,7 +384,8 @@ INLINE void KERNEL(cell_back)(const adzi_lstm_step_args *a, int64_t row, int64_t
     KERNEL(give)((elem *)a->dc + at, dc, lanes);
 }
 
-/* dh of one batch row: the sum of the four gates' shares, or the given dh at the last step. */
+/* dh of one batch row: the sum of the four gates' shares, or the given dh at the last step. The
+ * last step has no step after it, so its dh is the gradient of the layer's last state. */
 INLINE void KERNEL(state_gradient)(const adzi_lstm_step_args *a, int64_t row, int64_t j0, int lanes,
     elem (*sums)[MOST_ROWS][VW], int r, elem *dh)
 {
@@ -378,7 +400,7 @@ INLINE void KERNEL(state_gradient)(const adzi_lstm_step_args *a, int64_t row, in
 
 /* One step backward: dh by products with `from`, the dgates of the step after it, then the cells,
  * then packs dgates for the step before. With dgates NULL only dh of the initial state is computed.
- */
+ * The sums of a row are read before cell_back writes its dgates over them. */
 void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end);
 void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end)
 {
