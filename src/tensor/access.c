@@ -38,10 +38,14 @@ static double read_item(adz_dtype dtype, const void *at)
     }
 }
 
+/* Why functions that hand elements to the program fail while a plan captures one of its functions.
+ */
+static const char reads[] = "it reads elements on the host";
+
 /* Whether t has a single element. Records an error if it does not. */
 static bool one_element(const char *op, const adz_tensor *t)
 {
-    if (!adzi_check_tensor(op, "t", t)) {
+    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded(op, reads)) {
         return false;
     }
     if (t->numel != 1) {
@@ -78,7 +82,7 @@ int64_t adz_item_i64(const adz_tensor *t)
 
 double adz_tensor_at(const adz_tensor *t, const int64_t *index)
 {
-    if (!adzi_check_tensor("tensor_at", "t", t)) {
+    if (!adzi_check_tensor("tensor_at", "t", t) || adzi_is_recorded("tensor_at", reads)) {
         return NAN;
     }
     if (index == NULL && t->rank > 0) {
@@ -125,7 +129,8 @@ static const char *at_offset(const adz_tensor *t, int64_t offset)
 
 static bool comparable(const char *op, const adz_tensor *a, const adz_tensor *b)
 {
-    return adzi_check_tensor(op, "a", a) && adzi_check_tensor(op, "b", b) && adzi_same_sizes(a, b);
+    return !adzi_is_recorded(op, reads) && adzi_check_tensor(op, "a", a) &&
+           adzi_check_tensor(op, "b", b) && adzi_same_sizes(a, b);
 }
 
 bool adz_equal(const adz_tensor *a, const adz_tensor *b)
