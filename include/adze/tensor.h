@@ -165,6 +165,16 @@ ADZ_API bool adz_tensor_is_contiguous(const adz_tensor *t);
 ADZ_API void *adz_tensor_data(adz_tensor *t);
 
 /**
+ * A pointer to the first element, for values that hardly ever change and that the program acts on.
+ * It may also be used in a function that a plan captures (adze/plan.h): the plan is made anew when
+ * the tensor has been written by a function of adze, or after adz_tensor_touch.
+ *
+ * @param t  any tensor
+ * @return   a pointer valid as long as the storage lives; NULL when t is NULL
+ */
+ADZ_API const void *adz_tensor_data_constant(const adz_tensor *t);
+
+/**
  * A pointer to the first element of an f32 tensor. The other elements follow at its strides.
  *
  * @param t  f32
@@ -245,6 +255,19 @@ ADZ_API adz_status adz_tensor_read(const adz_tensor *t, void *buffer, size_t byt
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_INPLACE
  */
 ADZ_API adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes);
+
+/**
+ * Fails if an element is false. A function that a plan captures (adze/plan.h) checks its tensors in
+ * this way, because a replay makes the check again.
+ *
+ * @param condition  bool, of any shape; made contiguous if it is not
+ * @param message    what is wrong if an element is false, such as "a text is nothing but padding";
+ *                   its address is kept, so make it static
+ * @return           ADZ_OK; ADZ_ERR_ARGUMENT with the message and the place of the first false
+ *                   element; ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @see              torch._assert_async
+ */
+ADZ_API adz_status adz_assert_all(adz_tensor *condition, const char *message);
 
 /**
  * Whether two tensors have equal shapes and equal elements. Dtypes may differ. NaN equals nothing.

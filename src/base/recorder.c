@@ -65,6 +65,12 @@ void adzi_recorder_end(void)
     pthread_mutex_unlock(&lock);
 }
 
+bool adzi_is_recorded_tensor(const char *op, const adz_tensor *t, const char *why)
+{
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    return recorder != NULL && !recorder->host_may_use(recorder, t) && adzi_is_recorded(op, why);
+}
+
 adz_status adzi_repeat_sized(
     adzi_host_function function, const void *args, const void *mask, size_t size)
 {

@@ -27,6 +27,8 @@ typedef adz_status (*adzi_host_function)(const void *args);
 
 typedef struct adzi_recorder adzi_recorder;
 
+struct adz_module;
+
 struct adzi_recorder {
     /** `mask` says which bytes of the arguments are undefined (adzi_launch_masked), or is NULL. */
     void (*launched)(adzi_recorder *recorder, adzi_kernel kernel, const void *args,
@@ -43,6 +45,14 @@ struct adzi_recorder {
     void (*constant)(adzi_recorder *recorder, adz_tensor *t);
     /** An operator has changed a tensor in place. */
     void (*written)(adzi_recorder *recorder, adz_tensor *t);
+    /** Whether the host may read and write the elements: the call has made the tensor, and no
+     * kernel has used it yet. It is a constant of the recording from then on. */
+    bool (*host_may_use)(adzi_recorder *recorder, const adz_tensor *t);
+    /** The host reads elements of a tensor. If it is written in place later, the recording ends. */
+    void (*watched)(adzi_recorder *recorder, const adz_tensor *t);
+    /** A buffer of a module was replaced. `old` is the tensor before, which may end now. */
+    void (*replaced)(
+        adzi_recorder *recorder, struct adz_module *module, const char *name, adz_tensor *old);
     /** An operator was called with `n` tensors, some of which may be ADZ_NONE. */
     void (*entered)(adzi_recorder *recorder, const char *op, adz_tensor *const *in, int n);
     const char *op;   /* the operator that runs, for messages */
@@ -98,6 +108,10 @@ void *adzi_alloc_for_kernels(size_t bytes);
 /** Whether the calling thread records. If so, the error says that `op` cannot be captured, and
  * `why`, which is a clause with "because". */
 bool adzi_is_recorded(const char *op, const char *why);
+
+/** adzi_is_recorded for the elements of `t`. False for a tensor that is a constant of the
+ * recording. */
+bool adzi_is_recorded_tensor(const char *op, const adz_tensor *t, const char *why);
 
 /** Counts the changes of settings on which the launches of a function may depend: modes and
  * parameters of modules, precision, hooks, options of optimizers. */

@@ -265,8 +265,13 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
-    if (old != t) {
+    if (old != t &&
+        adzi_self()->n_frames == 0) { /* what a forward replaces is part of the forward */
         adzi_settings_changed();
+    }
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
+        recorder->replaced(recorder, module, name, old);
     }
     if (old != NULL && kind == BUFFER) {
         adzi_module_buffer_replaced(module);

@@ -74,7 +74,8 @@ static __attribute__((noinline)) adz_tensor *call_recorded(const char *op, adz_p
         if (y == NULL && adzi_pending() == ADZ_OK) {
             adzi_error(op, ADZ_ERR_STATE, "the function returned NULL without an error");
         }
-        y = adzi_pending() == ADZ_OK ? adz_detach(y) : NULL;
+        y = adzi_pending() == ADZ_OK && adzi_recording_carry(op, plan->current) ? adz_detach(y)
+                                                                                : NULL;
         output = y != NULL ? adzi_retain(y) : NULL;
         adz_scope_close(scope);
     }
@@ -191,7 +192,8 @@ adz_status adz_plan_run(adz_plan *plan)
         return ADZ_ERR_STATE;
     }
     const adzi_plan_settings now = settings_now();
-    if (atomic_load(&plan->stale) || !same_settings(&now, &plan->settings)) {
+    if (atomic_load(&plan->stale) || !same_settings(&now, &plan->settings) ||
+        (plan->captured && adzi_recording_is_old(plan->last))) {
         forget(plan);
         atomic_store(&plan->stale, false);
     }

@@ -85,6 +85,17 @@ typedef struct adzi_recording {
         const char *op;
     } * arguments; /* of all operators, in order */
     size_t n_arguments, arguments_capacity;
+    struct adzi_plan_seen {
+        struct adzi_storage *storage;
+        uint32_t version;
+    } * seen; /* tensors of which the host has read elements */
+    size_t n_seen, seen_capacity;
+    struct adzi_plan_carried {
+        adz_module *module; /* kept */
+        char *name;         /* of the buffer */
+        adz_tensor *tensor; /* the buffer before the call; a reference of the recording */
+    } * carried;            /* buffers that the call has replaced */
+    size_t n_carried, carried_capacity;
     size_t memory_bytes; /* of the blocks that belong to the run */
     bool refused;        /* memory for the recording was refused */
     bool masked;         /* undefined bytes of all arguments are zero */
@@ -150,6 +161,16 @@ void adzi_recorder_init(adzi_recorder *recorder);
 
 adzi_recording *adzi_recording_new(void);
 void adzi_recording_free(adzi_recording *recording);
+
+/**
+ * Copies the buffers that the call has replaced to the tensors that were there before, and puts
+ * these back. The next call, and a replay, then find the values at the same address. The thread
+ * still records. False with the error recorded.
+ */
+bool adzi_recording_carry(const char *op, adzi_recording *recording);
+
+/** Whether a tensor of which the host has read elements was written since. */
+bool adzi_recording_is_old(const adzi_recording *recording);
 
 /** Ends the recording of a call that has succeeded: the addresses in `launches` become valid and
  * blocks get places. False if memory was refused. */

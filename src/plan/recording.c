@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "plan/plan.h"
+#include "tensor/copy.h"
+#include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 enum { ARGS_ALIGNMENT = 16 };
@@ -213,6 +215,56 @@ static void written(adzi_recorder *recorder, adz_tensor *t)
     recorder->inside = false;
 }
 
+static bool host_may_use(adzi_recorder *recorder, const adz_tensor *t)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    for (size_t i = 0; i < r->n_constants; ++i) {
+        if (r->constants[i]->storage == t->storage) {
+            return true;
+        }
+    }
+    const size_t block = adzi_plan_blocks_find(&r->blocks, t->storage->data);
+    if (block == SIZE_MAX || r->blocks.all[block].first >= 0) {
+        return false;
+    }
+    constant(recorder, (adz_tensor *)(uintptr_t)t);
+    return true;
+}
+
+static void watched(adzi_recorder *recorder, const adz_tensor *t)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    if (adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
+        r->seen[r->n_seen++] = (struct adzi_plan_seen){ t->storage, t->storage->version };
+    } else {
+        r->refused = true;
+    }
+    recorder->inside = false;
+}
+
+/* Keeps the first tensor of a buffer that is replaced several times. */
+static void replaced(adzi_recorder *recorder, adz_module *module, const char *name, adz_tensor *old)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    for (size_t i = 0; i < r->n_carried; ++i) {
+        if (r->carried[i].module == module && strcmp(r->carried[i].name, name) == 0) {
+            return;
+        }
+    }
+    recorder->inside = true;
+    char *copy = adzi_string_copy(name);
+    if (copy != NULL &&
+        adzi_grow(&r->carried, &r->carried_capacity, r->n_carried + 1, sizeof *r->carried)) {
+        r->carried[r->n_carried++] =
+            (struct adzi_plan_carried){ adz_module_keep(module), copy, adzi_retain(old) };
+    } else {
+        adzi_string_free(copy);
+        r->refused = true;
+    }
+    recorder->inside = false;
+}
+
 void adzi_recorder_init(adzi_recorder *recorder)
 {
     *recorder = (adzi_recorder){ .launched = launched,
@@ -222,7 +274,10 @@ void adzi_recorder_init(adzi_recorder *recorder)
         .stored = stored,
         .constant = constant,
         .written = written,
-        .entered = entered };
+        .entered = entered,
+        .host_may_use = host_may_use,
+        .watched = watched,
+        .replaced = replaced };
 }
 
 /* ---- recordings ----------------------------------------------------------------------------- */
@@ -247,7 +302,14 @@ void adzi_recording_free(adzi_recording *r)
     for (size_t i = 0; i < r->n_kept; ++i) {
         adzi_free(r->kept[i].block, r->kept[i].bytes);
     }
+    for (size_t i = 0; i < r->n_carried; ++i) {
+        adz_module_free(&r->carried[i].module);
+        adzi_string_free(r->carried[i].name);
+        adzi_drop(r->carried[i].tensor);
+    }
     adzi_plan_blocks_free(&r->blocks);
+    adzi_free(r->seen, r->seen_capacity * sizeof *r->seen);
+    adzi_free(r->carried, r->carried_capacity * sizeof *r->carried);
     adzi_free(r->kept, r->kept_capacity * sizeof *r->kept);
     adzi_free(r->launches, r->launches_capacity * sizeof *r->launches);
     adzi_free(r->references, r->references_capacity * sizeof *r->references);
@@ -256,6 +318,37 @@ void adzi_recording_free(adzi_recording *r)
     adzi_free(r->constants, r->constants_capacity * sizeof *r->constants);
     adzi_free(r->arguments, r->arguments_capacity * sizeof *r->arguments);
     adzi_free(r, sizeof *r);
+}
+
+bool adzi_recording_carry(const char *op, adzi_recording *r)
+{
+    for (size_t i = 0; i < r->n_carried; ++i) {
+        const struct adzi_plan_carried *c = &r->carried[i];
+        adz_tensor *now = adz_module_buffer(c->module, c->name);
+        if (now == NULL) {
+            return false;
+        }
+        if (now == c->tensor || adzi_is_none(now) || now->dtype != c->tensor->dtype ||
+            !adzi_same_sizes(now, c->tensor) || !adzi_is_contiguous(c->tensor)) {
+            continue;
+        }
+        adzi_copy(c->tensor, now);
+        adzi_written(c->tensor, op);
+        if (adz_module_set_buffer(c->module, c->name, c->tensor) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_recording_is_old(const adzi_recording *r)
+{
+    for (size_t i = 0; i < r->n_seen; ++i) {
+        if (r->seen[i].storage->version != r->seen[i].version) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool adzi_recording_close(adzi_recording *r)

@@ -106,6 +106,9 @@ bool adzi_plan_watch(adz_plan *plan)
     for (size_t i = 0; i < r->n_written && noted; ++i) {
         noted = watch_address(plan, r->written[i]);
     }
+    for (size_t i = 0; i < r->n_seen && noted; ++i) {
+        noted = watch_address(plan, r->seen[i].storage);
+    }
     if (!noted) {
         return false;
     }

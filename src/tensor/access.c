@@ -45,7 +45,7 @@ static const char reads[] = "it reads elements on the host";
 /* Whether t has a single element. Records an error if it does not. */
 static bool one_element(const char *op, const adz_tensor *t)
 {
-    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded(op, reads)) {
+    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded_tensor(op, t, reads)) {
         return false;
     }
     if (t->numel != 1) {
@@ -232,4 +232,59 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
     adzi_copy(t, &in);
     adzi_written(t, op);
     return ADZ_OK;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+typedef struct {
+    const bool *elements; /* contiguous */
+    const char *message;
+    int64_t n;
+    adz_shape shape;
+} assert_args;
+
+static adz_status assert_all(const void *block)
+{
+    const assert_args *args = block;
+    int64_t i = 0, place[ADZ_MAX_RANK];
+    while (i < args->n && args->elements[i]) {
+        ++i;
+    }
+    if (i == args->n) {
+        return ADZ_OK;
+    }
+    for (int d = args->shape.rank - 1; d >= 0; --d) {
+        place[d] = i % args->shape.sizes[d];
+        i /= args->shape.sizes[d];
+    }
+    return adzi_error("assert_all", ADZ_ERR_ARGUMENT, "%s, first at place %s", args->message,
+        adzi_text_sizes(args->shape.rank, place));
+}
+
+adz_status adz_assert_all(adz_tensor *condition, const char *message)
+{
+    static const char op[] = "assert_all";
+    if (!adzi_check_tensor(op, "condition", condition)) {
+        return adz_error_code();
+    }
+    if (message == NULL) {
+        return adzi_error_null(op, "message");
+    }
+    if (condition->dtype != ADZ_BOOL) {
+        return adzi_error(op, ADZ_ERR_DTYPE, "condition is %s, but must be bool",
+            adz_dtype_name((adz_dtype)condition->dtype));
+    }
+    const adz_tensor *t = condition;
+    if (!adzi_is_contiguous(condition)) {
+        adz_tensor *copy =
+            adzi_tensor_borrowed(adzi_self(), op, ADZ_BOOL, condition->rank, condition->sizes);
+        if (copy == NULL) {
+            return ADZ_ERR_MEMORY;
+        }
+        adzi_copy(copy, condition);
+        t = copy;
+    }
+    const assert_args args = { (const bool *)(const void *)t->data, message, t->numel,
+        adz_tensor_shape(t) };
+    return adzi_repeat(assert_all, &args);
 }

@@ -331,15 +331,27 @@ static const char hands_out[] = "the program could read or write elements throug
 void *adz_tensor_data(adz_tensor *t)
 {
     return adzi_check_tensor("adz_tensor_data", "t", t) &&
-                   !adzi_is_recorded("adz_tensor_data", hands_out)
+                   !adzi_is_recorded_tensor("adz_tensor_data", t, hands_out)
                ? t->data
                : NULL;
+}
+
+const void *adz_tensor_data_constant(const adz_tensor *t)
+{
+    if (!adzi_check_tensor("adz_tensor_data_constant", "t", t)) {
+        return NULL;
+    }
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->watched(recorder, t);
+    }
+    return t->data;
 }
 
 /* The elements of a tensor that has the dtype; NULL with ADZ_ERR_DTYPE recorded if it does not. */
 static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
 {
-    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded(op, hands_out)) {
+    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded_tensor(op, t, hands_out)) {
         return NULL;
     }
     if (t->dtype != dtype) {

@@ -166,6 +166,116 @@ static void copies_and_states(void **state)
     }
 }
 
+/* ---- captured steps ------------------------------------------------------------------------- */
+
+enum { STEPS = 5 };
+
+typedef struct trained {
+    subject s;
+    adz_optimizer *optimizer;
+} trained;
+
+/* A step of training. The module is not reset, so values that it carries go on. */
+static adz_tensor *train(void *user)
+{
+    trained *t = user;
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_tensor *loss = NULL;
+    adz_optimizer_zero_grad(t->optimizer);
+    for (size_t i = 0; i < t->s.n; ++i) {
+        adz_values_add(in, t->s.names[i], t->s.inputs[i]);
+    }
+    adz_module_call(t->s.module, in, out);
+    for (size_t i = 0; i < adz_values_count(out); ++i) {
+        adz_tensor *y = adz_values_at(out, i);
+        if (adz_tensor_requires_grad(y)) {
+            y = adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
+            loss = loss != NULL ? adz_add(loss, y) : y;
+        }
+    }
+    adz_values_free(&in);
+    adz_values_free(&out);
+    return adz_backward(loss) == ADZ_OK && adz_optimizer_step(t->optimizer) == ADZ_OK ? loss : NULL;
+}
+
+static void begin_training(trained *t, const module_sample *sample)
+{
+    adz_manual_seed(1);
+    assert_true(make(&t->s, sample, ADZ_F32));
+    make_inputs(&t->s, sample, ADZ_F32);
+    adz_tensor_list all = adz_module_parameters(t->s.module);
+    t->optimizer = all.count > 0 ? adz_sgd_new(all, 0.01, NULL)
+                                 : adz_sgd_new((adz_tensor_list){ t->s.inputs, 1 }, 0, NULL);
+    assert_non_null(t->optimizer);
+}
+
+/* Writes other contents to the arguments: the elements, in another order. */
+static void turn_inputs(const subject *s)
+{
+    for (size_t i = 0; i < s->n; ++i) {
+        const size_t bytes =
+            (size_t)adz_tensor_numel(s->inputs[i]) * adz_dtype_size(adz_tensor_dtype(s->inputs[i]));
+        const size_t item = adz_dtype_size(adz_tensor_dtype(s->inputs[i]));
+        char first[8], *data = adz_tensor_data(s->inputs[i]);
+        memcpy(first, data, item);
+        memmove(data, data + item, bytes - item);
+        memcpy(data + bytes - item, first, item);
+    }
+}
+
+static void compare_training(trained *planned, trained *ordinary, int step)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_state *a = adz_module_state_dict(planned->s.module);
+    adz_state *b = adz_module_state_dict(ordinary->s.module);
+    for (size_t i = 0; i < adz_state_count(a); ++i) {
+        if (!adz_equal(adz_state_tensor(a, i), adz_state_tensor(b, i))) {
+            fail_msg("%s, step %d: %s differs", adz_module_name(planned->s.module), step,
+                adz_state_name(a, i));
+        }
+    }
+    adz_state_free(&a);
+    adz_state_free(&b);
+    adz_scope_close(scope);
+}
+
+/* Steps of a plan have the bits of ordinary steps, and the last ones are replays. */
+static void captured_steps(void **state)
+{
+    EACH_SAMPLE((const module_case *)*state, sample)
+    {
+        adz_scope *scope = adz_scope_open();
+        trained planned, ordinary;
+        adz_plan *plan = NULL;
+        adz_plan_info info;
+        begin_training(&planned, sample);
+        begin_training(&ordinary, sample);
+        for (int step = 0; step < STEPS; ++step) {
+            plan = plan != NULL ? plan : adz_plan_new(train, &planned, NULL);
+            if (plan == NULL || (step > 0 && adz_plan_run(plan) != ADZ_OK)) {
+                fail_msg("%s, step %d: %s", adz_module_name(planned.s.module), step,
+                    adz_error_message());
+            }
+            adz_scope *inner = adz_scope_open();
+            assert_true(adz_equal(train(&ordinary), adz_plan_output(plan)));
+            adz_scope_close(inner);
+            compare_training(&planned, &ordinary, step);
+            turn_inputs(&planned.s);
+            turn_inputs(&ordinary.s);
+        }
+        adz_plan_info_get(plan, &info, sizeof info);
+        if (!info.captured) {
+            fail_msg("%s was not captured", adz_module_name(planned.s.module));
+        }
+        adz_plan_free(&plan);
+        adz_optimizer_free(&planned.optimizer);
+        adz_optimizer_free(&ordinary.optimizer);
+        end(&planned.s);
+        end(&ordinary.s);
+        adz_scope_close(scope);
+    }
+}
+
 /* ---- refused memory ------------------------------------------------------------------------- */
 
 static const module_sample *exercised;
@@ -211,7 +321,7 @@ size_t module_sweep_tests(const module_case *c, struct CMUnitTest *tests)
         CMUnitTestFunction test;
     } all[MODULE_SWEEP_TESTS] = { { "prints and names", prints_and_names },
         { "gradients", gradients }, { "copies and states", copies_and_states },
-        { "refused memory", refused_memory } };
+        { "captured steps", captured_steps }, { "refused memory", refused_memory } };
     for (size_t i = 0; i < MODULE_SWEEP_TESTS; ++i) {
         tests[i] =
             (struct CMUnitTest){ all[i].name, all[i].test, clean, NULL, (void *)(uintptr_t)c };

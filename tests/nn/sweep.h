@@ -4,7 +4,7 @@
 
 #include "nn/case.h"
 
-enum { MODULE_SWEEP_TESTS = 4 };
+enum { MODULE_SWEEP_TESTS = 5 };
 
 /** Writes the tests of one case to `tests` and returns their number. */
 size_t module_sweep_tests(const module_case *c, struct CMUnitTest *tests);

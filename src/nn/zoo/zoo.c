@@ -176,8 +176,9 @@ adz_status zoo_append(adz_values *to, const adz_values *from, size_t first)
 
 void *zoo_scratch(size_t bytes)
 {
-    adz_tensor *memory = adz_zeros(ADZ_SHAPE((int64_t)bytes), ADZ_U8);
-    return memory != NULL ? adz_tensor_data(memory) : NULL;
+    adz_tensor *memory = adz_empty(ADZ_SHAPE((int64_t)bytes), ADZ_U8);
+    void *start = memory != NULL ? adz_tensor_data(memory) : NULL;
+    return start != NULL ? memset(start, 0, bytes) : NULL;
 }
 
 enum { HEADER = 16 }; /* bytes before the memory; they hold the address of the tensor */
@@ -185,12 +186,13 @@ enum { HEADER = 16 }; /* bytes before the memory; they hold the address of the t
 void *zoo_alloc(size_t bytes)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *memory = adz_keep(adz_zeros(ADZ_SHAPE((int64_t)(HEADER + bytes)), ADZ_U8));
+    adz_tensor *memory = adz_keep(adz_empty(ADZ_SHAPE((int64_t)(HEADER + bytes)), ADZ_U8));
     char *start = memory != NULL ? adz_tensor_data(memory) : NULL;
     adz_scope_close(scope);
     if (start == NULL) {
         return NULL;
     }
+    memset(start, 0, HEADER + bytes);
     memcpy(start, &memory, sizeof memory);
     return start + HEADER;
 }

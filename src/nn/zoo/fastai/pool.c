@@ -59,13 +59,9 @@ static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_ten
     }
     adz_tensor *some = adz_sum(adz_logical_not(mask), ADZ_DIMS(1), ADZ_KEEPDIM);
     *steps = adz_to(some, adz_tensor_dtype(x));
-    for (int64_t i = 0; *steps != NULL && i < adz_tensor_size(x, 0); ++i) {
-        if (adz_tensor_at(some, (int64_t[]){ i, 0 }) == 0) {
-            zoo_error(op, ADZ_ERR_ARGUMENT, "text %lld is nothing but padding", (long long)i);
-            return false;
-        }
-    }
-    return *steps != NULL;
+    const adz_status status =
+        adz_assert_all(adz_gt_number(some, 0), "a text is nothing but padding");
+    return *steps != NULL && status == ADZ_OK;
 }
 
 /* The last step, the maximum and the mean over the steps that are no padding: [B, 3 D]. */

@@ -48,7 +48,8 @@ static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries
         return ADZ_OK;
     }
     if (state->own_attention) {
-        return adz_values_add(rest, "is_causal", adz_scalar(1, ADZ_BOOL));
+        return adz_values_add(
+            rest, "is_causal", adz_tensor_from(&(bool){ true }, ADZ_SHAPE_SCALAR, ADZ_BOOL));
     }
     adz_tensor *ones = adz_ones(ADZ_SHAPE(1, 1, queries, keys), ADZ_F32);
     adz_tensor *later = adz_triu(ones, 1 + keys - queries);

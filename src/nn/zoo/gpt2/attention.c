@@ -39,7 +39,7 @@ static bool is_causal(adz_tensor *mask, int64_t n_ctx, int64_t queries, int64_t 
         (dtype != ADZ_F32 && dtype != ADZ_F64)) {
         return false;
     }
-    const char *rows = (const char *)adz_tensor_data(mask) +
+    const char *rows = (const char *)adz_tensor_data_constant(mask) +
                        (keys - queries) * n_ctx * (int64_t)adz_dtype_size(dtype);
     int64_t odd = 0;
     if (dtype == ADZ_F32) {
