@@ -406,13 +406,14 @@ class Build:
         return target if run(command, self.folder).returncode == 0 else None
 
     def passes(self, program, test, seconds, level=LEVELS[0]):
-        """Runs a test; the limit is the processor's time, not the clock's."""
+        """Runs a test; the limit is the processor's time. The clock ends a mutant that waits forever,
+        such as one whose ranks wait for each other."""
         name, *arguments = test.split()
         about = self.tests[name]
         command = ["sh", "-c", 'ulimit -c 0; ulimit -v 8000000; ulimit -t "$0"; exec "$@"',
                    str(seconds), str(program), *about["cmd"][1:], *arguments]
         environment = {**self.environment, **about["env"], "ADZE_CPU": level}
-        return run(command, self.folder, 1800, env=environment).returncode == 0
+        return run(command, self.folder, 60 + 4 * seconds, env=environment).returncode == 0
 
     def limit(self, test):
         """Seconds that a mutant's tests may take; a mutant may run forever."""
