@@ -67,6 +67,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"data/(tokenizer|unicode|vocabulary|html_names)", "tokenizer fuzz-tokenizer"),
     (r"data/standardizer", "data checkpoint"),
     (r"base/temporary", "saving"),
+    (r"base/(grow|text)", "grow"),
     (r"base/(source|sink|bytes)", "saving npy safetensors csv tokenizer checkpoint"),
     (r"data/", "data checkpoint"),
     (r"io/npy", "npy fuzz-npy"),
@@ -90,7 +91,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"nn/zoo/fastai/convert", "nn-fastai_decoder"),
     (r"nn/zoo/fastai/dropout",
      "nn-fastai_dropout nn-fastai_awd_lstm nn-fastai nn-fastai_classifier nn-fastai_decoder nn-qrnn"),
-    (r"nn/zoo/fastai|base/text", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
+    (r"nn/zoo/fastai", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
      "nn-fastai_classifier nn-fastai_config nn-fastai_decoder nn-fastai_dropout nn-fastai_loss "
      "nn-fastai_transformer nn-qrnn nn-qrnn_layer tokenizer"),
     (r"nn/zoo/zoo", "modules nn-gpt2 nn-notebook nn-darts nn-fastai_dropout nn-fastai_loss nn-qrnn_layer "
