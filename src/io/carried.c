@@ -7,17 +7,15 @@
 #include "io/checkpoint.h"
 #include "tensor/copy.h"
 
-char *adzi_carried_name(const char *op, const adzi_micro_state *state, int micro, size_t i)
+bool adzi_carried_name(
+    const char *op, adzi_text *name, const adzi_micro_state *state, int micro, size_t i)
 {
-    static const char format[] = ADZI_CHECKPOINT_CARRIED "%d.%s";
-    const char *name = adzi_micro_state_name(state, i);
-    const size_t size = (size_t)snprintf(NULL, 0, format, micro, name) + 1;
-    char *text = adzi_alloc(size);
-    if (text == NULL) {
-        return adzi_fail_memory(op, size);
+    const char *buffer = adzi_micro_state_name(state, i);
+    adzi_text_format(name, ADZI_CHECKPOINT_CARRIED "%d.%s", micro, buffer);
+    if (name->failed) {
+        adzi_fail_memory(op, sizeof ADZI_CHECKPOINT_CARRIED + strlen(buffer));
     }
-    snprintf(text, size, format, micro, name);
-    return text;
+    return !name->failed;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -67,12 +65,12 @@ static adz_status take(
 static adz_status read_one(const char *op, adzi_carried_values *c, const adz_safetensors *file,
     int micro, size_t i, size_t *found)
 {
-    char *name = adzi_carried_name(op, c->parallel->state, micro, i);
-    if (name == NULL) {
+    adzi_text name = { 0 };
+    if (!adzi_carried_name(op, &name, c->parallel->state, micro, i)) {
         return ADZ_ERR_MEMORY;
     }
-    const size_t at = adzi_safetensors_find(file, name);
-    adzi_string_free(name);
+    const size_t at = adzi_safetensors_find(file, adzi_text_get(&name));
+    adzi_text_free(&name);
     if (at == file->n_tensors) {
         return ADZ_OK; /* nothing was carried */
     }
@@ -146,5 +144,4 @@ void adzi_carried_end(adzi_carried_values *c)
         adzi_drop(c->values[k]);
     }
     adzi_free(c->values, all * sizeof *c->values);
-    c->values = NULL;
 }

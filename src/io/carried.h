@@ -3,12 +3,14 @@
 #ifndef ADZI_IO_CARRIED_H
 #define ADZI_IO_CARRIED_H
 
+#include "base/text.h"
 #include "distributed/data_parallel.h"
 #include "io/safetensors.h"
 
-/** The name of carried buffer i of a micro-batch in a file, "carried.3.encoder.hidden". The caller
- * ends it with adzi_string_free. NULL with the error recorded. */
-char *adzi_carried_name(const char *op, const adzi_micro_state *state, int micro, size_t i);
+/** Writes the name of carried buffer i of a micro-batch in a file, "carried.3.encoder.hidden", to
+ * an empty text. False with the error recorded if memory is refused. */
+bool adzi_carried_name(
+    const char *op, adzi_text *name, const adzi_micro_state *state, int micro, size_t i);
 
 /** New values for this rank's micro-batches, read from a file and not yet applied. All zeros if
  * there are none. */
@@ -27,6 +29,7 @@ adz_status adzi_carried_read(
 /** Applies them. Cannot fail. */
 void adzi_carried_commit(adzi_carried_values *c);
 
+/** Releases them. They must not be used afterwards. */
 void adzi_carried_end(adzi_carried_values *c);
 
 #endif

@@ -236,16 +236,26 @@ static void write_gathered(adzi_gathering *g, adz_safetensors *file, const char 
     adzi_gathering_finish(g);
 }
 
+/* What rank 0 writes. NULL or incomplete with the error recorded. */
+static adz_safetensors *collect_parallel(adzi_gathering *g, const adz_checkpoint *c)
+{
+    adz_safetensors *file = adz_safetensors_new();
+    adz_status status = file != NULL ? collect(c, file) : ADZ_ERR_MEMORY;
+    status = status == ADZ_OK ? add_parallel(file, c->parallel) : status;
+    if (status == ADZ_OK) {
+        adzi_gathering_add(g, file);
+    }
+    return file;
+}
+
 /* All ranks agree on the memory, and later on the result. */
 static adz_status save_gathered(adzi_gathering *g, const adz_checkpoint *c, const char *path)
 {
     adz_safetensors *file = NULL;
     adz_status status = adzi_gathering_shapes(g);
-    if (status == ADZ_OK && adzi_gathering_list(g) && g->parallel->group->rank == 0) {
-        file = adz_safetensors_new();
-        status = file != NULL ? collect(c, file) : adz_error_code();
-        status = status == ADZ_OK ? add_parallel(file, c->parallel) : status;
-        status = status == ADZ_OK ? adzi_gathering_add(g, file) : status;
+    if (status == ADZ_OK) {
+        adzi_gathering_list(g);
+        file = g->parallel->group->rank == 0 ? collect_parallel(g, c) : NULL;
     }
     status = agree(g);
     if (status == ADZ_OK) {
@@ -265,9 +275,9 @@ static adz_status save_parallel(const adz_checkpoint *c, const char *path)
     }
     if (adzi_pending() == ADZ_OK && path == NULL) {
         adzi_error_null(op, "path");
-    } else if (adzi_pending() == ADZ_OK && adzi_checkpoint_check(op, c) == ADZ_OK &&
-               adzi_gathering_begin(op, &g, c)) {
+    } else if (adzi_pending() == ADZ_OK && adzi_checkpoint_check(op, c) == ADZ_OK) {
         describe(&call, c, path);
+        adzi_gathering_begin(op, &g, c);
     }
     adz_status status = adzi_agree(op, c->parallel->group, &call);
     if (status == ADZ_OK) {

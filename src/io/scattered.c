@@ -7,22 +7,8 @@
 #include "base/alloc.h"
 #include "io/carried.h"
 #include "optim/optimizer.h"
-#include "tensor/copy.h"
 
 /* ---- preparing ------------------------------------------------------------------------------ */
-
-/* A contiguous tensor with the elements of `t`, and one reference. NULL with the error recorded. */
-static adz_tensor *in_a_row(const char *op, adz_tensor *t)
-{
-    if (adzi_is_none(t) || adzi_is_contiguous(t)) {
-        return adzi_is_none(t) ? t : adzi_retain(t);
-    }
-    adz_tensor *copy = adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes);
-    if (copy != NULL) {
-        adzi_copy(copy, t);
-    }
-    return copy;
-}
 
 static adzi_carried describe(const adz_tensor *t)
 {
@@ -46,17 +32,16 @@ static bool take_memory(adzi_gathering *g)
     }
     g->capacity = states + all;
     g->carried = adzi_alloc_zero(all * sizeof *g->carried);
-    g->own = adzi_alloc_zero((size_t)p->count * g->n_carried * sizeof *g->own);
     g->begin = adzi_alloc_zero(((size_t)p->group->size + 1) * sizeof *g->begin);
     g->items = adzi_alloc_zero(g->capacity * sizeof *g->items);
-    if (g->carried == NULL || g->own == NULL || g->begin == NULL || g->items == NULL) {
+    if (g->carried == NULL || g->begin == NULL || g->items == NULL) {
         adzi_fail_memory(g->op, g->capacity * sizeof *g->items);
         return false;
     }
     return true;
 }
 
-bool adzi_gathering_begin(const char *op, adzi_gathering *g, const adz_checkpoint *checkpoint)
+void adzi_gathering_begin(const char *op, adzi_gathering *g, const adz_checkpoint *checkpoint)
 {
     adz_data_parallel *p = checkpoint->parallel;
     g->op = op;
@@ -65,7 +50,7 @@ bool adzi_gathering_begin(const char *op, adzi_gathering *g, const adz_checkpoin
     g->sharding = g->optimizer != NULL ? adzi_sharding_of(g->optimizer) : NULL;
     g->n_carried = adzi_micro_state_carried(p->state);
     if (!take_memory(g)) {
-        return false;
+        return;
     }
     for (int r = 0; r <= p->group->size; ++r) {
         const size_t first = (size_t)adz_loader_cut(p->micro_batches, p->group->size, r);
@@ -73,14 +58,9 @@ bool adzi_gathering_begin(const char *op, adzi_gathering *g, const adz_checkpoin
     }
     for (size_t k = 0; k < (size_t)p->count * g->n_carried; ++k) {
         const int micro = p->first + (int)(k / g->n_carried);
-        adz_tensor *t = adzi_micro_state_get(p->state, micro, k % g->n_carried);
-        g->own[k] = in_a_row(op, t);
-        if (g->own[k] == NULL) {
-            return false;
-        }
+        const adz_tensor *t = adzi_micro_state_get(p->state, micro, k % g->n_carried);
         g->carried[(size_t)p->first * g->n_carried + k] = describe(t);
     }
-    return true;
 }
 
 void adzi_gathering_end(adzi_gathering *g)
@@ -89,12 +69,7 @@ void adzi_gathering_end(adzi_gathering *g)
     if (p == NULL) {
         return;
     }
-    const size_t own = (size_t)p->count * g->n_carried;
-    for (size_t k = 0; k < own && g->own != NULL; ++k) {
-        adzi_drop(g->own[k]);
-    }
     adzi_free(g->carried, (size_t)p->micro_batches * g->n_carried * sizeof *g->carried);
-    adzi_free(g->own, own * sizeof *g->own);
     adzi_free(g->begin, ((size_t)p->group->size + 1) * sizeof *g->begin);
     adzi_free(g->items, g->capacity * sizeof *g->items);
     adzi_free(g->room, g->room_bytes);
@@ -143,15 +118,16 @@ static void list_carried(adzi_gathering *g, size_t item)
         for (int64_t d = 0; d < c->rank; ++d) {
             bytes *= (size_t)c->sizes[d];
         }
-        g->items[g->count++] = (adzi_scattered){ .index = k % g->n_carried,
+        const size_t index = k % g->n_carried;
+        g->items[g->count++] = (adzi_scattered){ .index = index,
             .which = micro,
-            .here = here ? g->own[k - (size_t)p->first * g->n_carried] : NULL,
+            .here = here ? adzi_micro_state_get(p->state, micro, index) : NULL,
             .item = item,
             .bytes = bytes };
     }
 }
 
-bool adzi_gathering_list(adzi_gathering *g)
+void adzi_gathering_list(adzi_gathering *g)
 {
     size_t most = 0;
     for (size_t item = 8; item >= 1; item /= 2) {
@@ -161,15 +137,13 @@ bool adzi_gathering_list(adzi_gathering *g)
     for (size_t i = 0; i < g->count; ++i) {
         most = g->items[i].bytes > most ? g->items[i].bytes : most;
     }
-    if (g->parallel->group->rank == 0 && most > 0) {
+    if (g->parallel->group->rank == 0) {
+        g->room_bytes = most;
         g->room = adzi_alloc(most);
         if (g->room == NULL) {
             adzi_fail_memory(g->op, most);
-            return false;
         }
-        g->room_bytes = most;
     }
-    return true;
 }
 
 /* ---- the file's side ------------------------------------------------------------------------ */
@@ -196,13 +170,12 @@ static adz_status add_carried(adzi_gathering *g, adz_safetensors *file)
         if (g->carried[k].dtype < 0) {
             continue;
         }
-        char *name =
-            adzi_carried_name(g->op, g->parallel->state, (int)(k / g->n_carried), k % g->n_carried);
-        if (name == NULL) {
-            return adz_error_code();
-        }
-        status = add_shape(g, file, name, &g->carried[k]);
-        adzi_string_free(name);
+        adzi_text name = { 0 };
+        const int micro = (int)(k / g->n_carried);
+        status = adzi_carried_name(g->op, &name, g->parallel->state, micro, k % g->n_carried)
+                     ? add_shape(g, file, adzi_text_get(&name), &g->carried[k])
+                     : ADZ_ERR_MEMORY;
+        adzi_text_free(&name);
     }
     return status;
 }
@@ -250,10 +223,10 @@ static adz_status move_next(adzi_gathering *g)
             .send = s->here != NULL ? s->here->data : NULL,
             .send_bytes = bytes,
             .tag = ADZI_TAG_DATA };
-        return bytes > 0 ? adzi_transfer_bytes(g->op, group, &t) : ADZ_OK;
+        return adzi_transfer_bytes(g->op, group, &t);
     }
     if (bytes > 0) {
-        memcpy(g->room + begin, s->here->data, bytes);
+        memcpy(g->room, s->here->data, bytes); /* rank 0 has the first part */
     }
     adz_status status = ADZ_OK;
     for (int r = 1; r < group->size && status == ADZ_OK; ++r) {
@@ -261,7 +234,7 @@ static adz_status move_next(adzi_gathering *g)
         const adzi_transfer t = {
             .from = r, .receive = g->room + begin, .receive_bytes = bytes, .tag = ADZI_TAG_DATA
         };
-        status = bytes > 0 ? adzi_transfer_bytes(g->op, group, &t) : ADZ_OK;
+        status = adzi_transfer_bytes(g->op, group, &t);
     }
     return status;
 }
@@ -272,7 +245,7 @@ static const char *elements(adzi_later *later, size_t index)
     adzi_gathering *g = (adzi_gathering *)(void *)later;
     (void)index;
     const adz_status status = move_next(g);
-    return status != ADZ_OK ? NULL : g->room != NULL ? g->room : "";
+    return status == ADZ_OK ? g->room : NULL;
 }
 
 void adzi_gathering_finish(adzi_gathering *g)

@@ -31,7 +31,7 @@ typedef struct adzi_scattered {
     const adz_tensor *parameter;
     size_t index;           /* the number of the parameter, or of the carried buffer */
     int which;              /* the number of the state, or the micro-batch */
-    const adz_tensor *here; /* this rank's part, in a row; NULL if it has none */
+    const adz_tensor *here; /* this rank's part, contiguous; NULL if it has none */
     size_t item, bytes;     /* of one element, and of all */
 } adzi_scattered;
 
@@ -43,7 +43,6 @@ typedef struct adzi_gathering {
     const adz_optimizer *optimizer;
     size_t n_carried;      /* per micro-batch */
     adzi_carried *carried; /* [micro_batches * n_carried] */
-    adz_tensor **own;      /* [this rank's micro-batches * n_carried], contiguous; one reference */
     size_t *begin;         /* [ranks + 1], bytes of `carried` */
     adzi_scattered *items; /* in the order of the file */
     size_t count, capacity;
@@ -52,15 +51,16 @@ typedef struct adzi_gathering {
     size_t room_bytes;
 } adzi_gathering;
 
-/** Prepares this rank's part. Sends nothing. False with the error recorded; adzi_gathering_end
- * follows in either case. */
-bool adzi_gathering_begin(const char *op, adzi_gathering *g, const adz_checkpoint *checkpoint);
+/** Prepares this rank's part. Sends nothing. If memory is refused, the error is recorded, and the
+ * agreement that follows fails on all ranks. adzi_gathering_end follows in either case. */
+void adzi_gathering_begin(const char *op, adzi_gathering *g, const adz_checkpoint *checkpoint);
 
 /** Exchanges the shapes of carried values, if there are any. Only the transport can fail. */
 adz_status adzi_gathering_shapes(adzi_gathering *g);
 
-/** Lists the tensors and takes the memory for them. False with the error recorded. */
-bool adzi_gathering_list(adzi_gathering *g);
+/** Lists the tensors, and on rank 0 takes the memory for them. If it is refused, the error is
+ * recorded. */
+void adzi_gathering_list(adzi_gathering *g);
 
 /** On rank 0: adds the carried values to the collection, and marks all tensors of the list as those
  * that come later. */

@@ -78,8 +78,8 @@ static void attributes_free(void *attributes)
 static adz_status note_buffers(adz_module *module, void *user)
 {
     recipe *r = user;
-    if (module->n_buffers > 0 && !adzi_grow(&r->buffers, &r->buffers_capacity,
-                                     r->n_buffers + module->n_buffers, sizeof *r->buffers)) {
+    if (!adzi_grow(&r->buffers, &r->buffers_capacity, r->n_buffers + module->n_buffers,
+            sizeof *r->buffers)) {
         adzi_fail_memory(name, module->n_buffers * sizeof *r->buffers);
         return ADZ_ERR_MEMORY;
     }
@@ -94,8 +94,7 @@ static adz_status note_buffers(adz_module *module, void *user)
 
 static bool note_arguments(recipe *r, const adz_values *in)
 {
-    if (in->count > 0 &&
-        !adzi_grow(&r->arguments, &r->arguments_capacity, in->count, sizeof *r->arguments)) {
+    if (!adzi_grow(&r->arguments, &r->arguments_capacity, in->count, sizeof *r->arguments)) {
         adzi_fail_memory(name, in->count * sizeof *r->arguments);
         return false;
     }
@@ -157,19 +156,18 @@ static adz_tensor **place_of(const found_buffer *found)
 
 /* Puts the buffers of the first call into the modules. A buffer that was changed in place since
  * then gives a copy of its current values, so that the second call does not change it once more. */
-static bool put_back_buffers(exchange *e)
+static adz_status put_back_buffers(exchange *e)
 {
     const recipe *r = e->recipe;
     adz_module_apply(r->module, compare_buffers, e);
     if (!e->fits || e->next != r->n_buffers) {
-        adzi_error(name, ADZ_ERR_STATE, "the module has other buffers than in the forward");
-        return false;
+        return adzi_error(name, ADZ_ERR_STATE, "the module has other buffers than in the forward");
     }
     size_t bytes = r->n_buffers * sizeof(adz_tensor *);
-    e->now = bytes > 0 ? adzi_alloc_zero(bytes) : NULL;
-    if (e->now == NULL && bytes > 0) {
+    e->now = adzi_alloc_zero(bytes);
+    if (e->now == NULL) {
         adzi_fail_memory(name, bytes);
-        return false;
+        return ADZ_ERR_MEMORY;
     }
     for (size_t i = 0; i < r->n_buffers; ++i) {
         const found_buffer *found = &r->buffers[i];
@@ -181,13 +179,13 @@ static bool put_back_buffers(exchange *e)
             then = adz_clone(now);
         }
         if (then == NULL) {
-            return false;
+            return adz_error_code();
         }
         e->now[i] = now;
         *place_of(found) = adzi_is_none(then) ? then : adzi_retain(then);
         adzi_module_buffer_replaced(found->module);
     }
-    return true;
+    return ADZ_OK;
 }
 
 /* Puts back the buffers that the tree had before put_back_buffers. */
@@ -237,8 +235,8 @@ static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
             r->training ? "training" : "evaluation");
     } else if (r->module->masks != r->masks) {
         status = adzi_error(name, ADZ_ERR_STATE, "the forward replayed other masks");
-    } else if (!put_back_buffers(&e)) {
-        status = adz_error_code();
+    } else {
+        status = put_back_buffers(&e);
     }
     if (status == ADZ_OK) {
         set_back_generators(r);
@@ -362,7 +360,7 @@ static bool collect_inputs(inputs *all, const adz_values *in, adz_module *module
 /* Appends the module's results to `out` and to `results`. A result that has other owners, wants a
  * gradient or occurs twice is replaced by a clone, because record() makes it a result of the node.
  * `floats` becomes true if one of them can have a gradient. */
-static bool own_results(
+static adz_status own_results(
     const adz_values *from, adz_values *out, adz_tensor **results, size_t *count, bool *floats)
 {
     for (size_t i = 0; i < from->count; ++i) {
@@ -377,26 +375,26 @@ static bool own_results(
             *floats = *floats || (y != NULL && adzi_is_float((adz_dtype)y->dtype));
         }
         if (y == NULL || adz_values_add(out, from->items[i].name, y) != ADZ_OK) {
-            return false;
+            return adz_error_code();
         }
     }
-    return true;
+    return ADZ_OK;
 }
 
 /* Makes the node of the call, which takes over the recipe. After a failure the recipe is freed. */
-static bool record(recipe *r, inputs *all, adz_tensor **results)
+static adz_status record(recipe *r, inputs *all, adz_tensor **results)
 {
     adzi_call call;
     r->n_inputs = (int)all->count;
     if (!adzi_enter(&call, &checkpoint_op, "input", all->items, r->n_inputs, 0) ||
         !adzi_record_extra(&call, (int)r->n_results, results, 0, &r, sizeof(recipe *))) {
         recipe_free(r);
-        return false;
+        return adz_error_code();
     }
     for (int i = 0; i < r->n_inputs; ++i) {
         adzi_save_input(&call, i);
     }
-    return true;
+    return ADZ_OK;
 }
 
 /* Calls the module without recording, then makes one node for the whole call. */
@@ -421,18 +419,20 @@ static adz_status call_recorded(
     adz_tensor **results = adzi_alloc(bytes);
     if (results == NULL) {
         adzi_fail_memory(name, bytes);
+        status = ADZ_ERR_MEMORY;
     }
-    bool good = status == ADZ_OK && results != NULL &&
-                own_results(&made, out, results, &r->n_results, &floats);
+    if (status == ADZ_OK) {
+        status = own_results(&made, out, results, &r->n_results, &floats);
+    }
     adz_set_grad_enabled(before);
-    if (!good || !floats) {
-        recipe_free(r);
+    if (status == ADZ_OK && floats) {
+        status = record(r, all, results);
     } else {
-        good = record(r, all, results);
+        recipe_free(r);
     }
     adzi_free(results, bytes);
     adzi_values_end(&made);
-    return good ? ADZ_OK : adz_error_code();
+    return status;
 }
 
 /* Calls the module: with a checkpoint if a gradient can be wanted, else directly. */
@@ -481,14 +481,11 @@ static const adz_module_type checkpoint_type = {
 
 adz_module *adz_activation_checkpoint_new(adz_module *module)
 {
-    adz_module *self = NULL;
     if (module == NULL) {
         return adzi_fail_null("adz_activation_checkpoint_new", "module");
     }
-    self = adz_module_new(&checkpoint_type, 0);
-    if (self == NULL) {
-        adz_module_free(&module);
-    } else if (adz_module_add_child(self, "module", module) == NULL) {
+    adz_module *self = adz_module_new(&checkpoint_type, 0);
+    if (adz_module_add_child(self, "module", module) == NULL) {
         adz_module_free(&self);
     }
     return self;

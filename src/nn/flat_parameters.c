@@ -193,7 +193,6 @@ static void move_in(slice *s)
     adzi_gradient *gradient = t->gradient;
     adzi_copy(value, t);
     value->storage->version = t->storage->version;
-    value->storage->history = t->storage->history;
     value->storage->writer = t->storage->writer;
     value->storage->file = t->storage->file;
     value->storage->line = t->storage->line;

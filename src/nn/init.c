@@ -258,7 +258,7 @@ static double upper_quantile(double q)
     for (int i = 0; i < 3; ++i) {
         double error = 0.5 * erfc(x / sqrt(2)) - q;
         double slope = exp(-0.5 * x * x) / sqrt(2 * 3.14159265358979323846);
-        double u = slope > 0 ? error / slope : 0;
+        double u = error / slope; /* q is DBL_MIN or more, so the slope is not 0 */
         x += u / (1 - 0.5 * x * u);
     }
     return x;

@@ -199,5 +199,6 @@ int main(void)
         cmocka_unit_test(files_pass_between_single_and_parallel_runs),
     };
     return run_group("parallel checkpoint", tests, sizeof tests / sizeof *tests) +
+           run_group("carried values", checkpoint_carried_tests, n_checkpoint_carried_tests) +
            run_group("checkpoint faults", checkpoint_faults_tests, n_checkpoint_faults_tests);
 }

@@ -54,7 +54,7 @@ adz_status load_run(run *r, const char *path);
 /** Makes a run, loads, trains and saves, as its plan says. A rank_function of a plan. */
 void carry_out(adz_group *group, void *user);
 
-extern const struct CMUnitTest checkpoint_faults_tests[];
-extern const size_t n_checkpoint_faults_tests;
+extern const struct CMUnitTest checkpoint_carried_tests[], checkpoint_faults_tests[];
+extern const size_t n_checkpoint_carried_tests, n_checkpoint_faults_tests;
 
 #endif

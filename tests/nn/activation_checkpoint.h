@@ -44,7 +44,19 @@ static inline adz_module *recurrent(adz_generator *g)
     return adz_activation_checkpoint_new(adz_lstm_new(3, 2, NULL));
 }
 
-extern const struct CMUnitTest activation_checkpoint_facts[14];
+extern const struct CMUnitTest activation_checkpoint_facts[25];
+
+void an_argument_alone_wants_a_gradient(void **state);
+void results_may_be_left_out_or_given_twice(void **state);
+void another_number_of_results_is_refused(void **state);
+void whole_numbers_are_no_part_of_a_graph(void **state);
+void many_values_leave_no_memory_behind(void **state);
+void refused_memory_is_an_error(void **state);
+void other_buffers_are_refused(void **state);
+void buffers_are_listed_as_they_are(void **state);
+void other_masks_are_refused(void **state);
+void generators_have_a_limit(void **state);
+void recording_ends_with_the_second_call(void **state);
 
 void anomaly_mode_sees_what_is_inside(void **state);
 void anomaly_mode_names_the_first(void **state);

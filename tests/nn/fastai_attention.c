@@ -1,7 +1,7 @@
 /* fastai's positions, attentions and decoder layer. */
 #include <math.h>
 
-#include "nn/case.h"
+#include "nn/fastai_attention.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
@@ -69,38 +69,6 @@ static adz_module *relative_layer(adz_generator *g)
     o.double_drop = false;
     o.attn_cls = adz_fastai_relative_attention_new;
     return adz_fastai_decoder_layer_new(1, 4, 3, 5, &o);
-}
-
-/* ---- calls by name -------------------------------------------------------------------------- */
-
-typedef struct {
-    const char *name;
-    adz_tensor *tensor;
-} named;
-
-/* Calls the module and returns the first result. */
-static adz_tensor *call(adz_module *m, const named *arguments, size_t n)
-{
-    adz_values *in = adz_values_new(), *out = adz_values_new();
-    adz_status status = ADZ_OK;
-    for (size_t i = 0; i < n && status == ADZ_OK; ++i) {
-        status = adz_values_add(in, arguments[i].name, arguments[i].tensor);
-    }
-    adz_tensor *y =
-        status == ADZ_OK && adz_module_call(m, in, out) == ADZ_OK ? adz_values_at(out, 0) : NULL;
-    adz_values_free(&in);
-    adz_values_free(&out);
-    return y;
-}
-
-#define CALL(m, ...) \
-    call(m, (named[]){ __VA_ARGS__ }, sizeof((named[]){ __VA_ARGS__ }) / sizeof(named))
-
-/* A mask that is true for later keys, which is what a causal mask hides. */
-static adz_tensor *later(int64_t queries, int64_t keys)
-{
-    adz_tensor *ones = adz_ones(ADZ_SHAPE(1, 1, queries, keys), ADZ_F32);
-    return adz_ne_number(adz_triu(ones, 1 + keys - queries), 0);
 }
 
 /* ---- positions ------------------------------------------------------------------------------ */
@@ -239,6 +207,9 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_fastai_relative_attention_new(2, 4, &o), "d_head is -1");
     o.d_head = (int64_t)1 << 58;
     expect_no_module(adz_fastai_attention_new(16, 4, &o), "are too many");
+    o.d_head = INT64_MAX / 3 / 16;
+    assert_null(adz_fastai_attention_new(16, 4, &o));
+    expect_error(ADZ_ERR_SHAPE, "more elements than fit in memory");
     o.d_head = INT64_MAX / 4;
     expect_no_module(adz_fastai_attention_new(2, 4, &o), "more than fit in memory");
     o.d_head = 0;
@@ -389,6 +360,11 @@ static const struct CMUnitTest facts[] = {
     TEST(hidden_keys_do_not_matter),
     TEST(a_query_that_sees_nothing_gets_nothing),
     TEST(a_memory_is_what_came_before),
+    TEST(relative_scores_are_content_and_position),
+    TEST(weights_of_keys_are_dropped),
+    TEST(a_layer_takes_its_mask_by_place),
+    TEST(tensors_that_ended_are_refused),
+    TEST(sizes_of_memories_are_compared),
     TEST(bad_sizes_are_refused),
     TEST(bad_arguments_are_refused),
     TEST(bad_relative_arguments_are_refused),

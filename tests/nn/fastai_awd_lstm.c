@@ -103,6 +103,80 @@ static void rows_of_the_state_are_selected(void **state)
     check_selected(true);
 }
 
+/* Without a state from an earlier call there are no rows to select. */
+static void no_state_has_no_rows(void **state)
+{
+    (void)state;
+    adz_module *m = undropped(false);
+    assert_int_equal(adz_module_select_hidden(m, adz_zeros(ADZ_SHAPE(2), ADZ_I64)), ADZ_OK);
+    assert_true(adz_module_buffer(m, "hidden_0_h") == ADZ_NONE);
+    adz_module_free(&m);
+}
+
+/* A dropout with the probability 1 shows where it works: on the embedded words, or on the outputs
+ * of all layers but the last. */
+static void dropouts_stand_before_layers(void **state)
+{
+    (void)state;
+    for (int between = 0; between < 2; ++between) {
+        adz_fastai_awd_lstm_options o = drawing(NULL);
+        o.hidden_p = between;
+        o.input_p = 1 - between;
+        o.embed_p = o.weight_p = 0;
+        adz_module *m = adz_fastai_awd_lstm_new(9, 4, 6, 2, &o);
+        adz_values *in = adz_values_new(), *out = adz_values_new();
+        adz_tensor *raw[2];
+        for (int i = 0; i < 2; ++i) { /* other words, without the states of the first call */
+            adz_module_reset(m);
+            adz_values_clear(in);
+            adz_values_clear(out);
+            adz_values_add(in, "x", adz_full(ADZ_SHAPE(2, 3), 2 + i, ADZ_I64));
+            assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+            raw[i] = adz_values_find(out, "raw.0");
+        }
+        assert_true(adz_equal(raw[0], raw[1]) == !between);
+        assert_true(all_are(adz_values_find(out, "out.0"), 0) == between);
+        adz_tensor *last = adz_values_find(out, "out.1");
+        assert_true(adz_equal(last, adz_values_find(out, "raw.1")) && !all_are(last, 0));
+        adz_values_free(&in);
+        adz_values_free(&out);
+        adz_module_free(&m);
+    }
+}
+
+/* The result of a forward is out.1, with the features of the embedding. */
+static void a_forward_gives_the_last_output(void **state)
+{
+    (void)state;
+    adz_module *m = undropped(false);
+    adz_tensor *ids = words(2, 3), *y = adz_module_forward(m, ids);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_module_reset(m);
+    adz_values_add(in, "ids", ids);
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_true(adz_tensor_size(y, 2) == 4 && adz_equal(y, adz_values_find(out, "out.1")));
+    adz_values_free(&in);
+    adz_values_free(&out);
+    expect_refused(m, adz_zeros(ADZ_SHAPE(0, 3), ADZ_I64), "ids[0, 3] must be [B, T], neither");
+}
+
+static void sizes_have_borders(void **state)
+{
+    (void)state;
+    adz_fastai_awd_lstm_options o = drawing(NULL);
+    o.pad_token = 0;
+    adz_module *smallest = adz_fastai_awd_lstm_new(1, 1, 1, 1, &o);
+    assert_non_null(smallest);
+    adz_module_free(&smallest);
+    o.bidir = true; /* halves of 2 and of 6 features */
+    adz_module *halves = adz_fastai_awd_lstm_new(1, 2, 6, 2, &o);
+    adz_tensor *y = adz_module_forward(halves, adz_zeros(ADZ_SHAPE(2, 3), ADZ_I64));
+    assert_int_equal(adz_tensor_size(y, 2), 2);
+    adz_module_free(&halves);
+    expect_no_module(adz_fastai_awd_lstm_new(3, 0, 2, 1, NULL), "emb_sz is 0");
+    expect_no_module(adz_fastai_awd_lstm_new(3, 2, 0, 1, NULL), "n_hid is 0");
+}
+
 static void embedded_words_are_taken(void **state)
 {
     (void)state;
@@ -199,6 +273,10 @@ static adz_status between(adz_module *module, const json_t *config, int call)
 static const struct CMUnitTest facts[] = {
     TEST(the_state_is_carried),
     TEST(rows_of_the_state_are_selected),
+    TEST(no_state_has_no_rows),
+    TEST(dropouts_stand_before_layers),
+    TEST(a_forward_gives_the_last_output),
+    TEST(sizes_have_borders),
     TEST(embedded_words_are_taken),
     TEST(the_embedding_starts_small),
     TEST(a_refused_call_keeps_the_state),

@@ -41,6 +41,15 @@ static inline adz_module *xl_classifier(adz_generator *g)
     return adz_fastai_text_classifier_new(7, 2, &c, &o);
 }
 
+/* ---- what reaches the parts ---- */
+
+void options_reach_an_awd_lstm(void **state);
+void options_reach_a_transformer(void **state);
+void options_reach_the_heads(void **state);
+void a_short_configuration_has_defaults(void **state);
+
+/* ---- groups ---- */
+
 void an_awd_lstm_is_split_by_layer(void **state);
 void a_transformer_is_split_in_thirds(void **state);
 void models_of_another_kind_are_not_split(void **state);

@@ -201,6 +201,17 @@ static void words_are_found(void **state)
     expect_error(ADZ_ERR_NULL, "old_index");
 }
 
+/* Of words that occur several times the last one counts, wherever they stand. */
+static void the_last_of_equal_words_is_found(void **state)
+{
+    (void)state;
+    static const char *const old[] = { "b", "a", "b", "a", "b", "c", "a" };
+    int64_t index[3];
+    assert_int_equal(
+        adz_fastai_old_index(old, 7, (const char *[]){ "a", "b", "c" }, 3, index), ADZ_OK);
+    assert_true(index[0] == 6 && index[1] == 4 && index[2] == 5);
+}
+
 static bool find_words(void)
 {
     static const char *const old[] = { "a", "b", "c" };
@@ -259,6 +270,21 @@ static void all_tables_are_converted(void **state)
     assert_string_equal(adz_state_name(now, 1), "1.decoder.weight");
     adz_state_free(&now);
     adz_state_free(&old);
+}
+
+/* Tables that want a gradient give tables that are in no graph. One word is a vocabulary, too. */
+static void conversions_are_not_recorded(void **state)
+{
+    (void)state;
+    adz_state *s = adz_state_new();
+    adz_tensor *table = adz_requires_grad_(adz_ones(ADZ_SHAPE(1, 2), ADZ_F32), true);
+    adz_state_add(s, "0.encoder.weight", table);
+    adz_state *now = adz_fastai_convert_weights(s, (int64_t[]){ 0, -1 }, 2);
+    assert_non_null(now);
+    assert_false(adz_tensor_requires_grad(adz_state_find(now, "0.encoder.weight")));
+    assert_true(adz_is_grad_enabled());
+    adz_state_free(&now);
+    adz_state_free(&s);
 }
 
 static void bad_conversions_are_refused(void **state)
@@ -434,7 +460,9 @@ static const struct CMUnitTest facts[] = {
     TEST(bad_inputs_of_decoders_are_refused),
     TEST(a_container_of_three),
     TEST(words_are_found),
+    TEST(the_last_of_equal_words_is_found),
     TEST(all_tables_are_converted),
+    TEST(conversions_are_not_recorded),
     TEST(bad_conversions_are_refused),
     TEST(refused_memory_changes_nothing),
 };

@@ -1,5 +1,6 @@
 /* fastai's dropouts. */
 #include "nn/case.h"
+#include "nn/layers/dropout.h"
 
 static adz_dropout_options drawing(adz_generator *g)
 {
@@ -57,7 +58,7 @@ static void masks_are_zero_or_scaled(void **state)
     assert_true(all_are(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_F32, 1, NULL), 0));
     assert_true(all_are(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_F32, 0, NULL), 1));
     assert_null(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_F32, -0.1, NULL));
-    expect_error(ADZ_ERR_ARGUMENT, "p is -0.1");
+    expect_error(ADZ_ERR_ARGUMENT, "adz_fastai_dropout_mask: p is -0.1");
     assert_null(adz_fastai_dropout_mask(ADZ_SHAPE(3), ADZ_I64, 0.5, NULL));
     expect_error(ADZ_ERR_DTYPE, "int64");
 }
@@ -73,6 +74,8 @@ static void one_mask_serves_all_steps(void **state)
     assert_false(adz_equal(adz_select(first, 0, 0), adz_select(first, 0, 1)));
     adz_module_eval(m);
     assert_ptr_equal(adz_module_forward(m, x), x);
+    assert_null(adz_module_forward(m, ADZ_NONE));
+    expect_error(ADZ_ERR_ARGUMENT, "RNNDropout: x is not optional");
     expect_refused(m, adz_ones(ADZ_SHAPE(3, 5), ADZ_F32), "x[3, 5] must be [B, T, W]");
 }
 
@@ -85,13 +88,60 @@ static void rows_of_the_embedding_drop(void **state)
     adz_tensor *ids = adz_arange(0, 60, 1, ADZ_I64), *both[] = { ids, ids };
     adz_tensor *y = adz_module_forward(m, adz_stack(both, 2, 0));
     assert_true(adz_equal(adz_select(y, 0, 0), adz_select(y, 0, 1)));
-    double share = adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM)) / 2;
+    adz_tensor *kept = adz_to(adz_ne_number(y, 0), ADZ_F32);
+    assert_true(alike(y, adz_mul_number(kept, 2), 0));
+    double share = adz_item(adz_mean(kept, ADZ_ALL_DIMS, ADZ_DROPDIM));
     assert_true(share > 0.2 && share < 0.8);
     adz_module_eval(m);
     assert_true(all_are(adz_module_forward(m, ids), 1));
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2), 60, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "60");
     adz_module_free(&m);
+}
+
+/* The row of the padding gets no gradient. fastai takes the last row if the table has none. */
+static void the_padding_gets_no_gradient(void **state)
+{
+    (void)state;
+    static const int64_t padding[] = { 1, ADZ_NO_PADDING };
+    for (int i = 0; i < 2; ++i) {
+        adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+        table.padding_idx = padding[i];
+        adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
+        o.scale = 1.5;
+        adz_module *m = adz_fastai_embedding_dropout_new(adz_embedding_new(4, 1, &table), 0.5, &o);
+        adz_module_eval(m);
+        adz_tensor *weight = adz_module_parameter(m, "emb.weight");
+        adz_tensor *y = adz_module_forward(m, adz_arange(0, 4, 1, ADZ_I64));
+        assert_true(alike(y, adz_mul_number(weight, 1.5), 0));
+        assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
+        adz_tensor *grad = adz_tensor_grad(weight);
+        assert_true(i == 0 ? HOLDS(grad, 0, 1.5, 0, 1.5, 1.5) : HOLDS(grad, 0, 1.5, 1.5, 1.5, 0));
+        adz_module_free(&m);
+    }
+}
+
+/* Masks of a replay are scaled like drawn ones. */
+static void given_masks_are_scaled(void **state)
+{
+    (void)state;
+    adz_module *m = rnn(NULL),
+               *words = adz_fastai_embedding_dropout_new(adz_embedding_new(3, 1, NULL), 0.5, NULL);
+    adz_tensor *kept[] = { adz_ones(ADZ_SHAPE(1, 1, 2), ADZ_F32),
+        adz_ones(ADZ_SHAPE(3, 1), ADZ_F32) };
+    adz_tensor_write(kept[0], (float[]){ 0, 1 }, 2 * sizeof(float));
+    adz_tensor_write(kept[1], (float[]){ 1, 0, 1 }, 3 * sizeof(float));
+    fill(adz_module_parameter(words, "emb.weight"), 3);
+    adz_module *both[] = { m, words };
+    adz_tensor *x[] = { adz_full(ADZ_SHAPE(1, 2, 2), 3, ADZ_F32), adz_arange(0, 3, 1, ADZ_I64) };
+    for (int i = 0; i < 2; ++i) {
+        adzi_masks masks = { &kept[i], 1, 0 };
+        adzi_module_replay(both[i], &masks);
+        adz_tensor *y = adz_module_forward(both[i], x[i]);
+        assert_true(i == 0 ? HOLDS(y, 1e-6, 0, 5, 0, 5) : HOLDS(y, 0, 6, 0, 6));
+        assert_int_equal(masks.next, 1);
+        adz_module_free(&both[i]);
+    }
 }
 
 static void raw_weights_stay_and_are_used_in_evaluation(void **state)
@@ -238,12 +288,21 @@ static void nothing_is_drawn_for_nothing(void **state)
 {
     (void)state;
     adz_generator *g = adz_generator_new(3);
+    adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
+    o.generator = g;
+    adz_module *words = adz_fastai_embedding_dropout_new(adz_embedding_new(3, 2, NULL), 0, &o);
     adz_module *m = lstm_dropped(0, g);
     adz_tensor *x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
     const uint64_t before = adz_generator_get_state(g).offset;
     assert_true(
         adz_equal(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "module"), x)));
+    adz_tensor *mask = adz_ones(ADZ_SHAPE(3, 1), ADZ_F32);
+    adzi_masks masks = { &mask, 1, 0 };
+    adzi_module_replay(words, &masks);
+    assert_non_null(adz_module_forward(words, adz_zeros(ADZ_SHAPE(2), ADZ_I64)));
+    assert_int_equal(masks.next, 0);
     assert_true(adz_generator_get_state(g).offset == before);
+    adz_module_free(&words);
     adz_module_free(&m);
     adz_generator_free(&g);
 }
@@ -293,6 +352,8 @@ static const struct CMUnitTest facts[] = {
     TEST(masks_are_zero_or_scaled),
     TEST(one_mask_serves_all_steps),
     TEST(rows_of_the_embedding_drop),
+    TEST(the_padding_gets_no_gradient),
+    TEST(given_masks_are_scaled),
     TEST(raw_weights_stay_and_are_used_in_evaluation),
     TEST(the_raw_weight_wins),
     TEST(the_raw_weight_wins_in_states),

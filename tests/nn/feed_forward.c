@@ -39,6 +39,7 @@ static void variants_are_the_tables(void **state)
         { "GLU", ADZ_ACTIVATION_SIGMOID, true }, { "Bilinear", ADZ_ACTIVATION_IDENTITY, true },
         { "ReGLU", ADZ_ACTIVATION_RELU, true }, { "GEGLU", ADZ_ACTIVATION_GELU, true },
         { "SwiGLU", ADZ_ACTIVATION_SILU, true } };
+    adz_module *ignored = adz_tanh_new();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
         o.activation = rows[i].activation;
@@ -48,6 +49,7 @@ static void variants_are_the_tables(void **state)
         adz_feed_forward_options given = ADZ_FEED_FORWARD_OPTIONS;
         given.is_gated = !rows[i].gated; /* ignored, because the variant decides it */
         given.activation_function = adz_sin;
+        given.activation_module = ignored;
         given.dtype = ADZ_F64;
         adz_module *m = adz_feed_forward_variant_new(rows[i].name, 3, 5, &given);
         adz_module *n = adz_feed_forward_new(3, 5, &o);
@@ -61,6 +63,7 @@ static void variants_are_the_tables(void **state)
         adz_module_free(&m);
         adz_module_free(&n);
     }
+    adz_module_free(&ignored);
 }
 
 static adz_tensor *cube(adz_tensor *x)
@@ -143,7 +146,11 @@ static void large_networks_are_their_parts(void **state)
 static void bad_values_are_refused(void **state)
 {
     (void)state;
-    expect_no_module(adz_feed_forward_variant_new("Swiglu", 3, 4, NULL), "'Swiglu' is no variant");
+    expect_no_module(adz_feed_forward_variant_new("Swiglu", 3, 4, NULL),
+        "'Swiglu' is no variant; there are ReLU, ReGLU, GELU, GEGLU, SwiGLU, GLU, Bilinear");
+    adz_module *smallest = adz_feed_forward_new(1, 1, NULL);
+    assert_non_null(adz_module_forward(smallest, adz_ones(ADZ_SHAPE(2, 1), ADZ_F32)));
+    adz_module_free(&smallest);
     expect_no_module(adz_feed_forward_variant_new("GLU", 3, 0, NULL), "d_ff 0");
     assert_null(adz_feed_forward_variant_new(NULL, 3, 4, NULL));
     expect_error(ADZ_ERR_NULL, "variant");

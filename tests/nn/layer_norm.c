@@ -49,6 +49,25 @@ static void rows_are_normalised(void **state)
     adz_module_free(&m);
 }
 
+/* Up to ADZ_MAX_RANK sizes, a size of 0, and an eps of 0. */
+static void borders_are_allowed(void **state)
+{
+    (void)state;
+    adz_shape most = { ADZ_MAX_RANK, { 0 } };
+    for (int i = 0; i < ADZ_MAX_RANK; ++i) {
+        most.sizes[i] = i == 0 ? 3 : 1;
+    }
+    adz_layer_norm_options o = ADZ_LAYER_NORM_OPTIONS;
+    o.eps = 0;
+    adz_module *m = adz_layer_norm_new(most, &o), *empty = adz_layer_norm_new(ADZ_SHAPE(0), NULL);
+    adz_tensor *x = adz_reshape(adz_arange(1, 4, 1, ADZ_F32), most);
+    assert_true(HOLDS(adz_module_forward(m, x), 1e-6, -sqrt(1.5), 0, sqrt(1.5)));
+    assert_int_equal(
+        adz_tensor_numel(adz_module_forward(empty, adz_ones(ADZ_SHAPE(2, 0), ADZ_F32))), 0);
+    adz_module_free(&m);
+    adz_module_free(&empty);
+}
+
 static void bad_values_are_refused(void **state)
 {
     (void)state;
@@ -62,7 +81,7 @@ static void bad_values_are_refused(void **state)
     o.eps = 0;
     o.dtype = ADZ_I32;
     assert_null(adz_layer_norm_new(ADZ_SHAPE(2), &o));
-    expect_error(ADZ_ERR_DTYPE, "int32");
+    expect_error(ADZ_ERR_DTYPE, "adz_layer_norm_new: parameters are float32 or float64, not int32");
     expect_refused(affine(NULL), adz_ones(ADZ_SHAPE(5, 4), ADZ_F32), "layer_norm: ");
     expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(5, 4), ADZ_F32), "layer_norm: ");
     expect_refused(of_two(NULL), adz_ones(ADZ_SHAPE(3), ADZ_F32), "layer_norm: ");
@@ -70,6 +89,7 @@ static void bad_values_are_refused(void **state)
 
 static const struct CMUnitTest facts[] = {
     TEST(rows_are_normalised),
+    TEST(borders_are_allowed),
     TEST(bad_values_are_refused),
 };
 

@@ -83,6 +83,51 @@ static void states_carry_on(void **state)
     expect_refused(m, adz_ones(ADZ_SHAPE(5, 2, 4), ADZ_F32), "x[5, 2, 4] must be [T, B, 3]");
 }
 
+/* Arguments may come without names. A sequence of one batch entry may leave out its dimension. */
+static void arguments_may_be_plain(void **state)
+{
+    (void)state;
+    adz_module *m = lstm(NULL);
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    adz_tensor *x = adz_randn(ADZ_SHAPE(5, 3), ADZ_F32), *h0 = adz_randn(ADZ_SHAPE(1, 2), ADZ_F32);
+    adz_tensor *c0 = adz_randn(ADZ_SHAPE(1, 2), ADZ_F32), *given[] = { x, h0, c0 };
+    for (int i = 0; i < 3; ++i) {
+        adz_values_add(in, "", given[i]);
+    }
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    adz_tensor *plain = adz_values_at(out, 0);
+    adz_values_clear(out);
+    assert_int_equal(call_lstm(m, x, h0, c0, out), ADZ_OK);
+    assert_true(adz_tensor_rank(plain) == 2 && adz_equal(plain, adz_values_at(out, 0)));
+    assert_false(adz_equal(plain, adz_module_forward(m, x)));
+    adz_values_clear(in);
+    assert_int_equal(adz_module_call(m, in, out), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "LSTM: x");
+    adz_values_free(&in);
+    adz_values_free(&out);
+    assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3), ADZ_F32)));
+    expect_error(ADZ_ERR_SHAPE, "LSTM: x[3] must be [T, B, 3] or [T, 3]");
+    expect_refused(m, adz_ones(ADZ_SHAPE(1, 5, 2, 3), ADZ_F32), "LSTM: x[1, 5, 2, 3] must be");
+}
+
+/* Dropout between the layers works in training alone; the results of the first layer are dropped
+ * completely if its probability is 1. */
+static void layers_are_stacked(void **state)
+{
+    (void)state;
+    adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
+    o.num_layers = 2;
+    o.dropout = 1;
+    adz_module *m = adz_lstm_new(3, 2, &o);
+    adz_tensor *second = adz_module_parameter(m, "weight_ih_l1");
+    assert_true(adz_tensor_size(second, 0) == 8 && adz_tensor_size(second, 1) == 2);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32), *y = adz_module_forward(m, x);
+    assert_true(adz_equal(y, adz_module_forward(m, adz_zeros_like(x))));
+    adz_module_eval(m);
+    assert_false(adz_equal(y, adz_module_forward(m, x)));
+    adz_module_free(&m);
+}
+
 static void weights_start_within_their_bound(void **state)
 {
     (void)state;
@@ -151,6 +196,8 @@ static void bad_values_are_refused(void **state)
 
 static const struct CMUnitTest facts[] = {
     TEST(states_carry_on),
+    TEST(arguments_may_be_plain),
+    TEST(layers_are_stacked),
     TEST(weights_start_within_their_bound),
     TEST(statistics_follow_the_batches),
     TEST(a_failure_counts_nothing),

@@ -1,5 +1,6 @@
 /* Initialisers: moments and bounds of the draws, reproducibility, rejected arguments. */
 #include "../nn.h"
+#include "nn/orthogonal.h"
 
 typedef struct {
     double mean, std, low, high;
@@ -126,7 +127,8 @@ static void truncated_normals_keep_their_shape(void **state)
 static void truncated_normals_are_quantiles(void **state)
 {
     (void)state;
-    static const double bounds[][2] = { { -9, 9 }, { -2, 2 }, { -20, -5 }, { 0, 1 }, { -0.1, 8 } };
+    static const double bounds[][2] = { { -9, 9 }, { -2, 2 }, { -20, -5 }, { 0, 1 }, { -0.1, 8 },
+        { -37.4, -37 }, { -0.01, 0.01 } };
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; ++i) {
         adz_generator *g = adz_generator_new(i + 5), *same = adz_generator_new(i + 5);
         const double low = bounds[i][0], high = bounds[i][1];
@@ -198,6 +200,16 @@ static void orthogonal_matrices(void **state)
     }
     assert_true(positive > 8 && positive < 32);
     adz_generator_free(&g);
+}
+
+/* A vector that depends on the ones before it becomes 0, and no NaN. */
+static void dependent_vectors_become_zero(void **state)
+{
+    (void)state;
+    double v[] = { 0, 2, 0, 0, 5, 0, 3, 0, 0 }, products[3 * ADZI_ORTHOGONAL_BLOCK];
+    adzi_orthonormalise(v, 3, 3, products);
+    const double expected[] = { 0, 1, 0, 0, 0, 0, 1, 0, 0 };
+    assert_memory_equal(v, expected, sizeof v);
 }
 
 static void draws_repeat_and_heed_the_layout(void **state)
@@ -364,6 +376,7 @@ int main(void)
         TEST(truncated_normals_are_quantiles),
         TEST(draws_do_not_overlap),
         TEST(orthogonal_matrices),
+        TEST(dependent_vectors_become_zero),
         TEST(draws_repeat_and_heed_the_layout),
         TEST(parameters_can_be_drawn_and_that_counts_as_a_change),
         TEST(wrong_arguments),

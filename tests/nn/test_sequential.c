@@ -229,6 +229,53 @@ static void errors_name_the_child(void **state)
     adz_module_free(&m);
 }
 
+/* Appends one more value to its arguments. */
+static adz_status longer_call(adz_module *self, const adz_values *in, adz_values *out)
+{
+    (void)self;
+    adz_status status = ADZ_OK;
+    const size_t n = adz_values_count(in);
+    for (size_t i = 0; i <= n && status == ADZ_OK; ++i) {
+        char name[16];
+        snprintf(name, sizeof name, "v%d", (int)i);
+        adz_tensor *last = adz_values_at(in, i < n ? i : n - 1);
+        status = adz_values_add(out, name, i < n ? last : adz_mul_number(last, 2));
+    }
+    return status;
+}
+
+static size_t values_after_nine(adz_module *m)
+{
+    adz_memory_info after;
+    adz_scope *scope = adz_scope_open();
+    adz_values *in = adz_values_new(), *out = adz_values_new();
+    assert_int_equal(adz_values_add(in, "x", adz_ones(ADZ_SHAPE(1), ADZ_F32)), ADZ_OK);
+    assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
+    assert_int_equal(adz_values_count(out), 10);
+    assert_true(adz_item(adz_values_at(out, 9)) == 512);
+    adz_values_free(&in);
+    adz_values_free(&out);
+    adz_scope_close(scope);
+    adz_memory_info_get(&after, sizeof after);
+    return after.live_bytes;
+}
+
+/* Each child gets exactly the results of the one before it, and no memory stays behind. */
+static void results_pass_from_child_to_child(void **state)
+{
+    (void)state;
+    static const adz_module_type longer_type = {
+        .size = sizeof(adz_module_type), .name = "Longer", .call = longer_call
+    };
+    adz_module *m = adz_sequential_new(NULL, 0);
+    for (int i = 0; i < 9; ++i) {
+        adz_sequential_append(m, adz_module_new(&longer_type, 0));
+    }
+    const size_t first = values_after_nine(m);
+    assert_int_equal(values_after_nine(m), first);
+    adz_module_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +285,7 @@ int main(void)
         TEST(types_of_users_declare_what_they_compute),
         TEST(masks_are_replayed),
         TEST(errors_name_the_child),
+        TEST(results_pass_from_child_to_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

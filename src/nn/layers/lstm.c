@@ -57,9 +57,6 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
             adzi_is_none(inputs[1]) ? "c0" : "h0", adzi_is_none(inputs[1]) ? "h0" : "c0");
     }
     adz_tensor *h, *c, *y = compute(self, inputs, &h, &c);
-    if (y == NULL) {
-        return adz_error_code();
-    }
     adz_status status = adz_values_add(out, "", y);
     status = status == ADZ_OK ? adz_values_add(out, "h", h) : status;
     return status == ADZ_OK ? adz_values_add(out, "c", c) : status;

@@ -300,8 +300,7 @@ static void wrong_loaders_are_refused(void **state)
     adz_loader_options o = ADZ_LOADER_OPTIONS;
     o.batch_size = 0;
     assert_null(adz_loader_new(all, &o));
-    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
-    adz_error_clear();
+    expect_error(ADZ_ERR_ARGUMENT, "batch_size is 0, below 1");
     o.batch_size = 4;
     adz_loader *loader = adz_loader_new(all, &o);
     adz_loader_position position = { .consumed = 10, .rows = 9 };
@@ -314,10 +313,27 @@ static void wrong_loaders_are_refused(void **state)
     assert_int_equal(adz_loader_set_position(loader, &position), ADZ_ERR_ARGUMENT);
     expect_error(
         ADZ_ERR_ARGUMENT, "a loader over 10 rows, this one has 9; was it another dataset?");
+    adz_loader_free(&loader);
+    adz_dataset_free(&all);
+}
+
+static void null_arguments_are_named(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(9);
+    adz_loader *loader = adz_loader_new(all, NULL);
+    adz_loader_position p;
     adz_tensor *batch[2];
-    assert_false(adz_loader_next(NULL, batch));
-    assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
-    adz_error_clear();
+    expect_null(adz_loader_batches(NULL) == -1, "adz_loader_batches", "loader");
+    expect_null(!adz_loader_next(NULL, batch), "adz_loader_next", "loader");
+    expect_null(!adz_loader_next(loader, NULL), "adz_loader_next", "batch");
+    expect_null(adz_loader_rows(NULL, 0, 1, batch) == ADZ_ERR_NULL, "adz_loader_rows", "loader");
+    expect_null(adz_loader_rows(loader, 0, 1, NULL) == ADZ_ERR_NULL, "adz_loader_rows", "batch");
+    const char *get = "adz_loader_get_position", *set = "adz_loader_set_position";
+    expect_null(adz_loader_get_position(NULL, &p) == ADZ_ERR_NULL, get, "loader");
+    expect_null(adz_loader_get_position(loader, NULL) == ADZ_ERR_NULL, get, "position");
+    expect_null(adz_loader_set_position(NULL, &p) == ADZ_ERR_NULL, set, "loader");
+    expect_null(adz_loader_set_position(loader, NULL) == ADZ_ERR_NULL, set, "position");
     adz_loader_free(&loader);
     adz_dataset_free(&all);
 }
@@ -384,6 +400,7 @@ int loaders_tests(void)
         cmocka_unit_test(a_warm_epoch_grows_nothing),
         cmocka_unit_test(an_order_takes_no_memory),
         cmocka_unit_test(wrong_loaders_are_refused),
+        cmocka_unit_test(null_arguments_are_named),
         cmocka_unit_test(refused_memory_harms_no_loader),
     };
     return cmocka_run_group_tests_name("data: loaders", tests, NULL, NULL);

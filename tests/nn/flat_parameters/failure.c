@@ -68,6 +68,19 @@ static void a_failing_backward_zeroes_and_blocks(void **state)
 }
 
 /* A kernel has written to the slice, but the leaf has a second use that fails. */
+/* A hook leaves the backward by a jump while a slice has one part of a sum. Afterwards the gradient
+ * can be attached at once. */
+static void a_jump_frees_the_places(void **state)
+{
+    (void)state;
+    adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(4, 4), ADZ_F32), true);
+    adz_flat_parameters *flat = lay_out(&w, 1);
+    assert_int_equal(fail_late(w, w, jump, NULL), ADZ_ERR_CANCELLED);
+    assert_int_equal(adz_flat_parameters_attach_grad(flat, 0), ADZ_OK);
+    assert_true(all_are(adz_tensor_grad(w), 0));
+    adz_flat_parameters_free(&flat);
+}
+
 static void a_partial_sum_is_never_seen(void **state)
 {
     (void)state;
@@ -236,6 +249,7 @@ int failure_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_failing_backward_zeroes_and_blocks),
+        TEST(a_jump_frees_the_places),
         TEST(a_partial_sum_is_never_seen),
         TEST(a_backward_inside_a_backward_shares_the_slice),
         TEST(a_layout_may_end_inside_a_backward),

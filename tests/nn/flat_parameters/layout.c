@@ -1,6 +1,10 @@
 /* What lies where, and what may not be changed. */
 #include "tests.h"
 
+/* The layout and the list of check_layout. */
+static adz_flat_parameters *checked;
+static adz_tensor *checked_leaf;
+
 static void parameters_lie_in_order_on_boundaries(void **state)
 {
     (void)state;
@@ -87,6 +91,70 @@ static void versions_are_kept_apart(void **state)
     adz_flat_parameters_free(&flat);
 }
 
+/* A parameter that was changed before the layout keeps its version and the name of the writer. */
+static void earlier_changes_are_remembered(void **state)
+{
+    (void)state;
+    adz_tensor *w = leaf(3, 2, ADZ_F64), *early = total(adz_square(w));
+    fill(w, 2);
+    adz_tensor *late = total(adz_square(w));
+    adz_flat_parameters *flat = lay_out(&w, 1);
+    assert_int_equal(adz_backward(late), ADZ_OK);
+    assert_true(all_are(adz_tensor_grad(w), 4));
+    assert_int_equal(adz_backward(early), ADZ_ERR_VERSION);
+    expect_error(ADZ_ERR_VERSION, "was changed in place by copy since");
+    adz_flat_parameters_free(&flat);
+}
+
+/* The report of living tensors still says where a parameter was made. */
+static void reports_say_where_parameters_were_made(void **state)
+{
+    (void)state;
+    adz_set_debug(true);
+    adz_tensor *w = adz_sited(leaf(3, 2, ADZ_F64), "network.c", 12);
+    adz_flat_parameters *flat = lay_out(&w, 1);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(adz_report_alive(stream), ADZ_OK);
+    fclose(stream);
+    assert_non_null(strstr(text, "at network.c:12\n"));
+    free(text);
+    adz_flat_parameters_free(&flat);
+    adz_set_debug(false);
+}
+
+/* A touch counts as a change of the gradients, too. */
+static void graphs_of_touched_gradients_end(void **state)
+{
+    (void)state;
+    adz_tensor *w = leaf(3, 2, ADZ_F64), *v = leaf(1, 2, ADZ_F64);
+    adz_flat_parameters *flat = lay_out(&w, 1);
+    assert_int_equal(adz_backward(total(adz_square(w))), ADZ_OK);
+    adz_tensor *loss = total(adz_mul(adz_tensor_grad(w), v));
+    assert_int_equal(adz_flat_parameters_touch(flat), ADZ_OK);
+    assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
+    adz_error_clear();
+    adz_flat_parameters_free(&flat);
+}
+
+static void a_layout_leaves_no_memory_behind(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; ++round) {
+        adz_memory_info before, after;
+        adz_memory_info_get(&before, sizeof before);
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *w = leaf(3, 5000, ADZ_F32);
+        adz_flat_parameters *flat = lay_out(&w, 1);
+        assert_int_equal(adz_backward(total(adz_square(w))), ADZ_OK);
+        adz_flat_parameters_free(&flat);
+        adz_scope_close(scope);
+        adz_memory_info_get(&after, sizeof after);
+        assert_true(round == 0 || after.live_bytes == before.live_bytes);
+    }
+}
+
 static void gradients_go_to_their_slices(void **state)
 {
     (void)state;
@@ -167,6 +235,41 @@ static void what_cannot_be_laid_out_is_refused(void **state)
     adz_flat_parameters_free(&flat);
 }
 
+static bool check_layout(void)
+{
+    return adz_flat_parameters_check(checked, adz_tensor_list_of(&checked_leaf, 1)) == ADZ_OK;
+}
+
+static void lists_are_compared(void **state)
+{
+    (void)state;
+    adz_tensor *w = leaf(1, 4, ADZ_F32), *twice[] = { w, w };
+    adz_flat_parameters *flat = lay_out(&w, 1);
+    const char *op = "adz_flat_parameters_check";
+    assert_int_equal(adz_flat_parameters_check(flat, adz_tensor_list_of(twice, 2)), ADZ_OK);
+    expect_null(adz_flat_parameters_check(NULL, adz_tensor_list_of(&w, 1)) != ADZ_OK, op, "flat");
+    expect_null(adz_flat_parameters_check(flat, (adz_tensor_list){ NULL, 0 }) != ADZ_OK, op,
+        "the list of parameters");
+    checked = flat;
+    checked_leaf = w;
+    assert_int_equal(refuse_each_request(check_layout), 1);
+    adz_flat_parameters_free(&flat);
+}
+
+/* Each buffer may have INT64_MAX / 64 elements. The claimed memory is never touched. */
+static void layouts_have_a_limit(void **state)
+{
+    (void)state;
+    const int64_t most = INT64_MAX / 64;
+    float number = 0;
+    adz_tensor *huge = adz_tensor_wrap(&number, ADZ_SHAPE(most), ADZ_F32, NULL, NULL);
+    adz_tensor *list[] = { leaf(1, 1, ADZ_F32), adz_requires_grad_(huge, true) };
+    assert_null(adz_flat_parameters_new(adz_tensor_list_of(&huge, 1)));
+    expect_error(ADZ_ERR_MEMORY, "bytes");
+    assert_null(adz_flat_parameters_new(adz_tensor_list_of(list, 2)));
+    expect_error(ADZ_ERR_MEMORY, "the parameters do not fit one buffer");
+}
+
 static void a_module_that_is_laid_out_keeps_its_parameters(void **state)
 {
     (void)state;
@@ -207,9 +310,15 @@ int layout_tests(void)
         TEST(parameters_outlive_the_layout),
         TEST(a_graph_from_before_stays_valid),
         TEST(versions_are_kept_apart),
+        TEST(earlier_changes_are_remembered),
+        TEST(reports_say_where_parameters_were_made),
+        TEST(graphs_of_touched_gradients_end),
+        TEST(a_layout_leaves_no_memory_behind),
         TEST(gradients_go_to_their_slices),
         TEST(a_gradient_from_elsewhere_is_attached),
         TEST(what_cannot_be_laid_out_is_refused),
+        TEST(lists_are_compared),
+        TEST(layouts_have_a_limit),
         TEST(a_module_that_is_laid_out_keeps_its_parameters),
     };
     return cmocka_run_group_tests_name("flat parameters: layout", tests, NULL, NULL);

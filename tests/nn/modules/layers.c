@@ -1,4 +1,5 @@
 /* Linear layers, activations, dropout and embeddings. */
+#include "nn/layers/dropout.h"
 #include "print.h"
 #include "tests.h"
 
@@ -55,6 +56,10 @@ static void linear_refuses(void **state)
     assert_null(ADZ_SEQUENTIAL(
         adz_linear_new(2, 3, NULL), adz_linear_new(2, -3, NULL), adz_linear_new(2, 3, NULL)));
     expect_error(ADZ_ERR_ARGUMENT, "out_features -3");
+    m = adz_linear_new(2, 0, NULL);
+    assert_int_equal(
+        adz_tensor_numel(adz_module_forward(m, adz_ones(ADZ_SHAPE(7, 2), ADZ_F32))), 0);
+    adz_module_free(&m);
     m = adz_linear_new(0, 2, NULL); /* Without inputs the result is the bias. */
     assert_true(alike(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 0), ADZ_F32)),
         adz_reshape(adz_module_parameter(m, "bias"), ADZ_SHAPE(1, 2)), 0));
@@ -96,6 +101,17 @@ static void activations_compute(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "99 is no adz_activation");
     assert_null(adz_gelu_new((adz_gelu_approximate)9));
     expect_error(ADZ_ERR_ARGUMENT, "9 is no adz_gelu_approximate");
+}
+
+static void softmax_heeds_the_dimension(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F64);
+    for (int dim = -3; dim < 3; ++dim) {
+        adz_module *m = adz_softmax_new(dim);
+        assert_true(alike(adz_module_forward(m, x), adz_softmax(x, dim), 0));
+        adz_module_free(&m);
+    }
 }
 
 static void rectifiers_differ_at_zero(void **state)
@@ -168,6 +184,27 @@ static void dropout_heeds_the_mode(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "p is 1, but must be in [0, 1)");
 }
 
+/* Masks are used up only where elements are dropped: in training, and with p above 0. */
+static void given_masks_are_used_up_by_drops_alone(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(4), ADZ_F32), *zeros = adz_zeros_like(x);
+    adz_tensor *items[] = { zeros, zeros };
+    adz_module *m = adz_dropout_new(0.5, NULL), *keeps = adz_dropout_new(0, NULL);
+    adzi_masks masks = { items, 1, 0 }; /* the second item is no part of the replay */
+    adzi_module_replay(m, &masks);
+    adzi_module_replay(keeps, &masks);
+    adz_module_eval(m);
+    assert_ptr_equal(adz_module_forward(m, x), x);
+    adz_module_train(m, true);
+    assert_true(all_are(adz_module_forward(keeps, x), 1) && masks.next == 0);
+    assert_true(all_are(adz_module_forward(m, x), 0) && masks.next == 1);
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_STATE, "Dropout: no mask is left of the 1 that are to be replayed");
+    adz_module_free(&m);
+    adz_module_free(&keeps);
+}
+
 /* ---- Embedding ------------------------------------------------------------------------------ */
 
 static void embeddings_look_rows_up(void **state)
@@ -226,17 +263,37 @@ static void embeddings_refuse(void **state)
     adz_module_free(&m);
 }
 
+static void embeddings_have_borders(void **state)
+{
+    (void)state;
+    adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
+    static const int64_t first[] = { 0, -5 };
+    for (int i = 0; i < 2; ++i) {
+        o.padding_idx = first[i];
+        expect_print(adz_embedding_new(5, 3, &o), "Embedding(5, 3, padding_idx=0)");
+    }
+    expect_print(adz_embedding_new(0, 3, NULL), "Embedding(0, 3)");
+    expect_print(adz_embedding_new(5, 0, NULL), "Embedding(5, 0)");
+    o = (adz_embedding_table_options)ADZ_EMBEDDING_TABLE_OPTIONS;
+    o.dtype = ADZ_I64;
+    assert_null(adz_embedding_new(5, 3, &o));
+    expect_error(ADZ_ERR_DTYPE, "adz_embedding_new: parameters are float32 or float64, not int64");
+}
+
 int layers_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(linear_computes_and_starts_as_in_pytorch),
         TEST(linear_refuses),
         TEST(activations_compute),
+        TEST(softmax_heeds_the_dimension),
         TEST(rectifiers_differ_at_zero),
         TEST(rectifiers_work_in_place),
         TEST(dropout_heeds_the_mode),
+        TEST(given_masks_are_used_up_by_drops_alone),
         TEST(embeddings_look_rows_up),
         TEST(embeddings_refuse),
+        TEST(embeddings_have_borders),
     };
     return cmocka_run_group_tests_name("modules: layers", tests, NULL, NULL);
 }

@@ -292,9 +292,8 @@ static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t 
     dropout.generator = o->generator;
     adz_module *rnns = adz_module_add_child(self, "rnns", adz_module_list_new(NULL, 0));
     adz_module *input = adz_fastai_rnn_dropout_new(o->input_p, &dropout);
-    bool good = adz_module_add_child(self, "input_dp", input) != NULL && rnns != NULL;
+    bool good = adz_module_add_child(self, "input_dp", input) != NULL;
     adz_module *dps = adz_module_add_child(self, "hidden_dps", adz_module_list_new(NULL, 0));
-    good = good && dps != NULL;
     for (int64_t l = 0; l < n_layers && good; ++l) {
         int64_t in = l == 0 ? emb_sz : n_hid, out = l == n_layers - 1 ? emb_sz : n_hid;
         adz_module *layer =
@@ -322,9 +321,6 @@ static bool add_encoder(
     dropout.generator = o->generator;
     adz_module *encoder =
         adz_module_add_child(self, "encoder", adz_embedding_new(vocab_sz, emb_sz, &table));
-    if (encoder == NULL) {
-        return false;
-    }
     encoder = adz_fastai_embedding_dropout_new(adz_module_keep(encoder), o->embed_p, &dropout);
     return adz_module_add_child(self, "encoder_dp", encoder) != NULL;
 }

@@ -232,10 +232,7 @@ adz_module *adz_fastai_text_classifier_new(int64_t vocab_sz, int64_t n_class,
     if (!read_config(op, &c, config, o.drop_mult)) {
         return NULL;
     }
-    adz_module *encoder = encoder_new(op, vocab_sz, &c);
-    if (encoder == NULL) {
-        return NULL;
-    }
-    encoder = adz_fastai_multi_batch_encoder_new(o.bptt, o.max_len, encoder, o.pad_idx);
+    adz_module *encoder = adz_fastai_multi_batch_encoder_new(
+        o.bptt, o.max_len, encoder_new(op, vocab_sz, &c), o.pad_idx);
     return model_new(encoder, encoder != NULL ? head_new(op, n_class, &c, &o) : NULL, &c);
 }

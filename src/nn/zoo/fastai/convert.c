@@ -137,10 +137,11 @@ static adz_tensor *entry_of(
 }
 
 /* Copies the entries of `from` to `to`, with the new table and bias in place of the old ones. Adds
- * the decoder's weight if `from` has none, because the decoder shares the table. */
+ * the decoder's weight if `from` has none, because the decoder shares the table. False with the
+ * error recorded, also if the table or the bias is NULL. */
 static bool fill(adz_state *to, const adz_state *from, adz_tensor *table, adz_tensor *bias)
 {
-    bool good = table != NULL && bias != NULL, decodes = false;
+    bool good = true, decodes = false;
     for (size_t i = 0; i < adz_state_count(from) && good; ++i) {
         const char *name = adz_state_name(from, i);
         adz_tensor *t = adz_state_tensor(from, i);

@@ -88,7 +88,7 @@ static adz_tensor *embedding_forward(adz_module *self, adz_tensor *ids)
             adz_tensor_dtype(weight), state->p, state->generator);
         y = adz_mul(y, adz_embedding(ids, mask, NULL));
     }
-    return y != NULL && state->scale != 1 ? adz_mul_number(y, state->scale) : y;
+    return state->scale != 1 ? adz_mul_number(y, state->scale) : y;
 }
 
 static const adz_module_type embedding_dropout_type = {
