@@ -26,7 +26,8 @@ size_t adzi_field_size(adz_field_kind kind)
 
 const adz_field *adzi_attr_fields(const adz_operator *op, size_t *n)
 {
-    const bool knows = op->size == 0 || op->size >= sizeof *op; /* 0: an operator of the library */
+    const bool knows = op->size == 0 ||
+                       op->size >= offsetof(adz_operator, expression); /* 0: one of the library's */
     *n = knows && op->fields != NULL ? op->n_fields : 0;
     return *n > 0 ? op->fields : NULL;
 }

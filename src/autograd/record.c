@@ -150,8 +150,8 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
         floats = floats || adzi_is_float((adz_dtype)out[k]->dtype);
     }
     call.record = call.record && floats;
-    if (call.record && !adzi_record_extra(&call, (int)n_results, out, (int)o.n_extras, o.attributes,
-                           o.attributes_size)) {
+    if (!adzi_record_extra(
+            &call, (int)n_results, out, (int)o.n_extras, o.attributes, o.attributes_size)) {
         return adz_error_code();
     }
     save(&call, results, n_results, &o);

@@ -29,6 +29,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->grad_enabled = f.grad_enabled;
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
+        thread->tracer = f.tracer;
         adzi_string_free(f.text);
         if (f.run != NULL) {
             adzi_upper.run_abandon(f.run);

@@ -14,6 +14,7 @@ enum {
 
 struct adzi_run;
 struct adzi_draws;
+struct adzi_tracer;
 
 /**
  * A running call that runs the user's code, with the modes of the thread when it began. See
@@ -24,7 +25,8 @@ typedef struct adzi_frame {
     const void *owner;    /* the module that is called, which messages name in the path, or NULL */
     char *text;           /* another step of that path, such as a file; owned; or NULL */
     struct adzi_run *run; /* the backward that runs in this call, or NULL */
-    struct adzi_draws *draws; /* the innermost list of draws when the call began */
+    struct adzi_draws *draws;   /* the innermost list of draws when the call began */
+    struct adzi_tracer *tracer; /* the running trace when the call began, or NULL */
     bool grad_enabled, anomaly;
 } adzi_frame;
 
@@ -60,8 +62,9 @@ typedef struct adzi_thread {
     uint64_t sequence;            /* the sequence number of the newest node */
     void (*after_node)(void *user); /* called after each node of a backward; NULL for none */
     void *after_node_user;
-    struct adzi_draws *draws; /* the running lists of draws, innermost first; or NULL */
-    adzi_frame *frames;       /* running calls, outermost first; `first_frames` or allocated */
+    struct adzi_draws *draws;   /* the running lists of draws, innermost first; or NULL */
+    struct adzi_tracer *tracer; /* gets reports of all calls (base/tracer.h); NULL: no trace */
+    adzi_frame *frames;         /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
     adzi_error_record error;
@@ -148,6 +151,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     f->text = NULL;
     f->run = NULL;
     f->draws = thread->draws;
+    f->tracer = thread->tracer;
     f->grad_enabled = thread->grad_enabled;
     f->anomaly = thread->anomaly;
     thread->n_frames = i + 1;

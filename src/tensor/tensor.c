@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/tracer.h"
 #include "tensor/debug.h"
 #include "tensor/shape.h"
 
@@ -316,7 +317,8 @@ bool adz_tensor_is_contiguous(const adz_tensor *t)
 
 void *adz_tensor_data(adz_tensor *t)
 {
-    return adzi_check_tensor("adz_tensor_data", "t", t) ? t->data : NULL;
+    static const char op[] = "adz_tensor_data";
+    return adzi_check_tensor(op, "t", t) && adzi_host_may(t, op) ? t->data : NULL;
 }
 
 /* The elements of a tensor that has the dtype; NULL with ADZ_ERR_DTYPE recorded if it does not. */
@@ -329,7 +331,7 @@ static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
         return adzi_fail(op, ADZ_ERR_DTYPE, "x%s is %s; convert it with adz_to(x, ...) first",
             adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
     }
-    return t->data;
+    return adzi_host_may(t, op) ? t->data : NULL;
 }
 
 float *adz_tensor_data_f32(adz_tensor *t)
@@ -349,7 +351,8 @@ int64_t *adz_tensor_data_i64(adz_tensor *t)
 
 void adz_tensor_touch(adz_tensor *t)
 {
-    if (adzi_check_tensor("adz_tensor_touch", "t", t)) {
-        adzi_written(t, "adz_tensor_touch");
+    static const char op[] = "adz_tensor_touch";
+    if (adzi_check_tensor(op, "t", t) && adzi_host_may(t, op)) {
+        adzi_written(t, op);
     }
 }

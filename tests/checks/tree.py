@@ -18,6 +18,7 @@ ROOMS = {
     "optim": {"base", "tensor", "autograd", "nn"},
     "distributed": {"base", "tensor", "autograd", "nn", "data", "optim"},
     "io": {"base", "tensor", "autograd", "nn", "data", "optim", "distributed"},
+    "export": {"base", "tensor", "autograd", "nn", "data", "optim", "io"},
 }
 
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
@@ -27,7 +28,7 @@ HEADERS = {
     "precision": "base",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
-    "data_parallel": "distributed", "io": "io",
+    "data_parallel": "distributed", "io": "io", "export": "export",
 }
 UMBRELLAS = {"adze.h", "custom.h"}
 

@@ -376,7 +376,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
     bool saves_mask = args.drops && call.record;
     if (y == NULL || (saves_mask && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
-        (call.record && !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr))) {
+        !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr)) {
         return NULL;
     }
     for (int i = X; i < INPUTS && reads_inputs(&attr); ++i) {

@@ -416,7 +416,7 @@ static adz_tensor *attend(
     if (args.scratch == NULL) {
         return NULL;
     }
-    if (call->record && !adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
+    if (!adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
         free_scratch(&args, scratch);
         return NULL;
     }

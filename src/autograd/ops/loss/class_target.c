@@ -220,8 +220,7 @@ adz_tensor *adzi_class_result(
     if (attr->reduction != ADZ_REDUCE_NONE && losses != NULL) {
         y = adzi_new(call, (adz_dtype)losses->dtype, 0, NULL);
     }
-    if (y == NULL ||
-        (call->record && !adzi_record_extra(call, 1, &y, n_extras, attr, sizeof *attr))) {
+    if (y == NULL || !adzi_record_extra(call, 1, &y, n_extras, attr, sizeof *attr)) {
         return NULL;
     }
     return y;

@@ -379,6 +379,18 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
 }
 
+/* Tells a trace that the running statistics will change. */
+static bool report_changes(const adzi_call *call)
+{
+    adzi_tracer *tracer = call->thread->tracer;
+    for (int i = RUNNING_MEAN; i <= RUNNING_VAR && tracer != NULL; ++i) {
+        if (!adzi_is_none(call->in[i]) && !tracer->change(tracer, call->in[i], call->op->name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Computes all calls. The saved statistics are an extra value of the node. */
 static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, const norm_numbers *numbers)
@@ -398,7 +410,8 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
     }
     batch_norm_attr attr = { training, !adzi_is_none(weight), momentum, eps };
     adz_tensor *y = adzi_new_like(&call, xs);
-    if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+    if (y == NULL || (training && !report_changes(&call)) ||
+        !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_input(&call, X);

@@ -224,7 +224,7 @@ adz_tensor *adz_layer_norm(
     /* Statistics are written for the backward only, so a call off the tape needs no memory. */
     adz_tensor *stats =
         call.record ? adzi_scratch("layer_norm", ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
-    if (call.record && (stats == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr))) {
+    if ((call.record && stats == NULL) || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_input(&call, 0);

@@ -480,7 +480,7 @@ adzi_lstm_states adzi_lstm_layer(
     adz_tensor *y[3] = { adzi_new_like(&call, made.cells), adzi_new_like(&call, in[H0]),
         adzi_new_like(&call, in[H0]) };
     if (y[0] == NULL || y[1] == NULL || y[2] == NULL ||
-        (call.record && !adzi_record_extra(&call, 3, y, 2, &at, sizeof at))) {
+        !adzi_record_extra(&call, 3, y, 2, &at, sizeof at)) {
         return none;
     }
     for (int i = 0; i < INPUTS; ++i) {
