@@ -1,0 +1,63 @@
+/**
+ * @file export/c99.h
+ * Writes a computation as C99 that needs no library: for microcontrollers, WebAssembly, and
+ * programs into which nothing can be installed.
+ *
+ * The file has one function, NAME_run, which computes the plan's function on arrays of the caller:
+ *
+ *     void NAME_run(const float *x, float *y);
+ *
+ * With an optimizer it also has a training step, so that a device goes on learning:
+ *
+ *     float NAME_step(const float *x, const float *target);
+ *
+ * docs/export.md tells how to train, capture and ship a network.
+ */
+#ifndef ADZE_EXPORT_C99_H
+#define ADZE_EXPORT_C99_H
+
+#include "adze/optim/optimizer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The loss that a training step in C minimises. */
+typedef enum adz_c_loss {
+    ADZ_C_MSE_LOSS = 0,     /**< the mean squared error; the target has the prediction's shape */
+    ADZ_C_CROSS_ENTROPY = 1 /**< the target is an int32_t class per row, negative to leave a row
+                                 out; classes are dimension 1 of the prediction */
+} adz_c_loss;
+
+/** How a C file is written. Start from ADZ_C_OPTIONS. */
+typedef struct adz_c_options {
+    size_t size;      /**< sizeof(adz_c_options) */
+    const char *name; /**< prefix of the public names; NULL: the file's name without its ending */
+    bool libm;        /**< call expf, sqrtf and others of libm; false: the file has its own */
+    const char *weights; /**< path of a separate file for the weights, in the byte order of this
+                              machine, which the caller hands to NAME_load; NULL: they are arrays
+                              in the C file */
+    adz_optimizer *optimizer; /**< SGD, Adam or AdamW: write a training step as well, which goes on
+                                   from the optimizer's present state; NULL: none */
+    adz_c_loss loss;          /**< what the training step minimises; ADZ_C_MSE_LOSS */
+} adz_c_options;
+
+/** The defaults. */
+#define ADZ_C_OPTIONS                                                       \
+    {                                                                       \
+        sizeof(adz_c_options), NULL, false, NULL, NULL, ADZ_C_MSE_LOSS      \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_c_options) as the caller knows it
+ */
+ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

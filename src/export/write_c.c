@@ -1,0 +1,520 @@
+/* The C file and its header, made of the parts that the other files print. */
+#include "export/write_c.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/sink.h"
+#include "export/c99_program.h"
+#include "export/c99_step.h"
+
+static const char op[] = "adz_plan_write_c";
+
+void adz_c_options_init(adz_c_options *options, size_t size)
+{
+    adz_c_options all = ADZ_C_OPTIONS;
+    adzi_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+/* Everything that is written: the program, its functions and its sizes. */
+typedef struct {
+    adzi_c99 c;
+    const adz_c_options *options;
+    adzi_text run, step, arrays, file, header;
+    char name[ADZI_C99_NAME], upper[ADZI_C99_NAME]; /* the prefix, and in capitals for macros */
+    int64_t weights, state;    /* bytes */
+} writer;
+
+static const char *const arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes" };
+static const char *const arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "unsigned char" };
+
+static int64_t item_bytes(adz_dtype dtype)
+{
+    return adzi_c99_arena(dtype) == 2 ? 1 : 4;
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+/* The arguments: the inputs, then `last`. */
+static void add_signature(const writer *w, adzi_text *to, const char *type, const char *function,
+    const char *last)
+{
+    adzi_text_format(to, "%s %s_%s(", type, w->c.name, function);
+    for (size_t i = 0; i < w->c.n_inputs; ++i) {
+        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
+        adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
+    }
+    adzi_text_format(to, "%s)", last);
+}
+
+static const char *run_result(const writer *w)
+{
+    static const char *const texts[] = { "float *y", "int32_t *y", "unsigned char *y" };
+    return texts[adzi_c99_arena(w->c.values[w->c.output].dtype)];
+}
+
+static const char *step_target(const writer *w)
+{
+    return w->options->loss == ADZ_C_CROSS_ENTROPY ? "const int32_t *target"
+                                                   : "const float *target";
+}
+
+/* Pointers to the buffers that a function uses, and what fills them when it starts. */
+static void add_buffers(writer *w, adzi_text *to)
+{
+    adzi_c99 *c = &w->c;
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        const adzi_c99_memory *m = &c->memories[i];
+        if (m->kind == ADZI_C99_BUFFER && m->first >= 0) {
+            adzi_text_format(to, "    %s *const %s = %s + %lld; /* %s */\n",
+                adzi_c99_type(m->dtype), m->name, arenas[adzi_c99_arena(m->dtype)],
+                (long long)m->offset, m->label);
+        }
+    }
+}
+
+static void add_unused(const writer *w, adzi_text *to)
+{
+    for (size_t i = 0; i < w->c.n_inputs; ++i) {
+        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
+        if (m->first < 0) {
+            adzi_text_format(to, "    (void)%s;\n", m->name);
+        }
+    }
+}
+
+static void begin(adzi_c99 *c)
+{
+    c->body.length = 0;
+    c->depth = 1;
+    c->step = 0;
+    c->variables = 0;
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        c->memories[i].first = c->memories[i].last = -1;
+    }
+    for (size_t i = 0; i < c->n_memories; ++i) { /* buffers that begin as constants */
+        const adzi_c99_memory *m = &c->memories[i];
+        if (m->kind == ADZI_C99_BUFFER && m->start >= 0) {
+            adzi_c99_value to = { .memory = (int)i,
+                .rank = 1,
+                .sizes = { m->count },
+                .strides = { 1 },
+                .numel = m->count,
+                .dtype = m->dtype };
+            adzi_c99_value from = to;
+            from.memory = m->start;
+            adzi_c99_map(c, &to, "= $a", &from);
+        }
+    }
+}
+
+/* Ends a function: places its buffers and puts declarations and body together. */
+static void finish(writer *w, adzi_text *to, const char *declaration)
+{
+    adzi_c99_place(&w->c);
+    adzi_text_add(to, "\n{\n");
+    add_buffers(w, to);
+    adzi_text_add(to, declaration);
+    add_unused(w, to);
+    adzi_text_add_n(to, adzi_text_get(&w->c.body), w->c.body.length);
+    adzi_text_add(to, "}\n");
+}
+
+/* True if the result can be computed in the caller's array y: it has a memory of its own, whose
+ * elements lie as in y. */
+static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
+{
+    const adzi_c99_memory *m = &c->memories[y->memory];
+    int64_t stride = 1;
+    for (int d = y->rank - 1; d >= 0; --d) {
+        if (y->sizes[d] != 1 && y->strides[d] != stride) {
+            return false;
+        }
+        stride *= y->sizes[d];
+    }
+    return m->kind == ADZI_C99_BUFFER && m->start < 0 && y->offset == 0 && m->count == y->numel;
+}
+
+static void print_run(writer *w)
+{
+    adzi_c99 *c = &w->c;
+    const adzi_c99_value y = c->values[c->output];
+    const bool direct = fits_y(c, &y);
+    char name[ADZI_C99_NAME];
+    memcpy(name, c->memories[y.memory].name, sizeof name);
+    if (direct) {
+        snprintf(c->memories[y.memory].name, ADZI_C99_NAME, "y");
+        c->memories[y.memory].kind = ADZI_C99_INPUT;
+    }
+    begin(c);
+    for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
+        adzi_c99_forward(c, &c->calls[i]);
+    }
+    if (!direct) {
+        adzi_c99_value to = y;
+        int64_t stride = 1;
+        ++c->step;
+        to.memory = adzi_c99_memory_new(c, ADZI_C99_INPUT, y.dtype, y.numel);
+        to.offset = 0;
+        for (int d = y.rank - 1; d >= 0 && to.memory >= 0; --d) {
+            to.strides[d] = stride;
+            stride *= y.sizes[d];
+        }
+        if (to.memory >= 0) {
+            snprintf(c->memories[to.memory].name, ADZI_C99_NAME, "y");
+            adzi_c99_line(c, "%s", "");
+            adzi_c99_map(c, &to, "= $a", &y);
+        }
+    }
+    add_signature(w, &w->run, "void", "run", run_result(w));
+    finish(w, &w->run, "");
+    if (direct) {
+        memcpy(c->memories[y.memory].name, name, sizeof name);
+        c->memories[y.memory].kind = ADZI_C99_BUFFER;
+    }
+}
+
+static void print_step(writer *w)
+{
+    begin(&w->c);
+    adzi_c99_print_step(&w->c, w->options->optimizer, w->options->loss);
+    if (!w->c.failed) {
+        add_signature(w, &w->step, "float", "step", step_target(w));
+        finish(w, &w->step, "    float loss = 0;\n");
+    }
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------- */
+
+static void add_number(adzi_text *to, const adzi_c99_memory *m, int64_t i)
+{
+    const double x = adzi_c99_contents(m, i);
+    if (adzi_c99_arena(m->dtype) == 0) {
+        adzi_text_add(to, adzi_c99_float(x));
+    } else {
+        adzi_text_format(to, "%lld", (long long)x);
+    }
+}
+
+/* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
+static bool is_separate(const writer *w, const adzi_c99_memory *m)
+{
+    return w->options->weights != NULL && m->kind == ADZI_C99_PARAMETER && m->dtype == ADZ_F32;
+}
+
+static bool has_array(const adzi_c99_memory *m)
+{
+    return m->array && (m->kind == ADZI_C99_PARAMETER || m->kind == ADZI_C99_CONSTANT);
+}
+
+static void add_arrays(writer *w)
+{
+    for (size_t i = 0; i < w->c.n_memories; ++i) {
+        const adzi_c99_memory *m = &w->c.memories[i];
+        if (!has_array(m)) {
+            continue;
+        }
+        const char *type = adzi_c99_type(m->dtype);
+        adzi_text_format(&w->arrays, "/* %s */\n", m->label);
+        w->weights += m->count * item_bytes(m->dtype);
+        if (is_separate(w, m)) {
+            adzi_text_format(&w->arrays,
+                m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
+                (long long)m->count);
+            continue;
+        }
+        adzi_text_format(&w->arrays, "static %s%s %s[%lld] = {", m->changes ? "" : "const ", type,
+            m->name, (long long)m->count);
+        for (int64_t k = 0; k < m->count; ++k) {
+            adzi_text_add(&w->arrays, k % 8 == 0 ? "\n    " : " ");
+            add_number(&w->arrays, m, k);
+            adzi_text_add(&w->arrays, ",");
+        }
+        adzi_text_add(&w->arrays, "\n};\n\n");
+    }
+}
+
+/* NAME_load, which hands the weights over. */
+static void add_load(writer *w, adzi_text *to)
+{
+    long long at = 0;
+    adzi_text_format(to, "void %s_load(const float *weights)\n{\n", w->c.name);
+    for (size_t i = 0; i < w->c.n_memories; ++i) {
+        const adzi_c99_memory *m = &w->c.memories[i];
+        if (has_array(m) && is_separate(w, m)) {
+            if (m->changes) {
+                adzi_text_format(to,
+                    "    for (int i = 0; i < %lld; ++i) {\n        %s[i] = weights[%lld + i];\n"
+                    "    }\n",
+                    (long long)m->count, m->name, at);
+            } else {
+                adzi_text_format(to, "    %s = weights + %lld;\n", m->name, at);
+            }
+            at += m->count;
+        }
+    }
+    adzi_text_add(to, at == 0 ? "    (void)weights;\n}\n\n" : "}\n\n");
+}
+
+/* ---- the files -------------------------------------------------------------------------------- */
+
+/* A comment with the shapes of the arguments of NAME_run. */
+static void add_arguments(const writer *w, adzi_text *to)
+{
+    for (size_t i = 0; i < w->c.n_inputs; ++i) {
+        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
+        adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
+    }
+    const adzi_c99_value *y = &w->c.values[w->c.output];
+    adzi_text_add(to, " *     y: the result [");
+    for (int d = 0; d < y->rank; ++d) {
+        adzi_text_format(to, "%s%lld", d > 0 ? ", " : "", (long long)y->sizes[d]);
+    }
+    adzi_text_add(to, "]\n");
+}
+
+static void make_header(writer *w)
+{
+    adzi_text *to = &w->header;
+    const char *name = w->c.name, *upper = w->upper;
+    int64_t buffer = 0;
+    for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
+        buffer += w->c.arena[arena] * (arena == 2 ? 1 : 4);
+    }
+    adzi_text_format(to, "/* Written by adze. Change the network, not this file. */\n#ifndef %s_H\n"
+                         "#define %s_H\n\n#include <stdint.h>\n\n", upper, upper);
+    adzi_text_format(to, "/* Bytes of the weights and other constants, and of the buffers. */\n"
+                         "#define %s_WEIGHTS_BYTES %lld\n#define %s_BUFFER_BYTES  %lld\n",
+        upper, (long long)w->weights, upper, (long long)buffer);
+    if (w->options->optimizer != NULL) {
+        adzi_text_format(to, "/* Bytes of the optimizer's state. */\n#define %s_STATE_BYTES   %lld\n",
+            upper, (long long)w->state);
+    }
+    adzi_text_add(to, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    if (w->options->weights != NULL) {
+        adzi_text_format(to, "\n/* Hands the weights over, before anything else is called: the contents "
+                             "of the file of weights.\n * They must stay where they are. */\n"
+                             "void %s_load(const float *weights);\n", name);
+    }
+    adzi_text_add(to, "\n/* Computes the result. Arrays are in row-major order and do not overlap. "
+                      "Indices are not checked.\n *\n");
+    add_arguments(w, to);
+    adzi_text_add(to, " */\n");
+    add_signature(w, to, "void", "run", run_result(w));
+    adzi_text_add(to, ";\n");
+    if (w->options->optimizer != NULL) {
+        adzi_text_format(to, "\n/* The learning rate of each group of parameters. */\n"
+                             "extern float %s_learning_rate[%d];\n", name,
+            (int)w->options->optimizer->n_groups);
+        adzi_text_add(to, "\n/* One step of training: changes the weights, and returns the loss before "
+                          "the change. */\n");
+        add_signature(w, to, "float", "step", step_target(w));
+        adzi_text_add(to, ";\n");
+    }
+    adzi_text_add(to, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
+
+static void make_file(writer *w, const char *header)
+{
+    adzi_text *to = &w->file;
+    char clean[ADZI_C99_LABEL];
+    adzi_text functions = { 0 }, states = { 0 };
+    if (w->options->optimizer != NULL) {
+        w->state = adzi_c99_print_states(&w->c, &states, w->options->optimizer);
+    }
+    adzi_c99_functions(&w->c, &functions);
+    add_arrays(w);
+    adzi_c99_comment(clean, sizeof clean, header);
+    adzi_text_format(to, "/* Written by adze. Change the network, not this file. */\n");
+    adzi_text_format(to, "#include \"%s\"\n\n", header);
+    if (w->c.libm) {
+        adzi_text_add(to, "#include <math.h>\n\n");
+    }
+    adzi_text_add_n(to, adzi_text_get(&w->arrays), w->arrays.length);
+    adzi_text_add_n(to, adzi_text_get(&states), states.length);
+    for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
+        if (w->c.arena[arena] > 0) {
+            adzi_text_format(to, "static %s %s[%lld];\n", arena_types[arena], arenas[arena],
+                (long long)w->c.arena[arena]);
+        }
+    }
+    adzi_text_add(to, "\n");
+    adzi_text_add_n(to, adzi_text_get(&functions), functions.length);
+    if (w->options->weights != NULL) {
+        add_load(w, to);
+    }
+    adzi_text_add_n(to, adzi_text_get(&w->run), w->run.length);
+    if (w->step.length > 0) {
+        adzi_text_add(to, "\n");
+        adzi_text_add_n(to, adzi_text_get(&w->step), w->step.length);
+    }
+    const adzi_text *const parts[] = { &functions, &states, &w->arrays, &w->run, &w->step,
+        &w->c.body, to };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+        if (parts[i]->failed) {
+            adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+        }
+    }
+    adzi_text_free(&functions);
+    adzi_text_free(&states);
+}
+
+static adz_status write_text(const char *path, const adzi_text *text)
+{
+    adzi_sink *sink = adzi_alloc(sizeof *sink);
+    if (sink == NULL) {
+        adzi_fail_memory(op, sizeof *sink);
+        return ADZ_ERR_MEMORY;
+    }
+    adz_status status = adzi_sink_open(sink, op, path);
+    if (status == ADZ_OK) {
+        status = adzi_sink_end(sink, adzi_sink_write(sink, adzi_text_get(text), text->length));
+    }
+    adzi_free(sink, sizeof *sink);
+    return status;
+}
+
+static adz_status write_weights(const writer *w)
+{
+    adzi_text bytes = { 0 };
+    for (size_t i = 0; i < w->c.n_memories; ++i) {
+        const adzi_c99_memory *m = &w->c.memories[i];
+        if (has_array(m) && is_separate(w, m)) {
+            adzi_text_add_n(&bytes, m->data, (size_t)m->count * sizeof(float));
+        }
+    }
+    const adz_status status = bytes.failed
+                                  ? adzi_error(op, ADZ_ERR_MEMORY, "no memory for the weights")
+                                  : write_text(w->options->weights, &bytes);
+    adzi_text_free(&bytes);
+    return status;
+}
+
+/* ---- names of the files ----------------------------------------------------------------------- */
+
+/* The last part of a path. */
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The header's path and its name in the #include; the prefix of all identifiers. */
+static bool name_files(writer *w, const char *path, adzi_text *header)
+{
+    const size_t length = strlen(path);
+    const char *base = base_of(path);
+    if (length < 3 || strcmp(path + length - 2, ".c") != 0 || base[0] == '.') {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "the path '%s' does not end with the name of a .c file", path);
+        return false;
+    }
+    for (const char *at = base; *at != '\0'; ++at) {
+        if ((unsigned char)*at < ' ' || strchr("\"\\?<>", *at) != NULL) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "the name of the file has a character that cannot stand in an #include: use "
+                "letters, digits, '-' and '_'");
+            return false;
+        }
+    }
+    adzi_text_add_n(header, path, length - 1);
+    adzi_text_add(header, "h");
+    char stem[ADZI_C99_NAME];
+    char *name = w->upper;
+    const size_t n = strlen(base) - 2;
+    snprintf(stem, sizeof stem, "%.*s", (int)(n < 40 ? n : 40), base);
+    adzi_c99_identifier(
+        w->name, sizeof w->name, "", w->options->name != NULL ? w->options->name : stem);
+    size_t i = 0;
+    for (; w->name[i] != '\0'; ++i) {
+        name[i] = (char)toupper((unsigned char)w->name[i]);
+    }
+    name[i] = '\0';
+    w->c.name = w->name;
+    if (header->failed) {
+        adzi_fail_memory(op, length);
+    }
+    return !header->failed;
+}
+
+static void free_writer(writer *w)
+{
+    adzi_text *const texts[] = { &w->run, &w->step, &w->arrays, &w->file, &w->header };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        adzi_text_free(texts[i]);
+    }
+    adzi_c99_free(&w->c);
+    adzi_free(w, sizeof *w);
+}
+
+/* Makes the whole text of both files. */
+static bool make(writer *w, const adzi_trace *trace, const char *header)
+{
+    adz_optimizer *optimizer = w->options->optimizer;
+    w->c.training = optimizer != NULL;
+    if (!adzi_c99_program(&w->c, trace)) {
+        return false;
+    }
+    if (optimizer != NULL) {
+        adzi_c99_mark_parameters(&w->c, optimizer);
+    }
+    if (!w->c.failed) {
+        print_run(w);
+    }
+    if (!w->c.failed && optimizer != NULL) {
+        print_step(w);
+    }
+    if (!w->c.failed) {
+        make_file(w, header);
+        make_header(w);
+    }
+    if (!w->c.failed && w->header.failed) {
+        adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the header");
+    }
+    return !w->c.failed;
+}
+
+static adz_status write_files(const writer *w, const char *path, const char *header)
+{
+    adz_status status = w->options->weights != NULL ? write_weights(w) : ADZ_OK;
+    status = status == ADZ_OK ? write_text(header, &w->header) : status;
+    return status == ADZ_OK ? write_text(path, &w->file) : status;
+}
+
+adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_options *options)
+{
+    adz_c_options o = ADZ_C_OPTIONS;
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (path == NULL) {
+        return adzi_error_null(op, "path");
+    }
+    if (!adzi_options_read(op, "ADZ_C_OPTIONS", &o, sizeof o, options)) {
+        return adz_error_code();
+    }
+    writer *w = adzi_alloc_zero(sizeof *w);
+    if (w == NULL) {
+        adzi_fail_memory(op, sizeof *w);
+        return ADZ_ERR_MEMORY;
+    }
+    adzi_text header = { 0 };
+    adzi_trace *trace = NULL;
+    adz_scope *scope = adz_scope_open();
+    w->options = &o;
+    w->c.libm = o.libm;
+    bool good = scope != NULL && name_files(w, path, &header) &&
+                (o.optimizer == NULL || adzi_c99_check_optimizer(&w->c, o.optimizer));
+    trace = good ? adzi_trace_new(op, what, o.optimizer != NULL ? adzi_c99_trains : adzi_c99_prints)
+                 : NULL;
+    good = trace != NULL && make(w, trace, base_of(adzi_text_get(&header)));
+    if (good) {
+        good = write_files(w, path, adzi_text_get(&header)) == ADZ_OK;
+    }
+    adzi_trace_free(&trace);
+    adzi_text_free(&header);
+    free_writer(w);
+    adz_scope_close(scope);
+    return good ? ADZ_OK : adz_error_code();
+}
