@@ -209,6 +209,120 @@ static void transformer(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- training --------------------------------------------------------------------------------- */
+
+typedef struct {
+    adz_optimizer *optimizer;
+    adz_c_loss loss;
+    int steps, batches; /* the step i sees batch i % batches */
+    int64_t classes;
+} training;
+
+static adz_tensor *loss_of(network *n, const training *t, adz_tensor *target)
+{
+    adz_tensor *y = call_network(n);
+    return t->loss == ADZ_C_CROSS_ENTROPY ? adz_cross_entropy(y, target, ADZ_NONE, NULL)
+                                          : adz_mse_loss(y, target, ADZ_REDUCE_MEAN);
+}
+
+static adz_tensor *target_like(network *n, const training *t)
+{
+    adz_tensor *y = call_network(n);
+    if (t->loss == ADZ_C_CROSS_ENTROPY) {
+        return adz_randint(0, adz_tensor_size(y, 1), ADZ_SHAPE(adz_tensor_size(y, 0)), ADZ_I64);
+    }
+    return adz_randn(adz_tensor_shape(y), ADZ_F32);
+}
+
+/* Trains a network with the library and in C, and compares the losses of all steps. Then compares
+ * the predictions. */
+static void check_training(network *n, const training *t)
+{
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.optimizer = t->optimizer;
+    o.loss = t->loss;
+    if (write_network(n, "learner.c", &o) != ADZ_OK) {
+        fail_msg("%s", adz_error_message());
+    }
+    const compiled c = compile("learner", false);
+    assert_non_null(c.step);
+    assert_non_null(c.learning_rate);
+    adz_tensor *x[8], *target[8];
+    for (int b = 0; b < t->batches; ++b) {
+        refill(n);
+        x[b] = adz_clone(n->in[0]);
+        target[b] = target_like(n, t);
+    }
+    for (int i = 0; i < t->steps; ++i) {
+        const int b = i % t->batches;
+        adz_scope *scope = adz_scope_open();
+        adz_copy_(n->in[0], x[b]);
+        void *in = as_argument(n->in[0]), *right = as_argument(target[b]);
+        const double ours = (double)c.step(in, right);
+        adz_optimizer_zero_grad(t->optimizer);
+        adz_tensor *loss = loss_of(n, t, target[b]);
+        assert_int_equal(adz_backward(loss), ADZ_OK);
+        assert_int_equal(adz_optimizer_step(t->optimizer), ADZ_OK);
+        const double theirs = adz_item(loss);
+        if (!(fabs(ours - theirs) <= 1e-4 * theirs)) {
+            fail_msg("step %d: the loss is %.9g in C and %.9g in the library", i, ours, theirs);
+        }
+        free(in);
+        free(right);
+        adz_scope_close(scope);
+    }
+    const double d = difference(&c, n, 1);
+    if (!(d <= 2e-3)) {
+        fail_msg("after training the predictions differ by %g", d);
+    }
+    dlclose(c.library);
+}
+
+static void training_by_sgd(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(8);
+    adz_module *net =
+        ADZ_SEQUENTIAL(adz_linear_new(6, 12, NULL), adz_tanh_new(), adz_linear_new(12, 2, NULL));
+    network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
+    adz_sgd_options o = ADZ_SGD_OPTIONS;
+    o.momentum = 0.9;
+    o.weight_decay = 1e-3;
+    for (int variant = 0; variant < 3; ++variant) {
+        o.nesterov = variant == 1;
+        o.dampening = variant == 2 ? 0.1 : 0;
+        adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.01, &o);
+        check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 1000, 4, 0 });
+        adz_optimizer_free(&optimizer);
+    }
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+static void training_by_adam(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(9);
+    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_relu_new(NULL),
+        adz_layer_norm_new(ADZ_SHAPE(16), NULL), adz_linear_new(16, 16, NULL),
+        adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(16, 5, NULL));
+    network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
+    adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
+    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 1000, 4, 5 });
+    /* The optimizer has made steps: the exported one goes on from its state. */
+    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 2, 5 });
+    adz_optimizer_free(&optimizer);
+    adz_adamw_options decays = ADZ_ADAMW_OPTIONS;
+    decays.weight_decay = 0.1;
+    optimizer = adz_adamw_new(adz_module_parameters(net), 1e-3, &decays);
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 4, 0 });
+    adz_optimizer_free(&optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +333,8 @@ int main(void)
         cmocka_unit_test(dialects_of_feed_forward_networks),
         cmocka_unit_test(recurrent_network),
         cmocka_unit_test(transformer),
+        cmocka_unit_test(training_by_sgd),
+        cmocka_unit_test(training_by_adam),
     };
     return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }
