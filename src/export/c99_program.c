@@ -184,16 +184,58 @@ static bool all_known(const adzi_c99 *c, const adzi_traced_call *call)
     return true;
 }
 
-/* The memory of the input that a result is a view of; -1 if it is not a view. */
-static int viewed(
-    const adzi_c99 *c, const adzi_trace *trace, const adzi_traced_call *call, const adz_tensor *t)
+/* The tensor that held the value when a view `t` of it was made. A value of a fused operator has
+ * two tensors: that of the operator and that of its expression. NULL if t is no view of the value.
+ */
+static const adz_tensor *holder_of(const adzi_trace *trace, int value, const adz_tensor *t)
+{
+    const adz_tensor *first = trace->values[value].tensor;
+    if (first->storage == t->storage) {
+        return first;
+    }
+    for (size_t i = 0; i < trace->n_tensors; ++i) {
+        const adz_tensor *other = trace->tensors[i].tensor;
+        if (trace->tensors[i].value == value && other->storage == t->storage) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* The input that a result is a view of; -1 if it is not a view. */
+static int viewed(const adzi_trace *trace, const adzi_traced_call *call, const adz_tensor *t)
 {
     for (int i = 0; i < call->n_in; ++i) {
-        if (call->in[i] >= 0 && trace->values[call->in[i]].tensor->storage == t->storage) {
-            return c->values[call->in[i]].memory;
+        if (call->in[i] >= 0 && holder_of(trace, call->in[i], t) != NULL) {
+            return call->in[i];
         }
     }
     return -1;
+}
+
+static bool same_layout(const adz_tensor *a, const adz_tensor *b)
+{
+    bool same = adzi_same_sizes(a, b);
+    for (int d = 0; d < a->rank && same; ++d) {
+        same = a->sizes[d] <= 1 || a->strides[d] == b->strides[d];
+    }
+    return same;
+}
+
+/* Makes a result share the memory of the value that it views. */
+static int view_memory(adzi_c99 *c, const adzi_trace *trace, const adz_tensor *t, int from,
+    const adzi_traced_call *call, int64_t *offset)
+{
+    const adz_tensor *holder = holder_of(trace, from, t);
+    if (!same_layout(holder, trace->values[from].tensor)) {
+        adzi_c99_fail(c, ADZ_ERR_STATE,
+            "%s: %s views a result whose expression lies otherwise in memory; call adz_clone "
+            "before it",
+            call->path, call->op->name);
+        return -1;
+    }
+    *offset = c->values[from].offset + (t->data - holder->data) / (int64_t)adzi_item_size(t);
+    return c->values[from].memory;
 }
 
 /* A constant that a call changes becomes a buffer, which is filled when the function starts. */
@@ -227,21 +269,13 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
 {
     const adz_tensor *t = v->tensor;
     const int64_t item = (int64_t)adzi_item_size(t);
-    int memory = viewed(c, trace, call, t);
-    if (memory >= 0) {
-        const int from = call->in[0];
-        for (int i = 0; i < call->n_in; ++i) {
-            const int in = call->in[i];
-            if (in >= 0 && c->values[in].memory == memory) {
-                *offset =
-                    c->values[in].offset + (t->data - trace->values[in].tensor->data) / item;
-                break;
-            }
+    const int from = viewed(trace, call, t);
+    if (from >= 0) {
+        const int viewed_memory = view_memory(c, trace, t, from, call, offset);
+        if (call->inplace && viewed_memory >= 0) {
+            change(c, viewed_memory, call);
         }
-        if (call->inplace && from >= 0) {
-            change(c, memory, call);
-        }
-        return memory;
+        return viewed_memory;
     }
     const char *base = t->storage->data;
     int64_t count = (t->data - base) / item + (t->numel > 0 ? 1 : 0);
@@ -250,7 +284,8 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
         count += (t->sizes[d] - 1) * t->strides[d];
     }
     const bool known = all_known(c, call) && !is_changed(trace, t->storage);
-    memory = adzi_c99_memory_new(c, known ? ADZI_C99_CONSTANT : ADZI_C99_BUFFER, v->dtype, count);
+    const int memory =
+        adzi_c99_memory_new(c, known ? ADZI_C99_CONSTANT : ADZI_C99_BUFFER, v->dtype, count);
     if (memory >= 0) {
         adzi_c99_memory *m = &c->memories[memory];
         m->data = known ? base : NULL;
@@ -298,7 +333,7 @@ static bool is_printed(const adzi_c99 *c, const adzi_trace *trace, const adzi_tr
     }
     for (int k = 0; k < call->n_out; ++k) {
         const adzi_traced_value *v = &trace->values[call->out[k]];
-        if (viewed(c, trace, call, v->tensor) < 0 &&
+        if (viewed(trace, call, v->tensor) < 0 &&
             c->memories[c->values[call->out[k]].memory].kind == ADZI_C99_BUFFER) {
             return true;
         }

@@ -172,6 +172,33 @@ static uint32_t version_after(const adzi_report *r, int k)
     return r->results[k]->storage->version + (r->inplace && k == 0 ? 1 : 0);
 }
 
+/* `t` in the layout of `like`: t itself, or a copy. Later calls make views of the operator's result,
+ * and a writer that knows values by their memory needs the same strides. */
+static adz_tensor *with_layout(adz_tensor *t, const adz_tensor *like)
+{
+    int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];
+    bool same = adzi_same_sizes(t, like);
+    if (!same) {
+        return t; /* the caller reports it */
+    }
+    for (int d = 0; d < t->rank; ++d) {
+        same = same && (t->sizes[d] <= 1 || t->strides[d] == like->strides[d]);
+        int at = d; /* dimensions of `like`, the longest stride first */
+        for (; at > 0 && like->strides[order[at - 1]] < like->strides[d]; --at) {
+            order[at] = order[at - 1];
+        }
+        order[at] = d;
+    }
+    if (same) {
+        return t;
+    }
+    for (int d = 0; d < t->rank; ++d) {
+        back[order[d]] = d;
+    }
+    adz_tensor *ordered = adz_contiguous(adz_permute(t, adz_dims_of(t->rank, order)));
+    return adz_permute(ordered, adz_dims_of(t->rank, back));
+}
+
 /* Computes the expression of the operator, whose calls are reported, and makes the results of the
  * operator hold the values of its results. */
 static bool record_expression(adzi_trace *trace, const adzi_report *r)
@@ -185,6 +212,10 @@ static bool record_expression(adzi_trace *trace, const adzi_report *r)
     const bool records = thread->grad_enabled;
     thread->grad_enabled = false;
     bool good = expression_of(r->op)(made, r->in, r->attr) == ADZ_OK;
+    for (int k = 0; k < r->n_results && good; ++k) {
+        made[k] = made[k] != NULL ? with_layout(made[k], r->results[k]) : NULL;
+        good = made[k] != NULL || adzi_pending() == ADZ_OK;
+    }
     thread->grad_enabled = records;
     for (int k = 0; k < r->n_results && good; ++k) {
         int value = made[k] != NULL ? adzi_trace_value_of(trace, made[k]) : -1;
