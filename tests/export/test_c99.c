@@ -115,6 +115,14 @@ static adz_tensor *structured(adz_module *module, adz_tensor **in)
     append(rows, &n, adz_gather(x, 2, adz_tensor_from((const int64_t[]){ 3, 1, 0, 2, 2, 1 }, ADZ_SHAPE(2, 3, 1), ADZ_I64)));
     append(rows, &n, adz_index_select(x, 1, adz_tensor_from((const int64_t[]){ 2, 0 }, ADZ_SHAPE(2), ADZ_I64)));
     append(rows, &n, adz_layer_norm(x, ADZ_SHAPE(3, 4), ADZ_NONE, ADZ_NONE, 1e-5));
+    append(rows, &n, adz_cumsum(x, 1));
+    append(rows, &n, adz_norm(x, 2, ADZ_DIMS(0, 1), ADZ_DROPDIM));
+    append(rows, &n, adz_norm(x, INFINITY, ADZ_DIMS(2), ADZ_KEEPDIM));
+    append(rows, &n, adz_topk(x, 2, 1, true, true, &places));
+    append(rows, &n, places);
+    append(rows, &n, adz_topk(adz_tril(x, -1), 3, 2, false, true, &places));
+    append(rows, &n, places);
+    append(rows, &n, adz_scatter_add(x, 1, adz_tensor_from((const int64_t[]){ 2, 0, 2, 1 }, ADZ_SHAPE(2, 1, 2), ADZ_I64), adz_reshape(z, ADZ_SHAPE(2, 1, 6))));
     append(rows, &n, adz_var(x, ADZ_DIMS(1), 1, ADZ_DROPDIM));
     append(rows, &n, adz_add(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), adz_add_(adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32), adz_select(x, 2, 1))));
     return adz_cat(rows, n, 0);
