@@ -29,10 +29,10 @@ enum { ADZI_C99_ARENAS = 3, ADZI_C99_NAME = 64, ADZI_C99_LABEL = 160, ADZI_C99_I
 typedef struct adzi_c99_memory {
     adzi_c99_kind kind;
     adz_dtype dtype;
-    int64_t count;    /* elements */
-    const void *data; /* contents of a constant or a parameter */
+    int64_t count;            /* elements */
+    const void *data;         /* contents of a constant or a parameter */
     const adz_tensor *tensor; /* of a parameter */
-    int start;        /* the constant that a buffer is filled with when the function starts; or -1 */
+    int start; /* the constant that a buffer is filled with when the function starts; or -1 */
     char name[ADZI_C99_NAME];   /* the identifier in C */
     char label[ADZI_C99_LABEL]; /* for a comment: what it is, and its shape */
     int first, last;            /* the steps of the function that use it; -1 for none */
@@ -77,15 +77,15 @@ typedef struct adzi_c99 {
     size_t n_inputs; /* the first values */
     int output;      /* the value that is returned */
 
-    adzi_text body;      /* the function that is being printed */
-    int step;            /* counts calls, forward and backward */
-    int depth;           /* of indentation */
-    int variables;       /* loop variables in use */
-    uint64_t helpers;    /* bit i: function i of c99_math.c is used */
-    bool failed;         /* an error is recorded */
+    adzi_text body;                 /* the function that is being printed */
+    int step;                       /* counts calls, forward and backward */
+    int depth;                      /* of indentation */
+    int variables;                  /* loop variables in use */
+    uint64_t helpers;               /* bit i: function i of c99_math.c is used */
+    bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
-    bool training;       /* a training step is printed too: parameters can change */
-    const char *current; /* the operator that is being printed, for messages */
+    bool training;                  /* a training step is printed too: parameters can change */
+    const char *current;            /* the operator that is being printed, for messages */
 } adzi_c99;
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -249,6 +249,7 @@ ADZI_C99_PRINTER(linear);
 ADZI_C99_PRINTER(linear_backward);
 ADZI_C99_PRINTER(linear_relu);
 ADZI_C99_PRINTER(linear_relu_backward);
+ADZI_C99_PRINTER(logsumexp_backward);
 ADZI_C99_PRINTER(lstm);
 ADZI_C99_PRINTER(matmul);
 ADZI_C99_PRINTER(matmul_backward);

@@ -19,11 +19,14 @@ typedef struct {
     double otherwise; /* the value of an attribute that the call has not */
 } row;
 
-#define NUMBER(name)            \
-    {                           \
-        name, NULL              \
+#define NUMBER(name) \
+    {                \
+        name, NULL   \
     }
-#define COMPARE(name, operator) { #name, "$a " operator " $b", NULL, NULL, NULL, { NULL, NULL }, 0 }
+#define COMPARE(name, operator)                                         \
+    {                                                                   \
+#name, "$a " operator" $b", NULL, NULL, NULL, { NULL, NULL }, 0 \
+    }
 
 static const row rows[] = {
     { "add", "$a + %0$b", "$g", "%0$g", NULL, NUMBER("alpha"), 1 },
@@ -176,8 +179,7 @@ static void fill_in(adzi_text *text, const char *expression, const parts *p)
 static void numbers_of(const row *r, const adzi_c99_call *call, parts *p)
 {
     for (int k = 0; k < 2; ++k) {
-        p->numbers[k] =
-            r->fields[k] != NULL ? adzi_c99_attr(call, r->fields[k], r->otherwise) : 1;
+        p->numbers[k] = r->fields[k] != NULL ? adzi_c99_attr(call, r->fields[k], r->otherwise) : 1;
     }
 }
 
@@ -210,9 +212,10 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const ch
     numbers_of(r, call, &p);
     adzi_text text = { 0 };
     fill_in(&text, expression, &p);
-    const bool narrowed = g == NULL && call->n_in > 0 && adzi_c99_in(c, call, 0) != NULL &&
-                          adzi_c99_arena(adzi_c99_in(c, call, 0)->dtype) != adzi_c99_arena(y->dtype);
-    const char *cast = g != NULL || !narrowed       ? ""
+    const bool narrowed =
+        g == NULL && call->n_in > 0 && adzi_c99_in(c, call, 0) != NULL &&
+        adzi_c99_arena(adzi_c99_in(c, call, 0)->dtype) != adzi_c99_arena(y->dtype);
+    const char *cast = g != NULL || !narrowed          ? ""
                        : adzi_c99_arena(y->dtype) == 0 ? "(float)"
                        : adzi_c99_arena(y->dtype) == 1 ? "(int32_t)"
                                                        : "(unsigned char)";

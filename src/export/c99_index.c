@@ -84,8 +84,8 @@ static void close_lookup(adzi_c99 *c, lookup *l)
 void adzi_c99_embedding(adzi_c99 *c, const adzi_c99_call *call)
 {
     lookup l;
-    open_lookup(c, &l, adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 0), adzi_c99_out(c, call, 0),
-        0);
+    open_lookup(
+        c, &l, adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 0), adzi_c99_out(c, call, 0), 0);
     adzi_c99_line(c, "%s = %s;", l.y, l.table);
     close_lookup(c, &l);
 }
@@ -94,7 +94,7 @@ void adzi_c99_embedding_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
     if (adzi_c99_attr(call, "scale_grad_by_freq", 0) != 0) {
         adzi_c99_fail(
-            c, ADZ_ERR_ARGUMENT, "embedding with scale_grad_by_freq has no training step in C");
+            c, ADZ_ERR_UNSUPPORTED, "embedding with scale_grad_by_freq has no training step in C");
         return;
     }
     const long long padding = (long long)adzi_c99_attr(call, "padding_idx", -1);

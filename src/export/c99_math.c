@@ -268,7 +268,7 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
             continue;
         }
         if (f->text == NULL) {
-            adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
                 "%s needs %s of the mathematical library; set options.libm", c->current, f->libm);
             return;
         }

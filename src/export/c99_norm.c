@@ -70,8 +70,8 @@ static void print_gradients(adzi_c99 *c, const adzi_c99_lanes *lanes, const oper
     adzi_c99_line(c, "float level = 0, along = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, lanes);
     const char *times = o->w >= 0 ? " * " : "", *weight = o->w >= 0 ? pass.operand[o->w].text : "";
-    adzi_c99_line(c, "const float unit = (%s - mean) * rstd, g = %s%s%s;",
-        pass.operand[o->x].text, pass.operand[o->g].text, times, weight);
+    adzi_c99_line(c, "const float unit = (%s - mean) * rstd, g = %s%s%s;", pass.operand[o->x].text,
+        pass.operand[o->g].text, times, weight);
     adzi_c99_line(c, "level += g;");
     adzi_c99_line(c, "along += g * unit;");
     if (o->dw >= 0) {
@@ -118,7 +118,7 @@ void adzi_c99_batch_norm(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     if (adzi_c99_attr(call, "training", 0) != 0 || adzi_c99_in(c, call, 1) == NULL) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "batch_norm uses the statistics of its batch; call adz_module_eval before the plan is "
             "made");
         return;

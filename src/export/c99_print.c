@@ -22,7 +22,8 @@ void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
     c->failed = true;
 }
 
-/* ---- lines and numbers ------------------------------------------------------------------------ */
+/* ---- lines and numbers ------------------------------------------------------------------------
+ */
 
 void adzi_c99_line(adzi_c99 *c, const char *format, ...)
 {
@@ -97,7 +98,8 @@ const char *adzi_c99_float(double x)
     return text;
 }
 
-/* ---- elements --------------------------------------------------------------------------------- */
+/* ---- elements ---------------------------------------------------------------------------------
+ */
 
 const char *adzi_c99_use(adzi_c99 *c, int memory)
 {
@@ -151,8 +153,8 @@ void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, si
 void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, size_t size)
 {
     const bool shifted = index[0] != '\0' && strcmp(index, "0") != 0;
-    snprintf(text, size, "%s%s%s", adzi_c99_use(c, memory), shifted ? " + " : "",
-        shifted ? index : "");
+    snprintf(
+        text, size, "%s%s%s", adzi_c99_use(c, memory), shifted ? " + " : "", shifted ? index : "");
 }
 
 void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stride)
@@ -166,14 +168,15 @@ void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stri
     }
 }
 
-/* ---- loops ------------------------------------------------------------------------------------ */
+/* ---- loops ------------------------------------------------------------------------------------
+ */
 
 void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4])
 {
     static const char letters[] = "ijklmnopqrstuv";
     snprintf(variable, 4, "%c", letters[c->variables++ % (int)(sizeof letters - 1)]);
-    adzi_c99_line(c, "for (int %s = 0; %s < %lld; ++%s) {", variable, variable, (long long)count,
-        variable);
+    adzi_c99_line(
+        c, "for (int %s = 0; %s < %lld; ++%s) {", variable, variable, (long long)count, variable);
     ++c->depth;
 }
 

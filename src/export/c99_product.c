@@ -63,8 +63,8 @@ static void close_loop(adzi_c99 *c, bool open)
     }
 }
 
-static void bias_text(adzi_c99 *c, const product *p, const char *row, const char *column,
-    char *text, size_t size)
+static void bias_text(
+    adzi_c99 *c, const product *p, const char *row, const char *column, char *text, size_t size)
 {
     text[0] = '\0';
     if (p->bias != NULL) {
@@ -184,7 +184,8 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value
     adzi_c99_nest_close(c, &p.nest);
 }
 
-/* ---- linear ----------------------------------------------------------------------------------- */
+/* ---- linear -----------------------------------------------------------------------------------
+ */
 
 /* x and y as [N, D] and [N, H] if that is possible, so that there is one product and no batch. */
 static void as_rows(adzi_c99_value *x, adzi_c99_value *y)
@@ -250,7 +251,8 @@ void adzi_c99_linear_backward(adzi_c99 *c, const adzi_c99_call *call)
     }
 }
 
-/* ---- linear and relu in one call -------------------------------------------------------------- */
+/* ---- linear and relu in one call --------------------------------------------------------------
+ */
 
 static bool drops_nothing(adzi_c99 *c, const adzi_c99_call *call)
 {
@@ -281,7 +283,8 @@ void adzi_c99_linear_relu_backward(adzi_c99 *c, const adzi_c99_call *call)
     }
 }
 
-/* ---- matmul ----------------------------------------------------------------------------------- */
+/* ---- matmul -----------------------------------------------------------------------------------
+ */
 
 /* The operand as it is multiplied: transposed if the attribute says so. */
 static adzi_c99_value operand(const adzi_c99_call *call, const char *flag, const adzi_c99_value *v)

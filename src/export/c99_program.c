@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "export/c99_program.h"
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *name)
 {
@@ -39,8 +40,8 @@ static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
     size_t n = strlen(label);
     n += (size_t)snprintf(label + n, size - n, " [");
     for (int d = 0; d < rank && n < size; ++d) {
-        n += (size_t)snprintf(
-            label + n, size - n, "%s%lld", d > 0 ? ", " : "", (long long)sizes[d]);
+        n +=
+            (size_t)snprintf(label + n, size - n, "%s%lld", d > 0 ? ", " : "", (long long)sizes[d]);
     }
     if (n < size) {
         snprintf(label + n, size - n, "]");
@@ -62,7 +63,8 @@ static void make_unique(adzi_c99 *c, adzi_c99_memory *m)
     }
 }
 
-/* ---- memories --------------------------------------------------------------------------------- */
+/* ---- memories ---------------------------------------------------------------------------------
+ */
 
 int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_t count)
 {
@@ -78,8 +80,8 @@ int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_
         .last = -1,
         .start = -1,
         .gradient = -1 };
-    snprintf(m->name, sizeof m->name, "%s%d", kind == ADZI_C99_BUFFER ? "h" : "c",
-        (int)c->n_memories);
+    snprintf(
+        m->name, sizeof m->name, "%s%d", kind == ADZI_C99_BUFFER ? "h" : "c", (int)c->n_memories);
     return (int)c->n_memories++;
 }
 
@@ -256,7 +258,7 @@ static void change(adzi_c99 *c, int memory, const adzi_traced_call *call)
         m->uniform = false;
         m->start = start;
     } else if (m->kind != ADZI_C99_BUFFER) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "%s changes %s in place; a function in C leaves its inputs and weights as they are",
             call->op->name, m->label);
     }
@@ -299,7 +301,8 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
     return memory;
 }
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ------------------------------------------------------------------------------
+ */
 
 static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
 {
@@ -312,6 +315,13 @@ static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
                        : own_memory(c, v, &value.offset);
     if (value.memory < 0) {
         return false;
+    }
+    if (v->used && v->dtype != ADZ_F32 && v->kind != ADZI_VALUE_CONSTANT &&
+        (adzi_is_float(v->dtype) || v->dtype == ADZ_F16 || v->dtype == ADZ_BF16)) {
+        adzi_c99_fail(c, ADZ_ERR_DTYPE,
+            "%s is %s, but a function in C computes with float; convert the module and its inputs "
+            "to float32 first",
+            c->memories[value.memory].label, adz_dtype_name(v->dtype));
     }
     if (v->tensor->numel >= INT32_MAX) {
         adzi_c99_fail(c, ADZ_ERR_SHAPE, "a tensor has %lld elements, more than an int can count",

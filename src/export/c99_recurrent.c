@@ -25,7 +25,8 @@ static void element(adzi_c99 *c, const adzi_c99_value *v, const char *base, cons
     }
 }
 
-/* ---- attention -------------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------------
+ */
 
 enum { Q, K, V, MASK, Y };
 
@@ -119,7 +120,7 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
     attention a = { .causal = adzi_c99_attr(call, "is_causal", 0) != 0,
         .scale = adzi_c99_attr(call, "scale", 1) };
     if (adzi_c99_attr(call, "drops", 0) != 0) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "scaled_dot_product_attention with dropout draws random numbers; call adz_module_eval "
             "before the plan is made");
         return;
@@ -153,7 +154,8 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_nest_close(c, &a.nest);
 }
 
-/* ---- LSTM ------------------------------------------------------------------------------------- */
+/* ---- LSTM -------------------------------------------------------------------------------------
+ */
 
 enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, LSTM_INPUTS };
 

@@ -73,7 +73,9 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const char *op = call->op->name, *than = strstr(op, "max") != NULL ? ">" : "<";
     const bool only_place = strncmp(op, "arg", 3) == 0;
-    const adzi_c99_value *place = only_place ? y : call->n_out > 1 ? adzi_c99_out(c, call, 1) : NULL;
+    const adzi_c99_value *place = only_place        ? y
+                                  : call->n_out > 1 ? adzi_c99_out(c, call, 1)
+                                                    : NULL;
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
     const int from = adzi_c99_lanes_add(&lanes, x);
     const int to = only_place ? -1 : adzi_c99_lanes_add_reduced(&lanes, y);
@@ -103,7 +105,8 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
-/* ---- softmax ---------------------------------------------------------------------------------- */
+/* ---- softmax ----------------------------------------------------------------------------------
+ */
 
 static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
 {
@@ -117,8 +120,8 @@ static void print_total(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, cons
 {
     adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, lanes);
-    adzi_c99_line(c, "most = %s > most ? %s : most;", pass.operand[from].text,
-        pass.operand[from].text);
+    adzi_c99_line(
+        c, "most = %s > most ? %s : most;", pass.operand[from].text, pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     pass = adzi_c99_pass(c, lanes);
     if (store != NULL) {
@@ -138,8 +141,7 @@ void adzi_c99_softmax(adzi_c99 *c, const adzi_c99_call *call)
     const bool sum = strcmp(op, "logsumexp") == 0, plain = strcmp(op, "softmax") == 0;
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, sum ? mask_of(call) : lane_of(call, x));
     const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to =
-        sum ? adzi_c99_lanes_add_reduced(&lanes, y) : adzi_c99_lanes_add(&lanes, y);
+    const int to = sum ? adzi_c99_lanes_add_reduced(&lanes, y) : adzi_c99_lanes_add(&lanes, y);
     adzi_c99_lanes_open(c, &lanes);
     print_total(c, &lanes, from, plain ? "y" : NULL);
     if (sum) {
@@ -177,12 +179,29 @@ void adzi_c99_softmax_backward(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_nest_close(c, &pass);
     pass = adzi_c99_pass(c, &lanes);
     if (plain) {
-        adzi_c99_line(c, "%s += %s * (%s - sum);", pass.operand[to].text,
-            pass.operand[result].text, pass.operand[g].text);
+        adzi_c99_line(c, "%s += %s * (%s - sum);", pass.operand[to].text, pass.operand[result].text,
+            pass.operand[g].text);
     } else {
         adzi_c99_line(c, "%s += %s - @exp(%s) * sum;", pass.operand[to].text, pass.operand[g].text,
             pass.operand[result].text);
     }
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* logsumexp: dx += dy e^(x - y). */
+void adzi_c99_logsumexp_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int to = adzi_c99_lanes_add(&lanes, &dx), from = adzi_c99_lanes_add(&lanes, x);
+    const int g = adzi_c99_lanes_add_reduced(&lanes, &dy);
+    const int sum = adzi_c99_lanes_add_reduced(&lanes, y);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, "%s += %s * @exp(%s - %s);", pass.operand[to].text, pass.operand[g].text,
+        pass.operand[from].text, pass.operand[sum].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
 }

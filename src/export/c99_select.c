@@ -41,7 +41,7 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     const double p = adzi_c99_attr(call, "p", 2);
     if (p != 1 && p != 2 && p != (double)INFINITY) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "norm of order %s cannot be written in C, only 1, 2 and infinity", adzi_text_float(p));
         return;
     }
@@ -53,7 +53,10 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     const char *e = pass.operand[from].text;
     adzi_c99_line(c, "const float a = %s < 0 ? -%s : %s;", e, e, e);
-    adzi_c99_line(c, "%s;", p == 1 ? "s += a" : p == 2 ? "s += a * a" : "s = a > s || a != a ? a : s");
+    adzi_c99_line(c, "%s;",
+        p == 1   ? "s += a"
+        : p == 2 ? "s += a * a"
+                 : "s = a > s || a != a ? a : s");
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, p == 2 ? "%s = @sqrt(s);" : "%s = s;", adzi_c99_lane_element(c, &lanes, to));
     adzi_c99_lanes_close(c, &lanes);
@@ -94,8 +97,9 @@ void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_line(c, "int32_t place = -1, at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, &from);
     const char *e = pass.operand[element].text;
-    adzi_c99_line(c, "const int left = %s == 0 || before %s %s || (%s == before && at > place_before);",
-        k, than, e, e);
+    adzi_c99_line(c,
+        "const int left = %s == 0 || before %s %s || (%s == before && at > place_before);", k, than,
+        e, e);
     adzi_c99_line(c, "if (left && (place < 0 || %s %s best)) {", e, than);
     ++c->depth;
     adzi_c99_line(c, "best = %s;", e);

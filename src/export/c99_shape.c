@@ -15,13 +15,13 @@ static adzi_c99_value part_of(
 }
 
 /* Prints to = from, or to += from, for every element. */
-static void copy(
-    adzi_c99 *c, const adzi_c99_value *to, const adzi_c99_value *from, bool accumulate)
+static void copy(adzi_c99 *c, const adzi_c99_value *to, const adzi_c99_value *from, bool accumulate)
 {
     adzi_c99_map(c, to, accumulate ? "+= $a" : "= $a", from);
 }
 
-/* ---- cat -------------------------------------------------------------------------------------- */
+/* ---- cat --------------------------------------------------------------------------------------
+ */
 
 void adzi_c99_cat(adzi_c99 *c, const adzi_c99_call *call)
 {
@@ -56,7 +56,8 @@ void adzi_c99_cat_backward(adzi_c99 *c, const adzi_c99_call *call)
     }
 }
 
-/* ---- copies ----------------------------------------------------------------------------------- */
+/* ---- copies -----------------------------------------------------------------------------------
+ */
 
 /* The elements of a contiguous value in the shape of another. */
 static bool in_shape_of(
@@ -136,7 +137,8 @@ void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
     copy(c, &inner, &x, false);
 }
 
-/* ---- triangles -------------------------------------------------------------------------------- */
+/* ---- triangles --------------------------------------------------------------------------------
+ */
 
 /* The elements at and below a diagonal (tril), or at and above it (triu); zeros elsewhere. */
 static void triangle(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *to,
@@ -182,7 +184,8 @@ void adzi_c99_triangle_backward(adzi_c99 *c, const adzi_c99_call *call)
     triangle(c, call, &dx, &dy, true);
 }
 
-/* ---- glu and dropout -------------------------------------------------------------------------- */
+/* ---- glu and dropout --------------------------------------------------------------------------
+ */
 
 /* y = a sigmoid(b), where a and b are the halves of x. */
 void adzi_c99_glu(adzi_c99 *c, const adzi_c99_call *call)
@@ -202,7 +205,7 @@ void adzi_c99_glu(adzi_c99 *c, const adzi_c99_call *call)
 
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p)
 {
-    adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+    adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
         "dropout with p = %s draws random numbers, which a function in C cannot; call "
         "adz_module_eval before the plan is made",
         adzi_text_float(p));

@@ -17,7 +17,8 @@ static bool is_sgd(const adz_optimizer *o)
     return strcmp(o->type->name, "SGD") == 0;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------
+ */
 
 static int memory_of(const adzi_c99 *c, const adz_tensor *parameter)
 {
@@ -33,10 +34,10 @@ bool adzi_c99_check_optimizer(adzi_c99 *c, const adz_optimizer *o)
 {
     const char *name = o->type->name;
     if (!is_sgd(o) && strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "the optimizer %s cannot be written in C; use SGD, Adam or AdamW", name);
     } else if (!is_sgd(o) && o->defaults[AMSGRAD] != 0) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT, "Adam with amsgrad cannot be written in C");
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED, "Adam with amsgrad cannot be written in C");
     }
     return !c->failed;
 }
@@ -69,14 +70,15 @@ void adzi_c99_mark_parameters(adzi_c99 *c, const adz_optimizer *o)
             m->wants = adzi_is_float(m->dtype);
         }
         if (wants && call->inplace) {
-            adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
                 "%s changes a tensor in place, which a training step in C cannot contain",
                 call->op->name);
         }
     }
 }
 
-/* ---- losses ----------------------------------------------------------------------------------- */
+/* ---- losses -----------------------------------------------------------------------------------
+ */
 
 /* loss = mean((y - t)^2),  dy = 2 (y - t) / n. */
 static void print_mse(adzi_c99 *c, const adzi_c99_value *y, const adzi_c99_value *target)
@@ -89,8 +91,7 @@ static void print_mse(adzi_c99 *c, const adzi_c99_value *y, const adzi_c99_value
     adzi_c99_nest_add(&nest, target);
     adzi_c99_nest_add(&nest, &dy);
     adzi_c99_nest_open(c, &nest);
-    adzi_c99_line(
-        c, "const float error = %s - %s;", nest.operand[0].text, nest.operand[1].text);
+    adzi_c99_line(c, "const float error = %s - %s;", nest.operand[0].text, nest.operand[1].text);
     adzi_c99_line(c, "loss += error * error;");
     adzi_c99_line(c, "%s += 2 * error / %s;", nest.operand[2].text, n);
     adzi_c99_nest_close(c, &nest);
@@ -118,8 +119,8 @@ static void print_cross_entropy(adzi_c99 *c, const adzi_c99_value *y, const adzi
     adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0, right = 0;");
     adzi_c99_line(c, "int32_t k = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "most = %s > most ? %s : most;", pass.operand[from].text,
-        pass.operand[from].text);
+    adzi_c99_line(
+        c, "most = %s > most ? %s : most;", pass.operand[from].text, pass.operand[from].text);
     adzi_c99_line(c, "right = k++ == label ? %s : right;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     pass = adzi_c99_pass(c, &lanes);
@@ -130,7 +131,8 @@ static void print_cross_entropy(adzi_c99 *c, const adzi_c99_value *y, const adzi
     adzi_c99_line(c, "loss += (most - right) + @log(total);");
     adzi_c99_line(c, "k = 0;");
     pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "%s += (@exp(%s - most) / total - (k++ == label ? 1.0f : 0.0f)) / (float)rows;",
+    adzi_c99_line(c,
+        "%s += (@exp(%s - most) / total - (k++ == label ? 1.0f : 0.0f)) / (float)rows;",
         pass.operand[to].text, pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     --c->depth;
@@ -162,7 +164,8 @@ static adzi_c99_value target_of(adzi_c99 *c, const adzi_c99_value *y, adz_c_loss
     return t;
 }
 
-/* ---- updates ---------------------------------------------------------------------------------- */
+/* ---- updates ----------------------------------------------------------------------------------
+ */
 
 /* The names of a parameter's states; "m_<parameter>" and "v_<parameter>". */
 static void print_sgd(adzi_c99 *c, const double *s, const char *w, const char *dw, size_t group)
@@ -238,8 +241,7 @@ static void print_group(adzi_c99 *c, const adz_optimizer *o, size_t g)
             const double beta = group->settings[k == 1 ? ADZI_ADAM_BETA1 : ADZI_ADAM_BETA2];
             adzi_c99_line(c, "beta%d_power[%d] *= %s;", k, (int)g, adzi_text_float(beta));
         }
-        adzi_c99_line(
-            c, "root = 1 / @sqrt((float)(1 - beta2_power[%d]));", (int)g);
+        adzi_c99_line(c, "root = 1 / @sqrt((float)(1 - beta2_power[%d]));", (int)g);
         adzi_c99_line(c, "step = (float)(%s_learning_rate[%d] / (1 - beta1_power[%d]));", c->name,
             (int)g, (int)g);
     }
@@ -263,7 +265,8 @@ static void print_group(adzi_c99 *c, const adz_optimizer *o, size_t g)
     }
 }
 
-/* ---- the step --------------------------------------------------------------------------------- */
+/* ---- the step ---------------------------------------------------------------------------------
+ */
 
 void adzi_c99_print_step(adzi_c99 *c, const adz_optimizer *o, adz_c_loss loss)
 {
@@ -307,7 +310,8 @@ void adzi_c99_print_step(adzi_c99 *c, const adz_optimizer *o, adz_c_loss loss)
     adzi_c99_line(c, "return loss;");
 }
 
-/* ---- the optimizer's state -------------------------------------------------------------------- */
+/* ---- the optimizer's state --------------------------------------------------------------------
+ */
 
 /* A state's array, with its present contents if the optimizer has made steps. */
 static int64_t print_state(

@@ -26,7 +26,7 @@ static const adzi_c99_printer printers[] = {
     { "linear", adzi_c99_linear, adzi_c99_linear_backward },
     { "linear_relu", adzi_c99_linear_relu, adzi_c99_linear_relu_backward },
     { "log_softmax", adzi_c99_softmax, adzi_c99_softmax_backward },
-    { "logsumexp", adzi_c99_softmax, NULL },
+    { "logsumexp", adzi_c99_softmax, adzi_c99_logsumexp_backward },
     { "lstm_layer", adzi_c99_lstm, NULL },
     { "matmul", adzi_c99_matmul, adzi_c99_matmul_backward },
     { "max", adzi_c99_extreme, NULL },
@@ -84,7 +84,8 @@ bool adzi_c99_trains(const adz_operator *op)
            (printer != NULL && printer->backward != NULL);
 }
 
-/* ---- printing a call -------------------------------------------------------------------------- */
+/* ---- printing a call --------------------------------------------------------------------------
+ */
 
 static void add_shape(char *text, size_t size, const adzi_c99_value *v)
 {
@@ -127,7 +128,7 @@ void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
     if (printer != NULL) {
         printer->forward(c, call);
     } else if (!adzi_c99_elementwise(c, call)) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "%s%s%s cannot be written in C: there is no printer for the operator", call->path,
             call->path[0] != '\0' ? ": " : "", call->op->name);
     }
@@ -140,7 +141,8 @@ static bool reaches_gradient(const adzi_c99 *c, const adzi_c99_call *call)
         const adzi_c99_value *v = adzi_c99_in(c, call, i);
         in = in || (v != NULL && adzi_c99_wants(c, v));
     }
-    for (int k = 0; k < call->n_out; ++k) { /* a result without a gradient does not reach the loss */
+    for (int k = 0; k < call->n_out;
+         ++k) { /* a result without a gradient does not reach the loss */
         out = out || c->memories[adzi_c99_out(c, call, k)->memory].gradient >= 0;
     }
     return in && out;
@@ -158,7 +160,7 @@ void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call)
     if (printer != NULL && printer->backward != NULL) {
         printer->backward(c, call);
     } else if (printer != NULL || !adzi_c99_elementwise_backward(c, call)) {
-        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "%s%s%s cannot be part of a training step in C: its gradient has no printer",
             call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
     }

@@ -14,7 +14,8 @@ const adzi_c99_value *adzi_c99_out(const adzi_c99 *c, const adzi_c99_call *call,
     return &c->values[call->out[k]];
 }
 
-/* ---- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------
+ */
 
 static const adz_field *field_of(const adzi_c99_call *call, const char *name)
 {
@@ -66,7 +67,8 @@ const void *adzi_c99_attr_list(const adzi_c99_call *call, const char *field)
     return f != NULL ? (const char *)call->attr + f->offset : NULL;
 }
 
-/* ---- layouts ---------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------------------
+ */
 
 adzi_c99_value adzi_c99_transposed(const adzi_c99_value *value, int a, int b)
 {
@@ -136,7 +138,8 @@ adzi_c99_value adzi_c99_scratch(adzi_c99 *c, adz_dtype dtype, int rank, const in
     return contiguous(memory >= 0 ? memory : 0, dtype, rank, sizes);
 }
 
-/* ---- gradients -------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------
+ */
 
 bool adzi_c99_wants(const adzi_c99 *c, const adzi_c99_value *value)
 {
@@ -156,8 +159,8 @@ adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value)
         m->gradient = made;
         adzi_c99_memory *dm = &c->memories[made];
         snprintf(dm->name, sizeof dm->name, "d%.*s", (int)sizeof dm->name - 2, m->name);
-        snprintf(dm->label, sizeof dm->label, "gradient: %.*s", (int)sizeof dm->label - 12,
-            m->label);
+        snprintf(
+            dm->label, sizeof dm->label, "gradient: %.*s", (int)sizeof dm->label - 12, m->label);
     }
     g.memory = m->gradient;
     if (c->memories[g.memory].first < 0) { /* its first use */

@@ -172,8 +172,8 @@ static uint32_t version_after(const adzi_report *r, int k)
     return r->results[k]->storage->version + (r->inplace && k == 0 ? 1 : 0);
 }
 
-/* `t` in the layout of `like`: t itself, or a copy. Later calls make views of the operator's result,
- * and a writer that knows values by their memory needs the same strides. */
+/* `t` in the layout of `like`: t itself, or a copy. Later calls make views of the operator's
+ * result, and a writer that knows values by their memory needs the same strides. */
 static adz_tensor *with_layout(adz_tensor *t, const adz_tensor *like)
 {
     int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];

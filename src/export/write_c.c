@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "base/sink.h"
+#include "export/c99_file.h"
 #include "export/c99_program.h"
 #include "export/c99_step.h"
 
@@ -18,64 +19,24 @@ void adz_c_options_init(adz_c_options *options, size_t size)
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
-/* Everything that is written: the program, its functions and its sizes. */
-typedef struct {
-    adzi_c99 c;
-    const adz_c_options *options;
-    adzi_text run, step, arrays, file, header;
-    char name[ADZI_C99_NAME], upper[ADZI_C99_NAME]; /* the prefix, and in capitals for macros */
-    int64_t weights, state;    /* bytes */
-} writer;
-
-static const char *const arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes" };
-static const char *const arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "unsigned char" };
-
-static int64_t item_bytes(adz_dtype dtype)
-{
-    return adzi_c99_arena(dtype) == 2 ? 1 : 4;
-}
-
-/* ---- functions -------------------------------------------------------------------------------- */
-
-/* The arguments: the inputs, then `last`. */
-static void add_signature(const writer *w, adzi_text *to, const char *type, const char *function,
-    const char *last)
-{
-    adzi_text_format(to, "%s %s_%s(", type, w->c.name, function);
-    for (size_t i = 0; i < w->c.n_inputs; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
-        adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
-    }
-    adzi_text_format(to, "%s)", last);
-}
-
-static const char *run_result(const writer *w)
-{
-    static const char *const texts[] = { "float *y", "int32_t *y", "unsigned char *y" };
-    return texts[adzi_c99_arena(w->c.values[w->c.output].dtype)];
-}
-
-static const char *step_target(const writer *w)
-{
-    return w->options->loss == ADZ_C_CROSS_ENTROPY ? "const int32_t *target"
-                                                   : "const float *target";
-}
+/* ---- functions --------------------------------------------------------------------------------
+ */
 
 /* Pointers to the buffers that a function uses, and what fills them when it starts. */
-static void add_buffers(writer *w, adzi_text *to)
+static void add_buffers(adzi_c99_writer *w, adzi_text *to)
 {
     adzi_c99 *c = &w->c;
     for (size_t i = 0; i < c->n_memories; ++i) {
         const adzi_c99_memory *m = &c->memories[i];
         if (m->kind == ADZI_C99_BUFFER && m->first >= 0) {
             adzi_text_format(to, "    %s *const %s = %s + %lld; /* %s */\n",
-                adzi_c99_type(m->dtype), m->name, arenas[adzi_c99_arena(m->dtype)],
+                adzi_c99_type(m->dtype), m->name, adzi_c99_arenas[adzi_c99_arena(m->dtype)],
                 (long long)m->offset, m->label);
         }
     }
 }
 
-static void add_unused(const writer *w, adzi_text *to)
+static void add_unused(const adzi_c99_writer *w, adzi_text *to)
 {
     for (size_t i = 0; i < w->c.n_inputs; ++i) {
         const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
@@ -111,7 +72,7 @@ static void begin(adzi_c99 *c)
 }
 
 /* Ends a function: places its buffers and puts declarations and body together. */
-static void finish(writer *w, adzi_text *to, const char *declaration)
+static void finish(adzi_c99_writer *w, adzi_text *to, const char *declaration)
 {
     adzi_c99_place(&w->c);
     adzi_text_add(to, "\n{\n");
@@ -137,7 +98,7 @@ static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
     return m->kind == ADZI_C99_BUFFER && m->start < 0 && y->offset == 0 && m->count == y->numel;
 }
 
-static void print_run(writer *w)
+static void print_run(adzi_c99_writer *w)
 {
     adzi_c99 *c = &w->c;
     const adzi_c99_value y = c->values[c->output];
@@ -168,7 +129,7 @@ static void print_run(writer *w)
             adzi_c99_map(c, &to, "= $a", &y);
         }
     }
-    add_signature(w, &w->run, "void", "run", run_result(w));
+    adzi_c99_signature(w, &w->run, "void", "run", adzi_c99_run_result(w));
     finish(w, &w->run, "");
     if (direct) {
         memcpy(c->memories[y.memory].name, name, sizeof name);
@@ -176,190 +137,18 @@ static void print_run(writer *w)
     }
 }
 
-static void print_step(writer *w)
+static void print_step(adzi_c99_writer *w)
 {
     begin(&w->c);
     adzi_c99_print_step(&w->c, w->options->optimizer, w->options->loss);
     if (!w->c.failed) {
-        add_signature(w, &w->step, "float", "step", step_target(w));
+        adzi_c99_signature(w, &w->step, "float", "step", adzi_c99_step_target(w));
         finish(w, &w->step, "    float loss = 0;\n");
     }
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------- */
-
-static void add_number(adzi_text *to, const adzi_c99_memory *m, int64_t i)
-{
-    const double x = adzi_c99_contents(m, i);
-    if (adzi_c99_arena(m->dtype) == 0) {
-        adzi_text_add(to, adzi_c99_float(x));
-    } else {
-        adzi_text_format(to, "%lld", (long long)x);
-    }
-}
-
-/* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
-static bool is_separate(const writer *w, const adzi_c99_memory *m)
-{
-    return w->options->weights != NULL && m->kind == ADZI_C99_PARAMETER && m->dtype == ADZ_F32;
-}
-
-static bool has_array(const adzi_c99_memory *m)
-{
-    return m->array && (m->kind == ADZI_C99_PARAMETER || m->kind == ADZI_C99_CONSTANT);
-}
-
-static void add_arrays(writer *w)
-{
-    for (size_t i = 0; i < w->c.n_memories; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[i];
-        if (!has_array(m)) {
-            continue;
-        }
-        const char *type = adzi_c99_type(m->dtype);
-        adzi_text_format(&w->arrays, "/* %s */\n", m->label);
-        w->weights += m->count * item_bytes(m->dtype);
-        if (is_separate(w, m)) {
-            adzi_text_format(&w->arrays,
-                m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
-                (long long)m->count);
-            continue;
-        }
-        adzi_text_format(&w->arrays, "static %s%s %s[%lld] = {", m->changes ? "" : "const ", type,
-            m->name, (long long)m->count);
-        for (int64_t k = 0; k < m->count; ++k) {
-            adzi_text_add(&w->arrays, k % 8 == 0 ? "\n    " : " ");
-            add_number(&w->arrays, m, k);
-            adzi_text_add(&w->arrays, ",");
-        }
-        adzi_text_add(&w->arrays, "\n};\n\n");
-    }
-}
-
-/* NAME_load, which hands the weights over. */
-static void add_load(writer *w, adzi_text *to)
-{
-    long long at = 0;
-    adzi_text_format(to, "void %s_load(const float *weights)\n{\n", w->c.name);
-    for (size_t i = 0; i < w->c.n_memories; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[i];
-        if (has_array(m) && is_separate(w, m)) {
-            if (m->changes) {
-                adzi_text_format(to,
-                    "    for (int i = 0; i < %lld; ++i) {\n        %s[i] = weights[%lld + i];\n"
-                    "    }\n",
-                    (long long)m->count, m->name, at);
-            } else {
-                adzi_text_format(to, "    %s = weights + %lld;\n", m->name, at);
-            }
-            at += m->count;
-        }
-    }
-    adzi_text_add(to, at == 0 ? "    (void)weights;\n}\n\n" : "}\n\n");
-}
-
-/* ---- the files -------------------------------------------------------------------------------- */
-
-/* A comment with the shapes of the arguments of NAME_run. */
-static void add_arguments(const writer *w, adzi_text *to)
-{
-    for (size_t i = 0; i < w->c.n_inputs; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
-        adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
-    }
-    const adzi_c99_value *y = &w->c.values[w->c.output];
-    adzi_text_add(to, " *     y: the result [");
-    for (int d = 0; d < y->rank; ++d) {
-        adzi_text_format(to, "%s%lld", d > 0 ? ", " : "", (long long)y->sizes[d]);
-    }
-    adzi_text_add(to, "]\n");
-}
-
-static void make_header(writer *w)
-{
-    adzi_text *to = &w->header;
-    const char *name = w->c.name, *upper = w->upper;
-    int64_t buffer = 0;
-    for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
-        buffer += w->c.arena[arena] * (arena == 2 ? 1 : 4);
-    }
-    adzi_text_format(to, "/* Written by adze. Change the network, not this file. */\n#ifndef %s_H\n"
-                         "#define %s_H\n\n#include <stdint.h>\n\n", upper, upper);
-    adzi_text_format(to, "/* Bytes of the weights and other constants, and of the buffers. */\n"
-                         "#define %s_WEIGHTS_BYTES %lld\n#define %s_BUFFER_BYTES  %lld\n",
-        upper, (long long)w->weights, upper, (long long)buffer);
-    if (w->options->optimizer != NULL) {
-        adzi_text_format(to, "/* Bytes of the optimizer's state. */\n#define %s_STATE_BYTES   %lld\n",
-            upper, (long long)w->state);
-    }
-    adzi_text_add(to, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    if (w->options->weights != NULL) {
-        adzi_text_format(to, "\n/* Hands the weights over, before anything else is called: the contents "
-                             "of the file of weights.\n * They must stay where they are. */\n"
-                             "void %s_load(const float *weights);\n", name);
-    }
-    adzi_text_add(to, "\n/* Computes the result. Arrays are in row-major order and do not overlap. "
-                      "Indices are not checked.\n *\n");
-    add_arguments(w, to);
-    adzi_text_add(to, " */\n");
-    add_signature(w, to, "void", "run", run_result(w));
-    adzi_text_add(to, ";\n");
-    if (w->options->optimizer != NULL) {
-        adzi_text_format(to, "\n/* The learning rate of each group of parameters. */\n"
-                             "extern float %s_learning_rate[%d];\n", name,
-            (int)w->options->optimizer->n_groups);
-        adzi_text_add(to, "\n/* One step of training: changes the weights, and returns the loss before "
-                          "the change. */\n");
-        add_signature(w, to, "float", "step", step_target(w));
-        adzi_text_add(to, ";\n");
-    }
-    adzi_text_add(to, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
-}
-
-static void make_file(writer *w, const char *header)
-{
-    adzi_text *to = &w->file;
-    char clean[ADZI_C99_LABEL];
-    adzi_text functions = { 0 }, states = { 0 };
-    if (w->options->optimizer != NULL) {
-        w->state = adzi_c99_print_states(&w->c, &states, w->options->optimizer);
-    }
-    adzi_c99_functions(&w->c, &functions);
-    add_arrays(w);
-    adzi_c99_comment(clean, sizeof clean, header);
-    adzi_text_format(to, "/* Written by adze. Change the network, not this file. */\n");
-    adzi_text_format(to, "#include \"%s\"\n\n", header);
-    if (w->c.libm) {
-        adzi_text_add(to, "#include <math.h>\n\n");
-    }
-    adzi_text_add_n(to, adzi_text_get(&w->arrays), w->arrays.length);
-    adzi_text_add_n(to, adzi_text_get(&states), states.length);
-    for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
-        if (w->c.arena[arena] > 0) {
-            adzi_text_format(to, "static %s %s[%lld];\n", arena_types[arena], arenas[arena],
-                (long long)w->c.arena[arena]);
-        }
-    }
-    adzi_text_add(to, "\n");
-    adzi_text_add_n(to, adzi_text_get(&functions), functions.length);
-    if (w->options->weights != NULL) {
-        add_load(w, to);
-    }
-    adzi_text_add_n(to, adzi_text_get(&w->run), w->run.length);
-    if (w->step.length > 0) {
-        adzi_text_add(to, "\n");
-        adzi_text_add_n(to, adzi_text_get(&w->step), w->step.length);
-    }
-    const adzi_text *const parts[] = { &functions, &states, &w->arrays, &w->run, &w->step,
-        &w->c.body, to };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        if (parts[i]->failed) {
-            adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
-        }
-    }
-    adzi_text_free(&functions);
-    adzi_text_free(&states);
-}
+/* ---- writing -----------------------------------------------------------------------------------
+ */
 
 static adz_status write_text(const char *path, const adzi_text *text)
 {
@@ -376,12 +165,12 @@ static adz_status write_text(const char *path, const adzi_text *text)
     return status;
 }
 
-static adz_status write_weights(const writer *w)
+static adz_status write_weights(const adzi_c99_writer *w)
 {
     adzi_text bytes = { 0 };
     for (size_t i = 0; i < w->c.n_memories; ++i) {
         const adzi_c99_memory *m = &w->c.memories[i];
-        if (has_array(m) && is_separate(w, m)) {
+        if (adzi_c99_has_array(m) && adzi_c99_is_separate(w, m)) {
             adzi_text_add_n(&bytes, m->data, (size_t)m->count * sizeof(float));
         }
     }
@@ -392,7 +181,8 @@ static adz_status write_weights(const writer *w)
     return status;
 }
 
-/* ---- names of the files ----------------------------------------------------------------------- */
+/* ---- names of the files -----------------------------------------------------------------------
+ */
 
 /* The last part of a path. */
 static const char *base_of(const char *path)
@@ -402,12 +192,13 @@ static const char *base_of(const char *path)
 }
 
 /* The header's path and its name in the #include; the prefix of all identifiers. */
-static bool name_files(writer *w, const char *path, adzi_text *header)
+static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
 {
     const size_t length = strlen(path);
     const char *base = base_of(path);
     if (length < 3 || strcmp(path + length - 2, ".c") != 0 || base[0] == '.') {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "the path '%s' does not end with the name of a .c file", path);
+        adzi_error(
+            op, ADZ_ERR_ARGUMENT, "the path '%s' does not end with the name of a .c file", path);
         return false;
     }
     for (const char *at = base; *at != '\0'; ++at) {
@@ -438,7 +229,7 @@ static bool name_files(writer *w, const char *path, adzi_text *header)
     return !header->failed;
 }
 
-static void free_writer(writer *w)
+static void free_writer(adzi_c99_writer *w)
 {
     adzi_text *const texts[] = { &w->run, &w->step, &w->arrays, &w->file, &w->header };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
@@ -449,7 +240,7 @@ static void free_writer(writer *w)
 }
 
 /* Makes the whole text of both files. */
-static bool make(writer *w, const adzi_trace *trace, const char *header)
+static bool make(adzi_c99_writer *w, const adzi_trace *trace, const char *header)
 {
     adz_optimizer *optimizer = w->options->optimizer;
     w->c.training = optimizer != NULL;
@@ -466,8 +257,8 @@ static bool make(writer *w, const adzi_trace *trace, const char *header)
         print_step(w);
     }
     if (!w->c.failed) {
-        make_file(w, header);
-        make_header(w);
+        adzi_c99_make_file(w, header);
+        adzi_c99_make_header(w);
     }
     if (!w->c.failed && w->header.failed) {
         adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the header");
@@ -475,7 +266,7 @@ static bool make(writer *w, const adzi_trace *trace, const char *header)
     return !w->c.failed;
 }
 
-static adz_status write_files(const writer *w, const char *path, const char *header)
+static adz_status write_files(const adzi_c99_writer *w, const char *path, const char *header)
 {
     adz_status status = w->options->weights != NULL ? write_weights(w) : ADZ_OK;
     status = status == ADZ_OK ? write_text(header, &w->header) : status;
@@ -494,7 +285,7 @@ adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_o
     if (!adzi_options_read(op, "ADZ_C_OPTIONS", &o, sizeof o, options)) {
         return adz_error_code();
     }
-    writer *w = adzi_alloc_zero(sizeof *w);
+    adzi_c99_writer *w = adzi_alloc_zero(sizeof *w);
     if (w == NULL) {
         adzi_fail_memory(op, sizeof *w);
         return ADZ_ERR_MEMORY;

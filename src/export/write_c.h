@@ -13,8 +13,9 @@
  * @param what     the function, its inputs and the module that names its weights
  * @param path     ends with ".c"
  * @param options  NULL for the defaults
- * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (an operator that cannot be written, which
- *                 is named; a path without ".c"), ADZ_ERR_DTYPE, ADZ_ERR_IO, ADZ_ERR_MEMORY
+ * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", an optimizer without
+ *                 the module's parameters); ADZ_ERR_UNSUPPORTED (an operator that cannot be
+ * written, which is named); ADZ_ERR_DTYPE (not float32), ADZ_ERR_IO, ADZ_ERR_MEMORY
  */
 adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_options *options);
 

@@ -41,10 +41,9 @@ typedef struct {
 
 static inline adz_status write_network(network *n, const char *name, const adz_c_options *options)
 {
-    const adzi_export what = { .function = call_network,
-        .user = n,
-        .inputs = { n->in, n->n_in },
-        .module = n->module };
+    const adzi_export what = {
+        .function = call_network, .user = n, .inputs = { n->in, n->n_in }, .module = n->module
+    };
     return adzi_write_c(&what, temporary_path(name), options);
 }
 
@@ -107,7 +106,8 @@ static inline void call_run(const compiled *c, network *n, void *y)
     } else if (n->n_in == 2) {
         ((void (*)(const void *, const void *, void *))c->run)(in[0], in[1], y);
     } else {
-        ((void (*)(const void *, const void *, const void *, void *))c->run)(in[0], in[1], in[2], y);
+        ((void (*)(const void *, const void *, const void *, void *))c->run)(
+            in[0], in[1], in[2], y);
     }
     for (size_t i = 0; i < n->n_in; ++i) {
         free(in[i]);
@@ -153,8 +153,7 @@ static inline void refill(network *n)
         if (adz_tensor_dtype(n->in[i]) == ADZ_F32) {
             ADZ_NO_GRAD
             {
-                adz_copy_(n->in[i],
-                    adz_randn(adz_tensor_shape(n->in[i]), ADZ_F32));
+                adz_copy_(n->in[i], adz_randn(adz_tensor_shape(n->in[i]), ADZ_F32));
             }
         }
     }

@@ -43,9 +43,9 @@ typedef struct adz_c_options {
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                                                       \
-    {                                                                       \
-        sizeof(adz_c_options), NULL, false, NULL, NULL, ADZ_C_MSE_LOSS      \
+#define ADZ_C_OPTIONS                                                  \
+    {                                                                  \
+        sizeof(adz_c_options), NULL, false, NULL, NULL, ADZ_C_MSE_LOSS \
     }
 
 /**
