@@ -1,14 +1,14 @@
 /* Exports functions as C99, compiles them with the C compiler of the build, and calls them. */
-#ifndef ADZE_TESTS_EXPORT_C99_H
-#define ADZE_TESTS_EXPORT_C99_H
+#ifndef ADZE_TESTS_EXPORT_C99_NETWORK_H
+#define ADZE_TESTS_EXPORT_C99_NETWORK_H
 
 #include <dlfcn.h>
 #include <math.h>
 
 #include "adze/adze.h"
-#include "errors.h"
+#include "../../errors.h"
 #include "export/write_c.h"
-#include "temporary.h"
+#include "../../temporary.h"
 
 enum { MOST_INPUTS = 3 };
 
@@ -184,6 +184,23 @@ static inline void check_rows(network *n, double tolerance, int64_t rows)
 static inline void check_network(network *n, double tolerance)
 {
     check_rows(n, tolerance, 1);
+}
+
+static inline network of(adz_module *module, adz_tensor *x)
+{
+    return (network){ .module = module, .in = { x }, .n_in = 1 };
+}
+
+static inline void check_and_free(adz_module *module, adz_tensor *x)
+{
+    network n = of(module, x);
+    check_network(&n, 1e-6);
+    adz_module_free(&module);
+}
+
+static inline adz_tensor *ids_of(const int64_t *ids, adz_shape shape)
+{
+    return adz_tensor_from(ids, shape, ADZ_I64);
 }
 
 #endif
