@@ -23,7 +23,7 @@ typedef enum adzi_c99_kind {
     ADZI_C99_BUFFER     /* computed; has a place in static memory */
 } adzi_c99_kind;
 
-enum { ADZI_C99_ARENAS = 3, ADZI_C99_NAME = 64, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
+enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 64, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
 
 /** Elements of one type. */
 typedef struct adzi_c99_memory {
@@ -97,14 +97,23 @@ void adzi_c99_line(adzi_c99 *c, const char *format, ...) __attribute__((format(p
 void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** "float", "int", "unsigned char": the type in C. */
+/** "float", "int32_t", "unsigned char" or "double": the type in C. */
 const char *adzi_c99_type(adz_dtype dtype);
 
-/** Which of the static arenas holds elements of a dtype: 0, 1 or 2. */
+/** The static arenas, one per type in C. */
+enum { ADZI_C99_FLOATS, ADZI_C99_INTEGERS, ADZI_C99_BYTES, ADZI_C99_DOUBLES };
+
+/** Which of the static arenas holds elements of a dtype. */
 int adzi_c99_arena(adz_dtype dtype);
+
+/** Bytes of an element in C. */
+int64_t adzi_c99_bytes(adz_dtype dtype);
 
 /** A number as a literal of the type float. The text is the thread's (adzi_text_float). */
 const char *adzi_c99_float(double x);
+
+/** A number as a literal of the type double. */
+const char *adzi_c99_double(double x);
 
 /** Notes that the step that is being printed uses a memory by its name. */
 const char *adzi_c99_use(adzi_c99 *c, int memory);

@@ -32,7 +32,7 @@ static const row rows[] = {
     { "add", "$a + %0$b", "$g", "%0$g", NULL, NUMBER("alpha"), 1 },
     { "sub", "$a - %0$b", "$g", "-(%0$g)", NULL, NUMBER("alpha"), 1 },
     { "mul", "$a * $b", "$g * $b", "$g * $a", NULL, NUMBER(NULL), 0 },
-    { "div", "$a / (float)$b", "$g / $b", "-$g * $y / $b", NULL, NUMBER(NULL), 0 },
+    { "div", "$a / $b", "$g / $b", "-$g * $y / $b", NULL, NUMBER(NULL), 0 },
     { "addcmul", "$a + %0$b * $c", "$g", "%0$g * $c", "%0$g * $b", NUMBER("value"), 1 },
     { "neg", "-$a", "-$g", NULL, NULL, NUMBER(NULL), 0 },
     { "abs", "$a < 0 ? -$a : $a", "$a > 0 ? $g : $a < 0 ? -$g : 0.0f", NULL, NULL, NUMBER(NULL),
@@ -113,6 +113,9 @@ static const struct {
              0 } },
 };
 
+/* A quotient of integers is a float. */
+static const row whole_div = { "div", "(float)$a / (float)$b", NULL, NULL, NULL, NUMBER(NULL), 0 };
+
 static const row *row_of(const adzi_c99_call *call)
 {
     const char *op = call->op->name;
@@ -143,12 +146,13 @@ bool adzi_c99_is_elementwise(const char *op)
 typedef struct {
     const char *a, *b, *c, *y, *g;
     double numbers[2];
+    bool wide; /* the numbers are of the type double */
 } parts;
 
-static void add_number(adzi_text *text, double number, bool factor)
+static void add_number(adzi_text *text, double number, bool factor, bool wide)
 {
     if (!factor || number != 1) {
-        const char *literal = adzi_c99_float(number);
+        const char *literal = wide ? adzi_c99_double(number) : adzi_c99_float(number);
         const bool negative = literal[0] == '-';
         adzi_text_format(text, "%s%s%s%s", negative ? "(" : "", literal, negative ? ")" : "",
             factor ? " * " : "");
@@ -160,7 +164,7 @@ static void fill_in(adzi_text *text, const char *expression, const parts *p)
 {
     for (const char *at = expression; *at != '\0'; ++at) {
         if ((*at == '$' || *at == '%') && (at[1] == '0' || at[1] == '1')) {
-            add_number(text, p->numbers[at[1] - '0'], *at == '%');
+            add_number(text, p->numbers[at[1] - '0'], *at == '%', p->wide);
             ++at;
         } else if (*at == '$') {
             ++at;
@@ -208,17 +212,17 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const ch
     }
     adzi_c99_nest_open(c, &nest);
     parts p = { text_of(&nest, in[0]), text_of(&nest, in[1]), text_of(&nest, in[2]),
-        text_of(&nest, result), text_of(&nest, gradient), { 1, 1 } };
+        text_of(&nest, result), text_of(&nest, gradient), { 1, 1 }, y->dtype == ADZ_F64 };
     numbers_of(r, call, &p);
     adzi_text text = { 0 };
     fill_in(&text, expression, &p);
-    const bool narrowed =
+    const bool converts =
         g == NULL && call->n_in > 0 && adzi_c99_in(c, call, 0) != NULL &&
         adzi_c99_arena(adzi_c99_in(c, call, 0)->dtype) != adzi_c99_arena(y->dtype);
-    const char *cast = g != NULL || !narrowed          ? ""
-                       : adzi_c99_arena(y->dtype) == 0 ? "(float)"
-                       : adzi_c99_arena(y->dtype) == 1 ? "(int32_t)"
-                                                       : "(unsigned char)";
+    char cast[20] = "";
+    if (converts) {
+        snprintf(cast, sizeof cast, "(%s)", adzi_c99_type(y->dtype));
+    }
     const bool whole = cast[0] != '\0';
     adzi_c99_line(c, "%s %s %s%s%s%s;", text_of(&nest, target), g != NULL ? "+=" : "=", cast,
         whole ? "(" : "", adzi_text_get(&text), whole ? ")" : "");
@@ -229,9 +233,17 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const ch
     adzi_c99_nest_close(c, &nest);
 }
 
+static bool is_whole(const adzi_c99_value *v)
+{
+    return v == NULL || !adzi_is_float(v->dtype);
+}
+
 bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
 {
     const row *r = row_of(call);
+    const bool whole = r != NULL && strcmp(r->op, "div") == 0 &&
+                       is_whole(adzi_c99_in(c, call, 0)) && is_whole(adzi_c99_in(c, call, 1));
+    r = whole ? &whole_div : r;
     if (r != NULL) {
         print(c, call, r, r->y, adzi_c99_out(c, call, 0), NULL);
     }

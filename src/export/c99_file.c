@@ -6,14 +6,11 @@
 #include "export/c99_program.h"
 #include "export/c99_step.h"
 
-const char *const adzi_c99_arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes" };
+const char *const adzi_c99_arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes", "doubles" };
 
-static const char *const arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "unsigned char" };
-
-static int64_t item_bytes(adz_dtype dtype)
-{
-    return adzi_c99_arena(dtype) == 2 ? 1 : 4;
-}
+static const char *const arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "unsigned char",
+    "double" };
+static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
 
 /* ---- signatures -------------------------------------------------------------------------------
  */
@@ -32,7 +29,8 @@ void adzi_c99_signature(const adzi_c99_writer *w, adzi_text *to, const char *typ
 
 const char *adzi_c99_run_result(const adzi_c99_writer *w)
 {
-    static const char *const texts[] = { "float *y", "int32_t *y", "unsigned char *y" };
+    static const char *const texts[] = { "float *y", "int32_t *y", "unsigned char *y",
+        "double *y" };
     return texts[adzi_c99_arena(w->c.values[w->c.output].dtype)];
 }
 
@@ -48,8 +46,8 @@ const char *adzi_c99_step_target(const adzi_c99_writer *w)
 static void add_number(adzi_text *to, const adzi_c99_memory *m, int64_t i)
 {
     const double x = adzi_c99_contents(m, i);
-    if (adzi_c99_arena(m->dtype) == 0) {
-        adzi_text_add(to, adzi_c99_float(x));
+    if (adzi_is_float(m->dtype)) {
+        adzi_text_add(to, m->dtype == ADZ_F64 ? adzi_c99_double(x) : adzi_c99_float(x));
     } else {
         adzi_text_format(to, "%lld", (long long)x);
     }
@@ -75,7 +73,7 @@ static void add_arrays(adzi_c99_writer *w)
         }
         const char *type = adzi_c99_type(m->dtype);
         adzi_text_format(&w->arrays, "/* %s */\n", m->label);
-        w->weights += m->count * item_bytes(m->dtype);
+        w->weights += m->count * adzi_c99_bytes(m->dtype);
         if (adzi_c99_is_separate(w, m)) {
             adzi_text_format(&w->arrays,
                 m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
@@ -139,7 +137,7 @@ void adzi_c99_make_header(adzi_c99_writer *w)
     const char *name = w->c.name, *upper = w->upper;
     int64_t buffer = 0;
     for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
-        buffer += w->c.arena[arena] * (arena == 2 ? 1 : 4);
+        buffer += w->c.arena[arena] * arena_bytes[arena];
     }
     adzi_text_format(to,
         "/* Written by adze. Change the network, not this file. */\n#ifndef %s_H\n"

@@ -45,7 +45,7 @@ void adzi_c99_line(adzi_c99 *c, const char *format, ...)
 
 const char *adzi_c99_type(adz_dtype dtype)
 {
-    static const char *const names[] = { "float", "int32_t", "unsigned char" };
+    static const char *const names[] = { "float", "int32_t", "unsigned char", "double" };
     return names[adzi_c99_arena(dtype)];
 }
 
@@ -54,13 +54,21 @@ int adzi_c99_arena(adz_dtype dtype)
     switch (dtype) {
     case ADZ_I32:
     case ADZ_I64:
-        return 1;
+        return ADZI_C99_INTEGERS;
     case ADZ_BOOL:
     case ADZ_U8:
-        return 2;
+        return ADZI_C99_BYTES;
+    case ADZ_F64:
+        return ADZI_C99_DOUBLES;
     default:
-        return 0;
+        return ADZI_C99_FLOATS;
     }
+}
+
+int64_t adzi_c99_bytes(adz_dtype dtype)
+{
+    static const int64_t bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
+    return bytes[adzi_c99_arena(dtype)];
 }
 
 /* Texts of numbers, used in turn, so that one call of printf can name several. */
@@ -98,6 +106,13 @@ const char *adzi_c99_float(double x)
     return text;
 }
 
+const char *adzi_c99_double(double x)
+{
+    return isnan(x)   ? "(0.0 / 0.0)"
+           : isinf(x) ? x > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)"
+                      : adzi_text_float(x);
+}
+
 /* ---- elements ---------------------------------------------------------------------------------
  */
 
@@ -127,7 +142,7 @@ static void uniform_text(const adzi_c99_memory *m, char *text, size_t size)
         snprintf(text, size, "%d", (int)*(const uint8_t *)m->data);
         break;
     case ADZ_F64:
-        snprintf(text, size, "%s", adzi_c99_float(*(const double *)m->data));
+        snprintf(text, size, "%s", adzi_c99_double(*(const double *)m->data));
         break;
     default:
         snprintf(text, size, "%s", adzi_c99_float((double)*(const float *)m->data));

@@ -316,11 +316,9 @@ static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
     if (value.memory < 0) {
         return false;
     }
-    if (v->used && v->dtype != ADZ_F32 && v->kind != ADZI_VALUE_CONSTANT &&
-        (adzi_is_float(v->dtype) || v->dtype == ADZ_F16 || v->dtype == ADZ_BF16)) {
+    if (v->used && (v->dtype == ADZ_F16 || v->dtype == ADZ_BF16)) {
         adzi_c99_fail(c, ADZ_ERR_DTYPE,
-            "%s is %s, but a function in C computes with float; convert the module and its inputs "
-            "to float32 first",
+            "%s is %s; convert the module and its inputs to float32 first",
             c->memories[value.memory].label, adz_dtype_name(v->dtype));
     }
     if (v->tensor->numel >= INT32_MAX) {

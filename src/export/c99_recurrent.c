@@ -74,7 +74,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
                 full.sizes[full.rank - k2] == 1 ? 0 : full.strides[full.rank - k2];
         }
         element(c, &full, base_of(a, MASK), i, s, false, x);
-        if (adzi_c99_arena(mask->dtype) == 0) {
+        if (adzi_is_float(mask->dtype)) {
             adzi_c99_line(c, "score += %s;", x);
         } else {
             adzi_c99_line(c, "score = %s ? score : (-1.0f / 0.0f);", x);

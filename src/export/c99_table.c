@@ -119,11 +119,40 @@ static void print_comment(adzi_c99 *c, const adzi_c99_call *call, const char *wh
     adzi_c99_line(c, "/* %s */", clean);
 }
 
+/* Operators that compute with double, too: those of a standardiser, and moves. The others use
+ * functions of the type float. */
+static const char *const wide[] = { "abs", "add", "addcmul", "cat", "clamp", "clone", "copy", "div",
+    "fill", "gather", "index_select", "masked_fill", "maximum", "minimum", "mul", "neg",
+    "reciprocal", "reshape", "square", "sub", "to", "where" };
+
+static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
+{
+    bool doubles = false;
+    for (int i = 0; i < call->n_in; ++i) {
+        const adzi_c99_value *v = adzi_c99_in(c, call, i);
+        doubles = doubles || (v != NULL && v->dtype == ADZ_F64);
+    }
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i) {
+        doubles = doubles && strcmp(wide[i], call->op->name) != 0;
+    }
+    if (doubles) {
+        adzi_c99_fail(c, ADZ_ERR_DTYPE,
+            "%s%s%s has a float64 argument, but is computed with float in C; convert the module "
+            "and "
+            "its inputs to float32",
+            call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
+    }
+    return !doubles;
+}
+
 void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_printer *printer = adzi_c99_printer_of(call->op->name);
     c->current = call->op->name;
     ++c->step;
+    if (!fits_type(c, call)) {
+        return;
+    }
     print_comment(c, call, "");
     if (printer != NULL) {
         printer->forward(c, call);

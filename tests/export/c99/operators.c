@@ -126,10 +126,34 @@ static void reductions_products_and_moves(void **state)
     adz_scope_close(scope);
 }
 
+/* A network of floats between standardisers that compute with double, as ffn-regression has it. */
+static adz_tensor *between_standardisers(adz_module *module, adz_tensor **in)
+{
+    const double mean[] = { 1000.5, -3, 1e-3 }, scale[] = { 0.1, 7, 1e4 };
+    adz_tensor *m = adz_tensor_from(mean, ADZ_SHAPE(3), ADZ_F64);
+    adz_tensor *s = adz_tensor_from(scale, ADZ_SHAPE(3), ADZ_F64);
+    adz_tensor *x = adz_div(adz_sub(adz_to(in[0], ADZ_F64), m), s);
+    adz_tensor *y = adz_to(adz_module_forward(module, adz_to(x, ADZ_F32)), ADZ_F64);
+    return adz_to(adz_add_number(adz_mul_number(y, 12.3456789), 0.1), ADZ_F32);
+}
+
+static void doubles_around_floats(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(13);
+    network n = of(adz_linear_new(3, 2, NULL), adz_randn(ADZ_SHAPE(2, 3), ADZ_F32));
+    n.call = between_standardisers;
+    check_network(&n, 1e-6);
+    adz_module_free(&n.module);
+    adz_scope_close(scope);
+}
+
 int operators_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elementwise_operators),
+        cmocka_unit_test(doubles_around_floats),
         cmocka_unit_test(reductions_products_and_moves),
     };
     return cmocka_run_group_tests_name("c99: operators", tests, temporary_begin, temporary_end);
