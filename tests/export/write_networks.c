@@ -10,7 +10,7 @@ static bool write_network(const char *folder, const network *n)
     char path[4096];
     adz_module *module = network_new(n, ADZ_F32);
     adz_scope *scope = adz_scope_open();
-    adz_state *state = adz_state_new();
+    adz_safetensors *file = adz_safetensors_new();
     snprintf(path, sizeof path, "%s/%s.onnx", folder, n->name);
     adz_onnx_options o = ADZ_ONNX_OPTIONS;
     o.batch_dimension = n->fixed_batch ? ADZ_BATCH_AUTO : ADZ_BATCH_FREE;
@@ -19,18 +19,18 @@ static bool write_network(const char *folder, const network *n)
         adz_tensor *x = n->input(i == 0 ? 3 : 4);
         adz_module_reset(module);
         good = (i > 0 || network_write(module, x, path, &o) == ADZ_OK) &&
-               adz_state_add(state, i == 0 ? "x0" : "x1", x) == ADZ_OK;
+               adz_safetensors_add(file, i == 0 ? "x0" : "x1", x) == ADZ_OK;
         adz_module_reset(module);
-        good = good && adz_state_add(state, i == 0 ? "y0" : "y1",
+        good = good && adz_safetensors_add(file, i == 0 ? "y0" : "y1",
                            adz_contiguous(adz_detach(adz_module_forward(module, x)))) == ADZ_OK;
     }
     snprintf(path, sizeof path, "%s/%s.safetensors", folder, n->name);
-    good = good && adz_safetensors_save(state, path, NULL) == ADZ_OK;
+    good = good && adz_safetensors_save(file, path) == ADZ_OK;
     if (!good) {
         fprintf(stderr, "%s: %s\n", n->name, adz_error_message());
         adz_error_clear();
     }
-    adz_state_free(&state);
+    adz_safetensors_free(&file);
     adz_scope_close(scope);
     adz_module_free(&module);
     return good;
