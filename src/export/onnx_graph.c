@@ -143,6 +143,10 @@ static adzi_onnx_initialiser *add_initialiser(
     }
     adzi_pb_int(&t->head, TENSOR_TYPE, adzi_onnx_dtype(dtype));
     adzi_pb_string(&t->head, TENSOR_NAME, name);
+    if (t->head.failed) {
+        fail_memory(g, t->head.length);
+        return NULL;
+    }
     return t;
 }
 
