@@ -50,6 +50,20 @@ def read_safetensors(path):
     return tensors
 
 
+def run(path, options, x):
+    """The output of onnxruntime, or of ONNX's reference where that has no kernel for f64."""
+    import onnx.reference
+    import onnxruntime
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return session.run(None, {"x": x})[0]
+    except Exception as error:
+        lacks = "NOT_IMPLEMENTED" in str(error) or "does not support double" in str(error)
+        if not (lacks and path.endswith("_f64.onnx")):
+            raise
+    return onnx.reference.ReferenceEvaluator(path).run(None, {"x": x})[0]
+
+
 def check(folder, name):
     import numpy
     import onnx
@@ -58,14 +72,13 @@ def check(folder, name):
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
+    options.log_severity_level = 4
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     tensors = read_safetensors(os.path.join(folder, name + ".safetensors"))
     worst = 0.0
     for i in "01":
         if "x" + i in tensors:
-            y, = session.run(None, {"x": tensors["x" + i]})
+            y = run(path, options, tensors["x" + i])
             expected = tensors["y" + i]
             assert y.shape == expected.shape, f"{y.shape} instead of {expected.shape}"
             assert y.dtype == expected.dtype, f"{y.dtype} instead of {expected.dtype}"

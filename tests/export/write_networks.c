@@ -5,18 +5,20 @@
 
 #include "networks.h"
 
-static bool write_network(const char *folder, const network *n)
+/* In f64, floating-point inputs are converted. */
+static bool write_network(const char *folder, const network *n, adz_dtype dtype)
 {
     char path[4096];
-    adz_module *module = network_new(n, ADZ_F32);
+    adz_module *module = network_new(n, dtype);
     adz_scope *scope = adz_scope_open();
     adz_safetensors *file = adz_safetensors_new();
-    snprintf(path, sizeof path, "%s/%s.onnx", folder, n->name);
+    snprintf(path, sizeof path, "%s/%s%s.onnx", folder, n->name, dtype == ADZ_F64 ? "_f64" : "");
     adz_onnx_options o = ADZ_ONNX_OPTIONS;
     o.batch_dimension = n->fixed_batch ? ADZ_BATCH_AUTO : ADZ_BATCH_FREE;
     bool good = true;
     for (int i = 0; i < (n->fixed_batch ? 1 : 2) && good; ++i) {
         adz_tensor *x = n->input(i == 0 ? 3 : 4);
+        x = adz_tensor_dtype(x) == ADZ_F32 ? adz_to(x, dtype) : x;
         adz_module_reset(module);
         good = (i > 0 || network_write(module, x, path, &o) == ADZ_OK) &&
                adz_safetensors_add(file, i == 0 ? "x0" : "x1", x) == ADZ_OK;
@@ -24,7 +26,8 @@ static bool write_network(const char *folder, const network *n)
         good = good && adz_safetensors_add(file, i == 0 ? "y0" : "y1",
                            adz_contiguous(adz_detach(adz_module_forward(module, x)))) == ADZ_OK;
     }
-    snprintf(path, sizeof path, "%s/%s.safetensors", folder, n->name);
+    snprintf(
+        path, sizeof path, "%s/%s%s.safetensors", folder, n->name, dtype == ADZ_F64 ? "_f64" : "");
     good = good && adz_safetensors_save(file, path) == ADZ_OK;
     if (!good) {
         fprintf(stderr, "%s: %s\n", n->name, adz_error_message());
@@ -44,7 +47,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     for (size_t i = 0; i < n_networks; ++i) {
-        failed += !write_network(argv[1], &networks[i]);
+        failed += !write_network(argv[1], &networks[i], ADZ_F32);
+        failed += !write_network(argv[1], &networks[i], ADZ_F64);
     }
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
