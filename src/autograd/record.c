@@ -199,3 +199,11 @@ const void *adz_node_attributes(const adz_node *node)
 {
     return node != NULL && (char *)node->attr < (char *)node + node->bytes ? node->attr : NULL;
 }
+
+/* ---- exports ------------------------------------------------------------------------------------
+ */
+
+bool adz_is_exporting(void)
+{
+    return adzi_self()->tracer != NULL;
+}

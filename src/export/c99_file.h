@@ -2,7 +2,7 @@
 #ifndef ADZI_EXPORT_C99_FILE_H
 #define ADZI_EXPORT_C99_FILE_H
 
-#include "adze/export/c99.h"
+#include "adze/export.h"
 #include "export/c99.h"
 
 /** Everything that is written: the program, its functions and its sizes. */

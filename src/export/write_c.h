@@ -2,7 +2,7 @@
 #ifndef ADZI_EXPORT_WRITE_C_H
 #define ADZI_EXPORT_WRITE_C_H
 
-#include "adze/export/c99.h"
+#include "adze/export.h"
 #include "export/trace.h"
 
 /**

@@ -2,6 +2,7 @@
  * dropout and a linear layer. */
 #include <math.h>
 
+#include "adze/autograd.h"
 #include "adze/nn/activations.h"
 #include "adze/nn/batch_norm.h"
 #include "adze/nn/containers.h"
@@ -59,7 +60,9 @@ static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_ten
     }
     adz_tensor *some = adz_sum(adz_logical_not(mask), ADZ_DIMS(1), ADZ_KEEPDIM);
     *steps = adz_to(some, adz_tensor_dtype(x));
-    for (int64_t i = 0; *steps != NULL && i < adz_tensor_size(x, 0); ++i) {
+    /* An export cannot repeat the check: it divides by 0 there, and such a text gives NaN. */
+    const int64_t checked = adz_is_exporting() ? 0 : adz_tensor_size(x, 0);
+    for (int64_t i = 0; *steps != NULL && i < checked; ++i) {
         if (adz_tensor_at(some, (int64_t[]){ i, 0 }) == 0) {
             zoo_error(op, ADZ_ERR_ARGUMENT, "text %lld is nothing but padding", (long long)i);
             return false;
