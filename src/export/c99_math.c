@@ -219,9 +219,26 @@ static const function functions[] = {
       "    const float s = @sigmoid(1.59576912f * (x + 0.044715f * x * x * x));\n"
       "    return s + x * s * (1 - s) * 1.59576912f * (1 + 0.134145f * x * x);\n"
       "}\n" },
+    { "pow", "powf",
+      "/* x^n by squaring for whole exponents, else e^(y log x). */\n"
+      "static float @pow(float x, float y)\n"
+      "{\n"
+      "    const int whole = y > -64 && y < 64 && (float)(int)y == y;\n"
+      "    if (whole) {\n"
+      "        float power = 1, square = x;\n"
+      "        for (int n = y < 0 ? -(int)y : (int)y; n > 0; n /= 2) {\n"
+      "            power = n % 2 != 0 ? power * square : power;\n"
+      "            square *= square;\n"
+      "        }\n"
+      "        return y < 0 ? 1 / power : power;\n"
+      "    }\n"
+      "    if (x == 0) {\n"
+      "        return y > 0 ? 0 : 1.0f / 0.0f;\n"
+      "    }\n"
+      "    return @exp(y * @log(x));\n"
+      "}\n" },
     { "sin", "sinf", NULL },
     { "cos", "cosf", NULL },
-    { "pow", "powf", NULL },
 };
 /* clang-format on */
 

@@ -105,11 +105,11 @@ static void print_weighted(adzi_c99 *c, const attention *a, const char *i, const
     adzi_c99_line(c, "}");
     adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
     ++c->depth;
-    adzi_c99_line(c, "const float p = total > 0 ? %s / total : 0;", score);
+    adzi_c99_line(c, "const float share = total > 0 ? %s / total : 0;", score);
     adzi_c99_loop(c, y->sizes[y->rank - 1], d);
     element(c, v, base_of(a, V), "s", d, false, from);
     element(c, y, base_of(a, Y), i, d, false, to);
-    adzi_c99_line(c, "%s += p * %s;", to, from);
+    adzi_c99_line(c, "%s += share * %s;", to, from);
     adzi_c99_end(c);
     --c->depth;
     adzi_c99_line(c, "}");

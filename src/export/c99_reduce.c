@@ -4,20 +4,20 @@
 
 #include "export/c99_lanes.h"
 
-/* One pass over a lane: what the result starts from, the statement for an element x, and the
+/* One pass over a lane: what the result starts from, the statement for an element e, and the
  * result. `s` is the running value, %n the number of elements. */
 typedef struct {
     const char *op, *start, *step, *result;
 } row;
 
 static const row rows[] = {
-    { "sum", "0", "s += x", "s" },
-    { "mean", "0", "s += x", "s / n" },
-    { "prod", "1", "s *= x", "s" },
-    { "amax", "(-1.0f / 0.0f)", "s = x > s || x != x ? x : s", "s" },
-    { "amin", "(1.0f / 0.0f)", "s = x < s || x != x ? x : s", "s" },
-    { "any", "0", "s = s || x != 0", "s" },
-    { "all", "1", "s = s && x != 0", "s" },
+    { "sum", "0", "s += e", "s" },
+    { "mean", "0", "s += e", "s / n" },
+    { "prod", "1", "s *= e", "s" },
+    { "amax", "(-1.0f / 0.0f)", "s = e > s || e != e ? e : s", "s" },
+    { "amin", "(1.0f / 0.0f)", "s = e < s || e != e ? e : s", "s" },
+    { "any", "0", "s = s || e != 0", "s" },
+    { "all", "1", "s = s && e != 0", "s" },
 };
 
 static unsigned mask_of(const adzi_c99_call *call)
@@ -38,7 +38,7 @@ void adzi_c99_sum(adzi_c99 *c, const adzi_c99_call *call)
     const char *type = adzi_c99_type(y->dtype);
     adzi_c99_line(c, "%s s = %s;", type, r->start);
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "const %s x = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
+    adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
     adzi_c99_line(c, "%s;", r->step);
     adzi_c99_nest_close(c, &pass);
     if (strcmp(r->op, "mean") == 0) {
@@ -82,17 +82,17 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
     const int at = place != NULL ? adzi_c99_lanes_add_reduced(&lanes, place) : -1;
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(c, "%s most = 0;", adzi_c99_type(x->dtype));
-    adzi_c99_line(c, "int32_t place = 0, n = 0;");
+    adzi_c99_line(c, "int32_t place = 0, at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     const char *element = pass.operand[from].text;
-    adzi_c99_line(c, "if (n == 0 || %s %s most || (%s != %s && most == most)) {", element, than,
+    adzi_c99_line(c, "if (at == 0 || %s %s most || (%s != %s && most == most)) {", element, than,
         element, element);
     ++c->depth;
     adzi_c99_line(c, "most = %s;", element);
-    adzi_c99_line(c, "place = n;");
+    adzi_c99_line(c, "place = at;");
     --c->depth;
     adzi_c99_line(c, "}");
-    adzi_c99_line(c, "++n;");
+    adzi_c99_line(c, "++at;");
     adzi_c99_nest_close(c, &pass);
     if (to >= 0) {
         adzi_c99_line(c, "%s = most;", adzi_c99_lane_element(c, &lanes, to));

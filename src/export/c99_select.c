@@ -35,30 +35,43 @@ void adzi_c99_cumsum(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
-/* The norms of order 1, 2 and infinity. */
+/* The statement that takes |x| = a into a norm of order p, and the norm of the sum s. */
+static void norm_parts(double p, char step[64], char result[64])
+{
+    snprintf(result, 64, "s");
+    if (p == 0) {
+        snprintf(step, 64, "s += a != 0");
+    } else if (p == 1) {
+        snprintf(step, 64, "s += a");
+    } else if (p == 2) {
+        snprintf(step, 64, "s += a * a");
+        snprintf(result, 64, "@sqrt(s)");
+    } else if (isinf(p)) {
+        snprintf(step, 64, "s = a %c s || a != a ? a : s", p > 0 ? '>' : '<');
+    } else {
+        snprintf(step, 64, "s += @pow(a, %s)", adzi_c99_float(p));
+        snprintf(result, 64, "@pow(s, %s)", adzi_c99_float(1 / p));
+    }
+}
+
 void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     const double p = adzi_c99_attr(call, "p", 2);
-    if (p != 1 && p != 2 && p != (double)INFINITY) {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "norm of order %s cannot be written in C, only 1, 2 and infinity", adzi_text_float(p));
-        return;
-    }
+    char step[64], result[64];
+    norm_parts(p, step, result);
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
     const int from = adzi_c99_lanes_add(&lanes, x);
     const int to = adzi_c99_lanes_add_reduced(&lanes, adzi_c99_out(c, call, 0));
     adzi_c99_lanes_open(c, &lanes);
-    adzi_c99_line(c, "float s = 0;");
+    adzi_c99_line(
+        c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_float((double)INFINITY) : "0");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     const char *e = pass.operand[from].text;
     adzi_c99_line(c, "const float a = %s < 0 ? -%s : %s;", e, e, e);
-    adzi_c99_line(c, "%s;",
-        p == 1   ? "s += a"
-        : p == 2 ? "s += a * a"
-                 : "s = a > s || a != a ? a : s");
+    adzi_c99_line(c, "%s;", step);
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_line(c, p == 2 ? "%s = @sqrt(s);" : "%s = s;", adzi_c99_lane_element(c, &lanes, to));
+    adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
     adzi_c99_lanes_close(c, &lanes);
 }
 

@@ -117,11 +117,11 @@ static void print_cross_entropy(adzi_c99 *c, const adzi_c99_value *y, const adzi
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(c, "const int32_t label = %s;", adzi_c99_lane_element(c, &lanes, at));
     adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0, right = 0;");
-    adzi_c99_line(c, "int32_t k = 0;");
+    adzi_c99_line(c, "int32_t at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(
         c, "most = %s > most ? %s : most;", pass.operand[from].text, pass.operand[from].text);
-    adzi_c99_line(c, "right = k++ == label ? %s : right;", pass.operand[from].text);
+    adzi_c99_line(c, "right = at++ == label ? %s : right;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(c, "total += @exp(%s - most);", pass.operand[from].text);
@@ -129,10 +129,10 @@ static void print_cross_entropy(adzi_c99 *c, const adzi_c99_value *y, const adzi
     adzi_c99_line(c, "if (label >= 0) {");
     ++c->depth;
     adzi_c99_line(c, "loss += (most - right) + @log(total);");
-    adzi_c99_line(c, "k = 0;");
+    adzi_c99_line(c, "at = 0;");
     pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(c,
-        "%s += (@exp(%s - most) / total - (k++ == label ? 1.0f : 0.0f)) / (float)rows;",
+        "%s += (@exp(%s - most) / total - (at++ == label ? 1.0f : 0.0f)) / (float)rows;",
         pass.operand[to].text, pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     --c->depth;

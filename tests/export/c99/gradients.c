@@ -87,7 +87,7 @@ static void gradients_of_every_operator(void **state)
         adz_scope *scope = adz_scope_open();
         adz_manual_seed(12);
         adz_module *net = adz_linear_new(3, 6, NULL);
-        network n = of(net, adz_randn(ADZ_SHAPE(4, 3), ADZ_F32));
+        c_network n = of(net, adz_randn(ADZ_SHAPE(4, 3), ADZ_F32));
         trained = all_trained[i].function;
         n.call = call_trained;
         adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.05, NULL);

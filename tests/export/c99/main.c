@@ -4,6 +4,6 @@
 
 int main(void)
 {
-    return operators_tests() + networks_tests() + training_tests() + gradients_tests() +
-           files_tests();
+    return operators_tests() + networks_tests() + modules_tests() + training_tests() +
+           gradients_tests() + files_tests();
 }

@@ -18,7 +18,7 @@ typedef struct {
     adz_tensor *in[MOST_INPUTS];
     size_t n_in;
     adz_tensor *(*call)(adz_module *module, adz_tensor **in);
-} network;
+} c_network;
 
 static adz_tensor *plain_call(adz_module *module, adz_tensor **in)
 {
@@ -27,7 +27,7 @@ static adz_tensor *plain_call(adz_module *module, adz_tensor **in)
 
 static adz_tensor *call_network(void *user)
 {
-    network *n = user;
+    c_network *n = user;
     return (n->call != NULL ? n->call : plain_call)(n->module, n->in);
 }
 
@@ -39,7 +39,7 @@ typedef struct {
     float *learning_rate;
 } compiled;
 
-static inline adz_status write_network(network *n, const char *name, const adz_c_options *options)
+static inline adz_status write_network(c_network *n, const char *name, const adz_c_options *options)
 {
     const adzi_export what = {
         .function = call_network, .user = n, .inputs = { n->in, n->n_in }, .module = n->module
@@ -95,7 +95,7 @@ static inline void *as_argument(const adz_tensor *t)
     return copy;
 }
 
-static inline void call_run(const compiled *c, network *n, void *y)
+static inline void call_run(const compiled *c, c_network *n, void *y)
 {
     void *in[MOST_INPUTS] = { NULL };
     for (size_t i = 0; i < n->n_in; ++i) {
@@ -116,7 +116,7 @@ static inline void call_run(const compiled *c, network *n, void *y)
 
 /* The largest difference between the compiled function and the library. It is relative to the
  * largest element of the result, or of a row if `rows` rows are compared one by one. */
-static inline double difference(const compiled *c, network *n, int64_t rows)
+static inline double difference(const compiled *c, c_network *n, int64_t rows)
 {
     adz_tensor *y = adz_contiguous(call_network(n));
     if (y == NULL) {
@@ -147,7 +147,7 @@ static inline double difference(const compiled *c, network *n, int64_t rows)
 }
 
 /* Gives every float input new contents. */
-static inline void refill(network *n)
+static inline void refill(c_network *n)
 {
     for (size_t i = 0; i < n->n_in; ++i) {
         if (adz_tensor_dtype(n->in[i]) == ADZ_F32) {
@@ -161,7 +161,7 @@ static inline void refill(network *n)
 
 /* Exports a network, compiles it and compares it on three inputs; with its own functions, and with
  * libm's. */
-static inline void check_rows(network *n, double tolerance, int64_t rows)
+static inline void check_rows(c_network *n, double tolerance, int64_t rows)
 {
     for (int libm = 0; libm <= 1; ++libm) {
         adz_c_options o = ADZ_C_OPTIONS;
@@ -181,19 +181,19 @@ static inline void check_rows(network *n, double tolerance, int64_t rows)
     }
 }
 
-static inline void check_network(network *n, double tolerance)
+static inline void check_network(c_network *n, double tolerance)
 {
     check_rows(n, tolerance, 1);
 }
 
-static inline network of(adz_module *module, adz_tensor *x)
+static inline c_network of(adz_module *module, adz_tensor *x)
 {
-    return (network){ .module = module, .in = { x }, .n_in = 1 };
+    return (c_network){ .module = module, .in = { x }, .n_in = 1 };
 }
 
 static inline void check_and_free(adz_module *module, adz_tensor *x)
 {
-    network n = of(module, x);
+    c_network n = of(module, x);
     check_network(&n, 1e-6);
     adz_module_free(&module);
 }

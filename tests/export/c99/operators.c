@@ -34,7 +34,7 @@ static void elementwise_operators(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(2);
-    network n = { .in = { adz_randn(ADZ_SHAPE(8, 9), ADZ_F32), adz_randn(ADZ_SHAPE(9), ADZ_F32) },
+    c_network n = { .in = { adz_randn(ADZ_SHAPE(8, 9), ADZ_F32), adz_randn(ADZ_SHAPE(9), ADZ_F32) },
         .n_in = 2,
         .call = elementwise };
     n.in[1] = adz_randn(ADZ_SHAPE(8, 9), ADZ_F32);
@@ -118,8 +118,8 @@ static void reductions_products_and_moves(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(3);
-    network n = { .in = { adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32),
-                      adz_randn(ADZ_SHAPE(4, 3), ADZ_F32) },
+    c_network n = { .in = { adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32),
+                        adz_randn(ADZ_SHAPE(4, 3), ADZ_F32) },
         .n_in = 2,
         .call = structured };
     check_network(&n, 1e-6);
@@ -142,7 +142,7 @@ static void doubles_around_floats(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(13);
-    network n = of(adz_linear_new(3, 2, NULL), adz_randn(ADZ_SHAPE(2, 3), ADZ_F32));
+    c_network n = of(adz_linear_new(3, 2, NULL), adz_randn(ADZ_SHAPE(2, 3), ADZ_F32));
     n.call = between_standardisers;
     check_network(&n, 1e-6);
     adz_module_free(&n.module);

@@ -11,14 +11,14 @@ typedef struct {
     int64_t classes;
 } training;
 
-static inline adz_tensor *loss_of(network *n, const training *t, adz_tensor *target)
+static inline adz_tensor *loss_of(c_network *n, const training *t, adz_tensor *target)
 {
     adz_tensor *y = call_network(n);
     return t->loss == ADZ_C_CROSS_ENTROPY ? adz_cross_entropy(y, target, ADZ_NONE, NULL)
                                           : adz_mse_loss(y, target, ADZ_REDUCE_MEAN);
 }
 
-static inline adz_tensor *target_like(network *n, const training *t)
+static inline adz_tensor *target_like(c_network *n, const training *t)
 {
     adz_tensor *y = call_network(n);
     if (t->loss == ADZ_C_CROSS_ENTROPY) {
@@ -29,7 +29,7 @@ static inline adz_tensor *target_like(network *n, const training *t)
 
 /* Trains a network with the library and in C, and compares the losses of all steps. Then compares
  * the predictions. */
-static inline void check_training(network *n, const training *t)
+static inline void check_training(c_network *n, const training *t)
 {
     adz_c_options o = ADZ_C_OPTIONS;
     o.optimizer = t->optimizer;

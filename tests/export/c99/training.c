@@ -9,7 +9,7 @@ static void training_by_sgd(void **state)
     adz_manual_seed(8);
     adz_module *net =
         ADZ_SEQUENTIAL(adz_linear_new(6, 12, NULL), adz_tanh_new(), adz_linear_new(12, 2, NULL));
-    network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
     adz_sgd_options o = ADZ_SGD_OPTIONS;
     o.momentum = 0.9;
     o.weight_decay = 1e-3;
@@ -32,7 +32,7 @@ static void training_by_adam(void **state)
     adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_relu_new(NULL),
         adz_layer_norm_new(ADZ_SHAPE(16), NULL), adz_linear_new(16, 16, NULL),
         adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(16, 5, NULL));
-    network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
     check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 1000, 4, 5 });
     /* The optimizer has made steps: the exported one goes on from its state. */
@@ -67,7 +67,7 @@ static void training_of_a_transformer(void **state)
     o.n_layer = 1;
     adz_module *net = adz_gpt2_lm_head_model_new(&o);
     static const int64_t ids[] = { 1, 5, 2, 0, 3, 3, 6, 1, 2, 4 };
-    network n = of(net, ids_of(ids, ADZ_SHAPE(2, 5)));
+    c_network n = of(net, ids_of(ids, ADZ_SHAPE(2, 5)));
     n.call = token_rows;
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
     check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 1, 7 });
@@ -82,7 +82,7 @@ static void training_of_a_recurrent_network(void **state)
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(11);
     adz_module *net = adz_lstm_new(3, 4, NULL);
-    network n = of(net, adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32));
     adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.5, NULL);
     check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 50, 3, 0 });
     adz_optimizer_free(&optimizer);
