@@ -17,6 +17,7 @@
 #include "adze/nn.h"
 #include "adze/ops.h"
 #include "adze/optim.h"
+#include "adze/plan.h"
 #include "adze/precision.h"
 #include "adze/random.h"
 #include "adze/tensor.h"

@@ -27,7 +27,10 @@ adz_tensor *adz_requires_grad_(adz_tensor *t, bool on)
     if (on && adzi_gradient_of(op, t) == NULL) {
         return NULL;
     }
-    t->requires_grad = on;
+    if (t->requires_grad != on) {
+        t->requires_grad = on;
+        adzi_settings_changed();
+    }
     return t;
 }
 
@@ -159,6 +162,7 @@ adz_status adz_tensor_set_grad(adz_tensor *t, adz_tensor *grad)
     if (grad == NULL) {
         return adzi_error_null(op, "grad");
     }
+    adzi_settings_changed();
     if (!adzi_is_none(grad)) {
         return copy_grad(op, t, grad);
     }

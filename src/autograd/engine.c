@@ -235,6 +235,9 @@ static bool call_backward(adzi_run *run, adzi_node *node)
         dx[i] = NULL;
     }
     const adzi_op *op = node->op;
+    if (run->thread->recorder != NULL) {
+        run->thread->recorder->op = op->name;
+    }
     adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *) =
         op->fused != NULL && !run->create_graph ? op->fused : op->backward;
     run->anomaly = run->thread->anomaly;

@@ -29,6 +29,7 @@ static uint64_t append(const char *op, adzi_hook_list **list, adzi_hook hook)
         adzi_fail_memory(op, sizeof(adzi_hook));
         return 0;
     }
+    adzi_settings_changed();
     hook.id = atomic_fetch_add(&next_hook, 1);
     (*list)->hooks[(*list)->count++] = hook;
     return hook.id;
@@ -121,9 +122,14 @@ void adzi_hook_list_free(adzi_hook_list *list)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
+static const char calls_back[] = "a tensor has a hook, which a replay does not call";
+
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad)
 {
     adzi_thread *thread = adzi_self();
+    if (list->count > 0 && adzi_is_recorded(op, calls_back)) {
+        return ADZ_ERR_STATE;
+    }
     for (size_t i = 0; i < list->count; ++i) {
         size_t mark = thread->n_temporaries;
         adz_tensor *t = list->hooks[i].call(*grad, list->hooks[i].user);
@@ -150,6 +156,9 @@ adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor
 adz_status adzi_hooks_run_after(const char *op, const adzi_hook_list *list, adz_tensor *t)
 {
     adzi_thread *thread = adzi_self();
+    if (list->count > 0 && adzi_is_recorded(op, calls_back)) {
+        return ADZ_ERR_STATE;
+    }
     for (size_t i = 0; i < list->count; ++i) {
         size_t mark = thread->n_temporaries;
         adz_status status = list->hooks[i].done(t, list->hooks[i].user);

@@ -72,6 +72,10 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
         adzi_settle(thread);
     }
     call->record = record && thread->grad_enabled;
+    adzi_recorder *recorder = adzi_recorder_of(thread);
+    if (recorder != NULL) {
+        recorder->entered(recorder, op->name, call->in, n_in);
+    }
     return true;
 }
 

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "adze/base.h"
+#include "base/recorder.h"
 #include "base/thread.h"
+
+_Atomic(adzi_watcher) adzi_free_watcher;
 
 /* ---- the thread's free lists ---------------------------------------------------------------- */
 
@@ -83,6 +86,18 @@ static bool count_bytes(adzi_cache *cache, int64_t change)
     return true;
 }
 
+/* Tells the watcher of all threads that a block is freed, and the recorder of this thread. Returns
+ * true if the recorder takes the block. */
+static bool is_taken(void *block, size_t bytes)
+{
+    adzi_watcher watcher = atomic_load_explicit(&adzi_free_watcher, memory_order_acquire);
+    if (watcher != NULL) {
+        watcher(block, bytes);
+    }
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    return recorder != NULL && recorder->freed(recorder, block, bytes);
+}
+
 void *adzi_alloc(size_t bytes)
 {
     adzi_cache *cache = &adzi_self()->cache;
@@ -94,20 +109,20 @@ void *adzi_alloc(size_t bytes)
     void *block = is_small(least) ? small_take(cache, small_class(least)) : adzi_large_take(least);
     if (block != NULL) {
         count_bytes(cache, (int64_t)bytes);
+        adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+        if (recorder != NULL) {
+            recorder->allocated(recorder, block, bytes);
+        }
     }
     return block;
 }
 
 void adzi_free(void *block, size_t bytes)
 {
-    if (block == NULL) {
+    if (block == NULL || is_taken(block, bytes)) {
         return;
     }
     adzi_cache *cache = &adzi_self()->cache;
-    if (cache->keep != NULL) {
-        cache->keep(block, bytes);
-        return;
-    }
     const size_t least = bytes > 0 ? bytes : 1;
     if (is_small(least)) {
         small_return(cache, block, small_class(least));
@@ -117,11 +132,6 @@ void adzi_free(void *block, size_t bytes)
     if (count_bytes(cache, -(int64_t)bytes)) {
         adzi_cache_limit(cache);
     }
-}
-
-void adzi_alloc_keep(void (*keep)(void *block, size_t bytes))
-{
-    adzi_self()->cache.keep = keep;
 }
 
 void adzi_alloc_fail_at(int64_t n)

@@ -4,6 +4,7 @@
 #ifndef ADZI_BASE_ALLOC_H
 #define ADZI_BASE_ALLOC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,12 +70,12 @@ void adzi_alloc_fail_at(int64_t n);
 /** Whether the request chosen with adzi_alloc_fail_at has been reached. */
 bool adzi_alloc_failed(void);
 
-/**
- * For tests that replay launches. While `keep` is set, a block that the calling thread frees is
- * given to `keep` instead. The block stays allocated, so that launches recorded earlier may still
- * write to it. Once `keep` is NULL again, the test frees these blocks with adzi_free.
- */
-void adzi_alloc_keep(void (*keep)(void *block, size_t bytes));
+/** Called before a block is freed, by the thread that frees it. */
+typedef void (*adzi_watcher)(const char *block, size_t bytes);
+
+/** The watcher of all threads; NULL while there is no plan. A plan must not run after memory that
+ * its launches use has been freed. */
+extern _Atomic(adzi_watcher) adzi_free_watcher;
 
 /** The number of requests that this thread has made, those served by its free lists included. */
 uint64_t adzi_alloc_requests(void);
@@ -113,10 +114,9 @@ typedef struct adzi_cache {
     int64_t ahead;        /* live_bytes may grow to this before the thread looks at the limit */
     int64_t live_bytes;   /* not yet added to the process's count */
     int64_t live_tensors; /* not yet added to the process's count */
-    void (*keep)(void *block, size_t bytes); /* see adzi_alloc_keep; NULL outside tests */
-    int64_t fail_in;   /* requests until the one that a test makes fail; 0 for none */
-    bool failed;       /* that request was made */
-    uint64_t requests; /* made by this thread */
+    int64_t fail_in;      /* requests until the one that a test makes fail; 0 for none */
+    bool failed;          /* that request was made */
+    uint64_t requests;    /* made by this thread */
 } adzi_cache;
 
 /* ---- between alloc.c, blocks.c and memory.c ------------------------------------------------- */

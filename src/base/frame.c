@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/recorder.h"
 #include "base/thread.h"
 #include "base/upper.h"
 
@@ -30,6 +31,9 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
         thread->tracer = f.tracer;
+        if (f.recorder == NULL) {
+            adzi_recorder_end(); /* a captured function was left by a jump */
+        }
         adzi_string_free(f.text);
         if (f.run != NULL) {
             adzi_upper.run_abandon(f.run);

@@ -178,3 +178,15 @@ void adzi_launch_sized(
         adzi_launch_unobserved(kernel, args, units, grain);
     }
 }
+
+void adzi_launch_masked(adzi_kernel kernel, const void *args, const void *mask, size_t size,
+    int64_t units, int64_t grain)
+{
+    if (!inside) { /* a thread of the pool has no state of its own */
+        adzi_self()->mask = mask;
+    }
+    adzi_launch_sized(kernel, args, size, units, grain);
+    if (!inside) {
+        adzi_self()->mask = NULL;
+    }
+}

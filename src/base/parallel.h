@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/isa.h"
 
@@ -66,9 +67,45 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
 void adzi_launch_sized(
     adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
+/** adzi_launch_sized for a launch that may be recorded. `mask` has the size of the arguments; its
+ * bytes are 0 where the arguments have undefined bytes between fields, and 0xff elsewhere. It is
+ * NULL if the compiler cannot tell. */
+void adzi_launch_masked(adzi_kernel kernel, const void *args, const void *mask, size_t size,
+    int64_t units, int64_t grain);
+
+/* Computes `use`, in which `adzi_mask` is the mask of the struct that `args` points to. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+#define ADZI_CLEARS_PADDING 1
+#endif
+#endif
+#ifdef ADZI_CLEARS_PADDING
+#define ADZI_MASK_OF(args, use)                       \
+    __extension__({                                   \
+        __typeof__(((void)0, *(args))) adzi_mask_;    \
+        memset(&adzi_mask_, 0xff, sizeof adzi_mask_); \
+        __builtin_clear_padding(&adzi_mask_);         \
+        const void *const adzi_mask = &adzi_mask_;    \
+        use;                                          \
+    })
+#else
+#define ADZI_MASK_OF(args, use)             \
+    __extension__({                         \
+        const void *const adzi_mask = NULL; \
+        use;                                \
+    })
+#endif
+
+/** Launches a kernel with the first `size` bytes of the struct that `args` points to. */
+#define adzi_launch_part(kernel, args, size, units, grain)                     \
+    (atomic_load_explicit(&adzi_launch_observer, memory_order_acquire) == NULL \
+            ? adzi_launch_sized((kernel), (args), (size), (units), (grain))    \
+            : ADZI_MASK_OF(args,                                               \
+                  adzi_launch_masked((kernel), (args), adzi_mask, (size), (units), (grain))))
+
 /** Launches a kernel with the struct that `args` points to. A pointer to void does not compile. */
 #define adzi_launch(kernel, args, units, grain) \
-    adzi_launch_sized((kernel), (args), sizeof *(args), (units), (grain))
+    adzi_launch_part(kernel, args, sizeof *(args), units, grain)
 
 /** The number of threads that the calling thread's context allows. */
 int adzi_num_threads(void);

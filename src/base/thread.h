@@ -15,6 +15,7 @@ enum {
 struct adzi_run;
 struct adzi_draws;
 struct adzi_tracer;
+struct adzi_recorder;
 
 /**
  * A running call that runs the user's code, with the modes of the thread when it began. See
@@ -27,6 +28,7 @@ typedef struct adzi_frame {
     struct adzi_run *run; /* the backward that runs in this call, or NULL */
     struct adzi_draws *draws;   /* the innermost list of draws when the call began */
     struct adzi_tracer *tracer; /* the running trace when the call began, or NULL */
+    struct adzi_recorder *recorder; /* the thread's when the call began, or NULL */
     bool grad_enabled, anomaly;
 } adzi_frame;
 
@@ -64,7 +66,9 @@ typedef struct adzi_thread {
     void *after_node_user;
     struct adzi_draws *draws;   /* the running lists of draws, innermost first; or NULL */
     struct adzi_tracer *tracer; /* gets reports of all calls (base/tracer.h); NULL: no trace */
-    adzi_frame *frames;         /* running calls, outermost first; `first_frames` or allocated */
+    struct adzi_recorder *recorder; /* of the function that a plan captures, or NULL */
+    const void *mask;   /* of the arguments of the launch that begins; see adzi_launch_masked */
+    adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
     adzi_error_record error;
@@ -152,6 +156,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     f->run = NULL;
     f->draws = thread->draws;
     f->tracer = thread->tracer;
+    f->recorder = thread->recorder;
     f->grad_enabled = thread->grad_enabled;
     f->anomaly = thread->anomaly;
     thread->n_frames = i + 1;

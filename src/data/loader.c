@@ -201,6 +201,9 @@ static bool report_progress(const char *op, const adz_loader *loader)
 bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
 {
     const char *op = "adz_loader_next";
+    if (adzi_is_recorded(op, "the rows of a batch follow from the loader's position")) {
+        return false;
+    }
     if (loader == NULL || batch == NULL) {
         adzi_error_null(op, loader == NULL ? "loader" : "batch");
         return false;

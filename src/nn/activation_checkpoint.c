@@ -110,10 +110,11 @@ static bool note_arguments(recipe *r, const adz_values *in)
 /* The recipe of a call that is about to begin; NULL with the error recorded. */
 static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
 {
-    recipe *r = adzi_alloc_zero(sizeof *r);
+    recipe *r = adzi_alloc_for_kernels(sizeof *r); /* kernels write states of generators to it */
     if (r == NULL) {
         return adzi_fail_memory(name, sizeof *r);
     }
+    memset(r, 0, sizeof *r);
     r->module = adz_module_keep(adzi_child_at(self, 0));
     r->single = single;
     r->training = r->module->training;

@@ -43,7 +43,10 @@ adz_status adz_module_fill_grad_zero(adz_module *module)
 
 static void set_mode(adz_module *module, bool mode)
 {
-    module->training = mode;
+    if (module->training != mode) {
+        module->training = mode;
+        adzi_settings_changed();
+    }
     for (size_t i = 0; i < module->n_children; ++i) {
         set_mode(module->children[i].module, mode);
     }

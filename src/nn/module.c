@@ -265,6 +265,9 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
+    if (old != t) {
+        adzi_settings_changed();
+    }
     if (old != NULL && kind == BUFFER) {
         adzi_module_buffer_replaced(module);
     } else {
@@ -358,6 +361,7 @@ static bool put_child(
     module->children[i].module = child;
     child->parent = module;
     adzi_module_changed(module);
+    adzi_settings_changed();
     return true;
 }
 

@@ -124,6 +124,19 @@ static void change(adz_tensor_list parameters, const adzi_kernel kernels[2], adz
     }
 }
 
+typedef struct {
+    const double *norm;
+    double *to;
+} report_args;
+
+/* Copies the norm to where a plan's owner finds it (adz_plan_grad_norm). */
+static adz_status report_norm(const void *block)
+{
+    const report_args *args = block;
+    *args->to = *args->norm;
+    return ADZ_OK;
+}
+
 double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double norm_type)
 {
     static const char op[] = "adz_clip_grad_norm";
@@ -142,7 +155,7 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
         most = grad != NULL && blocks_of(grad) > most ? blocks_of(grad) : most;
     }
     const size_t bytes = sizeof(clip_numbers) + (size_t)most * sizeof(double);
-    clip_numbers *numbers = adzi_alloc(bytes);
+    clip_numbers *numbers = adzi_alloc_for_kernels(bytes);
     if (numbers == NULL) {
         adzi_fail_memory(op, bytes);
         return NAN;
@@ -150,6 +163,11 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
     launch_norm(parameters, (clip_norm_args){ numbers, 0, norm_type, max_norm });
     change(parameters, clip_scale_kernels[adzi_cpu_level],
         (adzi_clip_args){ .factor = &numbers->factor });
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        const report_args report = { &numbers->norm, &recorder->grad_norm };
+        adzi_repeat(report_norm, &report);
+    }
     const double norm = numbers->norm;
     adzi_free(numbers, bytes);
     return norm;

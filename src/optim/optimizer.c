@@ -167,6 +167,7 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
     }
     group->count = list.count;
     optimizer->groups[optimizer->n_groups++] = group;
+    adzi_settings_changed();
     return true;
 }
 
@@ -284,6 +285,9 @@ static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, c
     double *place = setting(op, optimizer, &changed, name);
     if (place == NULL) {
         return adz_error_code();
+    }
+    if (*place != value && strcmp(name, "lr") != 0) {
+        adzi_settings_changed();
     }
     *place = value;
     adz_status status = adzi_check_settings(op, optimizer->type, changed.settings);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/recorder.h"
 
 enum { LR = 0 }; /* the first setting of every optimizer */
 
@@ -162,9 +163,21 @@ static adz_status step(const char *op, adz_scheduler *s)
     return settle(op, s, epoch, moving);
 }
 
+typedef struct {
+    adz_scheduler *scheduler;
+} step_args;
+
+static const char op_step[] = "adz_scheduler_step";
+
+/* A replay of a captured step moves the schedule on, too. */
+static adz_status step_again(const void *block)
+{
+    return step(op_step, ((const step_args *)block)->scheduler);
+}
+
 adz_status adz_scheduler_step(adz_scheduler *scheduler)
 {
-    static const char op[] = "adz_scheduler_step";
+    const char *op = op_step;
     if (scheduler == NULL) {
         return adzi_error_null(op, "scheduler");
     }
@@ -172,7 +185,7 @@ adz_status adz_scheduler_step(adz_scheduler *scheduler)
         return adzi_error(op, ADZ_ERR_STATE, "%s needs a metric; call adz_scheduler_step_metric",
             scheduler->type->name);
     }
-    return step(op, scheduler);
+    return adzi_repeat(step_again, &(step_args){ scheduler });
 }
 
 adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
@@ -184,6 +197,9 @@ adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
     if (!scheduler->type->takes_metric) {
         return adzi_error(op, ADZ_ERR_STATE, "%s takes no metric; call adz_scheduler_step",
             scheduler->type->name);
+    }
+    if (adzi_is_recorded(op, "the metric is a number of the host")) {
+        return ADZ_ERR_STATE;
     }
     scheduler->numbers[0] = metric;
     return step(op, scheduler);
@@ -202,6 +218,9 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
     if (!(epoch >= 0 && epoch < 0x1p53)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "epoch is %s, but must be finite and 0 or more",
             adzi_text_number(epoch));
+    }
+    if (adzi_is_recorded(op, "the epoch is a number of the host")) {
+        return ADZ_ERR_STATE;
     }
     double moving[ADZI_SCHEDULE_MOVING];
     memcpy(moving, scheduler->moving, sizeof moving);

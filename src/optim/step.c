@@ -54,12 +54,16 @@ static bool make_states(
             continue;
         }
         if (kept->state[k] == NULL) {
+            adzi_recorder *paused = adzi_recorder_pause(); /* a replay must not fill it again */
             kept->state[k] = adzi_state_new(op, t, &kept->part);
+            if (kept->state[k] != NULL) {
+                adzi_fill(kept->state[k], 0);
+                kept->fresh |= 1u << k;
+            }
+            adzi_recorder_resume(paused);
             if (kept->state[k] == NULL) {
                 return false;
             }
-            adzi_fill(kept->state[k], 0);
-            kept->fresh |= 1u << k;
         } else if (kept->state[k]->dtype != t->dtype) {
             adzi_error(op, ADZ_ERR_DTYPE,
                 "parameter %zu%s is %s, its %s %s; make the optimizer after adz_module_to", i,

@@ -39,10 +39,14 @@ static double read_item(adz_dtype dtype, const void *at)
     }
 }
 
+/* Why functions that hand elements to the program fail while a plan captures one of its functions.
+ */
+static const char reads[] = "it reads elements on the host";
+
 /* Whether t has a single element. Records an error if it does not. */
 static bool one_element(const char *op, const adz_tensor *t)
 {
-    if (!adzi_check_tensor(op, "t", t)) {
+    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded(op, reads)) {
         return false;
     }
     if (t->numel != 1) {
@@ -79,7 +83,8 @@ int64_t adz_item_i64(const adz_tensor *t)
 
 double adz_tensor_at(const adz_tensor *t, const int64_t *index)
 {
-    if (!adzi_check_tensor("tensor_at", "t", t) || !adzi_host_may(t, "tensor_at")) {
+    if (!adzi_check_tensor("tensor_at", "t", t) || adzi_is_recorded("tensor_at", reads) ||
+        !adzi_host_may(t, "tensor_at")) {
         return NAN;
     }
     if (index == NULL && t->rank > 0) {
@@ -126,8 +131,9 @@ static const char *at_offset(const adz_tensor *t, int64_t offset)
 
 static bool comparable(const char *op, const adz_tensor *a, const adz_tensor *b)
 {
-    return adzi_check_tensor(op, "a", a) && adzi_check_tensor(op, "b", b) && adzi_host_may(a, op) &&
-           adzi_host_may(b, op) && adzi_same_sizes(a, b);
+    return !adzi_is_recorded(op, reads) && adzi_check_tensor(op, "a", a) &&
+           adzi_check_tensor(op, "b", b) && adzi_host_may(a, op) && adzi_host_may(b, op) &&
+           adzi_same_sizes(a, b);
 }
 
 bool adz_equal(const adz_tensor *a, const adz_tensor *b)

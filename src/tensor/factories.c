@@ -108,6 +108,10 @@ adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype dtype)
     }
     if (t != NULL && t->numel > 0) {
         memcpy(t->data, data, (size_t)t->numel * adzi_item_size(t));
+        adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+        if (recorder != NULL) {
+            recorder->constant(recorder, t);
+        }
     }
     return t;
 }

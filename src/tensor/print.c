@@ -332,13 +332,15 @@ static bool make_text(text *out, const char *op, const adz_tensor *t)
     return true;
 }
 
+static const char reads[] = "it reads elements on the host";
+
 adz_status adz_tensor_print(const adz_tensor *t, FILE *stream)
 {
     text out = { NULL, 0, 0, false };
     if (stream == NULL) {
         return adzi_error_null("tensor_print", "stream");
     }
-    if (!make_text(&out, "tensor_print", t)) {
+    if (adzi_is_recorded("tensor_print", reads) || !make_text(&out, "tensor_print", t)) {
         return adz_error_code();
     }
     bool ok = fputs(out.text, stream) >= 0 && fputs("\n", stream) >= 0;
@@ -349,7 +351,7 @@ adz_status adz_tensor_print(const adz_tensor *t, FILE *stream)
 size_t adz_tensor_to_string(const adz_tensor *t, char *buffer, size_t size)
 {
     text out = { NULL, 0, 0, false };
-    if (!make_text(&out, "tensor_to_string", t)) {
+    if (adzi_is_recorded("tensor_to_string", reads) || !make_text(&out, "tensor_to_string", t)) {
         return 0;
     }
     if (buffer != NULL && size > 0) {

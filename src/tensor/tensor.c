@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "base/tracer.h"
 #include "tensor/debug.h"
 #include "tensor/shape.h"
@@ -19,18 +20,29 @@ adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
  * then keeps little memory, and so does a storage that outlives its header. */
 enum { JOINED_BYTES = 4096 };
 
+/* The bytes of a storage that has its elements in one block with itself. An empty tensor takes a
+ * byte, so that its address is not that of the next block. */
+static size_t storage_size(size_t bytes)
+{
+    return ADZI_ALIGNMENT + (bytes > 0 ? bytes : 1);
+}
+
 /* Fills in a storage whose elements follow it at the next multiple of 64 bytes. */
 static void storage_init(adzi_storage *storage, size_t bytes, void *user)
 {
     *storage = (adzi_storage){
         .refs = 1, .bytes = bytes, .data = (char *)storage + ADZI_ALIGNMENT, .user = user
     };
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->stored(recorder, storage->data, storage_size(bytes) - ADZI_ALIGNMENT);
+    }
 }
 
 /* A storage with its elements in one block. NULL if memory was refused. */
 static adzi_storage *storage_new(size_t bytes)
 {
-    adzi_storage *storage = adzi_alloc(ADZI_ALIGNMENT + bytes);
+    adzi_storage *storage = adzi_alloc(storage_size(bytes));
     if (storage != NULL) {
         storage_init(storage, bytes, NULL);
     }
@@ -46,11 +58,10 @@ static void leave_alone(void *data, void *user)
 
 adzi_storage *adzi_storage_around(void *data, size_t bytes)
 {
-    adzi_storage *storage = storage_new(0);
+    adzi_storage *storage = adzi_alloc(ADZI_ALIGNMENT);
     if (storage != NULL) {
-        storage->bytes = bytes;
-        storage->data = data;
-        storage->deleter = leave_alone;
+        *storage =
+            (adzi_storage){ .refs = 1, .bytes = bytes, .data = data, .deleter = leave_alone };
     }
     return storage;
 }
@@ -70,9 +81,9 @@ void adzi_storage_release(adzi_storage *storage)
         storage->deleter(storage->data, storage->user);
         adzi_free(storage, ADZI_ALIGNMENT);
     } else if (storage->user != NULL) {
-        adzi_free(storage->user, sizeof(adz_tensor) + ADZI_ALIGNMENT + storage->bytes);
+        adzi_free(storage->user, sizeof(adz_tensor) + storage_size(storage->bytes));
     } else {
-        adzi_free(storage, ADZI_ALIGNMENT + storage->bytes);
+        adzi_free(storage, storage_size(storage->bytes));
     }
 }
 
@@ -108,7 +119,7 @@ adz_tensor *adzi_tensor_new(
     if (!joined && storage == NULL) {
         return adzi_fail_memory(op, bytes);
     }
-    adz_tensor *t = header_new(thread, op, dtype, rank, joined ? ADZI_ALIGNMENT + bytes : 0);
+    adz_tensor *t = header_new(thread, op, dtype, rank, joined ? storage_size(bytes) : 0);
     if (t == NULL) {
         if (!joined) {
             adzi_storage_release(storage);
@@ -173,6 +184,7 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
 void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
 {
     adzi_storage *before = t->storage;
+    adzi_settings_changed();
     adzi_refs_take(&value->storage->refs);
     t->storage = value->storage;
     t->data = value->data;
@@ -315,16 +327,20 @@ bool adz_tensor_is_contiguous(const adz_tensor *t)
     return adzi_check_tensor("adz_tensor_is_contiguous", "t", t) && adzi_is_contiguous(t);
 }
 
+static const char hands_out[] = "the program could read or write elements through the pointer";
+
 void *adz_tensor_data(adz_tensor *t)
 {
     static const char op[] = "adz_tensor_data";
-    return adzi_check_tensor(op, "t", t) && adzi_host_may(t, op) ? t->data : NULL;
+    return adzi_check_tensor(op, "t", t) && !adzi_is_recorded(op, hands_out) && adzi_host_may(t, op)
+               ? t->data
+               : NULL;
 }
 
 /* The elements of a tensor that has the dtype; NULL with ADZ_ERR_DTYPE recorded if it does not. */
 static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
 {
-    if (!adzi_check_tensor(op, "t", t)) {
+    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded(op, hands_out)) {
         return NULL;
     }
     if (t->dtype != dtype) {

@@ -6,6 +6,7 @@
 
 #include "adze/tensor.h"
 #include "base/error.h"
+#include "base/recorder.h"
 #include "base/refs.h"
 #include "base/thread.h"
 
@@ -183,6 +184,10 @@ static inline void adzi_written(adz_tensor *t, const char *op)
 {
     ++t->storage->version;
     t->storage->writer = op;
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->written(recorder, t);
+    }
 }
 
 /** Gives `t` the storage, elements and dtype of `value`, which has equal sizes. Releases the

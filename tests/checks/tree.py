@@ -17,6 +17,7 @@ ROOMS = {
     "data": {"base", "tensor", "autograd", "nn"},
     "optim": {"base", "tensor", "autograd", "nn"},
     "distributed": {"base", "tensor", "autograd", "nn", "data", "optim"},
+    "plan": {"base", "tensor", "autograd", "nn"},
     "io": {"base", "tensor", "autograd", "nn", "data", "optim", "distributed"},
     "export": {"base", "tensor", "autograd", "nn", "data", "optim", "io"},
 }
@@ -28,7 +29,7 @@ HEADERS = {
     "precision": "base",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
-    "data_parallel": "distributed", "io": "io", "export": "export",
+    "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
 }
 UMBRELLAS = {"adze.h", "custom.h"}
 

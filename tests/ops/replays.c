@@ -1,14 +1,20 @@
-/* The test of the sweep that records an operator's launches and replays them. See replay.c. */
+/* The test of the sweep that captures an operator and replays it.
+ *
+ * Each sample of an operator becomes a plan of its forward and backward. Once the plan is captured,
+ * other contents are written into the inputs, and the plan runs again. Results and gradients must
+ * have the bits of an ordinary call with these contents. So the test fails when the host computes
+ * something from the contents of a tensor, writes to a tensor beside the launches, or uses memory
+ * that a plan does not know.
+ */
 #include <stdio.h>
 
-#include "ops/replay.h"
 #include "ops/sweep.h"
+#include "plan/plan.h"
 
 #define FAIL(...)                                   \
     do {                                            \
         char text_[900];                            \
         snprintf(text_, sizeof text_, __VA_ARGS__); \
-        replay_end();                               \
         fail_msg("%s: %s", c->name, text_);         \
     } while (0)
 
@@ -30,6 +36,45 @@ static bool is_replayed(const op_case *c, size_t s)
         }
     }
     return true;
+}
+
+/* What a plan of the test computes. */
+typedef struct captured {
+    const op_case *c;
+    built inputs;
+    bool expression;
+    outcome got; /* kept */
+} captured;
+
+static void release(outcome *o)
+{
+    for (int k = 0; k < o->n_results; ++k) {
+        adz_release(&o->results[k]);
+    }
+    for (int i = 0; i < CASE_INPUTS; ++i) {
+        if (o->gradients[i] != NULL) {
+            adz_release(&o->gradients[i]);
+        }
+    }
+    *o = (outcome){ 0 };
+}
+
+static adz_tensor *compute(void *user)
+{
+    captured *s = user;
+    outcome o;
+    release(&s->got);
+    if (!run_built(s->c, &s->inputs, s->expression, &o)) {
+        return NULL;
+    }
+    s->got = o;
+    for (int k = 0; k < o.n_results; ++k) {
+        s->got.results[k] = adz_keep(adz_detach(o.results[k]));
+    }
+    for (int i = 0; i < CASE_INPUTS; ++i) {
+        s->got.gradients[i] = o.gradients[i] != NULL ? adz_keep(adz_detach(o.gradients[i])) : NULL;
+    }
+    return o.results[0];
 }
 
 /* Writes the contents of the leaves `from` into the memory of the leaves `to`, beside the tape. */
@@ -64,37 +109,48 @@ static void compare(
     }
 }
 
+/* A captured plan of the sample; its inputs have been used by two ordinary calls. */
+static adz_plan *capture(captured *s, size_t sample, const char *what)
+{
+    const op_case *c = s->c;
+    adz_plan_info info;
+    adz_plan *plan = adz_plan_new(compute, s, NULL);
+    if (plan == NULL || adz_plan_run(plan) != ADZ_OK) {
+        FAIL("sample %zu, %s: %s", sample, what, adz_error_message());
+    }
+    adz_plan_info_get(plan, &info, sizeof info);
+    if (!info.captured) {
+        FAIL("sample %zu, %s: the second call made other launches", sample, what);
+    }
+    return plan;
+}
+
 static void replay_sample(
     const op_case *c, size_t s, case_layout layout, adz_dtype dtype, bool expression)
 {
     static const char *const names[] = { "fused", "expression" };
     const char *what = names[expression];
     adz_scope *scope = adz_scope_open();
-    built recorded, other;
-    outcome got, expected;
-    build_sample(&recorded, c, s, layout, dtype, 1000);
+    captured recorded = { .c = c, .expression = expression };
+    built other;
+    outcome expected;
+    build_sample(&recorded.inputs, c, s, layout, dtype, 1000);
     build_sample(&other, c, s, layout, dtype, 77);
-    replay_begin();
-    if (!run_built(c, &recorded, expression, &got)) {
-        FAIL("sample %zu, %s: %s", s, what, adz_error_message());
-    }
-    const size_t stack_pointers = replay_stop();
-    if (stack_pointers > 0) {
-        FAIL("sample %zu, %s: %zu words of arguments point to the stack", s, what, stack_pointers);
-    }
-    write_contents(&recorded, &other);
+    adz_plan *plan = capture(&recorded, s, what);
+    write_contents(&recorded.inputs, &other);
     if (!run_built(c, &other, expression, &expected)) {
         FAIL("sample %zu, %s, other contents: %s", s, what, adz_error_message());
     }
-    replay_run();
-    compare(c, s, what, &got, &expected);
-    for (int i = 0; i < recorded.args.n; ++i) { /* an operator may write to an input */
-        if (!recorded.specs[i].none && !same_bits(recorded.leaves[i], other.leaves[i])) {
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    compare(c, s, what, &recorded.got, &expected);
+    for (int i = 0; i < other.args.n; ++i) { /* an operator may write to an input */
+        if (!other.specs[i].none && !same_bits(recorded.inputs.leaves[i], other.leaves[i])) {
             FAIL("sample %zu, %s: input %d replayed differs", s, what, i);
         }
     }
+    adz_plan_free(&plan);
+    release(&recorded.got);
     adz_scope_close(scope);
-    replay_end();
 }
 
 void replay_with_other_contents(void **state)

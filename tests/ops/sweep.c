@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "ops/replay.h"
 #include "base/error.h"
 #include "base/isa.h"
 #include "base/parallel.h"
@@ -465,7 +464,6 @@ static int clean(void **state)
     level = level < 0 ? adzi_cpu_level : level;
     adzi_cpu_level = level;
     adzi_alloc_fail_at(0);
-    replay_end();
     adz_error_clear();
     adz_set_grad_enabled(true);
     return 0;

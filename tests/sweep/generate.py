@@ -53,7 +53,7 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
            'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
            'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
            'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
-           'adz_group': 'GROUP', 'adz_data_parallel': 'DATA_PARALLEL',
+           'adz_group': 'GROUP', 'adz_data_parallel': 'DATA_PARALLEL', 'adz_plan': 'PLAN',
            'adz_node': 'NODE', 'FILE': 'FILE'}
 ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
           'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
@@ -134,7 +134,7 @@ CALLBACKS = {
     'adz_tensor_hook': 'hook', 'adz_post_accumulate_grad_hook': 'accumulated',
     'adz_message_callback': 'on_message',
     'adz_activation_function': 'activation', 'adz_module_visitor': 'visit',
-    'adz_lr_lambda': 'lambda', 'adz_loader_progress': 'progress',
+    'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
     'adz_expression_function': 'expression_of_ours',

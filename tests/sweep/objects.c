@@ -234,6 +234,23 @@ static adz_data_parallel *data_parallel_make(size_t choice)
     return parallel;
 }
 
+static adz_tensor *captured_function(void *user)
+{
+    return adz_relu(user);
+}
+
+/* Plans that have been called once, or that replay. Their input lives as long as the program. */
+static adz_plan *plan_make(size_t choice)
+{
+    static adz_tensor *x;
+    x = x != NULL ? x : adz_keep(adz_ones(ADZ_SHAPE(2, 2), ADZ_F32));
+    adz_plan *plan = adz_plan_new(captured_function, x, NULL);
+    if (choice > 0) {
+        adz_plan_run(plan);
+    }
+    return plan;
+}
+
 /* ---- of every kind --------------------------------------------------------------------------- */
 
 static const char *const one_name[] = { "valid" };
@@ -242,6 +259,7 @@ static const char *const state_names[] = { "plain", "language model" };
 static const char *const values_names[] = { "x", "empty" };
 static const char *const parallel_names[] = { "between steps", "in a step", "in a micro-batch",
     "with gradients" };
+static const char *const plan_names[] = { "called once", "captured" };
 static const char *const file_names[] = { "for writing", "for reading" };
 
 static const struct {
@@ -256,6 +274,7 @@ static const struct {
     [KIND_STATE] = { state_names, COUNT_OF(state_names), COUNT_OF(state_names) },
     [KIND_VALUES] = { values_names, COUNT_OF(values_names), 1 },
     [KIND_DATA_PARALLEL] = { parallel_names, COUNT_OF(parallel_names), COUNT_OF(parallel_names) },
+    [KIND_PLAN] = { plan_names, COUNT_OF(plan_names), COUNT_OF(plan_names) },
     [KIND_FILE] = { file_names, COUNT_OF(file_names), 1 },
     [KIND_NONE] = { NULL, 0, 0 },
 };
@@ -317,6 +336,8 @@ void *object_make(kind k, size_t choice)
         return adz_group_single();
     case KIND_DATA_PARALLEL:
         return data_parallel_make(choice);
+    case KIND_PLAN:
+        return plan_make(choice);
     default:
         return NULL;
     }
@@ -359,6 +380,7 @@ void object_end(kind k, void *p)
         END(KIND_FLAT_PARAMETERS, flat_parameters)
         END(KIND_GROUP, group)
         END(KIND_DATA_PARALLEL, data_parallel)
+        END(KIND_PLAN, plan)
     case KIND_DLPACK:
         end_dlpack(p);
         break;

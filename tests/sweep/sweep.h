@@ -59,6 +59,7 @@ typedef enum kind {
     KIND_GROUPS,
     KIND_FLAT_PARAMETERS,
     KIND_DATA_PARALLEL,
+    KIND_PLAN,
     KIND_GROUP,
     KIND_DLPACK, /* only as a result */
     KIND_KEPT,   /* only as a result: a tensor with a reference for the caller */

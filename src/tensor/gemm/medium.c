@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/isa.h"
 #include "base/parallel.h"
+#include "base/recorder.h"
 #include "base/thread.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/onednn.h"
@@ -137,7 +138,7 @@ static bool round_pair(const operand *a, const operand *b, bool bf16, rounded_pa
     }
     size_t for_a = ((size_t)in_a * size + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT;
     out->bytes = for_a + (size_t)in_b * size;
-    out->block = adzi_alloc(out->bytes);
+    out->block = adzi_alloc_for_kernels(out->bytes);
     if (out->block == NULL) {
         return false;
     }

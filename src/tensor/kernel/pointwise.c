@@ -79,7 +79,7 @@ void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tens
         args.p[k] = p[k];
     }
     if (args.flat) {
-        adzi_launch_sized(kernel, &args, ADZI_POINTWISE_FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
+        adzi_launch_part(kernel, &args, ADZI_POINTWISE_FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
         return;
     }
     memset((char *)&args + ADZI_POINTWISE_FLAT_SIZE, 0, sizeof args - ADZI_POINTWISE_FLAT_SIZE);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random_generator.h"
+#include "base/recorder.h"
 #include "base/thread.h"
 
 /* The seed of a default generator that the program has not seeded. */
@@ -47,7 +48,7 @@ void adzi_generator_copy_state(adz_generator_state *to, const adz_generator_stat
 
 adz_generator *adz_generator_new(uint64_t seed)
 {
-    adz_generator *generator = adzi_alloc(sizeof *generator);
+    adz_generator *generator = adzi_alloc_for_kernels(sizeof *generator);
     if (generator == NULL) {
         return adzi_fail_memory("adz_generator_new", sizeof *generator);
     }

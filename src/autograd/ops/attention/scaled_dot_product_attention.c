@@ -151,7 +151,7 @@ static size_t take_scratch(adzi_attention_args *args, adz_dtype dtype, int64_t e
     args->scratch_size = bytes;
     args->workers = workers_of(args);
     size_t all = ADZI_ALIGNMENT + (size_t)(bytes * args->workers);
-    char *block = adzi_alloc(all);
+    char *block = adzi_alloc_for_kernels(all);
     if (block == NULL) {
         args->scratch = adzi_fail_memory(name, all);
         return 0;

@@ -26,14 +26,40 @@ bool adzi_want_indices(adzi_call *call, int i)
 }
 
 /* The place of element i of a contiguous tensor as text, such as "[1, 2]". */
-static const char *text_place(const adz_tensor *t, int64_t i)
+static const char *text_place(const adz_shape *shape, int64_t i)
 {
     int64_t place[ADZ_MAX_RANK];
-    for (int d = t->rank - 1; d >= 0; --d) {
-        place[d] = i % t->sizes[d];
-        i /= t->sizes[d];
+    for (int d = shape->rank - 1; d >= 0; --d) {
+        place[d] = i % shape->sizes[d];
+        i /= shape->sizes[d];
     }
-    return adzi_text_sizes(t->rank, place);
+    return adzi_text_sizes(shape->rank, place);
+}
+
+/* What the host needs to report an index out of range. */
+typedef struct {
+    const char *op, *of;
+    adz_shape index, t; /* shapes, for the message */
+    int64_t n;          /* indices */
+    const int64_t *at;
+    int64_t size;
+    const bool *within; /* what the kernel has found */
+} report_args;
+
+/* Searches for the first index out of range and names it, if the kernel has found that there is
+ * one. */
+static adz_status report(const void *block)
+{
+    const report_args *args = block;
+    for (int64_t i = 0; i < args->n && !*args->within; ++i) {
+        if (args->at[i] < 0 || args->at[i] >= args->size) {
+            return adzi_error(args->op, ADZ_ERR_INDEX,
+                "index %lld at place %s is none of the %lld %s%s", (long long)args->at[i],
+                text_place(&args->index, i), (long long)args->size, args->of,
+                adzi_text_sizes(args->t.rank, args->t.sizes));
+        }
+    }
+    return ADZ_OK;
 }
 
 /* A kernel finds out whether any index is out of range. Only then does the host search for it, to
@@ -50,13 +76,7 @@ bool adzi_indices_within(
     }
     const adzi_within_args args = { at, index->numel, size, (bool *)(void *)found->data };
     adzi_launch(KERNEL_FOR(indices_within, 0), &args, 1, 1);
-    /* The loop ends at once if all indices are in range. */
-    for (int64_t i = 0; i < index->numel && !*args.within; ++i) {
-        if (at[i] < 0 || at[i] >= size) {
-            adzi_error(op, ADZ_ERR_INDEX, "index %lld at place %s is none of the %lld %s%s",
-                (long long)at[i], text_place(index, i), (long long)size, of, adzi_text_shape(t));
-            return false;
-        }
-    }
-    return true;
+    const report_args shown = { op, of, adz_tensor_shape(index), adz_tensor_shape(t), index->numel,
+        at, size, args.within };
+    return adzi_repeat(report, &shown) == ADZ_OK;
 }

@@ -62,16 +62,22 @@ static bool check_shape(const adz_tensor *p, int64_t n)
 
 /* Records the error of the first row that n classes cannot be drawn from. Called only after a
  * launch has found that there is one. */
-static adz_tensor *refuse(const adz_tensor *p, int64_t n, bool replacement)
+typedef struct {
+    const double *p; /* weights [rows, classes] */
+    int64_t rows, classes, n;
+    const bool *sound; /* what the kernel has found */
+    bool replacement;
+} report_args;
+
+static adz_status report(const void *block)
 {
-    const int64_t classes = p->sizes[p->rank - 1];
-    for (int64_t r = 0; r < p->numel / classes; ++r) {
-        const double *row = (const double *)(const void *)p->data + r * classes;
-        if (!check_row(row, r, classes, n, replacement)) {
-            break;
+    const report_args *args = block;
+    for (int64_t r = 0; r < args->rows && !*args->sound; ++r) {
+        if (!check_row(args->p + r * args->classes, r, args->classes, args->n, args->replacement)) {
+            return adz_error_code();
         }
     }
-    return NULL;
+    return ADZ_OK;
 }
 
 /* The class whose interval of the running sum contains `at`. The search is binary, with a
@@ -177,7 +183,8 @@ static adz_tensor *running_sums(const adz_tensor *p, int64_t n, bool replacement
     const sums_args args = { (const double *)(const void *)p->data, (double *)(void *)sums->data,
         (bool *)(void *)sound->data, p->numel / classes, classes, replacement ? 1 : n };
     adzi_launch(sum_rows, &args, 1, 1);
-    return *args.sound ? sums : refuse(p, n, replacement);
+    const report_args shown = { args.p, args.rows, classes, n, args.sound, replacement };
+    return adzi_repeat(report, &shown) == ADZ_OK ? sums : NULL;
 }
 
 /* Arguments of find_classes. Units are rows; each has n draws and one search per draw. */

@@ -46,6 +46,24 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+typedef struct {
+    const atomic_bool *outside; /* what the kernel has found */
+    adz_shape x;
+} report_args;
+
+/* Fails if the kernel has found an element outside [0, 1]. */
+static adz_status report(const void *block)
+{
+    const report_args *args = block;
+    if (!atomic_load_explicit(args->outside, memory_order_relaxed)) {
+        return ADZ_OK;
+    }
+    return adzi_error("binary_cross_entropy", ADZ_ERR_ARGUMENT,
+        "x%s has elements that are no probabilities in [0, 1]; for unbounded scores use "
+        "adz_binary_cross_entropy_with_logits",
+        adzi_text_sizes(args->x.rank, args->x.sizes));
+}
+
 /* Checks that x holds probabilities. A launch looks at the elements and sets a flag; units are
  * elements. Any thread may set the flag, so it is atomic. */
 static bool check(const adzi_call *call)
@@ -58,14 +76,8 @@ static bool check(const adzi_call *call)
     adzi_fill(found, 0);
     adzi_probability_check args = { x->data, (atomic_bool *)(void *)found->data };
     adzi_launch(KERNEL_FOR(probability_check, x->dtype), &args, x->numel, ADZI_POINTWISE_GRAIN);
-    const bool outside = atomic_load_explicit(args.outside, memory_order_relaxed);
-    if (outside) {
-        adzi_error("binary_cross_entropy", ADZ_ERR_ARGUMENT,
-            "x%s has elements that are no probabilities in [0, 1]; for unbounded scores use "
-            "adz_binary_cross_entropy_with_logits",
-            adzi_text_shape(x));
-    }
-    return !outside;
+    const report_args shown = { args.outside, adz_tensor_shape(x) };
+    return adzi_repeat(report, &shown) == ADZ_OK;
 }
 
 extern const adzi_op adzi_op_binary_cross_entropy;

@@ -180,6 +180,27 @@ static void compute_numbers(const void *block, int64_t begin, int64_t end)
     *args->numbers = found;
 }
 
+typedef struct {
+    const char *op;
+    adz_shape x;
+    numbers_args numbers;
+} report_args;
+
+/* Fails if the kernel has found a target that is no class. */
+static adz_status report_wrong(const void *block)
+{
+    const report_args *shown = block;
+    const numbers_args *args = &shown->numbers;
+    const int64_t wrong = args->numbers->wrong;
+    if (wrong < 0) {
+        return ADZ_OK;
+    }
+    return adzi_error(shown->op, ADZ_ERR_INDEX,
+        "target %lld at place %lld is none of the %lld classes of x%s, nor ignore_index %lld",
+        (long long)args->target[wrong], (long long)wrong, (long long)args->c,
+        adzi_text_sizes(shown->x.rank, shown->x.sizes), (long long)args->ignore_index);
+}
+
 /* Computes the numbers by a launch and checks the targets. The host reads the flag `wrong` only to
  * report an error; the sums stay in the tensor. The check comes before the kernels of the loss,
  * which use a target as an index. */
@@ -199,14 +220,8 @@ adz_tensor *adzi_class_numbers_new(
         weights_of(call->in[2]), adzi_class_numbers_in(t), n, c, attr->ignore_index,
         attr->reduction == ADZ_REDUCE_MEAN };
     adzi_launch(compute_numbers, &args, 1, 1);
-    const int64_t wrong = args.numbers->wrong;
-    if (wrong >= 0) {
-        return adzi_fail(op, ADZ_ERR_INDEX,
-            "target %lld at place %lld is none of the %lld classes of x%s, nor ignore_index %lld",
-            (long long)args.target[wrong], (long long)wrong, (long long)c, adzi_text_shape(x),
-            (long long)attr->ignore_index);
-    }
-    return t;
+    const report_args shown = { op, adz_tensor_shape(x), args };
+    return adzi_repeat(report_wrong, &shown) == ADZ_OK ? t : NULL;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */

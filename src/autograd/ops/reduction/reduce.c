@@ -87,7 +87,7 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const 
     args.places = places != NULL ? places->data : NULL;
     _Alignas(16) char on_stack[ADZI_REDUCE_PARTIAL];
     cut_into_blocks(&args, results, reducer.state);
-    char *block = args.blocks > 1 ? adzi_alloc(ADZI_REDUCE_PARTIAL) : NULL;
+    char *block = args.blocks > 1 ? adzi_alloc_for_kernels(ADZI_REDUCE_PARTIAL) : NULL;
     if (args.blocks > 1) {
         args.partial = block != NULL ? block : on_stack;
     }

@@ -113,7 +113,7 @@ static void sum_all(adz_dtype dtype, adzi_reduce_args *args, int64_t results)
         launch(dtype, args, results);
         return;
     }
-    partial_sums on_stack, *block = adzi_alloc(sizeof *block);
+    partial_sums on_stack, *block = adzi_alloc_for_kernels(sizeof *block);
     partial_sums *partial = block != NULL ? block : &on_stack;
     /* Two passes: the blocks, then one unit per result that adds its partial sums in order. */
     args->blocks = sum_blocks(dtype, args, results, partial);

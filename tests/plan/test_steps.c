@@ -1,16 +1,21 @@
-/* A whole training step can be recorded and replayed: Note [One launch] in src/base/parallel.h.
+/* A whole training step can be captured and replayed (src/plan).
  *
- * Two equal networks are trained. One makes a first step, which allocates the optimizer's state,
- * and a second one that is recorded. From then on its steps are replays with other inputs and
- * another learning rate, while its twin makes ordinary steps. Parameters, buffers and generators
- * must have the same bits after each step. */
-#include "ops/replay.h"
-
+ * Two equal networks are trained, one by a plan and one by ordinary steps, with other inputs in
+ * each step and a learning rate that changes. Parameters, buffers and generators must have the same
+ * bits after each step.
+ */
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 #include "adze/adze.h"
 
-enum { ROWS = 12, FEATURES = 5, CLASSES = 4, STEPS = 5 };
+enum { ROWS = 12, FEATURES = 5, CLASSES = 4, STEPS = 7 };
 
 typedef adz_optimizer *(*optimizer_new)(adz_tensor_list parameters);
 
@@ -18,6 +23,7 @@ typedef struct twin {
     adz_generator *generator; /* of the dropout */
     adz_module *model;
     adz_optimizer *optimizer;
+    adz_scheduler *scheduler;
     adz_tensor *x, *target;
 } twin;
 
@@ -43,6 +49,8 @@ static void begin(twin *t, optimizer_new make)
     t->x = adz_keep(adz_zeros(ADZ_SHAPE(ROWS, FEATURES), ADZ_F32));
     t->target = adz_keep(adz_zeros(ADZ_SHAPE(ROWS), ADZ_I64));
     assert_non_null(t->optimizer);
+    t->scheduler = adz_exponential_lr_new(t->optimizer, 0.9);
+    assert_non_null(t->scheduler);
     assert_non_null(t->target);
 }
 
@@ -50,6 +58,7 @@ static void end(twin *t)
 {
     adz_release(&t->x);
     adz_release(&t->target);
+    adz_scheduler_free(&t->scheduler);
     adz_optimizer_free(&t->optimizer);
     adz_module_free(&t->model);
     adz_generator_free(&t->generator);
@@ -68,15 +77,20 @@ static void write_inputs(const twin *t, int k)
     }
 }
 
-static void train(const twin *t)
+static adz_tensor *train(void *user)
 {
-    adz_scope *scope = adz_scope_open();
+    const twin *t = user;
     assert_int_equal(adz_optimizer_zero_grad(t->optimizer), ADZ_OK);
     adz_tensor *y = adz_module_forward(t->model, t->x);
-    assert_int_equal(adz_backward(adz_cross_entropy(y, t->target, ADZ_NONE, NULL)), ADZ_OK);
+    adz_tensor *loss = adz_cross_entropy(y, t->target, ADZ_NONE, NULL);
+    if (adz_backward(loss) != ADZ_OK) {
+        return NULL;
+    }
     assert_true(adz_clip_grad_norm(adz_module_parameters(t->model), 0.5, 2) > 0);
-    assert_int_equal(adz_optimizer_step(t->optimizer), ADZ_OK);
-    adz_scope_close(scope);
+    if (adz_optimizer_step(t->optimizer) != ADZ_OK || adz_scheduler_step(t->scheduler) != ADZ_OK) {
+        return NULL;
+    }
+    return loss;
 }
 
 static void assert_same(const twin *a, const twin *b, int step)
@@ -101,6 +115,7 @@ static void assert_same(const twin *a, const twin *b, int step)
 static void replayed_steps_have_the_bits_of_ordinary_ones(optimizer_new make)
 {
     twin replayed, ordinary;
+    adz_plan *plan = NULL;
     begin(&replayed, make);
     begin(&ordinary, make);
     for (int k = 0; k < STEPS; ++k) {
@@ -110,19 +125,25 @@ static void replayed_steps_have_the_bits_of_ordinary_ones(optimizer_new make)
             adz_optimizer_set(replayed.optimizer, -1, "lr", 0.003);
             adz_optimizer_set(ordinary.optimizer, -1, "lr", 0.003);
         }
-        if (k == 1) {
-            replay_begin();
-            train(&replayed);
-            assert_int_equal(replay_stop(), 0);
-        } else if (k == 0) {
-            train(&replayed);
+        if (plan == NULL) {
+            plan = adz_plan_new(train, &replayed, NULL);
+            assert_non_null(plan);
         } else {
-            assert_true(replay_run() > 20);
+            if (adz_plan_run(plan) != ADZ_OK) {
+                fail_msg("step %d: %s", k, adz_error_message());
+            }
         }
-        train(&ordinary);
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *loss = train(&ordinary);
+        assert_true(adz_item(loss) == adz_item(adz_plan_output(plan)));
+        adz_scope_close(scope);
         assert_same(&replayed, &ordinary, k);
     }
-    replay_end();
+    adz_plan_info info;
+    adz_plan_info_get(plan, &info, sizeof info);
+    assert_true(info.captured && info.captures == 1 && info.launches > 20);
+    assert_true(adz_plan_grad_norm(plan) > 0);
+    adz_plan_free(&plan);
     end(&replayed);
     end(&ordinary);
 }

@@ -1,0 +1,175 @@
+/**
+ * @file plan.h
+ * Capture of a step: a function is recorded once as a list of kernel launches, and then run again
+ * without the work around them (PyTorch: torch.cuda.CUDAGraph).
+ *
+ * The function computes a forward or a whole training step on tensors that exist before the call.
+ * The caller writes other contents into these tensors and calls adz_plan_run. Each run has the bits
+ * of an ordinary call: random numbers go on, the learning rate and the optimizer's state are read
+ * when the kernels run, and indices are checked again.
+ *
+ * @code
+ * typedef struct { adz_module *model; adz_optimizer *optimizer; adz_tensor *x, *y; } training;
+ *
+ * static adz_tensor *step(void *user)
+ * {
+ *     training *t = user;
+ *     adz_optimizer_zero_grad(t->optimizer);
+ *     adz_tensor *loss =
+ *         adz_mse_loss(adz_module_forward(t->model, t->x), t->y, ADZ_REDUCE_MEAN);
+ *     if (adz_backward(loss) != ADZ_OK || adz_optimizer_step(t->optimizer) != ADZ_OK) {
+ *         return NULL;
+ *     }
+ *     return loss;
+ * }
+ *
+ * static void train(training *t, const float *inputs, const float *targets)
+ * {
+ *     adz_plan *plan = adz_plan_new(step, t, NULL); // makes the first step
+ *     for (int i = 1; i < 1000 && plan != NULL; ++i) {
+ *         adz_tensor_write(t->x, inputs + i * 64, 64 * sizeof(float));
+ *         adz_tensor_write(t->y, targets + i * 16, 16 * sizeof(float));
+ *         adz_plan_run(plan);
+ *         printf("%g\n", adz_item(adz_plan_output(plan)));
+ *     }
+ *     adz_plan_free(&plan);
+ * }
+ * @endcode
+ *
+ * What a plan does not see:
+ *
+ * - Numbers that the function computes itself and passes to operators are constants of the plan.
+ * - Code of the function beside the calls of adze does not run again.
+ *
+ * What cannot be captured is an error that names the call: reading or writing elements on the host,
+ * drawing the next batch from a loader, hooks, saving, and collectives of several processes.
+ */
+#ifndef ADZE_PLAN_H
+#define ADZE_PLAN_H
+
+#include "adze/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A function that was recorded. One thread uses it at a time. */
+typedef struct adz_plan adz_plan;
+
+/**
+ * Computes a forward or a step.
+ *
+ * @param user  what adz_plan_new was given
+ * @return      the result, such as a prediction or a loss, borrowed from a scope that is open
+ *              around the call; NULL with the error recorded
+ */
+typedef adz_tensor *(*adz_plan_function)(void *user);
+
+/** Options of adz_plan_new. Start from ADZ_PLAN_OPTIONS. They serve the exports of a plan. */
+typedef struct adz_plan_options {
+    size_t size;            /**< sizeof(adz_plan_options) */
+    adz_tensor_list inputs; /**< the tensors whose contents change from run to run, kept; none */
+    const char *const *input_names; /**< a name for each input, copied; NULL: "input" for a single
+                                         one, else "input0", "input1" and so on */
+    adz_module *module; /**< names parameters and buffers as its state_dict does, kept; NULL: they
+                             are "constant0" and so on */
+} adz_plan_options;
+
+/** The defaults. */
+#define ADZ_PLAN_OPTIONS                                  \
+    {                                                     \
+        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_plan_options) as the caller knows it
+ */
+ADZ_API void adz_plan_options_init(adz_plan_options *options, size_t size);
+
+/**
+ * Makes a plan of a function and runs it for the first time, which is an ordinary call. The first
+ * adz_plan_run is an ordinary call, too: only launches that two calls in a row have made become a
+ * plan. A training step is therefore made once by this function and once by each run.
+ *
+ * @param function  computes the result; it is called again when the plan has to be made anew
+ * @param user      handed to the function
+ * @param options   NULL for the defaults
+ * @return          yours, end it with adz_plan_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an
+ *                  option), ADZ_ERR_STATE (the function cannot be captured; or it returned NULL
+ *                  without an error), ADZ_ERR_MEMORY, or the error of the function
+ * @see             torch.cuda.CUDAGraph, torch.compile
+ */
+ADZ_API adz_plan *adz_plan_new(
+    adz_plan_function function, void *user, const adz_plan_options *options);
+
+/**
+ * Runs the function once more, by replaying its launches if nothing has changed since they were
+ * recorded. Otherwise the function is called, and the next run captures it anew. That happens after
+ *
+ * - memory that the launches use was freed, such as that of a parameter or an input, or of
+ *   gradients that were set to none outside the function;
+ * - the number of threads, the precision of products, a mode, a hook, a parameter's place or an
+ *   option of an optimizer other than a rate changed.
+ *
+ * Tensors that the function makes and that live on (gradients, a tensor that was kept) get new
+ * contents in each run. Everything else that it makes lies in memory that the next run uses again.
+ *
+ * @param plan  any
+ * @return      ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE if four calls of the function in a row
+ *              differed, or if a captured function runs a plan; or the error of the
+ *              function, such as ADZ_ERR_INDEX
+ */
+ADZ_API adz_status adz_plan_run(adz_plan *plan);
+
+/**
+ * The result of the last run.
+ *
+ * @param plan  any
+ * @return      the plan's: adz_keep it to hold it longer, and clone it to keep its contents. It has
+ *              no graph. NULL with ADZ_ERR_NULL
+ */
+ADZ_API adz_tensor *adz_plan_output(const adz_plan *plan);
+
+/**
+ * The norm that adz_clip_grad_norm has computed in the last run.
+ *
+ * @param plan  any
+ * @return      NaN if the function does not call adz_clip_grad_norm; NaN with ADZ_ERR_NULL
+ */
+ADZ_API double adz_plan_grad_norm(const adz_plan *plan);
+
+/** What a plan consists of. */
+typedef struct adz_plan_info {
+    size_t launches;     /**< kernels that a run launches */
+    size_t tensors;      /**< blocks of memory that are made and freed within a run */
+    size_t memory_bytes; /**< the one block in which they lie. Known after adz_plan_new; exact
+                              unless the next run makes other launches */
+    size_t captures;     /**< how often the launches were recorded and taken into use */
+    bool captured;       /**< whether the next run replays launches, if nothing changes before it */
+} adz_plan_info;
+
+/**
+ * Describes a plan.
+ *
+ * @param plan  any
+ * @param info  filled
+ * @param size  sizeof(adz_plan_info) as the caller knows it
+ * @return      ADZ_OK or ADZ_ERR_NULL
+ */
+ADZ_API adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size);
+
+/**
+ * Ends a plan. Tensors that its function has made and that live on keep their contents.
+ *
+ * @param plan  address of the pointer, which becomes NULL; a NULL inside is left alone
+ */
+ADZ_API void adz_plan_free(adz_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

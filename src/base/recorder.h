@@ -1,0 +1,114 @@
+/* The seam between a running function and its recording (src/plan).
+ *
+ * Note [What a recording sees]
+ * While a thread records, its adzi_thread has a recorder. The recorder is told of every launch, of
+ * every block of memory that is allocated or freed, of the elements of every new tensor, and of
+ * every tensor that is written in place. A kernel may itself launch, allocate and free; that
+ * belongs to the kernel and is not told.
+ *
+ * Two kinds of host code need more:
+ *
+ * - Code that looks at the result of a launch in order to fail, or that changes numbers between two
+ *   launches (the rate of a schedule), runs in adzi_repeat. A replay runs it again at its place.
+ * - A function that hands the contents of a tensor to the program, or takes them from it, fails
+ *   while the thread records (adzi_is_recorded). Otherwise the program could act on values that are
+ *   not there in a replay.
+ */
+#ifndef ADZI_BASE_RECORDER_H
+#define ADZI_BASE_RECORDER_H
+
+#include "base/isa.h"
+#include "base/parallel.h"
+#include "base/thread.h"
+
+/** A part of a step that the host computes. The arguments are a plain struct, as those of a kernel
+ * are. After a failure the error has been recorded. */
+typedef adz_status (*adzi_host_function)(const void *args);
+
+typedef struct adzi_recorder adzi_recorder;
+
+struct adzi_recorder {
+    /** `mask` says which bytes of the arguments are undefined (adzi_launch_masked), or is NULL. */
+    void (*launched)(adzi_recorder *recorder, adzi_kernel kernel, const void *args,
+        const void *mask, size_t size, int64_t units, int64_t grain);
+    void (*repeated)(adzi_recorder *recorder, adzi_host_function function, const void *args,
+        const void *mask, size_t size);
+    void (*allocated)(adzi_recorder *recorder, char *block, size_t bytes);
+    /** True if the recorder takes the block, which then stays allocated. */
+    bool (*freed)(adzi_recorder *recorder, char *block, size_t bytes);
+    /** Kernels use the bytes at `data`, a part of a block that was allocated: the elements of a
+     * tensor, or working memory. */
+    void (*stored)(adzi_recorder *recorder, char *data, size_t bytes);
+    /** The host has written the elements of a new tensor: they are constants of the recording. */
+    void (*constant)(adzi_recorder *recorder, adz_tensor *t);
+    /** An operator has changed a tensor in place. */
+    void (*written)(adzi_recorder *recorder, adz_tensor *t);
+    /** An operator was called with `n` tensors, some of which may be ADZ_NONE. */
+    void (*entered)(adzi_recorder *recorder, const char *op, adz_tensor *const *in, int n);
+    const char *op;   /* the operator that runs, for messages */
+    double grad_norm; /* what adz_clip_grad_norm has computed in the last run; NaN before */
+    bool inside;      /* a recorded kernel is running */
+};
+
+/** The recorder of the calling thread, or NULL if the thread does not record or runs a kernel. */
+static inline adzi_recorder *adzi_recorder_of(const adzi_thread *thread)
+{
+    adzi_recorder *recorder = thread->recorder;
+    return recorder != NULL && !recorder->inside ? recorder : NULL;
+}
+
+/**
+ * Lets the thread do something that belongs to no recording, such as making what lives longer than
+ * the call and is made once only. Returns what adzi_recorder_resume takes, which may be NULL.
+ */
+static inline adzi_recorder *adzi_recorder_pause(void)
+{
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->inside = true;
+    }
+    return recorder;
+}
+
+static inline void adzi_recorder_resume(adzi_recorder *paused)
+{
+    if (paused != NULL) {
+        paused->inside = false;
+    }
+}
+
+/** Makes a recorder that of the calling thread. */
+void adzi_recorder_begin(adzi_recorder *recorder);
+
+/** Ends the recording of the calling thread. Does nothing if the thread does not record. */
+void adzi_recorder_end(void);
+
+/** Runs a function of the host now, and at this place of every replay. */
+adz_status adzi_repeat_sized(
+    adzi_host_function function, const void *args, const void *mask, size_t size);
+
+/** adzi_repeat_sized with the struct that `args` points to. */
+#define adzi_repeat(function, args) \
+    ADZI_MASK_OF(args, adzi_repeat_sized((function), (args), adzi_mask, sizeof *(args)))
+
+/** adzi_alloc for memory that kernels write and read, and that is no tensor. A plan gives it
+ * another place. NULL if memory was refused. */
+void *adzi_alloc_for_kernels(size_t bytes);
+
+/** Whether the calling thread records. If so, the error says that `op` cannot be captured, and
+ * `why`, which is a clause with "because". */
+bool adzi_is_recorded(const char *op, const char *why);
+
+/** Counts the changes of settings on which the launches of a function may depend: modes and
+ * parameters of modules, precision, hooks, options of optimizers. */
+extern _Atomic(uint64_t) adzi_settings_epoch;
+
+/** A setting has changed. What a captured function changes itself is part of the function. */
+static inline void adzi_settings_changed(void)
+{
+    if (adzi_self()->recorder == NULL) {
+        atomic_fetch_add_explicit(&adzi_settings_epoch, 1, memory_order_relaxed);
+    }
+}
+
+#endif

@@ -1,0 +1,316 @@
+/* Plans: calling the function while it is recorded, and replaying its launches. */
+#include "plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "adze/ops.h"
+#include "base/context.h"
+#include "base/options.h"
+#include "base/parallel.h"
+#include "tensor/tensor.h"
+
+/* After so many calls in a row that differed, the function cannot be captured. */
+enum { MOST_ATTEMPTS = 4 };
+
+static const char op_new[] = "adz_plan_new", op_run[] = "adz_plan_run";
+
+ADZI_OPTIONS_INIT(adz_plan_options_init, adz_plan_options, ADZ_PLAN_OPTIONS)
+
+/* ---- whether a recording is valid ----------------------------------------------------------- */
+
+static adzi_plan_settings settings_now(void)
+{
+    const adzi_thread *thread = adzi_self();
+    return (adzi_plan_settings){
+        .epoch = atomic_load_explicit(&adzi_settings_epoch, memory_order_relaxed),
+        .threads = adzi_num_threads(),
+        .precision = (int)adz_get_matmul_precision(),
+        .deterministic = adz_is_deterministic(),
+        .grad_enabled = thread->grad_enabled,
+        .anomaly = thread->anomaly,
+    };
+}
+
+static bool same_settings(const adzi_plan_settings *a, const adzi_plan_settings *b)
+{
+    return a->epoch == b->epoch && a->threads == b->threads && a->precision == b->precision &&
+           a->deterministic == b->deterministic && a->grad_enabled == b->grad_enabled &&
+           a->anomaly == b->anomaly;
+}
+
+/* Forgets what was recorded. */
+static void forget(adz_plan *plan)
+{
+    adzi_plan_unwatch(plan);
+    if (plan->memory != NULL) {
+        adzi_free(plan->memory, plan->last->memory_bytes);
+        plan->memory = NULL;
+    }
+    adzi_recording_free(plan->last);
+    adzi_recording_free(plan->current);
+    plan->last = plan->current = NULL;
+    plan->captured = false;
+    plan->attempts = 0;
+}
+
+/* ---- calling the function ------------------------------------------------------------------- */
+
+/* Calls the function in a scope of its own and returns a reference of its result, without a graph.
+ * The scope ends before the recording does, so that the memory of its tensors is known to be freed.
+ * This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
+static __attribute__((noinline)) adz_tensor *call_recorded(const char *op, adz_plan *plan)
+{
+    adzi_thread *thread = adzi_self();
+    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
+    if (frame == SIZE_MAX) {
+        return adzi_fail_memory(op, sizeof(adzi_frame));
+    }
+    adz_tensor *output = NULL;
+    adzi_recorder_begin(&plan->recorder);
+    adz_scope *scope = adz_scope_open();
+    if (scope != NULL) {
+        adz_tensor *y = plan->function(plan->user);
+        if (y == NULL && adzi_pending() == ADZ_OK) {
+            adzi_error(op, ADZ_ERR_STATE, "the function returned NULL without an error");
+        }
+        y = adzi_pending() == ADZ_OK ? adz_detach(y) : NULL;
+        output = y != NULL ? adzi_retain(y) : NULL;
+        adz_scope_close(scope);
+    }
+    adzi_recorder_end();
+    adzi_frame_end(thread, frame);
+    return output;
+}
+
+/* Runs the function and records it in plan->current. */
+static adz_status record(const char *op, adz_plan *plan)
+{
+    ADZI_STEP_DOWN();
+    plan->settings = settings_now();
+    plan->current = adzi_recording_new();
+    if (plan->current == NULL) {
+        adzi_fail_memory(op, sizeof *plan->current);
+        return ADZ_ERR_MEMORY;
+    }
+    adz_tensor *output = call_recorded(op, plan);
+    if (output == NULL) {
+        adzi_recording_free(plan->current);
+        plan->current = NULL;
+        return adz_error_code();
+    }
+    adzi_drop(plan->output);
+    plan->output = output;
+    if (!adzi_recording_close(plan->current)) {
+        forget(plan);
+        adzi_fail_memory(op, sizeof *plan->current);
+        return ADZ_ERR_MEMORY;
+    }
+    return ADZ_OK;
+}
+
+/* Takes the last recording into use. */
+static adz_status take_into_use(const char *op, adz_plan *plan)
+{
+    const size_t bytes = plan->last->memory_bytes;
+    plan->memory = adzi_alloc(bytes);
+    if (plan->memory == NULL || !adzi_plan_watch(plan)) {
+        forget(plan);
+        adzi_fail_memory(op, bytes);
+        return ADZ_ERR_MEMORY;
+    }
+    adzi_recording_move_to(plan->last, plan->memory);
+    plan->captured = true;
+    plan->attempts = 0;
+    ++plan->captures;
+    adz_empty_cache(); /* the memory that the calls of the function have used */
+    return ADZ_OK;
+}
+
+/* Calls the function once, and captures it if it made the launches of the call before. */
+static adz_status call(const char *op, adz_plan *plan)
+{
+    char text[ADZI_TEXT_SIZE] = "";
+    const adz_status status = record(op, plan);
+    if (status != ADZ_OK) {
+        return status;
+    }
+    const bool agree =
+        plan->last != NULL && adzi_recordings_agree(plan->last, plan->current, text, sizeof text);
+    adzi_recording_free(plan->last);
+    plan->last = plan->current;
+    plan->current = NULL;
+    if (agree) {
+        return take_into_use(op, plan);
+    }
+    if (++plan->attempts >= MOST_ATTEMPTS) {
+        forget(plan);
+        return adzi_error(op, ADZ_ERR_STATE,
+            "the function cannot be captured: its calls differ from one another (%s)", text);
+    }
+    return ADZ_OK;
+}
+
+/* ---- replaying ------------------------------------------------------------------------------ */
+
+/* Saved values that a backward would read have changed: the version of a storage rises as it did in
+ * the recorded call. */
+static void raise_versions(const adzi_recording *r)
+{
+    for (size_t i = 0; i < r->n_written; ++i) {
+        ++r->written[i]->version;
+    }
+}
+
+static adz_status replay(adz_plan *plan)
+{
+    const adzi_recording *r = plan->last;
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < r->n_launches && status == ADZ_OK; ++i) {
+        const adzi_plan_launch *l = &r->launches[i];
+        if (l->kernel != NULL) {
+            adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
+        } else {
+            status = l->function(l->args);
+        }
+    }
+    raise_versions(r);
+    return status;
+}
+
+adz_status adz_plan_run(adz_plan *plan)
+{
+    if (plan == NULL) {
+        return adzi_error_null(op_run, "plan");
+    }
+    adzi_settle(adzi_self());
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (adzi_is_recorded(op_run, "a plan runs no other plan")) {
+        return ADZ_ERR_STATE;
+    }
+    const adzi_plan_settings now = settings_now();
+    if (atomic_load(&plan->stale) || !same_settings(&now, &plan->settings)) {
+        forget(plan);
+        atomic_store(&plan->stale, false);
+    }
+    return plan->captured ? replay(plan) : call(op_run, plan);
+}
+
+/* ---- beginning and ending ------------------------------------------------------------------- */
+
+static bool copy_inputs(adz_plan *plan, const adz_plan_options *o)
+{
+    const size_t n = o->inputs.count;
+    if (n > 0 && o->inputs.items == NULL) {
+        adzi_error_null(op_new, "the list of inputs");
+        return false;
+    }
+    plan->inputs = adzi_alloc_zero((n + 1) * sizeof *plan->inputs);
+    plan->input_names = adzi_alloc_zero((n + 1) * sizeof *plan->input_names);
+    plan->n_inputs = plan->inputs != NULL && plan->input_names != NULL ? n : 0;
+    bool good = plan->n_inputs == n;
+    for (size_t i = 0; i < n && good; ++i) {
+        char name[32];
+        if (!adzi_check_tensor(op_new, "an input", o->inputs.items[i])) {
+            return false;
+        }
+        plan->inputs[i] = adzi_retain(o->inputs.items[i]);
+        if (o->input_names != NULL && o->input_names[i] == NULL) {
+            adzi_error_null(op_new, "the name of an input");
+            return false;
+        }
+        snprintf(name, sizeof name, n == 1 ? "input" : "input%zu", i);
+        plan->input_names[i] = adzi_string_copy(o->input_names != NULL ? o->input_names[i] : name);
+        good = plan->input_names[i] != NULL;
+    }
+    if (!good) {
+        adzi_fail_memory(op_new, (n + 1) * sizeof *plan->inputs);
+    }
+    return good;
+}
+
+adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_options *options)
+{
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    if (function == NULL) {
+        return adzi_fail_null(op_new, "function");
+    }
+    adzi_settle(adzi_self());
+    if (adzi_pending() != ADZ_OK || !ADZI_OPTIONS_READ(op_new, ADZ_PLAN_OPTIONS, &o, options) ||
+        adzi_is_recorded(op_new, "a plan makes no other plan")) {
+        return NULL;
+    }
+    adz_plan *plan = adzi_alloc_zero(sizeof *plan);
+    if (plan == NULL) {
+        return adzi_fail_memory(op_new, sizeof *plan);
+    }
+    adzi_recorder_init(&plan->recorder);
+    plan->recorder.grad_norm = NAN;
+    plan->function = function;
+    plan->user = user;
+    plan->module = o.module != NULL ? adz_module_keep(o.module) : NULL;
+    if (!copy_inputs(plan, &o) || call(op_new, plan) != ADZ_OK) {
+        adz_plan_free(&plan);
+    }
+    return plan;
+}
+
+void adz_plan_free(adz_plan **plan)
+{
+    if (plan == NULL || *plan == NULL) {
+        return;
+    }
+    adz_plan *gone = *plan;
+    *plan = NULL;
+    forget(gone);
+    for (size_t i = 0; i < gone->n_inputs; ++i) {
+        adzi_drop(gone->inputs[i]);
+        adzi_string_free(gone->input_names[i]);
+    }
+    if (gone->inputs != NULL) {
+        adzi_free(gone->inputs, (gone->n_inputs + 1) * sizeof *gone->inputs);
+    }
+    if (gone->input_names != NULL) {
+        adzi_free(gone->input_names, (gone->n_inputs + 1) * sizeof *gone->input_names);
+    }
+    adz_module_free(&gone->module);
+    adzi_drop(gone->output);
+    adzi_free(gone, sizeof *gone);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+adz_tensor *adz_plan_output(const adz_plan *plan)
+{
+    return plan != NULL ? plan->output : adzi_fail_null("adz_plan_output", "plan");
+}
+
+double adz_plan_grad_norm(const adz_plan *plan)
+{
+    if (plan == NULL) {
+        adzi_error_null("adz_plan_grad_norm", "plan");
+        return NAN;
+    }
+    return plan->recorder.grad_norm;
+}
+
+adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size)
+{
+    static const char op[] = "adz_plan_info_get";
+    if (plan == NULL || info == NULL) {
+        return adzi_error_null(op, plan == NULL ? "plan" : "info");
+    }
+    adz_plan_info all = { .captures = plan->captures, .captured = plan->captured };
+    const adzi_recording *r = plan->last;
+    for (size_t i = 0; r != NULL && i < r->n_launches; ++i) {
+        all.launches += r->launches[i].kernel != NULL;
+    }
+    for (size_t i = 0; r != NULL && i < r->blocks.count; ++i) {
+        all.tensors += r->blocks.all[i].freed && r->blocks.all[i].first >= 0;
+    }
+    all.memory_bytes = r != NULL ? r->memory_bytes : 0;
+    memcpy(info, &all, size < sizeof all ? size : sizeof all);
+    return ADZ_OK;
+}

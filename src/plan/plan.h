@@ -1,0 +1,180 @@
+/* Plans: functions that were recorded as lists of launches.
+ *
+ * Note [How a function is captured]
+ * Each call of the function is recorded (recording.c). A recording has the launches in order with
+ * copies of their arguments. Words of the arguments that are addresses of memory allocated during
+ * the call are references: a block, and an offset in it. A plan is made of two recordings in a row
+ * that agree: equal kernels, sizes and numbers of units, and equal arguments of all operators. An
+ * argument is equal to another one if both are outside tensors at one address, or if both calls
+ * have made it as their nth. So a function that takes other tensors each time is not captured.
+ *
+ * Blocks that were freed before the function returned belong to the run. From the first and the
+ * last launch that refers to each of them, memory.c computes a place in one block of memory, and
+ * the references are changed to these places. All other addresses stay as they are. They belong to
+ * tensors and objects that live longer than the call, and watch.c notices when one is freed.
+ *
+ * Neither recording changes how memory is used, so both are ordinary calls. */
+#ifndef ADZI_PLAN_PLAN_H
+#define ADZI_PLAN_PLAN_H
+
+#include "adze/plan.h"
+#include "base/recorder.h"
+
+/** A block that was allocated while the function ran. */
+typedef struct adzi_plan_block {
+    char *begin;
+    size_t bytes;
+    bool stored;         /* kernels use it: a tensor's elements, or working memory */
+    bool freed;          /* before the function returned */
+    bool fixed;          /* it stays where it is, and is not freed */
+    int64_t number;      /* counts the blocks that kernels use */
+    int64_t first, last; /* the launches that refer to it; first is -1 if none does */
+    size_t offset;       /* its place in the plan's memory */
+} adzi_plan_block;
+
+/** The blocks of a recording, and those alive at the moment in the order of their addresses. */
+typedef struct adzi_plan_blocks {
+    adzi_plan_block *all;
+    size_t count, capacity;
+    struct adzi_plan_live {
+        char *begin, *end; /* what an address is compared with */
+        size_t block;      /* an index in `all` */
+    } * live;
+    size_t n_live, live_capacity;
+    int64_t n_stored;
+} adzi_plan_blocks;
+
+/** A word of a launch's arguments that is an address in a block. */
+typedef struct adzi_plan_reference {
+    size_t block;  /* an index in `all` */
+    size_t offset; /* bytes from the block's begin */
+    size_t at;     /* bytes from the begin of the launch's arguments */
+} adzi_plan_reference;
+
+/** A launch, or a function of the host if `kernel` is NULL. */
+typedef struct adzi_plan_launch {
+    adzi_kernel kernel;
+    adzi_host_function function;
+    char *args; /* once the recording has ended */
+    size_t args_at, size;
+    int64_t units, grain;
+    size_t first_reference, n_references;
+    const char *op; /* for messages */
+} adzi_plan_launch;
+
+/** One recorded call. */
+typedef struct adzi_recording {
+    adzi_plan_launch *launches;
+    size_t n_launches, launches_capacity;
+    adzi_plan_reference *references;
+    size_t n_references, references_capacity;
+    char *args; /* of all launches, each at a multiple of 16 */
+    size_t args_bytes, args_capacity;
+    adzi_plan_blocks blocks;
+    struct adzi_storage **written; /* changed in place, each once */
+    size_t n_written, written_capacity;
+    adz_tensor **constants; /* written by the host during the call; kept */
+    size_t n_constants, constants_capacity;
+    struct adzi_plan_range {
+        char *block;
+        size_t bytes;
+    } * kept; /* blocks that the recording has taken, see find_references */
+    size_t n_kept, kept_capacity;
+    struct adzi_plan_argument {
+        uintptr_t what; /* see entered */
+        const char *op;
+    } * arguments; /* of all operators, in order */
+    size_t n_arguments, arguments_capacity;
+    size_t memory_bytes; /* of the blocks that belong to the run */
+    bool refused;        /* memory for the recording was refused */
+    bool masked;         /* undefined bytes of all arguments are zero */
+} adzi_recording;
+
+/** What a plan's launches depend on beside the function. */
+typedef struct adzi_plan_settings {
+    uint64_t epoch;
+    int threads, precision;
+    bool deterministic, grad_enabled, anomaly;
+} adzi_plan_settings;
+
+struct adz_plan {
+    adzi_recorder recorder; /* the first member, so that calls of it lead to the plan */
+    adz_plan_function function;
+    void *user;
+    adz_tensor **inputs; /* kept */
+    char **input_names;
+    size_t n_inputs;
+    adz_module *module;      /* kept, or NULL */
+    adz_tensor *output;      /* of the last run */
+    adzi_recording *current; /* of the call that runs, or NULL */
+    adzi_recording *last;    /* of the call before; once captured, what is replayed */
+    bool captured;
+    char *memory; /* memory_bytes of `last`, once captured */
+    adzi_plan_settings settings;
+    int attempts; /* calls since the plan was captured last, or since something changed */
+    size_t captures;
+    const char **watched; /* addresses whose memory must not be freed, in order */
+    size_t n_watched, watched_capacity;
+    _Atomic(bool) stale; /* some of it was freed */
+    struct adz_plan *next_watched;
+};
+
+/* ---- blocks.c ---- */
+
+/** Adds a block to the living ones. False if memory was refused. */
+bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes);
+
+/** Makes a part of the block that contains it the elements of a tensor. */
+bool adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes);
+
+/** Removes a block from the living ones and returns its index in `all`; SIZE_MAX if it is none of
+ * them. The block counts as freed, unless it is fixed. */
+size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin);
+
+/** The living block that kernels use and that contains an address, as an index in `all`; SIZE_MAX
+ * for none. */
+size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address);
+
+void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
+
+/* ---- memory.c ---- */
+
+/** Gives each block that belongs to the run a place such that blocks in use at the same time do not
+ * overlap. Sets memory_bytes. False if memory was refused. */
+bool adzi_plan_place(adzi_recording *recording);
+
+/* ---- recording.c ---- */
+
+/** The functions of a plan's recorder. They write to plan->current. */
+void adzi_recorder_init(adzi_recorder *recorder);
+
+adzi_recording *adzi_recording_new(void);
+void adzi_recording_free(adzi_recording *recording);
+
+/** Ends the recording of a call that has succeeded: the addresses in `launches` become valid and
+ * blocks get places. False if memory was refused. */
+bool adzi_recording_close(adzi_recording *recording);
+
+/** Whether two recordings agree. If not, `text` says where, for a message. */
+bool adzi_recordings_agree(
+    const adzi_recording *a, const adzi_recording *b, char *text, size_t size);
+
+/** Changes the references to blocks of the run to their places in `memory`. */
+void adzi_recording_move_to(adzi_recording *recording, char *memory);
+
+/** Whether a word of arguments may be an address: of 47 bits and not small. */
+static inline bool adzi_may_be_address(uintptr_t word)
+{
+    return word >= ((uintptr_t)1 << 16) && word >> 47 == 0;
+}
+
+/* ---- watch.c ---- */
+
+/** Notes the memory outside the plan to which its launches refer. The plan becomes stale when some
+ * of it is freed. False if memory was refused. */
+bool adzi_plan_watch(adz_plan *plan);
+
+/** Ends the watch. */
+void adzi_plan_unwatch(adz_plan *plan);
+
+#endif

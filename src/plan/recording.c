@@ -1,0 +1,325 @@
+/* Recordings of a call: the functions of the recorder, and the comparison of two recordings. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/plan.h"
+#include "tensor/tensor.h"
+
+enum { ARGS_ALIGNMENT = 16 };
+
+/* The plan to which a recorder belongs. */
+static adz_plan *plan_of(adzi_recorder *recorder)
+{
+    return (adz_plan *)(void *)recorder;
+}
+
+/* ---- launches ------------------------------------------------------------------------------- */
+
+/* Appends a copy of the arguments. Their place is counted from the begin of the buffer, which moves
+ * when it grows. */
+static bool copy_args(
+    adzi_recording *r, adzi_plan_launch *launch, const void *args, const unsigned char *mask)
+{
+    const size_t at = (r->args_bytes + ARGS_ALIGNMENT - 1) / ARGS_ALIGNMENT * ARGS_ALIGNMENT;
+    if (!adzi_grow(&r->args, &r->args_capacity, at + launch->size, 1)) {
+        return false;
+    }
+    memset(r->args + r->args_bytes, 0, at - r->args_bytes);
+    memcpy(r->args + at, args, launch->size);
+    for (size_t i = 0; mask != NULL && i < launch->size; ++i) {
+        r->args[at + i] = (char)(r->args[at + i] & mask[i]);
+    }
+    r->masked = r->masked && mask != NULL;
+    launch->args_at = at;
+    r->args_bytes = at + launch->size;
+    return true;
+}
+
+/* Notes that launch `i` uses a block. */
+static void use(adzi_plan_block *block, int64_t i)
+{
+    if (block->first < 0) {
+        block->first = i;
+    }
+    block->last = i;
+}
+
+/* Whether a word may be a field of 1 or 4 bytes with undefined bytes behind it. */
+static bool may_be_padded(uintptr_t word)
+{
+    return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
+}
+
+/* Finds the words of the arguments that are addresses in living blocks. If undefined bytes are not
+ * known, a word may look like an address and be a small field. Such a word must not be changed, so
+ * the block that it seems to refer to stays where it is. */
+static bool find_references(adzi_recording *r, adzi_plan_launch *launch)
+{
+    launch->first_reference = r->n_references;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
+        uintptr_t word;
+        memcpy(&word, r->args + launch->args_at + at, sizeof word);
+        const size_t found = adzi_may_be_address(word)
+                                 ? adzi_plan_blocks_find(&r->blocks, (const char *)word)
+                                 : SIZE_MAX;
+        if (found == SIZE_MAX) {
+            continue;
+        }
+        if (!adzi_grow(&r->references, &r->references_capacity, r->n_references + 1,
+                sizeof *r->references)) {
+            return false;
+        }
+        adzi_plan_block *block = &r->blocks.all[found];
+        use(block, (int64_t)r->n_launches);
+        block->fixed = block->fixed || (!r->masked && may_be_padded(word));
+        r->references[r->n_references++] = (adzi_plan_reference){
+            .block = found, .offset = word - (uintptr_t)block->begin, .at = at
+        };
+    }
+    launch->n_references = r->n_references - launch->first_reference;
+    return true;
+}
+
+static void add(
+    adzi_recorder *recorder, adzi_plan_launch launch, const void *args, const void *mask)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    launch.op = recorder->op;
+    const bool added =
+        !r->refused &&
+        adzi_grow(&r->launches, &r->launches_capacity, r->n_launches + 1, sizeof *r->launches) &&
+        copy_args(r, &launch, args, mask) && find_references(r, &launch);
+    if (added) {
+        r->launches[r->n_launches++] = launch;
+    } else {
+        r->refused = true;
+    }
+    recorder->inside = false;
+}
+
+static void launched(adzi_recorder *recorder, adzi_kernel kernel, const void *args,
+    const void *mask, size_t size, int64_t units, int64_t grain)
+{
+    const adzi_plan_launch launch = {
+        .kernel = kernel, .size = size, .units = units, .grain = grain
+    };
+    add(recorder, launch, args, mask);
+}
+
+static void repeated(adzi_recorder *recorder, adzi_host_function function, const void *args,
+    const void *mask, size_t size)
+{
+    add(recorder, (adzi_plan_launch){ .function = function, .size = size }, args, mask);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void allocated(adzi_recorder *recorder, char *block, size_t bytes)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    r->refused = !adzi_plan_blocks_add(&r->blocks, block, bytes) || r->refused;
+    recorder->inside = false;
+}
+
+static void stored(adzi_recorder *recorder, char *data, size_t bytes)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    r->refused = !adzi_plan_blocks_store(&r->blocks, data, bytes) || r->refused;
+}
+
+/* Forgets the storages that end with a block. */
+static void forget_written(adzi_recording *r, const char *block, size_t bytes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_written; ++i) {
+        const uintptr_t at = (uintptr_t)r->written[i];
+        if (at < (uintptr_t)block || at >= (uintptr_t)block + bytes) {
+            r->written[kept++] = r->written[i];
+        }
+    }
+    r->n_written = kept;
+}
+
+static bool freed(adzi_recorder *recorder, char *block, size_t bytes)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    forget_written(r, block, bytes);
+    const size_t i = adzi_plan_blocks_remove(&r->blocks, block);
+    bool kept = i != SIZE_MAX && r->blocks.all[i].fixed && !r->refused;
+    if (kept && adzi_grow(&r->kept, &r->kept_capacity, r->n_kept + 1, sizeof *r->kept)) {
+        r->kept[r->n_kept++] = (struct adzi_plan_range){ block, bytes };
+    } else if (kept) {
+        r->refused = true;
+        kept = false;
+    }
+    recorder->inside = false;
+    return kept;
+}
+
+/* Notes the arguments of an operator: the number of a block that the call has made, or an address
+ * outside. Numbers are odd, and addresses of elements even. */
+static void entered(adzi_recorder *recorder, const char *op, adz_tensor *const *in, int n)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->op = op;
+    recorder->inside = true;
+    for (int i = 0; i < n && !r->refused; ++i) {
+        if (adzi_is_none(in[i]) || !adzi_grow(&r->arguments, &r->arguments_capacity,
+                                       r->n_arguments + 1, sizeof *r->arguments)) {
+            r->refused = !adzi_is_none(in[i]);
+            continue;
+        }
+        const size_t block = adzi_plan_blocks_find(&r->blocks, in[i]->storage->data);
+        r->arguments[r->n_arguments++] =
+            (struct adzi_plan_argument){ block != SIZE_MAX
+                                             ? (uintptr_t)r->blocks.all[block].number * 2 + 1
+                                             : (uintptr_t)in[i]->data & ~(uintptr_t)1,
+                op };
+    }
+    recorder->inside = false;
+}
+
+static void constant(adzi_recorder *recorder, adz_tensor *t)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    if (adzi_grow(
+            &r->constants, &r->constants_capacity, r->n_constants + 1, sizeof *r->constants)) {
+        r->constants[r->n_constants++] = adzi_retain(t);
+    } else {
+        r->refused = true;
+    }
+    recorder->inside = false;
+}
+
+static void written(adzi_recorder *recorder, adz_tensor *t)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    for (size_t i = 0; i < r->n_written; ++i) {
+        if (r->written[i] == t->storage) {
+            return;
+        }
+    }
+    recorder->inside = true;
+    if (adzi_grow(&r->written, &r->written_capacity, r->n_written + 1, sizeof *r->written)) {
+        r->written[r->n_written++] = t->storage;
+    } else {
+        r->refused = true;
+    }
+    recorder->inside = false;
+}
+
+void adzi_recorder_init(adzi_recorder *recorder)
+{
+    *recorder = (adzi_recorder){ .launched = launched,
+        .repeated = repeated,
+        .allocated = allocated,
+        .freed = freed,
+        .stored = stored,
+        .constant = constant,
+        .written = written,
+        .entered = entered };
+}
+
+/* ---- recordings ----------------------------------------------------------------------------- */
+
+adzi_recording *adzi_recording_new(void)
+{
+    adzi_recording *r = adzi_alloc_zero(sizeof *r);
+    if (r != NULL) {
+        r->masked = true;
+    }
+    return r;
+}
+
+void adzi_recording_free(adzi_recording *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < r->n_constants; ++i) {
+        adzi_drop(r->constants[i]);
+    }
+    for (size_t i = 0; i < r->n_kept; ++i) {
+        adzi_free(r->kept[i].block, r->kept[i].bytes);
+    }
+    adzi_plan_blocks_free(&r->blocks);
+    adzi_free(r->kept, r->kept_capacity * sizeof *r->kept);
+    adzi_free(r->launches, r->launches_capacity * sizeof *r->launches);
+    adzi_free(r->references, r->references_capacity * sizeof *r->references);
+    adzi_free(r->args, r->args_capacity);
+    adzi_free(r->written, r->written_capacity * sizeof *r->written);
+    adzi_free(r->constants, r->constants_capacity * sizeof *r->constants);
+    adzi_free(r->arguments, r->arguments_capacity * sizeof *r->arguments);
+    adzi_free(r, sizeof *r);
+}
+
+bool adzi_recording_close(adzi_recording *r)
+{
+    for (size_t i = 0; i < r->n_launches; ++i) {
+        r->launches[i].args = r->args + r->launches[i].args_at;
+    }
+    return !r->refused && adzi_plan_place(r);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static bool same_launch(const adzi_plan_launch *a, const adzi_plan_launch *b)
+{
+    return a->kernel == b->kernel && a->function == b->function && a->size == b->size &&
+           a->units == b->units && a->grain == b->grain;
+}
+
+/* Whether two lists of arguments are equal. If not, the operator is named whose argument lies in
+ * other memory. */
+static bool same_arguments(
+    const adzi_recording *a, const adzi_recording *b, char *text, size_t size)
+{
+    const size_t n = a->n_arguments < b->n_arguments ? a->n_arguments : b->n_arguments;
+    for (size_t i = 0; i < n; ++i) {
+        if (a->arguments[i].what != b->arguments[i].what) {
+            snprintf(
+                text, size, "an argument of %s is another tensor each time", b->arguments[i].op);
+            return false;
+        }
+    }
+    return true; /* another number of calls makes another number of launches */
+}
+
+bool adzi_recordings_agree(
+    const adzi_recording *a, const adzi_recording *b, char *text, size_t size)
+{
+    const size_t n = a->n_launches < b->n_launches ? a->n_launches : b->n_launches;
+    for (size_t i = 0; i < n; ++i) {
+        if (!same_launch(&a->launches[i], &b->launches[i])) {
+            snprintf(text, size, "launch %zu was one of %s and is one of %s now", i,
+                a->launches[i].op, b->launches[i].op);
+            return false;
+        }
+    }
+    if (a->n_launches != b->n_launches) {
+        snprintf(
+            text, size, "there were %zu launches and are %zu now", a->n_launches, b->n_launches);
+        return false;
+    }
+    return same_arguments(a, b, text, size);
+}
+
+void adzi_recording_move_to(adzi_recording *r, char *memory)
+{
+    for (size_t i = 0; i < r->n_launches; ++i) {
+        const adzi_plan_launch *launch = &r->launches[i];
+        for (size_t k = 0; k < launch->n_references; ++k) {
+            const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
+            const adzi_plan_block *block = &r->blocks.all[reference->block];
+            if (block->freed) {
+                const uintptr_t word = (uintptr_t)memory + block->offset + reference->offset;
+                memcpy(launch->args + reference->at, &word, sizeof word);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+/* Watching the memory outside a plan to which its launches refer.
+ *
+ * Launches refer to parameters, inputs, optimizers and generators by address, and a plan holds no
+ * reference of most of them. Every block that is freed in the process is therefore compared with
+ * the addresses of all captured plans. A plan whose memory was freed is stale: its launches are not
+ * run again. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/plan.h"
+#include "tensor/tensor.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static adz_plan *plans; /* those that are watched */
+
+/* Whether some watched address lies in [begin, end). */
+static bool refers_to(const adz_plan *plan, const char *begin, const char *end)
+{
+    size_t low = 0, high = plan->n_watched;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if ((uintptr_t)plan->watched[middle] < (uintptr_t)begin) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < plan->n_watched && (uintptr_t)plan->watched[low] < (uintptr_t)end;
+}
+
+static void look(const char *block, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    for (adz_plan *plan = plans; plan != NULL; plan = plan->next_watched) {
+        if (refers_to(plan, block, block + (bytes > 0 ? bytes : 1))) {
+            atomic_store(&plan->stale, true);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static bool watch_address(adz_plan *plan, const void *address)
+{
+    if (!adzi_grow(
+            &plan->watched, &plan->watched_capacity, plan->n_watched + 1, sizeof *plan->watched)) {
+        return false;
+    }
+    plan->watched[plan->n_watched++] = address;
+    return true;
+}
+
+/* The words of one launch that may be addresses outside the blocks of the run. A block that lives
+ * longer than the call counts as outside. */
+static bool watch_launch(adz_plan *plan, const adzi_recording *r, const adzi_plan_launch *launch)
+{
+    size_t reference = 0;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
+        const adzi_plan_reference *next = reference < launch->n_references
+                                              ? &r->references[launch->first_reference + reference]
+                                              : NULL;
+        uintptr_t word;
+        memcpy(&word, launch->args + at, sizeof word);
+        if (next != NULL && next->at == at) {
+            ++reference;
+            if (r->blocks.all[next->block].freed) {
+                continue;
+            }
+        }
+        if (adzi_may_be_address(word) && !watch_address(plan, (const void *)word)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t) * (const char *const *)a,
+                    y = (uintptr_t) * (const char *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the addresses and drops repeated ones. */
+static void sort_watched(adz_plan *plan)
+{
+    size_t kept = 0;
+    qsort(plan->watched, plan->n_watched, sizeof *plan->watched, compare_addresses);
+    for (size_t i = 0; i < plan->n_watched; ++i) {
+        if (kept == 0 || plan->watched[kept - 1] != plan->watched[i]) {
+            plan->watched[kept++] = plan->watched[i];
+        }
+    }
+    plan->n_watched = kept;
+}
+
+bool adzi_plan_watch(adz_plan *plan)
+{
+    const adzi_recording *r = plan->last;
+    bool noted = true;
+    plan->n_watched = 0;
+    for (size_t i = 0; i < r->n_launches && noted; ++i) {
+        noted = watch_launch(plan, r, &r->launches[i]);
+    }
+    for (size_t i = 0; i < r->n_written && noted; ++i) {
+        noted = watch_address(plan, r->written[i]);
+    }
+    if (!noted) {
+        return false;
+    }
+    sort_watched(plan);
+    atomic_store(&plan->stale, false);
+    pthread_mutex_lock(&lock);
+    plan->next_watched = plans;
+    plans = plan;
+    atomic_store(&adzi_free_watcher, look);
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+void adzi_plan_unwatch(adz_plan *plan)
+{
+    pthread_mutex_lock(&lock);
+    adz_plan **at = &plans;
+    while (*at != NULL && *at != plan) {
+        at = &(*at)->next_watched;
+    }
+    if (*at == plan) {
+        *at = plan->next_watched;
+    }
+    if (plans == NULL) {
+        atomic_store(&adzi_free_watcher, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+    adzi_free(plan->watched, plan->watched_capacity * sizeof *plan->watched);
+    plan->watched = NULL;
+    plan->n_watched = plan->watched_capacity = 0;
+}
