@@ -167,6 +167,9 @@ static void train_and_report(options *o)
     adz_safetensors_free(&training);
     if (is_first_rank()) {
         write_results(o, &m, &p, &h);
+        if (o->export_c != NULL) {
+            export_c(&m, o->export_c);
+        }
     }
     free(h.epochs);
     free_problem(&p);
@@ -182,6 +185,9 @@ static void predict_rows(const options *o)
     printf("%lld predictions of '%s': %s\n", (long long)adz_tensor_size(x, 0), m.target_name,
         o->output);
     adz_scope_close(scope);
+    if (o->export_c != NULL) {
+        export_c(&m, o->export_c);
+    }
     free_model(&m);
 }
 

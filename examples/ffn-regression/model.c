@@ -171,6 +171,39 @@ adz_tensor *predict(const model *m, adz_tensor *x)
     return y;
 }
 
+/* ---- as a function in C --------------------------------------------------------------------- */
+
+typedef struct {
+    const model *m;
+    adz_tensor *x; /* [1, D], f32 */
+} row;
+
+/* The standardisers compute with f64, as they do everywhere in this program. */
+static adz_tensor *predict_row(void *user)
+{
+    const row *r = user;
+    adz_tensor *y = NULL;
+    ADZ_NO_GRAD
+    {
+        y = adz_to(adz_module_forward(r->m->root, adz_to(r->x, ADZ_F64)), ADZ_F32);
+    }
+    return y;
+}
+
+void export_c(const model *m, const char *path)
+{
+    adz_scope *scope = adz_scope_open();
+    row r = { m, adz_zeros(ADZ_SHAPE(1, (int64_t)m->n_features), ADZ_F32) };
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&r.x, 1);
+    o.module = m->root;
+    adz_module_eval(m->root);
+    adz_plan *plan = adz_plan_new(predict_row, &r, &o);
+    adz_plan_write_c(plan, path, NULL);
+    adz_plan_free(&plan);
+    adz_scope_close(scope);
+}
+
 /* ---- the file ------------------------------------------------------------------------------- */
 
 static void set_number(adz_safetensors *file, const char *key, double value)

@@ -62,6 +62,9 @@ static const char help[] =
     "  --history FILE         where to write loss and RMSE of each epoch (history.csv)\n"
     "  --plot FILE            loss curve, .svg or .png, drawn by gnuplot; none draws none\n"
     "                         (loss.svg)\n"
+    "  --export-c FILE.c      write the model as C99 that needs no library, and FILE.h: raw "
+    "columns in,\n"
+    "                         a prediction in the target's unit out\n"
     "\n"
     "Ctrl-C and SIGTERM end the training, save and report; a second one ends the program. Give "
     "the\n"
@@ -138,7 +141,7 @@ static const char *const missing[] = { "error", "drop", NULL };
 
 /* The table of options, whose values are the members of `o`. It begins with the shape of the
  * network, followed by the settings that a training keeps. */
-enum { SHAPE = 4, N_OPTIONS = 31 };
+enum { SHAPE = 4, N_OPTIONS = 32 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS];
@@ -180,6 +183,7 @@ static option_table table_of(options *o)
         OPTION_TEXT("output", &o->output),
         OPTION_TEXT("history", &o->history),
         OPTION_TEXT("plot", &o->plot),
+        OPTION_TEXT("export-c", &o->export_c),
     } };
 }
 

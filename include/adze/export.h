@@ -18,6 +18,7 @@
 #define ADZE_EXPORT_H
 
 #include "adze/optim/optimizer.h"
+#include "adze/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +88,37 @@ typedef struct adz_c_options {
  * @param size     sizeof(adz_c_options) as the caller knows it
  */
 ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
+
+/**
+ * Writes the function of a plan as a C99 file and a header beside it. The files need no library;
+ * weights are constant arrays, and buffers are static.
+ *
+ * @code
+ * static void export_network(adz_module *net, adz_tensor *x, adz_plan_function predict, void *user)
+ * {
+ *     adz_plan_options o = ADZ_PLAN_OPTIONS;
+ *     o.inputs = adz_tensor_list_of(&x, 1);
+ *     o.module = net;
+ *     adz_module_eval(net);
+ *     adz_plan *plan = adz_plan_new(predict, user, &o);
+ *     adz_plan_write_c(plan, "net.c", NULL); // void net_run(const float *x, float *y);
+ *     adz_plan_free(&plan);
+ * }
+ * @endcode
+ *
+ * The function is called once more and changes nothing: buffers and generators are put back. Its
+ * inputs keep the shapes that they have. Float tensors are f32; a standardiser around the network
+ * may compute with f64. Integers are int32_t in C.
+ *
+ * @param plan     any, with the inputs and the module in its options
+ * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
+ *                 all, and none is touched before its text is complete.
+ * @param options  NULL for the defaults
+ * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", an optimizer without
+ *                 the module's parameters); ADZ_ERR_UNSUPPORTED (an operator that cannot be
+ * written, which is named); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY
+ */
+ADZ_API adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "export/c99_file.h"
 #include "export/c99_program.h"
 #include "export/c99_step.h"
+#include "plan/plan.h"
 
 static const char op[] = "adz_plan_write_c";
 
@@ -308,4 +309,17 @@ adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_o
     free_writer(w);
     adz_scope_close(scope);
     return good ? ADZ_OK : adz_error_code();
+}
+
+adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options)
+{
+    if (plan == NULL) {
+        return adzi_error_null(op, "plan");
+    }
+    const adzi_export what = { .function = plan->function,
+        .user = plan->user,
+        .inputs = { plan->inputs, plan->n_inputs },
+        .input_names = (const char *const *)plan->input_names,
+        .module = plan->module };
+    return adzi_write_c(&what, path, options);
 }

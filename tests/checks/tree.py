@@ -19,7 +19,7 @@ ROOMS = {
     "distributed": {"base", "tensor", "autograd", "nn", "data", "optim"},
     "plan": {"base", "tensor", "autograd", "nn"},
     "io": {"base", "tensor", "autograd", "nn", "data", "optim", "distributed"},
-    "export": {"base", "tensor", "autograd", "nn", "data", "optim", "io"},
+    "export": {"base", "tensor", "autograd", "nn", "data", "optim", "plan", "io"},
 }
 
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
