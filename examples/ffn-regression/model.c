@@ -190,12 +190,25 @@ static adz_tensor *predict_row(void *user)
     return y;
 }
 
+/* "columns a, b, c", which the header of the function shows; cut off if there are many. */
+static void name_columns(const model *m, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "columns");
+    for (size_t i = 0; i < m->n_features && n < size; ++i) {
+        n += (size_t)snprintf(text + n, size - n, "%s %s", i > 0 ? "," : "", m->features[i]);
+    }
+}
+
 void export_c(const model *m, const char *path)
 {
+    char columns[120];
+    const char *const names[] = { columns };
     adz_scope *scope = adz_scope_open();
+    name_columns(m, columns, sizeof columns);
     row r = { m, adz_zeros(ADZ_SHAPE(1, (int64_t)m->n_features), ADZ_F32) };
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     o.inputs = adz_tensor_list_of(&r.x, 1);
+    o.input_names = names;
     o.module = m->root;
     adz_module_eval(m->root);
     adz_plan *plan = adz_plan_new(predict_row, &r, &o);

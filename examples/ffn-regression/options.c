@@ -259,13 +259,17 @@ static char *scratch_beside(const char *save)
 /* Checks all files before anything is read or computed. */
 static void check_paths(const options *o)
 {
+    const char *ending = o->export_c != NULL ? strrchr(o->export_c, '.') : NULL;
+    if (o->export_c != NULL && (ending == NULL || strcmp(ending, ".c") != 0)) {
+        usage_error("--export-c %s: the name of a C file ends with .c", o->export_c);
+    }
     const file_use predicting[] = { { "predict", o->predict, false }, { "load", o->load, false },
-        { "output", o->output, true } };
+        { "output", o->output, true }, { "export-c", o->export_c, true } };
     bool back = o->load != NULL && same_file(o->load, o->save);
     const file_use training[] = { { "data", o->data, false }, { "test-rows", o->test_rows, false },
         { "load", back ? NULL : o->load, false }, { "save", o->save, true },
         { "save", o->scratch, true }, { "history", o->history, true },
-        { "plot", plot_file(o->plot), true } };
+        { "plot", plot_file(o->plot), true }, { "export-c", o->export_c, true } };
     if (o->predict != NULL) {
         check_files(predicting, sizeof predicting / sizeof *predicting);
     } else {
