@@ -9,6 +9,7 @@
 #include "../shared/program.h"
 #include "../shared/ranks.h"
 #include "checkpoint.h"
+#include "export.h"
 #include "sample.h"
 #include "train.h"
 
@@ -30,9 +31,10 @@ static void train_and_write(const options *o)
 {
     const char *name;
     size_t size;
-    const file_use files[] = { { "save", o->save, true }, { "data", o->data, false } };
+    const file_use files[] = { { "save", o->save, true }, { "data", o->data, false },
+        { "export-c", o->export_c, true } };
     if (is_first_rank()) {
-        check_files(files, 2);
+        check_files(files, sizeof files / sizeof *files);
     }
     char *text = read_corpus(o, &name, &size);
     compare_bytes("the text of --data", text, size);
@@ -51,6 +53,9 @@ static void train_and_write(const options *o)
     if (o->sample != NULL && is_first_rank()) {
         write_sample(o, network, tokenizer);
     }
+    if (o->export_c != NULL && is_first_rank()) {
+        export_network(o, network);
+    }
     adz_module_free(&network);
     free_corpus(&c);
     adz_tokenizer_free(&tokenizer);
@@ -61,7 +66,12 @@ static void only_write(const options *o)
     adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
     adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
     load_checkpoint(o->load, network, NULL, NULL, NULL);
-    write_sample(o, network, tokenizer);
+    if (o->sample != NULL) {
+        write_sample(o, network, tokenizer);
+    }
+    if (o->export_c != NULL) {
+        export_network(o, network);
+    }
     adz_module_free(&network);
     adz_tokenizer_free(&tokenizer);
 }
@@ -73,7 +83,7 @@ int main(int argc, char **argv)
     report_errors();
     options o = parse_options(argc, argv);
     seed_and_threads(o.seed, o.threads > 0 ? o.threads : threads_of_rank());
-    if (o.load == NULL || o.sample == NULL) {
+    if (o.load == NULL || (o.sample == NULL && o.export_c == NULL)) {
         train_and_write(&o);
     } else if (is_first_rank()) {
         only_write(&o);

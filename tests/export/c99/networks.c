@@ -9,7 +9,7 @@ static void feed_forward_networks(void **state)
     adz_manual_seed(1);
     check_and_free(ADZ_SEQUENTIAL(adz_linear_new(13, 50, NULL), adz_relu_new(NULL),
                        adz_linear_new(50, 1, NULL)),
-        adz_randn(ADZ_SHAPE(1, 13), ADZ_F32));
+        adz_randn(ADZ_SHAPE(8, 13), ADZ_F32));
     check_and_free(ADZ_SEQUENTIAL(adz_linear_new(7, 20, NULL), adz_tanh_new(),
                        adz_linear_new(20, 9, NULL), adz_sigmoid_new(), adz_linear_new(9, 3, NULL)),
         adz_randn(ADZ_SHAPE(5, 7), ADZ_F32));
