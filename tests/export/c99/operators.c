@@ -149,10 +149,39 @@ static void doubles_around_floats(void **state)
     adz_scope_close(scope);
 }
 
+/* Moves, and arithmetic on elements: the operators of which docs/export.md says that bits agree. */
+static adz_tensor *exact(adz_module *module, adz_tensor **in)
+{
+    (void)module;
+    adz_tensor *x = in[0], *z = in[1];
+    adz_tensor *const rows[] = { adz_add(x, z), adz_sub(x, z), adz_mul(x, z), adz_div(x, z),
+        adz_relu(x), adz_abs(x), adz_clamp(x, -0.5, 0.5), adz_maximum(x, z), adz_minimum(x, z),
+        adz_neg(x), adz_where(adz_gt(x, z), x, z), adz_flip(x, ADZ_DIMS(0)), adz_square(x),
+        adz_reshape(adz_transpose(x, 0, 1), ADZ_SHAPE(8, 9)), adz_tril(x, 1),
+        adz_index_select(x, 0,
+            adz_tensor_from((const int64_t[]){ 7, 0, 0, 3, 2, 1, 6, 6 }, ADZ_SHAPE(8), ADZ_I64)),
+        adz_cat((adz_tensor *[]){ adz_slice(z, 1, 3, 9, 1), adz_slice(x, 1, 0, 3, 1) }, 2, 1) };
+    return adz_stack(rows, sizeof rows / sizeof *rows, 0);
+}
+
+static void bits_of_moves_and_arithmetic(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(14);
+    c_network n = { .in = { adz_randn(ADZ_SHAPE(8, 9), ADZ_F32),
+                        adz_randn(ADZ_SHAPE(8, 9), ADZ_F32) },
+        .n_in = 2,
+        .call = exact };
+    check_network(&n, 0);
+    adz_scope_close(scope);
+}
+
 int operators_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elementwise_operators),
+        cmocka_unit_test(bits_of_moves_and_arithmetic),
         cmocka_unit_test(doubles_around_floats),
         cmocka_unit_test(reductions_products_and_moves),
     };
