@@ -31,6 +31,7 @@ typedef struct options {
 
     /* options of this run, which a checkpoint does not save */
     const char *save, *load, *sample; /* load and sample may be NULL */
+    const char *export_onnx;          /* NULL: no export */
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;

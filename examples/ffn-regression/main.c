@@ -57,6 +57,10 @@ static void write_results(const options *o, const model *m, const problem *p, co
     if (!h->interrupted) { /* the model has been saved already */
         save_model(m, o->save, NULL);
     }
+    if (o->export_onnx != NULL) {
+        export_onnx(m, o->export_onnx);
+        printf("ONNX: %s\n", o->export_onnx);
+    }
     write_history(o->history, h);
     printf("model: %s, history: %s\n", o->save, o->history);
     plot_history(o->plot, m, h);
@@ -185,6 +189,14 @@ static void predict_rows(const options *o)
     free_model(&m);
 }
 
+static void only_export(const options *o)
+{
+    model m = load_model(o->load, NULL);
+    export_onnx(&m, o->export_onnx);
+    printf("'%s' from %zu columns as ONNX: %s\n", m.target_name, m.n_features, o->export_onnx);
+    free_model(&m);
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
@@ -192,7 +204,11 @@ int main(int argc, char **argv)
     report_errors();
     adz_on_error(on_error, NULL);
     options o = parse_options(argc, argv);
-    if (o.predict == NULL) {
+    if (o.export_onnx != NULL && o.load != NULL) {
+        if (is_first_rank()) {
+            only_export(&o);
+        }
+    } else if (o.predict == NULL) {
         train_and_report(&o);
     } else if (is_first_rank()) {
         seed_and_threads(o.seed, o.threads);

@@ -49,4 +49,7 @@ adz_module *network(const model *m);
  * Borrowed from the scope. */
 adz_tensor *predict(const model *m, adz_tensor *x);
 
+/* Writes the function of predict as an ONNX model for any number of rows. */
+void export_onnx(const model *m, const char *path);
+
 #endif
