@@ -69,6 +69,9 @@ static void train_and_write(const options *o)
 /* Writes a sample, the network as ONNX, or both. */
 static void only_write(const options *o)
 {
+    const file_use files[] = { { "load", o->load, false },
+        { "export-onnx", o->export_onnx, true } };
+    check_files(files, 2);
     adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
     adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
     load_checkpoint(o->load, network, NULL, NULL, NULL);
