@@ -21,7 +21,7 @@ static adz_tensor *next_token(void *user)
     return scores;
 }
 
-void export_network(const options *o, adz_module *network)
+void export_c(const options *o, adz_module *network)
 {
     adz_scope *scope = adz_scope_open();
     window w = { network, adz_zeros(ADZ_SHAPE(1, o->context), ADZ_I64) };

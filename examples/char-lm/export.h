@@ -6,6 +6,6 @@
 
 /* Writes the C file of --export-c: the scores of the next token from the last --context tokens.
  * Architectures that carry a state begin at an empty one. */
-void export_network(const options *o, adz_module *network);
+void export_c(const options *o, adz_module *network);
 
 #endif

@@ -74,11 +74,17 @@ static const char help[] =
     "  --stop-after N         stop after N steps, as Ctrl-C would, to go on later (0: off)\n"
     "  --load FILE            go on from a checkpoint, with the bits of a training without a "
     "break\n"
-    "writing\n"
     "  --export-c FILE.c      write the network as C99 that needs no library, and FILE.h: numbers "
     "of\n"
     "                         --context tokens in, scores of the next one out; with --load at "
-    "once\n"
+    "once,\n"
+    "                         else after the training\n"
+    "  --export-onnx FILE     write the network as ONNX: numbers of --context tokens in, scores "
+    "of\n"
+    "                         the next token after each of them out; with --load at once, else "
+    "after\n"
+    "                         the training\n"
+    "writing\n"
     "  --sample TEXT          continue TEXT: with --load at once, else after the training\n"
     "  --length N             tokens to write (500)\n"
     "  --temperature X        values below 1 prefer likely tokens; 0: always the likeliest (0.8)\n"
@@ -136,7 +142,7 @@ static const options defaults = {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 49 };
+enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 50 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS]; /* first the options that a checkpoint fixes, then the other ones that
@@ -192,6 +198,7 @@ static option_table table_of(options *o)
         OPTION_TEXT("load", &o->load),
         OPTION_TEXT("sample", &o->sample),
         OPTION_TEXT("export-c", &o->export_c),
+        OPTION_TEXT("export-onnx", &o->export_onnx),
         OPTION_WHOLE("length", &o->length, 1, INT32_MAX),
         OPTION_WHOLE("top-k", &o->top_k, 0, INT32_MAX),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
@@ -282,7 +289,7 @@ static void check_options(const options *o)
         usage_error("--warmup %lld: the cycle has no more than --steps %lld", (long long)o->warmup,
             (long long)o->steps);
     }
-    if (o->load == NULL || o->sample == NULL) {
+    if (o->load == NULL || (o->sample == NULL && o->export_c == NULL && o->export_onnx == NULL)) {
         check_micro_batches(o->micro_batches, o->batch);
     }
 }

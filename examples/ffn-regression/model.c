@@ -217,6 +217,17 @@ void export_c(const model *m, const char *path)
     adz_scope_close(scope);
 }
 
+void export_onnx(const model *m, const char *path)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(2, (int64_t)m->n_features), ADZ_F64);
+    bool training = adz_module_is_training(m->root);
+    adz_module_eval(m->root);
+    adz_module_write_onnx(m->root, x, path, NULL);
+    adz_module_train(m->root, training);
+    adz_scope_close(scope);
+}
+
 /* ---- the file ------------------------------------------------------------------------------- */
 
 static void set_number(adz_safetensors *file, const char *key, double value)

@@ -53,4 +53,7 @@ adz_tensor *predict(const model *m, adz_tensor *x);
  * prediction in the target's unit comes out. */
 void export_c(const model *m, const char *path);
 
+/* Writes the function of predict as an ONNX model for any number of rows. */
+void export_onnx(const model *m, const char *path);
+
 #endif

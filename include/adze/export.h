@@ -53,6 +53,28 @@ typedef struct adz_onnx_options {
  */
 ADZ_API void adz_onnx_options_init(adz_onnx_options *options, size_t size);
 
+/**
+ * Writes what a module computes as an ONNX model (opset 17), for runtimes such as onnxruntime.
+ *
+ * The module is called once with x, whose shape and dtype are those of the model's "input"; the
+ * first result is its "output". Parameters and buffers keep their names in the state. Dropouts and
+ * batch normalisation must be in evaluation (adz_module_eval). What a module carries from call to
+ * call is written with its present contents: call adz_module_reset before. Nothing is changed.
+ *
+ * @param module   any; its call must consist of adze's operators
+ * @param x        an example: its contents do not matter, but dimensions that are not free keep
+ *                 their sizes
+ * @param path     the file, which is replaced completely or not at all
+ * @param options  NULL for the defaults
+ * @return         ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option, or a name that is no UTF-8),
+ *                 ADZ_ERR_UNSUPPORTED (an operator without a counterpart, elements that the program
+ *                 reads by itself, more than 2 GiB), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the error of
+ *                 the module
+ * @see            torch.onnx.export
+ */
+ADZ_API adz_status adz_module_write_onnx(
+    adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options);
+
 /* ---- C99 ------------------------------------------------------------------------------------- */
 
 /** The loss that a training step in C minimises. */

@@ -155,15 +155,6 @@ static bool name_others(adzi_onnx *g)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* Writes the elements of a value as an initialiser if no node computes it. */
-static bool need(adzi_onnx *g, int value)
-{
-    const adzi_value_kind kind = g->trace->values[value].kind;
-    const bool given =
-        kind == ADZI_VALUE_INPUT || (kind == ADZI_VALUE_RESULT && !g->values[value].constant);
-    return given || adzi_onnx_store(g, value);
-}
-
 static bool print_call(adzi_onnx *g, const adzi_traced_call *c)
 {
     bool constant = true;
@@ -178,11 +169,6 @@ static bool print_call(adzi_onnx *g, const adzi_traced_call *c)
     if (row == NULL) {
         return adzi_onnx_refuse(g, "has no counterpart in ONNX");
     }
-    for (int i = 0; i < c->n_in; ++i) {
-        if (c->in[i] >= 0 && !need(g, c->in[i])) {
-            return false;
-        }
-    }
     return row->print(g, row) && !g->failed;
 }
 
@@ -195,11 +181,8 @@ static bool print_calls(adzi_onnx *g)
         }
     }
     g->call = NULL;
-    const char *y = g->values[trace->output].name;
-    if (strcmp(y, g->output) != 0) {
-        if (!need(g, trace->output)) {
-            return false;
-        }
+    if (strcmp(g->values[trace->output].name, g->output) != 0) {
+        const char *y = adzi_onnx_name(g, trace->output);
         adzi_onnx_node(g, "Identity", &y, 1, &g->output, 1, NULL, 0);
     }
     return !g->failed;
@@ -419,4 +402,29 @@ adz_status adzi_write_onnx(
     const adz_status status = write_trace(op, trace, path, &o);
     adzi_trace_free(&trace);
     return status;
+}
+
+/* ---- a module's forward --------------------------------------------------------------------- */
+
+typedef struct {
+    adz_module *module;
+    adz_tensor *x;
+} forward_of;
+
+static adz_tensor *forward(void *user)
+{
+    const forward_of *f = user;
+    return adz_module_forward(f->module, f->x);
+}
+
+adz_status adz_module_write_onnx(
+    adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options)
+{
+    static const char op[] = "adz_module_write_onnx";
+    if (module == NULL) {
+        return adzi_error_null(op, "module");
+    }
+    forward_of f = { module, x };
+    const adzi_export what = { forward, &f, { &f.x, 1 }, NULL, module };
+    return adzi_write_onnx(op, &what, path, options);
 }

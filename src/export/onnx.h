@@ -74,8 +74,13 @@ const char *adzi_onnx_unique(adzi_onnx *g, const char *text);
 /** A name for a result between two nodes of one call. */
 const char *adzi_onnx_temporary(adzi_onnx *g);
 
-/** The names of the call's input i and result k. "" for an input that was left out. */
-const char *adzi_onnx_in(const adzi_onnx *g, int i);
+/** The name of a traced value for a node that reads it. If no node computes it, its elements are
+ * written as an initialiser. */
+const char *adzi_onnx_name(adzi_onnx *g, int value);
+
+/** The names of the call's input i, by adzi_onnx_name, and of its result k. "" for an input that
+ * was left out. */
+const char *adzi_onnx_in(adzi_onnx *g, int i);
 const char *adzi_onnx_out(const adzi_onnx *g, int k);
 
 /** The traced values of the call's input i, which was given, and of result k. */
@@ -92,9 +97,6 @@ const char *adzi_onnx_number(adzi_onnx *g, adz_dtype dtype, double value);
 
 /** A constant vector of `n` elements that all are `value`. */
 const char *adzi_onnx_repeated(adzi_onnx *g, adz_dtype dtype, double value, int64_t n);
-
-/** Writes the elements of a traced value as an initialiser under its name, once. */
-bool adzi_onnx_store(adzi_onnx *g, int value);
 
 /** Adds a node with up to 8 inputs and results. Names that are NULL make the graph fail. */
 void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,

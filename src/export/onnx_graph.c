@@ -90,12 +90,6 @@ const char *adzi_onnx_temporary(adzi_onnx *g)
     return adzi_onnx_unique(g, name);
 }
 
-const char *adzi_onnx_in(const adzi_onnx *g, int i)
-{
-    const int value = i < g->call->n_in ? g->call->in[i] : -1;
-    return value < 0 ? "" : g->values[value].name;
-}
-
 const char *adzi_onnx_out(const adzi_onnx *g, int k)
 {
     return g->values[g->call->out[k]].name;
@@ -150,7 +144,8 @@ static adzi_onnx_initialiser *add_initialiser(
     return t;
 }
 
-bool adzi_onnx_store(adzi_onnx *g, int value)
+/* Writes the elements of a traced value as an initialiser under its name, once. */
+static bool store(adzi_onnx *g, int value)
 {
     const adzi_traced_value *v = &g->trace->values[value];
     adzi_onnx_value *own = &g->values[value];
@@ -197,6 +192,19 @@ const char *adzi_onnx_repeated(adzi_onnx *g, adz_dtype dtype, double value, int6
 {
     const char *number = adzi_onnx_number(g, dtype, value);
     return adzi_onnx_step(g, "Expand", number, adzi_onnx_ints(g, &n, 1));
+}
+
+const char *adzi_onnx_name(adzi_onnx *g, int value)
+{
+    const adzi_value_kind kind = g->trace->values[value].kind;
+    const bool computed = kind == ADZI_VALUE_RESULT && !g->values[value].constant;
+    return kind == ADZI_VALUE_INPUT || computed || store(g, value) ? g->values[value].name : NULL;
+}
+
+const char *adzi_onnx_in(adzi_onnx *g, int i)
+{
+    const int value = i < g->call->n_in ? g->call->in[i] : -1;
+    return value < 0 ? "" : adzi_onnx_name(g, value);
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */

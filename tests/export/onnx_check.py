@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What exported ONNX files compute: onnx.checker accepts them, and onnxruntime's outputs are adze's.
 
-usage: onnx_check.py WRITE_NETWORKS [ENVIRONMENT]
+usage: onnx_check.py WRITE_NETWORKS FFN_REGRESSION [ENVIRONMENT]
 
-WRITE_NETWORKS is the program of tests/export/write_networks.c. The packages onnx, onnxruntime and
+WRITE_NETWORKS is the program of tests/export/write_networks.c, FFN_REGRESSION the example. The packages onnx, onnxruntime and
 numpy are taken from the folder ENVIRONMENT, a virtual environment that is made if it is missing.
 Exits with 77 if they cannot be had.
 """
@@ -31,7 +31,7 @@ def enter_environment(folder):
         if got.returncode != 0:
             print("onnx and onnxruntime cannot be installed: skipped")
             sys.exit(77)
-    os.execv(python, [python, os.path.abspath(__file__), sys.argv[1]])
+    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:3]])
 
 
 def read_safetensors(path):
@@ -88,8 +88,52 @@ def check(folder, name):
     return len(model.graph.node), worst
 
 
-def main():
+def check_program(folder, program, options):
+    """The predictions of the exported model are those that ffn-regression writes."""
+    import numpy
+    import onnx
+    import onnxruntime
+
+    def call(*arguments):
+        subprocess.run([program, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    call("--epochs", "3", "--plot", "none", "--save", "m.st", "--export-onnx", "m.onnx", *options)
+    path = os.path.join(folder, "m.onnx")
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    rows = numpy.random.default_rng(7).normal(size=(9, 8))
+    with open(os.path.join(folder, "m.st"), "rb") as stream:
+        data = stream.read()
+    header = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    with open(os.path.join(folder, "rows.csv"), "w") as stream:
+        print(",".join(header[f"feature.{i}"] for i in range(8)), file=stream)
+        for row in rows:
+            print(",".join(repr(float(x)) for x in row), file=stream)
+    call("--load", "m.st", "--predict", "rows.csv")
+    expected = numpy.genfromtxt(os.path.join(folder, "predictions.csv"), skip_header=1)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    y = session.run(None, {"input": rows})[0].ravel()
+    worst = float(numpy.abs(y - expected).max() / max(1.0, numpy.abs(expected).max()))
+    assert worst <= TOLERANCE, f"the predictions differ by {worst:g}"
+    return worst
+
+
+def check_programs(program):
     failed = 0
+    for activation in ("relu", "leaky_relu", "elu", "gelu", "silu", "tanh", "sigmoid"):
+        for gated in ([], ["--gated"]):
+            options = ["--activation", activation, "--hidden", "20,10", *gated]
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    worst = check_program(folder, program, options)
+                    print(f"ffn-regression {' '.join(options)}: differs by {worst:.1e}")
+                except Exception as error:  # whatever the packages raise is a finding
+                    failed += 1
+                    print(f"ffn-regression {' '.join(options)}: FAILED: {error}")
+    return failed
+
+
+def main():
+    failed = check_programs(os.path.abspath(sys.argv[2]))
     with tempfile.TemporaryDirectory() as folder:
         failed += subprocess.run([sys.argv[1], folder]).returncode != 0
         names = sorted(f[:-5] for f in os.listdir(folder) if f.endswith(".onnx"))
@@ -107,6 +151,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        enter_environment(sys.argv[2])
+    if len(sys.argv) > 3:
+        enter_environment(sys.argv[3])
     sys.exit(main())

@@ -130,6 +130,19 @@ static int maker(const read_model *m, read_bytes name)
     return made;
 }
 
+static bool is_read(const read_model *m, read_bytes name)
+{
+    for (int i = 0; i < m->n_nodes; ++i) {
+        for (int k = 0; k < m->nodes[i].n_in; ++k) {
+            const read_bytes in = m->nodes[i].in[k];
+            if (in.size == name.size && memcmp(in.at, name.at, name.size) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void expect_graph(const read_model *m)
 {
     for (int i = 0; i < m->n_nodes; ++i) {
@@ -141,6 +154,9 @@ static void expect_graph(const read_model *m)
         assert_true(m->nodes[i].name.size > 0);
     }
     assert_true(maker(m, m->outputs[0].name) >= 0);
+    for (int i = 0; i < m->n_initialisers; ++i) {
+        assert_true(is_read(m, m->initialisers[i].name));
+    }
 }
 
 /* Every parameter of the module is an initialiser under its name in the state, with its bytes. */
