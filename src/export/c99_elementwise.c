@@ -216,6 +216,11 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const ch
     numbers_of(r, call, &p);
     adzi_text text = { 0 };
     fill_in(&text, expression, &p);
+    if (text.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+        adzi_text_free(&text);
+        return;
+    }
     const bool converts =
         g == NULL && call->n_in > 0 && adzi_c99_in(c, call, 0) != NULL &&
         adzi_c99_arena(adzi_c99_in(c, call, 0)->dtype) != adzi_c99_arena(y->dtype);
@@ -226,9 +231,6 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const ch
     const bool whole = cast[0] != '\0';
     adzi_c99_line(c, "%s %s %s%s%s%s;", text_of(&nest, target), g != NULL ? "+=" : "=", cast,
         whole ? "(" : "", adzi_text_get(&text), whole ? ")" : "");
-    if (text.failed) {
-        c->body.failed = true;
-    }
     adzi_text_free(&text);
     adzi_c99_nest_close(c, &nest);
 }
@@ -278,6 +280,9 @@ void adzi_c99_map(
     const parts p = { .a = text_of(&nest, source) };
     adzi_text expression = { 0 };
     fill_in(&expression, text, &p);
+    if (expression.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+    }
     adzi_c99_line(c, "%s %s;", text_of(&nest, target), adzi_text_get(&expression));
     adzi_text_free(&expression);
     adzi_c99_nest_close(c, &nest);

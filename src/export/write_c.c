@@ -151,34 +151,39 @@ static void print_step(adzi_c99_writer *w)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-static adz_status write_text(const char *path, const adzi_text *text)
+/* The contents of the file of weights. */
+static void collect_weights(const adzi_c99_writer *w, adzi_text *bytes)
 {
-    adzi_sink *sink = adzi_alloc(sizeof *sink);
-    if (sink == NULL) {
-        adzi_fail_memory(op, sizeof *sink);
-        return ADZ_ERR_MEMORY;
-    }
-    adz_status status = adzi_sink_open(sink, op, path);
-    if (status == ADZ_OK) {
-        status = adzi_sink_end(sink, adzi_sink_write(sink, adzi_text_get(text), text->length));
-    }
-    adzi_free(sink, sizeof *sink);
-    return status;
-}
-
-static adz_status write_weights(const adzi_c99_writer *w)
-{
-    adzi_text bytes = { 0 };
     for (size_t i = 0; i < w->c.n_memories; ++i) {
         const adzi_c99_memory *m = &w->c.memories[i];
         if (adzi_c99_has_array(m) && adzi_c99_is_separate(w, m)) {
-            adzi_text_add_n(&bytes, m->data, (size_t)m->count * sizeof(float));
+            adzi_text_add_n(bytes, m->data, (size_t)m->count * sizeof(float));
         }
     }
-    const adz_status status = bytes.failed
-                                  ? adzi_error(op, ADZ_ERR_MEMORY, "no memory for the weights")
-                                  : write_text(w->options->weights, &bytes);
-    adzi_text_free(&bytes);
+}
+
+/* Writes all files beside their targets, and then replaces the targets: an error in one file leaves
+ * all of them as they were. */
+static adz_status write_all(const char *const *paths, const adzi_text *const *texts, size_t n)
+{
+    adz_status status = ADZ_OK;
+    size_t open = 0;
+    adzi_sink *sinks = adzi_alloc(n * sizeof *sinks);
+    if (sinks == NULL) {
+        adzi_fail_memory(op, n * sizeof *sinks);
+        return ADZ_ERR_MEMORY;
+    }
+    for (; open < n && status == ADZ_OK; ++open) {
+        status = adzi_sink_open(&sinks[open], op, paths[open]);
+        if (status != ADZ_OK) {
+            break;
+        }
+        status = adzi_sink_write(&sinks[open], adzi_text_get(texts[open]), texts[open]->length);
+    }
+    for (size_t i = 0; i < open; ++i) {
+        status = adzi_sink_end(&sinks[i], status);
+    }
+    adzi_free(sinks, n * sizeof *sinks);
     return status;
 }
 
@@ -269,9 +274,18 @@ static bool make(adzi_c99_writer *w, const adzi_trace *trace, const char *header
 
 static adz_status write_files(const adzi_c99_writer *w, const char *path, const char *header)
 {
-    adz_status status = w->options->weights != NULL ? write_weights(w) : ADZ_OK;
-    status = status == ADZ_OK ? write_text(header, &w->header) : status;
-    return status == ADZ_OK ? write_text(path, &w->file) : status;
+    adzi_text weights = { 0 };
+    const char *const paths[] = { header, path, w->options->weights };
+    const adzi_text *const texts[] = { &w->header, &w->file, &weights };
+    const bool separate = w->options->weights != NULL;
+    if (separate) {
+        collect_weights(w, &weights);
+    }
+    const adz_status status = weights.failed
+                                  ? adzi_error(op, ADZ_ERR_MEMORY, "no memory for the weights")
+                                  : write_all(paths, texts, separate ? 3 : 2);
+    adzi_text_free(&weights);
+    return status;
 }
 
 adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_options *options)

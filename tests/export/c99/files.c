@@ -101,6 +101,25 @@ static void hostile_names(void **state)
     adz_scope_close(scope);
 }
 
+/* A file that cannot be written leaves the others as they were. */
+static void all_or_nothing(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = adz_linear_new(2, 2, NULL);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 2), ADZ_F32));
+    char path[512];
+    snprintf(path, sizeof path, "%s/missing/folder.bin", temporary_folder);
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.weights = path;
+    temporary_files(true);
+    assert_int_equal(write_network(&n, "whole.c", &o), ADZ_ERR_IO);
+    expect_error(ADZ_ERR_IO, "folder.bin");
+    assert_int_equal(temporary_files(false), 0);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 static adz_tensor *draws(adz_module *module, adz_tensor **in)
 {
     (void)module;
@@ -180,13 +199,60 @@ static void refused(void **state)
     adz_scope_close(scope);
 }
 
+/* Every request for memory may be refused: the error says so, and no file is left behind. */
+static void refused_memory(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_gpt2_options g = ADZ_GPT2_OPTIONS;
+    g.vocab_size = 5;
+    g.n_positions = g.n_ctx = 3;
+    g.n_embd = 4;
+    g.n_head = 2;
+    g.n_layer = 1;
+    adz_module *net = adz_gpt2_lm_head_model_new(&g);
+    c_network n = of(net, ids_of((const int64_t[]){ 1, 4, 2 }, ADZ_SHAPE(1, 3)));
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.optimizer = adz_adam_new(adz_module_parameters(net), 0.1, NULL);
+    adz_module_eval(net);
+    temporary_files(true);
+    int refusals = 0;
+    for (int64_t k = 1;; ++k) {
+        const int64_t before = adzi_live_tensors();
+        adzi_alloc_fail_at(k);
+        const adz_status status = write_network(&n, "memory.c", &o);
+        const bool reached = adzi_alloc_failed();
+        adzi_alloc_fail_at(0);
+        if (!reached) {
+            assert_int_equal(status, ADZ_OK);
+            break;
+        }
+        if (status == ADZ_ERR_MEMORY) { /* some caches do without the memory */
+            ++refusals;
+            adz_error_clear();
+            assert_int_equal(temporary_files(false), 0);
+        } else if (status == ADZ_OK) {
+            temporary_files(true);
+        } else {
+            fail_msg("request %d: %s", (int)k, adz_error_message());
+        }
+        assert_int_equal(adzi_live_tensors(), before);
+    }
+    assert_true(refusals > 50);
+    adz_optimizer_free(&o.optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 int files_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(announces_its_sizes),
         cmocka_unit_test(weights_in_a_file),
         cmocka_unit_test(hostile_names),
+        cmocka_unit_test(all_or_nothing),
         cmocka_unit_test(refused),
+        cmocka_unit_test(refused_memory),
     };
     return cmocka_run_group_tests_name("c99: files", tests, temporary_begin, temporary_end);
 }
