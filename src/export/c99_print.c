@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/c99.h"
@@ -71,17 +72,38 @@ int64_t adzi_c99_bytes(adz_dtype dtype)
     return bytes[adzi_c99_arena(dtype)];
 }
 
-/* Texts of numbers, used in turn, so that one call of printf can name several. */
-static char *next_text(void)
+/* True if a number of at most 8 digits, as printf writes it, is nearer to f than to any other
+ * float: nearer than half the distance to the next one. */
+static bool reads_back(const char *text, float f)
 {
-    static _Thread_local char texts[8][40];
-    static _Thread_local unsigned turn;
-    return texts[turn++ % 8];
+    static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    double digits = 0;
+    int exponent = 0;
+    bool fraction = false;
+    const char *at = text + (text[0] == '-');
+    for (; *at != '\0' && *at != 'e'; ++at) {
+        const bool point = *at < '0' || *at > '9';
+        digits = point ? digits : 10 * digits + (*at - '0');
+        exponent -= fraction && !point;
+        fraction = fraction || point;
+    }
+    exponent += *at == 'e' ? (int)strtol(at + 1, NULL, 10) : 0;
+    if (exponent < -22 || exponent > 22) { /* the power is not exact */
+        return false;
+    }
+    const double x = exponent < 0 ? digits / powers[-exponent] : digits * powers[exponent];
+    return fabs(x - fabs((double)f)) < fabs((double)f) * 0x1p-25 || x == fabs((double)f);
+}
+
+/* One of the thread's texts, which adzi_text_number gives out in turn. */
+static char *thread_text(void)
+{
+    return (char *)(uintptr_t)adzi_text_number(0);
 }
 
 const char *adzi_c99_float(double x)
 {
-    char *text = next_text();
     const float f = (float)x;
     if (isnan(f)) {
         return "(0.0f / 0.0f)";
@@ -89,28 +111,34 @@ const char *adzi_c99_float(double x)
     if (isinf(f)) {
         return f > 0 ? "(1.0f / 0.0f)" : "(-1.0f / 0.0f)";
     }
-    snprintf(text, 32, "%.9g", (double)f);
-    for (int digits = 6; digits < 9; ++digits) { /* the shortest text that reads back as f */
-        char shorter[32];
-        snprintf(shorter, sizeof shorter, "%.*g", digits, (double)f);
-        double back = 0;
-        if (sscanf(shorter, "%lf", &back) == 1 && (float)back == f) {
-            memcpy(text, shorter, strlen(shorter) + 1);
+    char *text = thread_text();
+    for (int digits = 6; digits <= 9; ++digits) { /* 9 digits distinguish any two floats */
+        snprintf(text, ADZI_TEXT_SIZE, "%.*g", digits, (double)f);
+        if (digits < 9 && reads_back(text, f)) {
             break;
         }
     }
     for (char *at = text; *at != '\0'; ++at) { /* a locale may have written a comma */
         *at = *at == ',' ? '.' : *at;
     }
-    strcat(text, strpbrk(text, ".e") != NULL ? "f" : ".0f");
+    const char *end = strpbrk(text, ".e") != NULL ? "f" : ".0f";
+    memcpy(text + strlen(text), end, strlen(end) + 1);
     return text;
 }
 
 const char *adzi_c99_double(double x)
 {
-    return isnan(x)   ? "(0.0 / 0.0)"
-           : isinf(x) ? x > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)"
-                      : adzi_text_float(x);
+    if (isnan(x)) {
+        return "(0.0 / 0.0)";
+    }
+    if (isinf(x)) {
+        return x > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)";
+    }
+    char *text = (char *)(uintptr_t)adzi_text_exact(x);
+    if (strpbrk(text, ".e") == NULL) {
+        memcpy(text + strlen(text), ".0", sizeof ".0");
+    }
+    return text;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------

@@ -239,7 +239,7 @@ static void print_group(adzi_c99 *c, const adz_optimizer *o, size_t g)
     if (!is_sgd(o)) {
         for (int k = 1; k <= 2; ++k) {
             const double beta = group->settings[k == 1 ? ADZI_ADAM_BETA1 : ADZI_ADAM_BETA2];
-            adzi_c99_line(c, "beta%d_power[%d] *= %s;", k, (int)g, adzi_text_float(beta));
+            adzi_c99_line(c, "beta%d_power[%d] *= %s;", k, (int)g, adzi_c99_double(beta));
         }
         adzi_c99_line(c, "root = 1 / @sqrt((float)(1 - beta2_power[%d]));", (int)g);
         adzi_c99_line(c, "step = (float)(%s_learning_rate[%d] / (1 - beta1_power[%d]));", c->name,
@@ -347,7 +347,7 @@ int64_t adzi_c99_print_states(adzi_c99 *c, adzi_text *file, const adz_optimizer 
             const double *s = o->groups[g]->settings;
             const double power = pow(s[k == 1 ? ADZI_ADAM_BETA1 : ADZI_ADAM_BETA2], (double)steps);
             adzi_text_format(
-                file, " %s%s", adzi_text_float(power), g + 1 < o->n_groups ? "," : " };\n");
+                file, " %s%s", adzi_c99_double(power), g + 1 < o->n_groups ? "," : " };\n");
             bytes += (int64_t)sizeof(double);
         }
     }

@@ -1,7 +1,6 @@
 /* The C file and its header, made of the parts that the other files print. */
 #include "export/write_c.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -225,7 +224,8 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
         w->name, sizeof w->name, "", w->options->name != NULL ? w->options->name : stem);
     size_t i = 0;
     for (; w->name[i] != '\0'; ++i) {
-        name[i] = (char)toupper((unsigned char)w->name[i]);
+        const bool lower = w->name[i] >= 'a' && w->name[i] <= 'z';
+        name[i] = lower ? (char)(w->name[i] - 'a' + 'A') : w->name[i];
     }
     name[i] = '\0';
     w->c.name = w->name;

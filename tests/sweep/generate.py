@@ -103,6 +103,7 @@ HINTS = {
     'adz_data_parallel_end': {'parallel': 'with gradients'},
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
+    'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
 }
 
 # How structs become valid, beyond their init function. Defaults of whole models are far too large.
