@@ -9,6 +9,7 @@
 #include "../shared/program.h"
 #include "../shared/ranks.h"
 #include "checkpoint.h"
+#include "export.h"
 #include "sample.h"
 #include "train.h"
 
@@ -25,14 +26,28 @@ static void print_header(const options *o, const corpus *c, adz_module *network)
     free(shown);
 }
 
+/* Writes the files of --export-c and --export-onnx. */
+static void write_exports(const options *o, adz_module *network)
+{
+    if (o->export_c != NULL && is_first_rank()) {
+        export_c(o, network);
+        printf("C: %s\n", o->export_c);
+    }
+    if (o->export_onnx != NULL && is_first_rank()) {
+        export_onnx(o, network, o->export_onnx);
+        printf("ONNX: %s\n", o->export_onnx);
+    }
+}
+
 /* Makes the tokenizer, from the checkpoint or from the text, then the network, and trains it. */
 static void train_and_write(const options *o)
 {
     const char *name;
     size_t size;
-    const file_use files[] = { { "save", o->save, true }, { "data", o->data, false } };
+    const file_use files[] = { { "save", o->save, true }, { "data", o->data, false },
+        { "export-c", o->export_c, true }, { "export-onnx", o->export_onnx, true } };
     if (is_first_rank()) {
-        check_files(files, 2);
+        check_files(files, sizeof files / sizeof *files);
     }
     char *text = read_corpus(o, &name, &size);
     compare_bytes("the text of --data", text, size);
@@ -51,17 +66,25 @@ static void train_and_write(const options *o)
     if (o->sample != NULL && is_first_rank()) {
         write_sample(o, network, tokenizer);
     }
+    write_exports(o, network);
     adz_module_free(&network);
     free_corpus(&c);
     adz_tokenizer_free(&tokenizer);
 }
 
+/* Writes a sample and the exports that are asked for. */
 static void only_write(const options *o)
 {
+    const file_use files[] = { { "load", o->load, false }, { "export-c", o->export_c, true },
+        { "export-onnx", o->export_onnx, true } };
+    check_files(files, sizeof files / sizeof *files);
     adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
     adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
     load_checkpoint(o->load, network, NULL, NULL, NULL);
-    write_sample(o, network, tokenizer);
+    if (o->sample != NULL) {
+        write_sample(o, network, tokenizer);
+    }
+    write_exports(o, network);
     adz_module_free(&network);
     adz_tokenizer_free(&tokenizer);
 }
@@ -73,7 +96,7 @@ int main(int argc, char **argv)
     report_errors();
     options o = parse_options(argc, argv);
     seed_and_threads(o.seed, o.threads > 0 ? o.threads : threads_of_rank());
-    if (o.load == NULL || o.sample == NULL) {
+    if (o.load == NULL || (o.sample == NULL && o.export_c == NULL && o.export_onnx == NULL)) {
         train_and_write(&o);
     } else if (is_first_rank()) {
         only_write(&o);

@@ -29,6 +29,15 @@ adz_tensor *loss_of(adz_tensor *scores, adz_tensor *targets)
     return adz_cross_entropy(rows, adz_reshape(targets, ADZ_SHAPE(-1)), ADZ_NONE, NULL);
 }
 
+void export_onnx(const options *o, adz_module *network, const char *path)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module_eval(network);
+    adz_module_reset(network);
+    adz_module_write_onnx(network, adz_zeros(ADZ_SHAPE(1, o->context), ADZ_I64), path, NULL);
+    adz_scope_close(scope);
+}
+
 adz_module *new_ffn(const options *o)
 {
     static const char *const variants[] = { "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU" };

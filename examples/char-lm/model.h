@@ -34,6 +34,10 @@ void free_cache(cache *c);
  * for architectures that carry no state. */
 adz_tensor *run_cached(const options *o, adz_module *network, adz_tensor *ids, cache *c);
 
+/* Writes run_network's scores[B, T, V] of ids[B, T] as an ONNX model, with T the context. A state
+ * that is carried begins with zeros. */
+void export_onnx(const options *o, adz_module *network, const char *path);
+
 /* The feed-forward network of --ffn: a gated one of the table in adze/nn/feed_forward.h, or two
  * linear layers with an activation between them. Its width is --d-model. It has no dropout. */
 adz_module *new_ffn(const options *o);

@@ -74,6 +74,16 @@ static const char help[] =
     "  --stop-after N         stop after N steps, as Ctrl-C would, to go on later (0: off)\n"
     "  --load FILE            go on from a checkpoint, with the bits of a training without a "
     "break\n"
+    "  --export-c FILE.c      write the network as C99 that needs no library, and FILE.h: numbers "
+    "of\n"
+    "                         --context tokens in, scores of the next one out; with --load at "
+    "once,\n"
+    "                         else after the training\n"
+    "  --export-onnx FILE     write the network as ONNX: numbers of --context tokens in, scores "
+    "of\n"
+    "                         the next token after each of them out; with --load at once, else "
+    "after\n"
+    "                         the training\n"
     "writing\n"
     "  --sample TEXT          continue TEXT: with --load at once, else after the training\n"
     "  --length N             tokens to write (500)\n"
@@ -132,7 +142,7 @@ static const options defaults = {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 48 };
+enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 50 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS]; /* first the options that a checkpoint fixes, then the other ones that
@@ -187,6 +197,8 @@ static option_table table_of(options *o)
         OPTION_WHOLE("save-every", &o->save_every, 0, INT32_MAX),
         OPTION_TEXT("load", &o->load),
         OPTION_TEXT("sample", &o->sample),
+        OPTION_TEXT("export-c", &o->export_c),
+        OPTION_TEXT("export-onnx", &o->export_onnx),
         OPTION_WHOLE("length", &o->length, 1, INT32_MAX),
         OPTION_WHOLE("top-k", &o->top_k, 0, INT32_MAX),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
@@ -277,7 +289,7 @@ static void check_options(const options *o)
         usage_error("--warmup %lld: the cycle has no more than --steps %lld", (long long)o->warmup,
             (long long)o->steps);
     }
-    if (o->load == NULL || o->sample == NULL) {
+    if (o->load == NULL || (o->sample == NULL && o->export_c == NULL && o->export_onnx == NULL)) {
         check_micro_batches(o->micro_batches, o->batch);
     }
 }
@@ -287,6 +299,10 @@ static void check_given(option_table *t, const options *o)
 {
     if (o->data != NULL && strchr(o->data, '\n') != NULL) {
         usage_error("--data: there is a line break in the name, which a checkpoint cannot keep");
+    }
+    const char *ending = o->export_c != NULL ? strrchr(o->export_c, '.') : NULL;
+    if (o->export_c != NULL && (ending == NULL || strcmp(ending, ".c") != 0)) {
+        usage_error("--export-c %s: the name of a C file ends with .c", o->export_c);
     }
     bool recurrent = o->arch == AWD_LSTM || o->arch == QRNN;
     bool of_words = o->tokens == ADZ_TOKENS_WORDS, writes = o->sample != NULL;

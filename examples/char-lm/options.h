@@ -30,7 +30,8 @@ typedef struct options {
     double valid, lr, min_lr, beta1, max_beta1, beta2, decay, clip, alpha, beta;
 
     /* options of this run, which a checkpoint does not save */
-    const char *save, *load, *sample; /* load and sample may be NULL */
+    const char *save, *load, *sample;   /* load and sample may be NULL */
+    const char *export_c, *export_onnx; /* NULL: no export */
     int64_t stop_after, save_every, length, top_k, threads;
     double temperature;
     int window;

@@ -48,6 +48,20 @@ static void print_end(const options *o, const history *h)
     }
 }
 
+/* Writes the files of --export-c and --export-onnx. */
+static void write_exports(const options *o, const model *m)
+{
+    if (o->export_c != NULL) {
+        export_c(m, o->export_c);
+        printf("'%s' from %zu columns as C: %s\n", m->target_name, m->n_features, o->export_c);
+    }
+    if (o->export_onnx != NULL) {
+        export_onnx(m, o->export_onnx);
+        printf(
+            "'%s' from %zu columns as ONNX: %s\n", m->target_name, m->n_features, o->export_onnx);
+    }
+}
+
 static void write_results(const options *o, const model *m, const problem *p, const history *h)
 {
     print_end(o, h);
@@ -57,6 +71,7 @@ static void write_results(const options *o, const model *m, const problem *p, co
     if (!h->interrupted) { /* the model has been saved already */
         save_model(m, o->save, NULL);
     }
+    write_exports(o, m);
     write_history(o->history, h);
     printf("model: %s, history: %s\n", o->save, o->history);
     plot_history(o->plot, m, h);
@@ -182,6 +197,14 @@ static void predict_rows(const options *o)
     printf("%lld predictions of '%s': %s\n", (long long)adz_tensor_size(x, 0), m.target_name,
         o->output);
     adz_scope_close(scope);
+    write_exports(o, &m);
+    free_model(&m);
+}
+
+static void only_export(const options *o)
+{
+    model m = load_model(o->load, NULL);
+    write_exports(o, &m);
     free_model(&m);
 }
 
@@ -192,7 +215,11 @@ int main(int argc, char **argv)
     report_errors();
     adz_on_error(on_error, NULL);
     options o = parse_options(argc, argv);
-    if (o.predict == NULL) {
+    if ((o.export_c != NULL || o.export_onnx != NULL) && o.load != NULL && o.predict == NULL) {
+        if (is_first_rank()) {
+            only_export(&o);
+        }
+    } else if (o.predict == NULL) {
         train_and_report(&o);
     } else if (is_first_rank()) {
         seed_and_threads(o.seed, o.threads);

@@ -171,6 +171,63 @@ adz_tensor *predict(const model *m, adz_tensor *x)
     return y;
 }
 
+/* ---- as a function in C --------------------------------------------------------------------- */
+
+typedef struct {
+    const model *m;
+    adz_tensor *x; /* [1, D], f32 */
+} row;
+
+/* The standardisers compute with f64, as they do everywhere in this program. */
+static adz_tensor *predict_row(void *user)
+{
+    const row *r = user;
+    adz_tensor *y = NULL;
+    ADZ_NO_GRAD
+    {
+        y = adz_to(adz_module_forward(r->m->root, adz_to(r->x, ADZ_F64)), ADZ_F32);
+    }
+    return y;
+}
+
+/* "columns a, b, c", which the header of the function shows; cut off if there are many. */
+static void name_columns(const model *m, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "columns");
+    for (size_t i = 0; i < m->n_features && n < size; ++i) {
+        n += (size_t)snprintf(text + n, size - n, "%s %s", i > 0 ? "," : "", m->features[i]);
+    }
+}
+
+void export_c(const model *m, const char *path)
+{
+    char columns[120];
+    const char *const names[] = { columns };
+    adz_scope *scope = adz_scope_open();
+    name_columns(m, columns, sizeof columns);
+    row r = { m, adz_zeros(ADZ_SHAPE(1, (int64_t)m->n_features), ADZ_F32) };
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&r.x, 1);
+    o.input_names = names;
+    o.module = m->root;
+    adz_module_eval(m->root);
+    adz_plan *plan = adz_plan_new(predict_row, &r, &o);
+    adz_plan_write_c(plan, path, NULL);
+    adz_plan_free(&plan);
+    adz_scope_close(scope);
+}
+
+void export_onnx(const model *m, const char *path)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(2, (int64_t)m->n_features), ADZ_F64);
+    bool training = adz_module_is_training(m->root);
+    adz_module_eval(m->root);
+    adz_module_write_onnx(m->root, x, path, NULL);
+    adz_module_train(m->root, training);
+    adz_scope_close(scope);
+}
+
 /* ---- the file ------------------------------------------------------------------------------- */
 
 static void set_number(adz_safetensors *file, const char *key, double value)

@@ -49,4 +49,11 @@ adz_module *network(const model *m);
  * Borrowed from the scope. */
 adz_tensor *predict(const model *m, adz_tensor *x);
 
+/* Writes the model as a function in C of one row: the columns in their own units go in, and a
+ * prediction in the target's unit comes out. */
+void export_c(const model *m, const char *path);
+
+/* Writes the function of predict as an ONNX model for any number of rows. */
+void export_onnx(const model *m, const char *path);
+
 #endif

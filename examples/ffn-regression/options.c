@@ -59,6 +59,14 @@ static const char help[] =
     "  --restart              with --load: begin another training in any case\n"
     "  --predict FILE.csv     write predictions with the loaded model, without training\n"
     "  --output FILE          where to write predictions (predictions.csv)\n"
+    "  --export-c FILE.c      write the model as C99 that needs no library, and FILE.h: columns "
+    "in, a\n"
+    "                         prediction in the target's unit out; with --load at once, else "
+    "after\n"
+    "                         the training\n"
+    "  --export-onnx FILE     write the model as ONNX: columns in, predictions in the target's "
+    "unit\n"
+    "                         out; with --load at once, else after the training\n"
     "  --history FILE         where to write loss and RMSE of each epoch (history.csv)\n"
     "  --plot FILE            loss curve, .svg or .png, drawn by gnuplot; none draws none\n"
     "                         (loss.svg)\n"
@@ -138,7 +146,7 @@ static const char *const missing[] = { "error", "drop", NULL };
 
 /* The table of options, whose values are the members of `o`. It begins with the shape of the
  * network, followed by the settings that a training keeps. */
-enum { SHAPE = 4, N_OPTIONS = 31 };
+enum { SHAPE = 4, N_OPTIONS = 33 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS];
@@ -178,8 +186,10 @@ static option_table table_of(options *o)
         OPTION_FLAG("restart", &o->restart),
         OPTION_TEXT("predict", &o->predict),
         OPTION_TEXT("output", &o->output),
+        OPTION_TEXT("export-onnx", &o->export_onnx),
         OPTION_TEXT("history", &o->history),
         OPTION_TEXT("plot", &o->plot),
+        OPTION_TEXT("export-c", &o->export_c),
     } };
 }
 
@@ -229,6 +239,9 @@ static void check_options(const options *o)
     if (o->predict != NULL && o->missing) {
         usage_error("--missing drop: every row of %s must get a prediction", o->predict);
     }
+    if (o->export_onnx != NULL && o->load != NULL && (o->predict != NULL || o->restart)) {
+        usage_error("--export-onnx with --load writes the loaded model and nothing else");
+    }
     if (o->restart && o->load == NULL) {
         usage_error("--restart belongs to --load FILE");
     }
@@ -255,14 +268,24 @@ static char *scratch_beside(const char *save)
 /* Checks all files before anything is read or computed. */
 static void check_paths(const options *o)
 {
+    const char *ending = o->export_c != NULL ? strrchr(o->export_c, '.') : NULL;
+    if (o->export_c != NULL && (ending == NULL || strcmp(ending, ".c") != 0)) {
+        usage_error("--export-c %s: the name of a C file ends with .c", o->export_c);
+    }
     const file_use predicting[] = { { "predict", o->predict, false }, { "load", o->load, false },
-        { "output", o->output, true } };
+        { "output", o->output, true }, { "export-c", o->export_c, true },
+        { "export-onnx", o->export_onnx, true } };
+    const file_use exporting[] = { { "load", o->load, false }, { "export-c", o->export_c, true },
+        { "export-onnx", o->export_onnx, true } };
     bool back = o->load != NULL && same_file(o->load, o->save);
     const file_use training[] = { { "data", o->data, false }, { "test-rows", o->test_rows, false },
         { "load", back ? NULL : o->load, false }, { "save", o->save, true },
+        { "export-c", o->export_c, true }, { "export-onnx", o->export_onnx, true },
         { "save", o->scratch, true }, { "history", o->history, true },
         { "plot", plot_file(o->plot), true } };
-    if (o->predict != NULL) {
+    if ((o->export_c != NULL || o->export_onnx != NULL) && o->load != NULL && o->predict == NULL) {
+        check_files(exporting, sizeof exporting / sizeof *exporting);
+    } else if (o->predict != NULL) {
         check_files(predicting, sizeof predicting / sizeof *predicting);
     } else {
         check_files(training, sizeof training / sizeof *training);

@@ -34,6 +34,7 @@ typedef struct options {
     int64_t seed, threads; /* threads 0: as many as there are processors */
 
     const char *load, *save, *predict, *output, *history, *plot;
+    const char *export_c, *export_onnx; /* NULL: no export */
     char *scratch; /* a temporary file beside --save, for free(); NULL if that is no regular file */
     int64_t save_every; /* in epochs; 0: only at the end */
     bool restart;       /* a loaded model begins a new training */

@@ -12,6 +12,7 @@
 #include "adze/data_parallel.h"
 #include "adze/distributed.h"
 #include "adze/dlpack.h"
+#include "adze/export.h"
 #include "adze/io.h"
 #include "adze/nn.h"
 #include "adze/ops.h"

@@ -82,6 +82,16 @@ ADZ_API bool adz_set_grad_enabled(bool on);
 ADZ_API bool adz_is_grad_enabled(void);
 
 /**
+ * Whether an export (adze/export.h) calls the running function, to learn which operators it calls.
+ * Code that reads elements of tensors by itself, such as a check of its arguments, can leave this
+ * out then; an export cannot repeat it.
+ *
+ * @return false outside exports
+ * @see    torch.onnx.is_in_onnx_export
+ */
+ADZ_API bool adz_is_exporting(void);
+
+/**
  * Begins a block in which operators record nothing: ADZ_NO_GRAD { ... }. Blocks nest.
  *
  * With gcc and clang the earlier mode returns however the block is left: by its end, by break,

@@ -11,7 +11,7 @@
  * }
  *
  * static const adz_operator cube_operator = { sizeof(adz_operator), "cube", cube_backward, NULL,
- *     NULL, NULL, 0 };
+ *     NULL, NULL, 0, NULL };
  *
  * static adz_tensor *cube(adz_tensor *x)
  * {
@@ -58,6 +58,18 @@ typedef struct adzi_node adz_node;
  */
 typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
+/**
+ * The forward of an operator as an expression of adze's operators. An export (adze/plan.h) writes
+ * it in place of an operator that it does not know. It fills results[k] for each result, whose
+ * values must be those of the operator's own forward.
+ *
+ * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are those of the call, or
+ * NULL. New tensors are borrowed from the innermost scope. Returns ADZ_OK, or a status with an
+ * error recorded.
+ */
+typedef adz_status (*adz_expression_function)(
+    adz_tensor **results, adz_tensor *const *inputs, const void *attributes);
+
 /** What a field of an operator's attributes holds. */
 typedef enum adz_field_kind {
     ADZ_FIELD_BOOL = 0, /**< bool, shown as True or False */
@@ -87,7 +99,7 @@ typedef enum adz_field_kind {
  *     { "size", ADZ_FIELD_I64, offsetof(resize_attributes, sizes), 8, true, false, NULL },
  *     { "factor", ADZ_FIELD_F64, offsetof(resize_attributes, factor), 0, false, false, NULL },
  * }; // with n = 2: resize(size=[3, 4], factor=0.5)
- * adz_operator op = { sizeof op, "resize", NULL, NULL, NULL, fields, 3 };
+ * adz_operator op = { sizeof op, "resize", NULL, NULL, NULL, fields, 3, NULL };
  * @endcode
  */
 typedef struct adz_field {
@@ -112,6 +124,8 @@ typedef struct adz_operator {
     void (*attributes_free)(void *attributes); /**< releases what the attributes own, or NULL */
     const adz_field *fields; /**< what the attributes consist of, for messages; NULL: unknown */
     size_t n_fields;         /**< rows of fields; 0 */
+    adz_expression_function expression; /**< the forward by adze's operators, for exports; NULL:
+                                             exports refuse the operator */
 } adz_operator;
 
 /** The values that a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */

@@ -26,7 +26,8 @@ size_t adzi_field_size(adz_field_kind kind)
 
 const adz_field *adzi_attr_fields(const adz_operator *op, size_t *n)
 {
-    const bool knows = op->size == 0 || op->size >= sizeof *op; /* 0: an operator of the library */
+    const bool knows = op->size == 0 ||
+                       op->size >= offsetof(adz_operator, expression); /* 0: one of the library's */
     *n = knows && op->fields != NULL ? op->n_fields : 0;
     return *n > 0 ? op->fields : NULL;
 }
@@ -151,6 +152,74 @@ const char *adzi_attr_text(adzi_text *text, const adz_operator *op, const void *
 {
     adzi_attr_print(text, op, attr);
     return text->failed ? op->name : adzi_text_get(text);
+}
+
+/* ---- reading by name ---------------------------------------------------------------------------
+ */
+
+static const adz_field *field_of(const adz_operator *op, const char *name, size_t *i)
+{
+    size_t n;
+    const adz_field *fields = adzi_attr_fields(op, &n);
+    for (*i = 0; *i < n; ++*i) {
+        if (strcmp(fields[*i].name, name) == 0) {
+            return fields;
+        }
+    }
+    return NULL;
+}
+
+/* An element that is no double, as int64_t. */
+static int64_t read_whole(const adz_field *field, const char *at)
+{
+    int64_t wide;
+    bool flag;
+    switch (field->kind) {
+    case ADZ_FIELD_BOOL:
+        memcpy(&flag, at, sizeof flag);
+        return flag;
+    case ADZ_FIELD_I64:
+    case ADZ_FIELD_U64:
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    case ADZ_FIELD_F64:
+        return 0;
+    default:
+        return read_int(at);
+    }
+}
+
+int64_t adzi_attr_whole(const adz_operator *op, const void *attr, const char *name)
+{
+    size_t i;
+    const adz_field *fields = field_of(op, name, &i);
+    return fields != NULL ? read_whole(&fields[i], (const char *)attr + fields[i].offset) : 0;
+}
+
+double adzi_attr_number(const adz_operator *op, const void *attr, const char *name)
+{
+    size_t i;
+    double value = 0;
+    const adz_field *fields = field_of(op, name, &i);
+    if (fields != NULL && fields[i].kind == ADZ_FIELD_F64) {
+        memcpy(&value, (const char *)attr + fields[i].offset, sizeof value);
+    }
+    return value;
+}
+
+size_t adzi_attr_list(
+    const adz_operator *op, const void *attr, const char *name, int64_t *values, size_t most)
+{
+    size_t i, n = 0;
+    const adz_field *fields = field_of(op, name, &i);
+    if (fields == NULL || fields[i].count == 0) {
+        return 0;
+    }
+    const size_t count = used(fields, i, attr), size = adzi_field_size(fields[i].kind);
+    for (; n < count && n < most; ++n) {
+        values[n] = read_whole(&fields[i], (const char *)attr + fields[i].offset + n * size);
+    }
+    return n;
 }
 
 /* ---- comparing and copying ---------------------------------------------------------------------

@@ -125,6 +125,18 @@ bool adzi_attr_equal(const adz_operator *op, const void *a, const void *b);
 /** Copies every field to `to`, of `size` bytes, and sets the bytes between them to zero. */
 void adzi_attr_copy(const adz_operator *op, void *to, const void *from, size_t size);
 
+/** The value of the field `name` (as the table names it) of a bool, int, enumeration, mask, int64_t
+ * or uint64_t. 0 if the operator has no such field. */
+int64_t adzi_attr_whole(const adz_operator *op, const void *attr, const char *name);
+
+/** The value of the double `name`. 0 if the operator has no such field. */
+double adzi_attr_number(const adz_operator *op, const void *attr, const char *name);
+
+/** Copies the used elements of the array of int64_t or int `name`, at most `most`. Returns their
+ * number, 0 if the operator has no such field. */
+size_t adzi_attr_list(
+    const adz_operator *op, const void *attr, const char *name, int64_t *values, size_t most);
+
 /** The first field that ends beyond the `size` bytes of the attributes; NULL if all lie inside. */
 const adz_field *adzi_attr_beyond(const adz_operator *op, const void *attr, size_t size);
 

@@ -5,6 +5,7 @@
 #include "autograd/leaf.h"
 #include "autograd/op.h"
 #include "base/options.h"
+#include "base/tracer.h"
 
 /* The gradient from which the backward of a loss starts: 1, with the shape and dtype of the output,
  * which has one element. */
@@ -132,6 +133,10 @@ adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *grad
     if (!check_outputs(outputs, gradients, n)) {
         return adz_error_code();
     }
+    adzi_tracer *tracer = adzi_self()->tracer;
+    if (tracer != NULL) {
+        return tracer->backward(tracer, outputs, gradients, n);
+    }
     ADZI_STEP_DOWN();
     return run_backward(outputs, gradients, n, o.retain_graph);
 }
@@ -230,6 +235,9 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     }
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();
+    }
+    if (adzi_self()->tracer != NULL) {
+        o.create_graph = true; /* fused backwards make no reports, expressions consist of calls */
     }
     const wish w = { outputs, gradients, n_outputs, inputs, results, n_inputs };
     ADZI_STEP_DOWN();

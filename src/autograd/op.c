@@ -42,6 +42,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     call->inplace = false;
     call->node = NULL;
     call->old = NULL;
+    call->places = NULL;
     bool record = false;
     for (int i = 0; i < n_in; ++i) {
         adz_tensor *t = in[i];
@@ -215,9 +216,14 @@ adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *
 adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t)
 {
     adz_tensor *copy = adzi_scratch_like(op, t);
-    if (copy != NULL) {
-        adzi_copy(copy, t);
+    adzi_tracer *tracer = adzi_self()->tracer;
+    const adzi_report report = {
+        .op = &adzi_op_clone, .in = &t, .n_in = 1, .results = &copy, .n_results = 1
+    };
+    if (copy == NULL || (tracer != NULL && !tracer->call(tracer, &report))) {
+        return NULL;
     }
+    adzi_copy(copy, t);
     return copy;
 }
 
@@ -309,9 +315,30 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
 /* ---- recording and leaving ---------------------------------------------------------------------
  */
 
+/* Reports the call to the trace of the thread. The places of a maximum are a result for a trace,
+ * although the node does not have them. */
+static bool report(
+    const adzi_call *call, int n_results, adz_tensor **results, const void *attr, size_t attr_size)
+{
+    adz_tensor *both[2] = { results[0], call->places };
+    const bool two = call->places != NULL;
+    const adzi_report r = { .op = call->op,
+        .in = call->in,
+        .n_in = call->n_in,
+        .results = two ? both : results,
+        .n_results = two ? 2 : n_results,
+        .attr = attr,
+        .attr_size = attr_size,
+        .inplace = call->inplace };
+    return call->thread->tracer->call(call->thread->tracer, &r);
+}
+
 bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size)
 {
+    if (call->thread->tracer != NULL && !report(call, n_results, results, attr, attr_size)) {
+        return false;
+    }
     if (!call->record) {
         return true;
     }

@@ -26,6 +26,7 @@
 #include "tensor/copy.h"
 #include "base/isa.h"
 #include "base/parallel.h"
+#include "base/tracer.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/shape.h"
 
@@ -38,10 +39,11 @@ typedef struct adzi_call {
     adz_tensor **in; /* `inputs`; for more, the caller's array, which must outlive the call */
     int n_in;
     adz_tensor *inputs[ADZI_CALL_INPUTS];
-    bool record;     /* some input wants a gradient and the thread records */
-    bool inplace;    /* the result is in[0] itself */
-    adz_tensor *old; /* in-place: a copy of in[0] from before, if the backward needs it */
-    adzi_node *node; /* set by adzi_record; NULL when nothing is recorded */
+    bool record;        /* some input wants a gradient and the thread records */
+    bool inplace;       /* the result is in[0] itself */
+    adz_tensor *old;    /* in-place: a copy of in[0] from before, if the backward needs it */
+    adzi_node *node;    /* set by adzi_record; NULL when nothing is recorded */
+    adz_tensor *places; /* a second result, of indices, which the node does not have; or NULL */
 } adzi_call;
 
 /**
@@ -108,8 +110,9 @@ adz_tensor *adzi_new_view(adzi_call *call, adz_tensor *base, int rank, const int
 bool adzi_begin_inplace(adzi_call *call, bool needs_old);
 
 /**
- * Records the call when some input wants a gradient: makes the node and attaches the results.
- * False only when memory was refused. `n_extras` are values of the operator's own. `attr` is the
+ * Records the call when some input wants a gradient: makes the node and attaches the results. While
+ * the thread is traced, reports the call first. False if memory was refused, or if the trace cannot
+ * contain the call. `n_extras` are values of the operator's own. `attr` is the
  * operator's struct of attributes, which the table in its adzi_op describes (autograd/attr.h); it
  * is copied. An operator whose arguments are all tensors, or can be read from the results' shapes
  * and dtypes, has none.
@@ -120,7 +123,17 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
 static inline bool adzi_record(
     adzi_call *call, int n_results, adz_tensor **results, const void *attr, size_t attr_size)
 {
-    return !call->record || adzi_record_extra(call, n_results, results, 0, attr, attr_size);
+    return (!call->record && call->thread->tracer == NULL) ||
+           adzi_record_extra(call, n_results, results, 0, attr, attr_size);
+}
+
+/** adzi_record for a call without a gradient, such as a comparison: no node is made, but a trace
+ * gets its report. */
+static inline bool adzi_record_nothing(
+    adzi_call *call, adz_tensor *result, const void *attr, size_t attr_size)
+{
+    call->record = false;
+    return adzi_record(call, 1, &result, attr, attr_size);
 }
 
 /** Saves input i for the backward. Call it after adzi_record; it does nothing if the call is not
@@ -165,6 +178,8 @@ adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y);
 
 /** adzi_leave for operators whose backward reads the result: in-place calls save it here. */
 adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y);
+
+extern const adzi_op adzi_op_clone;
 
 /** The attributes of a node, as the type that the operator saved. */
 #define adzi_attr(node, type) ((const type *)(node)->attr)

@@ -150,8 +150,8 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
         floats = floats || adzi_is_float((adz_dtype)out[k]->dtype);
     }
     call.record = call.record && floats;
-    if (call.record && !adzi_record_extra(&call, (int)n_results, out, (int)o.n_extras, o.attributes,
-                           o.attributes_size)) {
+    if (!adzi_record_extra(
+            &call, (int)n_results, out, (int)o.n_extras, o.attributes, o.attributes_size)) {
         return adz_error_code();
     }
     save(&call, results, n_results, &o);
@@ -198,4 +198,12 @@ adz_tensor *adz_node_extra(adz_node *node, size_t i)
 const void *adz_node_attributes(const adz_node *node)
 {
     return node != NULL && (char *)node->attr < (char *)node + node->bytes ? node->attr : NULL;
+}
+
+/* ---- exports ------------------------------------------------------------------------------------
+ */
+
+bool adz_is_exporting(void)
+{
+    return adzi_self()->tracer != NULL;
 }

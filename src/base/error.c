@@ -10,6 +10,7 @@
 #include "base/context.h"
 #include "base/number.h"
 #include "base/thread.h"
+#include "base/tracer.h"
 #include "base/upper.h"
 
 static const char *const status_names[] = { "ADZ_OK", "ADZ_ERR_NULL", "ADZ_ERR_ARGUMENT",
@@ -49,6 +50,12 @@ static size_t write_path(char *buffer, size_t size, const adzi_thread *thread)
         }
     }
     return length;
+}
+
+size_t adzi_calls_path(char *buffer, size_t size)
+{
+    buffer[0] = '\0';
+    return write_path(buffer, size, adzi_self());
 }
 
 /* Writes the thread's error record and calls the context's callback. The callers do not contain

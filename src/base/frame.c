@@ -30,6 +30,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->grad_enabled = f.grad_enabled;
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
+        thread->tracer = f.tracer;
         if (f.recorder == NULL) {
             adzi_recorder_end(); /* a captured function was left by a jump */
         }

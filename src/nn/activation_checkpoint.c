@@ -440,7 +440,7 @@ static adz_status run(adz_module *self, bool single, const adz_values *in, adz_v
 {
     adz_module *module = adzi_child_at(self, 0);
     inputs all = { NULL, 0, 0, false };
-    if (!adz_is_grad_enabled()) {
+    if (!adz_is_grad_enabled() || adzi_self()->tracer != NULL) {
         return call_module(module, single, in, out);
     }
     adz_status status = ADZ_OK;

@@ -3,6 +3,7 @@
 
 #include "autograd/leaf.h"
 #include "base/error.h"
+#include "base/tracer.h"
 #include "optim/optimizer.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
@@ -186,6 +187,10 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
         return adzi_error(op, ADZ_ERR_STATE,
             "the state of this %s is divided among ranks; call adz_data_parallel_step",
             optimizer->type->name);
+    }
+    adzi_tracer *tracer = adzi_self()->tracer;
+    if (tracer != NULL) {
+        return tracer->step(tracer, optimizer);
     }
     const adz_status status = adzi_optimizer_prepare(op, optimizer);
     if (status == ADZ_OK) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/tracer.h"
 #include "tensor/copy.h"
 #include "tensor/kernel/half.h"
 #include "tensor/shape.h"
@@ -54,7 +55,7 @@ static bool one_element(const char *op, const adz_tensor *t)
             (long long)t->numel);
         return false;
     }
-    return true;
+    return adzi_host_may(t, op);
 }
 
 double adz_item(const adz_tensor *t)
@@ -82,7 +83,8 @@ int64_t adz_item_i64(const adz_tensor *t)
 
 double adz_tensor_at(const adz_tensor *t, const int64_t *index)
 {
-    if (!adzi_check_tensor("tensor_at", "t", t) || adzi_is_recorded("tensor_at", reads)) {
+    if (!adzi_check_tensor("tensor_at", "t", t) || adzi_is_recorded("tensor_at", reads) ||
+        !adzi_host_may(t, "tensor_at")) {
         return NAN;
     }
     if (index == NULL && t->rank > 0) {
@@ -130,7 +132,8 @@ static const char *at_offset(const adz_tensor *t, int64_t offset)
 static bool comparable(const char *op, const adz_tensor *a, const adz_tensor *b)
 {
     return !adzi_is_recorded(op, reads) && adzi_check_tensor(op, "a", a) &&
-           adzi_check_tensor(op, "b", b) && adzi_same_sizes(a, b);
+           adzi_check_tensor(op, "b", b) && adzi_host_may(a, op) && adzi_host_may(b, op) &&
+           adzi_same_sizes(a, b);
 }
 
 bool adz_equal(const adz_tensor *a, const adz_tensor *b)
@@ -188,7 +191,7 @@ static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer,
             bytes, adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), needed);
         return false;
     }
-    return true;
+    return adzi_host_may(t, op);
 }
 
 /* A header, without a storage, over a buffer of contiguous elements shaped like t. Only adzi_copy

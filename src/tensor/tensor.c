@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/recorder.h"
+#include "base/tracer.h"
 #include "tensor/debug.h"
 #include "tensor/shape.h"
 
@@ -330,8 +331,9 @@ static const char hands_out[] = "the program could read or write elements throug
 
 void *adz_tensor_data(adz_tensor *t)
 {
-    return adzi_check_tensor("adz_tensor_data", "t", t) &&
-                   !adzi_is_recorded_tensor("adz_tensor_data", t, hands_out)
+    static const char op[] = "adz_tensor_data";
+    return adzi_check_tensor(op, "t", t) && !adzi_is_recorded_tensor(op, t, hands_out) &&
+                   adzi_host_may(t, op)
                ? t->data
                : NULL;
 }
@@ -358,7 +360,7 @@ static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
         return adzi_fail(op, ADZ_ERR_DTYPE, "x%s is %s; convert it with adz_to(x, ...) first",
             adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
     }
-    return t->data;
+    return adzi_host_may(t, op) ? t->data : NULL;
 }
 
 float *adz_tensor_data_f32(adz_tensor *t)
@@ -378,7 +380,8 @@ int64_t *adz_tensor_data_i64(adz_tensor *t)
 
 void adz_tensor_touch(adz_tensor *t)
 {
-    if (adzi_check_tensor("adz_tensor_touch", "t", t)) {
-        adzi_written(t, "adz_tensor_touch");
+    static const char op[] = "adz_tensor_touch";
+    if (adzi_check_tensor(op, "t", t) && adzi_host_may(t, op)) {
+        adzi_written(t, op);
     }
 }

@@ -330,9 +330,30 @@ static void errors_inside_a_backward_name_its_call(void **state)
     adz_scope_close(scope);
 }
 
+/* Printers of exports read the fields by the names in the table. */
+static void fields_are_read_by_name(void **state)
+{
+    (void)state;
+    int64_t values[4] = { 0 };
+    assert_int_equal(adzi_attr_whole(&op, &sample, "flag"), 1);
+    assert_int_equal(adzi_attr_whole(&op, &sample, "number"), -3);
+    assert_true(adzi_attr_whole(&op, &sample, "size") == INT64_MIN);
+    assert_int_equal(adzi_attr_whole(&op, &sample, "dim"), (int)sample.mask);
+    assert_int_equal(adzi_attr_whole(&op, &sample, "missing"), 0);
+    assert_true(adzi_attr_number(&op, &sample, "factor") == sample.factor);
+    assert_true(adzi_attr_number(&op, &sample, "number") == 0);
+    assert_int_equal(adzi_attr_list(&op, &sample, "sizes", values, 4), sample.n);
+    assert_true(values[0] == sample.sizes[0]);
+    assert_int_equal(adzi_attr_list(&op, &sample, "sizes", values, 1), 1);
+    assert_int_equal(adzi_attr_list(&op, &sample, "flags", values, 4), 3);
+    assert_true(values[0] == 1 && values[1] == 0 && values[2] == 1);
+    assert_int_equal(adzi_attr_list(&op, &sample, "number", values, 4), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_are_read_by_name),
         cmocka_unit_test(every_kind_is_printed),
         cmocka_unit_test(an_operator_without_shown_fields_has_no_parentheses),
         cmocka_unit_test(a_length_is_held_inside_the_array),

@@ -19,6 +19,7 @@ ROOMS = {
     "distributed": {"base", "tensor", "autograd", "nn", "data", "optim"},
     "plan": {"base", "tensor", "autograd", "nn"},
     "io": {"base", "tensor", "autograd", "nn", "data", "optim", "distributed"},
+    "export": {"base", "tensor", "autograd", "nn", "data", "optim", "plan", "io"},
 }
 
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
@@ -28,7 +29,7 @@ HEADERS = {
     "precision": "base",
     "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
-    "data_parallel": "distributed", "io": "io", "plan": "plan",
+    "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
 }
 UMBRELLAS = {"adze.h", "custom.h"}
 

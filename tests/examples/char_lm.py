@@ -48,6 +48,18 @@ def learns():
         r["val_loss"], "threads change the result"
 
 
+def exports_onnx():
+    for arch in ARCHITECTURES:
+        run(*SMALL, "--arch", arch, "--steps", 2, "--save", "o", "--export-onnx", "o.onnx")
+        first = content("o.onnx")
+        assert first.startswith(b"\x08\x08\x12\x04adze"), first[:20]
+        assert run("--load", "o", "--export-onnx", "p.onnx").splitlines()[-1] == "ONNX: p.onnx"
+        assert content("p.onnx") == first, arch
+    output = run("--load", "o", "--sample", "The ", "--length", 3, "--export-onnx", "p.onnx")
+    assert output.startswith("The ") and output.endswith("ONNX: p.onnx\n"), output
+    refused("no/p.onnx: cannot be written", "--load", "o", "--export-onnx", "no/p.onnx")
+
+
 def goes_on_exactly():
     for arch in [*ARCHITECTURES, "gpt2 one-cycle"]:
         arch, *schedule = arch.split()
@@ -291,7 +303,7 @@ def bad_input():
 
 
 def main():
-    checks = [learns, goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
+    checks = [learns, exports_onnx, goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
               validation_is_new, writes, choices, one_cycle, interrupt, bad_input]
     return perform(checks)
 

@@ -280,8 +280,26 @@ def where_a_model_goes():
     run("--load", "b.safetensors", "--epochs", 2, "--plot", "none", "--save", "b.safetensors")
 
 
+def exports_onnx():
+    """The model as ONNX, after a training and from its file. tests/export/onnx_check.py runs it."""
+    output = run("--epochs", 2, "--plot", "none", "--save", "o.st", "--export-onnx", "o.onnx")
+    assert "ONNX: o.onnx" in output, output
+    first = content("o.onnx")
+    assert first.startswith(b"\x08\x08\x12\x04adze"), first[:20]
+    for name in (b"input.mean", b"network.0.linear.weight", b"target.std", b"Gemm", b"batch"):
+        assert name in first, name
+    before = content("o.st")
+    assert "from 8 columns as ONNX: p.onnx" in run("--load", "o.st", "--export-onnx", "p.onnx")
+    assert content("p.onnx") == first and content("o.st") == before
+    misused("--export-onnx with --load writes the loaded model", "--load", "o.st", "--predict", "o.st",
+            "--export-onnx", "p.onnx")
+    refused("o.st", "--load", "o.st", "--export-onnx", "o.st")
+    refused("no/p.onnx: cannot be written", "--load", "o.st", "--export-onnx", "no/p.onnx")
+    assert content("o.st") == before
+
+
 def main():
-    return perform([goes_on, micro_batches, goes_on_only_with_the_same, changed_training, names, no_text, same_files,
+    return perform([exports_onnx, goes_on, micro_batches, goes_on_only_with_the_same, changed_training, names, no_text, same_files,
                     where_a_model_goes])
 
 

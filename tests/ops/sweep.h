@@ -57,10 +57,13 @@ extern const int n_op_cases;
 /** A test of the sweep, in replays.c: replayed launches give the bits of an ordinary call. */
 void replay_with_other_contents(void **state);
 
+/** A test of the sweep, in expressions.c: the expression of an operator's forward has its values. */
+void forward_expression(void **state);
+
 /** Appends the tests of one case to `tests` and returns their number. */
 size_t sweep_tests(const op_case *c, struct CMUnitTest *tests);
 
-enum { SWEEP_TESTS = 13 };
+enum { SWEEP_TESTS = 14 };
 
 /** The numbers of checks that the sweep has made so far. */
 typedef struct sweep_counts {

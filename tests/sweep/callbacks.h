@@ -145,6 +145,14 @@ static inline adz_status backward_of_ours(adz_node *node, adz_tensor **dx, adz_t
     return ADZ_OK;
 }
 
+static inline adz_status expression_of_ours(
+    adz_tensor **results, adz_tensor *const *inputs, const void *attributes)
+{
+    (void)attributes;
+    results[0] = inputs[0];
+    return ADZ_OK;
+}
+
 static inline void attributes_free(void *attributes)
 {
     (void)attributes;

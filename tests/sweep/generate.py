@@ -103,6 +103,7 @@ HINTS = {
     'adz_data_parallel_end': {'parallel': 'with gradients'},
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
+    'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
 }
 
 # How structs become valid, beyond their init function. Defaults of whole models are far too large.
@@ -137,6 +138,7 @@ CALLBACKS = {
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
+    'adz_expression_function': 'expression_of_ours',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',

@@ -78,6 +78,7 @@ static void work(int n, char **names)
 {
     size_t first = now->call; /* more than 0 if a worker before this one ended in a call */
     restore_settings();
+    objects_begin();
     train();
     for (; now->function < n_functions; now->function += 1, now->call = first = 0) {
         const function *f = &functions[now->function];

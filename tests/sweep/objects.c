@@ -236,14 +236,23 @@ static adz_data_parallel *data_parallel_make(size_t choice)
 
 static adz_tensor *captured_function(void *user)
 {
-    (void)user;
-    return adz_relu(adz_ones(ADZ_SHAPE(2, 2), ADZ_F32));
+    return adz_relu(user);
+}
+
+/* The input of all plans lives as long as the program. */
+static adz_tensor *captured_input;
+
+void objects_begin(void)
+{
+    adz_scope *scope = adz_scope_open();
+    captured_input = adz_keep(adz_ones(ADZ_SHAPE(2, 2), ADZ_F32));
+    adz_scope_close(scope);
 }
 
 /* Plans that have been called once, or that replay. */
 static adz_plan *plan_make(size_t choice)
 {
-    adz_plan *plan = adz_plan_new(captured_function, NULL, NULL);
+    adz_plan *plan = adz_plan_new(captured_function, captured_input, NULL);
     if (choice > 0) {
         adz_plan_run(plan);
     }

@@ -185,6 +185,9 @@ kind kind_in_array(kind k);
 size_t object_choices(kind k, size_t *valid);
 const char *object_name(kind k, size_t choice);
 void *object_make(kind k, size_t choice);
+
+/* Makes the tensors that live as long as the program. Call it before tensors are counted. */
+void objects_begin(void);
 void object_end(kind k, void *object);
 
 /* Uses the result of a call as a program would. */

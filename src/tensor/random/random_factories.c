@@ -4,6 +4,7 @@
 #include "tensor/copy.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/tracer.h"
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 #include "tensor/range.h"
@@ -25,11 +26,11 @@ typedef struct {
     uint64_t counters;
 } draw;
 
-static bool begin(
-    draw *d, adz_generator *generator, adz_shape shape, adz_dtype dtype, adzi_draw kind)
+static bool begin(draw *d, const char *op, adz_generator *generator, adz_shape shape,
+    adz_dtype dtype, adzi_draw kind)
 {
     generator = adzi_generator_or_default(generator);
-    d->y = adz_empty(shape, dtype);
+    d->y = adzi_may_draw(op) ? adz_empty(shape, dtype) : NULL;
     if (d->y == NULL) {
         return false;
     }
@@ -62,7 +63,8 @@ static adzi_draw float_draw(adz_dtype dtype)
 adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
     draw d;
-    if (!want_float("rand", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
+    if (!want_float("rand", dtype) ||
+        !begin(&d, "rand", generator, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
     adzi_uniform_args args = { &d.generator->state, d.y->data, 0, 1 };
@@ -73,7 +75,8 @@ adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dt
 adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
     draw d;
-    if (!want_float("randn", dtype) || !begin(&d, generator, shape, dtype, float_draw(dtype))) {
+    if (!want_float("randn", dtype) ||
+        !begin(&d, "randn", generator, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
     adzi_normal_args args = { &d.generator->state, d.y->data, 0, 1 };
@@ -99,7 +102,7 @@ adz_tensor *adz_generator_randint(
         return adzi_fail("randint", ADZ_ERR_ARGUMENT, "%s does not hold all of [%lld, %lld)",
             adz_dtype_name(dtype), (long long)low, (long long)high);
     }
-    if (!begin(&d, generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
+    if (!begin(&d, "randint", generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;
     }
     adzi_randint_args args = { &d.generator->state, d.y->data, low,
@@ -127,7 +130,7 @@ adz_tensor *adz_generator_bernoulli(
             "%s is for storage only; draw float32 and convert it with adz_to",
             adz_dtype_name(dtype));
     }
-    if (!begin(&d, generator, shape, dtype, ADZI_DRAW_WORD)) {
+    if (!begin(&d, "bernoulli", generator, shape, dtype, ADZI_DRAW_WORD)) {
         return NULL;
     }
     adzi_bernoulli_draw(d.y, p, &d.generator->state);

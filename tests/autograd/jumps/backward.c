@@ -79,7 +79,7 @@ static void an_operator_leaves_a_backward(void **state)
 {
     (void)state;
     static const adz_operator op = { sizeof(adz_operator), "jumper", jump_from_backward, NULL, NULL,
-        NULL, 0 };
+        NULL, 0, NULL };
     int64_t live = adzi_live_tensors();
     for (int round = 0; round < 4; ++round) {
         adz_scope *inner = adz_scope_open();

@@ -265,6 +265,21 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression. Dropout in training has none, because it draws a mask. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const bias_activation_attr *at = attr;
+    if (at->dropout > 0) {
+        return adzi_error(name, ADZ_ERR_UNSUPPORTED,
+            "dropout in training draws random numbers and has no expression; call adz_module_eval");
+    }
+    y[0] = activate(at->activation, biased(in[X], in[BIAS]));
+    if (at->given[GATE]) {
+        y[0] = adz_mul(y[0], biased(in[GATE], in[GATE_BIAS]));
+    }
+    return adzi_status(y[0]);
+}
+
 /* The names of the activations in messages and pictures of graphs: those of their operators. NULL
  * follows the last name. */
 #define ONE(...)                               +1
@@ -276,9 +291,11 @@ static const char *const activations[ACTIVATIONS + 1] = {
 static const adz_field fields[] = { ADZI_FIELD_ENUM(bias_activation_attr, activation, activations),
     ADZI_FIELD_HIDDEN(bias_activation_attr, given), ADZI_FIELD(bias_activation_attr, dropout) };
 
-const adzi_op adzi_op_bias_activation = {
-    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_bias_activation = { .name = name,
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
@@ -376,7 +393,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
     bool saves_mask = args.drops && call.record;
     if (y == NULL || (saves_mask && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
-        (call.record && !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr))) {
+        !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr)) {
         return NULL;
     }
     for (int i = X; i < INPUTS && reads_inputs(&attr); ++i) {

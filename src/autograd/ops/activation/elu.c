@@ -34,11 +34,24 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* The forward as an expression. The exponential is taken of min(x, 0), so that it cannot overflow
+ * where it is not used. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const elu_attr *at = attr;
+    adz_tensor *x = in[0], *low = adz_masked_fill(x, adz_ge_number(x, 0), 0);
+    adz_tensor *below = adz_mul_number(adz_expm1(low), at->alpha);
+    y[0] = adz_where(adz_gt_number(x, 0), x, below);
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(elu_attr, alpha) };
 
-const adzi_op adzi_op_elu = {
-    .name = "elu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_elu = { .name = "elu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 adz_tensor *adz_elu(adz_tensor *x, double alpha)
 {

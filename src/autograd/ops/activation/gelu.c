@@ -70,11 +70,28 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 }
 
 static const char *const approximations[] = { "none", "tanh", NULL };
+/* The forward as an expression, by the formula that was chosen. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const gelu_attr *at = attr;
+    adz_tensor *x = in[0], *cdf;
+    if (at->approximate == ADZ_GELU_TANH) {
+        adz_tensor *cube = adz_mul_number(adz_mul(adz_mul(x, x), x), TANH_CUBE);
+        cdf = adz_tanh(adz_mul_number(adz_add(x, cube), TANH_SLOPE));
+    } else {
+        cdf = adz_erf(adz_mul_number(x, SQRT_HALF));
+    }
+    y[0] = adz_mul(x, adz_mul_number(adz_add_number(cdf, 1), 0.5));
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD_ENUM(gelu_attr, approximate, approximations) };
 
-const adzi_op adzi_op_gelu = {
-    .name = "gelu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_gelu = { .name = "gelu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
 {

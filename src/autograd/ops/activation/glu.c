@@ -65,11 +65,23 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression, on the two halves of x. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const int d = ((const glu_attr *)attr)->dim;
+    const int64_t size = in[0]->sizes[d];
+    adz_tensor *a = adz_slice(in[0], d, 0, size / 2, 1);
+    y[0] = adz_mul(a, adz_sigmoid(adz_slice(in[0], d, size / 2, size, 1)));
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(glu_attr, dim) };
 
-const adzi_op adzi_op_glu = {
-    .name = "glu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_glu = { .name = "glu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* The size of x along dim must be even. A scalar has no dimension to halve. The kernel walks
  * contiguous runs, so another layout of x is copied first. The copy is not kept: the node saves x

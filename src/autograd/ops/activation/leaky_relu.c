@@ -33,11 +33,21 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const leaky_relu_attr *at = attr;
+    y[0] = adz_where(adz_gt_number(in[0], 0), in[0], adz_mul_number(in[0], at->negative_slope));
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(leaky_relu_attr, negative_slope) };
 
-const adzi_op adzi_op_leaky_relu = {
-    .name = "leaky_relu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_leaky_relu = { .name = "leaky_relu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope)
 {

@@ -43,11 +43,21 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const log_softmax_attr *at = attr;
+    y[0] = adz_sub(in[0], adz_logsumexp(in[0], ADZ_DIMS(at->dim), ADZ_KEEPDIM));
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(log_softmax_attr, dim) };
 
-const adzi_op adzi_op_log_softmax = {
-    .name = "log_softmax", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_log_softmax = { .name = "log_softmax",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* The units of the launch are lanes. The kernel needs a contiguous x, so another layout is copied.
  */

@@ -26,7 +26,17 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_activate_fused(node, dx, dy[0], silu_backward_kernels[adzi_cpu_level], NULL);
 }
 
-const adzi_op adzi_op_silu = { .name = "silu", .backward = backward, .fused = fused };
+/* The forward as an expression: x sigmoid(x). */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    y[0] = adz_mul(in[0], adz_sigmoid(in[0]));
+    return adzi_status(y[0]);
+}
+
+const adzi_op adzi_op_silu = {
+    .name = "silu", .backward = backward, .fused = fused, .expression = expression
+};
 
 adz_tensor *adz_silu(adz_tensor *x)
 {

@@ -42,12 +42,27 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* The forward as an expression. The exponential is taken of min(beta x, threshold), so that it
+ * cannot overflow where it is not used. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const softplus_attr *at = attr;
+    adz_tensor *scaled = adz_mul_number(in[0], at->beta);
+    adz_tensor *above = adz_gt_number(scaled, at->threshold);
+    adz_tensor *limited = adz_masked_fill(scaled, above, at->threshold);
+    adz_tensor *curved = adz_mul_number(adz_log1p(adz_exp(limited)), 1 / at->beta);
+    y[0] = adz_where(above, in[0], curved);
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(softplus_attr, beta),
     ADZI_FIELD(softplus_attr, threshold) };
 
-const adzi_op adzi_op_softplus = {
-    .name = "softplus", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_softplus = { .name = "softplus",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* A negative beta is allowed, as in PyTorch. */
 adz_tensor *adz_softplus(adz_tensor *x, double beta, double threshold)

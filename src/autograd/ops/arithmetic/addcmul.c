@@ -43,9 +43,18 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    y[0] = adz_add_scaled(in[0], adz_mul(in[1], in[2]), ((const addcmul_attr *)attr)->value);
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(addcmul_attr, value) };
 
-const adzi_op adzi_op_addcmul = { .name = "addcmul", .backward = backward, ADZI_FIELDS(fields) };
+const adzi_op adzi_op_addcmul = {
+    .name = "addcmul", .backward = backward, ADZI_FIELDS(fields), .expression = expression
+};
 
 /* Computes both public calls. In place no copy of the old x is needed, because no gradient depends
  * on it. value must be a whole number where the result is no float, because the integer kernel

@@ -336,6 +336,20 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression, which holds all probabilities. Dropout has none: its mask is drawn,
+ * or is no input of the node. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const adzi_attention *at = attr;
+    if (at->drops) {
+        return adzi_error(name, ADZ_ERR_UNSUPPORTED,
+            "dropout of attention in training has no expression; call adz_module_eval");
+    }
+    adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
+    y[0] = adz_matmul(p, in[ADZI_VALUE]);
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(adzi_attention, dropout_p),
     ADZI_FIELD_NAMED(adzi_attention, causal, "is_causal"), ADZI_FIELD(adzi_attention, scale),
     ADZI_FIELD_HIDDEN_LIST(adzi_attention, batch_rank, batch),
@@ -344,9 +358,11 @@ static const adz_field fields[] = { ADZI_FIELD(adzi_attention, dropout_p),
     ADZI_FIELD_HIDDEN(adzi_attention, ev), ADZI_FIELD_HIDDEN(adzi_attention, masked),
     ADZI_FIELD_HIDDEN(adzi_attention, drops), ADZI_FIELD_HIDDEN(adzi_attention, replays) };
 
-const adzi_op adzi_op_scaled_dot_product_attention = {
-    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_scaled_dot_product_attention = { .name = name,
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
@@ -416,7 +432,7 @@ static adz_tensor *attend(
     if (args.scratch == NULL) {
         return NULL;
     }
-    if (call->record && !adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
+    if (!adzi_record_extra(call, 1, &y, EXTRAS, at, sizeof *at)) {
         free_scratch(&args, scratch);
         return NULL;
     }

@@ -17,9 +17,9 @@ static adz_tensor *broadcast_and_run(adzi_call *call, adzi_kernel kernel)
     if (!adzi_broadcast_inputs(call, &rank, sizes)) {
         return NULL;
     }
-    /* adzi_record is not called: the result becomes part of no graph. */
+    /* The result becomes part of no graph. */
     adz_tensor *y = adzi_new(call, ADZ_BOOL, rank, sizes);
-    if (y == NULL) {
+    if (y == NULL || !adzi_record_nothing(call, y, NULL, 0)) {
         return NULL;
     }
     adzi_pointwise(kernel, y, call->n_in, call->in, NULL);

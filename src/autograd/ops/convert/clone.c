@@ -16,6 +16,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* Names detach in a trace. It has no node. */
+static const adzi_op detach_op = { .name = "detach" };
+
 const adzi_op adzi_op_clone = { .name = "clone", .backward = backward };
 
 adz_tensor *adz_clone(adz_tensor *x)
@@ -48,5 +51,7 @@ adz_tensor *adz_detach(adz_tensor *x)
     if (!ADZI_ENTER(&call, clone, x)) {
         return NULL;
     }
-    return adzi_new_view(&call, x, x->rank, x->sizes, x->strides, 0);
+    call.op = &detach_op;
+    adz_tensor *y = adzi_new_view(&call, x, x->rank, x->sizes, x->strides, 0);
+    return y != NULL && adzi_record_nothing(&call, y, NULL, 0) ? y : NULL;
 }

@@ -52,7 +52,8 @@ static void write_ones(const void *block, int64_t begin, int64_t end)
 adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
 {
     adzi_call call;
-    if (!ADZI_ENTER(&call, one_hot, ids) || !adzi_want_indices(&call, 0)) {
+    if (!ADZI_ENTER(&call, one_hot, ids) || !adzi_want_indices(&call, 0) ||
+        (num_classes == -1 && !adzi_host_may(ids, "adz_one_hot with num_classes -1"))) {
         return NULL;
     }
     int64_t n = classes(call.in[0], num_classes), sizes[ADZ_MAX_RANK + 1], numel;
@@ -68,7 +69,7 @@ adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
         return NULL;
     }
     adz_tensor *y = adzi_new(&call, ADZ_I64, ids->rank + 1, sizes);
-    if (y == NULL) {
+    if (y == NULL || !adzi_record_nothing(&call, y, NULL, 0)) {
         return NULL;
     }
     adzi_fill(y, 0);

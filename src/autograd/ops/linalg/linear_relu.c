@@ -80,11 +80,25 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_linear_gradients_fused(node, dx, dz);
 }
 
+/* The forward as an expression. Dropout in training has none, because it draws a mask. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const linear_relu_attr *at = attr;
+    if (at->p > 0) {
+        return adzi_error("linear_relu", ADZ_ERR_UNSUPPORTED,
+            "dropout in training draws random numbers and has no expression; call adz_module_eval");
+    }
+    y[0] = adz_relu(adz_linear(in[ADZI_LINEAR_X], in[ADZI_LINEAR_WEIGHT], in[ADZI_LINEAR_BIAS]));
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(linear_relu_attr, p) };
 
-const adzi_op adzi_op_linear_relu = {
-    .name = "linear_relu", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_linear_relu = { .name = "linear_relu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* The operator without dropout. */
 adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)

@@ -92,10 +92,21 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    adz_tensor *x = in[0], *t = in[1];
+    adz_tensor *yes = adz_mul(t, bounded_log(x));
+    adz_tensor *no = adz_mul(adz_number_sub(1, t), bounded_log(adz_number_sub(1, x)));
+    adz_tensor *losses = adz_neg(adz_add(yes, no));
+    return adzi_pair_loss_reduced(y, losses, attr);
+}
+
 const adzi_op adzi_op_binary_cross_entropy = { .name = "binary_cross_entropy",
     .backward = backward,
     .fused = fused,
-    ADZI_FIELDS(adzi_pair_fields) };
+    ADZI_FIELDS(adzi_pair_fields),
+    .expression = expression };
 
 /* The check for probabilities is part of the call, as in PyTorch: a value outside [0, 1] is an
  * error. */

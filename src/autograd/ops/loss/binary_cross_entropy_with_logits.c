@@ -45,9 +45,20 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
-const adzi_op adzi_op_binary_cross_entropy_with_logits = {
-    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(adzi_pair_fields)
-};
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    adz_tensor *x = in[0], *t = in[1];
+    adz_tensor *rest = adz_log1p(adz_exp(adz_neg(adz_abs(x))));
+    adz_tensor *losses = adz_add(adz_sub(adz_relu(x), adz_mul(t, x)), rest);
+    return adzi_pair_loss_reduced(y, losses, attr);
+}
+
+const adzi_op adzi_op_binary_cross_entropy_with_logits = { .name = name,
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(adzi_pair_fields),
+    .expression = expression };
 
 /* The losses with a weight p for the positive class, as a composition:
  *

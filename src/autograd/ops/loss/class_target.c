@@ -235,8 +235,7 @@ adz_tensor *adzi_class_result(
     if (attr->reduction != ADZ_REDUCE_NONE && losses != NULL) {
         y = adzi_new(call, (adz_dtype)losses->dtype, 0, NULL);
     }
-    if (y == NULL ||
-        (call->record && !adzi_record_extra(call, 1, &y, n_extras, attr, sizeof *attr))) {
+    if (y == NULL || !adzi_record_extra(call, 1, &y, n_extras, attr, sizeof *attr)) {
         return NULL;
     }
     return y;
@@ -365,4 +364,57 @@ adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_
         attr->ignore_index, attr->smoothing };
     adzi_launch(compute_shares, &args, rows->numel, ADZI_POINTWISE_GRAIN / (args.c + 1) + 1);
     return q;
+}
+
+/* The rows that count, as a mask shaped like the losses, and their targets; the target of a row
+ * that is ignored becomes class 0, so that it can be looked up. */
+typedef struct {
+    adz_tensor *ignored, *class, *weight; /* weight: w of the class, 0 where ignored */
+} counted_rows;
+
+static counted_rows count_rows(
+    const adz_tensor *logs, adz_tensor *target, adz_tensor *weight, int64_t ignore_index)
+{
+    counted_rows rows;
+    rows.ignored = adz_eq_number(target, (double)ignore_index);
+    rows.class = adz_masked_fill(target, rows.ignored, 0);
+    const adz_shape shape = adz_shape_of(target->rank, target->sizes);
+    if (weight == ADZ_NONE) {
+        rows.weight = adz_ones(shape, (adz_dtype)logs->dtype);
+    } else {
+        adz_tensor *flat = adz_reshape(rows.class, ADZ_SHAPE(target->numel));
+        rows.weight = adz_reshape(adz_index_select(weight, 0, flat), shape);
+    }
+    rows.weight = adz_masked_fill(rows.weight, rows.ignored, 0);
+    return rows;
+}
+
+/* Losses of rows: -(1 - e) w_y log p_y - e / C * sum_c w_c log p_c. The mean divides by the weights
+ * of the rows that count. */
+adz_status adzi_class_expression(
+    adz_tensor **y, adz_tensor *logs, adz_tensor *target, adz_tensor *weight, const void *attr)
+{
+    const adzi_class_attr *at = attr;
+    if (logs == NULL || target == NULL) {
+        return adzi_status(NULL);
+    }
+    const int axis = adzi_class_axis(logs->rank);
+    const counted_rows rows = count_rows(logs, target, weight, at->ignore_index);
+    adz_tensor *own = adz_gather(logs, axis, adz_unsqueeze(rows.class, axis));
+    adz_tensor *losses = adz_neg(adz_mul(adz_squeeze(own, axis), rows.weight));
+    if (at->smoothing > 0) {
+        adz_shape along = { .rank = logs->rank - axis };
+        for (int i = 0; i < along.rank; ++i) {
+            along.sizes[i] = i == 0 ? logs->sizes[axis] : 1;
+        }
+        adz_tensor *all = weight == ADZ_NONE ? logs : adz_mul(logs, adz_reshape(weight, along));
+        all = adz_masked_fill(adz_sum(all, ADZ_DIMS(axis), ADZ_DROPDIM), rows.ignored, 0);
+        losses = adz_add_scaled(adz_mul_number(losses, 1 - at->smoothing), all,
+            -at->smoothing / (double)logs->sizes[axis]);
+    }
+    y[0] = at->reduction == ADZ_REDUCE_NONE ? losses : adz_sum(losses, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    if (at->reduction == ADZ_REDUCE_MEAN) {
+        y[0] = adz_div(y[0], adz_sum(rows.weight, ADZ_ALL_DIMS, ADZ_DROPDIM));
+    }
+    return adzi_status(y[0]);
 }

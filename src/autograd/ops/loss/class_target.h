@@ -94,6 +94,13 @@ adz_tensor *adzi_class_upstream(
     adzi_node *node, adz_tensor *dy, int axis, const adz_tensor *numbers);
 
 /**
+ * For the forward as an expression: losses from logs[R-shaped, C classes], which hold log p_c, and
+ * a target of classes. The share (1 - e) belongs to the class of the row and e / C to all classes.
+ */
+adz_status adzi_class_expression(
+    adz_tensor **y, adz_tensor *logs, adz_tensor *target, adz_tensor *weight, const void *attr);
+
+/**
  * The factor of -log p_c in the loss of a row, shaped like x: (1 - e) * w_y at the class y of the
  * row, plus e * w_c / C at every class. Ignored rows have 0. The result is a constant for
  * derivatives.

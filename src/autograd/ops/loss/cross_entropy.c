@@ -194,12 +194,40 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression. The mean over targets of probabilities counts the rows. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const adzi_class_attr *at = attr;
+    adz_tensor *x = in[0], *t = in[1];
+    const int axis = adzi_class_axis(x->rank);
+    adz_tensor *logs = adz_log_softmax(x, axis);
+    if (!at->probabilities) {
+        return adzi_class_expression(y, logs, t, in[2], attr);
+    }
+    const double classes = (double)x->sizes[axis];
+    if (at->smoothing > 0) {
+        t = adz_add_number(adz_mul_number(t, 1 - at->smoothing), at->smoothing / classes);
+    }
+    adz_tensor *weight = along_classes(in[2], x);
+    t = weight == ADZ_NONE ? t : adz_mul(t, weight);
+    y[0] = adz_neg(adz_sum(adz_mul(t, logs), ADZ_DIMS(axis), ADZ_DROPDIM));
+    if (at->reduction != ADZ_REDUCE_NONE) {
+        y[0] = adz_sum(y[0], ADZ_ALL_DIMS, ADZ_DROPDIM);
+    }
+    if (at->reduction == ADZ_REDUCE_MEAN) {
+        y[0] = adz_mul_number(y[0], classes / (double)x->numel);
+    }
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_CLASS_FIELDS,
     ADZI_FIELD_NAMED(adzi_class_attr, smoothing, "label_smoothing") };
 
-const adzi_op adzi_op_cross_entropy = {
-    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_cross_entropy = { .name = name,
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* ---- forward ------------------------------------------------------------------------------- */
 

@@ -34,14 +34,27 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const double delta = ((const adzi_pair_attr *)attr)->number;
+    adz_tensor *d = adz_sub(in[0], in[1]), *size = adz_abs(d);
+    adz_tensor *line = adz_mul_number(adz_add_number(size, -delta / 2), delta);
+    adz_tensor *curve = adz_mul_number(adz_mul(d, d), 0.5);
+    adz_tensor *losses = adz_where(adz_lt_number(size, delta), curve, line);
+    return adzi_pair_loss_reduced(y, losses, attr);
+}
+
 static const adz_field fields[] = { ADZI_FIELD_ENUM(
                                         adzi_pair_attr, reduction, adzi_reduction_names),
     ADZI_FIELD_NAMED(adzi_pair_attr, number, "delta"),
     ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale) };
 
-const adzi_op adzi_op_huber_loss = {
-    .name = "huber_loss", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_huber_loss = { .name = "huber_loss",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* delta is the distance from which on the loss is linear. */
 adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction, double delta)

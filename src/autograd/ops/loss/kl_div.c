@@ -62,14 +62,26 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(loss, node, dx, dy);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const bool log_target = ((const adzi_pair_attr *)attr)->log_target;
+    adz_tensor *x = in[0], *t = in[1];
+    adz_tensor *each =
+        log_target ? adz_mul(adz_exp(t), adz_sub(t, x)) : adz_mul(t, adz_sub(adz_log(t), x));
+    return adzi_pair_loss_reduced(y, each, attr);
+}
+
 static const adz_field fields[] = { ADZI_FIELD_ENUM(
                                         adzi_pair_attr, reduction, adzi_reduction_names),
     ADZI_FIELD(adzi_pair_attr, log_target), ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),
     ADZI_FIELD_HIDDEN(adzi_pair_attr, number) };
 
-const adzi_op adzi_op_kl_div = {
-    .name = "kl_div", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_kl_div = { .name = "kl_div",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* "mean" divides by the number of elements, as in PyTorch, although the divergence of a batch is
  * "batchmean". */

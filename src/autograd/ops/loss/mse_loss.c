@@ -31,9 +31,18 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(&loss, node, dx, dy);
 }
 
-const adzi_op adzi_op_mse_loss = {
-    .name = "mse_loss", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_pair_fields)
-};
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    adz_tensor *d = adz_sub(in[0], in[1]), *losses = adz_mul(d, d);
+    return adzi_pair_loss_reduced(y, losses, attr);
+}
+
+const adzi_op adzi_op_mse_loss = { .name = "mse_loss",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(adzi_pair_fields),
+    .expression = expression };
 
 /* The forward, the reduction and the checks are those of all pair losses. */
 adz_tensor *adz_mse_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction)

@@ -31,10 +31,18 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    return adzi_class_expression(y, in[0], in[1], in[2], attr);
+}
+
 static const adz_field fields[] = { ADZI_CLASS_FIELDS,
     ADZI_FIELD_HIDDEN(adzi_class_attr, smoothing) };
 
-const adzi_op adzi_op_nll_loss = { .name = "nll_loss", .backward = backward, ADZI_FIELDS(fields) };
+const adzi_op adzi_op_nll_loss = {
+    .name = "nll_loss", .backward = backward, ADZI_FIELDS(fields), .expression = expression
+};
 
 /* The launch computes losses per row; a second one reduces them. */
 adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,

@@ -303,3 +303,13 @@ adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)
     double scale = adzi_attr(node, adzi_pair_attr)->scale;
     return scale == 1 ? dy : adz_mul_number(dy, scale);
 }
+
+/* The scale contains the number of elements or the batch. */
+adz_status adzi_pair_loss_reduced(adz_tensor **y, adz_tensor *losses, const adzi_pair_attr *attr)
+{
+    y[0] = attr->reduction == ADZ_REDUCE_NONE ? losses : adz_sum(losses, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    if (attr->reduction != ADZ_REDUCE_NONE && attr->scale != 1) {
+        y[0] = adz_mul_number(y[0], attr->scale);
+    }
+    return adzi_status(y[0]);
+}

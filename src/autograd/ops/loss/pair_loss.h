@@ -77,6 +77,9 @@ adz_status adzi_pair_loss_fused(
 /** d where |d| < bound, else the constant -bound or bound; NaN stays NaN. */
 adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound);
 
+/** For the forward as an expression: reduces the losses of the elements as the attributes say. */
+adz_status adzi_pair_loss_reduced(adz_tensor **y, adz_tensor *losses, const adzi_pair_attr *attr);
+
 /** For the backward as an expression: dy times the factor of the mean. */
 adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy);
 

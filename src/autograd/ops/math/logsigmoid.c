@@ -25,7 +25,18 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         node, dx, dy[0], adzi_saved_input(node, 0), logsigmoid_backward_kernels);
 }
 
-const adzi_op adzi_op_logsigmoid = { .name = "logsigmoid", .backward = backward, .fused = fused };
+/* The forward as an expression: min(x, 0) - log(1 + e^-|x|). */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    adz_tensor *x = in[0], *low = adz_masked_fill(x, adz_ge_number(x, 0), 0);
+    y[0] = adz_sub(low, adz_log1p(adz_exp(adz_neg(adz_abs(x)))));
+    return adzi_status(y[0]);
+}
+
+const adzi_op adzi_op_logsigmoid = {
+    .name = "logsigmoid", .backward = backward, .fused = fused, .expression = expression
+};
 
 adz_tensor *adz_logsigmoid(adz_tensor *x)
 {

@@ -103,6 +103,18 @@ static adz_tensor *along_channels(adz_tensor *t, const adz_tensor *x)
     return adz_reshape(t, shape);
 }
 
+/* All dimensions except that of the channels. */
+static adz_dims all_but_channels(const adz_tensor *x)
+{
+    adz_dims dims = { .count = 0 };
+    for (int i = 0; i < x->rank; ++i) {
+        if (i != 1) {
+            dims.dims[dims.count++] = i;
+        }
+    }
+    return dims;
+}
+
 /* unit and rstd for the expression. In training the statistics are computed again from x, so that
  * the gradient can be differentiated through them. In evaluation they are the saved constants. */
 static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
@@ -129,13 +141,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (x == NULL || w == NULL) {
         return adzi_status(NULL);
     }
-    /* All dimensions except that of the channels. */
-    adz_dims dims = { .count = 0 };
-    for (int i = 0; i < x->rank; ++i) {
-        if (i != 1) {
-            dims.dims[dims.count++] = i;
-        }
-    }
+    const adz_dims dims = all_but_channels(x);
     adzi_normalised n = normalised(node, x, dims);
     if (n.unit == NULL) {
         return adzi_status(NULL);
@@ -207,13 +213,37 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression. It does not move the running statistics. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const batch_norm_attr *at = attr;
+    adz_tensor *x = in[X];
+    const adz_dims dims = all_but_channels(x);
+    if (at->training) {
+        y[0] = adzi_normalise(x, dims, at->eps).unit;
+    } else {
+        adz_tensor *rstd = adz_rsqrt(adz_add_number(in[RUNNING_VAR], at->eps));
+        adz_tensor *centred = adz_sub(x, along_channels(in[RUNNING_MEAN], x));
+        y[0] = rstd != NULL ? adz_mul(centred, along_channels(rstd, x)) : NULL;
+    }
+    if (in[WEIGHT] != ADZ_NONE) {
+        y[0] = adz_mul(y[0], along_channels(in[WEIGHT], x));
+    }
+    if (in[BIAS] != ADZ_NONE) {
+        y[0] = adz_add(y[0], along_channels(in[BIAS], x));
+    }
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(batch_norm_attr, training),
     ADZI_FIELD(batch_norm_attr, momentum), ADZI_FIELD(batch_norm_attr, eps),
     ADZI_FIELD_HIDDEN(batch_norm_attr, weighted) };
 
-const adzi_op adzi_op_batch_norm = {
-    .name = "batch_norm", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_batch_norm = { .name = "batch_norm",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
@@ -379,6 +409,18 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
 }
 
+/* Tells a trace that the running statistics will change. */
+static bool report_changes(const adzi_call *call)
+{
+    adzi_tracer *tracer = call->thread->tracer;
+    for (int i = RUNNING_MEAN; i <= RUNNING_VAR && tracer != NULL; ++i) {
+        if (!adzi_is_none(call->in[i]) && !tracer->change(tracer, call->in[i], call->op->name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Computes all calls. The saved statistics are an extra value of the node. */
 static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, const norm_numbers *numbers)
@@ -398,7 +440,8 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
     }
     batch_norm_attr attr = { training, !adzi_is_none(weight), momentum, eps };
     adz_tensor *y = adzi_new_like(&call, xs);
-    if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+    if (y == NULL || (training && !report_changes(&call)) ||
+        !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_input(&call, X);

@@ -147,13 +147,33 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return fused_params(node, dx, &args, dtype);
 }
 
+/* The forward as an expression. The statistics run over the last `rank` dimensions. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const layer_norm_attr *at = attr;
+    adz_dims dims = { .count = 0 };
+    for (int i = in[0]->rank - at->rank; i < in[0]->rank; ++i) {
+        dims.dims[dims.count++] = i;
+    }
+    y[0] = adzi_normalise(in[0], dims, at->eps).unit;
+    if (in[1] != ADZ_NONE) {
+        y[0] = adz_mul(y[0], in[1]);
+    }
+    if (in[2] != ADZ_NONE) {
+        y[0] = adz_add(y[0], in[2]);
+    }
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD_LIST(layer_norm_attr, rank, normalized_shape),
     ADZI_FIELD(layer_norm_attr, eps), ADZI_FIELD_HIDDEN(layer_norm_attr, n),
     ADZI_FIELD_HIDDEN(layer_norm_attr, d), ADZI_FIELD_HIDDEN(layer_norm_attr, weighted) };
 
-const adzi_op adzi_op_layer_norm = {
-    .name = "layer_norm", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_layer_norm = { .name = "layer_norm",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* Checks that weight or bias has the normalized shape and the dtype of x. */
 static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized, const char *name)
@@ -224,7 +244,7 @@ adz_tensor *adz_layer_norm(
     /* Statistics are written for the backward only, so a call off the tape needs no memory. */
     adz_tensor *stats =
         call.record ? adzi_scratch("layer_norm", ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
-    if (call.record && (stats == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr))) {
+    if ((call.record && stats == NULL) || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_input(&call, 0);

@@ -108,13 +108,24 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression: a linear recurrence with a = 1 - f and b = f z. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const forget_attr *at = attr;
+    adz_tensor *kept = adz_add_number(adz_neg(in[F]), 1);
+    y[0] = adzi_unrolled_recurrence(kept, adz_mul(in[F], in[Z]), in[H0], at->dim, at->reverse);
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(forget_attr, dim),
     ADZI_FIELD_NAMED(forget_attr, reverse, "backward_in_time"),
     ADZI_FIELD_HIDDEN(forget_attr, started) };
 
-const adzi_op adzi_op_forget_mult = {
-    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_forget_mult = { .name = name,
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
  * lanes do not. The kernel reads contiguous tensors, so other layouts are copied; the node saves

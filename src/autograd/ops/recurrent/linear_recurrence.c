@@ -69,6 +69,41 @@ adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
     return adz_select(s, dim, reverse ? -1 : 0);
 }
 
+/* The states of all steps in `steps`, each with size 1 along the dimension of time. */
+static bool unroll(adz_tensor *a, adz_tensor *b, adz_tensor *s, int dim, bool reverse,
+    adz_tensor **steps, int64_t n)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        const int64_t t = reverse ? n - 1 - k : k;
+        adz_tensor *now = adz_narrow(b, dim, t, 1);
+        s = s == ADZ_NONE ? now : adz_add(now, adz_mul(adz_narrow(a, dim, t, 1), s));
+        if (s == NULL) {
+            return false;
+        }
+        steps[t] = s;
+    }
+    return true;
+}
+
+adz_tensor *adzi_unrolled_recurrence(
+    adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse)
+{
+    if (a == NULL || b == NULL || b->sizes[dim] == 0) {
+        return b != NULL && a != NULL ? adz_clone(b) : NULL;
+    }
+    const size_t bytes = (size_t)b->sizes[dim] * sizeof(adz_tensor *);
+    adz_tensor **steps = adzi_alloc(bytes);
+    if (steps == NULL) {
+        return adzi_fail_memory(name, bytes);
+    }
+    adz_tensor *first = s0 == ADZ_NONE ? s0 : adz_unsqueeze(s0, dim);
+    adz_tensor *y = first != NULL && unroll(a, b, first, dim, reverse, steps, b->sizes[dim])
+                        ? adz_cat(steps, (size_t)b->sizes[dim], dim)
+                        : NULL;
+    adzi_free(steps, bytes);
+    return y;
+}
+
 /* ---- backward ------------------------------------------------------------------------------- */
 
 /* The gradients as expressions. `later` is a_(t+1), with 0 behind the last step. There is no fused
@@ -97,11 +132,19 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return status;
 }
 
+/* The forward as an expression: the steps one after the other. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const recurrence_attr *at = attr;
+    y[0] = adzi_unrolled_recurrence(in[A], in[B], in[S0], at->dim, at->reverse);
+    return adzi_status(y[0]);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(recurrence_attr, dim),
     ADZI_FIELD(recurrence_attr, reverse), ADZI_FIELD_HIDDEN(recurrence_attr, started) };
 
 const adzi_op adzi_op_linear_recurrence = {
-    .name = name, .backward = backward, ADZI_FIELDS(fields)
+    .name = name, .backward = backward, ADZI_FIELDS(fields), .expression = expression
 };
 
 /* ---- forward -------------------------------------------------------------------------------- */

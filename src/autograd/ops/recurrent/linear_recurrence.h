@@ -29,4 +29,9 @@ adz_tensor *adzi_step_after(adz_tensor *s, int dim, bool reverse);
 /** s_1, without `dim`. */
 adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse);
 
+/** The recurrence s_t = b_t + a_t * s_(t-1) as operators, one step after the other. `s0` may be
+ * ADZ_NONE. */
+adz_tensor *adzi_unrolled_recurrence(
+    adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse);
+
 #endif

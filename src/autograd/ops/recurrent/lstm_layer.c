@@ -334,14 +334,34 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+/* The forward as an expression: the steps one after the other. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const lstm_attr *at = attr;
+    const size_t bytes = (size_t)at->t * sizeof(adz_tensor *);
+    adz_tensor **steps = adzi_alloc(bytes);
+    if (steps == NULL) {
+        adzi_fail_memory(name, bytes);
+        return ADZ_ERR_MEMORY;
+    }
+    const adzi_lstm_states out = unrolled(in, at, steps);
+    adzi_free(steps, bytes);
+    y[0] = out.y;
+    y[1] = out.h;
+    y[2] = out.c;
+    return adzi_status(out.y);
+}
+
 static const adz_field fields[] = { ADZI_FIELD(lstm_attr, reverse),
     ADZI_FIELD_HIDDEN(lstm_attr, biased), ADZI_FIELD_HIDDEN(lstm_attr, t),
     ADZI_FIELD_HIDDEN(lstm_attr, b), ADZI_FIELD_HIDDEN(lstm_attr, in),
     ADZI_FIELD_HIDDEN(lstm_attr, h) };
 
-const adzi_op adzi_op_lstm_layer = {
-    .name = name, .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_lstm_layer = { .name = name,
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
@@ -480,7 +500,7 @@ adzi_lstm_states adzi_lstm_layer(
     adz_tensor *y[3] = { adzi_new_like(&call, made.cells), adzi_new_like(&call, in[H0]),
         adzi_new_like(&call, in[H0]) };
     if (y[0] == NULL || y[1] == NULL || y[2] == NULL ||
-        (call.record && !adzi_record_extra(&call, 3, y, 2, &at, sizeof at))) {
+        !adzi_record_extra(&call, 3, y, 2, &at, sizeof at)) {
         return none;
     }
     for (int i = 0; i < INPUTS; ++i) {

@@ -1,3 +1,4 @@
+#include "autograd/ops/reduction/attr.h"
 #include "autograd/ops/reduction/truth.h"
 
 /* True where all elements are true, torch.all.
@@ -11,7 +12,7 @@
 KERNEL_TABLE_ALL(all_reduce);
 KERNEL_TABLE_ALL(all_combine);
 
-const adzi_op adzi_op_all = { .name = "all" };
+const adzi_op adzi_op_all = { .name = "all", ADZI_FIELDS(adzi_reduce_fields) };
 
 adz_tensor *adz_all(adz_tensor *x, adz_dims dims, bool keepdim)
 {

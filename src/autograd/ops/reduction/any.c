@@ -1,3 +1,4 @@
+#include "autograd/ops/reduction/attr.h"
 #include "autograd/ops/reduction/truth.h"
 
 /* True where at least one element is true, torch.any.
@@ -11,7 +12,7 @@
 KERNEL_TABLE_ALL(any_reduce);
 KERNEL_TABLE_ALL(any_combine);
 
-const adzi_op adzi_op_any = { .name = "any" };
+const adzi_op adzi_op_any = { .name = "any", ADZI_FIELDS(adzi_reduce_fields) };
 
 adz_tensor *adz_any(adz_tensor *x, adz_dims dims, bool keepdim)
 {

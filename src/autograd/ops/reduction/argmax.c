@@ -7,7 +7,7 @@
  * y is i64 and counts along one dimension, or through all elements in row-major order. The first
  * NaN counts as the largest element. Not differentiable. */
 
-const adzi_op adzi_op_argmax = { .name = "argmax" };
+const adzi_op adzi_op_argmax = { .name = "argmax", ADZI_FIELDS(adzi_extreme_fields) };
 
 adz_tensor *adz_argmax(adz_tensor *x, adz_dims dims, bool keepdim)
 {

@@ -7,7 +7,7 @@
  * y is i64 and counts along one dimension, or through all elements in row-major order. The first
  * NaN counts as the smallest element. Not differentiable. */
 
-const adzi_op adzi_op_argmin = { .name = "argmin" };
+const adzi_op adzi_op_argmin = { .name = "argmin", ADZI_FIELDS(adzi_extreme_fields) };
 
 adz_tensor *adz_argmin(adz_tensor *x, adz_dims dims, bool keepdim)
 {

@@ -18,8 +18,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    y[0] = adz_sqrt(adzi_variance_expression(in[0], attr));
+    return adzi_status(y[0]);
+}
+
 const adzi_op adzi_op_std = {
-    .name = "std", .backward = backward, ADZI_FIELDS(adzi_variance_fields)
+    .name = "std", .backward = backward, ADZI_FIELDS(adzi_variance_fields), .expression = expression
 };
 
 adz_tensor *adz_std(adz_tensor *x, adz_dims dims, double correction, bool keepdim)

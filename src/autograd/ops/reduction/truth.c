@@ -1,5 +1,7 @@
 #include "autograd/ops/reduction/truth.h"
 
+#include "autograd/ops/reduction/attr.h"
+
 /* The forward of any and all.
  *
  *     any:  y = x_0 != 0 or  x_1 != 0 or  ...
@@ -22,8 +24,10 @@ adz_tensor *adzi_truth(const adzi_op *op, adz_tensor *x, adz_dims dims, bool kee
     adz_tensor *y = adzi_new(&call, x->dtype == ADZ_U8 ? ADZ_U8 : ADZ_BOOL, rank, sizes);
     /* The tables of kernels are indexed by dtype. The state of a block is one byte, its truth
      * value. */
-    if (y != NULL) {
-        adzi_reduce((adzi_reducer){ run[x->dtype], join[x->dtype], 1 }, y, NULL, x, mask, NULL);
+    const adzi_reduce_attr attr = { .mask = mask, .keepdim = keepdim };
+    if (y == NULL || !adzi_record_nothing(&call, y, &attr, sizeof attr)) {
+        return NULL;
     }
+    adzi_reduce((adzi_reducer){ run[x->dtype], join[x->dtype], 1 }, y, NULL, x, mask, NULL);
     return y;
 }

@@ -24,6 +24,26 @@ adz_tensor *adzi_variance_kept(const adzi_node *node, adz_tensor *t)
     return adz_reshape(t, adzi_kept_shape(adzi_input_shape(node, 0), mask));
 }
 
+/* The deviations from the mean are squared and summed. Without reduced dimensions every element is
+ * its own mean. */
+adz_tensor *adzi_variance_expression(adz_tensor *x, const adzi_variance_attr *at)
+{
+    adz_dims dims = { .count = 0 };
+    for (int i = 0; i < x->rank; ++i) {
+        if (at->mask & (1u << i)) {
+            dims.dims[dims.count++] = i;
+        }
+    }
+    const adz_shape shape = adz_shape_of(x->rank, x->sizes);
+    const double divisor = (double)adzi_reduced_count(shape, at->mask) - at->correction;
+    const double factor = 1 / (divisor > 0 ? divisor : 0);
+    if (dims.count == 0) {
+        return adz_mul_number(adz_sub(x, x), factor);
+    }
+    adz_tensor *d = adz_sub(x, adz_mean(x, dims, ADZ_KEEPDIM));
+    return adz_mul_number(adz_sum(adz_mul(d, d), dims, at->keepdim), factor);
+}
+
 /* 2 (x - m) / (n - correction), with the mean computed again from x. It is an expression, because
  * the mean depends on x in a second derivative. */
 adz_tensor *adzi_variance_slope(adzi_node *node)
@@ -57,8 +77,15 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    y[0] = adzi_variance_expression(in[0], attr);
+    return adzi_status(y[0]);
+}
+
 const adzi_op adzi_op_var = {
-    .name = "var", .backward = backward, ADZI_FIELDS(adzi_variance_fields)
+    .name = "var", .backward = backward, ADZI_FIELDS(adzi_variance_fields), .expression = expression
 };
 
 /* `root` asks for the standard deviation instead of the variance. The kernel takes the root, so no

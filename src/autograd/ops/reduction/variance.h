@@ -17,6 +17,9 @@ extern const adz_field adzi_variance_fields[3];
 adz_tensor *adzi_variance(
     const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root);
 
+/** The variance of x as an expression. */
+adz_tensor *adzi_variance_expression(adz_tensor *x, const adzi_variance_attr *at);
+
 /** d var / d x = 2 (x - mean) / (n - correction), as an expression. */
 adz_tensor *adzi_variance_slope(adzi_node *node);
 

@@ -1,0 +1,299 @@
+/* The C99 writer: a traced program in the terms of C, and the functions that its files share.
+ *
+ *     c99_program.c      values and memories, made from a trace
+ *     c99_print.c        lines, loops and elements: the smallest parts of the text
+ *     c99_table.c        one entry per operator: how it is printed, and its gradient
+ *     c99_memory.c       places of buffers in static memory, from their lifetimes
+ *     c99_step.c         the training step: loss, gradients and the optimizer's update
+ *     c99_math.c         exp, tanh and others for programs without libm
+ *     c99.c              the two files
+ *
+ * A value is a tensor of the trace: its layout, and the memory that holds its elements. Views share
+ * the memory of the tensor that they view, so a view prints nothing. */
+#ifndef ADZI_EXPORT_C99_H
+#define ADZI_EXPORT_C99_H
+
+#include "autograd/op.h"
+#include "base/text.h"
+
+typedef enum adzi_c99_kind {
+    ADZI_C99_INPUT,     /* the caller's array */
+    ADZI_C99_CONSTANT,  /* known when the file is written */
+    ADZI_C99_PARAMETER, /* a constant that a training step changes */
+    ADZI_C99_BUFFER     /* computed; has a place in static memory */
+} adzi_c99_kind;
+
+enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 64, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
+
+/** Elements of one type. */
+typedef struct adzi_c99_memory {
+    adzi_c99_kind kind;
+    adz_dtype dtype;
+    int64_t count;            /* elements */
+    const void *data;         /* contents of a constant or a parameter */
+    const adz_tensor *tensor; /* of a parameter */
+    int start; /* the constant that a buffer is filled with when the function starts; or -1 */
+    char name[ADZI_C99_NAME];   /* the identifier in C */
+    char label[ADZI_C99_LABEL]; /* for a comment: what it is, and its shape */
+    int first, last;            /* the steps of the function that use it; -1 for none */
+    int64_t offset;             /* of a buffer, in elements */
+    bool uniform;               /* a constant whose elements are equal: printed as a number */
+    bool array;                 /* the array of a constant is used in the file */
+    bool changes;               /* a parameter that the training step updates */
+    bool wants;                 /* depends on a parameter that the training step changes */
+    int gradient;               /* the memory of the gradient, or -1 */
+} adzi_c99_memory;
+
+/** A tensor of the program. Strides and offset are in elements. */
+typedef struct adzi_c99_value {
+    int memory;
+    int64_t offset;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK], numel;
+    adz_dtype dtype;
+} adzi_c99_value;
+
+/** One call of an operator. in[i] is -1 for an argument that was left out. */
+typedef struct adzi_c99_call {
+    const adzi_op *op;
+    const void *attr;
+    const char *path; /* of the module that was called; "" outside modules */
+    const int *in, *out;
+    int n_in, n_out;
+    bool inplace;
+} adzi_c99_call;
+
+/** The program, and the text of the function that is being printed. */
+typedef struct adzi_c99 {
+    const char *name; /* the prefix of every public identifier */
+    bool libm;
+
+    adzi_c99_memory *memories;
+    size_t n_memories, memories_capacity;
+    adzi_c99_value *values;
+    size_t n_values, values_capacity;
+    adzi_c99_call *calls;
+    size_t n_calls, calls_capacity;
+    size_t n_inputs; /* the first values */
+    int output;      /* the value that is returned */
+
+    adzi_text body;                 /* the function that is being printed */
+    int step;                       /* counts calls, forward and backward */
+    int depth;                      /* of indentation */
+    int variables;                  /* loop variables in use */
+    uint64_t helpers;               /* bit i: function i of c99_math.c is used */
+    bool failed;                    /* an error is recorded */
+    int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
+    bool training;                  /* a training step is printed too: parameters can change */
+    const char *current;            /* the operator that is being printed, for messages */
+} adzi_c99;
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/** Adds an indented line to the body. */
+void adzi_c99_line(adzi_c99 *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Records an error under the exporter's name, once. */
+void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** "float", "int32_t", "unsigned char" or "double": the type in C. */
+const char *adzi_c99_type(adz_dtype dtype);
+
+/** The static arenas, one per type in C. */
+enum { ADZI_C99_FLOATS, ADZI_C99_INTEGERS, ADZI_C99_BYTES, ADZI_C99_DOUBLES };
+
+/** Which of the static arenas holds elements of a dtype. */
+int adzi_c99_arena(adz_dtype dtype);
+
+/** Bytes of an element in C. */
+int64_t adzi_c99_bytes(adz_dtype dtype);
+
+/** A number as a literal of the type float. The text is the thread's (adzi_text_float). */
+const char *adzi_c99_float(double x);
+
+/** A number as a literal of the type double. */
+const char *adzi_c99_double(double x);
+
+/** Notes that the step that is being printed uses a memory by its name. */
+const char *adzi_c99_use(adzi_c99 *c, int memory);
+
+/** An element of a memory: "h3[i * 4 + 2]", or the number itself. */
+void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, size_t size);
+
+/** The address of the element at `index`: "h3 + i * 4". */
+void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, size_t size);
+
+enum { ADZI_C99_OPERANDS = 8 };
+
+/** Loops over a shape, with several operands that broadcast to it. */
+typedef struct adzi_c99_nest {
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    int n;
+    struct {
+        int memory;
+        int64_t strides[ADZ_MAX_RANK];
+        char index[ADZI_C99_INDEX]; /* of the element, once the nest is open; before: what is added
+                                       to it */
+        char text[ADZI_C99_INDEX + ADZI_C99_NAME]; /* the element, once the nest is open */
+    } operand[ADZI_C99_OPERANDS];
+    int loops; /* after merging */
+} adzi_c99_nest;
+
+/** Starts a nest over a shape. */
+adzi_c99_nest adzi_c99_nest_of(int rank, const int64_t *sizes);
+
+/** Adds an operand, which broadcasts to the nest's shape. Its number is returned. */
+int adzi_c99_nest_add(adzi_c99_nest *nest, const adzi_c99_value *value);
+
+/** Opens the loops. Dimensions of size 1 are left out, and neighbours are merged where all operands
+ * allow it. */
+void adzi_c99_nest_open(adzi_c99 *c, adzi_c99_nest *nest);
+void adzi_c99_nest_close(adzi_c99 *c, adzi_c99_nest *nest);
+
+/** Opens and closes one loop with the given count; `variable` gets the name. */
+void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4]);
+void adzi_c99_end(adzi_c99 *c);
+
+/** Adds " + variable * stride" to an index, leaving out what is 0 or 1. */
+void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stride);
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/** Argument i of a call, or NULL where it was left out. */
+const adzi_c99_value *adzi_c99_in(const adzi_c99 *c, const adzi_c99_call *call, int i);
+
+/** Result k of a call. */
+const adzi_c99_value *adzi_c99_out(const adzi_c99 *c, const adzi_c99_call *call, int k);
+
+/** An attribute by its name in the operator's table of fields; `otherwise` if there is none. */
+double adzi_c99_attr(const adzi_c99_call *call, const char *field, double otherwise);
+
+/** The elements of an attribute that is a list, or NULL. */
+const void *adzi_c99_attr_list(const adzi_c99_call *call, const char *field);
+
+/** The value with two dimensions exchanged. */
+adzi_c99_value adzi_c99_transposed(const adzi_c99_value *value, int a, int b);
+
+/** The value without dimension `dim`, at its first element along it. */
+adzi_c99_value adzi_c99_without(const adzi_c99_value *value, int dim);
+
+/** The value as [rows, last]; false if its leading dimensions cannot be merged. */
+bool adzi_c99_rows(const adzi_c99_value *value, adzi_c99_value *rows);
+
+/** A new contiguous buffer that the step uses as scratch memory or as a gradient. */
+adzi_c99_value adzi_c99_scratch(adzi_c99 *c, adz_dtype dtype, int rank, const int64_t *sizes);
+
+/** A new memory; its index, or -1 with the error recorded. */
+int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_t count);
+
+/** True if a gradient of the value is wanted. */
+bool adzi_c99_wants(const adzi_c99 *c, const adzi_c99_value *value);
+
+/** The gradient of a value, in its layout. Its memory is set to zero where it is used first. */
+adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value);
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/** How an operator is printed. `backward` adds to the gradients of the inputs; NULL if the operator
+ * cannot be part of a training step. */
+typedef struct adzi_c99_printer {
+    const char *op;
+    void (*forward)(adzi_c99 *c, const adzi_c99_call *call);
+    void (*backward)(adzi_c99 *c, const adzi_c99_call *call);
+} adzi_c99_printer;
+
+/** The printer of an operator, or NULL. */
+const adzi_c99_printer *adzi_c99_printer_of(const char *op);
+
+/** Prints a call. Records an error that names the operator if it has no printer. */
+void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call);
+void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call);
+
+/** True for operators that a forward, or a training step, can contain. Others are traced as their
+ * expression. */
+bool adzi_c99_prints(const adz_operator *op);
+bool adzi_c99_trains(const adz_operator *op);
+
+/** True for operators of the table of expressions. */
+bool adzi_c99_is_elementwise(const char *op);
+
+/** Elementwise operators, by a table of expressions. False if `call` is none of them. */
+bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call);
+bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call);
+
+/** Prints value = `text` for all elements, with the element of `from` in place of $a. */
+void adzi_c99_map(
+    adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from);
+
+/** y = a b, or y += a b, for matrices in the last two dimensions; leading dimensions broadcast.
+ * `bias` may be NULL and broadcasts to y. */
+void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
+    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate);
+
+/** Records the error of a dropout that draws. */
+void adzi_c99_refuse_dropout(adzi_c99 *c, double p);
+
+#define ADZI_C99_PRINTER(name) void adzi_c99_##name(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(attention);
+ADZI_C99_PRINTER(batch_norm);
+ADZI_C99_PRINTER(cat);
+ADZI_C99_PRINTER(cat_backward);
+ADZI_C99_PRINTER(cumsum);
+ADZI_C99_PRINTER(dropout);
+ADZI_C99_PRINTER(dropout_backward);
+ADZI_C99_PRINTER(embedding);
+ADZI_C99_PRINTER(embedding_backward);
+ADZI_C99_PRINTER(extreme);
+ADZI_C99_PRINTER(flip);
+ADZI_C99_PRINTER(gather);
+ADZI_C99_PRINTER(gather_backward);
+ADZI_C99_PRINTER(glu);
+ADZI_C99_PRINTER(index_select);
+ADZI_C99_PRINTER(index_select_backward);
+ADZI_C99_PRINTER(layer_norm);
+ADZI_C99_PRINTER(layer_norm_backward);
+ADZI_C99_PRINTER(linear);
+ADZI_C99_PRINTER(linear_backward);
+ADZI_C99_PRINTER(linear_relu);
+ADZI_C99_PRINTER(linear_relu_backward);
+ADZI_C99_PRINTER(logsumexp_backward);
+ADZI_C99_PRINTER(lstm);
+ADZI_C99_PRINTER(matmul);
+ADZI_C99_PRINTER(matmul_backward);
+ADZI_C99_PRINTER(norm);
+ADZI_C99_PRINTER(one_hot);
+ADZI_C99_PRINTER(pad);
+ADZI_C99_PRINTER(reshape);
+ADZI_C99_PRINTER(reshape_backward);
+ADZI_C99_PRINTER(scatter_add);
+ADZI_C99_PRINTER(softmax);
+ADZI_C99_PRINTER(softmax_backward);
+ADZI_C99_PRINTER(sum);
+ADZI_C99_PRINTER(sum_backward);
+ADZI_C99_PRINTER(topk);
+ADZI_C99_PRINTER(triangle);
+ADZI_C99_PRINTER(triangle_backward);
+
+/* ---- functions of the file's own ------------------------------------------------------------- */
+
+/** Adds `part` to a text and replaces @exp and the like by the function's name in the file, which
+ * is noted as used. */
+void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
+
+/** Adds the functions that are used to the file. */
+void adzi_c99_functions(adzi_c99 *c, adzi_text *file);
+
+/* ---- memory and names ------------------------------------------------------------------------ */
+
+/** Places the buffers of the function that was printed and raises c->arena. */
+void adzi_c99_place(adzi_c99 *c);
+
+/** Makes an identifier of a name: letters, digits and underscores. */
+void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *name);
+
+/** Makes a name fit for a comment: whatever could end the comment becomes an underscore. */
+void adzi_c99_comment(char *to, size_t size, const char *name);
+
+#endif

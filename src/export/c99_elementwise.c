@@ -1,0 +1,289 @@
+/* Elementwise operators: one row of a table says how an element and its gradients are computed. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99.h"
+
+/* An expression is a text with these parts:
+ *
+ *     $a $b $c   the elements of the inputs        $y   the element of the result
+ *     $g         the gradient of the result        $0 $1   the numbers of the row's fields
+ *     %0         "number * ", or nothing if the number is 1
+ *     @exp       a function of c99_math.c
+ *
+ * `da`, `db` and `dc` are what an input's gradient grows by. NULL: the input has no gradient. */
+typedef struct {
+    const char *op, *y, *da, *db, *dc;
+    const char *fields[2];
+    double otherwise; /* the value of an attribute that the call has not */
+} row;
+
+#define NUMBER(name) \
+    {                \
+        name, NULL   \
+    }
+#define COMPARE(name, operator)                                         \
+    {                                                                   \
+#name, "$a " operator" $b", NULL, NULL, NULL, { NULL, NULL }, 0 \
+    }
+
+static const row rows[] = {
+    { "add", "$a + %0$b", "$g", "%0$g", NULL, NUMBER("alpha"), 1 },
+    { "sub", "$a - %0$b", "$g", "-(%0$g)", NULL, NUMBER("alpha"), 1 },
+    { "mul", "$a * $b", "$g * $b", "$g * $a", NULL, NUMBER(NULL), 0 },
+    { "div", "$a / $b", "$g / $b", "-$g * $y / $b", NULL, NUMBER(NULL), 0 },
+    { "addcmul", "$a + %0$b * $c", "$g", "%0$g * $c", "%0$g * $b", NUMBER("value"), 1 },
+    { "neg", "-$a", "-$g", NULL, NULL, NUMBER(NULL), 0 },
+    { "abs", "$a < 0 ? -$a : $a", "$a > 0 ? $g : $a < 0 ? -$g : 0.0f", NULL, NULL, NUMBER(NULL),
+        0 },
+    { "clamp", "$a < $0 ? $0 : $a > $1 ? $1 : $a", "$a < $0 || $a > $1 ? 0.0f : $g", NULL, NULL,
+        { "min", "max" }, 0 },
+    { "sin", "@sin($a)", "$g * @cos($a)", NULL, NULL, NUMBER(NULL), 0 },
+    { "cos", "@cos($a)", "-$g * @sin($a)", NULL, NULL, NUMBER(NULL), 0 },
+    { "erf", "@erf($a)", "$g * 1.12837917f * @exp(-$a * $a)", NULL, NULL, NUMBER(NULL), 0 },
+    { "exp", "@exp($a)", "$g * $y", NULL, NULL, NUMBER(NULL), 0 },
+    { "expm1", "@expm1($a)", "$g * ($y + 1)", NULL, NULL, NUMBER(NULL), 0 },
+    { "log", "@log($a)", "$g / $a", NULL, NULL, NUMBER(NULL), 0 },
+    { "log1p", "@log1p($a)", "$g / (1 + $a)", NULL, NULL, NUMBER(NULL), 0 },
+    { "logsigmoid", "($a < 0 ? $a : 0) - @log1p(@exp($a < 0 ? $a : -$a))", "$g * @sigmoid(-$a)",
+        NULL, NULL, NUMBER(NULL), 0 },
+    { "maximum", "$a > $b || $a != $a ? $a : $b", "$a > $b ? $g : $a == $b ? 0.5f * $g : 0.0f",
+        "$b > $a ? $g : $a == $b ? 0.5f * $g : 0.0f", NULL, NUMBER(NULL), 0 },
+    { "minimum", "$a < $b || $a != $a ? $a : $b", "$a < $b ? $g : $a == $b ? 0.5f * $g : 0.0f",
+        "$b < $a ? $g : $a == $b ? 0.5f * $g : 0.0f", NULL, NUMBER(NULL), 0 },
+    { "pow", "@pow($a, $b)", "$g * $b * @pow($a, $b - 1)", "$g * $y * @log($a)", NULL, NUMBER(NULL),
+        0 },
+    { "pow_number", "@pow($a, $0)", "$g * $0 * @pow($a, $0 - 1)", NULL, NULL, NUMBER("exponent"),
+        1 },
+    { "reciprocal", "1 / $a", "-$g * $y * $y", NULL, NULL, NUMBER(NULL), 0 },
+    { "rsqrt", "1 / @sqrt($a)", "-0.5f * $g * $y * $y * $y", NULL, NULL, NUMBER(NULL), 0 },
+    { "sqrt", "@sqrt($a)", "0.5f * $g / $y", NULL, NULL, NUMBER(NULL), 0 },
+    { "square", "$a * $a", "2 * $g * $a", NULL, NULL, NUMBER(NULL), 0 },
+    { "tanh", "@tanh($a)", "$g * (1 - $y * $y)", NULL, NULL, NUMBER(NULL), 0 },
+    { "sigmoid", "@sigmoid($a)", "$g * $y * (1 - $y)", NULL, NULL, NUMBER(NULL), 0 },
+    { "relu", "$a < 0 ? 0 : $a", "$y > 0 ? $g : 0.0f", NULL, NULL, NUMBER(NULL), 0 },
+    { "leaky_relu", "$a > 0 ? $a : $0 * $a", "$a > 0 ? $g : $0 * $g", NULL, NULL,
+        NUMBER("negative_slope"), 0.01 },
+    { "elu", "$a > 0 ? $a : $0 * @expm1($a)", "$a > 0 ? $g : $g * ($y + $0)", NULL, NULL,
+        NUMBER("alpha"), 1 },
+    { "silu", "$a * @sigmoid($a)", "$g * @silu_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
+    { "softplus", "$0 * $a > $1 ? $a : @softplus($0 * $a) / $0",
+        "$0 * $a > $1 ? $g : $g * @sigmoid($0 * $a)", NULL, NULL, { "beta", "threshold" }, 1 },
+    { "clone", "$a", "$g", NULL, NULL, NUMBER(NULL), 0 },
+    { "to", "$a", "$g", NULL, NULL, NUMBER(NULL), 0 },
+    { "copy", "$b", NULL, "$g", NULL, NUMBER(NULL), 0 },
+    { "fill", "$0", NULL, NULL, NULL, NUMBER("value"), 0 },
+    { "isnan", "$a != $a", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "isfinite", "$a - $a == 0", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "logical_not", "!$a", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "masked_fill", "$b ? $0 : $a", "$b ? 0.0f : $g", NULL, NULL, NUMBER("value"), 0 },
+    { "where", "$a ? $b : $c", NULL, "$a ? $g : 0.0f", "$a ? 0.0f : $g", NUMBER(NULL), 0 },
+    COMPARE(eq, "=="),
+    COMPARE(ne, "!="),
+    COMPARE(lt, "<"),
+    COMPARE(le, "<="),
+    COMPARE(gt, ">"),
+    COMPARE(ge, ">="),
+    COMPARE(logical_and, "&&"),
+    COMPARE(logical_or, "||"),
+    { "logical_xor", "!$a != !$b", NULL, NULL, NULL, NUMBER(NULL), 0 },
+};
+
+static const row gelu_rows[] = {
+    { "gelu", "0.5f * $a * (1 + @erf(0.707106781f * $a))", "$g * @gelu_slope($a)", NULL, NULL,
+        NUMBER(NULL), 0 },
+    { "gelu", "$a * @sigmoid(1.59576912f * ($a + 0.044715f * $a * $a * $a))",
+        "$g * @gelu_tanh_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
+};
+
+/* Powers that need no function. */
+static const struct {
+    double exponent;
+    row row;
+} powers[] = {
+    { 0.5, { "pow_number", "@sqrt($a)", "0.5f * $g / $y", NULL, NULL, NUMBER(NULL), 0 } },
+    { -0.5, { "pow_number", "1 / @sqrt($a)", "-0.5f * $g * $y * $y * $y", NULL, NULL, NUMBER(NULL),
+                0 } },
+    { -1, { "pow_number", "1 / $a", "-$g * $y * $y", NULL, NULL, NUMBER(NULL), 0 } },
+    { 1, { "pow_number", "$a", "$g", NULL, NULL, NUMBER(NULL), 0 } },
+    { 2, { "pow_number", "$a * $a", "2 * $g * $a", NULL, NULL, NUMBER(NULL), 0 } },
+    { 3, { "pow_number", "$a * $a * $a", "3 * $g * $a * $a", NULL, NULL, NUMBER(NULL), 0 } },
+    { 4, { "pow_number", "$a * $a * $a * $a", "4 * $g * $a * $a * $a", NULL, NULL, NUMBER(NULL),
+             0 } },
+};
+
+/* A quotient of integers is a float. */
+static const row whole_div = { "div", "(float)$a / (float)$b", NULL, NULL, NULL, NUMBER(NULL), 0 };
+
+static const row *row_of(const adzi_c99_call *call)
+{
+    const char *op = call->op->name;
+    if (strcmp(op, "gelu") == 0) {
+        return &gelu_rows[adzi_c99_attr(call, "approximate", 0) == (double)ADZ_GELU_TANH];
+    }
+    for (size_t i = 0; strcmp(op, "pow_number") == 0 && i < sizeof powers / sizeof *powers; ++i) {
+        if (powers[i].exponent == adzi_c99_attr(call, "exponent", 0)) {
+            return &powers[i].row;
+        }
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        if (strcmp(op, rows[i].op) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+bool adzi_c99_is_elementwise(const char *op)
+{
+    const adz_operator named = { .name = op };
+    const adzi_c99_call call = { .op = &named };
+    return row_of(&call) != NULL;
+}
+
+/* What the letters of an expression stand for; NULL for what the call has not. */
+typedef struct {
+    const char *a, *b, *c, *y, *g;
+    double numbers[2];
+    bool wide; /* the numbers are of the type double */
+} parts;
+
+static void add_number(adzi_text *text, double number, bool factor, bool wide)
+{
+    if (!factor || number != 1) {
+        const char *literal = wide ? adzi_c99_double(number) : adzi_c99_float(number);
+        const bool negative = literal[0] == '-';
+        adzi_text_format(text, "%s%s%s%s", negative ? "(" : "", literal, negative ? ")" : "",
+            factor ? " * " : "");
+    }
+}
+
+/* Adds an expression with its parts put in. */
+static void fill_in(adzi_text *text, const char *expression, const parts *p)
+{
+    for (const char *at = expression; *at != '\0'; ++at) {
+        if ((*at == '$' || *at == '%') && (at[1] == '0' || at[1] == '1')) {
+            add_number(text, p->numbers[at[1] - '0'], *at == '%', p->wide);
+            ++at;
+        } else if (*at == '$') {
+            ++at;
+            const char *part = *at == 'a'   ? p->a
+                               : *at == 'b' ? p->b
+                               : *at == 'c' ? p->c
+                               : *at == 'y' ? p->y
+                                            : p->g;
+            adzi_text_add(text, part != NULL ? part : "0");
+        } else {
+            adzi_text_add_n(text, at, 1);
+        }
+    }
+}
+
+static void numbers_of(const row *r, const adzi_c99_call *call, parts *p)
+{
+    for (int k = 0; k < 2; ++k) {
+        p->numbers[k] = r->fields[k] != NULL ? adzi_c99_attr(call, r->fields[k], r->otherwise) : 1;
+    }
+}
+
+static const char *text_of(const adzi_c99_nest *nest, int operand)
+{
+    return operand >= 0 ? nest->operand[operand].text : NULL;
+}
+
+/* Prints "target = expression" for every element of y's shape. `to` is y or the gradient of an
+ * input, which broadcasts and is added to. */
+static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const char *expression,
+    const adzi_c99_value *to, const adzi_c99_value *g)
+{
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    adzi_c99_nest nest = adzi_c99_nest_of(y->rank, y->sizes);
+    const int target = adzi_c99_nest_add(&nest, to);
+    int in[3] = { -1, -1, -1 }, result = -1, gradient = -1;
+    for (int i = 0; i < call->n_in && i < 3; ++i) {
+        const char letter[] = { '$', (char)('a' + i), '\0' };
+        const adzi_c99_value *v = adzi_c99_in(c, call, i);
+        in[i] = v != NULL && strstr(expression, letter) != NULL ? adzi_c99_nest_add(&nest, v) : -1;
+    }
+    if (g != NULL) {
+        gradient = adzi_c99_nest_add(&nest, g);
+        result = strstr(expression, "$y") != NULL ? adzi_c99_nest_add(&nest, y) : -1;
+    }
+    adzi_c99_nest_open(c, &nest);
+    parts p = { text_of(&nest, in[0]), text_of(&nest, in[1]), text_of(&nest, in[2]),
+        text_of(&nest, result), text_of(&nest, gradient), { 1, 1 }, y->dtype == ADZ_F64 };
+    numbers_of(r, call, &p);
+    adzi_text text = { 0 };
+    fill_in(&text, expression, &p);
+    if (text.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+        adzi_text_free(&text);
+        return;
+    }
+    const bool converts =
+        g == NULL && call->n_in > 0 && adzi_c99_in(c, call, 0) != NULL &&
+        adzi_c99_arena(adzi_c99_in(c, call, 0)->dtype) != adzi_c99_arena(y->dtype);
+    char cast[20] = "";
+    if (converts) {
+        snprintf(cast, sizeof cast, "(%s)", adzi_c99_type(y->dtype));
+    }
+    const bool whole = cast[0] != '\0';
+    adzi_c99_line(c, "%s %s %s%s%s%s;", text_of(&nest, target), g != NULL ? "+=" : "=", cast,
+        whole ? "(" : "", adzi_text_get(&text), whole ? ")" : "");
+    adzi_text_free(&text);
+    adzi_c99_nest_close(c, &nest);
+}
+
+static bool is_whole(const adzi_c99_value *v)
+{
+    return v == NULL || !adzi_is_float(v->dtype);
+}
+
+bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const row *r = row_of(call);
+    const bool whole = r != NULL && strcmp(r->op, "div") == 0 &&
+                       is_whole(adzi_c99_in(c, call, 0)) && is_whole(adzi_c99_in(c, call, 1));
+    r = whole ? &whole_div : r;
+    if (r != NULL) {
+        print(c, call, r, r->y, adzi_c99_out(c, call, 0), NULL);
+    }
+    return r != NULL;
+}
+
+bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const row *r = row_of(call);
+    if (r == NULL) {
+        return false;
+    }
+    const char *const expressions[] = { r->da, r->db, r->dc };
+    const adzi_c99_value g = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    for (int i = 0; i < call->n_in && i < 3; ++i) {
+        const adzi_c99_value *x = adzi_c99_in(c, call, i);
+        if (expressions[i] != NULL && x != NULL && adzi_c99_wants(c, x)) {
+            const adzi_c99_value dx = adzi_c99_gradient(c, x);
+            print(c, call, r, expressions[i], &dx, &g);
+        }
+    }
+    return true;
+}
+
+void adzi_c99_map(
+    adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from)
+{
+    adzi_c99_nest nest = adzi_c99_nest_of(to->rank, to->sizes);
+    const int target = adzi_c99_nest_add(&nest, to);
+    const int source = from != NULL ? adzi_c99_nest_add(&nest, from) : -1;
+    adzi_c99_nest_open(c, &nest);
+    const parts p = { .a = text_of(&nest, source) };
+    adzi_text expression = { 0 };
+    fill_in(&expression, text, &p);
+    if (expression.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+    }
+    adzi_c99_line(c, "%s %s;", text_of(&nest, target), adzi_text_get(&expression));
+    adzi_text_free(&expression);
+    adzi_c99_nest_close(c, &nest);
+}

@@ -1,0 +1,317 @@
+/* Functions that a file brings along: products of rows, and elementary functions for programs
+ * without libm. Their results differ from the library's by at most a few units in the last place.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "export/c99.h"
+
+/* A function: its name, what libm calls it (NULL: libm has none that would do), and its text. In
+ * the text @name is another function of this table. */
+typedef struct {
+    const char *name, *libm, *text;
+} function;
+
+/* clang-format off */
+static const function functions[] = {
+    { "dot", NULL,
+      "/* The sum of a[i] * b[i], in eight lanes. */\n"
+      "static float @dot(const float *a, const float *b, int n)\n"
+      "{\n"
+      "    float lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;\n"
+      "    int i = 0;\n"
+      "    for (; i + 8 <= n; i += 8) {\n"
+      "        for (int k = 0; k < 8; ++k) {\n"
+      "            lane[k] += a[i + k] * b[i + k];\n"
+      "        }\n"
+      "    }\n"
+      "    for (; i < n; ++i) {\n"
+      "        rest += a[i] * b[i];\n"
+      "    }\n"
+      "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n"
+      "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n"
+      "}\n" },
+    { "power2", NULL,
+      "/* 2^n for -126 <= n <= 127, from the bits of its exponent. */\n"
+      "static float @power2(int n)\n"
+      "{\n"
+      "    union {\n"
+      "        int32_t bits;\n"
+      "        float value;\n"
+      "    } x;\n"
+      "    x.bits = (int32_t)(n + 127) * 8388608;\n"
+      "    return x.value;\n"
+      "}\n" },
+    { "expm1_near", NULL,
+      "/* e^r - 1 for |r| <= ln(2) / 2: a Taylor series. */\n"
+      "static float @expm1_near(float r)\n"
+      "{\n"
+      "    float p = 1.98412698e-4f;\n"
+      "    p = p * r + 1.38888889e-3f;\n"
+      "    p = p * r + 8.33333333e-3f;\n"
+      "    p = p * r + 4.16666667e-2f;\n"
+      "    p = p * r + 0.166666667f;\n"
+      "    p = p * r + 0.5f;\n"
+      "    return r + r * r * p;\n"
+      "}\n" },
+    { "exp", "expf",
+      "/* e^x = 2^n e^r, where n is the integer next to x / ln(2). */\n"
+      "static float @exp(float x)\n"
+      "{\n"
+      "    if (x != x || x > 88.722839f) {\n"
+      "        return x > 0 ? 1.0f / 0.0f : x;\n"
+      "    }\n"
+      "    if (x < -103.97208f) {\n"
+      "        return 0;\n"
+      "    }\n"
+      "    const int n = (int)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f)), half = n / 2;\n"
+      "    const float r = (x - (float)n * 0.693145752f) - (float)n * 1.42860682e-6f;\n"
+      "    return (1 + @expm1_near(r)) * @power2(half) * @power2(n - half);\n"
+      "}\n" },
+    { "expm1", "expm1f",
+      "/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1). */\n"
+      "static float @expm1(float x)\n"
+      "{\n"
+      "    if (x != x || x > 88.0f) {\n"
+      "        return x > 0 ? @exp(x) : x;\n"
+      "    }\n"
+      "    if (x < -18.0f) {\n"
+      "        return -1;\n"
+      "    }\n"
+      "    const int n = (int)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f));\n"
+      "    const float r = (x - (float)n * 0.693145752f) - (float)n * 1.42860682e-6f;\n"
+      "    const float scale = @power2(n);\n"
+      "    return scale * @expm1_near(r) + (scale - 1);\n"
+      "}\n" },
+    { "log", "logf",
+      "/* log x = n log 2 + log m, with m between sqrt(1/2) and sqrt(2). */\n"
+      "static float @log(float x)\n"
+      "{\n"
+      "    union {\n"
+      "        float value;\n"
+      "        int32_t bits;\n"
+      "    } m;\n"
+      "    int n = -127;\n"
+      "    if (!(x > 0) || x > 3.402823466e38f) {\n"
+      "        return x == 0 ? -1.0f / 0.0f : x < 0 ? 0.0f / 0.0f : x;\n"
+      "    }\n"
+      "    if (x < 1.17549435e-38f) {\n"
+      "        x *= 8388608;\n"
+      "        n -= 23;\n"
+      "    }\n"
+      "    m.value = x;\n"
+      "    n += (int)(m.bits / 8388608);\n"
+      "    m.bits = m.bits % 8388608 + 127 * 8388608;\n"
+      "    if (m.value > 1.41421356f) {\n"
+      "        m.value *= 0.5f;\n"
+      "        ++n;\n"
+      "    }\n"
+      "    const float f = m.value - 1, s = f / (2 + f), z = s * s;\n"
+      "    float p = 9.09090909e-2f;\n"
+      "    p = p * z + 0.111111111f;\n"
+      "    p = p * z + 0.142857143f;\n"
+      "    p = p * z + 0.2f;\n"
+      "    p = p * z + 0.333333333f;\n"
+      "    const float near = f - s * (f - 2 * z * p);\n"
+      "    return (float)n * 0.693145752f + (near + (float)n * 1.42860682e-6f);\n"
+      "}\n" },
+    { "log1p", "log1pf",
+      "/* log(1 + x). The factor x / (u - 1) makes good what rounding 1 + x has lost. */\n"
+      "static float @log1p(float x)\n"
+      "{\n"
+      "    const volatile float u = 1 + x;\n"
+      "    const float d = u - 1;\n"
+      "    return d == 0 || d - d != 0 ? x : @log(u) * (x / d);\n"
+      "}\n" },
+    { "sqrt", "sqrtf",
+      "/* The root by Newton's method, from a guess that halves the exponent. */\n"
+      "static float @sqrt(float x)\n"
+      "{\n"
+      "    union {\n"
+      "        float value;\n"
+      "        int32_t bits;\n"
+      "    } y;\n"
+      "    float scale = 1;\n"
+      "    if (!(x > 0) || x > 3.402823466e38f) {\n"
+      "        return x < 0 ? 0.0f / 0.0f : x;\n"
+      "    }\n"
+      "    if (x < 1e-30f) {\n"
+      "        x *= 1.8446744e19f;\n"
+      "        scale = 2.32830644e-10f;\n"
+      "    }\n"
+      "    y.value = x;\n"
+      "    y.bits = 532487669 + y.bits / 2;\n"
+      "    y.value = 0.5f * (y.value + x / y.value);\n"
+      "    y.value = 0.5f * (y.value + x / y.value);\n"
+      "    y.value = 0.5f * (y.value + x / y.value);\n"
+      "    return y.value * scale;\n"
+      "}\n" },
+    { "tanh", "tanhf",
+      "static float @tanh(float x)\n"
+      "{\n"
+      "    const float a = x < 0 ? -x : x;\n"
+      "    if (a > 9.02f) {\n"
+      "        return x < 0 ? -1 : 1;\n"
+      "    }\n"
+      "    const float t = @expm1(2 * a), y = t / (t + 2);\n"
+      "    return x < 0 ? -y : y;\n"
+      "}\n" },
+    { "sigmoid", NULL,
+      "static float @sigmoid(float x)\n"
+      "{\n"
+      "    return 1 / (1 + @exp(-x));\n"
+      "}\n" },
+    { "erf", "erff",
+      "/* A Taylor series up to 1; then 1 - e^(-x^2) p(1 / (1 + x / 2)). */\n"
+      "static float @erf(float x)\n"
+      "{\n"
+      "    const float a = x < 0 ? -x : x, z = x * x;\n"
+      "    if (a < 1) {\n"
+      "        float p = 1.48067193e-8f;\n"
+      "        p = p * z - 1.63658469e-7f;\n"
+      "        p = p * z + 1.64621157e-6f;\n"
+      "        p = p * z - 1.49256516e-5f;\n"
+      "        p = p * z + 1.20553327e-4f;\n"
+      "        p = p * z - 8.54832702e-4f;\n"
+      "        p = p * z + 5.22397762e-3f;\n"
+      "        p = p * z - 2.68661706e-2f;\n"
+      "        p = p * z + 0.112837917f;\n"
+      "        p = p * z - 0.376126389f;\n"
+      "        return x * (p * z + 1.12837917f);\n"
+      "    }\n"
+      "    if (a < 4) {\n"
+      "        const float t = 1 / (1 + 0.5f * a);\n"
+      "        float p = -0.0536304265f;\n"
+      "        p = p * t - 0.0570652001f;\n"
+      "        p = p * t + 0.403495044f;\n"
+      "        p = p * t + 0.101495415f;\n"
+      "        p = p * t + 0.330757141f;\n"
+      "        p = p * t + 0.273634344f;\n"
+      "        p = p * t + 6.05118403e-4f;\n"
+      "        const float y = 1 - @exp(-z) * p;\n"
+      "        return x < 0 ? -y : y;\n"
+      "    }\n"
+      "    return x != x ? x : x < 0 ? -1 : 1;\n"
+      "}\n" },
+    { "softplus", NULL,
+      "/* log(1 + e^x). */\n"
+      "static float @softplus(float x)\n"
+      "{\n"
+      "    return (x > 0 ? x : 0) + @log1p(@exp(x > 0 ? -x : x));\n"
+      "}\n" },
+    { "silu_slope", NULL,
+      "/* The derivative of x sigmoid(x). */\n"
+      "static float @silu_slope(float x)\n"
+      "{\n"
+      "    const float s = @sigmoid(x);\n"
+      "    return s * (1 + x * (1 - s));\n"
+      "}\n" },
+    { "gelu_slope", NULL,
+      "/* The derivative of x Phi(x). */\n"
+      "static float @gelu_slope(float x)\n"
+      "{\n"
+      "    return 0.5f * (1 + @erf(0.707106781f * x)) + x * 0.39894228f * @exp(-0.5f * x * x);\n"
+      "}\n" },
+    { "gelu_tanh_slope", NULL,
+      "/* The derivative of x s with s = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3). */\n"
+      "static float @gelu_tanh_slope(float x)\n"
+      "{\n"
+      "    const float s = @sigmoid(1.59576912f * (x + 0.044715f * x * x * x));\n"
+      "    return s + x * s * (1 - s) * 1.59576912f * (1 + 0.134145f * x * x);\n"
+      "}\n" },
+    { "pow", "powf",
+      "/* x^n by squaring for whole exponents, else e^(y log x). */\n"
+      "static float @pow(float x, float y)\n"
+      "{\n"
+      "    const int whole = y > -64 && y < 64 && (float)(int)y == y;\n"
+      "    if (whole) {\n"
+      "        float power = 1, square = x;\n"
+      "        for (int n = y < 0 ? -(int)y : (int)y; n > 0; n /= 2) {\n"
+      "            power = n % 2 != 0 ? power * square : power;\n"
+      "            square *= square;\n"
+      "        }\n"
+      "        return y < 0 ? 1 / power : power;\n"
+      "    }\n"
+      "    if (x == 0) {\n"
+      "        return y > 0 ? 0 : 1.0f / 0.0f;\n"
+      "    }\n"
+      "    return @exp(y * @log(x));\n"
+      "}\n" },
+    { "sin", "sinf", NULL },
+    { "cos", "cosf", NULL },
+};
+/* clang-format on */
+
+enum { COUNT = sizeof functions / sizeof *functions };
+
+static int index_of(const char *name, size_t length)
+{
+    for (int i = 0; i < COUNT; ++i) {
+        if (strlen(functions[i].name) == length && strncmp(functions[i].name, name, length) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static size_t length_of(const char *name)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)name[n]) || name[n] == '_') {
+        ++n;
+    }
+    return n;
+}
+
+void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
+{
+    for (const char *at = part; *at != '\0'; ++at) {
+        if (*at != '@') {
+            const size_t plain = strcspn(at, "@");
+            adzi_text_add_n(text, at, plain);
+            at += plain - 1;
+            continue;
+        }
+        const size_t length = length_of(at + 1);
+        const int i = index_of(at + 1, length);
+        at += length;
+        if (i < 0) {
+            adzi_c99_fail(c, ADZ_ERR_STATE, "%s: no such function in C", part);
+            return;
+        }
+        const function *f = &functions[i];
+        if (c->libm && f->libm != NULL) {
+            adzi_text_add(text, f->libm);
+            continue;
+        }
+        if (f->text == NULL) {
+            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+                "%s needs %s of the mathematical library; set options.libm", c->current, f->libm);
+            return;
+        }
+        c->helpers |= (uint64_t)1 << i;
+        adzi_text_format(text, "%s_%s", c->name, f->name);
+    }
+}
+
+/* A function stands behind those that it calls in the table, so that the last ones are expanded
+ * first: that notes which of the others they need. */
+void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
+{
+    adzi_text texts[COUNT] = { { 0 } };
+    for (int i = COUNT - 1; i >= 0; --i) {
+        if (c->helpers >> i & 1u) {
+            adzi_c99_expand(c, &texts[i], functions[i].text);
+        }
+    }
+    for (int i = 0; i < COUNT; ++i) {
+        if (texts[i].failed) {
+            file->failed = true;
+        }
+        if (texts[i].length > 0) {
+            adzi_text_add(file, adzi_text_get(&texts[i]));
+            adzi_text_add(file, "\n");
+        }
+        adzi_text_free(&texts[i]);
+    }
+}

@@ -1,0 +1,67 @@
+/* Places of buffers in static memory. Two buffers may share memory if no step uses both. */
+
+#include "base/alloc.h"
+#include "export/c99.h"
+
+static bool live_together(const adzi_c99_memory *a, const adzi_c99_memory *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* The memories that the function uses as buffers of one arena, the largest first. */
+static size_t collect(const adzi_c99 *c, int arena, int *order)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        const adzi_c99_memory *m = &c->memories[i];
+        if (m->kind != ADZI_C99_BUFFER || m->first < 0 || adzi_c99_arena(m->dtype) != arena) {
+            continue;
+        }
+        size_t at = n++;
+        for (; at > 0 && c->memories[order[at - 1]].count < m->count; --at) {
+            order[at] = order[at - 1];
+        }
+        order[at] = (int)i;
+    }
+    return n;
+}
+
+/* The lowest offset at which a buffer meets no buffer that was placed before it and lives at the
+ * same time. The buffers before it are tried in any order until nothing moves any more. */
+static int64_t lowest(const adzi_c99 *c, const int *order, size_t placed)
+{
+    const adzi_c99_memory *m = &c->memories[order[placed]];
+    int64_t offset = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < placed; ++i) {
+            const adzi_c99_memory *other = &c->memories[order[i]];
+            if (live_together(m, other) && offset < other->offset + other->count &&
+                other->offset < offset + m->count) {
+                offset = other->offset + other->count;
+                moved = true;
+            }
+        }
+    }
+    return offset;
+}
+
+void adzi_c99_place(adzi_c99 *c)
+{
+    int *order = adzi_alloc((c->n_memories + 1) * sizeof *order);
+    if (order == NULL) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the plan of %zu buffers", c->n_memories);
+        return;
+    }
+    for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
+        const size_t n = collect(c, arena, order);
+        for (size_t i = 0; i < n; ++i) {
+            adzi_c99_memory *m = &c->memories[order[i]];
+            m->offset = lowest(c, order, i);
+            if (m->offset + m->count > c->arena[arena]) {
+                c->arena[arena] = m->offset + m->count;
+            }
+        }
+    }
+    adzi_free(order, (c->n_memories + 1) * sizeof *order);
+}

@@ -1,0 +1,326 @@
+/* The smallest parts of the text: lines, numbers, loops and elements. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/c99.h"
+
+enum { INDENTATION = 4 };
+
+void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
+{
+    if (c->failed) {
+        return;
+    }
+    char message[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    adzi_error("adz_plan_write_c", code, "%s", message);
+    c->failed = true;
+}
+
+/* ---- lines and numbers ------------------------------------------------------------------------
+ */
+
+void adzi_c99_line(adzi_c99 *c, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length < 0 || length >= (int)sizeof line) {
+        adzi_c99_fail(c, ADZ_ERR_STATE, "%s: a line of C is too long", c->current);
+        return;
+    }
+    if (line[0] != '\0') {
+        adzi_text_format(&c->body, "%*s", c->depth * INDENTATION, "");
+    }
+    adzi_c99_expand(c, &c->body, line);
+    adzi_text_add(&c->body, "\n");
+}
+
+const char *adzi_c99_type(adz_dtype dtype)
+{
+    static const char *const names[] = { "float", "int32_t", "unsigned char", "double" };
+    return names[adzi_c99_arena(dtype)];
+}
+
+int adzi_c99_arena(adz_dtype dtype)
+{
+    switch (dtype) {
+    case ADZ_I32:
+    case ADZ_I64:
+        return ADZI_C99_INTEGERS;
+    case ADZ_BOOL:
+    case ADZ_U8:
+        return ADZI_C99_BYTES;
+    case ADZ_F64:
+        return ADZI_C99_DOUBLES;
+    default:
+        return ADZI_C99_FLOATS;
+    }
+}
+
+int64_t adzi_c99_bytes(adz_dtype dtype)
+{
+    static const int64_t bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
+    return bytes[adzi_c99_arena(dtype)];
+}
+
+/* True if a number of at most 8 digits, as printf writes it, is nearer to f than to any other
+ * float: nearer than half the distance to the next one. */
+static bool reads_back(const char *text, float f)
+{
+    static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    double digits = 0;
+    int exponent = 0;
+    bool fraction = false;
+    const char *at = text + (text[0] == '-');
+    for (; *at != '\0' && *at != 'e'; ++at) {
+        const bool point = *at < '0' || *at > '9';
+        digits = point ? digits : 10 * digits + (*at - '0');
+        exponent -= fraction && !point;
+        fraction = fraction || point;
+    }
+    exponent += *at == 'e' ? (int)strtol(at + 1, NULL, 10) : 0;
+    if (exponent < -22 || exponent > 22) { /* the power is not exact */
+        return false;
+    }
+    const double x = exponent < 0 ? digits / powers[-exponent] : digits * powers[exponent];
+    return fabs(x - fabs((double)f)) < fabs((double)f) * 0x1p-25 || x == fabs((double)f);
+}
+
+/* One of the thread's texts, which adzi_text_number gives out in turn. */
+static char *thread_text(void)
+{
+    return (char *)(uintptr_t)adzi_text_number(0);
+}
+
+const char *adzi_c99_float(double x)
+{
+    const float f = (float)x;
+    if (isnan(f)) {
+        return "(0.0f / 0.0f)";
+    }
+    if (isinf(f)) {
+        return f > 0 ? "(1.0f / 0.0f)" : "(-1.0f / 0.0f)";
+    }
+    char *text = thread_text();
+    for (int digits = 6; digits <= 9; ++digits) { /* 9 digits distinguish any two floats */
+        snprintf(text, ADZI_TEXT_SIZE, "%.*g", digits, (double)f);
+        if (digits < 9 && reads_back(text, f)) {
+            break;
+        }
+    }
+    for (char *at = text; *at != '\0'; ++at) { /* a locale may have written a comma */
+        *at = *at == ',' ? '.' : *at;
+    }
+    const char *end = strpbrk(text, ".e") != NULL ? "f" : ".0f";
+    memcpy(text + strlen(text), end, strlen(end) + 1);
+    return text;
+}
+
+const char *adzi_c99_double(double x)
+{
+    if (isnan(x)) {
+        return "(0.0 / 0.0)";
+    }
+    if (isinf(x)) {
+        return x > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)";
+    }
+    char *text = (char *)(uintptr_t)adzi_text_exact(x);
+    if (strpbrk(text, ".e") == NULL) {
+        memcpy(text + strlen(text), ".0", sizeof ".0");
+    }
+    return text;
+}
+
+/* ---- elements ---------------------------------------------------------------------------------
+ */
+
+const char *adzi_c99_use(adzi_c99 *c, int memory)
+{
+    adzi_c99_memory *m = &c->memories[memory];
+    if (m->first < 0) {
+        m->first = c->step;
+    }
+    m->last = c->step;
+    m->array = true;
+    return m->name;
+}
+
+/* The only number of a constant whose elements are equal. */
+static void uniform_text(const adzi_c99_memory *m, char *text, size_t size)
+{
+    switch (m->dtype) {
+    case ADZ_I64:
+        snprintf(text, size, "%lld", (long long)*(const int64_t *)m->data);
+        break;
+    case ADZ_I32:
+        snprintf(text, size, "%d", (int)*(const int32_t *)m->data);
+        break;
+    case ADZ_BOOL:
+    case ADZ_U8:
+        snprintf(text, size, "%d", (int)*(const uint8_t *)m->data);
+        break;
+    case ADZ_F64:
+        snprintf(text, size, "%s", adzi_c99_double(*(const double *)m->data));
+        break;
+    default:
+        snprintf(text, size, "%s", adzi_c99_float((double)*(const float *)m->data));
+        break;
+    }
+    if (text[0] == '-') { /* so that "a - -1" cannot become "a --1" */
+        char number[48];
+        snprintf(number, sizeof number, "(%s)", text);
+        snprintf(text, size, "%s", number);
+    }
+}
+
+void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, size_t size)
+{
+    const adzi_c99_memory *m = &c->memories[memory];
+    if (m->uniform) {
+        uniform_text(m, text, size);
+        return;
+    }
+    snprintf(text, size, "%s[%s]", adzi_c99_use(c, memory), index[0] != '\0' ? index : "0");
+}
+
+void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, size_t size)
+{
+    const bool shifted = index[0] != '\0' && strcmp(index, "0") != 0;
+    snprintf(
+        text, size, "%s%s%s", adzi_c99_use(c, memory), shifted ? " + " : "", shifted ? index : "");
+}
+
+void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stride)
+{
+    const size_t used = strlen(index);
+    const char *plus = used > 0 ? " + " : "";
+    if (stride == 1) {
+        snprintf(index + used, size - used, "%s%s", plus, variable);
+    } else if (stride != 0) {
+        snprintf(index + used, size - used, "%s%s * %lld", plus, variable, (long long)stride);
+    }
+}
+
+/* ---- loops ------------------------------------------------------------------------------------
+ */
+
+void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4])
+{
+    static const char letters[] = "ijklmnopqrstuv";
+    snprintf(variable, 4, "%c", letters[c->variables++ % (int)(sizeof letters - 1)]);
+    adzi_c99_line(
+        c, "for (int %s = 0; %s < %lld; ++%s) {", variable, variable, (long long)count, variable);
+    ++c->depth;
+}
+
+void adzi_c99_end(adzi_c99 *c)
+{
+    --c->depth;
+    --c->variables;
+    adzi_c99_line(c, "}");
+}
+
+adzi_c99_nest adzi_c99_nest_of(int rank, const int64_t *sizes)
+{
+    adzi_c99_nest nest = { .rank = rank };
+    for (int d = 0; d < rank; ++d) {
+        nest.sizes[d] = sizes[d];
+    }
+    return nest;
+}
+
+int adzi_c99_nest_add(adzi_c99_nest *nest, const adzi_c99_value *value)
+{
+    const int k = nest->n++, lead = nest->rank - value->rank;
+    nest->operand[k].memory = value->memory;
+    nest->operand[k].index[0] = '\0';
+    if (value->offset != 0) {
+        snprintf(nest->operand[k].index, ADZI_C99_INDEX, "%lld", (long long)value->offset);
+    }
+    for (int d = 0; d < nest->rank; ++d) {
+        nest->operand[k].strides[d] =
+            d < lead || value->sizes[d - lead] == 1 ? 0 : value->strides[d - lead];
+    }
+    return k;
+}
+
+/* True if dimension d and the next one can be one loop: for every operand a step of d is as long as
+ * all steps of the next dimension. */
+static bool mergeable(const adzi_c99_nest *nest, int d)
+{
+    for (int k = 0; k < nest->n; ++k) {
+        const int64_t *strides = nest->operand[k].strides;
+        if (strides[d] != strides[d + 1] * nest->sizes[d + 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void remove_dimension(adzi_c99_nest *nest, int d)
+{
+    for (int e = d; e + 1 < nest->rank; ++e) {
+        nest->sizes[e] = nest->sizes[e + 1];
+        for (int k = 0; k < nest->n; ++k) {
+            nest->operand[k].strides[e] = nest->operand[k].strides[e + 1];
+        }
+    }
+    --nest->rank;
+}
+
+static void merge(adzi_c99_nest *nest)
+{
+    for (int d = nest->rank - 1; d >= 0; --d) {
+        if (nest->sizes[d] == 1) {
+            remove_dimension(nest, d);
+        }
+    }
+    for (int d = nest->rank - 2; d >= 0; --d) {
+        if (mergeable(nest, d)) {
+            nest->sizes[d + 1] *= nest->sizes[d];
+            remove_dimension(nest, d);
+        }
+    }
+}
+
+void adzi_c99_nest_open(adzi_c99 *c, adzi_c99_nest *nest)
+{
+    merge(nest);
+    char added[ADZI_C99_OPERANDS][ADZI_C99_INDEX] = { { 0 } };
+    for (int d = 0; d < nest->rank; ++d) {
+        char variable[4];
+        adzi_c99_loop(c, nest->sizes[d], variable);
+        for (int k = 0; k < nest->n; ++k) {
+            adzi_c99_index(added[k], ADZI_C99_INDEX, variable, nest->operand[k].strides[d]);
+        }
+    }
+    nest->loops = nest->rank;
+    for (int k = 0; k < nest->n; ++k) {
+        char *index = nest->operand[k].index;
+        const bool both = index[0] != '\0' && added[k][0] != '\0';
+        char whole[2 * ADZI_C99_INDEX + 4];
+        snprintf(whole, sizeof whole, "%s%s%s", index, both ? " + " : "", added[k]);
+        snprintf(index, ADZI_C99_INDEX, "%.*s", ADZI_C99_INDEX - 1, whole);
+        if (nest->operand[k].memory >= 0) {
+            adzi_c99_element(c, nest->operand[k].memory, index, nest->operand[k].text,
+                sizeof nest->operand[k].text);
+        }
+    }
+}
+
+void adzi_c99_nest_close(adzi_c99 *c, adzi_c99_nest *nest)
+{
+    for (int d = 0; d < nest->loops; ++d) {
+        adzi_c99_end(c);
+    }
+}

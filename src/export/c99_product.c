@@ -1,0 +1,351 @@
+/* Matrix products: linear, matmul and their gradients. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99.h"
+
+enum { A, B, Y, BIAS };
+
+/* The loop over the batch is open; these are the parts of the products inside it. */
+typedef struct {
+    adzi_c99_nest nest;
+    const adzi_c99_value *a, *b, *y, *bias;
+    int64_t m, k, n;
+    bool accumulate;
+} product;
+
+static int64_t stride_of(const adzi_c99_value *v, int from_last)
+{
+    const int d = v->rank - from_last;
+    return d < 0 || v->sizes[d] == 1 ? 0 : v->strides[d];
+}
+
+/* The element of an operand at row and column variables ("" for none). */
+static void element(adzi_c99 *c, const product *p, int which, const adzi_c99_value *v,
+    const char *row, const char *column, char *text, size_t size)
+{
+    char index[ADZI_C99_INDEX];
+    snprintf(index, sizeof index, "%s", p->nest.operand[which].index);
+    if (row[0] != '\0') {
+        adzi_c99_index(index, sizeof index, row, stride_of(v, 2));
+    }
+    if (column[0] != '\0') {
+        adzi_c99_index(index, sizeof index, column, stride_of(v, 1));
+    }
+    adzi_c99_element(c, v->memory, index, text, size);
+}
+
+static void address(adzi_c99 *c, const product *p, int which, const adzi_c99_value *v,
+    const char *variable, int from_last, char *text, size_t size)
+{
+    char index[ADZI_C99_INDEX];
+    snprintf(index, sizeof index, "%s", p->nest.operand[which].index);
+    adzi_c99_index(index, sizeof index, variable, stride_of(v, from_last));
+    adzi_c99_address(c, v->memory, index, text, size);
+}
+
+enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+
+/* Loops over a dimension unless it has size 1; then `variable` is empty. */
+static bool open_loop(adzi_c99 *c, int64_t count, char variable[4])
+{
+    variable[0] = '\0';
+    if (count != 1) {
+        adzi_c99_loop(c, count, variable);
+    }
+    return count != 1;
+}
+
+static void close_loop(adzi_c99 *c, bool open)
+{
+    if (open) {
+        adzi_c99_end(c);
+    }
+}
+
+static void bias_text(
+    adzi_c99 *c, const product *p, const char *row, const char *column, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (p->bias != NULL) {
+        element(c, p, BIAS, p->bias, row, column, text, size);
+    }
+}
+
+/* y[i, j] = dot(row of a, column of b): both lie contiguous. */
+static void print_dots(adzi_c99 *c, const product *p)
+{
+    char i[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
+    const bool rows = open_loop(c, p->m, i), columns = open_loop(c, p->n, j);
+    element(c, p, Y, p->y, i, j, y, sizeof y);
+    address(c, p, A, p->a, i, 2, a, sizeof a);
+    address(c, p, B, p->b, j, 1, b, sizeof b);
+    bias_text(c, p, i, j, bias, sizeof bias);
+    adzi_c99_line(c, "%s %s %s%s@dot(%s, %s, %lld);", y, p->accumulate ? "+=" : "=", bias,
+        bias[0] != '\0' ? " + " : "", a, b, (long long)p->k);
+    close_loop(c, columns);
+    close_loop(c, rows);
+}
+
+/* Row i of y is the sum of the rows of b, times the elements of row i of a. */
+static void print_rows(adzi_c99 *c, const product *p)
+{
+    char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
+    const bool rows = open_loop(c, p->m, i);
+    if (!p->accumulate) {
+        const bool first = open_loop(c, p->n, j);
+        element(c, p, Y, p->y, i, j, y, sizeof y);
+        bias_text(c, p, i, j, bias, sizeof bias);
+        adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
+        close_loop(c, first);
+    }
+    const bool terms = open_loop(c, p->k, k);
+    element(c, p, A, p->a, i, k, a, sizeof a);
+    adzi_c99_line(c, "const float factor%d = %s;", c->variables, a);
+    const int number = c->variables;
+    const bool columns = open_loop(c, p->n, j);
+    element(c, p, Y, p->y, i, j, y, sizeof y);
+    element(c, p, B, p->b, k, j, b, sizeof b);
+    adzi_c99_line(c, "%s += factor%d * %s;", y, number, b);
+    close_loop(c, columns);
+    close_loop(c, terms);
+    close_loop(c, rows);
+}
+
+/* Any layout. */
+static void print_sums(adzi_c99 *c, const product *p)
+{
+    char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
+    const bool rows = open_loop(c, p->m, i), columns = open_loop(c, p->n, j);
+    bias_text(c, p, i, j, bias, sizeof bias);
+    const int number = c->variables;
+    adzi_c99_line(c, "float sum%d = %s;", number, bias[0] != '\0' ? bias : "0");
+    const bool terms = open_loop(c, p->k, k);
+    element(c, p, A, p->a, i, k, a, sizeof a);
+    element(c, p, B, p->b, k, j, b, sizeof b);
+    adzi_c99_line(c, "sum%d += %s * %s;", number, a, b);
+    close_loop(c, terms);
+    element(c, p, Y, p->y, i, j, y, sizeof y);
+    adzi_c99_line(c, "%s %s sum%d;", y, p->accumulate ? "+=" : "=", number);
+    close_loop(c, columns);
+    close_loop(c, rows);
+}
+
+/* The value without its last two dimensions. */
+static adzi_c99_value batch_of(const adzi_c99_value *v)
+{
+    adzi_c99_value batch = *v;
+    batch.rank = v->rank > 2 ? v->rank - 2 : 0;
+    return batch;
+}
+
+void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
+    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate)
+{
+    /* The batch has the dimensions of the operand that has most: those of a broadcast operand are
+     * summed over when it is the one that is added to. */
+    const adzi_c99_value *most = y->rank >= a->rank && y->rank >= b->rank ? y
+                                 : a->rank >= b->rank                     ? a
+                                                                          : b;
+    product p = { .a = a, .b = b, .y = y, .bias = bias, .accumulate = accumulate };
+    int64_t sizes[ADZ_MAX_RANK];
+    const int rank = most->rank - 2;
+    for (int d = 0; d < rank; ++d) {
+        sizes[d] = most->sizes[d];
+        const adzi_c99_value *const all[] = { a, b, y };
+        for (int v = 0; v < 3; ++v) {
+            const int at = d - (most->rank - all[v]->rank);
+            sizes[d] = at >= 0 && all[v]->sizes[at] > sizes[d] ? all[v]->sizes[at] : sizes[d];
+        }
+    }
+    p.m = a->sizes[a->rank - 2];
+    p.k = a->sizes[a->rank - 1];
+    p.n = b->sizes[b->rank - 1];
+    p.nest = adzi_c99_nest_of(rank, sizes);
+    const adzi_c99_value batches[] = { batch_of(a), batch_of(b), batch_of(y) };
+    for (int v = 0; v < 3; ++v) {
+        adzi_c99_nest_add(&p.nest, &batches[v]);
+        p.nest.operand[v].memory = -1 - p.nest.operand[v].memory; /* no element of its own */
+    }
+    if (bias != NULL) {
+        const adzi_c99_value b4 = batch_of(bias);
+        adzi_c99_nest_add(&p.nest, &b4);
+        p.nest.operand[BIAS].memory = -1;
+    }
+    adzi_c99_nest_open(c, &p.nest);
+    const bool a_lies = stride_of(a, 1) == 1 || p.k == 1, b_lies = stride_of(b, 2) == 1 || p.k == 1;
+    if (a_lies && b_lies && p.k > 1) {
+        print_dots(c, &p);
+    } else if ((stride_of(y, 1) == 1 || p.n == 1) && (stride_of(b, 1) == 1 || p.n == 1)) {
+        print_rows(c, &p);
+    } else {
+        print_sums(c, &p);
+    }
+    adzi_c99_nest_close(c, &p.nest);
+}
+
+/* ---- linear -----------------------------------------------------------------------------------
+ */
+
+/* x and y as [N, D] and [N, H] if that is possible, so that there is one product and no batch. */
+static void as_rows(adzi_c99_value *x, adzi_c99_value *y)
+{
+    adzi_c99_value rows_x, rows_y;
+    if (adzi_c99_rows(x, &rows_x) && adzi_c99_rows(y, &rows_y)) {
+        *x = rows_x;
+        *y = rows_y;
+    }
+}
+
+/* A vector [D] as [1, D]. */
+static adzi_c99_value at_least_matrix(const adzi_c99_value *v)
+{
+    adzi_c99_value matrix = *v;
+    if (v->rank == 1) {
+        matrix.rank = 2;
+        matrix.sizes[1] = v->sizes[0];
+        matrix.strides[1] = v->strides[0];
+        matrix.sizes[0] = 1;
+        matrix.strides[0] = 0;
+    }
+    return matrix;
+}
+
+void adzi_c99_linear(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_value x = at_least_matrix(adzi_c99_in(c, call, 0));
+    adzi_c99_value y = at_least_matrix(adzi_c99_out(c, call, 0));
+    const adzi_c99_value w = adzi_c99_transposed(adzi_c99_in(c, call, 1), 0, 1);
+    as_rows(&x, &y);
+    adzi_c99_product(c, &x, &w, adzi_c99_in(c, call, 2), &y, false);
+}
+
+/* dx += dy w, dw += dy^T x, db += the sum of dy's rows. */
+void adzi_c99_linear_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *w = adzi_c99_in(c, call, 1), *bias = adzi_c99_in(c, call, 2);
+    const adzi_c99_value *in = adzi_c99_in(c, call, 0);
+    const adzi_c99_value out = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    adzi_c99_value dy = at_least_matrix(&out);
+    if (adzi_c99_wants(c, in)) {
+        const adzi_c99_value gradient = adzi_c99_gradient(c, in);
+        adzi_c99_value dx = at_least_matrix(&gradient), g = dy;
+        as_rows(&dx, &g);
+        adzi_c99_product(c, &g, w, NULL, &dx, true);
+    }
+    if (adzi_c99_wants(c, w)) {
+        const adzi_c99_value dw = adzi_c99_gradient(c, w);
+        adzi_c99_value x = at_least_matrix(in), g = dy;
+        as_rows(&x, &g);
+        const adzi_c99_value columns = adzi_c99_transposed(&g, g.rank - 2, g.rank - 1);
+        adzi_c99_product(c, &columns, &x, NULL, &dw, true);
+    }
+    if (bias != NULL && adzi_c99_wants(c, bias)) {
+        const adzi_c99_value db = adzi_c99_gradient(c, bias);
+        adzi_c99_nest nest = adzi_c99_nest_of(dy.rank, dy.sizes);
+        adzi_c99_nest_add(&nest, &db);
+        adzi_c99_nest_add(&nest, &dy);
+        adzi_c99_nest_open(c, &nest);
+        adzi_c99_line(c, "%s += %s;", nest.operand[0].text, nest.operand[1].text);
+        adzi_c99_nest_close(c, &nest);
+    }
+}
+
+/* ---- linear and relu in one call --------------------------------------------------------------
+ */
+
+static bool drops_nothing(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const double p = adzi_c99_attr(call, "p", 0);
+    if (p != 0) {
+        adzi_c99_refuse_dropout(c, p);
+    }
+    return p == 0;
+}
+
+void adzi_c99_linear_relu(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    if (drops_nothing(c, call)) {
+        adzi_c99_linear(c, call);
+        adzi_c99_map(c, y, "= $a < 0 ? 0 : $a", y);
+    }
+}
+
+/* The gradient of y is set to zero where relu has cut y off, and then goes through the product. */
+void adzi_c99_linear_relu_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    if (drops_nothing(c, call)) {
+        const adzi_c99_value dy = adzi_c99_gradient(c, y);
+        adzi_c99_map(c, &dy, "*= $a > 0", y);
+        adzi_c99_linear_backward(c, call);
+    }
+}
+
+/* ---- matmul -----------------------------------------------------------------------------------
+ */
+
+/* The operand as it is multiplied: transposed if the attribute says so. */
+static adzi_c99_value operand(const adzi_c99_call *call, const char *flag, const adzi_c99_value *v)
+{
+    adzi_c99_value matrix = at_least_matrix(v);
+    return adzi_c99_attr(call, flag, 0) != 0
+               ? adzi_c99_transposed(&matrix, matrix.rank - 2, matrix.rank - 1)
+               : matrix;
+}
+
+/* A vector on the right is a column. */
+static adzi_c99_value right(const adzi_c99_call *call, const adzi_c99_value *v)
+{
+    const adzi_c99_value matrix = operand(call, "transpose_b", v);
+    return v->rank == 1 ? adzi_c99_transposed(&matrix, 0, 1) : matrix;
+}
+
+/* y as [..., m, n], with the dimensions that a vector on either side has removed. */
+static adzi_c99_value product_of(
+    const adzi_c99_value *y, const adzi_c99_value *a, const adzi_c99_value *b)
+{
+    adzi_c99_value full = *y;
+    if (b->rank == 1) {
+        full.sizes[full.rank] = 1;
+        full.strides[full.rank++] = 0;
+    }
+    if (a->rank == 1) {
+        full.sizes[full.rank] = full.rank > 0 ? full.sizes[full.rank - 1] : 1;
+        full.strides[full.rank] = full.rank > 0 ? full.strides[full.rank - 1] : 0;
+        full.sizes[full.rank - 1] = 1;
+        full.strides[full.rank - 1] = 0;
+        ++full.rank;
+    }
+    return full;
+}
+
+void adzi_c99_matmul(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
+    const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
+    const adzi_c99_value y = product_of(adzi_c99_out(c, call, 0), a, b);
+    adzi_c99_product(c, &left, &r, NULL, &y, false);
+}
+
+/* da += dy b^T, db += a^T dy. */
+void adzi_c99_matmul_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
+    const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
+    const adzi_c99_value out = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dy = product_of(&out, a, b);
+    if (adzi_c99_wants(c, a)) {
+        adzi_c99_value da = left;
+        da.memory = adzi_c99_gradient(c, a).memory;
+        const adzi_c99_value bt = adzi_c99_transposed(&r, r.rank - 2, r.rank - 1);
+        adzi_c99_product(c, &dy, &bt, NULL, &da, true);
+    }
+    if (adzi_c99_wants(c, b)) {
+        adzi_c99_value db = r;
+        db.memory = adzi_c99_gradient(c, b).memory;
+        const adzi_c99_value at = adzi_c99_transposed(&left, left.rank - 2, left.rank - 1);
+        adzi_c99_product(c, &at, &dy, NULL, &db, true);
+    }
+}

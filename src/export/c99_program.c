@@ -1,0 +1,404 @@
+/* Values, memories and calls of the C program, made from a trace. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "export/c99_program.h"
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *name)
+{
+    size_t n = (size_t)snprintf(to, size, "%s", prefix);
+    for (const char *at = name; *at != '\0' && n + 1 < size; ++at) {
+        const bool letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+        const bool digit = *at >= '0' && *at <= '9';
+        to[n] = letter || (digit && n > 0) ? *at : '_';
+        ++n;
+    }
+    to[n] = '\0';
+    if (n == 0) {
+        snprintf(to, size, "net");
+    }
+}
+
+void adzi_c99_comment(char *to, size_t size, const char *name)
+{
+    static const char fit[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "0123456789 .,:;_-+=()[]<>";
+    size_t n = 0;
+    for (; name[n] != '\0' && n + 1 < size; ++n) {
+        to[n] = strchr(fit, name[n]) != NULL ? name[n] : '_';
+    }
+    to[n] = '\0';
+}
+
+/* Adds " [2, 3]" to a label. */
+static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
+{
+    size_t n = strlen(label);
+    n += (size_t)snprintf(label + n, size - n, " [");
+    for (int d = 0; d < rank && n < size; ++d) {
+        n +=
+            (size_t)snprintf(label + n, size - n, "%s%lld", d > 0 ? ", " : "", (long long)sizes[d]);
+    }
+    if (n < size) {
+        snprintf(label + n, size - n, "]");
+    }
+}
+
+/* Makes the name of a memory differ from those of all others. */
+static void make_unique(adzi_c99 *c, adzi_c99_memory *m)
+{
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        if (&c->memories[i] != m && strcmp(c->memories[i].name, m->name) == 0) {
+            char number[16];
+            snprintf(number, sizeof number, "_%d", (int)c->n_memories);
+            const size_t n = strlen(m->name), added = strlen(number);
+            const size_t at = n + added < sizeof m->name ? n : sizeof m->name - added - 1;
+            snprintf(m->name + at, sizeof m->name - at, "%s", number);
+            return;
+        }
+    }
+}
+
+/* ---- memories ---------------------------------------------------------------------------------
+ */
+
+int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_t count)
+{
+    if (!adzi_grow(&c->memories, &c->memories_capacity, c->n_memories + 1, sizeof *c->memories)) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the program's values");
+        return -1;
+    }
+    adzi_c99_memory *m = &c->memories[c->n_memories];
+    *m = (adzi_c99_memory){ .kind = kind,
+        .dtype = dtype,
+        .count = count,
+        .first = -1,
+        .last = -1,
+        .start = -1,
+        .gradient = -1 };
+    snprintf(
+        m->name, sizeof m->name, "%s%d", kind == ADZI_C99_BUFFER ? "h" : "c", (int)c->n_memories);
+    return (int)c->n_memories++;
+}
+
+static double element(const adzi_c99_memory *m, int64_t i)
+{
+    switch (m->dtype) {
+    case ADZ_F64:
+        return ((const double *)m->data)[i];
+    case ADZ_I64:
+        return (double)((const int64_t *)m->data)[i];
+    case ADZ_I32:
+        return (double)((const int32_t *)m->data)[i];
+    case ADZ_BOOL:
+    case ADZ_U8:
+        return (double)((const uint8_t *)m->data)[i];
+    default:
+        return (double)((const float *)m->data)[i];
+    }
+}
+
+double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
+{
+    return element(m, i);
+}
+
+static bool all_equal(const adzi_c99_memory *m)
+{
+    for (int64_t i = 1; i < m->count; ++i) {
+        if (element(m, i) != element(m, 0)) { /* a NaN differs from itself: an array then */
+            return false;
+        }
+    }
+    return m->count > 0;
+}
+
+/* The memory of a value that no call made. */
+static int own_memory(adzi_c99 *c, const adzi_traced_value *v, int64_t *offset)
+{
+    static const adzi_c99_kind kinds[] = { [ADZI_VALUE_INPUT] = ADZI_C99_INPUT,
+        [ADZI_VALUE_PARAMETER] = ADZI_C99_PARAMETER,
+        [ADZI_VALUE_BUFFER] = ADZI_C99_PARAMETER,
+        [ADZI_VALUE_CONSTANT] = ADZI_C99_CONSTANT };
+    adz_tensor *t = v->tensor;
+    const bool contiguous = adzi_is_contiguous(t);
+    if (!contiguous && v->kind == ADZI_VALUE_INPUT) {
+        adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+            "%s%s is not contiguous; make it contiguous with adz_contiguous before the plan is "
+            "made",
+            v->name != NULL ? v->name : "an input", adzi_text_shape(t));
+        return -1;
+    }
+    const char *base = contiguous ? t->data : t->storage->data;
+    const int64_t item = (int64_t)adzi_item_size(t);
+    const int64_t count = contiguous ? t->numel : (int64_t)t->storage->bytes / item;
+    const int memory = adzi_c99_memory_new(c, kinds[v->kind], v->dtype, count);
+    if (memory < 0) {
+        return -1;
+    }
+    adzi_c99_memory *m = &c->memories[memory];
+    m->data = base;
+    m->tensor = t;
+    *offset = (t->data - base) / item;
+    m->uniform = v->kind == ADZI_VALUE_CONSTANT && all_equal(m);
+    adzi_c99_comment(m->label, sizeof m->label, v->name != NULL ? v->name : "constant");
+    add_shape(m->label, sizeof m->label, v->rank, v->sizes);
+    if (v->kind == ADZI_VALUE_INPUT) {
+        snprintf(m->name, sizeof m->name, "x");
+    } else if (v->name != NULL) {
+        adzi_c99_identifier(m->name, sizeof m->name, "w_", v->name);
+    }
+    make_unique(c, m);
+    return memory;
+}
+
+/* True if some call changes the storage in place. */
+static bool is_changed(const adzi_trace *trace, const adzi_storage *storage)
+{
+    for (size_t i = 0; i < trace->n_calls; ++i) {
+        const adzi_traced_call *call = &trace->calls[i];
+        if (call->inplace && trace->values[call->out[0]].tensor->storage == storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if the contents of a memory are known while the file is written. */
+static bool is_known(const adzi_c99 *c, int value)
+{
+    const adzi_c99_kind kind =
+        value < 0 ? ADZI_C99_CONSTANT : c->memories[c->values[value].memory].kind;
+    return kind == ADZI_C99_CONSTANT || (kind == ADZI_C99_PARAMETER && !c->training);
+}
+
+static bool all_known(const adzi_c99 *c, const adzi_traced_call *call)
+{
+    for (int i = 0; i < call->n_in; ++i) {
+        if (!is_known(c, call->in[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The tensor that held the value when a view `t` of it was made. A value of a fused operator has
+ * two tensors: that of the operator and that of its expression. NULL if t is no view of the value.
+ */
+static const adz_tensor *holder_of(const adzi_trace *trace, int value, const adz_tensor *t)
+{
+    const adz_tensor *first = trace->values[value].tensor;
+    if (first->storage == t->storage) {
+        return first;
+    }
+    for (size_t i = 0; i < trace->n_tensors; ++i) {
+        const adz_tensor *other = trace->tensors[i].tensor;
+        if (trace->tensors[i].value == value && other->storage == t->storage) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* The input that a result is a view of; -1 if it is not a view. */
+static int viewed(const adzi_trace *trace, const adzi_traced_call *call, const adz_tensor *t)
+{
+    for (int i = 0; i < call->n_in; ++i) {
+        if (call->in[i] >= 0 && holder_of(trace, call->in[i], t) != NULL) {
+            return call->in[i];
+        }
+    }
+    return -1;
+}
+
+static bool same_layout(const adz_tensor *a, const adz_tensor *b)
+{
+    bool same = adzi_same_sizes(a, b);
+    for (int d = 0; d < a->rank && same; ++d) {
+        same = a->sizes[d] <= 1 || a->strides[d] == b->strides[d];
+    }
+    return same;
+}
+
+/* Makes a result share the memory of the value that it views. */
+static int view_memory(adzi_c99 *c, const adzi_trace *trace, const adz_tensor *t, int from,
+    const adzi_traced_call *call, int64_t *offset)
+{
+    const adz_tensor *holder = holder_of(trace, from, t);
+    if (!same_layout(holder, trace->values[from].tensor)) {
+        adzi_c99_fail(c, ADZ_ERR_STATE,
+            "%s: %s views a result whose expression lies otherwise in memory; call adz_clone "
+            "before it",
+            call->path, call->op->name);
+        return -1;
+    }
+    *offset = c->values[from].offset + (t->data - holder->data) / (int64_t)adzi_item_size(t);
+    return c->values[from].memory;
+}
+
+/* A constant that a call changes becomes a buffer, which is filled when the function starts. */
+static void change(adzi_c99 *c, int memory, const adzi_traced_call *call)
+{
+    adzi_c99_memory *m = &c->memories[memory];
+    if (m->kind == ADZI_C99_CONSTANT) {
+        const adzi_c99_memory first = *m;
+        const int start = adzi_c99_memory_new(c, ADZI_C99_CONSTANT, m->dtype, m->count);
+        if (start < 0) {
+            return;
+        }
+        m = &c->memories[memory];
+        c->memories[start].data = first.data;
+        c->memories[start].uniform = first.uniform;
+        memcpy(c->memories[start].label, first.label, sizeof first.label);
+        m->kind = ADZI_C99_BUFFER;
+        m->uniform = false;
+        m->start = start;
+    } else if (m->kind != ADZI_C99_BUFFER) {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "%s changes %s in place; a function in C leaves its inputs and weights as they are",
+            call->op->name, m->label);
+    }
+}
+
+/* The memory of a result: that of the tensor it is a view of, a constant if all inputs of the call
+ * are known, or else a buffer. */
+static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_value *v,
+    const adzi_traced_call *call, int64_t *offset)
+{
+    const adz_tensor *t = v->tensor;
+    const int64_t item = (int64_t)adzi_item_size(t);
+    const int from = viewed(trace, call, t);
+    if (from >= 0) {
+        const int viewed_memory = view_memory(c, trace, t, from, call, offset);
+        if (call->inplace && viewed_memory >= 0) {
+            change(c, viewed_memory, call);
+        }
+        return viewed_memory;
+    }
+    const char *base = t->storage->data;
+    int64_t count = (t->data - base) / item + (t->numel > 0 ? 1 : 0);
+    *offset = (t->data - base) / item;
+    for (int d = 0; d < t->rank; ++d) {
+        count += (t->sizes[d] - 1) * t->strides[d];
+    }
+    const bool known = all_known(c, call) && !is_changed(trace, t->storage);
+    const int memory =
+        adzi_c99_memory_new(c, known ? ADZI_C99_CONSTANT : ADZI_C99_BUFFER, v->dtype, count);
+    if (memory >= 0) {
+        adzi_c99_memory *m = &c->memories[memory];
+        m->data = known ? base : NULL;
+        m->uniform = known && adzi_is_contiguous(t) && all_equal(m);
+        char label[ADZI_C99_LABEL];
+        snprintf(label, sizeof label, "%s%s%s", call->path, call->path[0] != '\0' ? ": " : "",
+            call->op->name);
+        adzi_c99_comment(m->label, sizeof m->label, label);
+        add_shape(m->label, sizeof m->label, v->rank, v->sizes);
+    }
+    return memory;
+}
+
+/* ---- the program ------------------------------------------------------------------------------
+ */
+
+static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
+{
+    const adzi_traced_value *v = &trace->values[i];
+    adzi_c99_value value = { .rank = v->rank, .numel = v->tensor->numel, .dtype = v->dtype };
+    memcpy(value.sizes, v->sizes, sizeof value.sizes);
+    memcpy(value.strides, v->strides, sizeof value.strides);
+    value.memory = v->kind == ADZI_VALUE_RESULT
+                       ? result_memory(c, trace, v, &trace->calls[v->call], &value.offset)
+                       : own_memory(c, v, &value.offset);
+    if (value.memory < 0) {
+        return false;
+    }
+    if (v->used && (v->dtype == ADZ_F16 || v->dtype == ADZ_BF16)) {
+        adzi_c99_fail(c, ADZ_ERR_DTYPE,
+            "%s is %s; convert the module and its inputs to float32 first",
+            c->memories[value.memory].label, adz_dtype_name(v->dtype));
+    }
+    if (v->tensor->numel >= INT32_MAX) {
+        adzi_c99_fail(c, ADZ_ERR_SHAPE, "a tensor has %lld elements, more than an int can count",
+            (long long)v->tensor->numel);
+    }
+    if (!adzi_grow(&c->values, &c->values_capacity, c->n_values + 1, sizeof *c->values)) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the program's values");
+        return false;
+    }
+    c->values[c->n_values++] = value;
+    return true;
+}
+
+/* A call prints nothing if its results are views or constants. */
+static bool is_printed(const adzi_c99 *c, const adzi_trace *trace, const adzi_traced_call *call)
+{
+    if (call->inplace) {
+        return true;
+    }
+    for (int k = 0; k < call->n_out; ++k) {
+        const adzi_traced_value *v = &trace->values[call->out[k]];
+        if (viewed(trace, call, v->tensor) < 0 &&
+            c->memories[c->values[call->out[k]].memory].kind == ADZI_C99_BUFFER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_call(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_call *call)
+{
+    if (!call->used || !is_printed(c, trace, call)) {
+        return true;
+    }
+    if (!adzi_grow(&c->calls, &c->calls_capacity, c->n_calls + 1, sizeof *c->calls)) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the program's calls");
+        return false;
+    }
+    c->calls[c->n_calls++] = (adzi_c99_call){ .op = call->op,
+        .attr = call->attr,
+        .path = call->path,
+        .in = call->in,
+        .out = call->out,
+        .n_in = call->n_in,
+        .n_out = call->n_out,
+        .inplace = call->inplace };
+    return true;
+}
+
+static void name_inputs(adzi_c99 *c)
+{
+    for (size_t i = 0; c->n_inputs > 1 && i < c->n_inputs; ++i) {
+        adzi_c99_memory *m = &c->memories[c->values[i].memory];
+        snprintf(m->name, sizeof m->name, "x%d", (int)i);
+    }
+}
+
+bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace)
+{
+    c->n_inputs = (size_t)trace->n_inputs;
+    c->output = trace->output;
+    for (size_t i = 0; i < trace->n_values; ++i) {
+        if (!add_value(c, trace, i) || c->failed) {
+            return false;
+        }
+    }
+    name_inputs(c);
+    for (size_t i = 0; i < trace->n_calls; ++i) {
+        if (!add_call(c, trace, &trace->calls[i])) {
+            return false;
+        }
+    }
+    return !c->failed;
+}
+
+void adzi_c99_free(adzi_c99 *c)
+{
+    adzi_free(c->memories, c->memories_capacity * sizeof *c->memories);
+    adzi_free(c->values, c->values_capacity * sizeof *c->values);
+    adzi_free(c->calls, c->calls_capacity * sizeof *c->calls);
+    adzi_text_free(&c->body);
+}

@@ -1,0 +1,207 @@
+/* Sums, means, extremes and other reductions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99_lanes.h"
+
+/* One pass over a lane: what the result starts from, the statement for an element e, and the
+ * result. `s` is the running value, %n the number of elements. */
+typedef struct {
+    const char *op, *start, *step, *result;
+} row;
+
+static const row rows[] = {
+    { "sum", "0", "s += e", "s" },
+    { "mean", "0", "s += e", "s / n" },
+    { "prod", "1", "s *= e", "s" },
+    { "amax", "(-1.0f / 0.0f)", "s = e > s || e != e ? e : s", "s" },
+    { "amin", "(1.0f / 0.0f)", "s = e < s || e != e ? e : s", "s" },
+    { "any", "0", "s = s || e != 0", "s" },
+    { "all", "1", "s = s && e != 0", "s" },
+};
+
+static unsigned mask_of(const adzi_c99_call *call)
+{
+    return (unsigned)adzi_c99_attr(call, "dim", 0);
+}
+
+void adzi_c99_sum(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const row *r = rows;
+    while (strcmp(r->op, call->op->name) != 0) {
+        ++r;
+    }
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add_reduced(&lanes, y);
+    adzi_c99_lanes_open(c, &lanes);
+    const char *type = adzi_c99_type(y->dtype);
+    adzi_c99_line(c, "%s s = %s;", type, r->start);
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
+    adzi_c99_line(c, "%s;", r->step);
+    adzi_c99_nest_close(c, &pass);
+    if (strcmp(r->op, "mean") == 0) {
+        adzi_c99_line(c, "s /= %s;", adzi_c99_float((double)lanes.count));
+    }
+    adzi_c99_line(c, "%s = s;", adzi_c99_lane_element(c, &lanes, to));
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* dx += dy for every element of the lane, divided by their number for a mean. */
+void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, x);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int to = adzi_c99_lanes_add(&lanes, &dx);
+    const int from = adzi_c99_lanes_add_reduced(&lanes, &dy);
+    adzi_c99_lanes_open(c, &lanes);
+    const bool mean = strcmp(call->op->name, "mean") == 0;
+    adzi_c99_line(c, "const float g = %s%s%s;", adzi_c99_lane_element(c, &lanes, from),
+        mean ? " / " : "", mean ? adzi_c99_float((double)lanes.count) : "");
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, "%s += g;", pass.operand[to].text);
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* max, min, argmax, argmin: the extreme element of each lane, its place, or both. */
+void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const char *op = call->op->name, *than = strstr(op, "max") != NULL ? ">" : "<";
+    const bool only_place = strncmp(op, "arg", 3) == 0;
+    const adzi_c99_value *place = only_place        ? y
+                                  : call->n_out > 1 ? adzi_c99_out(c, call, 1)
+                                                    : NULL;
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int from = adzi_c99_lanes_add(&lanes, x);
+    const int to = only_place ? -1 : adzi_c99_lanes_add_reduced(&lanes, y);
+    const int at = place != NULL ? adzi_c99_lanes_add_reduced(&lanes, place) : -1;
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(c, "%s most = 0;", adzi_c99_type(x->dtype));
+    adzi_c99_line(c, "int32_t place = 0, at = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    const char *element = pass.operand[from].text;
+    adzi_c99_line(c, "if (at == 0 || %s %s most || (%s != %s && most == most)) {", element, than,
+        element, element);
+    ++c->depth;
+    adzi_c99_line(c, "most = %s;", element);
+    adzi_c99_line(c, "place = at;");
+    --c->depth;
+    adzi_c99_line(c, "}");
+    adzi_c99_line(c, "++at;");
+    adzi_c99_nest_close(c, &pass);
+    if (to >= 0) {
+        adzi_c99_line(c, "%s = most;", adzi_c99_lane_element(c, &lanes, to));
+    }
+    if (at >= 0) {
+        adzi_c99_line(c, "%s = place;", adzi_c99_lane_element(c, &lanes, at));
+    } else {
+        adzi_c99_line(c, "(void)place;");
+    }
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* ---- softmax ----------------------------------------------------------------------------------
+ */
+
+static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
+{
+    const int dim = (int)adzi_c99_attr(call, "dim", 0);
+    return 1u << (x->rank > 0 ? dim : 0);
+}
+
+/* Prints the declarations of `most`, the largest element, and of `total`, the sum of e^(x - most).
+ */
+static void print_total(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, const char *store)
+{
+    adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    adzi_c99_line(
+        c, "most = %s > most ? %s : most;", pass.operand[from].text, pass.operand[from].text);
+    adzi_c99_nest_close(c, &pass);
+    pass = adzi_c99_pass(c, lanes);
+    if (store != NULL) {
+        adzi_c99_line(c, "const float e = @exp(%s - most);", pass.operand[from].text);
+        adzi_c99_line(c, "total += e;");
+        adzi_c99_line(c, "%s = e;", pass.operand[1].text);
+    } else {
+        adzi_c99_line(c, "total += @exp(%s - most);", pass.operand[from].text);
+    }
+    adzi_c99_nest_close(c, &pass);
+}
+
+void adzi_c99_softmax(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const char *op = call->op->name;
+    const bool sum = strcmp(op, "logsumexp") == 0, plain = strcmp(op, "softmax") == 0;
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, sum ? mask_of(call) : lane_of(call, x));
+    const int from = adzi_c99_lanes_add(&lanes, x);
+    const int to = sum ? adzi_c99_lanes_add_reduced(&lanes, y) : adzi_c99_lanes_add(&lanes, y);
+    adzi_c99_lanes_open(c, &lanes);
+    print_total(c, &lanes, from, plain ? "y" : NULL);
+    if (sum) {
+        adzi_c99_line(c, "%s = most + @log(total);", adzi_c99_lane_element(c, &lanes, to));
+    } else {
+        if (!plain) {
+            adzi_c99_line(c, "total = @log(total);");
+        }
+        adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+        if (plain) {
+            adzi_c99_line(c, "%s /= total;", pass.operand[to].text);
+        } else {
+            adzi_c99_line(
+                c, "%s = %s - most - total;", pass.operand[to].text, pass.operand[from].text);
+        }
+        adzi_c99_nest_close(c, &pass);
+    }
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* softmax: dx += y (dy - <dy, y>).  log_softmax: dx += dy - e^y sum(dy). */
+void adzi_c99_softmax_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
+    const bool plain = strcmp(call->op->name, "softmax") == 0;
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, lane_of(call, x));
+    const int to = adzi_c99_lanes_add(&lanes, &dx), g = adzi_c99_lanes_add(&lanes, &dy);
+    const int result = adzi_c99_lanes_add(&lanes, y);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(c, "float sum = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, plain ? "sum += %s * %s;" : "sum += %s;", pass.operand[g].text,
+        pass.operand[result].text);
+    adzi_c99_nest_close(c, &pass);
+    pass = adzi_c99_pass(c, &lanes);
+    if (plain) {
+        adzi_c99_line(c, "%s += %s * (%s - sum);", pass.operand[to].text, pass.operand[result].text,
+            pass.operand[g].text);
+    } else {
+        adzi_c99_line(c, "%s += %s - @exp(%s) * sum;", pass.operand[to].text, pass.operand[g].text,
+            pass.operand[result].text);
+    }
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* logsumexp: dx += dy e^(x - y). */
+void adzi_c99_logsumexp_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int to = adzi_c99_lanes_add(&lanes, &dx), from = adzi_c99_lanes_add(&lanes, x);
+    const int g = adzi_c99_lanes_add_reduced(&lanes, &dy);
+    const int sum = adzi_c99_lanes_add_reduced(&lanes, y);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, "%s += %s * @exp(%s - %s);", pass.operand[to].text, pass.operand[g].text,
+        pass.operand[from].text, pass.operand[sum].text);
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}

@@ -1,0 +1,156 @@
+/* Operators that walk a lane in order: cumsum, norm, topk, and scatter_add. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99_lanes.h"
+
+/* A lane along one dimension: its loop variable runs over the places of the elements. */
+static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
+{
+    return x->rank > 0 ? 1u << (int)adzi_c99_attr(call, "dim", 0) : 0;
+}
+
+/* y[i] = x[0] + ... + x[i], or from the last element on. */
+void adzi_c99_cumsum(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_value x = *adzi_c99_in(c, call, 0), y = *adzi_c99_out(c, call, 0);
+    const unsigned mask = lane_of(call, &x);
+    for (int d = 0; d < x.rank; ++d) {
+        if (adzi_c99_attr(call, "reverse", 0) != 0 && (mask >> d & 1u)) {
+            x.offset += (x.sizes[d] - 1) * x.strides[d];
+            y.offset += (y.sizes[d] - 1) * y.strides[d];
+            x.strides[d] = -x.strides[d];
+            y.strides[d] = -y.strides[d];
+        }
+    }
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(&x, mask);
+    const int from = adzi_c99_lanes_add(&lanes, &x), to = adzi_c99_lanes_add(&lanes, &y);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(c, "%s s = 0;", adzi_c99_type(y.dtype));
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, "s += %s;", pass.operand[from].text);
+    adzi_c99_line(c, "%s = s;", pass.operand[to].text);
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* The statement that takes |x| = a into a norm of order p, and the norm of the sum s. */
+static void norm_parts(double p, char step[64], char result[64])
+{
+    snprintf(result, 64, "s");
+    if (p == 0) {
+        snprintf(step, 64, "s += a != 0");
+    } else if (p == 1) {
+        snprintf(step, 64, "s += a");
+    } else if (p == 2) {
+        snprintf(step, 64, "s += a * a");
+        snprintf(result, 64, "@sqrt(s)");
+    } else if (isinf(p)) {
+        snprintf(step, 64, "s = a %c s || a != a ? a : s", p > 0 ? '>' : '<');
+    } else {
+        snprintf(step, 64, "s += @pow(a, %s)", adzi_c99_float(p));
+        snprintf(result, 64, "@pow(s, %s)", adzi_c99_float(1 / p));
+    }
+}
+
+void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    const double p = adzi_c99_attr(call, "p", 2);
+    char step[64], result[64];
+    norm_parts(p, step, result);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
+    const int from = adzi_c99_lanes_add(&lanes, x);
+    const int to = adzi_c99_lanes_add_reduced(&lanes, adzi_c99_out(c, call, 0));
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(
+        c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_float((double)INFINITY) : "0");
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    const char *e = pass.operand[from].text;
+    adzi_c99_line(c, "const float a = %s < 0 ? -%s : %s;", e, e, e);
+    adzi_c99_line(c, "%s;", step);
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* The k largest or smallest elements of each lane, sorted, and their places. Among equal elements
+ * the first comes first; each round takes the best element behind the one before it. */
+void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const char *than = adzi_c99_attr(call, "largest", 1) != 0 ? ">" : "<";
+    const unsigned mask = lane_of(call, x);
+    adzi_c99_lanes from = adzi_c99_lanes_of(x, mask);
+    adzi_c99_value best = *y, place = *adzi_c99_out(c, call, 1);
+    int64_t strides[2] = { 0, 0 };
+    for (int d = 0; d < x->rank; ++d) { /* the results' own dimension is walked by hand */
+        if (mask >> d & 1u) {
+            strides[0] = best.strides[d];
+            strides[1] = place.strides[d];
+            best.sizes[d] = place.sizes[d] = 1;
+        }
+    }
+    const int element = adzi_c99_lanes_add(&from, x);
+    const int to = adzi_c99_lanes_add(&from, &best), at = adzi_c99_lanes_add(&from, &place);
+    adzi_c99_lanes_open(c, &from);
+    char k[4], texts[2][ADZI_C99_INDEX + ADZI_C99_NAME];
+    adzi_c99_line(c, "%s before = 0;", adzi_c99_type(x->dtype));
+    adzi_c99_line(c, "int32_t place_before = -1;");
+    adzi_c99_loop(c, (int64_t)adzi_c99_attr(call, "k", 1), k);
+    const int operands[] = { to, at }, memories[] = { best.memory, place.memory };
+    for (int i = 0; i < 2; ++i) {
+        char index[ADZI_C99_INDEX];
+        memcpy(index, from.inner.operand[operands[i]].index, sizeof index);
+        adzi_c99_index(index, sizeof index, k, strides[i]);
+        adzi_c99_element(c, memories[i], index, texts[i], sizeof texts[i]);
+    }
+    adzi_c99_line(c, "%s best = 0;", adzi_c99_type(x->dtype));
+    adzi_c99_line(c, "int32_t place = -1, at = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, &from);
+    const char *e = pass.operand[element].text;
+    adzi_c99_line(c,
+        "const int left = %s == 0 || before %s %s || (%s == before && at > place_before);", k, than,
+        e, e);
+    adzi_c99_line(c, "if (left && (place < 0 || %s %s best)) {", e, than);
+    ++c->depth;
+    adzi_c99_line(c, "best = %s;", e);
+    adzi_c99_line(c, "place = at;");
+    --c->depth;
+    adzi_c99_line(c, "}");
+    adzi_c99_line(c, "++at;");
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_line(c, "%s = before = best;", texts[0]);
+    adzi_c99_line(c, "%s = place_before = place;", texts[1]);
+    adzi_c99_end(c);
+    adzi_c99_lanes_close(c, &from);
+}
+
+/* y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
+void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *index = adzi_c99_in(c, call, 1), *y = adzi_c99_out(c, call, 0);
+    adzi_c99_value source = *adzi_c99_in(c, call, 2);
+    const int dim = (int)adzi_c99_attr(call, "dim", 0);
+    if (!call->inplace) {
+        adzi_c99_map(c, y, "= $a", adzi_c99_in(c, call, 0));
+    }
+    adzi_c99_value lane = *y;
+    for (int d = 0; d < index->rank; ++d) {
+        lane.sizes[d] = source.sizes[d] = index->sizes[d];
+        lane.strides[d] = d == dim ? 0 : lane.strides[d];
+    }
+    adzi_c99_nest nest = adzi_c99_nest_of(index->rank, index->sizes);
+    const int at = adzi_c99_nest_add(&nest, index), from = adzi_c99_nest_add(&nest, &source);
+    const int to = adzi_c99_nest_add(&nest, &lane);
+    nest.operand[to].memory = -1;
+    adzi_c99_nest_open(c, &nest);
+    char place[2 * ADZI_C99_INDEX + 2 * ADZI_C99_NAME], element[sizeof place + ADZI_C99_NAME];
+    snprintf(place, sizeof place, "%s%s%s * %lld", nest.operand[to].index,
+        nest.operand[to].index[0] != '\0' ? " + " : "", nest.operand[at].text,
+        (long long)(y->rank > 0 ? y->strides[dim] : 1));
+    adzi_c99_element(c, y->memory, place, element, sizeof element);
+    adzi_c99_line(c, "%s += %s;", element, nest.operand[from].text);
+    adzi_c99_nest_close(c, &nest);
+}

@@ -1,0 +1,237 @@
+/* Operators that move elements: cat, pad, flip, triangles, copies, and glu and dropout. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99.h"
+
+/* y's elements along `dim` from `start` on, in x's shape. */
+static adzi_c99_value part_of(
+    const adzi_c99_value *y, const adzi_c99_value *x, int dim, int64_t start)
+{
+    adzi_c99_value part = *y;
+    part.offset += start * y->strides[dim];
+    part.sizes[dim] = x->sizes[dim];
+    return part;
+}
+
+/* Prints to = from, or to += from, for every element. */
+static void copy(adzi_c99 *c, const adzi_c99_value *to, const adzi_c99_value *from, bool accumulate)
+{
+    adzi_c99_map(c, to, accumulate ? "+= $a" : "= $a", from);
+}
+
+/* ---- cat --------------------------------------------------------------------------------------
+ */
+
+void adzi_c99_cat(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    const int dim = (int)adzi_c99_attr(call, "dim", 0);
+    int64_t start = 0;
+    for (int i = 0; i < call->n_in; ++i) {
+        const adzi_c99_value *x = adzi_c99_in(c, call, i);
+        if (x != NULL && x->numel > 0) {
+            const adzi_c99_value part = part_of(y, x, dim, start);
+            copy(c, &part, x, false);
+            start += x->sizes[dim];
+        }
+    }
+}
+
+void adzi_c99_cat_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const int dim = (int)adzi_c99_attr(call, "dim", 0);
+    int64_t start = 0;
+    for (int i = 0; i < call->n_in; ++i) {
+        const adzi_c99_value *x = adzi_c99_in(c, call, i);
+        if (x == NULL || x->numel == 0) {
+            continue;
+        }
+        if (adzi_c99_wants(c, x)) {
+            const adzi_c99_value dx = adzi_c99_gradient(c, x), part = part_of(&dy, x, dim, start);
+            copy(c, &dx, &part, true);
+        }
+        start += x->sizes[dim];
+    }
+}
+
+/* ---- copies -----------------------------------------------------------------------------------
+ */
+
+/* The elements of a contiguous value in the shape of another. */
+static bool in_shape_of(
+    adzi_c99 *c, const adzi_c99_value *from, const adzi_c99_value *like, adzi_c99_value *shaped)
+{
+    int64_t stride = 1;
+    *shaped = *from;
+    for (int d = from->rank - 1; d >= 0; --d) {
+        if (from->sizes[d] != 1 && from->strides[d] != stride) {
+            adzi_c99_fail(c, ADZ_ERR_STATE, "reshape has a result that is not contiguous");
+            return false;
+        }
+        stride *= from->sizes[d];
+    }
+    stride = 1;
+    shaped->rank = like->rank;
+    for (int d = like->rank - 1; d >= 0; --d) {
+        shaped->sizes[d] = like->sizes[d];
+        shaped->strides[d] = stride;
+        stride *= like->sizes[d];
+    }
+    return true;
+}
+
+/* A reshape that is no view: the elements in row-major order. */
+void adzi_c99_reshape(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    adzi_c99_value y;
+    if (in_shape_of(c, adzi_c99_out(c, call, 0), x, &y)) {
+        copy(c, &y, x, false);
+    }
+}
+
+void adzi_c99_reshape_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    const adzi_c99_value g = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, x);
+    adzi_c99_value dy;
+    if (in_shape_of(c, &g, x, &dy)) {
+        copy(c, &dx, &dy, true);
+    }
+}
+
+void adzi_c99_flip(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const unsigned mask = (unsigned)adzi_c99_attr(call, "dims", 0);
+    adzi_c99_value x = *adzi_c99_in(c, call, 0);
+    for (int d = 0; d < x.rank; ++d) {
+        if (mask >> d & 1u) {
+            x.offset += (x.sizes[d] - 1) * x.strides[d];
+            x.strides[d] = -x.strides[d];
+        }
+    }
+    copy(c, adzi_c99_out(c, call, 0), &x, false);
+}
+
+/* Padding with a number. The list has the low and the high end of the last dimension first. */
+void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_value x = *adzi_c99_in(c, call, 0), inner = *adzi_c99_out(c, call, 0);
+    const int64_t *pad = adzi_c99_attr_list(call, "pad");
+    const int n = (int)adzi_c99_attr(call, "n", 0);
+    char value[64];
+    snprintf(value, sizeof value, "= %s", adzi_c99_float(adzi_c99_attr(call, "value", 0)));
+    adzi_c99_map(c, adzi_c99_out(c, call, 0), value, NULL);
+    for (int d = 0; d < x.rank; ++d) {
+        const int at = 2 * (x.rank - 1 - d);
+        const int64_t low = at < n ? pad[at] : 0, high = at + 1 < n ? pad[at + 1] : 0;
+        const int64_t cut = low < 0 ? -low : 0, last = high < 0 ? -high : 0;
+        x.offset += cut * x.strides[d];
+        x.sizes[d] -= cut + last;
+        inner.offset += (low > 0 ? low : 0) * inner.strides[d];
+        inner.sizes[d] = x.sizes[d];
+    }
+    copy(c, &inner, &x, false);
+}
+
+/* ---- triangles --------------------------------------------------------------------------------
+ */
+
+/* The elements at and below a diagonal (tril), or at and above it (triu); zeros elsewhere. */
+static void triangle(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *to,
+    const adzi_c99_value *from, bool accumulate)
+{
+    const bool lower = strcmp(call->op->name, "tril") == 0;
+    const long long diagonal = (long long)adzi_c99_attr(call, "diagonal", 0);
+    adzi_c99_value y = *to, x = *from;
+    y.rank -= 2;
+    x.rank -= 2;
+    adzi_c99_nest nest = adzi_c99_nest_of(y.rank, y.sizes);
+    adzi_c99_nest_add(&nest, &y);
+    adzi_c99_nest_add(&nest, &x);
+    nest.operand[0].memory = nest.operand[1].memory = -1;
+    adzi_c99_nest_open(c, &nest);
+    char i[4], j[4], texts[2][ADZI_C99_INDEX + ADZI_C99_NAME];
+    const adzi_c99_value *const values[] = { to, from };
+    adzi_c99_loop(c, to->sizes[y.rank], i);
+    adzi_c99_loop(c, to->sizes[y.rank + 1], j);
+    for (int k = 0; k < 2; ++k) {
+        char index[ADZI_C99_INDEX];
+        memcpy(index, nest.operand[k].index, sizeof index);
+        adzi_c99_index(index, sizeof index, i, values[k]->strides[y.rank]);
+        adzi_c99_index(index, sizeof index, j, values[k]->strides[y.rank + 1]);
+        adzi_c99_element(c, values[k]->memory, index, texts[k], sizeof texts[k]);
+    }
+    adzi_c99_line(c, "%s %s %s - %s %s %lld ? %s : 0;", texts[0], accumulate ? "+=" : "=", j, i,
+        lower ? "<=" : ">=", diagonal, texts[1]);
+    adzi_c99_end(c);
+    adzi_c99_end(c);
+    adzi_c99_nest_close(c, &nest);
+}
+
+void adzi_c99_triangle(adzi_c99 *c, const adzi_c99_call *call)
+{
+    triangle(c, call, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
+}
+
+void adzi_c99_triangle_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    triangle(c, call, &dx, &dy, true);
+}
+
+/* ---- glu and dropout --------------------------------------------------------------------------
+ */
+
+/* y = a sigmoid(b), where a and b are the halves of x. */
+void adzi_c99_glu(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const int dim = (int)adzi_c99_attr(call, "dim", 0);
+    const adzi_c99_value a = part_of(x, y, dim, 0), b = part_of(x, y, dim, y->sizes[dim]);
+    adzi_c99_nest nest = adzi_c99_nest_of(y->rank, y->sizes);
+    adzi_c99_nest_add(&nest, y);
+    adzi_c99_nest_add(&nest, &a);
+    adzi_c99_nest_add(&nest, &b);
+    adzi_c99_nest_open(c, &nest);
+    adzi_c99_line(c, "%s = %s * @sigmoid(%s);", nest.operand[0].text, nest.operand[1].text,
+        nest.operand[2].text);
+    adzi_c99_nest_close(c, &nest);
+}
+
+void adzi_c99_refuse_dropout(adzi_c99 *c, double p)
+{
+    adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+        "dropout with p = %s draws random numbers, which a function in C cannot; call "
+        "adz_module_eval before the plan is made",
+        adzi_text_float(p));
+}
+
+static bool drops_nothing(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const double p = adzi_c99_attr(call, "p", 0);
+    if (p != 0) {
+        adzi_c99_refuse_dropout(c, p);
+    }
+    return p == 0;
+}
+
+void adzi_c99_dropout(adzi_c99 *c, const adzi_c99_call *call)
+{
+    if (drops_nothing(c, call)) {
+        copy(c, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
+    }
+}
+
+void adzi_c99_dropout_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    if (drops_nothing(c, call)) {
+        const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+        const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+        copy(c, &dx, &dy, true);
+    }
+}

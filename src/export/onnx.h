@@ -1,0 +1,178 @@
+/* Writing a trace as an ONNX model: the graph that is being built, and the printers that add the
+ * nodes of one call (https://onnx.ai/onnx/operators). */
+#ifndef ADZI_EXPORT_ONNX_H
+#define ADZI_EXPORT_ONNX_H
+
+#include "adze/export.h"
+#include "export/protobuf.h"
+#include "export/trace.h"
+
+/** Writes what `what` computes to a file, which is replaced completely or not at all. */
+adz_status adzi_write_onnx(
+    const char *op, const adzi_export *what, const char *path, const adz_onnx_options *options);
+
+/* ---- the graph ------------------------------------------------------------------------------ */
+
+/**
+ * The free batch dimension of a value: dimension `axis` has before * B * after elements for a batch
+ * of B, in this order from the outermost to the innermost. axis -1: no size depends on the batch.
+ */
+typedef struct adzi_onnx_batch {
+    int axis;
+    int64_t before, after;
+} adzi_onnx_batch;
+
+/** A value in the graph. */
+typedef struct adzi_onnx_value {
+    const char *name;      /* owned by the graph */
+    adzi_onnx_batch batch; /* valid while the graph has a free batch dimension */
+    bool constant;         /* it depends on no input, parameter or buffer: its elements are known */
+    bool stored;           /* it is written as an initialiser */
+} adzi_onnx_value;
+
+/** Elements that are written behind the nodes. */
+typedef struct adzi_onnx_initialiser {
+    adzi_message head;  /* the TensorProto but for its elements */
+    int value;          /* whose elements follow; -1: those of `number` follow */
+    int64_t number[16]; /* elements of a small constant of the graph itself */
+    adz_dtype dtype;
+    size_t bytes;
+} adzi_onnx_initialiser;
+
+typedef struct adzi_onnx {
+    const char *op; /* the public function, for messages */
+    const adzi_trace *trace;
+    adzi_onnx_value *values; /* one for each of the trace */
+    adzi_message nodes;      /* the nodes, as fields of a GraphProto */
+    adzi_onnx_initialiser *initialisers;
+    size_t n_initialisers, initialisers_capacity;
+    char **names; /* all names, owned */
+    size_t n_names, names_capacity;
+    adzi_index by_name;
+    size_t n_temporaries;
+    const char *output;           /* the name of the graph's output */
+    bool free_batch;              /* dimension 0 of the inputs is written as "batch" */
+    int64_t batch_size;           /* in the traced call */
+    const adzi_traced_call *call; /* the call whose nodes are being printed */
+    bool failed;                  /* memory was refused, or a call has no counterpart */
+} adzi_onnx;
+
+/** An attribute of a node. */
+typedef struct adzi_onnx_attr {
+    const char *name;
+    enum { ADZI_ONNX_FLOAT = 1, ADZI_ONNX_INT = 2, ADZI_ONNX_STRING = 3, ADZI_ONNX_INTS = 7 } type;
+    double number;
+    int64_t whole;
+    const char *text;
+    const int64_t *list;
+    size_t n;
+} adzi_onnx_attr;
+
+/** Makes a name that no value has, from a text. NULL after a failure, as in all calls below. */
+const char *adzi_onnx_unique(adzi_onnx *g, const char *text);
+
+/** A name for a result between two nodes of one call. */
+const char *adzi_onnx_temporary(adzi_onnx *g);
+
+/** The name of a traced value for a node that reads it. If no node computes it, its elements are
+ * written as an initialiser. */
+const char *adzi_onnx_name(adzi_onnx *g, int value);
+
+/** The names of the call's input i, by adzi_onnx_name, and of its result k. "" for an input that
+ * was left out. */
+const char *adzi_onnx_in(adzi_onnx *g, int i);
+const char *adzi_onnx_out(const adzi_onnx *g, int k);
+
+/** The traced values of the call's input i, which was given, and of result k. */
+const adzi_traced_value *adzi_onnx_input(const adzi_onnx *g, int i);
+const adzi_traced_value *adzi_onnx_result(const adzi_onnx *g, int k);
+
+/** The batch dimension of input i and of result k. */
+adzi_onnx_batch *adzi_onnx_batch_in(const adzi_onnx *g, int i);
+adzi_onnx_batch *adzi_onnx_batch_out(const adzi_onnx *g, int k);
+
+/** Constants: a list of up to 16 integers, and a number as a tensor of rank 0. */
+const char *adzi_onnx_ints(adzi_onnx *g, const int64_t *values, size_t n);
+const char *adzi_onnx_number(adzi_onnx *g, adz_dtype dtype, double value);
+
+/** A constant vector of `n` elements that all are `value`. */
+const char *adzi_onnx_repeated(adzi_onnx *g, adz_dtype dtype, double value, int64_t n);
+
+/** Adds a node with up to 8 inputs and results. Names that are NULL make the graph fail. */
+void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,
+    const char *const *out, size_t n_out, const adzi_onnx_attr *attrs, size_t n_attrs);
+
+/** Lists as the arguments of adzi_onnx_node. */
+#define ADZI_NAMES(...)                   \
+    (const char *const[]){ __VA_ARGS__ }, \
+        sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
+#define ADZI_ATTRS(...)                      \
+    (const adzi_onnx_attr[]){ __VA_ARGS__ }, \
+        sizeof((const adzi_onnx_attr[]){ __VA_ARGS__ }) / sizeof(adzi_onnx_attr)
+#define ADZI_ATTR_INT(its_name, value)                              \
+    {                                                               \
+        .name = (its_name), .type = ADZI_ONNX_INT, .whole = (value) \
+    }
+#define ADZI_ATTR_FLOAT(its_name, value)                               \
+    {                                                                  \
+        .name = (its_name), .type = ADZI_ONNX_FLOAT, .number = (value) \
+    }
+#define ADZI_ATTR_TEXT(its_name, value)                               \
+    {                                                                 \
+        .name = (its_name), .type = ADZI_ONNX_STRING, .text = (value) \
+    }
+#define ADZI_ATTR_INTS(its_name, values, count)                                    \
+    {                                                                              \
+        .name = (its_name), .type = ADZI_ONNX_INTS, .list = (values), .n = (count) \
+    }
+
+/** A node whose result is a temporary, which is returned. */
+const char *adzi_onnx_step(adzi_onnx *g, const char *type, const char *a, const char *b);
+
+/** A Cast to a dtype; `name` itself if the value has it already. */
+const char *adzi_onnx_cast(adzi_onnx *g, const char *name, adz_dtype from, adz_dtype to);
+
+/** Records that the call cannot be written, and why. Always returns false. */
+bool adzi_onnx_refuse(adzi_onnx *g, const char *reason);
+
+/** ONNX's number of a dtype. */
+int adzi_onnx_dtype(adz_dtype dtype);
+
+/* ---- printers ------------------------------------------------------------------------------- */
+
+/** How an operator is written. */
+typedef struct adzi_onnx_printer {
+    const char *op; /* its name */
+    /** Adds the nodes of g->call. False if it was refused. */
+    bool (*print)(adzi_onnx *g, const struct adzi_onnx_printer *row);
+    /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
+     * be right for the traced batch size only. */
+    bool (*carry)(const adzi_onnx *g);
+    const char *type; /* the type of the node, for printers of several operators */
+} adzi_onnx_printer;
+
+/** The printer of an operator, or NULL. */
+const adzi_onnx_printer *adzi_onnx_printer_of(const char *op);
+
+/** Tables of the files onnx_*.c; each ends with a row without an operator. */
+extern const adzi_onnx_printer adzi_onnx_elementwise[], adzi_onnx_shapes[], adzi_onnx_reductions[],
+    adzi_onnx_layers[];
+
+/* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
+
+/** Results that broadcast the inputs, as elementwise operators do. */
+bool adzi_onnx_carry_broadcast(const adzi_onnx *g);
+/** Results with the batch where input 0 has it, if the attribute "dim" is another dimension. */
+bool adzi_onnx_carry_but_dim(const adzi_onnx *g);
+/** Results with the batch where input 0 has it. */
+bool adzi_onnx_carry_first(const adzi_onnx *g);
+/** Calls that are written for the traced batch size only, unless no input has the batch. */
+bool adzi_onnx_carry_none(const adzi_onnx *g);
+
+/**
+ * Finds the batch dimension of each value. `inputs` begin with a dimension of the batch if they
+ * have rank 1 or more and that size. Returns the first call that would fix the batch, or NULL.
+ */
+const adzi_traced_call *adzi_onnx_carry(adzi_onnx *g);
+
+#endif

@@ -1,0 +1,127 @@
+/* Where the batch dimension goes in each call. A network whose shapes were traced with one batch
+ * size is written for any size if every call allows it. */
+#include <string.h>
+
+#include "export/onnx.h"
+
+static bool has(adzi_onnx_batch b)
+{
+    return b.axis >= 0;
+}
+
+static bool same(adzi_onnx_batch a, adzi_onnx_batch b)
+{
+    return a.axis == b.axis && a.before == b.before && a.after == b.after;
+}
+
+static adzi_onnx_batch moved(adzi_onnx_batch b, int by)
+{
+    b.axis += by;
+    return b;
+}
+
+/* The batch of input i, none for ADZ_NONE. */
+static adzi_onnx_batch batch_of(const adzi_onnx *g, int i)
+{
+    return g->call->in[i] < 0 ? (adzi_onnx_batch){ -1, 0, 0 } : *adzi_onnx_batch_in(g, i);
+}
+
+bool adzi_onnx_carry_none(const adzi_onnx *g)
+{
+    for (int i = 0; i < g->call->n_in; ++i) {
+        if (has(batch_of(g, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Dimensions are aligned at the last one. Where one input has the batch, the others have it too, or
+ * broadcast. */
+bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
+{
+    const int rank = adzi_onnx_result(g, 0)->rank;
+    adzi_onnx_batch y = { -1, 0, 0 };
+    for (int i = 0; i < g->call->n_in; ++i) {
+        adzi_onnx_batch b = batch_of(g, i);
+        if (has(b)) {
+            b = moved(b, rank - adzi_onnx_input(g, i)->rank);
+            if (has(y) && !same(y, b)) {
+                return false;
+            }
+            y = b;
+        }
+    }
+    for (int i = 0; i < g->call->n_in && has(y); ++i) {
+        if (g->call->in[i] >= 0 && !has(batch_of(g, i))) {
+            const adzi_traced_value *x = adzi_onnx_input(g, i);
+            const int axis = y.axis - (rank - x->rank);
+            if (axis >= 0 && x->sizes[axis] != 1) {
+                return false;
+            }
+        }
+    }
+    *adzi_onnx_batch_out(g, 0) = y;
+    return true;
+}
+
+bool adzi_onnx_carry_first(const adzi_onnx *g)
+{
+    for (int i = 1; i < g->call->n_in; ++i) {
+        if (has(batch_of(g, i))) {
+            return false;
+        }
+    }
+    for (int k = 0; k < g->call->n_out; ++k) {
+        *adzi_onnx_batch_out(g, k) = batch_of(g, 0);
+    }
+    return true;
+}
+
+bool adzi_onnx_carry_but_dim(const adzi_onnx *g)
+{
+    const int dim = (int)adzi_attr_whole(g->call->op, g->call->attr, "dim");
+    return (!has(batch_of(g, 0)) || batch_of(g, 0).axis != dim) && adzi_onnx_carry_first(g);
+}
+
+/* ---- the walk over the calls ---------------------------------------------------------------- */
+
+/* The inputs whose first dimension is the batch. False if no input has one. */
+static bool begin(adzi_onnx *g)
+{
+    const adzi_trace *trace = g->trace;
+    bool found = false;
+    for (int i = 0; i < trace->n_inputs; ++i) {
+        const adzi_traced_value *v = &trace->values[i];
+        if (v->rank > 0 && !found) {
+            g->batch_size = v->sizes[0];
+            found = true;
+        }
+        if (v->rank > 0 && v->sizes[0] == g->batch_size) {
+            g->values[i].batch = (adzi_onnx_batch){ 0, 1, 1 };
+        }
+    }
+    return found;
+}
+
+const adzi_traced_call *adzi_onnx_carry(adzi_onnx *g)
+{
+    const adzi_trace *trace = g->trace;
+    for (size_t i = 0; i < trace->n_values; ++i) {
+        g->values[i].batch = (adzi_onnx_batch){ -1, 0, 0 };
+    }
+    g->free_batch = begin(g);
+    for (size_t i = 0; i < trace->n_calls && g->free_batch; ++i) {
+        const adzi_traced_call *c = &trace->calls[i];
+        const adzi_onnx_printer *row = adzi_onnx_printer_of(c->op->name);
+        g->call = c;
+        if (c->used && row != NULL && !row->carry(g)) {
+            g->free_batch = false;
+            for (size_t k = 0; k < trace->n_values; ++k) {
+                g->values[k].batch = (adzi_onnx_batch){ -1, 0, 0 };
+            }
+            return c;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,439 @@
+/* Printers of operators that move elements: reshapes, slices, joins, look-ups. */
+#include <string.h>
+
+#include "export/onnx.h"
+
+typedef adzi_onnx_printer printer;
+
+static int64_t whole(const adzi_onnx *g, const char *name)
+{
+    return adzi_attr_whole(g->call->op, g->call->attr, name);
+}
+
+/* A node of the inputs `in` whose result is the call's. */
+static bool last(adzi_onnx *g, const char *type, const char *const *in, size_t n,
+    const adzi_onnx_attr *attrs, size_t n_attrs)
+{
+    const char *out = adzi_onnx_out(g, 0);
+    adzi_onnx_node(g, type, in, n, &out, 1, attrs, n_attrs);
+    return !g->failed;
+}
+
+/* ---- reshape -------------------------------------------------------------------------------- */
+
+/* The sizes of result k for a node, with `free` for the dimension of the batch. */
+static void sizes_of(const adzi_onnx *g, int k, int64_t free, int64_t *sizes)
+{
+    const adzi_traced_value *y = adzi_onnx_result(g, k);
+    memcpy(sizes, y->sizes, sizeof y->sizes);
+    if (adzi_onnx_batch_out(g, k)->axis >= 0) {
+        sizes[adzi_onnx_batch_out(g, k)->axis] = free;
+    }
+}
+
+static bool reshape(adzi_onnx *g, const printer *row)
+{
+    const adzi_traced_value *y = adzi_onnx_result(g, 0);
+    int64_t sizes[ADZ_MAX_RANK];
+    bool zero = false;
+    (void)row;
+    sizes_of(g, 0, -1, sizes);
+    for (int d = 0; d < y->rank; ++d) {
+        zero = zero || sizes[d] == 0;
+    }
+    return last(g, "Reshape",
+        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, sizes, (size_t)y->rank)),
+        ADZI_ATTRS(ADZI_ATTR_INT("allowzero", zero)));
+}
+
+/* A reshape keeps the order of the elements, which is before x B x after. The batch is in the
+ * dimension of the result whose stretch of the order contains B and nothing but B's neighbours. */
+static bool carry_reshape(const adzi_onnx *g)
+{
+    const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
+    const adzi_traced_value *x = adzi_onnx_input(g, 0), *y = adzi_onnx_result(g, 0);
+    if (b.axis < 0) {
+        return true;
+    }
+    int64_t outer = b.before, left = 1;
+    for (int d = 0; d < b.axis; ++d) {
+        outer *= x->sizes[d];
+    }
+    int64_t inner = b.after;
+    for (int d = b.axis + 1; d < x->rank; ++d) {
+        inner *= x->sizes[d];
+    }
+    for (int d = 0; d < y->rank; ++d) {
+        /* left: the product of the sizes before d. The rest of `outer` has to be in d itself. */
+        if (left > 0 && outer % left == 0) {
+            const int64_t before = outer / left, rest = y->sizes[d];
+            int64_t behind = 1;
+            for (int i = d + 1; i < y->rank; ++i) {
+                behind *= y->sizes[i];
+            }
+            if (behind > 0 && inner % behind == 0 &&
+                before * g->batch_size * (inner / behind) == rest) {
+                *adzi_onnx_batch_out(g, 0) = (adzi_onnx_batch){ d, before, inner / behind };
+                return true;
+            }
+        }
+        left *= y->sizes[d];
+    }
+    return false;
+}
+
+static bool expand(adzi_onnx *g, const printer *row)
+{
+    int64_t sizes[ADZ_MAX_RANK];
+    (void)row;
+    sizes_of(g, 0, 1, sizes); /* size 1 broadcasts to that of the input */
+    const char *shape = adzi_onnx_ints(g, sizes, (size_t)adzi_onnx_result(g, 0)->rank);
+    return last(g, "Expand", ADZI_NAMES(adzi_onnx_in(g, 0), shape), NULL, 0);
+}
+
+/* ---- dimensions ----------------------------------------------------------------------------- */
+
+/* perm[d] is the dimension of x that becomes dimension d. */
+static void permutation(const adzi_onnx *g, int64_t *perm)
+{
+    const int rank = adzi_onnx_input(g, 0)->rank;
+    if (strcmp(g->call->op->name, "permute") == 0) {
+        adzi_attr_list(g->call->op, g->call->attr, "dims", perm, ADZ_MAX_RANK);
+        return;
+    }
+    for (int d = 0; d < rank; ++d) {
+        perm[d] = d;
+    }
+    const int64_t a = whole(g, "dim0"), b = whole(g, "dim1");
+    if (rank > 0) {
+        perm[a] = b;
+        perm[b] = a;
+    }
+}
+
+static bool transpose(adzi_onnx *g, const printer *row)
+{
+    int64_t perm[ADZ_MAX_RANK] = { 0 };
+    (void)row;
+    permutation(g, perm);
+    return last(g, "Transpose", ADZI_NAMES(adzi_onnx_in(g, 0)),
+        ADZI_ATTRS(ADZI_ATTR_INTS("perm", perm, (size_t)adzi_onnx_input(g, 0)->rank)));
+}
+
+static bool carry_transpose(const adzi_onnx *g)
+{
+    int64_t perm[ADZ_MAX_RANK] = { 0 };
+    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
+    permutation(g, perm);
+    for (int d = 0; d < adzi_onnx_input(g, 0)->rank && b.axis >= 0; ++d) {
+        y.axis = perm[d] == b.axis ? d : y.axis;
+    }
+    *adzi_onnx_batch_out(g, 0) = y;
+    return true;
+}
+
+static bool unsqueeze(adzi_onnx *g, const printer *row)
+{
+    const int64_t dim = whole(g, "dim");
+    (void)row;
+    return last(
+        g, "Unsqueeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &dim, 1)), NULL, 0);
+}
+
+static bool carry_unsqueeze(const adzi_onnx *g)
+{
+    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
+    b.axis += b.axis >= 0 && b.axis >= whole(g, "dim");
+    *adzi_onnx_batch_out(g, 0) = b;
+    return true;
+}
+
+/* True if x without the dimensions of the mask has the sizes of the result. */
+static bool leaves_result(const adzi_onnx *g, unsigned mask)
+{
+    const adzi_traced_value *x = adzi_onnx_input(g, 0), *y = adzi_onnx_result(g, 0);
+    int n = 0;
+    for (int d = 0; d < x->rank; ++d) {
+        if (mask & (1u << d)) {
+            if (x->sizes[d] != 1) {
+                return false;
+            }
+        } else if (n >= y->rank || x->sizes[d] != y->sizes[n++]) {
+            return false;
+        }
+    }
+    return n == y->rank;
+}
+
+/* The dimensions of size 1 that squeeze has removed. Its attributes do not tell; any choice gives
+ * the result, but the dimension of the batch must stay. */
+static unsigned squeezed(const adzi_onnx *g)
+{
+    const int axis = adzi_onnx_batch_in(g, 0)->axis;
+    for (unsigned mask = 0; mask < 1u << ADZ_MAX_RANK; ++mask) {
+        if ((axis < 0 || !(mask & (1u << axis))) && leaves_result(g, mask)) {
+            return mask;
+        }
+    }
+    return ~0u;
+}
+
+static bool squeeze(adzi_onnx *g, const printer *row)
+{
+    const unsigned mask = squeezed(g);
+    int64_t dims[ADZ_MAX_RANK];
+    size_t n = 0;
+    (void)row;
+    for (int d = 0; d < adzi_onnx_input(g, 0)->rank; ++d) {
+        if (mask & (1u << d)) {
+            dims[n++] = d;
+        }
+    }
+    if (n == 0) {
+        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
+    }
+    return last(g, "Squeeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, dims, n)), NULL, 0);
+}
+
+static bool carry_squeeze(const adzi_onnx *g)
+{
+    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
+    const unsigned mask = squeezed(g);
+    for (int d = 0; d < b.axis; ++d) {
+        y.axis -= (int)(mask >> d & 1u);
+    }
+    *adzi_onnx_batch_out(g, 0) = y;
+    return mask != ~0u;
+}
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+static bool slice(adzi_onnx *g, const printer *row)
+{
+    const int64_t dim = whole(g, "dim"), start = whole(g, "start"), end = whole(g, "end");
+    const int64_t step = whole(g, "step");
+    (void)row;
+    return last(g, "Slice",
+        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &start, 1), adzi_onnx_ints(g, &end, 1),
+            adzi_onnx_ints(g, &dim, 1), adzi_onnx_ints(g, &step, 1)),
+        NULL, 0);
+}
+
+/* A slice from the last element of each dimension to the first. */
+static bool flip(adzi_onnx *g, const printer *row)
+{
+    const unsigned mask = (unsigned)whole(g, "dims");
+    int64_t dims[ADZ_MAX_RANK], starts[ADZ_MAX_RANK], ends[ADZ_MAX_RANK], steps[ADZ_MAX_RANK];
+    size_t n = 0;
+    (void)row;
+    for (int d = 0; d < ADZ_MAX_RANK; ++d) {
+        if (mask & (1u << d)) {
+            dims[n] = d;
+            starts[n] = steps[n] = -1;
+            ends[n++] = INT64_MIN;
+        }
+    }
+    return last(g, "Slice",
+        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, starts, n), adzi_onnx_ints(g, ends, n),
+            adzi_onnx_ints(g, dims, n), adzi_onnx_ints(g, steps, n)),
+        NULL, 0);
+}
+
+/* Numbers come in pairs from the last dimension in adze; a node has all of one side first. */
+static bool pad(adzi_onnx *g, const printer *row)
+{
+    const adzi_traced_value *x = adzi_onnx_input(g, 0);
+    int64_t given[2 * ADZ_MAX_RANK], pads[2 * ADZ_MAX_RANK] = { 0 };
+    const size_t n =
+        adzi_attr_list(g->call->op, g->call->attr, "pad", given, 2 * (size_t)ADZ_MAX_RANK);
+    (void)row;
+    for (size_t i = 0; i < n; ++i) {
+        const int d = x->rank - 1 - (int)(i / 2);
+        pads[d + (i % 2 == 1 ? x->rank : 0)] = given[i];
+    }
+    const double value = adzi_attr_number(g->call->op, g->call->attr, "value");
+    return last(g, "Pad",
+        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, pads, 2 * (size_t)x->rank),
+            adzi_onnx_number(g, x->dtype, value)),
+        NULL, 0);
+}
+
+static bool carry_pad(const adzi_onnx *g)
+{
+    const int axis = adzi_onnx_batch_in(g, 0)->axis;
+    return (axis < 0 ||
+               adzi_onnx_input(g, 0)->sizes[axis] == adzi_onnx_result(g, 0)->sizes[axis]) &&
+           adzi_onnx_carry_first(g);
+}
+
+static bool carry_flip(const adzi_onnx *g)
+{
+    const int axis = adzi_onnx_batch_in(g, 0)->axis;
+    return (axis < 0 || !((unsigned)whole(g, "dims") & (1u << axis))) && adzi_onnx_carry_first(g);
+}
+
+/* A Slice or Gather for each result that is used: the pieces of split, the indices of unbind. */
+static bool split(adzi_onnx *g, const printer *row)
+{
+    const bool pieces = strcmp(row->op, "split") == 0;
+    const int64_t dim = whole(g, "dim"), step = 1;
+    int64_t start = 0;
+    for (int k = 0; k < g->call->n_out && !g->failed; ++k) {
+        const adzi_traced_value *y = adzi_onnx_result(g, k);
+        const int64_t end = pieces ? start + y->sizes[dim] : start + 1;
+        if (y->used && pieces) {
+            adzi_onnx_node(g, "Slice",
+                ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &start, 1),
+                    adzi_onnx_ints(g, &end, 1), adzi_onnx_ints(g, &dim, 1),
+                    adzi_onnx_ints(g, &step, 1)),
+                ADZI_NAMES(adzi_onnx_out(g, k)), NULL, 0);
+        } else if (y->used) {
+            adzi_onnx_node(g, "Gather",
+                ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_number(g, ADZ_I64, (double)k)),
+                ADZI_NAMES(adzi_onnx_out(g, k)), ADZI_ATTRS(ADZI_ATTR_INT("axis", dim)));
+        }
+        start = end;
+    }
+    return !g->failed;
+}
+
+static bool carry_unbind(const adzi_onnx *g)
+{
+    const int dim = (int)whole(g, "dim");
+    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
+    if (b.axis == dim) {
+        return false;
+    }
+    b.axis -= b.axis > dim;
+    for (int k = 0; k < g->call->n_out; ++k) {
+        *adzi_onnx_batch_out(g, k) = b;
+    }
+    return true;
+}
+
+static bool cat(adzi_onnx *g, const printer *row)
+{
+    const size_t n = (size_t)g->call->n_in;
+    const char **in = adzi_alloc(n * sizeof *in);
+    (void)row;
+    if (in == NULL) {
+        g->failed = true;
+        adzi_fail_memory(g->op, n * sizeof *in);
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        in[i] = adzi_onnx_in(g, (int)i);
+    }
+    const bool good = last(g, "Concat", in, n, ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
+    adzi_free(in, n * sizeof *in);
+    return good;
+}
+
+/* All parts have the batch in the same place, which is not the dimension that is joined. */
+static bool carry_cat(const adzi_onnx *g)
+{
+    const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
+    for (int i = 1; i < g->call->n_in; ++i) {
+        const adzi_onnx_batch other = *adzi_onnx_batch_in(g, i);
+        if (other.axis != b.axis || other.before != b.before || other.after != b.after) {
+            return false;
+        }
+    }
+    *adzi_onnx_batch_out(g, 0) = b;
+    return b.axis < 0 || b.axis != whole(g, "dim");
+}
+
+static bool triangle(adzi_onnx *g, const printer *row)
+{
+    const char *k = adzi_onnx_number(g, ADZ_I64, (double)whole(g, "diagonal"));
+    return last(g, "Trilu", ADZI_NAMES(adzi_onnx_in(g, 0), k),
+        ADZI_ATTRS(ADZI_ATTR_INT("upper", strcmp(row->op, "triu") == 0)));
+}
+
+static bool carry_triangle(const adzi_onnx *g)
+{
+    const int axis = adzi_onnx_batch_in(g, 0)->axis;
+    return axis < adzi_onnx_input(g, 0)->rank - 2 && adzi_onnx_carry_first(g);
+}
+
+/* ---- look-ups ------------------------------------------------------------------------------- */
+
+static bool embedding(adzi_onnx *g, const printer *row)
+{
+    (void)row;
+    return last(g, "Gather", ADZI_NAMES(adzi_onnx_in(g, 1), adzi_onnx_in(g, 0)),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
+}
+
+/* Gather of rows, and GatherElements. */
+static bool gather(adzi_onnx *g, const printer *row)
+{
+    return last(g, row->type, ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1)),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
+}
+
+/* An index of rank 1 is the batch, or x has it in another dimension. */
+static bool carry_index_select(const adzi_onnx *g)
+{
+    const adzi_onnx_batch x = *adzi_onnx_batch_in(g, 0);
+    adzi_onnx_batch index = *adzi_onnx_batch_in(g, 1);
+    if (index.axis < 0) {
+        return adzi_onnx_carry_but_dim(g);
+    }
+    index.axis = (int)whole(g, "dim");
+    *adzi_onnx_batch_out(g, 0) = index;
+    return x.axis < 0;
+}
+
+/* The sizes of index and x are equal but along dim. */
+static bool carry_gather(const adzi_onnx *g)
+{
+    const adzi_onnx_batch x = *adzi_onnx_batch_in(g, 0), index = *adzi_onnx_batch_in(g, 1);
+    *adzi_onnx_batch_out(g, 0) = index;
+    return x.axis == index.axis && x.before == index.before && x.after == index.after &&
+           (x.axis < 0 || x.axis != whole(g, "dim"));
+}
+
+static bool scatter_add(adzi_onnx *g, const printer *row)
+{
+    (void)row;
+    return last(g, "ScatterElements",
+        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2)),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim")), ADZI_ATTR_TEXT("reduction", "add")));
+}
+
+static bool one_hot(adzi_onnx *g, const printer *row)
+{
+    const adzi_traced_value *y = adzi_onnx_result(g, 0);
+    const int64_t values[2] = { 0, 1 }, classes = y->sizes[y->rank - 1];
+    const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
+    (void)row;
+    const char *ids = adzi_onnx_cast(g, adzi_onnx_in(g, 0), dtype, ADZ_I64);
+    return last(g, "OneHot",
+        ADZI_NAMES(
+            ids, adzi_onnx_number(g, ADZ_I64, (double)classes), adzi_onnx_ints(g, values, 2)),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", -1)));
+}
+
+const adzi_onnx_printer adzi_onnx_shapes[] = {
+    { "reshape", reshape, carry_reshape, NULL },
+    { "expand", expand, adzi_onnx_carry_broadcast, NULL },
+    { "permute", transpose, carry_transpose, NULL },
+    { "transpose", transpose, carry_transpose, NULL },
+    { "unsqueeze", unsqueeze, carry_unsqueeze, NULL },
+    { "squeeze", squeeze, carry_squeeze, NULL },
+    { "slice", slice, adzi_onnx_carry_but_dim, NULL },
+    { "flip", flip, carry_flip, NULL },
+    { "pad", pad, carry_pad, NULL },
+    { "split", split, adzi_onnx_carry_but_dim, NULL },
+    { "unbind", split, carry_unbind, NULL },
+    { "cat", cat, carry_cat, NULL },
+    { "tril", triangle, carry_triangle, NULL },
+    { "triu", triangle, carry_triangle, NULL },
+    { "embedding", embedding, adzi_onnx_carry_first, NULL },
+    { "index_select", gather, carry_index_select, "Gather" },
+    { "gather", gather, carry_gather, "GatherElements" },
+    { "scatter_add", scatter_add, adzi_onnx_carry_none, NULL },
+    { "one_hot", one_hot, adzi_onnx_carry_first, NULL },
+    { NULL, NULL, NULL, NULL },
+};

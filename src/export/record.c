@@ -1,0 +1,405 @@
+/* What a trace does with the reports of its thread. */
+#include <string.h>
+
+#include "export/trace.h"
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static bool refuse_memory(adzi_trace *trace, size_t bytes)
+{
+    trace->failed = true;
+    adzi_fail_memory(trace->op, bytes);
+    return false;
+}
+
+static bool is_tensor(const void *list, size_t place, const void *key, size_t size)
+{
+    const adzi_traced_tensor *tensors = list;
+    (void)size;
+    return memcmp(&tensors[place].tensor, key, sizeof(adz_tensor *)) == 0;
+}
+
+static size_t place_of(const adzi_trace *trace, const adz_tensor *t)
+{
+    return adzi_index_find(&trace->by_tensor, &t, sizeof t, is_tensor, trace->tensors);
+}
+
+static bool is_storage(const void *list, size_t place, const void *key, size_t size)
+{
+    const adzi_trace *trace = list;
+    const adzi_storage *storage = trace->tensors[trace->storages[place]].tensor->storage;
+    (void)size;
+    return memcmp(&storage, key, sizeof storage) == 0;
+}
+
+/* The place among the storages, or ADZI_NOWHERE. */
+static size_t storage_of(const adzi_trace *trace, const adz_tensor *t)
+{
+    return adzi_index_find(&trace->by_storage, &t->storage, sizeof t->storage, is_storage, trace);
+}
+
+/* Makes room for one more tensor in all lists, so that entering it cannot fail. */
+static bool reserve(adzi_trace *trace)
+{
+    return (adzi_grow(&trace->tensors, &trace->tensors_capacity, trace->n_tensors + 1,
+                sizeof *trace->tensors) &&
+               adzi_grow(&trace->storages, &trace->storages_capacity, trace->n_storages + 1,
+                   sizeof *trace->storages) &&
+               adzi_index_reserve(&trace->by_tensor, 1) &&
+               adzi_index_reserve(&trace->by_storage, 1)) ||
+           refuse_memory(trace, sizeof *trace->tensors);
+}
+
+bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version)
+{
+    const size_t known = place_of(trace, t);
+    if (known != ADZI_NOWHERE) {
+        trace->tensors[known].value = value;
+        trace->tensors[known].version = version;
+        return true;
+    }
+    if (!reserve(trace)) {
+        return false;
+    }
+    const size_t storage = storage_of(trace, t), place = trace->n_tensors++;
+    trace->tensors[place] = (adzi_traced_tensor){ adzi_retain(t), value, version,
+        storage == ADZI_NOWHERE ? ADZI_NOWHERE : trace->storages[storage] };
+    adzi_index_enter(&trace->by_tensor, &t, sizeof t, place);
+    if (storage == ADZI_NOWHERE) {
+        trace->storages[trace->n_storages] = place;
+        adzi_index_enter(&trace->by_storage, &t->storage, sizeof t->storage, trace->n_storages++);
+    } else {
+        trace->storages[storage] = place;
+    }
+    return true;
+}
+
+/* Appends a value shaped like t, which no tensor holds yet. */
+static int append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name)
+{
+    char *copy = name != NULL ? adzi_string_copy(name) : NULL;
+    if ((name != NULL && copy == NULL) || trace->n_values >= INT32_MAX ||
+        !adzi_grow(
+            &trace->values, &trace->values_capacity, trace->n_values + 1, sizeof *trace->values)) {
+        adzi_string_free(copy);
+        refuse_memory(trace, sizeof *trace->values);
+        return -1;
+    }
+    adzi_traced_value v = { .kind = kind,
+        .dtype = (adz_dtype)t->dtype,
+        .rank = t->rank,
+        .name = copy,
+        .tensor = t,
+        .call = -1,
+        .result = -1 };
+    memcpy(v.sizes, t->sizes, sizeof v.sizes);
+    memcpy(v.strides, t->strides, sizeof v.strides);
+    trace->values[trace->n_values] = v;
+    return (int)trace->n_values++;
+}
+
+int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name)
+{
+    const int value = append(trace, kind, t, name);
+    return value >= 0 && adzi_trace_hold(trace, t, value, t->storage->version) ? value : -1;
+}
+
+/* Whether two tensors are the same elements in the same order. */
+static bool is_same_view(const adz_tensor *a, const adz_tensor *b)
+{
+    bool same = a->storage == b->storage && a->data == b->data && a->dtype == b->dtype &&
+                adzi_same_sizes(a, b);
+    for (int i = 0; i < a->rank && same; ++i) {
+        same = a->sizes[i] <= 1 || a->strides[i] == b->strides[i];
+    }
+    return same;
+}
+
+/* The traced tensor that is t, or that is the same view of the same storage, or ADZI_NOWHERE.
+ * `shares` becomes true if some traced tensor has the storage of t and depends on the inputs. */
+static size_t find(const adzi_trace *trace, const adz_tensor *t, bool *shares)
+{
+    const size_t own = place_of(trace, t), storage = storage_of(trace, t);
+    size_t place = own == ADZI_NOWHERE && storage != ADZI_NOWHERE ? trace->storages[storage] : own;
+    *shares = false;
+    while (
+        place != ADZI_NOWHERE && place != own && !is_same_view(trace->tensors[place].tensor, t)) {
+        const adzi_value_kind kind = trace->values[trace->tensors[place].value].kind;
+        *shares = *shares || kind == ADZI_VALUE_INPUT || kind == ADZI_VALUE_RESULT;
+        place = trace->tensors[place].before;
+    }
+    return place;
+}
+
+int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
+{
+    bool shares;
+    const size_t place = find(trace, t, &shares);
+    if (place == ADZI_NOWHERE && shares) {
+        trace->failed = true;
+        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+            "a tensor %s shares memory with a computed one, but no operator made it; use views "
+            "that adze's operators make",
+            adzi_text_shape(t));
+        return -1;
+    }
+    if (place == ADZI_NOWHERE) {
+        return adzi_trace_add_value(trace, ADZI_VALUE_CONSTANT, t, NULL);
+    }
+    if (trace->tensors[place].version != t->storage->version) {
+        trace->failed = true;
+        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+            "a tensor %s is read after %s changed its memory in another way than through this "
+            "tensor; compute a new tensor there (adz_cat and adz_stack join parts)",
+            adzi_text_shape(t), t->storage->writer != NULL ? t->storage->writer : "a write");
+        return -1;
+    }
+    return trace->tensors[place].value;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* The operator's expression, or NULL. A custom operator that was compiled against an older header
+ * has none. */
+static adz_expression_function expression_of(const adz_operator *op)
+{
+    return op->size == 0 || op->size >= sizeof *op ? op->expression : NULL;
+}
+
+/* The version of the storage of result k once the call has ended. */
+static uint32_t version_after(const adzi_report *r, int k)
+{
+    return r->results[k]->storage->version + (r->inplace && k == 0 ? 1 : 0);
+}
+
+/* `t` in the layout of `like`: t itself, or a copy. Later calls make views of the operator's
+ * result, and a writer that knows values by their memory needs the same strides. */
+static adz_tensor *with_layout(adz_tensor *t, const adz_tensor *like)
+{
+    int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];
+    bool same = adzi_same_sizes(t, like);
+    if (!same) {
+        return t; /* the caller reports it */
+    }
+    for (int d = 0; d < t->rank; ++d) {
+        same = same && (t->sizes[d] <= 1 || t->strides[d] == like->strides[d]);
+        int at = d; /* dimensions of `like`, the longest stride first */
+        for (; at > 0 && like->strides[order[at - 1]] < like->strides[d]; --at) {
+            order[at] = order[at - 1];
+        }
+        order[at] = d;
+    }
+    if (same) {
+        return t;
+    }
+    for (int d = 0; d < t->rank; ++d) {
+        back[order[d]] = d;
+    }
+    adz_tensor *ordered = adz_contiguous(adz_permute(t, adz_dims_of(t->rank, order)));
+    return adz_permute(ordered, adz_dims_of(t->rank, back));
+}
+
+/* Computes the expression of the operator, whose calls are reported, and makes the results of the
+ * operator hold the values of its results. */
+static bool record_expression(adzi_trace *trace, const adzi_report *r)
+{
+    adzi_thread *thread = adzi_self();
+    size_t bytes = (size_t)r->n_results * sizeof(adz_tensor *);
+    adz_tensor **made = adzi_alloc_zero(bytes);
+    if (made == NULL) {
+        return refuse_memory(trace, bytes);
+    }
+    const bool records = thread->grad_enabled;
+    thread->grad_enabled = false;
+    bool good = expression_of(r->op)(made, r->in, r->attr) == ADZ_OK;
+    for (int k = 0; k < r->n_results && good; ++k) {
+        made[k] = made[k] != NULL ? with_layout(made[k], r->results[k]) : NULL;
+        good = made[k] != NULL || adzi_pending() == ADZ_OK;
+    }
+    thread->grad_enabled = records;
+    for (int k = 0; k < r->n_results && good; ++k) {
+        int value = made[k] != NULL ? adzi_trace_value_of(trace, made[k]) : -1;
+        if (made[k] != NULL &&
+            (!adzi_same_sizes(made[k], r->results[k]) || made[k]->dtype != r->results[k]->dtype)) {
+            adzi_error(r->op->name, ADZ_ERR_SHAPE,
+                "result %d is %s %s, but the operator's expression gives %s %s", k,
+                adz_dtype_name((adz_dtype)r->results[k]->dtype), adzi_text_shape(r->results[k]),
+                adz_dtype_name((adz_dtype)made[k]->dtype), adzi_text_shape(made[k]));
+            value = -1;
+        }
+        good = value >= 0 && adzi_trace_hold(trace, r->results[k], value, version_after(r, k));
+    }
+    adzi_free(made, bytes);
+    trace->failed = trace->failed || !good;
+    return good || adzi_status(NULL) == ADZ_OK;
+}
+
+/* Copies the elements of a value that an in-place call is about to overwrite, unless a call made
+ * it: others see them again after the trace. */
+static bool keep_contents(adzi_trace *trace, int value, adz_tensor *t)
+{
+    adzi_traced_value *v = &trace->values[value];
+    if (v->kind == ADZI_VALUE_RESULT || v->contents != NULL) {
+        return true;
+    }
+    v->contents = adzi_tensor_new(adzi_self(), trace->op, (adz_dtype)t->dtype, t->rank, t->sizes);
+    if (v->contents == NULL) {
+        trace->failed = true;
+        return false;
+    }
+    adzi_copy(v->contents, t);
+    return true;
+}
+
+/* Allocates what a call owns. */
+static bool fill_call(adzi_traced_call *call, const adzi_report *r)
+{
+    char path[2048];
+    adzi_calls_path(path, sizeof path);
+    *call = (adzi_traced_call){ .op = r->op,
+        .attr_size = r->attr_size,
+        .n_in = r->n_in,
+        .n_out = r->n_results,
+        .inplace = r->inplace };
+    call->path = adzi_string_copy(path);
+    call->in = adzi_alloc(((size_t)r->n_in + (size_t)r->n_results) * sizeof *call->in);
+    call->attr = r->attr_size > 0 ? adzi_alloc(r->attr_size) : NULL;
+    if (call->path == NULL || call->in == NULL || (r->attr_size > 0 && call->attr == NULL)) {
+        adzi_traced_call_end(call);
+        return false;
+    }
+    call->out = call->in + r->n_in;
+    if (r->attr_size > 0) {
+        adzi_attr_copy(r->op, call->attr, r->attr, r->attr_size);
+    }
+    return true;
+}
+
+void adzi_traced_call_end(adzi_traced_call *call)
+{
+    adzi_string_free(call->path);
+    if (call->in != NULL) {
+        adzi_free(call->in, ((size_t)call->n_in + (size_t)call->n_out) * sizeof *call->in);
+    }
+    if (call->attr != NULL) {
+        adzi_free(call->attr, call->attr_size);
+    }
+}
+
+/* Finds the values of the inputs and makes those of the results. */
+static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report *r)
+{
+    for (int i = 0; i < r->n_in; ++i) {
+        call->in[i] = adzi_is_none(r->in[i]) ? -1 : adzi_trace_value_of(trace, r->in[i]);
+        if (call->in[i] < 0 && !adzi_is_none(r->in[i])) {
+            return false;
+        }
+    }
+    if (r->inplace && !keep_contents(trace, call->in[0], r->in[0])) {
+        return false;
+    }
+    for (int k = 0; k < r->n_results; ++k) {
+        const int value = append(trace, ADZI_VALUE_RESULT, r->results[k], NULL);
+        if (value < 0 || !adzi_trace_hold(trace, r->results[k], value, version_after(r, k))) {
+            return false;
+        }
+        trace->values[value].call = (int)trace->n_calls;
+        trace->values[value].result = k;
+        call->out[k] = value;
+    }
+    return true;
+}
+
+static bool report_call(adzi_tracer *tracer, const adzi_report *r)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    if (expression_of(r->op) != NULL && trace->prints != NULL && !trace->prints(r->op)) {
+        return record_expression(trace, r);
+    }
+    if (!adzi_grow(
+            &trace->calls, &trace->calls_capacity, trace->n_calls + 1, sizeof *trace->calls)) {
+        return refuse_memory(trace, sizeof *trace->calls);
+    }
+    adzi_traced_call call;
+    if (!fill_call(&call, r)) {
+        return refuse_memory(trace, sizeof call);
+    }
+    if (!connect(trace, &call, r)) {
+        adzi_traced_call_end(&call);
+        return false;
+    }
+    trace->calls[trace->n_calls++] = call;
+    return true;
+}
+
+/* ---- other reports -------------------------------------------------------------------------- */
+
+/* The program may read what does not depend on the inputs, and write to tensors that no call has
+ * used yet. */
+static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *function)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    bool shares;
+    const size_t place = find(trace, t, &shares);
+    const int value = place != ADZI_NOWHERE ? trace->tensors[place].value : -1;
+    const adzi_value_kind kind = value >= 0 ? trace->values[value].kind : ADZI_VALUE_CONSTANT;
+    if (!shares && kind != ADZI_VALUE_INPUT && kind != ADZI_VALUE_RESULT) {
+        return true;
+    }
+    trace->failed = true;
+    adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+        "%s accesses elements of %s%s by the program itself, which an export cannot repeat; use "
+        "adze's operators",
+        function,
+        kind != ADZI_VALUE_RESULT || value < 0 ? "an input "
+                                               : trace->calls[trace->values[value].call].op->name,
+        adzi_text_shape(t));
+    return false;
+}
+
+static bool report_change(adzi_tracer *tracer, adz_tensor *t, const char *op)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    const int value = adzi_trace_value_of(trace, t);
+    (void)op;
+    return value >= 0 && keep_contents(trace, value, t);
+}
+
+static bool report_unrepeatable(adzi_tracer *tracer, const char *function)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    trace->failed = true;
+    adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+        "%s draws random numbers, which an export would turn into constants; call "
+        "adz_module_eval, or draw outside and pass them as an input",
+        function);
+    return false;
+}
+
+static adz_status report_backward(
+    adzi_tracer *tracer, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    (void)outputs, (void)gradients, (void)n;
+    trace->failed = true;
+    return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+        "the function calls adz_backward; only a forward can be exported, so return the prediction "
+        "before it");
+}
+
+static adz_status report_step(adzi_tracer *tracer, void *optimizer)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    (void)optimizer;
+    trace->failed = true;
+    return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+        "the function calls adz_optimizer_step; only a forward can be exported, so return the "
+        "prediction before it");
+}
+
+const adzi_tracer adzi_trace_reports = { .call = report_call,
+    .host = report_host,
+    .change = report_change,
+    .unrepeatable = report_unrepeatable,
+    .backward = report_backward,
+    .step = report_step };

@@ -1,0 +1,325 @@
+/* Making a trace: the call of the function, what is restored after it, and what the output needs.
+ * record.c has the reports of the calls. */
+#include "export/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random_generator.h"
+#include "nn/module.h"
+
+/* ---- what a trace leaves as it was ---------------------------------------------------------- */
+
+/* A buffer of a module before the function was called. */
+typedef struct {
+    adz_module *module;
+    size_t index;       /* among the module's buffers */
+    adz_tensor *tensor; /* retained */
+    adz_tensor *copy;   /* of the elements; owned */
+    uint32_t version;
+} kept_buffer;
+
+/* What is put back after the function was called. */
+typedef struct {
+    const char *op;
+    kept_buffer *buffers;
+    size_t n_buffers, capacity;
+    adzi_draws draws;
+} kept_state;
+
+/* Keeps a module's buffers. A module that has several names is kept several times, which changes
+ * nothing. */
+static adz_status keep_buffers(adz_module *module, const char *prefix, void *user)
+{
+    kept_state *kept = user;
+    (void)prefix;
+    if (!adzi_grow(&kept->buffers, &kept->capacity, kept->n_buffers + module->n_buffers,
+            sizeof *kept->buffers)) {
+        adzi_fail_memory(kept->op, module->n_buffers * sizeof *kept->buffers);
+        return ADZ_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < module->n_buffers; ++i) {
+        adz_tensor *t = module->buffers[i].tensor, *copy = NULL;
+        const bool none = adzi_is_none(t);
+        if (!none) {
+            copy = adzi_tensor_new(adzi_self(), kept->op, (adz_dtype)t->dtype, t->rank, t->sizes);
+            if (copy == NULL) {
+                return ADZ_ERR_MEMORY;
+            }
+            adzi_copy(copy, t);
+        }
+        kept->buffers[kept->n_buffers++] = (kept_buffer){ module, i, none ? t : adzi_retain(t),
+            copy, none ? 0 : t->storage->version };
+    }
+    return ADZ_OK;
+}
+
+/* Puts an earlier content back into a tensor that has changed since. */
+static void put_back(adz_tensor *t, const adz_tensor *copy, uint32_t version)
+{
+    if (t->storage->version != version) {
+        adzi_copy(t, copy);
+        t->storage->version = version;
+    }
+}
+
+static void restore_buffers(kept_state *kept)
+{
+    for (size_t i = 0; i < kept->n_buffers; ++i) {
+        kept_buffer *b = &kept->buffers[i];
+        adzi_slot *slot = &b->module->buffers[b->index];
+        if (slot->tensor != b->tensor) {
+            adz_tensor *replaced = slot->tensor;
+            slot->tensor = b->tensor;
+            b->tensor = replaced;
+            adzi_module_buffer_replaced(b->module);
+        }
+        if (b->copy != NULL) {
+            put_back(slot->tensor, b->copy, b->version);
+        }
+        adzi_drop(b->tensor);
+        adzi_drop(b->copy);
+    }
+    if (kept->capacity > 0) {
+        adzi_free(kept->buffers, kept->capacity * sizeof *kept->buffers);
+    }
+    adzi_free(kept, sizeof *kept);
+}
+
+static kept_state *keep(const char *op, adz_module *module)
+{
+    kept_state *kept = adzi_alloc_zero(sizeof *kept);
+    if (kept == NULL) {
+        return adzi_fail_memory(op, sizeof *kept);
+    }
+    kept->op = op;
+    adzi_text prefix = { 0 };
+    const adz_status status =
+        module != NULL ? adzi_module_walk(module, &prefix, keep_buffers, kept) : ADZ_OK;
+    adzi_text_free(&prefix);
+    if (status != ADZ_OK) {
+        if (adzi_pending() == ADZ_OK) {
+            adzi_fail_memory(op, sizeof *kept);
+        }
+        restore_buffers(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+/* Puts back buffers, generators, and tensors that were changed in place. */
+static void restore(adzi_trace *trace, kept_state *kept)
+{
+    for (size_t i = 0; i < trace->n_values; ++i) {
+        const adzi_traced_value *v = &trace->values[i];
+        if (v->contents != NULL) {
+            adzi_copy(v->tensor, v->contents);
+        }
+    }
+    for (size_t i = 0; i < kept->draws.count && i < ADZI_MOST_DRAWN; ++i) {
+        kept->draws.drawn[i].generator->state = kept->draws.drawn[i].before;
+    }
+    restore_buffers(kept);
+}
+
+/* ---- the call of the function --------------------------------------------------------------- */
+
+static bool add_inputs(adzi_trace *trace, const adzi_export *what)
+{
+    for (size_t i = 0; i < what->inputs.count; ++i) {
+        char name[40] = "input";
+        if (what->inputs.count > 1) {
+            snprintf(name, sizeof name, "input%zu", i);
+        }
+        adz_tensor *t = what->inputs.items[i];
+        const char *given = what->input_names != NULL ? what->input_names[i] : name;
+        if (!adzi_check_tensor(trace->op, given != NULL ? given : name, t) ||
+            adzi_trace_add_value(trace, ADZI_VALUE_INPUT, t, given != NULL ? given : name) < 0) {
+            return false;
+        }
+    }
+    trace->n_inputs = (int)what->inputs.count;
+    return true;
+}
+
+static bool add_named(adzi_trace *trace, adz_named_list list, adzi_value_kind kind)
+{
+    for (size_t i = 0; i < list.count; ++i) {
+        if (adzi_trace_add_value(trace, kind, list.items[i].tensor, list.items[i].name) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_module(adzi_trace *trace, adz_module *module)
+{
+    return module == NULL ||
+           (add_named(trace, adz_module_named_parameters(module), ADZI_VALUE_PARAMETER) &&
+               add_named(trace, adz_module_named_buffers(module), ADZI_VALUE_BUFFER) &&
+               adzi_pending() == ADZ_OK);
+}
+
+/* Calls the function in a scope, with the trace on. A jump out of the function ends the frame,
+ * which turns the trace off. */
+static __attribute__((noinline)) bool call(adzi_trace *trace, const adzi_export *what)
+{
+    adzi_thread *thread = adzi_self();
+    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
+    if (frame == SIZE_MAX) {
+        adzi_fail_memory(trace->op, sizeof(adzi_frame));
+        return false;
+    }
+    adz_scope *scope = adz_scope_open();
+    if (scope == NULL) {
+        adzi_frame_end(thread, frame);
+        return false;
+    }
+    thread->tracer = &trace->tracer;
+    adz_tensor *y = what->function(what->user);
+    trace->output = y != NULL && !trace->failed && adzi_check_tensor(trace->op, "the result", y)
+                        ? adzi_trace_value_of(trace, y)
+                        : -1;
+    thread->tracer = NULL;
+    if (y == NULL) {
+        adzi_error_null(trace->op, "the function's result");
+    }
+    adz_scope_close(scope);
+    adzi_frame_end(thread, frame);
+    if (trace->failed && adzi_pending() == ADZ_OK) {
+        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+            "the function went on after a call that cannot be exported; return NULL there");
+    }
+    return trace->output >= 0 && adzi_pending() == ADZ_OK;
+}
+
+/* ---- what the output needs ------------------------------------------------------------------ */
+
+/* These calls overwrite the old elements of their first input without reading them. */
+static bool overwrites(const adzi_traced_call *c)
+{
+    return c->inplace && (strcmp(c->op->name, "fill") == 0 || strcmp(c->op->name, "copy") == 0);
+}
+
+/* Marks the calls and values that the output depends on. A call comes after those that made its
+ * inputs, so one pass from the last call suffices. */
+static void mark_used(adzi_trace *trace)
+{
+    trace->values[trace->output].used = true;
+    for (size_t i = trace->n_calls; i-- > 0;) {
+        adzi_traced_call *c = &trace->calls[i];
+        for (int k = 0; k < c->n_out && !c->used; ++k) {
+            c->used = trace->values[c->out[k]].used;
+        }
+        for (int k = overwrites(c) ? 1 : 0; k < c->n_in && c->used; ++k) {
+            if (c->in[k] >= 0) {
+                trace->values[c->in[k]].used = true;
+            }
+        }
+    }
+}
+
+/* Parameters, buffers and constants must hold at the end what they held when they were first used:
+ * their contents are read after the function. */
+static bool check_constants(const adzi_trace *trace)
+{
+    for (size_t i = 0; i < trace->n_tensors; ++i) {
+        const adzi_traced_tensor *t = &trace->tensors[i];
+        const adzi_traced_value *v = &trace->values[t->value];
+        if (v->used && v->kind != ADZI_VALUE_RESULT && v->kind != ADZI_VALUE_INPUT &&
+            v->contents == NULL && t->version != t->tensor->storage->version) {
+            adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+                "%s changed %s%s%s while the function ran, which an export cannot repeat",
+                t->tensor->storage->writer, v->name != NULL ? v->name : "a constant",
+                v->name != NULL ? " " : "", adzi_text_shape(t->tensor));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- making and freeing --------------------------------------------------------------------- */
+
+adzi_trace *adzi_trace_new(
+    const char *op, const adzi_export *what, bool (*prints)(const adz_operator *op))
+{
+    if (adzi_pending() != ADZ_OK) {
+        return NULL;
+    }
+    if (what->function == NULL || (what->inputs.items == NULL && what->inputs.count > 0)) {
+        return adzi_fail_null(op, what->function == NULL ? "function" : "inputs");
+    }
+    if (adzi_self()->tracer != NULL) {
+        return adzi_fail(op, ADZ_ERR_STATE, "an export cannot run inside another one");
+    }
+    adzi_trace *trace = adzi_alloc_zero(sizeof *trace);
+    if (trace == NULL) {
+        return adzi_fail_memory(op, sizeof *trace);
+    }
+    trace->tracer = adzi_trace_reports;
+    trace->op = op;
+    trace->prints = prints;
+    trace->output = -1;
+    kept_state *kept = keep(op, what->module);
+    bool good = kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
+    if (good) {
+        ADZI_STEP_DOWN();
+        adzi_draws_begin(&kept->draws);
+        good = call(trace, what);
+        adzi_draws_end(&kept->draws);
+    }
+    if (good) {
+        mark_used(trace);
+        good = check_constants(trace);
+    }
+    if (kept != NULL) {
+        restore(trace, kept);
+    }
+    if (!good) {
+        adzi_trace_free(&trace);
+    }
+    return trace;
+}
+
+void adzi_trace_free(adzi_trace **trace)
+{
+    adzi_trace *t = *trace;
+    *trace = NULL;
+    if (t == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < t->n_calls; ++i) {
+        adzi_traced_call_end(&t->calls[i]);
+    }
+    for (size_t i = 0; i < t->n_values; ++i) {
+        adzi_string_free(t->values[i].name);
+        adzi_drop(t->values[i].contents);
+    }
+    for (size_t i = 0; i < t->n_tensors; ++i) {
+        adzi_drop(t->tensors[i].tensor);
+    }
+    adzi_index_free(&t->by_tensor);
+    adzi_index_free(&t->by_storage);
+    adzi_free(t->calls, t->calls_capacity * sizeof *t->calls);
+    adzi_free(t->values, t->values_capacity * sizeof *t->values);
+    adzi_free(t->tensors, t->tensors_capacity * sizeof *t->tensors);
+    adzi_free(t->storages, t->storages_capacity * sizeof *t->storages);
+    adzi_free(t, sizeof *t);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+const char *adzi_traced_text(adzi_text *text, const adzi_traced_call *c)
+{
+    if (c->path[0] != '\0') {
+        adzi_text_format(text, "%s: ", c->path);
+    }
+    return adzi_attr_text(text, c->op, c->attr);
+}
+
+adz_tensor *adzi_traced_contents(const adzi_trace *trace, int value)
+{
+    const adzi_traced_value *v = &trace->values[value];
+    adz_tensor *t = v->contents != NULL ? v->contents : v->tensor;
+    return adzi_compact(trace->op, t);
+}

@@ -1,0 +1,128 @@
+/* The record of calls: what a function computes, as operators, attributes, inputs and results. The
+ * writers of C99 and ONNX print it.
+ *
+ * A trace is made by calling the function once while the thread reports every call of a primitive
+ * operator (base/tracer.h). Trainings are not disturbed: generators, buffers and all other tensors
+ * have the contents that they had before. */
+#ifndef ADZI_EXPORT_TRACE_H
+#define ADZI_EXPORT_TRACE_H
+
+#include "adze/nn.h"
+#include "autograd/op.h"
+#include "base/index.h"
+
+/** Computes a forward or a step on tensors that it finds through `user`. The result is borrowed
+ * from a scope around the call; NULL with an error recorded. */
+typedef adz_tensor *(*adzi_export_function)(void *user);
+
+/** What is exported. */
+typedef struct adzi_export {
+    adzi_export_function function;
+    void *user;
+    adz_tensor_list inputs;         /* tensors whose contents differ from run to run */
+    const char *const *input_names; /* one for each; NULL: "input", or "input0", "input1", ... */
+    adz_module *module; /* names parameters and buffers as its state does; NULL: there is none */
+} adzi_export;
+
+typedef enum adzi_value_kind {
+    ADZI_VALUE_INPUT,     /* one of the inputs of the export */
+    ADZI_VALUE_PARAMETER, /* a parameter of the module */
+    ADZI_VALUE_BUFFER,    /* a buffer of the module */
+    ADZI_VALUE_CONSTANT,  /* a tensor that no reported call made */
+    ADZI_VALUE_RESULT     /* a result of a call */
+} adzi_value_kind;
+
+/** A tensor at one point of time: an in-place call makes a new value for the tensor it changes. */
+typedef struct adzi_traced_value {
+    adzi_value_kind kind;
+    adz_dtype dtype;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+    char *name;           /* owned; NULL for constants and results */
+    adz_tensor *tensor;   /* the tensor that held it first; the trace retains it */
+    adz_tensor *contents; /* a copy from before the tensor was changed in place, owned; NULL if it
+                             was not changed */
+    int call, result;     /* the call that made a result, and its place there; -1 for others */
+    bool used;            /* the output depends on it */
+} adzi_traced_value;
+
+/** A tensor that the traced calls have used, and the value that it holds now. */
+typedef struct adzi_traced_tensor {
+    adz_tensor *tensor; /* retained */
+    int value;
+    uint32_t version; /* of the storage, while the tensor holds this value */
+    size_t before;    /* the tensor before this one with the same storage; ADZI_NOWHERE: none */
+} adzi_traced_tensor;
+
+/** A call of a primitive operator. */
+typedef struct adzi_traced_call {
+    const adz_operator *op;
+    void *attr; /* a copy, owned; NULL if the call has none */
+    size_t attr_size;
+    int n_in, n_out;
+    int *in;      /* values; -1 for ADZ_NONE. Owned, with `out` behind it. */
+    int *out;     /* values */
+    char *path;   /* the modules that were called, "encoder.2.ffn"; owned; "" outside modules */
+    bool inplace; /* out[0] is the tensor of in[0] with other elements */
+    bool used;    /* the output depends on it */
+} adzi_traced_call;
+
+typedef struct adzi_trace {
+    adzi_tracer tracer;                     /* first, so that reports find the trace */
+    const char *op;                         /* the public function, for messages */
+    bool (*prints)(const adz_operator *op); /* the writer has a printer; NULL: for all operators */
+    adzi_traced_value *values;
+    size_t n_values, values_capacity;
+    adzi_traced_call *calls;
+    size_t n_calls, calls_capacity;
+    int n_inputs; /* the inputs are the values 0 .. n_inputs-1 */
+    int output;   /* what the function returned */
+    adzi_traced_tensor *tensors;
+    size_t n_tensors, tensors_capacity;
+    size_t *storages; /* the newest tensor of each storage */
+    size_t n_storages, storages_capacity;
+    adzi_index by_tensor, by_storage; /* places in these two lists */
+    bool failed;                      /* something was refused */
+} adzi_trace;
+
+/**
+ * Calls the function and records its calls. An operator that the writer does not print, and that
+ * has an expression (adz_operator's `expression`), is recorded as the calls of its expression.
+ *
+ * @param op      the public function, for messages
+ * @param prints  true for operators that the writer prints itself; NULL: it prints all of them
+ * @return        the caller's; NULL with an error recorded that names the call in question
+ */
+adzi_trace *adzi_trace_new(
+    const char *op, const adzi_export *what, bool (*prints)(const adz_operator *op));
+
+/** Frees a trace and sets the pointer to NULL. NULL inside is allowed. */
+void adzi_trace_free(adzi_trace **trace);
+
+/** Adds "softmax(dim=1)" and the path of its modules, for messages about a call. */
+const char *adzi_traced_text(adzi_text *text, const adzi_traced_call *call);
+
+/** The elements of a value that is no result, as a contiguous tensor borrowed from the scope. */
+adz_tensor *adzi_traced_contents(const adzi_trace *trace, int value);
+
+/** Frees what a call owns. */
+void adzi_traced_call_end(adzi_traced_call *call);
+
+/* ---- for record.c and trace.c --------------------------------------------------------------- */
+
+/** The functions that the thread reports to. */
+extern const adzi_tracer adzi_trace_reports;
+
+/** Appends a value that `t` holds from now on. `name` is copied; NULL for none. -1 with the error
+ * recorded if memory was refused. */
+int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name);
+
+/** Makes `t`, which is retained, hold an existing value. `version` is that of its storage while it
+ * does. False with the error recorded if memory was refused. */
+bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version);
+
+/** The value that `t` holds now. A tensor that no call made becomes a constant. -1 with the error
+ * recorded. */
+int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t);
+
+#endif

@@ -1,0 +1,258 @@
+/* The files that are written, and what is refused. */
+#include "network.h"
+#include "tests.h"
+
+/* ---- files and errors -------------------------------------------------------------------------
+ */
+
+/* The contents of a file of the folder, in memory that the next call overwrites. */
+static const char *file_text(const char *name)
+{
+    static char text[1 << 18];
+    FILE *file = fopen(temporary_path(name), "rb");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void announces_its_sizes(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net =
+        ADZ_SEQUENTIAL(adz_linear_new(13, 50, NULL), adz_tanh_new(), adz_linear_new(50, 1, NULL));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 13), ADZ_F32));
+    assert_int_equal(write_network(&n, "sizes.c", NULL), ADZ_OK);
+    assert_non_null(strstr(file_text("sizes.h"), "#define SIZES_WEIGHTS_BYTES 3004\n"));
+    assert_non_null(strstr(file_text("sizes.h"), "#define SIZES_BUFFER_BYTES  400\n"));
+    assert_non_null(strstr(file_text("sizes.h"), "void sizes_run(const float *x, float *y);"));
+    assert_non_null(strstr(file_text("sizes.c"), "/* 0.weight [50, 13] */"));
+    assert_non_null(strstr(file_text("sizes.c"), "static float floats[100];"));
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+/* Weights in a file of their own: the C file has none, and computes the same once they are loaded.
+ */
+static void weights_in_a_file(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net =
+        ADZ_SEQUENTIAL(adz_linear_new(4, 5, NULL), adz_tanh_new(), adz_linear_new(5, 2, NULL));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(3, 4), ADZ_F32));
+    char path[512];
+    snprintf(path, sizeof path, "%s", temporary_path("apart.bin"));
+    for (int trains = 0; trains < 2; ++trains) {
+        adz_c_options o = ADZ_C_OPTIONS;
+        o.weights = path;
+        o.optimizer = trains ? adz_sgd_new(adz_module_parameters(net), 0.1, NULL) : NULL;
+        assert_int_equal(write_network(&n, "apart.c", &o), ADZ_OK);
+        assert_null(strstr(file_text("apart.c"), "weight[20] = {"));
+        const compiled c = compile("apart", false);
+        float weights[64];
+        FILE *file = fopen(path, "rb");
+        assert_int_equal(fread(weights, sizeof *weights, 64, file), 4 * 5 + 5 + 5 * 2 + 2);
+        fclose(file);
+        void (*load)(const float *);
+        *(void **)(void *)&load = dlsym(c.library, "apart_load");
+        assert_non_null(*(void **)(void *)&load);
+        load(weights);
+        assert_true(difference(&c, &n, 1) <= 1e-6);
+        dlclose(c.library);
+        adz_optimizer_free(&o.optimizer);
+    }
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+/* Names that come from outside end no comment and make no code. */
+static void hostile_names(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    static const char *const names[] = { "*/ int evil; /*", "a\nb", "\"; #error", "int", "a.b",
+        "a_b", "\\", "?\?/" };
+    adz_module *net = adz_sequential_new(NULL, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        if (strchr(names[i], '.') == NULL) {
+            assert_non_null(adz_module_add_child(net, names[i], adz_linear_new(3, 3, NULL)));
+        }
+    }
+    c_network n = of(net, adz_randn(ADZ_SHAPE(2, 3), ADZ_F32));
+    const char *const inputs[] = { "*/ #error \n" };
+    const adzi_export what = { .function = call_network,
+        .user = &n,
+        .inputs = { n.in, 1 },
+        .input_names = inputs,
+        .module = net };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.name = "9 lives; */";
+    assert_int_equal(adzi_write_c(&what, temporary_path("hostile.c"), &o), ADZ_OK);
+    assert_null(strstr(file_text("hostile.c"), "evil; /*"));
+    assert_null(strstr(file_text("hostile.c"), "#error"));
+    assert_non_null(strstr(file_text("hostile.h"), "void __lives____run(") != NULL
+                        ? file_text("hostile.h")
+                        : strstr(file_text("hostile.h"), "_lives"));
+    o.name = NULL;
+    check_network(&n, 1e-6);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+/* A file that cannot be written leaves the others as they were. */
+static void all_or_nothing(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = adz_linear_new(2, 2, NULL);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 2), ADZ_F32));
+    char path[512];
+    snprintf(path, sizeof path, "%s/missing/folder.bin", temporary_folder);
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.weights = path;
+    temporary_files(true);
+    assert_int_equal(write_network(&n, "whole.c", &o), ADZ_ERR_IO);
+    expect_error(ADZ_ERR_IO, "folder.bin");
+    assert_int_equal(temporary_files(false), 0);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+static adz_tensor *draws(adz_module *module, adz_tensor **in)
+{
+    (void)module;
+    return adz_to(adz_multinomial(adz_softmax(in[0], -1), 2, true, NULL), ADZ_F32);
+}
+
+static adz_tensor *reads(adz_module *module, adz_tensor **in)
+{
+    (void)module;
+    return adz_mul_number(in[0], adz_item(adz_sum(in[0], ADZ_ALL_DIMS, ADZ_DROPDIM)));
+}
+
+static adz_tensor *changes_input(adz_module *module, adz_tensor **in)
+{
+    (void)module;
+    return adz_mul_number(adz_relu_(in[0]), 2);
+}
+
+static adz_tensor *largest(adz_module *module, adz_tensor **in)
+{
+    return adz_amax(adz_module_forward(module, in[0]), ADZ_DIMS(1), ADZ_DROPDIM);
+}
+
+static adz_tensor *sines(adz_module *module, adz_tensor **in)
+{
+    return adz_sin(adz_module_forward(module, in[0]));
+}
+
+/* Nothing is written when something is refused. */
+static void expect_refused(
+    c_network *n, const char *name, const adz_c_options *o, adz_status code, const char *part)
+{
+    temporary_files(true);
+    assert_int_equal(write_network(n, name, o), code);
+    expect_error(code, part);
+    assert_int_equal(temporary_files(false), 0);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    c_network n = { .in = { adz_randn(ADZ_SHAPE(2, 3), ADZ_F32) }, .n_in = 1, .call = draws };
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "draws random numbers");
+    n.call = reads;
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "item");
+    n.call = changes_input;
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "relu changes input");
+    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(3, 2, NULL), adz_dropout_new(0.5, NULL));
+    n.module = net;
+    n.call = NULL;
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "adz_module_eval");
+    adz_module_eval(net);
+    expect_refused(&n, "no.cc", NULL, ADZ_ERR_ARGUMENT, "does not end with");
+    expect_refused(&n, "n\"o.c", NULL, ADZ_ERR_ARGUMENT, "cannot stand in an #include");
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.optimizer = adz_rmsprop_new(adz_module_parameters(net), 0.1, NULL);
+    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "RMSprop cannot be written in C");
+    adz_optimizer_free(&o.optimizer);
+    n.call = largest;
+    o.optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
+    expect_refused(
+        &n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "amax cannot be part of a training step in C");
+    adz_optimizer_free(&o.optimizer);
+    n.call = sines;
+    expect_refused(
+        &n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "sin needs sinf of the mathematical library");
+    n.call = NULL;
+    adz_tensor *other = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F32), true);
+    o.optimizer = adz_sgd_new(adz_tensor_list_of(&other, 1), 0.1, NULL);
+    expect_refused(&n, "no.c", &o, ADZ_ERR_ARGUMENT, "none of the optimizer's parameters");
+    adz_optimizer_free(&o.optimizer);
+    adz_module_to(net, ADZ_F64);
+    n.in[0] = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_DTYPE, "float64");
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+/* Every request for memory may be refused: the error says so, and no file is left behind. */
+static void refused_memory(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_gpt2_options g = ADZ_GPT2_OPTIONS;
+    g.vocab_size = 5;
+    g.n_positions = g.n_ctx = 3;
+    g.n_embd = 4;
+    g.n_head = 2;
+    g.n_layer = 1;
+    adz_module *net = adz_gpt2_lm_head_model_new(&g);
+    c_network n = of(net, ids_of((const int64_t[]){ 1, 4, 2 }, ADZ_SHAPE(1, 3)));
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.optimizer = adz_adam_new(adz_module_parameters(net), 0.1, NULL);
+    adz_module_eval(net);
+    temporary_files(true);
+    int refusals = 0;
+    for (int64_t k = 1;; ++k) {
+        const int64_t before = adzi_live_tensors();
+        adzi_alloc_fail_at(k);
+        const adz_status status = write_network(&n, "memory.c", &o);
+        const bool reached = adzi_alloc_failed();
+        adzi_alloc_fail_at(0);
+        if (!reached) {
+            assert_int_equal(status, ADZ_OK);
+            break;
+        }
+        if (status == ADZ_ERR_MEMORY) { /* some caches do without the memory */
+            ++refusals;
+            adz_error_clear();
+            assert_int_equal(temporary_files(false), 0);
+        } else if (status == ADZ_OK) {
+            temporary_files(true);
+        } else {
+            fail_msg("request %d: %s", (int)k, adz_error_message());
+        }
+        assert_int_equal(adzi_live_tensors(), before);
+    }
+    assert_true(refusals > 50);
+    adz_optimizer_free(&o.optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+int files_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(announces_its_sizes),
+        cmocka_unit_test(weights_in_a_file),
+        cmocka_unit_test(hostile_names),
+        cmocka_unit_test(all_or_nothing),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(refused_memory),
+    };
+    return cmocka_run_group_tests_name("c99: files", tests, temporary_begin, temporary_end);
+}

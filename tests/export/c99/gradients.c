@@ -1,0 +1,108 @@
+/* The gradient of every operator that a training step in C can contain. */
+#include "side_by_side.h"
+#include "tests.h"
+
+/* Every row of the table of expressions, and every other operator, whose gradient has a printer:
+ * the second loss shows the weights that the first step has made. */
+static adz_tensor *(*trained)(adz_tensor *x);
+
+static adz_tensor *call_trained(adz_module *module, adz_tensor **in)
+{
+    return trained(adz_module_forward(module, in[0]));
+}
+
+static adz_tensor *above_zero(adz_tensor *x)
+{
+    return adz_add_number(adz_abs(x), 0.25);
+}
+
+/* ROW(name, a function of x[4, 6]). */
+#define TRAINED(ROW)                                                                             \
+    ROW(add, adz_add_scaled(x, adz_mean(x, ADZ_DIMS(0), ADZ_KEEPDIM), 2))                        \
+    ROW(sub, adz_sub(adz_select(x, 0, 1), x))                                                    \
+    ROW(mul, adz_mul(x, adz_sum(x, ADZ_DIMS(0), ADZ_KEEPDIM)))                                   \
+    ROW(div, adz_div(x, above_zero(adz_slice(x, 1, 0, 1, 1))))                                   \
+    ROW(addcmul, adz_addcmul(x, x, adz_tanh(x), -0.5))                                           \
+    ROW(neg, adz_neg(x))                                                                         \
+    ROW(abs, adz_abs(x))                                                                         \
+    ROW(clamp, adz_clamp(x, -0.5, 0.3))                                                          \
+    ROW(erf, adz_erf(x))                                                                         \
+    ROW(exp, adz_exp(x))                                                                         \
+    ROW(expm1, adz_expm1(x))                                                                     \
+    ROW(log, adz_log(above_zero(x)))                                                             \
+    ROW(log1p, adz_log1p(above_zero(x)))                                                         \
+    ROW(logsigmoid, adz_logsigmoid(x))                                                           \
+    ROW(maximum, adz_maximum(x, adz_select(x, 0, 0)))                                            \
+    ROW(minimum, adz_minimum(x, adz_select(x, 0, 0)))                                            \
+    ROW(square, adz_square(x))                                                                   \
+    ROW(cube, adz_pow_number(x, 3))                                                              \
+    ROW(root, adz_pow_number(above_zero(x), 0.5))                                                \
+    ROW(power, adz_pow_number(above_zero(x), -0.5))                                              \
+    ROW(reciprocal, adz_reciprocal(above_zero(x)))                                               \
+    ROW(rsqrt, adz_rsqrt(above_zero(x)))                                                         \
+    ROW(sqrt, adz_sqrt(above_zero(x)))                                                           \
+    ROW(tanh, adz_tanh(x))                                                                       \
+    ROW(sigmoid, adz_sigmoid(x))                                                                 \
+    ROW(leaky_relu, adz_leaky_relu(x, 0.1))                                                      \
+    ROW(elu, adz_elu(x, 1.5))                                                                    \
+    ROW(silu, adz_silu(x))                                                                       \
+    ROW(softplus, adz_softplus(x, 2, 1))                                                         \
+    ROW(gelu_tanh, adz_gelu(x, ADZ_GELU_TANH))                                                   \
+    ROW(where, adz_where(adz_gt_number(x, 0), x, adz_mul_number(x, 3)))                          \
+    ROW(masked_fill, adz_masked_fill(x, adz_gt_number(x, 0.5), 2))                               \
+    ROW(softmax, adz_softmax(x, 0))                                                              \
+    ROW(log_softmax, adz_log_softmax(x, 1))                                                      \
+    ROW(mean, adz_mean(x, ADZ_DIMS(1), ADZ_DROPDIM))                                             \
+    ROW(matmul, adz_matmul(x, adz_transpose(x, 0, 1)))                                           \
+    ROW(cat, adz_cat((adz_tensor *[]){ adz_tanh(x), x }, 2, 0))                                  \
+    ROW(reshape, adz_tanh(adz_reshape(adz_transpose(x, 0, 1), ADZ_SHAPE(8, 3))))                 \
+    ROW(expand, adz_mul_number(adz_expand(adz_slice(x, 0, 0, 1, 1), ADZ_SHAPE(4, 6)), 2))        \
+    ROW(tril, adz_tril(x, 1))                                                                    \
+    ROW(triu, adz_triu(x, 0))                                                                    \
+    ROW(layer_norm, adz_layer_norm(x, ADZ_SHAPE(6), ADZ_NONE, ADZ_NONE, 1e-5))                   \
+    ROW(glu, adz_glu(x, 1))                                                                      \
+    ROW(index_select, adz_index_select(x, 0,                                                     \
+                          adz_tensor_from((const int64_t[]){ 2, 2, 0 }, ADZ_SHAPE(3), ADZ_I64))) \
+    ROW(gather, adz_gather(x, 1,                                                                 \
+                    adz_tensor_from((const int64_t[]){ 5, 1, 1, 0 }, ADZ_SHAPE(2, 2), ADZ_I64))) \
+    ROW(logsumexp, adz_logsumexp(x, ADZ_DIMS(0), ADZ_DROPDIM))
+
+#define FUNCTION(name, expression)                   \
+    static adz_tensor *trained_##name(adz_tensor *x) \
+    {                                                \
+        return expression;                           \
+    }
+TRAINED(FUNCTION)
+
+#define NAMED(name, expression) { #name, trained_##name },
+static const struct {
+    const char *name;
+    adz_tensor *(*function)(adz_tensor *x);
+} all_trained[] = { TRAINED(NAMED) };
+
+static void gradients_of_every_operator(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof all_trained / sizeof *all_trained; ++i) {
+        adz_scope *scope = adz_scope_open();
+        adz_manual_seed(12);
+        adz_module *net = adz_linear_new(3, 6, NULL);
+        c_network n = of(net, adz_randn(ADZ_SHAPE(4, 3), ADZ_F32));
+        trained = all_trained[i].function;
+        n.call = call_trained;
+        adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.05, NULL);
+
+        check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 4, 1, 0 });
+        adz_optimizer_free(&optimizer);
+        adz_module_free(&net);
+        adz_scope_close(scope);
+    }
+}
+
+int gradients_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_of_every_operator),
+    };
+    return cmocka_run_group_tests_name("c99: gradients", tests, temporary_begin, temporary_end);
+}

@@ -1,0 +1,300 @@
+#include "networks.h"
+
+#include <string.h>
+
+/* ---- inputs --------------------------------------------------------------------------------- */
+
+static adz_tensor *rows(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(batch, 6), ADZ_F32);
+}
+
+static adz_tensor *sequences(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(batch, 5, 6), ADZ_F32);
+}
+
+/* Time first, as LSTM has it; the batch is the second dimension. */
+static adz_tensor *time_first(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(5, batch, 6), ADZ_F32);
+}
+
+static adz_tensor *vector(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(batch), ADZ_F32);
+}
+
+static adz_tensor *ids(int64_t batch)
+{
+    return adz_randint(0, 11, ADZ_SHAPE(batch, 7), ADZ_I64);
+}
+
+/* ---- layers --------------------------------------------------------------------------------- */
+
+#define LAYER(name, expression)   \
+    static adz_module *name(void) \
+    {                             \
+        return expression;        \
+    }
+
+LAYER(linear, adz_linear_new(6, 4, NULL))
+LAYER(relu, adz_relu_new(NULL))
+LAYER(leaky_relu, adz_leaky_relu_new(0.2))
+LAYER(gelu, adz_gelu_new(ADZ_GELU_NONE))
+LAYER(gelu_tanh, adz_gelu_new(ADZ_GELU_TANH))
+LAYER(silu, adz_silu_new())
+LAYER(sigmoid, adz_sigmoid_new())
+LAYER(tanh_, adz_tanh_new())
+LAYER(softmax, adz_softmax_new(-1))
+LAYER(softmax_of_batch, adz_softmax_new(0))
+LAYER(bilinear, adz_activation_new(ADZ_ACTIVATION_IDENTITY))
+LAYER(identity, adz_identity_new())
+LAYER(dropout, adz_dropout_new(0.5, NULL))
+LAYER(batch_norm, adz_batch_norm1d_new(6, NULL))
+LAYER(layer_norm, adz_layer_norm_new(ADZ_SHAPE(6), NULL))
+LAYER(layer_norm_of_two, adz_layer_norm_new(ADZ_SHAPE(5, 6), NULL))
+LAYER(embedding, adz_embedding_new(11, 6, NULL))
+LAYER(lstm, adz_lstm_new(6, 3, NULL))
+LAYER(feed_forward, adz_feed_forward_new(6, 9, NULL))
+LAYER(checkpointed, adz_activation_checkpoint_new(adz_linear_new(6, 4, NULL)))
+
+static adz_module *linear_without_bias(void)
+{
+    adz_linear_options o = ADZ_LINEAR_OPTIONS;
+    o.bias = false;
+    return adz_linear_new(6, 4, &o);
+}
+
+static adz_module *relu_in_place(void)
+{
+    adz_relu_options o = ADZ_RELU_OPTIONS;
+    o.inplace = true;
+    return ADZ_SEQUENTIAL(adz_linear_new(6, 4, NULL), adz_relu_new(&o));
+}
+
+static adz_tensor *softplus_and_elu(adz_tensor *x)
+{
+    return adz_elu(adz_sub(adz_softplus(x, 1.5, 20), adz_logsigmoid(x)), 0.7);
+}
+LAYER(function, adz_function_new(softplus_and_elu))
+
+static adz_module *layer_norm_plain(void)
+{
+    adz_layer_norm_options o = ADZ_LAYER_NORM_OPTIONS;
+    o.elementwise_affine = false;
+    return adz_layer_norm_new(ADZ_SHAPE(6), &o);
+}
+
+static adz_module *batch_norm_plain(void)
+{
+    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
+    o.affine = false;
+    return adz_batch_norm1d_new(5, &o);
+}
+
+static adz_module *lstm_deep(void)
+{
+    adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
+    o.num_layers = 2;
+    o.bidirectional = o.batch_first = true;
+    return adz_lstm_new(6, 3, &o);
+}
+
+static adz_module *lstm_without_bias(void)
+{
+    adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
+    o.bias = false;
+    o.batch_first = true;
+    return adz_lstm_new(6, 3, &o);
+}
+
+static adz_module *feed_forward_variants(void)
+{
+    static const char *const names[] = { "Bilinear", "GLU", "ReGLU", "GEGLU", "SwiGLU", "ReLU",
+        "GELU" };
+    adz_module *all = adz_sequential_new(NULL, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        adz_sequential_append(all, adz_feed_forward_variant_new(names[i], 6, 8, NULL));
+    }
+    return all;
+}
+
+/* ---- operators that no layer has ------------------------------------------------------------ */
+
+static adz_tensor *reductions_of(adz_tensor *x)
+{
+    adz_tensor *places = NULL, *parts[8];
+    adz_tensor *most = adz_max_dim(x, -1, ADZ_KEEPDIM, &places);
+    parts[0] = adz_add(most, adz_to(places, (adz_dtype)adz_tensor_dtype(x)));
+    parts[1] = adz_std(x, ADZ_DIMS(-1), 1, ADZ_KEEPDIM);
+    parts[2] = adz_logsumexp(x, ADZ_DIMS(-1), ADZ_KEEPDIM);
+    parts[3] = adz_norm(x, 3, ADZ_DIMS(-1), ADZ_KEEPDIM);
+    parts[4] = adz_norm(x, 2, ADZ_DIMS(-1), ADZ_KEEPDIM);
+    parts[5] = adz_prod(x, ADZ_DIMS(-1), ADZ_KEEPDIM);
+    parts[6] = adz_amin(x, ADZ_DIMS(-1), ADZ_KEEPDIM);
+    parts[7] = adz_to(adz_any(adz_gt_number(x, 1), ADZ_DIMS(-1), ADZ_KEEPDIM), ADZ_F32);
+    return adz_cat(parts, 8, -1);
+}
+
+static adz_tensor *shapes_of(adz_tensor *x)
+{
+    const int64_t pads[] = { 1, 2 };
+    adz_tensor *piece[3] = { NULL }, *row[5] = { NULL };
+    size_t n = 0;
+    adz_tensor *y = adz_pad(adz_flip(x, ADZ_DIMS(-1)), pads, 2, 0.5); /* [B, 5, 9] */
+    adz_split(y, 3, 2, piece, 3, &n);
+    adz_unbind(piece[1], 1, row, 5, &n);
+    y = adz_matmul(piece[0], adz_transpose(piece[2], 1, 2)); /* [B, 5, 5] */
+    y = adz_tril(adz_cumsum(y, 1), 0);
+    adz_tensor *sums = adz_sum(row[2], ADZ_DIMS(1), ADZ_DROPDIM); /* [B] */
+    return adz_add(y, adz_unsqueeze(adz_unsqueeze(sums, -1), -1));
+}
+
+#define FUNCTION(name, function) LAYER(name, adz_function_new(function))
+FUNCTION(reductions, reductions_of)
+FUNCTION(shapes, shapes_of)
+
+/* ---- networks of the programs --------------------------------------------------------------- */
+
+static adz_module *mlp(void)
+{
+    return ADZ_SEQUENTIAL(adz_linear_new(6, 9, NULL), adz_relu_new(NULL),
+        adz_dropout_new(0.3, NULL), adz_linear_new(9, 9, NULL), adz_batch_norm1d_new(9, NULL),
+        adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(9, 1, NULL));
+}
+
+static adz_module *gpt2(void)
+{
+    adz_gpt2_options o = ADZ_GPT2_OPTIONS;
+    o.vocab_size = 11;
+    o.n_positions = o.n_ctx = 8;
+    o.n_embd = 12;
+    o.n_layer = 2;
+    o.n_head = 3;
+    return adz_gpt2_lm_head_model_new(&o);
+}
+
+static adz_fastai_config small(const char *name)
+{
+    adz_fastai_config c;
+    adz_fastai_config_init(&c, sizeof c, name);
+    c.emb_sz = c.d_model = 12;
+    c.n_hid = c.d_inner = 14;
+    c.n_layers = 2;
+    c.n_heads = 3;
+    c.d_head = 0;
+    c.ctx_len = 8;
+    c.mem_len = 0;
+    return c;
+}
+
+static adz_module *language_model(const char *name, bool qrnn)
+{
+    adz_fastai_config c = small(name);
+    c.qrnn = qrnn;
+    return adz_fastai_language_model_new(11, &c, 1);
+}
+
+LAYER(awd_lstm, language_model("awd_lstm_lm_config", false))
+LAYER(qrnn, language_model("awd_lstm_lm_config", true))
+LAYER(transformer, language_model("tfmer_lm_config", false))
+
+static adz_module *classifier(const char *name)
+{
+    adz_fastai_config c = small(name);
+    adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
+    o.bptt = 8;
+    return adz_fastai_text_classifier_new(11, 3, &c, &o);
+}
+
+LAYER(lstm_classifier, classifier("awd_lstm_clas_config"))
+LAYER(transformer_classifier, classifier("tfmer_clas_config"))
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+const network networks[] = {
+    { "linear", linear, rows, false },
+    { "linear_of_sequences", linear, sequences, false },
+    { "linear_without_bias", linear_without_bias, sequences, false },
+    { "relu", relu, rows, false },
+    { "relu_in_place", relu_in_place, rows, false },
+    { "leaky_relu", leaky_relu, sequences, false },
+    { "gelu", gelu, rows, false },
+    { "gelu_tanh", gelu_tanh, rows, false },
+    { "silu", silu, rows, false },
+    { "sigmoid", sigmoid, vector, false },
+    { "tanh", tanh_, rows, false },
+    { "softmax", softmax, sequences, false },
+    { "softmax_of_batch", softmax_of_batch, rows, false },
+    { "bilinear", bilinear, rows, false },
+    { "function", function, rows, false },
+    { "identity", identity, rows, false },
+    { "dropout", dropout, rows, false },
+    { "batch_norm", batch_norm, rows, false },
+    { "batch_norm_plain", batch_norm_plain, sequences, false },
+    { "layer_norm", layer_norm, sequences, false },
+    { "layer_norm_plain", layer_norm_plain, rows, false },
+    { "layer_norm_of_two", layer_norm_of_two, sequences, false },
+    { "embedding", embedding, ids, false },
+    { "lstm", lstm, time_first, true },
+    { "lstm_deep", lstm_deep, sequences, false },
+    { "lstm_without_bias", lstm_without_bias, sequences, false },
+    { "feed_forward", feed_forward, sequences, false },
+    { "feed_forward_variants", feed_forward_variants, sequences, false },
+    { "checkpointed", checkpointed, rows, false },
+    { "reductions", reductions, sequences, false },
+    { "shapes", shapes, sequences, false },
+    { "mlp", mlp, rows, false },
+    { "gpt2", gpt2, ids, false },
+    { "awd_lstm", awd_lstm, ids, false },
+    { "qrnn", qrnn, ids, true },
+    { "transformer", transformer, ids, false },
+    { "lstm_classifier", lstm_classifier, ids, false },
+    { "transformer_classifier", transformer_classifier, ids, false },
+};
+
+const size_t n_networks = sizeof networks / sizeof *networks;
+
+/* ---- making and writing --------------------------------------------------------------------- */
+
+adz_module *network_new(const network *n, adz_dtype dtype)
+{
+    adz_manual_seed(17);
+    adz_module *module = n->make();
+    adz_scope *scope = adz_scope_open();
+    adz_named_list list = adz_module_named_parameters(module);
+    bool before = adz_set_grad_enabled(false);
+    for (size_t i = 0; i < list.count; ++i) { /* norms and biases begin with zeros and ones */
+        adz_tensor *t = list.items[i].tensor;
+        adz_add_(t, adz_mul_number(adz_rand_like(t), 0.1));
+    }
+    list = adz_module_named_buffers(module);
+    for (size_t i = 0; i < list.count; ++i) {
+        if (strstr(list.items[i].name, "running_") != NULL) {
+            adz_add_(list.items[i].tensor, adz_rand_like(list.items[i].tensor));
+        }
+    }
+    adz_set_grad_enabled(before);
+    adz_scope_close(scope);
+    if (dtype != ADZ_F32) {
+        adz_module_to(module, dtype);
+    }
+    adz_module_eval(module);
+    return module;
+}
+
+adz_tensor *network_forward(void *both)
+{
+    const module_and_input *m = both;
+    return adz_module_forward(m->module, m->x);
+}
+
+adz_status network_write(
+    adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options)
+{
+    static const char *const names[] = { "x" };
+    module_and_input both = { module, x };
+    const adzi_export what = { network_forward, &both, { &both.x, 1 }, names, module };
+    return adzi_write_onnx("adz_plan_write_onnx", &what, path, options);
+}
