@@ -32,11 +32,14 @@ static void open_part(adzi_c99 *c, adzi_c99_nest *nest, int rank, const int64_t 
     adzi_c99_nest_open(c, nest);
 }
 
+/* Adds " + part" to an index. The buffers hold every index that a tensor of rank 8 can have. */
 static void join(char *to, size_t size, const char *part)
 {
-    const size_t n = strlen(to);
-    if (part[0] != '\0') {
-        snprintf(to + n, size - n, "%s%s", n > 0 ? " + " : "", part);
+    const size_t n = strlen(to), room = size - n;
+    const int added =
+        part[0] == '\0' ? 0 : snprintf(to + n, room, "%s%s", n > 0 ? " + " : "", part);
+    if (added < 0 || (size_t)added >= room) {
+        to[n] = '\0';
     }
 }
 
