@@ -26,8 +26,8 @@ typedef struct adzi_frame {
     const void *owner;    /* the module that is called, which messages name in the path, or NULL */
     char *text;           /* another step of that path, such as a file; owned; or NULL */
     struct adzi_run *run; /* the backward that runs in this call, or NULL */
-    struct adzi_draws *draws;   /* the innermost list of draws when the call began */
-    struct adzi_tracer *tracer; /* the running trace when the call began, or NULL */
+    struct adzi_draws *draws;       /* the innermost list of draws when the call began */
+    struct adzi_tracer *tracer;     /* the running trace when the call began, or NULL */
     struct adzi_recorder *recorder; /* the thread's when the call began, or NULL */
     bool grad_enabled, anomaly;
 } adzi_frame;
@@ -64,8 +64,8 @@ typedef struct adzi_thread {
     uint64_t sequence;            /* the sequence number of the newest node */
     void (*after_node)(void *user); /* called after each node of a backward; NULL for none */
     void *after_node_user;
-    struct adzi_draws *draws;   /* the running lists of draws, innermost first; or NULL */
-    struct adzi_tracer *tracer; /* gets reports of all calls (base/tracer.h); NULL: no trace */
+    struct adzi_draws *draws;       /* the running lists of draws, innermost first; or NULL */
+    struct adzi_tracer *tracer;     /* gets reports of all calls (base/tracer.h); NULL: no trace */
     struct adzi_recorder *recorder; /* of the function that a plan captures, or NULL */
     const void *mask;   /* of the arguments of the launch that begins; see adzi_launch_masked */
     adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */
