@@ -31,6 +31,11 @@ def of_a_recurrent_network():
     check("--arch", "awd-lstm", "--d-model", 24, "--hidden", 20)
 
 
+def of_transformers():
+    for arch in ("gpt2", "transformer", "transformer-xl"):
+        check("--arch", arch, "--d-model", 24, "--hidden", 20, "--heads", 2)
+
+
 def after_a_training():
     run("--steps", 2, "--context", 12, "--layers", 1, "--arch", "awd-lstm", "--d-model", 24, "--hidden", 20,
         "--save", "new.st", "--export-c", "new.c")
@@ -44,4 +49,4 @@ def is_refused_early():
 if not COMPILER or subprocess.run([*COMPILER, "--version"], stdout=subprocess.DEVNULL,
                                   check=False).returncode != 0:
     sys.exit(77)
-sys.exit(perform([of_a_recurrent_network, after_a_training, is_refused_early]))
+sys.exit(perform([of_a_recurrent_network, of_transformers, after_a_training, is_refused_early]))
