@@ -34,7 +34,7 @@ void export_onnx(const options *o, adz_module *network, const char *path)
     adz_scope *scope = adz_scope_open();
     adz_module_eval(network);
     adz_module_reset(network);
-    adz_module_write_onnx(network, adz_zeros(ADZ_SHAPE(1, o->context), ADZ_I64), path, NULL);
+    adz_module_write_onnx(network, adz_zeros(ADZ_SHAPE(2, o->context), ADZ_I64), path, NULL);
     adz_scope_close(scope);
 }
 

@@ -129,6 +129,9 @@ void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_
 /** A node whose result is a temporary, which is returned. */
 const char *adzi_onnx_step(adzi_onnx *g, const char *type, const char *a, const char *b);
 
+/** The first element along a dimension, which keeps size 1. */
+const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim);
+
 /** A Cast to a dtype; `name` itself if the value has it already. */
 const char *adzi_onnx_cast(adzi_onnx *g, const char *name, adz_dtype from, adz_dtype to);
 
@@ -168,6 +171,14 @@ bool adzi_onnx_carry_but_dim(const adzi_onnx *g);
 bool adzi_onnx_carry_first(const adzi_onnx *g);
 /** Calls that are written for the traced batch size only, unless no input has the batch. */
 bool adzi_onnx_carry_none(const adzi_onnx *g);
+
+/** Whether input i is a constant whose elements all have the same bits, such as a state of zeros.
+ */
+bool adzi_onnx_is_uniform(const adzi_onnx *g, int i);
+
+/** The dimension of input i in which it has the traced batch size without having the batch, while
+ * result 0 has the batch there; -1 if there is none. */
+int adzi_onnx_repeats(const adzi_onnx *g, int i);
 
 /**
  * Finds the batch dimension of each value. `inputs` begin with a dimension of the batch if they

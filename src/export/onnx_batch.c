@@ -36,8 +36,36 @@ bool adzi_onnx_carry_none(const adzi_onnx *g)
     return true;
 }
 
+bool adzi_onnx_is_uniform(const adzi_onnx *g, int i)
+{
+    const int value = g->call->in[i];
+    if (!g->values[value].constant) {
+        return false;
+    }
+    adz_scope *scope = adz_scope_open();
+    const adz_tensor *t = scope != NULL ? adzi_traced_contents(g->trace, value) : NULL;
+    bool same = t != NULL;
+    const size_t item = t != NULL ? adzi_item_size(t) : 1;
+    for (int64_t k = 1; same && k < t->numel; ++k) {
+        same = memcmp(t->data, t->data + (size_t)k * item, item) == 0;
+    }
+    adz_scope_close(scope);
+    return same;
+}
+
+int adzi_onnx_repeats(const adzi_onnx *g, int i)
+{
+    const adzi_onnx_batch y = *adzi_onnx_batch_out(g, 0);
+    if (!g->free_batch || y.axis < 0 || g->call->in[i] < 0 || has(batch_of(g, i))) {
+        return -1;
+    }
+    const adzi_traced_value *x = adzi_onnx_input(g, i);
+    const int axis = y.axis - (adzi_onnx_result(g, 0)->rank - x->rank);
+    return axis >= 0 && x->sizes[axis] != 1 ? axis : -1;
+}
+
 /* Dimensions are aligned at the last one. Where one input has the batch, the others have it too, or
- * broadcast. */
+ * broadcast, or are constants of one number, which can be made to broadcast. */
 bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
 {
     const int rank = adzi_onnx_result(g, 0)->rank;
@@ -52,16 +80,12 @@ bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
             y = b;
         }
     }
+    *adzi_onnx_batch_out(g, 0) = y;
     for (int i = 0; i < g->call->n_in && has(y); ++i) {
-        if (g->call->in[i] >= 0 && !has(batch_of(g, i))) {
-            const adzi_traced_value *x = adzi_onnx_input(g, i);
-            const int axis = y.axis - (rank - x->rank);
-            if (axis >= 0 && x->sizes[axis] != 1) {
-                return false;
-            }
+        if (adzi_onnx_repeats(g, i) >= 0 && !adzi_onnx_is_uniform(g, i)) {
+            return false;
         }
     }
-    *adzi_onnx_batch_out(g, 0) = y;
     return true;
 }
 

@@ -204,7 +204,15 @@ const char *adzi_onnx_name(adzi_onnx *g, int value)
 const char *adzi_onnx_in(adzi_onnx *g, int i)
 {
     const int value = i < g->call->n_in ? g->call->in[i] : -1;
-    return value < 0 ? "" : adzi_onnx_name(g, value);
+    if (value < 0) {
+        return "";
+    }
+    /* A constant that was made for the traced batch size is cut to size 1, which broadcasts. */
+    const bool broadcasts =
+        adzi_onnx_printer_of(g->call->op->name)->carry == adzi_onnx_carry_broadcast;
+    const int repeats = broadcasts ? adzi_onnx_repeats(g, i) : -1;
+    const char *name = adzi_onnx_name(g, value);
+    return repeats >= 0 && name != NULL ? adzi_onnx_first(g, name, repeats) : name;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
@@ -285,5 +293,16 @@ const char *adzi_onnx_cast(adzi_onnx *g, const char *name, adz_dtype from, adz_d
     const char *y = adzi_onnx_temporary(g);
     adzi_onnx_node(
         g, "Cast", &name, 1, &y, 1, ADZI_ATTRS(ADZI_ATTR_INT("to", adzi_onnx_dtype(to))));
+    return y;
+}
+
+const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim)
+{
+    const int64_t zero = 0, one = 1;
+    const char *y = adzi_onnx_temporary(g);
+    adzi_onnx_node(g, "Slice",
+        ADZI_NAMES(name, adzi_onnx_ints(g, &zero, 1), adzi_onnx_ints(g, &one, 1),
+            adzi_onnx_ints(g, &dim, 1)),
+        ADZI_NAMES(y), NULL, 0);
     return y;
 }

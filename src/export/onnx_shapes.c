@@ -311,6 +311,38 @@ static bool carry_unbind(const adzi_onnx *g)
     return true;
 }
 
+/* The place of the first part with the batch, or -1. */
+static int first_with_batch(const adzi_onnx *g)
+{
+    for (int i = 0; i < g->call->n_in; ++i) {
+        if (adzi_onnx_batch_in(g, i)->axis >= 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Part i of a join. A constant of the traced batch size is expanded to that of the run. */
+static const char *part(adzi_onnx *g, int i)
+{
+    const int axis = adzi_onnx_batch_out(g, 0)->axis;
+    const char *name = adzi_onnx_in(g, i);
+    if (!g->free_batch || axis < 0 || adzi_onnx_batch_in(g, i)->axis >= 0 || name == NULL) {
+        return name;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    const adzi_traced_value *x = adzi_onnx_input(g, i);
+    memcpy(sizes, x->sizes, sizeof sizes);
+    const char *batch = adzi_onnx_temporary(g), *shape = adzi_onnx_temporary(g);
+    adzi_onnx_node(g, "Shape", ADZI_NAMES(adzi_onnx_in(g, first_with_batch(g))), ADZI_NAMES(batch),
+        ADZI_ATTRS(ADZI_ATTR_INT("start", axis), ADZI_ATTR_INT("end", axis + 1)));
+    adzi_onnx_node(g, "Concat",
+        ADZI_NAMES(adzi_onnx_ints(g, sizes, (size_t)axis), batch,
+            adzi_onnx_ints(g, sizes + axis + 1, (size_t)(x->rank - axis - 1))),
+        ADZI_NAMES(shape), ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
+    return adzi_onnx_step(g, "Expand", adzi_onnx_first(g, name, axis), shape);
+}
+
 static bool cat(adzi_onnx *g, const printer *row)
 {
     const size_t n = (size_t)g->call->n_in;
@@ -322,25 +354,34 @@ static bool cat(adzi_onnx *g, const printer *row)
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
-        in[i] = adzi_onnx_in(g, (int)i);
+        in[i] = part(g, (int)i);
     }
     const bool good = last(g, "Concat", in, n, ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
     adzi_free(in, n * sizeof *in);
     return good;
 }
 
-/* All parts have the batch in the same place, which is not the dimension that is joined. */
+/* All parts have the batch in the same place, which is not the dimension that is joined, or are
+ * constants of one number. */
 static bool carry_cat(const adzi_onnx *g)
 {
-    const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
-    for (int i = 1; i < g->call->n_in; ++i) {
+    const int first = first_with_batch(g);
+    if (first < 0) {
+        return true;
+    }
+    const adzi_onnx_batch b = *adzi_onnx_batch_in(g, first);
+    for (int i = 0; i < g->call->n_in; ++i) {
         const adzi_onnx_batch other = *adzi_onnx_batch_in(g, i);
-        if (other.axis != b.axis || other.before != b.before || other.after != b.after) {
+        const bool same =
+            other.axis == b.axis && other.before == b.before && other.after == b.after;
+        const bool grows =
+            other.axis < 0 && b.before == 1 && b.after == 1 && adzi_onnx_is_uniform(g, i);
+        if (!same && !grows) {
             return false;
         }
     }
     *adzi_onnx_batch_out(g, 0) = b;
-    return b.axis < 0 || b.axis != whole(g, "dim");
+    return b.axis != whole(g, "dim");
 }
 
 static bool triangle(adzi_onnx *g, const printer *row)

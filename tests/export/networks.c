@@ -248,7 +248,7 @@ const network networks[] = {
     { "mlp", mlp, rows, false },
     { "gpt2", gpt2, ids, false },
     { "awd_lstm", awd_lstm, ids, false },
-    { "qrnn", qrnn, ids, true },
+    { "qrnn", qrnn, ids, false },
     { "transformer", transformer, ids, false },
     { "lstm_classifier", lstm_classifier, ids, false },
     { "transformer_classifier", transformer_classifier, ids, false },

@@ -5,9 +5,11 @@
 
 #include "networks.h"
 
-/* In f64, floating-point inputs are converted. */
+/* In f64, floating-point inputs are converted. The networks of f64 are traced with a single row,
+ * whose size 1 must not be taken for a dimension that broadcasts. */
 static bool write_network(const char *folder, const network *n, adz_dtype dtype)
 {
+    const int64_t traced = dtype == ADZ_F64 ? 1 : 3;
     char path[4096];
     adz_module *module = network_new(n, dtype);
     adz_scope *scope = adz_scope_open();
@@ -17,7 +19,7 @@ static bool write_network(const char *folder, const network *n, adz_dtype dtype)
     o.batch_dimension = n->fixed_batch ? ADZ_BATCH_AUTO : ADZ_BATCH_FREE;
     bool good = true;
     for (int i = 0; i < (n->fixed_batch ? 1 : 2) && good; ++i) {
-        adz_tensor *x = n->input(i == 0 ? 3 : 4);
+        adz_tensor *x = n->input(i == 0 ? traced : 4);
         x = adz_tensor_dtype(x) == ADZ_F32 ? adz_to(x, dtype) : x;
         adz_module_reset(module);
         good = (i > 0 || network_write(module, x, path, &o) == ADZ_OK) &&
