@@ -18,7 +18,7 @@ enum { MOST_STEPS = 100000, COUNTED_FROM = 3, COUNTED_TO = 20 };
 typedef struct {
     int64_t batch, seq, d_model, d_ff, threads, steps;
     int activation, optimizer, precision, mode;
-    bool gated, json, rounds, steps_only;
+    bool gated, json, rounds, steps_only, captured;
     double dropout;
     const char *start;
 } settings;
@@ -28,6 +28,7 @@ typedef struct {
     adz_module *network;
     adz_optimizer *optimizer;
     adz_tensor *x, *target;
+    adz_plan *plan; /* with --captured */
     gemm_floor floor;
     float *weights, *gradients; /* for the floor of the update */
     int64_t parameters;
@@ -43,18 +44,29 @@ typedef struct {
     size_t allocator_peak;
 } record;
 
+/* What a plan captures, and what an ordinary step computes in a scope. */
+static adz_tensor *compute(void *user)
+{
+    ffn *f = user;
+    if (f->s.mode == INFER) {
+        return adz_module_forward(f->network, f->x);
+    }
+    adz_optimizer_zero_grad(f->optimizer);
+    adz_tensor *y = adz_module_forward(f->network, f->x);
+    adz_tensor *loss = adz_mse_loss(y, f->target, ADZ_REDUCE_MEAN);
+    adz_backward(loss);
+    adz_optimizer_step(f->optimizer);
+    return loss;
+}
+
 static void step(ffn *f)
 {
-    adz_scope *scope = adz_scope_open();
-    if (f->s.mode == INFER) {
-        adz_module_forward(f->network, f->x);
-    } else {
-        adz_optimizer_zero_grad(f->optimizer);
-        adz_tensor *y = adz_module_forward(f->network, f->x);
-        adz_tensor *loss = adz_mse_loss(y, f->target, ADZ_REDUCE_MEAN);
-        adz_backward(loss);
-        adz_optimizer_step(f->optimizer);
+    if (f->plan != NULL) {
+        adz_plan_run(f->plan);
+        return;
     }
+    adz_scope *scope = adz_scope_open();
+    compute(f);
     adz_scope_close(scope);
 }
 
@@ -123,6 +135,7 @@ static void begin(ffn *f)
 
 static void end(ffn *f)
 {
+    adz_plan_free(&f->plan);
     gemm_floor_end(&f->floor);
     free(f->weights);
     free(f->gradients);
@@ -257,7 +270,11 @@ static double warm_up(ffn *f, record *r)
 {
     adz_memory_info memory;
     double start = 0;
+    f->plan = f->s.captured ? adz_plan_new(compute, f, NULL) : NULL;
     for (int i = 0; i < 3; ++i) {
+        if (f->s.captured && i == 2) {
+            adz_memory_reset_peak(); /* the first runs of a plan are ordinary steps */
+        }
         start = now();
         step(f);
     }
@@ -347,6 +364,7 @@ int bench_ffn_step(int argc, char **argv)
         { "steps", AN_INTEGER, &s->steps, 1, MOST_STEPS, NULL },
         { "rounds", A_FLAG, &s->rounds, 0, 0, NULL },
         { "steps-only", A_FLAG, &s->steps_only, 0, 0, NULL },
+        { "captured", A_FLAG, &s->captured, 0, 0, NULL },
         { "start", A_TEXT, &s->start, 0, 0, NULL }, { "json", A_FLAG, &s->json, 0, 0, NULL },
         { NULL, A_FLAG, NULL, 0, 0, NULL } };
     if (!read_options(argc, argv, options, NULL)) {

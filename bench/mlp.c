@@ -11,15 +11,22 @@ typedef struct {
     adz_tensor *weights[2], *biases[2], *x, *target;
 } mlp;
 
-static void run_mlp(void *user)
+/* What a plan captures, and what an ordinary step computes in a scope. */
+static adz_tensor *compute(void *user)
 {
     mlp *m = user;
-    adz_scope *scope = adz_scope_open();
     adz_module_zero_grad(m->network);
     adz_tensor *y = adz_module_forward(m->network, m->x);
     adz_tensor *loss = adz_mse_loss(y, m->target, ADZ_REDUCE_MEAN);
     adz_backward(loss);
     adz_optimizer_step(m->adam);
+    return loss;
+}
+
+static void run_mlp(void *user)
+{
+    adz_scope *scope = adz_scope_open();
+    compute(user);
     adz_scope_close(scope);
 }
 
@@ -66,7 +73,11 @@ int bench_mlp(int argc, char **argv)
     const start_tensor start[] = { { "x", m.x }, { "target", m.target } };
     save_start(o.start, m.network, start, 2);
     o.first_loss = first_loss(&m);
-    int status = run_step_rounds("mlp", &o, run_mlp, &m, NULL, NULL);
+    adz_set_num_threads((int)o.threads);
+    adz_plan *plan = o.captured ? adz_plan_new(compute, &m, NULL) : NULL;
+    int status = plan != NULL ? run_step_rounds("mlp", &o, run_plan, plan, NULL, NULL)
+                              : run_step_rounds("mlp", &o, run_mlp, &m, NULL, NULL);
+    adz_plan_free(&plan);
     adz_optimizer_free(&m.adam);
     adz_module_free(&m.network);
     adz_scope_close(scope);

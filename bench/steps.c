@@ -12,6 +12,7 @@ bool read_step_options(int argc, char **argv, step_options *o)
     const option options[] = { { "steps", AN_INTEGER, &o->steps, SAMPLES, 1e9, NULL },
         { "threads", AN_INTEGER, &o->threads, 1, 256, NULL },
         { "json", A_FLAG, &o->json, 0, 0, NULL }, { "rounds", A_FLAG, &o->rounds, 0, 0, NULL },
+        { "captured", A_FLAG, &o->captured, 0, 0, NULL },
         { "start", A_TEXT, &o->start, 0, 0, NULL }, { NULL, A_FLAG, NULL, 0, 0, NULL } };
     return read_options(argc, argv, options, NULL);
 }
@@ -42,6 +43,11 @@ static void count_step(void (*step)(void *), void *user, double *allocations, do
     }
     *allocations = timing_of(a, SAMPLES).median;
     *faults = timing_of(f, SAMPLES).median;
+}
+
+void run_plan(void *plan)
+{
+    adz_plan_run(plan);
 }
 
 int run_step_rounds(const char *name, const step_options *o, void (*step)(void *), void *user,

@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
     parameter w1, b1, w2, b2;
     adz_tensor *x, *target;
+    adz_optimizer *sgd; /* of a captured step; an ordinary step updates by hand */
 } toy;
 
 static void update(const parameter *p)
@@ -46,6 +47,17 @@ static void run_toy(void *user)
     adz_scope_close(scope);
 }
 
+/* What a plan captures. */
+static adz_tensor *compute(void *user)
+{
+    toy *t = user;
+    adz_optimizer_zero_grad(t->sgd);
+    adz_tensor *loss = loss_of(t);
+    adz_backward(loss);
+    adz_optimizer_step(t->sgd);
+    return loss;
+}
+
 static parameter parameter_of(adz_shape shape)
 {
     adz_tensor *t =
@@ -62,7 +74,7 @@ int bench_toy(int argc, char **argv)
     adz_scope *scope = adz_scope_open();
     toy t = { parameter_of(ADZ_SHAPE(32, 1)), parameter_of(ADZ_SHAPE(32)),
         parameter_of(ADZ_SHAPE(1, 32)), parameter_of(ADZ_SHAPE(1)),
-        adz_randn(ADZ_SHAPE(32, 1), ADZ_F32), NULL };
+        adz_randn(ADZ_SHAPE(32, 1), ADZ_F32), NULL, NULL };
     t.target = adz_mul(t.x, t.x);
     const start_tensor start[] = { { "0.weight", t.w1.tensor }, { "0.bias", t.b1.tensor },
         { "2.weight", t.w2.tensor }, { "2.bias", t.b2.tensor }, { "x", t.x },
@@ -75,7 +87,14 @@ int bench_toy(int argc, char **argv)
     memcpy(n.w1, t.w1.values, sizeof n.w1);
     memcpy(n.b1, t.b1.values, sizeof n.b1);
     memcpy(n.w2, t.w2.values, sizeof n.w2);
-    int status = run_step_rounds("toy", &o, run_toy, &t, run_by_hand, &n);
+    adz_tensor *all[] = { t.w1.tensor, t.b1.tensor, t.w2.tensor, t.b2.tensor };
+    t.sgd = adz_sgd_new((adz_tensor_list){ all, 4 }, 0.01, NULL);
+    adz_set_num_threads((int)o.threads);
+    adz_plan *plan = o.captured ? adz_plan_new(compute, &t, NULL) : NULL;
+    int status = plan != NULL ? run_step_rounds("toy", &o, run_plan, plan, run_by_hand, &n)
+                              : run_step_rounds("toy", &o, run_toy, &t, run_by_hand, &n);
+    adz_plan_free(&plan);
+    adz_optimizer_free(&t.sgd);
     parameter *parameters[] = { &t.w1, &t.b1, &t.w2, &t.b2 };
     for (int i = 0; i < 4; ++i) {
         adz_release(&parameters[i]->tensor);

@@ -75,6 +75,19 @@ ADZ_API void adz_onnx_options_init(adz_onnx_options *options, size_t size);
 ADZ_API adz_status adz_module_write_onnx(
     adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options);
 
+/**
+ * Writes the function of a plan as an ONNX model. The plan's inputs and their names are those of the
+ * model; its result is "output". The function is called once, and nothing is changed by it.
+ *
+ * @param plan     of a forward in evaluation
+ * @param path     the file, which is replaced completely or not at all
+ * @param options  NULL for the defaults
+ * @return         as adz_module_write_onnx, with the error of the function in place of the module's
+ * @see            torch.onnx.export
+ */
+ADZ_API adz_status adz_plan_write_onnx(
+    adz_plan *plan, const char *path, const adz_onnx_options *options);
+
 /* ---- C99 ------------------------------------------------------------------------------------- */
 
 /** The loss that a training step in C minimises. */

@@ -32,17 +32,6 @@ static void open_part(adzi_c99 *c, adzi_c99_nest *nest, int rank, const int64_t 
     adzi_c99_nest_open(c, nest);
 }
 
-/* Adds " + part" to an index. The buffers hold every index that a tensor of rank 8 can have. */
-static void join(char *to, size_t size, const char *part)
-{
-    const size_t n = strlen(to), room = size - n;
-    const int added =
-        part[0] == '\0' ? 0 : snprintf(to + n, room, "%s%s", n > 0 ? " + " : "", part);
-    if (added < 0 || (size_t)added >= room) {
-        to[n] = '\0';
-    }
-}
-
 /* Opens the loops of a lookup and fills the texts of the table's element, of y's and of the id. */
 static void open_lookup(adzi_c99 *c, lookup *l, const adzi_c99_value *table,
     const adzi_c99_value *ids, const adzi_c99_value *y, int dim)
@@ -53,7 +42,7 @@ static void open_lookup(adzi_c99 *c, lookup *l, const adzi_c99_value *table,
     if (ids->offset != 0) {
         snprintf(at, sizeof at, "%lld", (long long)ids->offset);
     }
-    join(at, sizeof at, l->ids.operand[0].index);
+    adzi_c99_join(at, sizeof at, l->ids.operand[0].index);
     adzi_c99_element(c, ids->memory, at, l->id, sizeof l->id);
     const int after = table->rank - dim - 1;
     open_part(c, &l->after, after, table->sizes + dim + 1, table, dim + 1, y, dim + ids->rank);
@@ -61,18 +50,18 @@ static void open_lookup(adzi_c99 *c, lookup *l, const adzi_c99_value *table,
     if (table->offset != 0) {
         snprintf(index, sizeof index, "%lld", (long long)table->offset);
     }
-    join(index, sizeof index, l->before.operand[0].index);
+    adzi_c99_join(index, sizeof index, l->before.operand[0].index);
     snprintf(row, sizeof row, "%s * %lld", l->id, (long long)table->strides[dim]);
-    join(index, sizeof index, row);
-    join(index, sizeof index, l->after.operand[0].index);
+    adzi_c99_join(index, sizeof index, row);
+    adzi_c99_join(index, sizeof index, l->after.operand[0].index);
     adzi_c99_element(c, table->memory, index, l->table, sizeof l->table);
     index[0] = '\0';
     if (y->offset != 0) {
         snprintf(index, sizeof index, "%lld", (long long)y->offset);
     }
-    join(index, sizeof index, l->before.operand[1].index);
-    join(index, sizeof index, l->ids.operand[1].index);
-    join(index, sizeof index, l->after.operand[1].index);
+    adzi_c99_join(index, sizeof index, l->before.operand[1].index);
+    adzi_c99_join(index, sizeof index, l->ids.operand[1].index);
+    adzi_c99_join(index, sizeof index, l->after.operand[1].index);
     adzi_c99_element(c, y->memory, index, l->y, sizeof l->y);
 }
 
@@ -153,9 +142,9 @@ static void gather(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value 
     nest.operand[from].memory = -1;
     adzi_c99_nest_open(c, &nest);
     char place[2 * TEXT] = "", step[TEXT + 24], element[2 * TEXT + ADZI_C99_NAME];
-    join(place, sizeof place, nest.operand[from].index);
+    adzi_c99_join(place, sizeof place, nest.operand[from].index);
     snprintf(step, sizeof step, "%s * %lld", nest.operand[at].text, (long long)stride);
-    join(place, sizeof place, step);
+    adzi_c99_join(place, sizeof place, step);
     adzi_c99_element(c, x->memory, place, element, sizeof element);
     if (backward) {
         adzi_c99_line(c, "%s += %s;", element, nest.operand[to].text);

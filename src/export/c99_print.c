@@ -293,6 +293,16 @@ static void merge(adzi_c99_nest *nest)
     }
 }
 
+void adzi_c99_join(char *to, size_t size, const char *part)
+{
+    const size_t n = strlen(to), room = size - n;
+    const int added =
+        part[0] == '\0' ? 0 : snprintf(to + n, room, "%s%s", n > 0 ? " + " : "", part);
+    if (added < 0 || (size_t)added >= room) {
+        to[n] = '\0';
+    }
+}
+
 void adzi_c99_nest_open(adzi_c99 *c, adzi_c99_nest *nest)
 {
     merge(nest);
@@ -307,10 +317,7 @@ void adzi_c99_nest_open(adzi_c99 *c, adzi_c99_nest *nest)
     nest->loops = nest->rank;
     for (int k = 0; k < nest->n; ++k) {
         char *index = nest->operand[k].index;
-        const bool both = index[0] != '\0' && added[k][0] != '\0';
-        char whole[2 * ADZI_C99_INDEX + 4];
-        snprintf(whole, sizeof whole, "%s%s%s", index, both ? " + " : "", added[k]);
-        snprintf(index, ADZI_C99_INDEX, "%.*s", ADZI_C99_INDEX - 1, whole);
+        adzi_c99_join(index, ADZI_C99_INDEX, added[k]);
         if (nest->operand[k].memory >= 0) {
             adzi_c99_element(c, nest->operand[k].memory, index, nest->operand[k].text,
                 sizeof nest->operand[k].text);

@@ -158,9 +158,10 @@ adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value)
         m = &c->memories[value->memory];
         m->gradient = made;
         adzi_c99_memory *dm = &c->memories[made];
-        snprintf(dm->name, sizeof dm->name, "d%.*s", (int)sizeof dm->name - 2, m->name);
+        const adzi_c99_memory of = *m; /* a copy, because both lie in one array */
+        snprintf(dm->name, sizeof dm->name, "d%.*s", (int)sizeof dm->name - 2, of.name);
         snprintf(
-            dm->label, sizeof dm->label, "gradient: %.*s", (int)sizeof dm->label - 12, m->label);
+            dm->label, sizeof dm->label, "gradient: %.*s", (int)sizeof dm->label - 12, of.label);
     }
     g.memory = m->gradient;
     if (c->memories[g.memory].first < 0) { /* its first use */

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/sink.h"
 #include "data/unicode.h"
+#include "plan/plan.h"
 
 enum { OPSET = 17, IR_VERSION = 8 };
 
@@ -426,5 +427,21 @@ adz_status adz_module_write_onnx(
     }
     forward_of f = { module, x };
     const adzi_export what = { forward, &f, { &f.x, 1 }, NULL, module };
+    return adzi_write_onnx(op, &what, path, options);
+}
+
+/* ---- a plan --------------------------------------------------------------------------------- */
+
+adz_status adz_plan_write_onnx(adz_plan *plan, const char *path, const adz_onnx_options *options)
+{
+    static const char op[] = "adz_plan_write_onnx";
+    if (plan == NULL) {
+        return adzi_error_null(op, "plan");
+    }
+    const adzi_export what = { .function = plan->function,
+        .user = plan->user,
+        .inputs = { plan->inputs, plan->n_inputs },
+        .input_names = (const char *const *)plan->input_names,
+        .module = plan->module };
     return adzi_write_onnx(op, &what, path, options);
 }
