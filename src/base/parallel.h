@@ -6,13 +6,13 @@
  * such that `grain` units take some ten microseconds. A kernel must give the same bits however its
  * units are cut.
  *
- * A launch can be recorded: an observer in adzi_launch_observer sees the kernel, its arguments and
- * their size, and may keep a copy to run the kernel again later. A recorded step is replayed with
- * other contents in the same memory. Code that launches therefore keeps three rules, which
- * tests/ops/replay.c checks for every operator:
+ * A launch can be recorded (base/recorder.h): a plan keeps the kernel and a copy of its arguments,
+ * and runs the kernel again later, with other contents in the same memory. Code that launches
+ * therefore keeps three rules, which tests/ops/replays.c checks for every operator:
  *
  * - The arguments are one plain struct. It holds no pointer to the stack of a function: that memory
- *   is gone when the launch is replayed. A small temporary array comes from adzi_alloc.
+ *   is gone when the launch is replayed. Working memory of kernels that is no tensor comes from
+ *   adzi_alloc_for_kernels.
  * - What depends on the contents of a tensor is computed by a kernel, and so is every write to a
  *   tensor's memory. The host may read a result of a launch only in order to fail: an index out of
  *   range is found by a kernel, and the call that launched it then records the error. Numbers that

@@ -303,7 +303,7 @@ void *object_make(kind k, size_t choice)
 {
     switch (k) {
     case KIND_FILE:
-        return fopen(choice == 0 ? "/dev/null" : "/dev/zero", choice == 0 ? "w" : "r");
+        return choice == 0 ? fopen("/dev/null", "w") : fopen("/dev/zero", "r");
     case KIND_NODE:
         return node_of_backward;
     case KIND_TENSOR:
@@ -344,10 +344,8 @@ void *object_make(kind k, size_t choice)
         return adz_group_single();
     case KIND_DATA_PARALLEL:
         return data_parallel_make(choice);
-    case KIND_PLAN:
-        return plan_make(choice);
     default:
-        return NULL;
+        return k == KIND_PLAN ? plan_make(choice) : NULL;
     }
 }
 

@@ -51,11 +51,10 @@ static void append(adz_tensor **rows, size_t *n, adz_tensor *t)
     rows[(*n)++] = adz_reshape(adz_to(t, ADZ_F32), ADZ_SHAPE(-1));
 }
 
-/* Reductions, products and moves of x[2, 3, 4] and z[4, 3]. */
-static adz_tensor *structured(adz_module *module, adz_tensor **in)
+/* Reductions and products of x[2, 3, 4] and z[4, 3]. */
+static size_t append_reductions(adz_tensor **rows, adz_tensor *x, adz_tensor *z)
 {
-    (void)module;
-    adz_tensor *x = in[0], *z = in[1], *rows[64], *places;
+    adz_tensor *places;
     size_t n = 0;
     append(rows, &n, adz_sum(x, ADZ_DIMS(1), ADZ_DROPDIM));
     append(rows, &n, adz_sum(x, ADZ_DIMS(0, 2), ADZ_KEEPDIM));
@@ -76,6 +75,15 @@ static adz_tensor *structured(adz_module *module, adz_tensor **in)
     append(rows, &n, adz_matmul(z, x));
     append(rows, &n, adz_matmul(x, adz_transpose(x, 1, 2)));
     append(rows, &n, adz_matmul(x, adz_select(z, 1, 0)));
+    return n;
+}
+
+/* Reductions, products and moves of x[2, 3, 4] and z[4, 3]. */
+static adz_tensor *structured(adz_module *module, adz_tensor **in)
+{
+    (void)module;
+    adz_tensor *x = in[0], *z = in[1], *rows[64], *places;
+    size_t n = append_reductions(rows, x, z);
     append(rows, &n, adz_transpose(x, 0, 2));
     append(rows, &n, adz_reshape(adz_permute(x, ADZ_DIMS(2, 0, 1)), ADZ_SHAPE(4, 6)));
     append(rows, &n, adz_flip(x, ADZ_DIMS(0, 2)));
