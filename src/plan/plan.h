@@ -189,6 +189,12 @@ static inline bool adzi_may_be_address(uintptr_t word)
     return word >= ((uintptr_t)1 << 16) && word >> 47 == 0;
 }
 
+/** Whether a word may be a field of 1 or 4 bytes with undefined bytes behind it. */
+static inline bool adzi_may_be_padded(uintptr_t word)
+{
+    return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
+}
+
 /* ---- watch.c ---- */
 
 /** Notes the memory outside the plan to which its launches refer. The plan becomes stale when some

@@ -47,12 +47,6 @@ static void use(adzi_plan_block *block, int64_t i)
     block->last = i;
 }
 
-/* Whether a word may be a field of 1 or 4 bytes with undefined bytes behind it. */
-static bool may_be_padded(uintptr_t word)
-{
-    return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
-}
-
 /* Finds the words of the arguments that are addresses in living blocks. If undefined bytes are not
  * known, a word may look like an address and be a small field. Such a word must not be changed, so
  * the block that it seems to refer to stays where it is. */
@@ -74,7 +68,7 @@ static bool find_references(adzi_recording *r, adzi_plan_launch *launch)
         }
         adzi_plan_block *block = &r->blocks.all[found];
         use(block, (int64_t)r->n_launches);
-        block->fixed = block->fixed || (!r->masked && may_be_padded(word));
+        block->fixed = block->fixed || (!r->masked && adzi_may_be_padded(word));
         r->references[r->n_references++] = (adzi_plan_reference){
             .block = found, .offset = word - (uintptr_t)block->begin, .at = at
         };

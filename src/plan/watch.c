@@ -51,12 +51,14 @@ static bool watch_address(adz_plan *plan, const void *address)
     return true;
 }
 
-/* The words of one launch that may be addresses outside the blocks of the run. A block that lives
- * longer than the call counts as outside. */
+/* The words of one launch that are addresses outside the blocks of the run. A block that lives
+ * longer than the call counts as outside. Where undefined bytes are not known, a word that may be a
+ * small field is left out; the arguments of operators are watched beside the words. */
 static bool watch_launch(adz_plan *plan, const adzi_recording *r, const adzi_plan_launch *launch)
 {
     size_t reference = 0;
-    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
+    bool noted = true;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size && noted; at += sizeof(uintptr_t)) {
         const adzi_plan_reference *next = reference < launch->n_references
                                               ? &r->references[launch->first_reference + reference]
                                               : NULL;
@@ -64,15 +66,12 @@ static bool watch_launch(adz_plan *plan, const adzi_recording *r, const adzi_pla
         memcpy(&word, launch->args + at, sizeof word);
         if (next != NULL && next->at == at) {
             ++reference;
-            if (r->blocks.all[next->block].freed) {
-                continue;
-            }
-        }
-        if (adzi_may_be_address(word) && !watch_address(plan, (const void *)word)) {
-            return false;
+            noted = r->blocks.all[next->block].freed || watch_address(plan, (const void *)word);
+        } else if (adzi_may_be_address(word) && (r->masked || !adzi_may_be_padded(word))) {
+            noted = watch_address(plan, (const void *)word);
         }
     }
-    return true;
+    return noted;
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -105,6 +104,10 @@ bool adzi_plan_watch(adz_plan *plan)
     }
     for (size_t i = 0; i < r->n_written && noted; ++i) {
         noted = watch_address(plan, r->written[i]);
+    }
+    for (size_t i = 0; i < r->n_arguments && noted; ++i) {
+        const uintptr_t what = r->arguments[i].what;
+        noted = what % 2 != 0 || watch_address(plan, (const void *)what);
     }
     for (size_t i = 0; i < r->n_seen && noted; ++i) {
         noted = watch_address(plan, r->seen[i].storage);
