@@ -76,8 +76,8 @@ ADZ_API adz_status adz_module_write_onnx(
     adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options);
 
 /**
- * Writes the function of a plan as an ONNX model. The plan's inputs and their names are those of the
- * model; its result is "output". The function is called once, and nothing is changed by it.
+ * Writes the function of a plan as an ONNX model. The plan's inputs and their names are those of
+ * the model; its result is "output". The function is called once, and nothing is changed by it.
  *
  * @param plan     of a forward in evaluation
  * @param path     the file, which is replaced completely or not at all

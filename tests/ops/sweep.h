@@ -57,7 +57,8 @@ extern const int n_op_cases;
 /** A test of the sweep, in replays.c: replayed launches give the bits of an ordinary call. */
 void replay_with_other_contents(void **state);
 
-/** A test of the sweep, in expressions.c: the expression of an operator's forward has its values. */
+/** A test of the sweep, in expressions.c: the expression of an operator's forward has its values.
+ */
 void forward_expression(void **state);
 
 /** Appends the tests of one case to `tests` and returns their number. */
