@@ -5,6 +5,7 @@
 #include "adze/ops/arithmetic.h"
 #include "autograd/engine.h"
 #include "base/error.h"
+#include "base/recorder.h"
 #include "distributed/data_parallel.h"
 #include "nn/module.h"
 #include "tensor/random/philox.h"
@@ -100,11 +101,17 @@ static adz_status check_begin(const char *op, adz_data_parallel *p, int64_t step
     return check_model(op, p);
 }
 
+/* Why a plan captures no part of a data-parallel step. */
+static const char sends[] = "its numbers and messages belong to one step";
+
 adz_status adz_data_parallel_begin(adz_data_parallel *p, int64_t step, int64_t rows)
 {
     static const char op[] = "adz_data_parallel_begin";
     if (p == NULL) {
         return adzi_error_null(op, "parallel");
+    }
+    if (adzi_is_recorded(op, sends)) {
+        return ADZ_ERR_STATE;
     }
     if (p->stage != ADZI_BETWEEN_STEPS && p->group->size > 1) {
         return adzi_error(op, ADZ_ERR_STATE,
@@ -148,6 +155,9 @@ bool adz_data_parallel_next(adz_data_parallel *p, adz_micro_batch *micro)
     static const char op[] = "adz_data_parallel_next";
     if (p == NULL || micro == NULL) {
         adzi_error_null(op, p == NULL ? "parallel" : "micro");
+        return false;
+    }
+    if (adzi_is_recorded(op, sends)) {
         return false;
     }
     if (adzi_pending() != ADZ_OK) {
@@ -228,6 +238,9 @@ adz_status adz_data_parallel_backward(adz_data_parallel *p, adz_tensor *loss, do
     static const char op[] = "adz_data_parallel_backward";
     if (p == NULL) {
         return adzi_error_null(op, "parallel");
+    }
+    if (adzi_is_recorded(op, sends)) {
+        return ADZ_ERR_STATE;
     }
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();

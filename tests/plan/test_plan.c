@@ -286,6 +286,26 @@ static adz_tensor *runs_a_plan(void *user)
     return NULL;
 }
 
+static adz_group *group;
+static adz_data_parallel *parallel;
+
+static adz_tensor *sums_over_ranks(void *user)
+{
+    adz_tensor *y = forward(user);
+    return adz_group_all_reduce(group, adz_detach(y), ADZ_GROUP_SUM) == ADZ_OK ? y : NULL;
+}
+
+static adz_tensor *begins_a_parallel_step(void *user)
+{
+    return adz_data_parallel_begin(parallel, 0, ROWS) == ADZ_OK ? forward(user) : NULL;
+}
+
+static adz_tensor *takes_a_micro_batch(void *user)
+{
+    adz_micro_batch m;
+    return adz_data_parallel_next(parallel, &m) ? forward(user) : NULL;
+}
+
 static adz_tensor *returns_nothing(void *user)
 {
     (void)user;
@@ -309,13 +329,21 @@ static void what_cannot_be_captured_is_an_error(void **state)
         { takes_a_pointer, "adz_tensor_data: cannot be captured, because the program could read" },
         { has_a_hook, "cannot be captured, because a tensor has a hook" },
         { runs_a_plan, "adz_plan_new: cannot be captured, because a plan makes no other plan" },
+        { sums_over_ranks, "adz_group_all_reduce: cannot be captured" },
+        { begins_a_parallel_step, "adz_data_parallel_begin: cannot be captured" },
+        { takes_a_micro_batch, "adz_data_parallel_next: cannot be captured" },
         { returns_nothing, "the function returned NULL without an error" },
     };
     network n = begin();
+    group = adz_group_single();
+    parallel = adz_data_parallel_new(group, n.model, NULL);
+    assert_non_null(parallel);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         assert_null(adz_plan_new(cases[i].function, &n, NULL));
         expect_error(ADZ_ERR_STATE, cases[i].message);
     }
+    adz_data_parallel_free(&parallel);
+    adz_group_free(&group);
     adz_plan *plan = adz_plan_new(alternates, &n, NULL);
     run(plan, 2);
     assert_int_equal(adz_plan_run(plan), ADZ_ERR_STATE);
