@@ -17,7 +17,7 @@ def predicts_the_same():
     write_table("t.csv", [(a, b, y) for a, b, _, y in made_up_rows(200)], ("a", "b", "y"))
     output = run("t.csv", " ".join(COMPILER))
     assert output.endswith("net.c predicts the same: yes\n"), output
-    losses = [float(line.split()[-1]) for line in output.splitlines()[:-1]]
+    losses = [float(line.split()[-1].replace(",", ".")) for line in output.splitlines()[:-1]]
     assert losses[-1] < losses[0] / 2, output
 
 

@@ -2,6 +2,7 @@
  * expected.json, for tests/export/targets.py.
  *
  * usage: sample FOLDER */
+#include <locale.h>
 #include <stdio.h>
 
 #include "adze/adze.h"
@@ -71,6 +72,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/net.c", argv[1]);
     bool good = adzi_write_c(&what, path, &o) == ADZ_OK;
     snprintf(path, sizeof path, "%s/expected.json", argv[1]);
+    setlocale(LC_NUMERIC, "C"); /* JSON has a dot, whatever the locale in which net.c was written */
     FILE *file = good ? fopen(path, "w") : NULL;
     if (file != NULL) {
         fprintf(file, "{\n");
