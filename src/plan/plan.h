@@ -183,10 +183,11 @@ bool adzi_recordings_agree(
 /** Changes the references to blocks of the run to their places in `memory`. */
 void adzi_recording_move_to(adzi_recording *recording, char *memory);
 
-/** Whether a word of arguments may be an address: of 47 bits and not small. */
+/** Whether a word of arguments may be an address: not small, and of at most 56 bits. (x86-64 and
+ * aarch64 use 47 to 56 bits for the addresses of a program.) */
 static inline bool adzi_may_be_address(uintptr_t word)
 {
-    return word >= ((uintptr_t)1 << 16) && word >> 47 == 0;
+    return word >= ((uintptr_t)1 << 16) && (uint64_t)word >> 56 == 0;
 }
 
 /** Whether a word may be a field of 1 or 4 bytes with undefined bytes behind it. */
