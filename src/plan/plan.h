@@ -68,7 +68,7 @@ typedef struct adzi_recording {
     size_t n_launches, launches_capacity;
     adzi_plan_reference *references;
     size_t n_references, references_capacity;
-    char *args; /* of all launches, each at a multiple of 16 */
+    char *args; /* of all launches, each at a multiple of 64 */
     size_t args_bytes, args_capacity;
     adzi_plan_blocks blocks;
     struct adzi_storage **written; /* changed in place, each once */

@@ -8,7 +8,7 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-enum { ARGS_ALIGNMENT = 16 };
+enum { ARGS_ALIGNMENT = ADZI_ALIGNMENT };
 
 /* The plan to which a recorder belongs. */
 static adz_plan *plan_of(adzi_recorder *recorder)
