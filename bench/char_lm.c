@@ -1,14 +1,17 @@
 /* bench-char-lm: adze's side of bench/torch_char_lm.py, which runs it.
  *
- *     bench-char-lm small|large|token|small-again|large-again THREADS [START]
+ *     bench-char-lm small|large|token|small-again|large-again|small-captured|large-captured
+ *                   THREADS [START]
  *
  * The GPT-2 of examples/char-lm. small: a training step of 4 layers, d_model 128, 4 heads, 12 rows
  * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; AdamW and clipping included.
- * "again": every block keeps its input alone and computes the rest again in the backward. token: a
+ * "again": every block keeps its input alone and computes the rest again in the backward.
+ * "captured": the step is replayed by a plan. token: a
  * token that the small one writes once its context is full, which every 33rd time means to read the
  * newer half anew: the mean of 33. For each line on standard input it prints the seconds by the
  * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
- * grew; for the line "first" the loss alone, without a step. The first weights are saved to START.
+ * grew, and the peak of what adze has allocated; for the line "first" the loss alone, without a
+ * step. The first weights are saved to START.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +32,8 @@ typedef struct work {
     adz_optimizer *adamw;
     adz_tensor *x, *y;
     writer writer;
-    bool writes;
+    adz_plan *plan; /* of the step, or NULL */
+    bool writes, captured;
     int64_t next;
 } work;
 
@@ -55,15 +59,29 @@ static adz_tensor *forward(work *w)
     return adz_scope_return(scope, loss);
 }
 
-static double train(work *w)
+static adz_tensor *step(void *user)
 {
-    adz_scope *scope = adz_scope_open();
+    work *w = user;
     adz_module_zero_grad(w->network);
     adz_tensor *loss = forward(w);
     adz_backward(loss);
     adz_clip_grad_norm(adz_module_parameters(w->network), 1, 2);
     adz_optimizer_step(w->adamw);
-    double value = adz_item(loss);
+    return loss;
+}
+
+static double train(work *w)
+{
+    if (w->captured && w->plan == NULL) {
+        w->plan = adz_plan_new(step, w, NULL);
+        return adz_item(adz_plan_output(w->plan));
+    }
+    if (w->captured) {
+        adz_plan_run(w->plan);
+        return adz_item(adz_plan_output(w->plan));
+    }
+    adz_scope *scope = adz_scope_open();
+    double value = adz_item(step(w));
     adz_scope_close(scope);
     return value;
 }
@@ -93,9 +111,12 @@ static void run(work *w, bool with_memory)
     int count = w->writes ? ROUND : 1;
     double loss = 0;
     if (with_memory) {
-        adz_module_zero_grad(w->network);
+        if (!w->captured) {
+            adz_module_zero_grad(w->network);
+        }
         adz_empty_cache();
         reset_process_peak();
+        adz_memory_reset_peak();
     }
     long long before = process_bytes("VmRSS");
     double start = now(), cpu = processor_time();
@@ -105,7 +126,9 @@ static void run(work *w, bool with_memory)
     cpu = processor_time() - cpu;
     printf("%.7f %.7f %.4f", (now() - start) / count, cpu / count, loss);
     if (with_memory) {
-        printf(" %lld", process_bytes("VmHWM") - before);
+        adz_memory_info memory;
+        adz_memory_info_get(&memory, sizeof memory);
+        printf(" %lld %zu", process_bytes("VmHWM") - before, memory.peak_bytes);
     }
     puts("");
     fflush(stdout);
@@ -126,7 +149,8 @@ static void compute_again(adz_module *network, int64_t layers)
 static work new_work(const char *which, const char *start)
 {
     bool large = strncmp(which, "large", 5) == 0;
-    work w = { .writes = strcmp(which, "token") == 0 };
+    work w = { .writes = strcmp(which, "token") == 0,
+        .captured = strstr(which, "-captured") != NULL };
     w.o = (options){ .layers = 4,
         .heads = large ? 8 : 4,
         .width = large ? 256 : 128,
@@ -151,7 +175,8 @@ int main(int argc, char **argv)
 {
     int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-char-lm small|large|token|small-again|large-again THREADS [START]\n",
+        fputs("usage: bench-char-lm small|large|token|small-again|large-again|small-captured|"
+              "large-captured THREADS [START]\n",
             stderr);
         return EXIT_FAILURE;
     }
@@ -175,6 +200,7 @@ int main(int argc, char **argv)
     if (w.writes) {
         end_writing(&w.writer);
     }
+    adz_plan_free(&w.plan);
     adz_release(&w.x);
     adz_release(&w.y);
     adz_optimizer_free(&w.adamw);

@@ -115,7 +115,9 @@ ADZ_API adz_plan *adz_plan_new(
  *   option of an optimizer other than a rate changed.
  *
  * Tensors that the function makes and that live on (gradients, a tensor that was kept) get new
- * contents in each run. Everything else that it makes lies in memory that the next run uses again.
+ * contents in each run. Until a run computes them, their memory serves other tensors of the run, so
+ * after an error they hold nothing of value. Everything else that the function makes lies in memory
+ * that the next run uses again.
  *
  * @param plan  any
  * @return      ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE if four calls of the function in a row
@@ -145,8 +147,8 @@ ADZ_API double adz_plan_grad_norm(const adz_plan *plan);
 typedef struct adz_plan_info {
     size_t launches;     /**< kernels that a run launches */
     size_t tensors;      /**< blocks of memory that are made and freed within a run */
-    size_t memory_bytes; /**< the one block in which they lie. Known after adz_plan_new; exact
-                              unless the next run makes other launches */
+    size_t memory_bytes; /**< the one block for those that fit into no gradient. Known after
+                              adz_plan_new; exact unless the next run makes other launches */
     size_t captures;     /**< how often the launches were recorded and taken into use */
     bool captured;       /**< whether the next run replays launches, if nothing changes before it */
 } adz_plan_info;

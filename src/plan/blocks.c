@@ -31,8 +31,9 @@ bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes)
     memmove(&blocks->live[at + 1], &blocks->live[at], (blocks->n_live - at) * sizeof *blocks->live);
     blocks->live[at] = (struct adzi_plan_live){ begin, begin + bytes, blocks->count };
     ++blocks->n_live;
-    blocks->all[blocks->count++] =
-        (adzi_plan_block){ .begin = begin, .bytes = bytes, .number = -1, .first = -1 };
+    blocks->all[blocks->count++] = (adzi_plan_block){
+        .begin = begin, .bytes = bytes, .number = -1, .first = -1, .host = ADZI_PLAN_MEMORY
+    };
     return true;
 }
 
@@ -49,6 +50,7 @@ bool adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
     block->begin = data;
     block->bytes = bytes;
     block->stored = true;
+    block->tensor = data != live->begin;
     block->number = blocks->n_stored++;
     return true;
 }

@@ -25,14 +25,22 @@ static int compare_sizes(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The lowest offset at which a block overlaps none of those that are placed already and used at the
- * same time. `placed` is in the order of offsets. */
-static size_t lowest(const adzi_plan_block *block, adzi_plan_block *const *placed, size_t n)
+/* The blocks of a recording while they are placed: those of the run, hosts, and those that have a
+ * place, in the order of offsets. */
+typedef struct places {
+    adzi_plan_block *all;
+    adzi_plan_block **sorted, **hosts, **placed;
+    size_t n_sorted, n_hosts, n_placed;
+} places;
+
+/* The lowest offset in a host, or in the plan's memory, at which a block overlaps none of those
+ * that are there already and used at the same time. */
+static size_t lowest(const places *p, const adzi_plan_block *block, size_t host)
 {
     size_t offset = 0;
-    for (size_t i = 0; i < n; ++i) {
-        const adzi_plan_block *other = placed[i];
-        if (other->last < block->first || other->first > block->last) {
+    for (size_t i = 0; i < p->n_placed; ++i) {
+        const adzi_plan_block *other = p->placed[i];
+        if (other->host != host || other->last < block->first || other->first > block->last) {
             continue;
         }
         if (other->offset >= offset + rounded(block->bytes)) {
@@ -44,39 +52,78 @@ static size_t lowest(const adzi_plan_block *block, adzi_plan_block *const *place
     return offset;
 }
 
-/* Inserts a block into `placed`, behind all that do not begin at a higher offset. */
-static void insert(adzi_plan_block *block, adzi_plan_block **placed, size_t n)
+/* Finds the smallest host that is not yet in use while the block is, and has room for it. Hosts are
+ * sorted with the largest first. */
+static bool place_in_host(const places *p, adzi_plan_block *block)
 {
-    size_t at = n;
-    while (at > 0 && placed[at - 1]->offset > block->offset) {
-        placed[at] = placed[at - 1];
+    for (size_t i = p->n_hosts; i-- > 0;) {
+        const adzi_plan_block *host = p->hosts[i];
+        const size_t index = (size_t)(host - p->all);
+        if (host->bytes < block->bytes || host->first <= block->last) {
+            continue;
+        }
+        const size_t offset = lowest(p, block, index);
+        if (offset + block->bytes <= host->bytes) {
+            block->host = index;
+            block->offset = offset;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Inserts a block into `placed`, behind all that do not begin at a higher offset. */
+static void insert(places *p, adzi_plan_block *block)
+{
+    size_t at = p->n_placed++;
+    while (at > 0 && p->placed[at - 1]->offset > block->offset) {
+        p->placed[at] = p->placed[at - 1];
         --at;
     }
-    placed[at] = block;
+    p->placed[at] = block;
+}
+
+/* Places all blocks of the run. Returns the bytes of the plan's memory. */
+static size_t place_all(places *p)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < p->n_sorted; ++i) {
+        adzi_plan_block *block = p->sorted[i];
+        if (!place_in_host(p, block)) {
+            block->offset = lowest(p, block, ADZI_PLAN_MEMORY);
+            const size_t end = block->offset + rounded(block->bytes);
+            bytes = end > bytes ? end : bytes;
+        }
+        insert(p, block);
+    }
+    return bytes;
 }
 
 bool adzi_plan_place(adzi_recording *recording)
 {
-    adzi_plan_blocks *blocks = &recording->blocks;
-    const size_t bytes = (2 * blocks->count + 1) * sizeof(adzi_plan_block *);
-    adzi_plan_block **sorted = adzi_alloc(bytes), **placed = sorted + blocks->count;
-    if (sorted == NULL) {
+    const size_t count = recording->blocks.count;
+    const size_t bytes = (3 * count + 1) * sizeof(adzi_plan_block *);
+    adzi_plan_block **lists = adzi_alloc(bytes);
+    if (lists == NULL) {
         return false;
     }
-    size_t n = 0;
-    for (size_t i = 0; i < blocks->count; ++i) {
-        if (blocks->all[i].freed && blocks->all[i].first >= 0) {
-            sorted[n++] = &blocks->all[i];
+    places p = {
+        .all = recording->blocks.all,
+        .sorted = lists,
+        .hosts = lists + count,
+        .placed = lists + 2 * count,
+    };
+    for (size_t i = 0; i < count; ++i) {
+        adzi_plan_block *block = &p.all[i];
+        if (block->first >= 0 && block->freed) {
+            p.sorted[p.n_sorted++] = block;
+        } else if (block->first >= 0 && block->tensor && !block->fixed) {
+            p.hosts[p.n_hosts++] = block;
         }
     }
-    qsort(sorted, n, sizeof *sorted, compare_sizes);
-    recording->memory_bytes = 0;
-    for (size_t i = 0; i < n; ++i) {
-        sorted[i]->offset = lowest(sorted[i], placed, i);
-        insert(sorted[i], placed, i);
-        const size_t end = sorted[i]->offset + rounded(sorted[i]->bytes);
-        recording->memory_bytes = end > recording->memory_bytes ? end : recording->memory_bytes;
-    }
-    adzi_free(sorted, bytes);
+    qsort(p.sorted, p.n_sorted, sizeof *p.sorted, compare_sizes);
+    qsort(p.hosts, p.n_hosts, sizeof *p.hosts, compare_sizes);
+    recording->memory_bytes = place_all(&p);
+    adzi_free(lists, bytes);
     return true;
 }

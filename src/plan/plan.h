@@ -13,6 +13,10 @@
  * the references are changed to these places. All other addresses stay as they are. They belong to
  * tensors and objects that live longer than the call, and watch.c notices when one is freed.
  *
+ * A tensor that the call makes and that outlives it, such as a gradient, holds nothing of value from
+ * the begin of a run to its first launch. Its memory is then a host: blocks of the run that are no
+ * longer used at that launch may lie in it.
+ *
  * Neither recording changes how memory is used, so both are ordinary calls. */
 #ifndef ADZI_PLAN_PLAN_H
 #define ADZI_PLAN_PLAN_H
@@ -25,12 +29,17 @@ typedef struct adzi_plan_block {
     char *begin;
     size_t bytes;
     bool stored;         /* kernels use it: a tensor's elements, or working memory */
+    bool tensor;         /* they are a tensor's elements, which only kernels write */
     bool freed;          /* before the function returned */
     bool fixed;          /* it stays where it is, and is not freed */
     int64_t number;      /* counts the blocks that kernels use */
     int64_t first, last; /* the launches that refer to it; first is -1 if none does */
-    size_t offset;       /* its place in the plan's memory */
+    size_t host;         /* the block in which it lies, an index in `all`; else ADZI_PLAN_MEMORY */
+    size_t offset;       /* its place there, or in the plan's memory */
 } adzi_plan_block;
+
+/** Says that a block lies in the plan's own memory and in no other block. */
+#define ADZI_PLAN_MEMORY SIZE_MAX
 
 /** The blocks of a recording, and those alive at the moment in the order of their addresses. */
 typedef struct adzi_plan_blocks {
@@ -150,8 +159,8 @@ void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
 
 /* ---- memory.c ---- */
 
-/** Gives each block that belongs to the run a place such that blocks in use at the same time do not
- * overlap. Sets memory_bytes. False if memory was refused. */
+/** Gives each block that belongs to the run a place, in the plan's memory or in a host, such that
+ * blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was refused. */
 bool adzi_plan_place(adzi_recording *recording);
 
 /* ---- recording.c ---- */

@@ -350,6 +350,12 @@ bool adzi_recording_close(adzi_recording *r)
     for (size_t i = 0; i < r->n_launches; ++i) {
         r->launches[i].args = r->args + r->launches[i].args_at;
     }
+    for (size_t i = 0; i < r->n_constants; ++i) {
+        const size_t block = adzi_plan_blocks_find(&r->blocks, r->constants[i]->storage->data);
+        if (block != SIZE_MAX) {
+            r->blocks.all[block].tensor = false;
+        }
+    }
     return !r->refused && adzi_plan_place(r);
 }
 
@@ -404,7 +410,9 @@ void adzi_recording_move_to(adzi_recording *r, char *memory)
             const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
             const adzi_plan_block *block = &r->blocks.all[reference->block];
             if (block->freed) {
-                const uintptr_t word = (uintptr_t)memory + block->offset + reference->offset;
+                const char *begin =
+                    block->host == ADZI_PLAN_MEMORY ? memory : r->blocks.all[block->host].begin;
+                const uintptr_t word = (uintptr_t)begin + block->offset + reference->offset;
                 memcpy(launch->args + reference->at, &word, sizeof word);
             }
         }

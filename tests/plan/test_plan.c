@@ -150,6 +150,35 @@ static void gradients_are_accumulated(void **state)
     end(&ordinary);
 }
 
+enum { WIDE = 64 };
+
+static adz_tensor *sum_of_a_product(void *user)
+{
+    adz_tensor *w = user;
+    adz_tensor_set_grad(w, ADZ_NONE);
+    adz_tensor *loss = adz_sum(adz_mul_number(w, 3), ADZ_ALL_DIMS, false);
+    return adz_backward(loss) == ADZ_OK ? loss : NULL;
+}
+
+/* The product is as large as the gradient, and no longer used once that is computed. */
+static void memory_of_gradients_serves_other_tensors(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(WIDE, WIDE), ADZ_F32), true);
+    adz_plan *plan = adz_plan_new(sum_of_a_product, w, NULL);
+    assert_true(info_of(plan).memory_bytes < WIDE * WIDE * sizeof(float));
+    run(plan, 3);
+    assert_true(info_of(plan).captured);
+    assert_true(adz_item(adz_plan_output(plan)) == 3.0 * WIDE * WIDE);
+    adz_fill_(adz_detach(w), 2);
+    run(plan, 1);
+    assert_true(adz_item(adz_plan_output(plan)) == 6.0 * WIDE * WIDE);
+    assert_true(adz_equal(adz_tensor_grad(w), adz_full(ADZ_SHAPE(WIDE, WIDE), 3, ADZ_F32)));
+    adz_plan_free(&plan);
+    adz_scope_close(scope);
+}
+
 static adz_tensor *with_a_constant(void *user)
 {
     network *n = user;
@@ -450,6 +479,7 @@ int main(void)
         cmocka_unit_test(a_third_run_calls_the_function_no_more),
         cmocka_unit_test(other_contents_give_other_results),
         cmocka_unit_test(gradients_are_accumulated),
+        cmocka_unit_test(memory_of_gradients_serves_other_tensors),
         cmocka_unit_test(numbers_of_the_program_are_constants),
         cmocka_unit_test(indices_are_checked_in_replays),
         cmocka_unit_test(what_changes_makes_a_plan_anew),
