@@ -108,12 +108,15 @@ typedef struct adz_c_options {
     adz_optimizer *optimizer; /**< SGD, Adam or AdamW: write a training step as well, which goes on
                                    from the optimizer's present state; NULL: none */
     adz_c_loss loss;          /**< what the training step minimises; ADZ_C_MSE_LOSS */
+    bool batch_statistics;    /**< batch norm in the training step uses the statistics of the batch
+                                   and moves the running ones, as a module in training does; false:
+                                   it uses the running ones and leaves them */
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                                                  \
-    {                                                                  \
-        sizeof(adz_c_options), NULL, false, NULL, NULL, ADZ_C_MSE_LOSS \
+#define ADZ_C_OPTIONS                                                         \
+    {                                                                         \
+        sizeof(adz_c_options), NULL, false, NULL, NULL, ADZ_C_MSE_LOSS, false \
     }
 
 /**

@@ -85,6 +85,8 @@ typedef struct adzi_c99 {
     bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
     bool training;                  /* a training step is printed too: parameters can change */
+    bool in_step;                   /* it is the function that is being printed */
+    bool batch_statistics;          /* of batch_norm in the step; else the running ones */
     const char *current;            /* the operator that is being printed, for messages */
 } adzi_c99;
 
@@ -242,6 +244,7 @@ void adzi_c99_refuse_dropout(adzi_c99 *c, double p);
 #define ADZI_C99_PRINTER(name) void adzi_c99_##name(adzi_c99 *c, const adzi_c99_call *call)
 ADZI_C99_PRINTER(attention);
 ADZI_C99_PRINTER(batch_norm);
+ADZI_C99_PRINTER(batch_norm_backward);
 ADZI_C99_PRINTER(cat);
 ADZI_C99_PRINTER(cat_backward);
 ADZI_C99_PRINTER(cumsum);

@@ -113,42 +113,185 @@ void adzi_c99_layer_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
-/* In evaluation, per channel: y = (x - running_mean) / sqrt(running_var + eps) weight + bias. */
+/* ---- batch norm -------------------------------------------------------------------------------
+ */
+
+enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS }; /* the inputs */
+
+/* The operands of a channel; -1 for those that are not there. */
+typedef struct {
+    adzi_c99_lanes lanes;
+    int in[BIAS + 1];
+} channel;
+
+/* A vector [C] as [C, 1, ...], which broadcasts to x[N, C, ...]. */
+static adzi_c99_value along_channels(const adzi_c99_value *v, const adzi_c99_value *x)
+{
+    adzi_c99_value wide = *v;
+    wide.rank = x->rank - 1;
+    for (int d = 1; d < wide.rank; ++d) {
+        wide.sizes[d] = 1;
+        wide.strides[d] = 0;
+    }
+    return wide;
+}
+
+static int add_vector(adzi_c99_lanes *lanes, const adzi_c99_value *v, const adzi_c99_value *x)
+{
+    if (v == NULL) {
+        return -1;
+    }
+    const adzi_c99_value wide = along_channels(v, x);
+    return adzi_c99_lanes_add(lanes, &wide);
+}
+
+/* The lanes of a call are the channels of x. Its inputs up to `last` are operands. */
+static channel channel_of(adzi_c99 *c, const adzi_c99_call *call, int last)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, X);
+    channel ch = { .lanes = adzi_c99_lanes_of(x, ((1u << x->rank) - 1) & ~2u) };
+    ch.in[X] = adzi_c99_lanes_add(&ch.lanes, x);
+    for (int i = RUNNING_MEAN; i <= BIAS; ++i) {
+        ch.in[i] = i <= last ? add_vector(&ch.lanes, adzi_c99_in(c, call, i), x) : -1;
+    }
+    return ch;
+}
+
+/* True if the step that is printed normalises by the statistics of its batch. */
+static bool is_of_batch(const adzi_c99 *c)
+{
+    return c->in_step && c->batch_statistics;
+}
+
+/* Prints mean and rstd: those of the batch, or the running ones. */
+static void print_statistics(adzi_c99 *c, channel *ch, double eps)
+{
+    if (is_of_batch(c)) {
+        print_moments(c, &ch->lanes, ch->in[X], eps);
+        return;
+    }
+    adzi_c99_line(
+        c, "const float mean = %s;", adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]));
+    adzi_c99_line(c, "const float rstd = 1 / @sqrt(%s + %s);",
+        adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]), adzi_c99_float(eps));
+}
+
+/* running += momentum (batch - running), with the unbiased variance. */
+static void print_running(adzi_c99 *c, channel *ch, double momentum)
+{
+    const char *kept = adzi_c99_float(1 - momentum), *taken = adzi_c99_float(momentum);
+    const char *mean = adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]);
+    const char *var = adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]);
+    adzi_c99_line(c, "%s = %s * %s + %s * mean;", mean, kept, mean, taken);
+    adzi_c99_line(c, "%s = %s * %s + %s * variance / %s;", var, kept, var, taken,
+        adzi_c99_float((double)(ch->lanes.count - 1)));
+}
+
+/* Checks that the running statistics are buffers of the module, and lets the step change them. */
+static bool let_change(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, X);
+    if (adzi_c99_attr(call, "momentum", 0) == 0) {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "%s: the momentum of batch_norm is 0 or that of a cumulative average, which cannot be "
+            "moved in C",
+            call->path);
+        return false;
+    }
+    if (x->numel == x->sizes[1]) {
+        adzi_c99_fail(c, ADZ_ERR_SHAPE,
+            "%s: x has a single value per channel, of which training cannot take a variance",
+            call->path);
+        return false;
+    }
+    for (int i = RUNNING_MEAN; i <= RUNNING_VAR; ++i) {
+        adzi_c99_memory *m = &c->memories[adzi_c99_in(c, call, i)->memory];
+        if (m->kind != ADZI_C99_PARAMETER) {
+            adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
+                "the running statistics of batch_norm are no buffers of the plan's module");
+            return false;
+        }
+        m->changes = true;
+    }
+    return true;
+}
+
+/* Per channel: y = (x - mean) rstd weight + bias, with the running statistics or, in a training
+ * step that asks for it, with those of the batch. */
 void adzi_c99_batch_norm(adzi_c99 *c, const adzi_c99_call *call)
 {
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
-    if (adzi_c99_attr(call, "training", 0) != 0 || adzi_c99_in(c, call, 1) == NULL) {
+    if (adzi_c99_attr(call, "training", 0) != 0 || adzi_c99_in(c, call, RUNNING_MEAN) == NULL) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "batch_norm uses the statistics of its batch; call adz_module_eval before the plan is "
             "made");
         return;
     }
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, ((1u << x->rank) - 1) & ~2u);
-    adzi_c99_value channel[4];
-    int operand[4];
-    for (int i = 0; i < 4; ++i) { /* a vector [C] broadcasts as [C, 1, ...] */
-        const adzi_c99_value *v = adzi_c99_in(c, call, 1 + i);
-        if (v != NULL) {
-            channel[i] = *v;
-            channel[i].rank = x->rank - 1;
-            for (int d = 1; d < x->rank - 1; ++d) {
-                channel[i].sizes[d] = 1;
-                channel[i].strides[d] = 0;
-            }
-        }
-        operand[i] = adzi_c99_lanes_add(&lanes, v != NULL ? &channel[i] : NULL);
+    if (is_of_batch(c) && !let_change(c, call)) {
+        return;
     }
-    const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to = adzi_c99_lanes_add(&lanes, adzi_c99_out(c, call, 0));
-    adzi_c99_lanes_open(c, &lanes);
-    adzi_c99_line(c, "const float rstd = 1 / @sqrt(%s + %s);",
-        adzi_c99_lane_element(c, &lanes, operand[1]),
-        adzi_c99_float(adzi_c99_attr(call, "eps", 1e-5)));
-    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "%s = (%s - %s) * rstd%s%s%s%s;", pass.operand[to].text,
-        pass.operand[from].text, pass.operand[operand[0]].text, operand[2] >= 0 ? " * " : "",
-        operand[2] >= 0 ? pass.operand[operand[2]].text : "", operand[3] >= 0 ? " + " : "",
-        operand[3] >= 0 ? pass.operand[operand[3]].text : "");
+    channel ch = channel_of(c, call, BIAS);
+    const int to = adzi_c99_lanes_add(&ch.lanes, adzi_c99_out(c, call, 0));
+    adzi_c99_lanes_open(c, &ch.lanes);
+    print_statistics(c, &ch, adzi_c99_attr(call, "eps", 1e-5));
+    if (is_of_batch(c)) {
+        print_running(c, &ch, adzi_c99_attr(call, "momentum", 0));
+    }
+    const int w = ch.in[WEIGHT], b = ch.in[BIAS];
+    adzi_c99_nest pass = adzi_c99_pass(c, &ch.lanes);
+    adzi_c99_line(c, "%s = (%s - mean) * rstd%s%s%s%s;", pass.operand[to].text,
+        pass.operand[ch.in[X]].text, w >= 0 ? " * " : "", w >= 0 ? pass.operand[w].text : "",
+        b >= 0 ? " + " : "", b >= 0 ? pass.operand[b].text : "");
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_lanes_close(c, &lanes);
+    adzi_c99_lanes_close(c, &ch.lanes);
+}
+
+static int add_vector_gradient(
+    adzi_c99 *c, adzi_c99_lanes *lanes, const adzi_c99_value *v, const adzi_c99_value *x)
+{
+    if (v == NULL || !adzi_c99_wants(c, v)) {
+        return -1;
+    }
+    const adzi_c99_value gradient = adzi_c99_gradient(c, v);
+    return add_vector(lanes, &gradient, x);
+}
+
+/* With constant statistics: dx += rstd dy weight,  dweight += dy unit,  dbias += dy */
+static void print_constant_gradients(adzi_c99 *c, const adzi_c99_lanes *lanes, const operands *o)
+{
+    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    const char *dy = pass.operand[o->g].text;
+    if (o->dx >= 0) {
+        adzi_c99_line(c, "%s += rstd * %s%s%s;", pass.operand[o->dx].text, dy,
+            o->w >= 0 ? " * " : "", o->w >= 0 ? pass.operand[o->w].text : "");
+    }
+    if (o->dw >= 0) {
+        adzi_c99_line(c, "%s += %s * (%s - mean) * rstd;", pass.operand[o->dw].text, dy,
+            pass.operand[o->x].text);
+    }
+    if (o->db >= 0) {
+        adzi_c99_line(c, "%s += %s;", pass.operand[o->db].text, dy);
+    }
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_line(c, "(void)mean;");
+    adzi_c99_line(c, "(void)rstd;");
+}
+
+void adzi_c99_batch_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, X);
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    channel ch = channel_of(c, call, WEIGHT);
+    operands o = { .x = ch.in[X], .w = ch.in[WEIGHT] };
+    o.dx = add_gradient(c, &ch.lanes, x);
+    o.dw = add_vector_gradient(c, &ch.lanes, adzi_c99_in(c, call, WEIGHT), x);
+    o.db = add_vector_gradient(c, &ch.lanes, adzi_c99_in(c, call, BIAS), x);
+    o.g = adzi_c99_lanes_add(&ch.lanes, &dy);
+    adzi_c99_lanes_open(c, &ch.lanes);
+    print_statistics(c, &ch, adzi_c99_attr(call, "eps", 1e-5));
+    if (is_of_batch(c)) {
+        print_gradients(c, &ch.lanes, &o);
+    } else {
+        print_constant_gradients(c, &ch.lanes, &o);
+    }
+    adzi_c99_lanes_close(c, &ch.lanes);
 }

@@ -13,7 +13,7 @@ static const adzi_c99_printer printers[] = {
     { "any", adzi_c99_sum, NULL },
     { "argmax", adzi_c99_extreme, NULL },
     { "argmin", adzi_c99_extreme, NULL },
-    { "batch_norm", adzi_c99_batch_norm, NULL },
+    { "batch_norm", adzi_c99_batch_norm, adzi_c99_batch_norm_backward },
     { "cat", adzi_c99_cat, adzi_c99_cat_backward },
     { "cumsum", adzi_c99_cumsum, NULL },
     { "dropout", adzi_c99_dropout, adzi_c99_dropout_backward },

@@ -140,6 +140,7 @@ static void print_run(adzi_c99_writer *w)
 static void print_step(adzi_c99_writer *w)
 {
     begin(&w->c);
+    w->c.in_step = true;
     adzi_c99_print_step(&w->c, w->options->optimizer, w->options->loss);
     if (!w->c.failed) {
         adzi_c99_signature(w, &w->step, "float", "step", adzi_c99_step_target(w));
@@ -250,6 +251,7 @@ static bool make(adzi_c99_writer *w, const adzi_trace *trace, const char *header
 {
     adz_optimizer *optimizer = w->options->optimizer;
     w->c.training = optimizer != NULL;
+    w->c.batch_statistics = w->options->batch_statistics;
     if (!adzi_c99_program(&w->c, trace)) {
         return false;
     }

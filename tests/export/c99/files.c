@@ -158,6 +158,33 @@ static void expect_refused(
     assert_int_equal(temporary_files(false), 0);
 }
 
+/* Batch norm whose running statistics a step in C cannot move. */
+static void refused_batch_norm(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
+    o.momentum = ADZ_CUMULATIVE_MOMENTUM;
+    adz_module *net = adz_batch_norm1d_new(3, &o), *moving = adz_batch_norm1d_new(3, NULL);
+    adz_module_eval(net);
+    adz_module_eval(moving);
+    c_network n = { .module = net, .in = { adz_randn(ADZ_SHAPE(4, 3), ADZ_F32) }, .n_in = 1 };
+    adz_c_options c = ADZ_C_OPTIONS;
+    c.batch_statistics = true;
+    c.optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
+    expect_refused(
+        &n, "no.c", &c, ADZ_ERR_UNSUPPORTED, "the momentum of batch_norm is 0 or that of a");
+    adz_optimizer_free(&c.optimizer);
+    n.module = moving;
+    n.in[0] = adz_randn(ADZ_SHAPE(1, 3), ADZ_F32);
+    c.optimizer = adz_sgd_new(adz_module_parameters(moving), 0.1, NULL);
+    expect_refused(&n, "no.c", &c, ADZ_ERR_SHAPE, "a single value per channel");
+    adz_optimizer_free(&c.optimizer);
+    adz_module_free(&net);
+    adz_module_free(&moving);
+    adz_scope_close(scope);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -252,6 +279,7 @@ int files_tests(void)
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(all_or_nothing),
         cmocka_unit_test(refused),
+        cmocka_unit_test(refused_batch_norm),
         cmocka_unit_test(refused_memory),
     };
     return cmocka_run_group_tests_name("c99: files", tests, temporary_begin, temporary_end);

@@ -9,6 +9,7 @@ typedef struct {
     adz_c_loss loss;
     int steps, batches; /* the step i sees batch i % batches */
     int64_t classes;
+    bool batch_statistics; /* batch norm is in training */
 } training;
 
 static inline adz_tensor *loss_of(c_network *n, const training *t, adz_tensor *target)
@@ -34,6 +35,8 @@ static inline void check_training(c_network *n, const training *t)
     adz_c_options o = ADZ_C_OPTIONS;
     o.optimizer = t->optimizer;
     o.loss = t->loss;
+    o.batch_statistics = t->batch_statistics;
+    adz_module_eval(n->module);
     if (write_network(n, "learner.c", &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
@@ -46,6 +49,7 @@ static inline void check_training(c_network *n, const training *t)
         x[b] = adz_clone(n->in[0]);
         target[b] = target_like(n, t);
     }
+    adz_module_train(n->module, t->batch_statistics);
     for (int i = 0; i < t->steps; ++i) {
         const int b = i % t->batches;
         adz_scope *scope = adz_scope_open();
@@ -64,6 +68,7 @@ static inline void check_training(c_network *n, const training *t)
         free(right);
         adz_scope_close(scope);
     }
+    adz_module_eval(n->module);
     const double d = difference(&c, n, 1);
     if (!(d <= 2e-3)) {
         fail_msg("after training the predictions differ by %g", d);

@@ -17,7 +17,7 @@ static void training_by_sgd(void **state)
         o.nesterov = variant == 1;
         o.dampening = variant == 2 ? 0.1 : 0;
         adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.01, &o);
-        check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 1000, 4, 0 });
+        check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 1000, 4, 0, false });
         adz_optimizer_free(&optimizer);
     }
     adz_module_free(&net);
@@ -34,14 +34,45 @@ static void training_by_adam(void **state)
         adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(16, 5, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 1000, 4, 5 });
+    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 1000, 4, 5, false });
     /* The optimizer has made steps: the exported one goes on from its state. */
-    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 2, 5 });
+    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 2, 5, false });
     adz_optimizer_free(&optimizer);
     adz_adamw_options decays = ADZ_ADAMW_OPTIONS;
     decays.weight_decay = 0.1;
     optimizer = adz_adamw_new(adz_module_parameters(net), 1e-3, &decays);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 4, 0 });
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 4, 0, false });
+    adz_optimizer_free(&optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+/* With running statistics, with those of the batch, and without a weight. The layer before batch
+ * norm has no bias: its gradient is nothing but rounding errors, which Adam would make large. */
+static void training_with_batch_norm(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(14);
+    adz_batch_norm1d_options plain = ADZ_BATCH_NORM1D_OPTIONS;
+    plain.affine = false;
+    plain.momentum = 0.3;
+    adz_linear_options no_bias = ADZ_LINEAR_OPTIONS;
+    no_bias.bias = false;
+    adz_module *net =
+        ADZ_SEQUENTIAL(adz_batch_norm1d_new(6, &plain), adz_linear_new(6, 12, &no_bias),
+            adz_batch_norm1d_new(12, NULL), adz_tanh_new(), adz_linear_new(12, 2, NULL));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
+    adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-2, NULL);
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 300, 4, 0, true });
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 4, 0, false });
+    adz_optimizer_free(&optimizer);
+    adz_module_free(&net);
+    /* x[N, C, L] */
+    net = ADZ_SEQUENTIAL(adz_linear_new(3, 5, NULL), adz_batch_norm1d_new(4, NULL));
+    n = of(net, adz_randn(ADZ_SHAPE(2, 4, 3), ADZ_F32));
+    optimizer = adz_sgd_new(adz_module_parameters(net), 1e-2, NULL);
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 2, 0, true });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -70,7 +101,7 @@ static void training_of_a_transformer(void **state)
     c_network n = of(net, ids_of(ids, ADZ_SHAPE(2, 5)));
     n.call = token_rows;
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 1, 7 });
+    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 1, 7, false });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -84,7 +115,7 @@ static void training_of_a_recurrent_network(void **state)
     adz_module *net = adz_lstm_new(3, 4, NULL);
     c_network n = of(net, adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32));
     adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.5, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 50, 3, 0 });
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 50, 3, 0, false });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -95,6 +126,7 @@ int training_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_by_sgd),
         cmocka_unit_test(training_by_adam),
+        cmocka_unit_test(training_with_batch_norm),
         cmocka_unit_test(training_of_a_transformer),
         cmocka_unit_test(training_of_a_recurrent_network),
     };
