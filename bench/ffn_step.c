@@ -37,7 +37,7 @@ typedef struct {
 
 /* The measurements of a round. */
 typedef struct {
-    double *seconds, *openblas, *onednn, *update;
+    double *seconds, *openblas, *onednn, *mkl, *update;
     double allocations[COUNTED_TO], faults[COUNTED_TO];
     double processor, openblas_processor; /* per step */
     long resident;
@@ -160,6 +160,7 @@ static bool begin_floors(ffn *f)
     }
     gemm_floor_openblas(&f->floor, (int)f->s.threads);
     gemm_floor_onednn(&f->floor, (int)f->s.threads);
+    gemm_floor_mkl(&f->floor, (int)f->s.threads);
     update_floor(f->weights, f->gradients, f->parameters);
     return true;
 }
@@ -187,7 +188,7 @@ static void run_floors(ffn *f, record *r, int64_t from, int64_t to)
     int threads = (int)f->s.threads;
     if (f->s.steps_only) {
         for (int64_t i = from; i < to; ++i) {
-            r->openblas[i] = r->onednn[i] = r->update[i] = -1;
+            r->openblas[i] = r->onednn[i] = r->mkl[i] = r->update[i] = -1;
         }
         return;
     }
@@ -198,6 +199,9 @@ static void run_floors(ffn *f, record *r, int64_t from, int64_t to)
     r->openblas_processor += (processor_time() - before) / (double)f->s.steps;
     for (int64_t i = from; i < to; ++i) {
         r->onednn[i] = gemm_floor_onednn(&f->floor, threads);
+    }
+    for (int64_t i = from; i < to; ++i) {
+        r->mkl[i] = gemm_floor_mkl(&f->floor, threads);
     }
     for (int64_t i = from; i < to; ++i) {
         r->update[i] = update_floor(f->weights, f->gradients, f->parameters);
@@ -236,9 +240,10 @@ static void report(const ffn *f, record *r)
     int from = counted > COUNTED_FROM ? COUNTED_FROM - 1 : 0;
     timing steps = timing_of(r->seconds, n), openblas = timing_of(r->openblas, n);
     timing onednn = timing_of(r->onednn, n), update = timing_of(r->update, n);
+    timing mkl = timing_of(r->mkl, n);
     double allocations = timing_of(r->allocations + from, counted - from).median;
     double faults = timing_of(r->faults + from, counted - from).median;
-    char blas[32], least[32], dnnl[32], pass[32];
+    char blas[32], least[32], dnnl[32], intel[32], pass[32];
     if (!f->s.json && f->s.steps_only) {
         printf("ffn-step: %.1f us (least %.1f)\n", steps.median * 1e6, steps.least * 1e6);
         return;
@@ -253,6 +258,7 @@ static void report(const ffn *f, record *r)
            "\"gemm_openblas_us\": %s, \"gemm_openblas_min_us\": %s, \"gemm_onednn_us\": %s, ",
         steps.median * 1e6, steps.least * 1e6, microseconds(openblas.median, blas),
         microseconds(openblas.least, least), microseconds(onednn.median, dnnl));
+    printf("\"gemm_mkl_us\": %s, ", microseconds(mkl.median, intel));
     printf("\"update_us\": %s, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, "
            "\"peak_rss_kb\": %ld, \"allocator_peak_kb\": %zu, \"cpu_us\": %.3f, "
            "\"gemm_openblas_cpu_us\": %.3f, \"threads\": %lld, ",
@@ -317,6 +323,7 @@ static void record_end(record *r)
     free(r->seconds);
     free(r->openblas);
     free(r->onednn);
+    free(r->mkl);
     free(r->update);
 }
 
@@ -327,8 +334,10 @@ static bool record_begin(record *r, int64_t steps)
     *r = (record){ .seconds = malloc(bytes),
         .openblas = malloc(bytes),
         .onednn = malloc(bytes),
+        .mkl = malloc(bytes),
         .update = malloc(bytes) };
-    if (r->seconds != NULL && r->openblas != NULL && r->onednn != NULL && r->update != NULL) {
+    if (r->seconds != NULL && r->openblas != NULL && r->onednn != NULL && r->mkl != NULL &&
+        r->update != NULL) {
         return true;
     }
     record_end(r);

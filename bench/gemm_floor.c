@@ -57,6 +57,51 @@ double gemm_floor_openblas(const gemm_floor *f, int threads)
     return now() - start;
 }
 
+/* MKL's interface, from the library that ADZE_BENCH_MKL names. MKL_THREADING_LAYER=GNU gives it the
+ * OpenMP of OpenBLAS and oneDNN. */
+typedef void (*mkl_sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha,
+    const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+
+typedef struct {
+    mkl_sgemm sgemm;
+    void (*set_threads)(int threads);
+} mkl;
+
+static mkl find_mkl(void)
+{
+    static bool looked;
+    static mkl found;
+    const char *path = getenv("ADZE_BENCH_MKL");
+    if (!looked && path != NULL) {
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        void *sgemm = library != NULL ? dlsym(library, "cblas_sgemm") : NULL;
+        void *threads = library != NULL ? dlsym(library, "MKL_Set_Num_Threads") : NULL;
+        if (sgemm != NULL && threads != NULL) {
+            memcpy(&found.sgemm, &sgemm, sizeof sgemm);
+            memcpy(&found.set_threads, &threads, sizeof threads);
+        }
+    }
+    looked = true;
+    return found;
+}
+
+double gemm_floor_mkl(const gemm_floor *f, int threads)
+{
+    const mkl library = find_mkl();
+    if (f->bf16 || library.sgemm == NULL) {
+        return -1;
+    }
+    library.set_threads(threads);
+    double start = now();
+    for (int i = 0; i < f->count; ++i) {
+        const product *p = &f->products[i];
+        library.sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans,
+            p->tb ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1.0f, f->a,
+            (int)(p->ta ? p->m : p->k), f->b, (int)(p->tb ? p->k : p->n), 0.0f, f->c, (int)p->n);
+    }
+    return now() - start;
+}
+
 /* dnnl_sgemm of oneDNN's C interface, which takes matrices stored by rows. */
 typedef int (*onednn_sgemm)(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha,
     const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);

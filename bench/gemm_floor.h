@@ -27,6 +27,7 @@ void gemm_floor_end(gemm_floor *f);
 /* Seconds for one call per product, one product after the other; -1 where the library is absent. */
 double gemm_floor_openblas(const gemm_floor *f, int threads);
 double gemm_floor_onednn(const gemm_floor *f, int threads);
+double gemm_floor_mkl(const gemm_floor *f, int threads);
 
 /* Seconds of w -= lr dw over `count` floats by one thread, or by two halves. */
 double update_floor(float *w, const float *dw, int64_t count);

@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""Prints the table of training steps: adze, PyTorch and the floors, in turn, round by round.
+"""Prints the table of training steps: adze, its peers and the floors, in turn, round by round.
 
-usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--rounds N] [--threads 1,2] [--json FILE]
-                [--quick]
+usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--peers torch,compile,jax,...] [--rounds N]
+                [--threads 1,2] [--json FILE] [--quick]
+
+Peers: torch (eager), none (eager with set_to_none), installed (eager with the settings of its installation),
+compile (torch.compile with inductor, mode max-autotune), jax (the whole step jitted, with donated buffers) and
+captured (a plan of adze). bench/peers.sh installs them; a peer that no Python has is left out. Floors are the
+step's products alone in OpenBLAS, oneDNN and MKL.
 
 Each row is one network. Its contenders are processes that stay alive and run one round of steps each in
 turn, so all of them meet the same conditions. All start from the weights and data that adze's process saves.
@@ -11,13 +16,12 @@ If their first losses, without dropout, differ, the script ends with 1.
 A ratio is computed from the two medians of one round, and the table shows the median over the rounds. On a
 shared processor the speed doubles and halves within seconds, so only runs next to each other can be compared.
 
-PyTorch runs with the OpenMP build of OpenBLAS and with raised trim and mmap thresholds of malloc. It runs
-once with zero_grad() and once with set_to_none, and once more as it was installed. A row in which two threads
+PyTorch runs with the OpenMP build of OpenBLAS and with raised trim and mmap thresholds of malloc, but for
+"installed". A row in which two threads
 got less than one and a half processors is run again, and marked with a * if that does not help.
 """
 
 import argparse
-import importlib.util
 import json
 import os
 import shutil
@@ -27,11 +31,10 @@ import sys
 import tempfile
 import time
 
+from peers import mkl, python_with
 from turns import agree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The one that has PyTorch: the interpreter itself, or else the distribution's.
-PYTHON = sys.executable if importlib.util.find_spec("torch") else "/usr/bin/python3"
 
 # name: what it is, adze-bench's command, its options, steps of a round
 ROWS = {
@@ -45,6 +48,12 @@ ROWS = {
     "W6": ("W3 with AdamW", "ffn-step", "--optimizer adamw", 2),
     "W7": ("W3, inference", "ffn-step", "--mode infer", 5),
 }
+# Rows in which peers are strong: --rows rows4096,infer1,infer8
+ROWS.update({
+    "rows4096": ("W3 with 4,096 rows", "ffn-step", "--batch 32", 1),
+    "infer1": ("W3, inference of 1 row", "ffn-step", "--mode infer --batch 1 --seq 1", 200),
+    "infer8": ("W3, inference of 8 rows", "ffn-step", "--mode infer --batch 1 --seq 8", 100),
+})
 # Other shapes, for cliffs: --rows odd,narrow,...
 ROWS.update({
     "odd": ("333-1000 GELU, 3x77, SGD", "ffn-step",
@@ -111,35 +120,49 @@ def best_blas():
     return settings
 
 
-def has_torch():
-    return subprocess.run([PYTHON, "-c", "import torch"], stderr=subprocess.DEVNULL,
-                          check=False).returncode == 0
+PEERS = ("torch", "none", "installed", "compile", "jax", "captured")
 
 
-def contenders(bench, row, threads, torch):
+def peers_of(bench, command, names, options, settings):
+    """Starts the peers that are named and installed."""
+    best = {**settings, **best_blas()}
+    found = {}
+    for name in names:
+        python = python_with("jax" if name == "jax" else "torch")
+        if name == "captured":
+            found[name] = Contender([bench, command, *options, "--captured"], {})
+        elif python is not None and name == "jax":
+            if "bf16" not in options:
+                found[name] = Contender([python, os.path.join(HERE, "jax_ffn.py"), "--bench", command, *options],
+                                        settings)
+        elif python is not None:
+            flag = {"none": ["--set-to-none"], "compile": ["--compile", "--set-to-none"]}.get(name, [])
+            found[name] = Contender([python, os.path.join(HERE, "torch_ffn.py"), "--bench", command, *options, *flag],
+                                    settings if name == "installed" else best)
+    return found
+
+
+def contenders(bench, row, threads, peers):
     _, command, options, steps = ROWS[row]
     options = options.split() if isinstance(options, str) else options
-    more = ["--threads", str(threads), "--steps", str(steps), "--rounds", "--json"]
-    omp = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    more = [*options, "--threads", str(threads), "--steps", str(steps), "--rounds", "--json"]
+    settings = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder:
-        more += ["--start", os.path.join(folder, "start.safetensors")]
-        found = {"adze": Contender([bench, command, *options, *more], {})}
+        start = ["--start", os.path.join(folder, "start.safetensors")]
+        found = {"adze": Contender([bench, command, *more, *start],
+                                   {"ADZE_BENCH_MKL": mkl() or "", "MKL_THREADING_LAYER": "GNU"})}
         first = {"adze": found["adze"].ask("first")["first_loss"]}  # from here on the file is there
-        if torch:
-            side = [PYTHON, os.path.join(HERE, "torch_ffn.py"), "--bench", command, *options, *more]
-            best = {**omp, **best_blas()}
-            found["torch"] = Contender(side, best)
-            found["torch, none"] = Contender(side + ["--set-to-none"], best)
-            found["torch, as installed"] = Contender(side, omp)
+        # A plan starts from weights of its own, which are those of adze.
+        found.update(peers_of(bench, command, peers, [*more, *start], settings))
         for name, contender in found.items():
             first[name] = contender.ask("first")["first_loss"]
-    if torch:
+    if len(found) > 1:
         agree(first, 1e-3 if "bf16" in options else 2e-6, sys.stderr)
     return found
 
 
-def measure(bench, row, threads, rounds, torch):
-    found = contenders(bench, row, threads, torch)
+def measure(bench, row, threads, rounds, peers):
+    found = contenders(bench, row, threads, peers)
     for _ in range(rounds):
         for contender in found.values():
             contender.round()
@@ -154,13 +177,25 @@ def shared_a_processor(found, threads, command):
         found[name].processors() < 0.75 * threads for name in ("adze", "torch") if name in found)
 
 
-def line_of(row, threads, found, marked):
+FLOORS = ("gemm_openblas_us", "gemm_onednn_us", "gemm_mkl_us")
+
+
+def of_fastest_floor(adze):
+    """The median over the rounds of adze's step over the fastest library's products."""
+    ratios = [r["median_us"] / min(r[key] for key in FLOORS if r.get(key) is not None) for r in adze.found
+              if any(r.get(key) is not None for key in FLOORS)]
+    return statistics.median(ratios) if ratios else None
+
+
+def line_of(row, threads, found, marked, peers):
     adze = found["adze"]
     cells = [row + ("*" if marked else ""), str(threads), f"{adze.median():,.1f}"]
-    for key in ("by_hand_us", "gemm_openblas_us", "gemm_onednn_us", "gemm_onednn_us+update_us"):
+    for key in ("by_hand_us", *FLOORS):
         floor = adze.ratios(adze, key)
         cells.append(f"{1 / floor:.2f}" if floor else "")
-    for name in ("torch", "torch, none", "torch, as installed"):
+    fastest = of_fastest_floor(adze)
+    cells.append(f"{fastest:.2f}" if fastest else "")
+    for name in peers:
         cells.append(f"{found[name].ratios(adze):.2f}" if name in found else "")
     best = found.get("torch")
     cells.append(f"{best.ratios(adze, 'cpu_us', 'cpu_us'):.2f}" if best else "")
@@ -170,19 +205,32 @@ def line_of(row, threads, found, marked):
     return cells
 
 
-HEAD = ["step", "threads", "us", "of by hand", "of OpenBLAS's products", "of oneDNN's",
-        "of those and an update", "PyTorch", "set to none", "as installed", "by processor time",
-        "resident MB", "allocator MB"]
+def head(peers):
+    return ["step", "threads", "us", "of by hand", "of OpenBLAS's products", "of oneDNN's", "of MKL's",
+            "of the fastest", *peers, "torch by processor time", "resident MB", "allocator MB"]
 
 
 def show(cells):
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
+def versions(peers):
+    """The packages that take part, or what is missing."""
+    found = []
+    for module in ("torch", "jax"):
+        if any(name == module or (module == "torch" and name in PEERS[:4]) for name in peers):
+            python = python_with(module)
+            found.append(f"{module}: not installed (bench/peers.sh)" if python is None else subprocess.run(
+                [python, "-c", f"import {module}; print('{module}', {module}.__version__)"], check=True,
+                capture_output=True, text=True).stdout.strip())
+    return "peers: " + "; ".join(found + [f"MKL: {mkl() and 'as floor' or 'not installed'}"])
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("bench")
     p.add_argument("--rows", help="W1 to W7 and mlp; W5 only where bf16 is fast")
+    p.add_argument("--peers", default=",".join(PEERS), help="of " + ", ".join(PEERS))
     p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--threads", default="1,2")
     p.add_argument("--json")
@@ -190,26 +238,29 @@ def main():
     args = p.parse_args()
     if shutil.which(args.bench) is None:
         raise SystemExit(f"{args.bench} is no program: build adze-bench first")
-    torch = has_torch()
     info = subprocess.run([args.bench, "info"], capture_output=True, text=True, check=True).stdout
     print(info.strip())
     rows = args.rows or ("W1,mlp,W2,W3,W4,W5,W6,W7" if "medium: bf16 on" in info else
                          "W1,mlp,W2,W3,W4,W6,W7")
-    print("PyTorch's columns: how many times as fast adze is." if torch else
-          "PyTorch is not installed (Debian: python3-torch); its columns stay empty.")
-    show(HEAD)
-    show(["---"] * len(HEAD))
+    peers = [name for name in args.peers.split(",") if name]
+    unknown = set(peers) - set(PEERS)
+    if unknown:
+        raise SystemExit(f"--peers: there is no {', '.join(sorted(unknown))}")
+    print(versions(peers))
+    print("Columns of peers: how many times as fast adze's eager step is.")
+    show(head(peers))
+    show(["---"] * len(head(peers)))
     raw = []
     for row in rows.split(","):
         for threads in map(int, args.threads.split(",")):
             if ROWS[row][1] != "ffn-step" and threads > 1:
                 continue
             for attempt in range(3):
-                found = measure(args.bench, row, threads, 3 if args.quick else args.rounds, torch)
+                found = measure(args.bench, row, threads, 3 if args.quick else args.rounds, peers)
                 marked = shared_a_processor(found, threads, ROWS[row][1])
                 if not marked:
                     break
-            show(line_of(row, threads, found, marked))
+            show(line_of(row, threads, found, marked, peers))
             raw.append({"row": row, "what": ROWS[row][0], "threads": threads, "marked": marked,
                         **{name: c.found for name, c in found.items()}})
     if args.json:

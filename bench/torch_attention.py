@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 
+from peers import run_with
 from turns import both_sides, fresh_peak, process_bytes
 
 HEADS, WIDTH = 8, 64
@@ -103,4 +104,5 @@ def main():
             compare(arguments.program, int(length), int(threads), arguments.rounds)
 
 
+run_with('torch')
 main()

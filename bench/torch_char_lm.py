@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 
+from peers import run_with
 from turns import both_sides, fresh_peak, load_start, process_bytes
 
 VOCABULARY = 65
@@ -170,4 +171,5 @@ def main():
             compare(arguments.program, work, int(threads), arguments.rounds)
 
 
+run_with('torch')
 main()

@@ -2,24 +2,31 @@
 """PyTorch's side of `adze-bench ffn-step`, `toy` and `mlp`: equal training steps, reported as JSON.
 
 usage: torch_ffn.py [--bench ffn-step|toy|mlp] [the options of adze-bench ffn-step] [--set-to-none]
-                    [--rounds] [--start FILE]
+                    [--compile] [--rounds] [--start FILE]
 
 With --rounds it runs one round for every line of standard input and prints one line for it. For the line
 "first" it prints the loss of the first weights, without dropout. With --start it reads weights and data from a
-file that `adze-bench --start` saved.
+file that `adze-bench --start` saved. With --compile, forward, backward and the optimizer's step are compiled
+(torch.compile, mode max-autotune without CUDA graphs).
 """
 
 import argparse
-import json
 import resource
-import statistics
-import sys
-import time
 
-import torch
-from torch import nn
+from peers import run_with
 
-from turns import load_start
+run_with("torch")
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+from rounds import add_options, answer_rounds  # noqa: E402
+from turns import load_start  # noqa: E402
+
+
+def fast(args, function):
+    """The function, compiled if the command line asks for it."""
+    return torch.compile(function, mode="max-autotune-no-cudagraphs") if args.compile else function
 
 
 def begin(args, network, x, target, loss_of):
@@ -67,18 +74,21 @@ def ffn_step(args):
     begin(args, network, x, target, loss_of)
     if args.mode == "infer":
         network.eval()
+        predict = fast(args, network)
 
         def infer():
             with torch.no_grad(), autocast:
-                network(x)
+                predict(x)
         return infer
     make = torch.optim.SGD if args.optimizer == "sgd" else torch.optim.AdamW
     optimizer = make(network.parameters(), lr=1e-3 if args.optimizer == "sgd" else 1e-4)
 
+    loss, update = fast(args, loss_of), fast(args, optimizer.step)
+
     def train():
         optimizer.zero_grad(set_to_none=args.set_to_none)
-        loss_of().backward()
-        optimizer.step()
+        loss().backward()
+        update()
     return train
 
 
@@ -93,10 +103,12 @@ def toy(args):
     begin(args, network, x, target, loss_of)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
 
+    loss, update = fast(args, loss_of), fast(args, optimizer.step)
+
     def train():
         optimizer.zero_grad(set_to_none=args.set_to_none)
-        loss_of().backward()
-        optimizer.step()
+        loss().backward()
+        update()
     return train
 
 
@@ -113,58 +125,26 @@ def mlp(args, penalty=1e-6):
     begin(args, network, x, target, loss_of)
     adam = torch.optim.Adam([{"params": weights, "weight_decay": 2 * penalty}, {"params": biases}])
 
+    loss, update = fast(args, loss_of), fast(args, adam.step)
+
     def train():
         adam.zero_grad(set_to_none=args.set_to_none)
-        loss_of().backward()
-        adam.step()
+        loss().backward()
+        update()
     return train
 
 
-def one_round(step, steps):
-    times = []
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    before = usage.ru_utime + usage.ru_stime
-    for _ in range(steps):
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return {"median_us": round(statistics.median(times) * 1e6, 3), "min_us": round(min(times) * 1e6, 3),
-            "cpu_us": round((usage.ru_utime + usage.ru_stime - before) / steps * 1e6, 3),
-            "peak_rss_kb": usage.ru_maxrss}
-
-
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--bench", choices=["ffn-step", "toy", "mlp"], default="ffn-step")
-    for name, default in (("batch", 4), ("seq", 128), ("d-model", 768), ("d-ff", 3072),
-                          ("threads", 1), ("steps", 30)):
-        p.add_argument("--" + name, type=int, default=default)
-    p.add_argument("--activation", choices=["relu", "gelu", "silu"], default="gelu")
-    p.add_argument("--gated", action="store_true")
-    p.add_argument("--dropout", type=float, default=0.1)
-    p.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
-    p.add_argument("--precision", choices=["f32", "bf16"], default="f32")
-    p.add_argument("--mode", choices=["train", "infer"], default="train")
+    p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    add_options(p)
     p.add_argument("--set-to-none", action="store_true")
-    p.add_argument("--rounds", action="store_true")
-    p.add_argument("--start", metavar="FILE")
-    p.add_argument("--json", action="store_true", help="taken for adze-bench's sake; always JSON")
+    p.add_argument("--compile", action="store_true")
     args = p.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     step = {"ffn-step": ffn_step, "toy": toy, "mlp": mlp}[args.bench](args)
-    for _ in range(3):
-        step()
-    for line in sys.stdin if args.rounds else [""]:
-        if line.startswith("first"):
-            print(json.dumps({"bench": args.bench, "first_loss": args.first_loss}), flush=True)
-            continue
-        found = {"bench": args.bench, "torch": torch.__version__, "threads": args.threads,
-                 "rss_before_kb": before}
-        found.update(one_round(step, args.steps))
-        print(json.dumps(found), flush=True)
+    answer_rounds(args, step, {"torch": torch.__version__, "rss_before_kb": before})
 
 
 if __name__ == "__main__":

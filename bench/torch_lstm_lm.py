@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 
+from peers import run_with
 from turns import both_sides, fresh_peak, load_start, process_bytes
 
 WORDS, EMBEDDING, HIDDEN, STEPS, BATCH = 5000, 200, 400, 70, 16
@@ -120,4 +121,5 @@ def main():
         compare(arguments.program, int(threads), arguments.rounds)
 
 
+run_with('torch')
 main()

@@ -13,8 +13,12 @@ import subprocess
 import time
 import types
 
-import torch
-from torch.nn import functional
+from peers import run_with
+
+run_with('torch')
+
+import torch  # noqa: E402
+from torch.nn import functional  # noqa: E402
 
 OPERATORS = {
     'add': lambda i: i.a + i.b,

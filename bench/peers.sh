@@ -1,0 +1,23 @@
+#!/bin/sh
+# Makes build/peers, a Python environment with the programs that adze is compared with: PyTorch, JAX and MKL.
+#
+# usage: peers.sh [PACKAGE...]      other packages or versions, such as torch==2.4.0 jax mkl
+#
+# It serves bench/ only: neither adze nor its tests use it. Where there is no package index the scripts in
+# bench/ run with Debian's PyTorch (python3-torch). The environment takes several gigabytes, because
+# PyTorch's package brings libraries for graphics processors.
+set -eu
+
+folder=$(cd "$(dirname "$0")/.." && pwd)/build/peers
+[ $# -gt 0 ] || set -- torch jax mkl numpy
+
+if ! python3 -m venv "$folder"; then
+    echo "peers.sh: python3 cannot make an environment; on Debian install python3-venv" >&2
+    exit 1
+fi
+if ! "$folder/bin/python3" -m pip install --quiet --disable-pip-version-check "$@"; then
+    echo "peers.sh: the package index cannot be reached or lacks one of: $*" >&2
+    echo "peers.sh: the scripts in bench/ use Debian's PyTorch (python3-torch) where it is installed" >&2
+    exit 1
+fi
+"$folder/bin/python3" -m pip list --disable-pip-version-check 2>/dev/null | grep -iE '^(torch|jax|mkl|numpy) '
