@@ -27,7 +27,6 @@ TARGETS = {
 # How far the figures are that have not reached their target.
 HELD = {
     "lines of code in src and include": 63200,
-    "longest file, lines": 520,
     "most files in one folder of src": 42,
 }
 
