@@ -26,7 +26,8 @@ TARGETS = {
 
 # How far the figures are that have not reached their target.
 HELD = {
-    "lines of code in src and include": 63200,
+    "lines of code in src and include": 63400,
+    "longest file, lines": 520,
     "most files in one folder of src": 42,
 }
 

@@ -13,9 +13,9 @@
  * the references are changed to these places. All other addresses stay as they are. They belong to
  * tensors and objects that live longer than the call, and watch.c notices when one is freed.
  *
- * A tensor that the call makes and that outlives it, such as a gradient, holds nothing of value from
- * the begin of a run to its first launch. Its memory is then a host: blocks of the run that are no
- * longer used at that launch may lie in it.
+ * A tensor that the call makes and that outlives it, such as a gradient, holds nothing of value
+ * from the begin of a run to its first launch. Its memory is then a host: blocks of the run that
+ * are no longer used at that launch may lie in it.
  *
  * Neither recording changes how memory is used, so both are ordinary calls. */
 #ifndef ADZI_PLAN_PLAN_H
