@@ -11,6 +11,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "errors.h"
 
 enum { ROWS = 4, FEATURES = 3 };
@@ -160,14 +161,17 @@ static adz_tensor *sum_of_a_product(void *user)
     return adz_backward(loss) == ADZ_OK ? loss : NULL;
 }
 
-/* The product is as large as the gradient, and no longer used once that is computed. */
+/* The product is as large as the gradient, and no longer used once that is computed. A compiler
+ * that cannot clear padding leaves addresses in doubt, and a block in doubt does not move. */
 static void memory_of_gradients_serves_other_tensors(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(WIDE, WIDE), ADZ_F32), true);
     adz_plan *plan = adz_plan_new(sum_of_a_product, w, NULL);
+#ifdef ADZI_CLEARS_PADDING
     assert_true(info_of(plan).memory_bytes < WIDE * WIDE * sizeof(float));
+#endif
     run(plan, 3);
     assert_true(info_of(plan).captured);
     assert_true(adz_item(adz_plan_output(plan)) == 3.0 * WIDE * WIDE);
