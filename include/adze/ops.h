@@ -25,6 +25,7 @@
 #include "adze/ops/loss.h"
 #include "adze/ops/math.h"
 #include "adze/ops/norm.h"
+#include "adze/ops/pool.h"
 #include "adze/ops/recurrent.h"
 #include "adze/ops/reduction.h"
 #include "adze/ops/shape.h"

@@ -13,11 +13,11 @@ import subprocess
 import sys
 
 FAMILIES = ['arithmetic', 'math', 'compare', 'activation', 'reduction', 'linalg', 'shape', 'index',
-            'norm', 'attention', 'recurrent', 'dropout', 'loss', 'convert']
+            'norm', 'pool', 'attention', 'recurrent', 'dropout', 'loss', 'convert']
 TITLES = {
     'arithmetic': 'Arithmetic', 'math': 'Mathematics', 'compare': 'Comparisons and choices',
     'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra',
-    'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'attention': 'Attention',
+    'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'pool': 'Pooling', 'attention': 'Attention',
     'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses', 'convert': 'Conversions',
 }
 # In-place forms that carry another name than their operator's.

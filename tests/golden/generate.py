@@ -99,6 +99,38 @@ def pair(a, b):
     return lambda: {"a": leaf(*a), "b": leaf(*b)}
 
 
+def pooled(name, kind, shape, options, **called):
+    """A pooling of torch.nn.functional, whose options are the config; `called` differ in their names."""
+    function = getattr(F, kind)
+    def call(x):
+        y = function(x, **options, **called)
+        return dict(zip(("y", "indices"), y)) if isinstance(y, tuple) else y
+    op(name, kind, x_of(*shape), call, **options)
+
+
+def poolings():
+    indices = {"return_indices": True}
+    pooled("max_pool2d_usual", "max_pool2d", (2, 2, 6, 4), {"kernel_size": [2, 2]}, **indices)
+    pooled("max_pool2d_all", "max_pool2d", (2, 8, 9),
+           {"kernel_size": [3, 2], "stride": [2, 3], "padding": [1, 1], "dilation": [2, 1],
+            "ceil_mode": True}, **indices)
+    pooled("max_pool1d_ceiled", "max_pool1d", (2, 3, 7),
+           {"kernel_size": [3], "stride": [2], "ceil_mode": True}, **indices)
+    pooled("avg_pool2d_padded", "avg_pool2d", (2, 2, 5, 7),
+           {"kernel_size": [3, 2], "stride": [2, 1], "padding": [1, 1], "ceil_mode": True})
+    pooled("avg_pool2d_inside", "avg_pool2d", (2, 5, 7),
+           {"kernel_size": [3, 3], "stride": [2, 2], "padding": [1, 1], "count_include_pad": False})
+    pooled("avg_pool2d_divided", "avg_pool2d", (1, 1, 4, 6),
+           {"kernel_size": [2, 3], "divisor_override": 4})
+    pooled("avg_pool1d_padded", "avg_pool1d", (2, 2, 8),
+           {"kernel_size": [3], "stride": [2], "padding": [1], "ceil_mode": True})
+    pooled("adaptive_avg_pool2d_uneven", "adaptive_avg_pool2d", (2, 2, 5, 7), {"output_size": [3, 4]})
+    pooled("adaptive_avg_pool1d_growing", "adaptive_avg_pool1d", (2, 3, 3), {"output_size": 5})
+    pooled("adaptive_max_pool2d_uneven", "adaptive_max_pool2d", (2, 2, 5, 7), {"output_size": [2, 3]},
+           **indices)
+    pooled("adaptive_max_pool1d_uneven", "adaptive_max_pool1d", (2, 2, 7), {"output_size": 3}, **indices)
+
+
 def operators():
     op("add_alpha_broadcast", "add", pair((2, 1, 3), (4, 1)),
        lambda a, b: torch.add(a, b, alpha=-1.5), alpha=-1.5)
@@ -465,7 +497,7 @@ def differs(name, tensors, metadata):
 def main():
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
-    for part in (operators, networks, runs, schedules):
+    for part in (operators, poolings, networks, runs, schedules):
         part()
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():

@@ -1,0 +1,225 @@
+/**
+ * @file pool.h
+ * Pooling and interpolation of signals and images.
+ *
+ * Signals are [N, C, L] or [C, L], images [N, C, H, W] or [C, H, W]. Lists with one number for each
+ * dimension of a window are written ADZ_SHAPE(3, 2), or ADZ_SHAPE(3) if both numbers are equal.
+ */
+#ifndef ADZE_OPS_POOL_H
+#define ADZE_OPS_POOL_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of adz_max_pool1d and adz_max_pool2d. Start from ADZ_MAX_POOL_OPTIONS. */
+typedef struct adz_max_pool_options {
+    size_t size;        /**< sizeof(adz_max_pool_options) */
+    adz_shape stride;   /**< from one window to the next, 1 or more; the default, rank 0, is
+                             kernel_size */
+    adz_shape padding;  /**< places before and behind x, which never are the largest; from 0 to half
+                             a window; rank 0 for none */
+    adz_shape dilation; /**< from one place of a window to the next, 1 or more; rank 0 for 1 */
+    bool ceil_mode;     /**< whether a last window may reach beyond the padded x; false */
+} adz_max_pool_options;
+
+/** The defaults. */
+#define ADZ_MAX_POOL_OPTIONS                                                          \
+    {                                                                                 \
+        sizeof(adz_max_pool_options), { 0, { 0 } }, { 0, { 0 } }, { 0, { 0 } }, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_max_pool_options) as the caller knows it
+ */
+ADZ_API void adz_max_pool_options_init(adz_max_pool_options *options, size_t size);
+
+/**
+ * The largest element of each window of a signal.
+ *
+ *     y[n][c][i] = max_k x[n][c][i stride - padding + k dilation],   k = 0 .. kernel_size - 1
+ *     size of y  = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
+ *
+ * With ceil_mode the size is rounded up, but the last window begins inside x or its left padding.
+ * A NaN in a window makes the result NaN. Of equal elements the first one gets the gradient.
+ *
+ * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
+ * @param kernel_size  places of a window, 1 or more
+ * @param options      NULL for the defaults
+ * @param indices      receives the place of each result in its channel, i64 and shaped like y,
+ *                     borrowed from the scope; may be NULL
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
+ *                     ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves x
+ * @see                torch.nn.functional.max_pool1d
+ */
+ADZ_API adz_tensor *adz_max_pool1d(
+    adz_tensor *x, int64_t kernel_size, const adz_max_pool_options *options, adz_tensor **indices);
+
+/**
+ * The largest element of each window of an image.
+ *
+ *     y[n][c][i][j] = max_kl x[n][c][i stride - padding + k dilation][j stride - padding + l
+ * dilation]
+ *
+ * Sizes follow in each dimension from the formula of adz_max_pool1d. A NaN in a window makes the
+ * result NaN. Of equal elements the first one, row by row, gets the gradient.
+ *
+ * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
+ * @param kernel_size  rows and columns of a window, or one number for both; 1 or more
+ * @param options      NULL for the defaults
+ * @param indices      receives the place h W + w of each result in its channel, i64 and shaped like
+ *                     y, borrowed from the scope; may be NULL
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
+ *                     ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves x
+ * @see                torch.nn.functional.max_pool2d
+ */
+ADZ_API adz_tensor *adz_max_pool2d(adz_tensor *x, adz_shape kernel_size,
+    const adz_max_pool_options *options, adz_tensor **indices);
+
+/** Options of adz_avg_pool1d and adz_avg_pool2d. Start from ADZ_AVG_POOL_OPTIONS. */
+typedef struct adz_avg_pool_options {
+    size_t size;              /**< sizeof(adz_avg_pool_options) */
+    adz_shape stride;         /**< from one window to the next, 1 or more; the default, rank 0, is
+                                   kernel_size */
+    adz_shape padding;        /**< zeros before and behind x, from 0 to half a window; rank 0 for
+                                   none */
+    bool ceil_mode;           /**< whether a last window may reach beyond the padded x; false */
+    bool count_include_pad;   /**< whether the mean counts the zeros of the padding; true */
+    int64_t divisor_override; /**< what sums are divided by, 1 or more; 0, the default, for the
+                                   number of places of the window */
+} adz_avg_pool_options;
+
+/** The defaults. */
+#define ADZ_AVG_POOL_OPTIONS                                                     \
+    {                                                                            \
+        sizeof(adz_avg_pool_options), { 0, { 0 } }, { 0, { 0 } }, false, true, 0 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_avg_pool_options) as the caller knows it
+ */
+ADZ_API void adz_avg_pool_options_init(adz_avg_pool_options *options, size_t size);
+
+/**
+ * The mean of each window of a signal.
+ *
+ *     y[n][c][i] = mean_k x[n][c][i stride - padding + k],   k = 0 .. kernel_size - 1
+ *     size of y  = floor((L + 2 padding - kernel_size) / stride) + 1
+ *
+ * With ceil_mode the size is rounded up, but the last window begins inside x or its left padding;
+ * places beyond the padding never count. Sums are f64.
+ *
+ * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
+ * @param kernel_size  places of a window, 1 or more
+ * @param options      NULL for the defaults
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
+ *                     ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.functional.avg_pool1d
+ */
+ADZ_API adz_tensor *adz_avg_pool1d(
+    adz_tensor *x, int64_t kernel_size, const adz_avg_pool_options *options);
+
+/**
+ * The mean of each window of an image.
+ *
+ *     y[n][c][i][j] = mean_kl x[n][c][i stride - padding + k][j stride - padding + l]
+ *
+ * Sizes follow in each dimension from the formula of adz_avg_pool1d. Sums are f64.
+ *
+ * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
+ * @param kernel_size  rows and columns of a window, or one number for both; 1 or more
+ * @param options      NULL for the defaults
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
+ *                     ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.functional.avg_pool2d
+ */
+ADZ_API adz_tensor *adz_avg_pool2d(
+    adz_tensor *x, adz_shape kernel_size, const adz_avg_pool_options *options);
+
+/**
+ * Means of a signal of any length, so many that the result has the size that is asked for.
+ *
+ *     y[n][c][i] = mean of x[n][c][floor(i L / output_size) .. ceil((i + 1) L / output_size) - 1]
+ *
+ * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
+ * @param output_size  the last size of y, 0 or more, or -1 for L
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.functional.adaptive_avg_pool1d
+ */
+ADZ_API adz_tensor *adz_adaptive_avg_pool1d(adz_tensor *x, int64_t output_size);
+
+/**
+ * Means of an image of any size, so many that the result has the size that is asked for.
+ *
+ * Rows and columns of the windows follow from the formula of adz_adaptive_avg_pool1d. With
+ * ADZ_SHAPE(1) the result is the mean of each channel.
+ *
+ * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
+ * @param output_size  the last two sizes of y, or one number for both; 0 or more, or -1 for that
+ *                     of x
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.functional.adaptive_avg_pool2d
+ */
+ADZ_API adz_tensor *adz_adaptive_avg_pool2d(adz_tensor *x, adz_shape output_size);
+
+/**
+ * Largest elements of a signal of any length, so many that the result has the size that is asked
+ * for.
+ *
+ * Windows are those of adz_adaptive_avg_pool1d.
+ *
+ * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
+ * @param output_size  the last size of y, 0 or more, or -1 for L
+ * @param indices      receives the place of each result in its channel, i64 and shaped like y,
+ *                     borrowed from the scope; may be NULL
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves x
+ * @see                torch.nn.functional.adaptive_max_pool1d
+ */
+ADZ_API adz_tensor *adz_adaptive_max_pool1d(
+    adz_tensor *x, int64_t output_size, adz_tensor **indices);
+
+/**
+ * Largest elements of an image of any size, so many that the result has the size that is asked for.
+ *
+ * Windows are those of adz_adaptive_avg_pool2d.
+ *
+ * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
+ * @param output_size  the last two sizes of y, or one number for both; 0 or more, or -1 for that
+ *                     of x
+ * @param indices      receives the place h W + w of each result in its channel, i64 and shaped like
+ *                     y, borrowed from the scope; may be NULL
+ * @return             y, borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves x
+ * @see                torch.nn.functional.adaptive_max_pool2d
+ */
+ADZ_API adz_tensor *adz_adaptive_max_pool2d(
+    adz_tensor *x, adz_shape output_size, adz_tensor **indices);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

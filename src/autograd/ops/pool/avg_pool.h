@@ -1,0 +1,18 @@
+/* The common part of avg_pool1d and avg_pool2d. */
+#ifndef ADZI_AUTOGRAD_OPS_POOL_AVG_POOL_H
+#define ADZI_AUTOGRAD_OPS_POOL_AVG_POOL_H
+
+#include "autograd/ops/pool/windows.h"
+
+enum { ADZI_AVG_POOL_FIELDS = 11 };
+extern const adz_field adzi_avg_pool_fields[ADZI_AVG_POOL_FIELDS];
+
+/** Checks and computes a call of either operator, whose windows have n dimensions. */
+adz_tensor *adzi_avg_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
+    const adz_avg_pool_options *options);
+
+adz_status adzi_avg_pool_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+adz_status adzi_avg_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+adz_status adzi_avg_pool_expression(adz_tensor **y, adz_tensor *const *in, const void *attr);
+
+#endif

@@ -1,0 +1,33 @@
+/* The largest element of each window: the common part of max_pool and adaptive_max_pool. */
+#ifndef ADZI_AUTOGRAD_OPS_POOL_MAX_WINDOWS_H
+#define ADZI_AUTOGRAD_OPS_POOL_MAX_WINDOWS_H
+
+#include "autograd/ops/pool/taps.h"
+
+/** Arguments of the kernels. x is [P, H, W], y is [P, rows.n, columns.n]. Units of max_windows and
+ * max_windows_places are rows of y, those of max_windows_dx are planes. */
+typedef struct adzi_max_windows_args {
+    const void *x;
+    void *y;         /* the result of max_windows */
+    int64_t *places; /* the result of max_windows_places: place h W + w in the plane of x */
+    const void *dy;
+    void *dx;
+    adzi_taps rows, columns;
+} adzi_max_windows_args;
+
+/**
+ * Computes a call. `attr` has been read, and the axes follow from it and from x. `indices` receives
+ * the places, or is NULL.
+ */
+adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, const void *attr,
+    size_t attr_size, adz_tensor **indices);
+
+/** The gradient as an expression: dy is added at the places of the largest elements. */
+adz_status adzi_max_windows_backward(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, int n, const adzi_axis *axes);
+
+/** The gradient in one launch. */
+adz_status adzi_max_windows_fused(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, const adzi_axis *axes);
+
+#endif

@@ -1,0 +1,48 @@
+#include "ops/pool.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    adz_avg_pool_options o = avg_pool_options_of(a, 1);
+    return case_one(adz_avg_pool1d(a->in[0], (int64_t)a->p[0], &o), out);
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    config_avg_pool(config, a, 1);
+    return true;
+}
+
+FACT(windows_lie_side_by_side)
+{
+    adz_tensor *x = LEAF(3, 1, 4, 1, 5, 9, 2), *row = adz_reshape(x, ADZ_SHAPE(1, 7));
+    adz_tensor *y = adz_avg_pool1d(row, 2, NULL);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(3)), ADZ_F64, 2, 2.5, 7);
+    ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(windows_lie_side_by_side),
+};
+
+const op_case avg_pool1d_case = {
+    .name = "avg_pool1d",
+    .call = call,
+    .samples = {
+        { .in = { IN(2, 3, 8) }, .p = { 2, 0, 0, 1 } },
+        { .in = { IN_T(3, 7) }, .p = { 3, 2, 1, 1 } },
+        { .in = { IN(2, 9) }, .p = { 3, 1, 1, 0 } },
+        { .in = { IN(1, 1, 1) }, .p = { 1, 0, 0, 1 } },
+        { .in = { IN(0, 2, 5) }, .p = { 2, 0, 0, 1 } },
+        { .in = { IN(2, 2, 5) }, .p = { 4, 3, 2, 1, 1 } },
+        { .in = { IN(2, 3, 2500) }, .p = { 3, 2, 1, 1 }, .large = true },
+    },
+    .rejects = {
+        { .in = { IN(4) }, .p = { 2, 0, 0, 1 }, .status = ADZ_ERR_SHAPE, .says = "must be [N, C, L] or [C, L]" },
+        { .in = { IN(2, 4) }, .p = { 5, 0, 0, 1 }, .status = ADZ_ERR_SHAPE, .says = "kernel_size 5" },
+    },
+    .vectors = { "avg_pool1d" },
+    .inputs = { "x" },
+    .config = config,
+    .first_order_only = true,
+    FACTS(facts),
+};

@@ -1,0 +1,133 @@
+#include "ops/pool.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    adz_max_pool_options o = max_pool_options_of(a, 2);
+    out[0] = adz_max_pool2d(a->in[0], pool_pair(a->p, 2), &o, &out[1]);
+    return out[0] != NULL ? 2 : 0;
+}
+
+static bool config(const json_t *config, op_args *a)
+{
+    config_max_pool(config, a, 2);
+    return true;
+}
+
+FACT(the_usual_windows)
+{
+    adz_tensor *x = adz_reshape(adz_arange(0, 24, 1, ADZ_F32), ADZ_SHAPE(1, 4, 6)), *places;
+    adz_tensor *y = adz_max_pool2d(x, ADZ_SHAPE(2), NULL, NULL);
+    assert_int_equal(adz_tensor_rank(y), 3);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 7, 9, 11, 19, 21, 23);
+    adz_max_pool2d(x, ADZ_SHAPE(3, 2), NULL, &places);
+    ASSERT_VALUES(adz_reshape(places, ADZ_SHAPE(3)), ADZ_I64, 13, 15, 17);
+}
+
+/* The first of equal elements gets the gradient, row by row, as does the first of -inf. */
+FACT(ties_go_to_the_first)
+{
+    adz_tensor *x = LEAF(1, 3, 3, 1, 2, 2, 2, 2);
+    adz_tensor *images = adz_reshape(x, ADZ_SHAPE(2, 2, 2)), *y;
+    for (int expression = 0; expression < 2; ++expression) {
+        y = adz_max_pool2d(images, ADZ_SHAPE(2), NULL, NULL);
+        ASSERT_VALUES(gradient_by(y, x, expression != 0), ADZ_F64, 0, 1, 0, 0, 1, 0, 0, 0);
+    }
+    x = LEAF(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 2)), ADZ_SHAPE(2), NULL, NULL);
+    ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 1, 0, 0, 0);
+}
+
+FACT(nan_is_the_largest)
+{
+    adz_tensor *x = LEAF(1, NAN, 3, 4, 5, 6, 7, 8), *images = adz_reshape(x, ADZ_SHAPE(1, 2, 4));
+    adz_tensor *y = adz_max_pool2d(images, ADZ_SHAPE(2), NULL, NULL);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(2)), ADZ_F64, NAN, 8);
+    ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 1, 0, 0, 0, 0, 0, 1);
+    y = adz_max_pool2d(images, ADZ_SHAPE(2, 4), NULL, NULL);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(1)), ADZ_F64, NAN);
+}
+
+/* Windows share elements if they overlap, and then the gradients add up. */
+FACT(gradients_of_shared_elements_add_up)
+{
+    adz_tensor *x = LEAF(0, 9, 0, 0);
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(1);
+    adz_tensor *y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 4)), ADZ_SHAPE(1, 2), &o, NULL);
+    ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 2, 1, 0);
+}
+
+/* A row that is longer than the buffer of the kernel, and a window that is. */
+FACT(long_rows_are_cut)
+{
+    adz_tensor *x = adz_reshape(adz_arange(0, 5000, 1, ADZ_F32), ADZ_SHAPE(1, 1, 5000));
+    adz_tensor *y = adz_max_pool2d(x, ADZ_SHAPE(1, 5), NULL, NULL);
+    adz_tensor *expected = adz_arange(4, 5000, 5, ADZ_F32);
+    assert_true(adz_equal(adz_reshape(y, ADZ_SHAPE(1000)), expected));
+    y = adz_max_pool2d(x, ADZ_SHAPE(1, 2500), NULL, NULL);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(2)), ADZ_F32, 2499, 4999);
+}
+
+FACT(options_and_sizes_are_checked)
+{
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1, 4, 4), ADZ_F32);
+    adz_max_pool_options o;
+    adz_max_pool_options_init(&o, sizeof o);
+    o.size = 0;
+    ASSERT_REFUSED(adz_max_pool2d(x, ADZ_SHAPE(2), &o, NULL), ADZ_ERR_ARGUMENT, "size is 0");
+    ASSERT_REFUSED(adz_max_pool2d(x, ADZ_SHAPE(1, 2, 3), NULL, NULL), ADZ_ERR_ARGUMENT,
+        "kernel_size has 3 numbers");
+    ASSERT_REFUSED(
+        adz_max_pool2d(x, ADZ_SHAPE_SCALAR, NULL, NULL), ADZ_ERR_ARGUMENT, "has 0 numbers");
+    adz_max_pool_options_init(&o, sizeof o);
+    o.padding = ADZ_SHAPE(2);
+    o.dilation = ADZ_SHAPE(5);
+    x = adz_ones(ADZ_SHAPE(1, 2, 2), ADZ_F32);
+    ASSERT_REFUSED(adz_max_pool2d(x, ADZ_SHAPE(2), &o, NULL), ADZ_ERR_SHAPE, "sees padding only");
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(the_usual_windows),
+    cmocka_unit_test(ties_go_to_the_first),
+    cmocka_unit_test(nan_is_the_largest),
+    cmocka_unit_test(gradients_of_shared_elements_add_up),
+    cmocka_unit_test(long_rows_are_cut),
+    cmocka_unit_test(options_and_sizes_are_checked),
+};
+
+const op_case max_pool2d_case = {
+    .name = "max_pool2d",
+    .call = call,
+    .samples = {
+        { .in = { D(2, 2, 4, 6) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 } },
+        { .in = { D_T(2, 5, 7) }, .p = { 2, 2, 2, 2, 0, 0, 1, 1 } },
+        { .in = { D(2, 6, 5) }, .p = { 3, 2, 2, 1, 1, 1, 1, 1 } },
+        { .in = { D(1, 7, 6) }, .p = { 3, 3, 2, 2, 1, 0, 1, 1, 1 } },
+        { .in = { D_T(2, 1, 7, 8) }, .p = { 2, 3, 1, 2, 1, 1, 3, 2 } },
+        { .in = { D(1, 1, 1) }, .p = { 1, 1, 0, 0, 0, 0, 1, 1 } },
+        { .in = { D(0, 2, 4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 } },
+        { .in = { D(2, 3, 3) }, .p = { 5, 5, 2, 2, 2, 2, 1, 1 } },
+        { .in = { D(3, 2, 34, 37) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 }, .large = true },
+        { .in = { D(1, 2, 5, 1100) }, .p = { 3, 3, 2, 2, 1, 1, 1, 1 }, .large = true },
+    },
+    .rejects = {
+        { .in = { D(4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "must be [N, C, H, W] or [C, H, W]" },
+        { .in = { D(1, 4, 0) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "dimension 2 of x[1, 4, 0] is empty" },
+        { .in = { D(1, 4, 4) }, .p = { 5, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "window of 5 places" },
+        { .in = { D(1, 4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 4, 1 }, .status = ADZ_ERR_SHAPE, .says = "dilation 4) does not fit into dimension 1" },
+        { .in = { D(1, 4, 4) }, .p = { 2, 2, 1, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "stride is 0" },
+        { .in = { D(1, 4, 4) }, .p = { 2, 2, 1, 1, 2, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "padding 2 is more than half" },
+        { .in = { D(1, 4, 4) }, .p = { 0, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "kernel_size is 0" },
+        { .in = { D(1, 4, 4) }, .p = { 2, 2, 0, 0, -1, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "padding is -1" },
+        { .in = { D(1, 4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 0, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "dilation is 0" },
+        { .in = { D(1, 4, 4) }, .p = { 4e9, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "2147483647" },
+        { .in = { IN_TYPED(ADZ_I64, 1, 4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_DTYPE },
+    },
+    .vectors = { "max_pool2d" },
+    .inputs = { "x" },
+    .outputs = { "y", "indices" },
+    .config = config,
+    .needs_distinct = true,
+    .first_order_only = true,
+    FACTS(facts),
+};
