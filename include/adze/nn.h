@@ -34,6 +34,7 @@
 #include "adze/nn/lstm.h"
 #include "adze/nn/module.h"
 #include "adze/nn/notebook.h"
+#include "adze/nn/pool.h"
 #include "adze/nn/state.h"
 #include "adze/nn/type.h"
 #include "adze/nn/values.h"

@@ -1,4 +1,5 @@
-/* BatchNorm1d: normalises each feature of x[N, D] or x[N, D, L] over N and L.
+/* BatchNorm1d and BatchNorm2d: normalise each feature of x[N, D], x[N, D, L] or x[N, D, H, W] over
+ * all other dimensions.
  *
  *     y = (x - mean) / sqrt(var + eps) * weight + bias
  *
@@ -22,6 +23,7 @@ typedef struct {
     int64_t features;
     double eps, momentum;
     bool affine, track;
+    bool images; /* x is [N, D, H, W] */
 } batch_norm_state;
 
 static adz_tensor *buffer(const adz_module *self, size_t i)
@@ -51,16 +53,29 @@ static void launch_count(adz_module *self, bool reset)
     adz_tensor_touch(buffer(self, COUNT));
 }
 
+/* Checks that x has the dimensions of the module and its number of features. */
+static bool fits(const char *name, const batch_norm_state *state, const adz_tensor *x)
+{
+    const long long d = state->features;
+    const bool rank = state->images ? x->rank == 4 : x->rank == 2 || x->rank == 3;
+    if (rank && x->sizes[1] == state->features) {
+        return true;
+    }
+    if (state->images) {
+        adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld, H, W]", adzi_text_shape(x), d);
+    } else {
+        adzi_error(
+            name, ADZ_ERR_SHAPE, "x%s must be [N, %lld] or [N, %lld, L]", adzi_text_shape(x), d, d);
+    }
+    return false;
+}
+
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     const batch_norm_state *state = self->state;
     const char *name = self->type.name;
-    if (!adzi_check_tensor(name, "x", x)) {
+    if (!adzi_check_tensor(name, "x", x) || !fits(name, state, x)) {
         return NULL;
-    }
-    if (x->rank < 2 || x->rank > 3 || x->sizes[1] != state->features) {
-        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld] or [N, %lld, L]",
-            adzi_text_shape(x), (long long)state->features, (long long)state->features);
     }
     bool update = self->training && state->track;
     const bool cumulative = state->momentum == ADZ_CUMULATIVE_MOMENTUM;
@@ -113,13 +128,13 @@ static size_t extra_repr(adz_module *self, char *text, size_t size)
         adzi_text_bool(state->affine), adzi_text_bool(state->track));
 }
 
-static const adz_module_type batch_norm_type = {
-    .size = sizeof(adz_module_type),
-    .name = "BatchNorm1d",
-    .forward = forward,
-    .reset_parameters = reset_parameters,
-    .extra_repr = extra_repr,
-};
+#define TYPE(its_name)                                                         \
+    {                                                                          \
+        .size = sizeof(adz_module_type), .name = its_name, .forward = forward, \
+        .reset_parameters = reset_parameters, .extra_repr = extra_repr         \
+    }
+
+static const adz_module_type of_signals = TYPE("BatchNorm1d"), of_images = TYPE("BatchNorm2d");
 
 /* Whether a running mean or variance has the shape and dtype that it was made with. A user may have
  * replaced it. */
@@ -131,7 +146,7 @@ static bool is_running(const adz_tensor *t, int64_t features)
 
 bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running)
 {
-    if (module->identity != &batch_norm_type) {
+    if (module->identity != &of_signals && module->identity != &of_images) {
         return false;
     }
     const batch_norm_state *state = module->state;
@@ -143,10 +158,10 @@ bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *run
 }
 
 ADZI_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
+ADZI_OPTIONS_INIT(adz_batch_norm2d_options_init, adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS)
 
-static bool check(int64_t features, const adz_batch_norm1d_options *o)
+static bool check(const char *op, int64_t features, const adz_batch_norm1d_options *o)
 {
-    static const char op[] = "adz_batch_norm1d_new";
     bool share = (o->momentum >= 0 && o->momentum <= 1) || o->momentum == ADZ_CUMULATIVE_MOMENTUM;
     if (features < 0) {
         adzi_error(
@@ -169,23 +184,23 @@ static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dt
     return present ? adz_zeros(ADZ_SHAPE(features), dtype) : ADZ_NONE;
 }
 
-adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_options *options)
+/* Makes either module. Its name in messages is `op`. */
+static adz_module *batch_norm_new(const char *op, const adz_module_type *type, int64_t num_features,
+    const adz_batch_norm1d_options *options)
 {
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_batch_norm1d_new", ADZ_BATCH_NORM1D_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    if (!check(num_features, &o)) {
+    if (!ADZI_OPTIONS_READ(op, ADZ_BATCH_NORM1D_OPTIONS, &o, options) ||
+        !check(op, num_features, &o)) {
         return NULL;
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&batch_norm_type, sizeof(batch_norm_state));
+    adz_module *self = adz_module_new(type, sizeof(batch_norm_state));
     if (self == NULL) {
         return NULL;
     }
     bool track = o.track_running_stats;
     *(batch_norm_state *)self->state =
-        (batch_norm_state){ num_features, o.eps, o.momentum, o.affine, track };
+        (batch_norm_state){ num_features, o.eps, o.momentum, o.affine, track, type == &of_images };
     bool good = adz_module_add_parameter(
                     self, "weight", features_or_none(o.affine, num_features, o.dtype)) != NULL &&
                 adz_module_add_parameter(
@@ -198,4 +213,14 @@ adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_op
                     track ? adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64) : ADZ_NONE, true) != NULL &&
                 reset_parameters(self) == ADZ_OK;
     return adzi_build_end(build, self, good);
+}
+
+adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_options *options)
+{
+    return batch_norm_new("adz_batch_norm1d_new", &of_signals, num_features, options);
+}
+
+adz_module *adz_batch_norm2d_new(int64_t num_features, const adz_batch_norm2d_options *options)
+{
+    return batch_norm_new("adz_batch_norm2d_new", &of_images, num_features, options);
 }

@@ -55,7 +55,7 @@ adz_status adzi_avg_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
     return adzi_resample_fused(node, dx, dy, axes, scale_of(attr));
 }
 
-static bool read_attr(const char *op, int n, adz_shape kernel_size,
+bool adzi_avg_pool_read(const char *op, int n, adz_shape kernel_size,
     const adz_avg_pool_options *options, adzi_window_attr *attr)
 {
     static const int64_t zeros[ADZI_AXES] = { 0 };
@@ -77,7 +77,8 @@ static bool read_attr(const char *op, int n, adz_shape kernel_size,
     }
     return adzi_read_pair(op, "kernel_size", n, kernel_size, 1, NULL, attr->kernel_size) &&
            adzi_read_pair(op, "stride", n, o.stride, 1, attr->kernel_size, attr->stride) &&
-           adzi_read_pair(op, "padding", n, o.padding, 0, zeros, attr->padding);
+           adzi_read_pair(op, "padding", n, o.padding, 0, zeros, attr->padding) &&
+           adzi_check_padding(op, attr);
 }
 
 adz_tensor *adzi_avg_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
@@ -87,7 +88,7 @@ adz_tensor *adzi_avg_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape ker
     adzi_window_attr attr;
     adzi_axis axes[ADZI_AXES];
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !read_attr(op->name, n, kernel_size, options, &attr) ||
+        !adzi_avg_pool_read(op->name, n, kernel_size, options, &attr) ||
         !adzi_check_planes(op->name, x, n) ||
         !adzi_window_axes(op->name, x->rank, x->sizes, &attr, axes)) {
         return NULL;

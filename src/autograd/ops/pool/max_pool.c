@@ -34,8 +34,7 @@ adz_status adzi_max_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
     return adzi_max_windows_fused(node, dx, dy, axes);
 }
 
-/* Reads what a call gives into the attributes. */
-static bool read_attr(const char *op, int n, adz_shape kernel_size,
+bool adzi_max_pool_read(const char *op, int n, adz_shape kernel_size,
     const adz_max_pool_options *options, adzi_window_attr *attr)
 {
     static const int64_t zeros[ADZI_AXES] = { 0 }, ones[ADZI_AXES] = { 1, 1 };
@@ -48,7 +47,8 @@ static bool read_attr(const char *op, int n, adz_shape kernel_size,
     return adzi_read_pair(op, "kernel_size", n, kernel_size, 1, NULL, attr->kernel_size) &&
            adzi_read_pair(op, "stride", n, o.stride, 1, attr->kernel_size, attr->stride) &&
            adzi_read_pair(op, "padding", n, o.padding, 0, zeros, attr->padding) &&
-           adzi_read_pair(op, "dilation", n, o.dilation, 1, ones, attr->dilation);
+           adzi_read_pair(op, "dilation", n, o.dilation, 1, ones, attr->dilation) &&
+           adzi_check_padding(op, attr);
 }
 
 adz_tensor *adzi_max_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
@@ -61,7 +61,7 @@ adz_tensor *adzi_max_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape ker
         *indices = NULL;
     }
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !read_attr(op->name, n, kernel_size, options, &attr) ||
+        !adzi_max_pool_read(op->name, n, kernel_size, options, &attr) ||
         !adzi_check_planes(op->name, x, n) ||
         !adzi_window_axes(op->name, x->rank, x->sizes, &attr, axes)) {
         return NULL;

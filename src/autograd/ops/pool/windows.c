@@ -130,6 +130,22 @@ bool adzi_read_pair(const char *op, const char *name, int n, adz_shape given, in
     return true;
 }
 
+bool adzi_check_padding(const char *op, const adzi_window_attr *attr)
+{
+    for (int i = 0; i < attr->n; ++i) {
+        const int64_t reach = attr->dilation[i] * (attr->kernel_size[i] - 1) + 1;
+        if (attr->padding[i] > reach / 2) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "padding %lld is more than half of the window of %lld places (kernel_size %lld, "
+                "dilation %lld); use at most %lld",
+                (long long)attr->padding[i], (long long)reach, (long long)attr->kernel_size[i],
+                (long long)attr->dilation[i], (long long)(reach / 2));
+            return false;
+        }
+    }
+    return true;
+}
+
 bool adzi_check_planes(const char *op, const adz_tensor *x, int n)
 {
     if (x->rank < n + 1 || x->rank > n + 2) {
@@ -192,22 +208,13 @@ bool adzi_window_axes(
             .dilation = attr->dilation[i],
             .include_pad = attr->count_include_pad,
             .sum = attr->divisor_override != 0 };
-        const int64_t reach = a->dilation * (a->kernel - 1) + 1;
-        if (a->padding > reach / 2) {
-            adzi_error(op, ADZ_ERR_ARGUMENT,
-                "padding %lld is more than half of the window of %lld places (kernel_size %lld, "
-                "dilation %lld); use at most %lld",
-                (long long)a->padding, (long long)reach, (long long)a->kernel,
-                (long long)a->dilation, (long long)(reach / 2));
-            return false;
-        }
         a->out = windows_of(a, attr->ceil_mode);
         if (a->out < 1) {
             adzi_error(op, ADZ_ERR_SHAPE,
                 "a window of %lld places (kernel_size %lld, dilation %lld) does not fit into "
                 "dimension %d of x%s with padding %lld; use a smaller kernel or a larger x",
-                (long long)reach, (long long)a->kernel, (long long)a->dilation, d,
-                adzi_text_sizes(rank, sizes), (long long)a->padding);
+                (long long)(a->dilation * (a->kernel - 1) + 1), (long long)a->kernel,
+                (long long)a->dilation, d, adzi_text_sizes(rank, sizes), (long long)a->padding);
             return false;
         }
         if (!all_see_x(op, a, d)) {

@@ -72,6 +72,9 @@ adzi_axis adzi_axis_single(void);
 bool adzi_read_pair(const char *op, const char *name, int n, adz_shape given, int64_t least,
     const int64_t *otherwise, int64_t *to);
 
+/** Fails with ADZ_ERR_ARGUMENT if the padding is more than half of a window. */
+bool adzi_check_padding(const char *op, const adzi_window_attr *attr);
+
 /** Checks that x has the n dimensions of a window behind one or two others: [C, L] or [N, C, L],
  * [C, H, W] or [N, C, H, W]. None of the n may be empty. */
 bool adzi_check_planes(const char *op, const adz_tensor *x, int n);

@@ -1,0 +1,241 @@
+/* MaxPool, AvgPool, AdaptiveAvgPool and AdaptiveMaxPool in one and two dimensions. They have no
+ * parameters: each calls the operator of its name. */
+#include "adze/nn/pool.h"
+
+#include <stdio.h>
+
+#include "autograd/ops/pool/avg_pool.h"
+#include "autograd/ops/pool/max_pool.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "nn/layers/numbers.h"
+#include "nn/module.h"
+
+/* ---- the largest element ------------------------------------------------------------------- */
+
+typedef struct {
+    adz_shape kernel_size; /* with one number or two, as the caller gave it */
+    adz_max_pool_options options;
+} max_pool_state;
+
+static adz_tensor *max_pool1d(adz_module *self, adz_tensor *x)
+{
+    const max_pool_state *state = self->state;
+    return adz_max_pool1d(x, state->kernel_size.sizes[0], &state->options, NULL);
+}
+
+static adz_tensor *max_pool2d(adz_module *self, adz_tensor *x)
+{
+    const max_pool_state *state = self->state;
+    return adz_max_pool2d(x, state->kernel_size, &state->options, NULL);
+}
+
+static size_t max_pool_repr(adz_module *self, char *buffer, size_t size)
+{
+    const max_pool_state *state = self->state;
+    const adz_max_pool_options *o = &state->options;
+    char kernel[ADZI_NUMBERS], stride[ADZI_NUMBERS], padding[ADZI_NUMBERS], dilation[ADZI_NUMBERS];
+    adzi_print_numbers(kernel, state->kernel_size, false);
+    adzi_print_numbers(stride, o->stride.rank > 0 ? o->stride : state->kernel_size, false);
+    adzi_print_numbers(padding, o->padding.rank > 0 ? o->padding : ADZ_SHAPE(0), false);
+    adzi_print_numbers(dilation, o->dilation.rank > 0 ? o->dilation : ADZ_SHAPE(1), false);
+    return (size_t)snprintf(buffer, size,
+        "kernel_size=%s, stride=%s, padding=%s, dilation=%s, ceil_mode=%s", kernel, stride, padding,
+        dilation, adzi_text_bool(o->ceil_mode));
+}
+
+static const adz_module_type max_pool_types[] = {
+    { .size = sizeof(adz_module_type),
+        .name = "MaxPool1d",
+        .forward = max_pool1d,
+        .extra_repr = max_pool_repr },
+    { .size = sizeof(adz_module_type),
+        .name = "MaxPool2d",
+        .forward = max_pool2d,
+        .extra_repr = max_pool_repr },
+};
+
+static adz_module *max_pool_new(
+    const char *op, int n, adz_shape kernel_size, const adz_max_pool_options *options)
+{
+    adzi_window_attr attr;
+    max_pool_state state = { kernel_size, ADZ_MAX_POOL_OPTIONS };
+    if (!ADZI_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &state.options, options) ||
+        !adzi_max_pool_read(op, n, kernel_size, options, &attr)) {
+        return NULL;
+    }
+    state.options.size = sizeof state.options;
+    adz_module *self = adz_module_new(&max_pool_types[n - 1], sizeof state);
+    if (self != NULL) {
+        *(max_pool_state *)self->state = state;
+    }
+    return self;
+}
+
+adz_module *adz_max_pool1d_new(int64_t kernel_size, const adz_max_pool_options *options)
+{
+    return max_pool_new("adz_max_pool1d_new", 1, ADZ_SHAPE(kernel_size), options);
+}
+
+adz_module *adz_max_pool2d_new(adz_shape kernel_size, const adz_max_pool_options *options)
+{
+    return max_pool_new("adz_max_pool2d_new", 2, kernel_size, options);
+}
+
+/* ---- the mean ------------------------------------------------------------------------------ */
+
+typedef struct {
+    adz_shape kernel_size;
+    adz_avg_pool_options options;
+} avg_pool_state;
+
+static adz_tensor *avg_pool1d(adz_module *self, adz_tensor *x)
+{
+    const avg_pool_state *state = self->state;
+    return adz_avg_pool1d(x, state->kernel_size.sizes[0], &state->options);
+}
+
+static adz_tensor *avg_pool2d(adz_module *self, adz_tensor *x)
+{
+    const avg_pool_state *state = self->state;
+    return adz_avg_pool2d(x, state->kernel_size, &state->options);
+}
+
+/* PyTorch prints the numbers of AvgPool1d as tuples. */
+static size_t avg_pool_repr(adz_module *self, char *buffer, size_t size)
+{
+    const avg_pool_state *state = self->state;
+    const adz_avg_pool_options *o = &state->options;
+    const bool tuples = self->type.forward == avg_pool1d;
+    char kernel[ADZI_NUMBERS], stride[ADZI_NUMBERS], padding[ADZI_NUMBERS];
+    adzi_print_numbers(kernel, state->kernel_size, tuples);
+    adzi_print_numbers(stride, o->stride.rank > 0 ? o->stride : state->kernel_size, tuples);
+    adzi_print_numbers(padding, o->padding.rank > 0 ? o->padding : ADZ_SHAPE(0), tuples);
+    return (size_t)snprintf(
+        buffer, size, "kernel_size=%s, stride=%s, padding=%s", kernel, stride, padding);
+}
+
+static const adz_module_type avg_pool_types[] = {
+    { .size = sizeof(adz_module_type),
+        .name = "AvgPool1d",
+        .forward = avg_pool1d,
+        .extra_repr = avg_pool_repr },
+    { .size = sizeof(adz_module_type),
+        .name = "AvgPool2d",
+        .forward = avg_pool2d,
+        .extra_repr = avg_pool_repr },
+};
+
+static adz_module *avg_pool_new(
+    const char *op, int n, adz_shape kernel_size, const adz_avg_pool_options *options)
+{
+    adzi_window_attr attr;
+    avg_pool_state state = { kernel_size, ADZ_AVG_POOL_OPTIONS };
+    if (!ADZI_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &state.options, options) ||
+        !adzi_avg_pool_read(op, n, kernel_size, options, &attr)) {
+        return NULL;
+    }
+    state.options.size = sizeof state.options;
+    adz_module *self = adz_module_new(&avg_pool_types[n - 1], sizeof state);
+    if (self != NULL) {
+        *(avg_pool_state *)self->state = state;
+    }
+    return self;
+}
+
+adz_module *adz_avg_pool1d_new(int64_t kernel_size, const adz_avg_pool_options *options)
+{
+    return avg_pool_new("adz_avg_pool1d_new", 1, ADZ_SHAPE(kernel_size), options);
+}
+
+adz_module *adz_avg_pool2d_new(adz_shape kernel_size, const adz_avg_pool_options *options)
+{
+    return avg_pool_new("adz_avg_pool2d_new", 2, kernel_size, options);
+}
+
+/* ---- adaptive ------------------------------------------------------------------------------ */
+
+typedef struct {
+    adz_shape output_size;
+} adaptive_state;
+
+static const adz_shape *output_size_of(const adz_module *self)
+{
+    return &((const adaptive_state *)self->state)->output_size;
+}
+
+static adz_tensor *adaptive_avg_pool1d(adz_module *self, adz_tensor *x)
+{
+    return adz_adaptive_avg_pool1d(x, output_size_of(self)->sizes[0]);
+}
+
+static adz_tensor *adaptive_avg_pool2d(adz_module *self, adz_tensor *x)
+{
+    return adz_adaptive_avg_pool2d(x, *output_size_of(self));
+}
+
+static adz_tensor *adaptive_max_pool1d(adz_module *self, adz_tensor *x)
+{
+    return adz_adaptive_max_pool1d(x, output_size_of(self)->sizes[0], NULL);
+}
+
+static adz_tensor *adaptive_max_pool2d(adz_module *self, adz_tensor *x)
+{
+    return adz_adaptive_max_pool2d(x, *output_size_of(self), NULL);
+}
+
+static size_t adaptive_repr(adz_module *self, char *buffer, size_t size)
+{
+    char numbers[ADZI_NUMBERS];
+    adzi_print_numbers(numbers, *output_size_of(self), false);
+    return (size_t)snprintf(buffer, size, "output_size=%s", numbers);
+}
+
+#define ADAPTIVE(its_name, function)                 \
+    static const adz_module_type function##_type = { \
+        .size = sizeof(adz_module_type),             \
+        .name = its_name,                            \
+        .forward = function,                         \
+        .extra_repr = adaptive_repr,                 \
+    }
+
+ADAPTIVE("AdaptiveAvgPool1d", adaptive_avg_pool1d);
+ADAPTIVE("AdaptiveAvgPool2d", adaptive_avg_pool2d);
+ADAPTIVE("AdaptiveMaxPool1d", adaptive_max_pool1d);
+ADAPTIVE("AdaptiveMaxPool2d", adaptive_max_pool2d);
+
+static adz_module *adaptive_new(
+    const char *op, const adz_module_type *type, int n, adz_shape output_size)
+{
+    int64_t sizes[ADZI_AXES];
+    if (!adzi_read_pair(op, "output_size", n, output_size, -1, NULL, sizes)) {
+        return NULL;
+    }
+    adz_module *self = adz_module_new(type, sizeof(adaptive_state));
+    if (self != NULL) {
+        ((adaptive_state *)self->state)->output_size = output_size;
+    }
+    return self;
+}
+
+adz_module *adz_adaptive_avg_pool1d_new(int64_t output_size)
+{
+    return adaptive_new(
+        "adz_adaptive_avg_pool1d_new", &adaptive_avg_pool1d_type, 1, ADZ_SHAPE(output_size));
+}
+
+adz_module *adz_adaptive_avg_pool2d_new(adz_shape output_size)
+{
+    return adaptive_new("adz_adaptive_avg_pool2d_new", &adaptive_avg_pool2d_type, 2, output_size);
+}
+
+adz_module *adz_adaptive_max_pool1d_new(int64_t output_size)
+{
+    return adaptive_new(
+        "adz_adaptive_max_pool1d_new", &adaptive_max_pool1d_type, 1, ADZ_SHAPE(output_size));
+}
+
+adz_module *adz_adaptive_max_pool2d_new(adz_shape output_size)
+{
+    return adaptive_new("adz_adaptive_max_pool2d_new", &adaptive_max_pool2d_type, 2, output_size);
+}
