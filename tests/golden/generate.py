@@ -131,6 +131,63 @@ def poolings():
     pooled("adaptive_max_pool1d_uneven", "adaptive_max_pool1d", (2, 2, 7), {"output_size": 3}, **indices)
 
 
+def rms_norm(x, weight, eps):
+    """PyTorch 2.4's F.rms_norm by its formula; older versions lack it."""
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight
+
+
+def norms():
+    op("rms_norm_weighted", "rms_norm", lambda: {"x": leaf(2, 3, 5), "weight": leaf(5)},
+       lambda x, weight: rms_norm(x, weight, 1e-3), normalized_shape=[5], eps=1e-3)
+    given = {"x": lambda: leaf(2, 6, 2, 3), "weight": lambda: leaf(6), "bias": lambda: leaf(6)}
+    op("group_norm_of_three", "group_norm", lambda: {key: make() for key, make in given.items()},
+       lambda x, weight, bias: F.group_norm(x, 3, weight, bias, 1e-4), num_groups=3, eps=1e-4)
+    op("instance_norm_affine", "instance_norm", lambda: {key: make() for key, make in given.items()},
+       lambda x, weight, bias: F.instance_norm(x, weight=weight, bias=bias), use_input_stats=True,
+       momentum=0.1, eps=1e-5)
+
+    def tracked(x, running_mean, running_var):
+        mean, var = running_mean.clone(), running_var.clone()
+        y = F.instance_norm(x, mean, var, momentum=0.3)
+        return {"y": y, "running_mean": mean, "running_var": var}
+    op("instance_norm_tracked", "instance_norm",
+       lambda: {"x": leaf(3, 2, 4), "running_mean": torch.randn(2), "running_var": torch.rand(2) + 0.5},
+       tracked, use_input_stats=True, momentum=0.3, eps=1e-5)
+
+
+def resized(name, shape, **options):
+    op(name, "interpolate", x_of(*shape), lambda x: F.interpolate(x, **options), **options)
+
+
+def shapes():
+    resized("interpolate_nearest", (2, 2, 5), size=[7], mode="nearest")
+    resized("interpolate_nearest_scaled", (1, 2, 4, 3), scale_factor=1.7, mode="nearest")
+    resized("interpolate_linear", (2, 2, 5), size=[8], mode="linear", align_corners=False)
+    resized("interpolate_bilinear", (2, 1, 4, 5), size=[7, 3], mode="bilinear", align_corners=False)
+    resized("interpolate_corners", (1, 2, 3, 4), size=[5, 6], mode="bilinear", align_corners=True)
+    resized("interpolate_scaled", (1, 1, 4, 3), scale_factor=1.7, mode="bilinear", align_corners=False)
+    op("pixel_shuffle_by_two", "pixel_shuffle", x_of(2, 8, 2, 3), lambda x: F.pixel_shuffle(x, 2),
+       upscale_factor=2)
+    op("pixel_unshuffle_by_two", "pixel_unshuffle", x_of(2, 1, 4, 6),
+       lambda x: F.pixel_unshuffle(x, 2), downscale_factor=2)
+    op("roll_back", "roll", x_of(3, 5), lambda x: x.roll(-2, 1), shift=-2, dim=1)
+    op("repeat_interleave_rows", "repeat_interleave", x_of(3, 2), lambda x: x.repeat_interleave(2, 0),
+       repeats=2, dim=0)
+
+
+def choices():
+    op("sort_descending", "sort", x_of(4, 3),
+       lambda x: dict(zip(("y", "indices"), x.sort(0, descending=True))), dim=0, descending=True)
+    op("masked_select_broadcast", "masked_select",
+       lambda: {"x": leaf(3, 4), "mask": torch.tensor([[True], [False], [True]])}, torch.masked_select)
+    for norm in (1.0, 2.0, 3.5):
+        op(f"cdist_p_{norm:g}", "cdist", pair((2, 3, 4), (5, 4)), lambda a, b: torch.cdist(a, b, norm),
+           p=norm)
+    op("normalize_columns", "normalize", x_of(3, 4), lambda x: F.normalize(x, 3.0, 0), p=3.0, dim=0)
+    op("cosine_similarity_rows", "cosine_similarity", pair((2, 3, 4), (3, 4)),
+       lambda a, b: F.cosine_similarity(a, b, -1), dim=-1)
+
+
 def operators():
     op("add_alpha_broadcast", "add", pair((2, 1, 3), (4, 1)),
        lambda a, b: torch.add(a, b, alpha=-1.5), alpha=-1.5)
@@ -497,7 +554,7 @@ def differs(name, tensors, metadata):
 def main():
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
-    for part in (operators, poolings, networks, runs, schedules):
+    for part in (operators, poolings, norms, shapes, choices, networks, runs, schedules):
         part()
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():

@@ -25,6 +25,8 @@ static const struct {
     const char *reason;
 } not_replayed[] = {
     { "one_hot", -1, "the largest index decides the shape of the result" },
+    { "nonzero", 0, "the elements decide the shape of the result" },
+    { "masked_select", 0, "the mask decides the shape of the result" },
 };
 
 static bool is_replayed(const op_case *c, size_t s)

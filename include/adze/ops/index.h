@@ -182,6 +182,68 @@ ADZ_API adz_tensor *adz_topk(
 ADZ_API adz_tensor *adz_multinomial(
     adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator);
 
+/**
+ * Sorts each lane along a dimension.
+ *
+ * The order is stable: equal elements keep their order, descending as well. NaN counts as the
+ * largest of all.
+ *
+ * @param x           any dtype but f16 and bf16
+ * @param dim         0 .. rank-1, or -rank .. -1 counted from the last
+ * @param descending  true for the largest first
+ * @param indices     receives the indices of the elements along dim, i64, borrowed from the scope;
+ *                    may be NULL
+ * @return            the elements, shaped like x, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad              x, to any order; saves the indices
+ * @see               torch.sort
+ */
+ADZ_API adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor **indices);
+
+/**
+ * The indices that sort each lane along a dimension, as adz_sort gives them.
+ *
+ * @param x           any dtype but f16 and bf16
+ * @param dim         0 .. rank-1, or -rank .. -1 counted from the last
+ * @param descending  true for the largest first
+ * @return            i64, shaped like x, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad              none
+ * @see               torch.argsort
+ */
+ADZ_API adz_tensor *adz_argsort(adz_tensor *x, int dim, bool descending);
+
+/**
+ * The places of all elements that are not 0, in row-major order.
+ *
+ * The number of rows depends on the elements, so plans and exports refuse the call. adz_where and
+ * adz_masked_fill need no places.
+ *
+ * @param x  any dtype but f16 and bf16; NaN is not 0
+ * @return   y[K, rank], i64, one row per element, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan), ADZ_ERR_UNSUPPORTED (in an export),
+ * ADZ_ERR_MEMORY
+ * @grad     none
+ * @see      torch.nonzero
+ */
+ADZ_API adz_tensor *adz_nonzero(adz_tensor *x);
+
+/**
+ * The elements at which a mask is true, in row-major order.
+ *
+ * The number of elements depends on the mask, so plans and exports refuse the call. adz_where and
+ * adz_masked_fill keep the shape.
+ *
+ * @param x     any dtype
+ * @param mask  bool; broadcasts with x
+ * @return      y[K], borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan), ADZ_ERR_UNSUPPORTED (in an
+ *              export), ADZ_ERR_MEMORY
+ * @grad        x, to any order; saves the places
+ * @see         torch.masked_select
+ */
+ADZ_API adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask);
+
 #ifdef __cplusplus
 }
 #endif

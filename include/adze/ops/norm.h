@@ -64,6 +64,78 @@ ADZ_API adz_tensor *adz_layer_norm(
 ADZ_API adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps);
 
+/** An eps that means the machine epsilon of the dtype of x: PyTorch's eps=None. */
+#define ADZ_EPS_OF_DTYPE (-1.0)
+
+/**
+ * Divides each row by the root of its mean square over the last dimensions.
+ *
+ *     y = x / sqrt(mean(x^2) + eps) weight
+ *
+ * The mean square is computed in f64.
+ *
+ * @param x           x[..., normalized], f32 or f64
+ * @param normalized  the last sizes of x, one or more: what is normalised together
+ * @param weight      weight[normalized] of x's dtype, or ADZ_NONE
+ * @param eps         0 or more, or PyTorch's default, ADZ_EPS_OF_DTYPE
+ * @return            y, shaped like x, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x and weight, to any order; saves x, weight and two numbers per row
+ * @see               torch.nn.functional.rms_norm
+ */
+ADZ_API adz_tensor *adz_rms_norm(
+    adz_tensor *x, adz_shape normalized, adz_tensor *weight, double eps);
+
+/**
+ * Group normalisation: the channels of each sample form groups of neighbours, and each group is
+ * normalised over its channels and all further dimensions.
+ *
+ *     y = (x - mean) / sqrt(variance + eps) weight + bias
+ *
+ * The variance is the biased one. Mean and variance are computed in f64, in two passes.
+ *
+ * @param x           x[N, C, ...], f32 or f64
+ * @param num_groups  1 or more; divides C
+ * @param weight      weight[C] of x's dtype, or ADZ_NONE
+ * @param bias        bias[C] of x's dtype, or ADZ_NONE
+ * @param eps         0 or more; PyTorch's default is 1e-5
+ * @return            y, shaped like x, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad              x, weight and bias, to any order; saves x, the normalised x and the weight
+ * @see               torch.nn.functional.group_norm
+ */
+ADZ_API adz_tensor *adz_group_norm(
+    adz_tensor *x, int64_t num_groups, adz_tensor *weight, adz_tensor *bias, double eps);
+
+/**
+ * Instance normalisation: each channel of each sample is normalised by itself.
+ *
+ *     y = (x - mean) / sqrt(variance + eps) weight + bias
+ *
+ * With use_input_stats, mean and (biased) variance are those of the channel of the sample. Running
+ * statistics, if given, are then updated in place by their means over the samples, as
+ * adz_batch_norm does it. Without it the running statistics are used.
+ *
+ * @param x                x[N, C, ...] of rank 3 or more, f32 or f64
+ * @param running_mean     running_mean[C] of x's dtype, or ADZ_NONE
+ * @param running_var      running_var[C] of x's dtype, or ADZ_NONE where running_mean is
+ * @param weight           weight[C] of x's dtype, or ADZ_NONE
+ * @param bias             bias[C] of x's dtype, or ADZ_NONE
+ * @param use_input_stats  false needs running statistics; PyTorch's default is true
+ * @param momentum         in [0, 1]; PyTorch's default is 0.1
+ * @param eps              0 or more; PyTorch's default is 1e-5
+ * @return                 y, shaped like x, borrowed from the scope, or NULL
+ * @errors                 ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_INPLACE,
+ *                         ADZ_ERR_UNSUPPORTED (running statistics that want a gradient),
+ *                         ADZ_ERR_MEMORY
+ * @grad                   x, weight and bias, to any order; saves x, weight and two numbers per
+ *                         channel of a sample
+ * @see                    torch.nn.functional.instance_norm
+ */
+ADZ_API adz_tensor *adz_instance_norm(adz_tensor *x, adz_tensor *running_mean,
+    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, bool use_input_stats,
+    double momentum, double eps);
+
 #ifdef __cplusplus
 }
 #endif

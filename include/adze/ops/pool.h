@@ -218,6 +218,57 @@ ADZ_API adz_tensor *adz_adaptive_max_pool1d(
 ADZ_API adz_tensor *adz_adaptive_max_pool2d(
     adz_tensor *x, adz_shape output_size, adz_tensor **indices);
 
+/** How adz_interpolate computes elements between those of x. */
+typedef enum adz_interpolate_mode {
+    ADZ_INTERPOLATE_NEAREST = 0, /**< takes the element before, PyTorch's default */
+    ADZ_INTERPOLATE_LINEAR = 1,  /**< signals: the line between two elements */
+    ADZ_INTERPOLATE_BILINEAR = 2 /**< images: lines along rows and along columns */
+} adz_interpolate_mode;
+
+/** Options of adz_interpolate. Start from ADZ_INTERPOLATE_OPTIONS. */
+typedef struct adz_interpolate_options {
+    size_t size;               /**< sizeof(adz_interpolate_options) */
+    adz_interpolate_mode mode; /**< ADZ_INTERPOLATE_NEAREST */
+    double scale_factor;       /**< above 0, size of y per size of x, if no size is given; 0 */
+    bool align_corners;        /**< of the linear modes: the first and the last elements of x and
+                                    y lie at one place each; false */
+} adz_interpolate_options;
+
+/** The defaults. */
+#define ADZ_INTERPOLATE_OPTIONS                                              \
+    {                                                                        \
+        sizeof(adz_interpolate_options), ADZ_INTERPOLATE_NEAREST, 0.0, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_interpolate_options) as the caller knows it
+ */
+ADZ_API void adz_interpolate_options_init(adz_interpolate_options *options, size_t size);
+
+/**
+ * Changes the size of signals or images.
+ *
+ *     nearest:        y[i] = x[floor(i / scale)]
+ *     linear:         y[i] = x at the place (i + 1/2) / scale - 1/2
+ *     align_corners:  y[i] = x at the place i (L - 1) / (size - 1)
+ *
+ * The scale is that of the options, or the size of y by that of x.
+ *
+ * @param x        x[N, C, L] or x[N, C, H, W], f32 or f64; L, H and W 1 or more
+ * @param size     the last sizes of y, or one number for both; 1 or more. ADZ_SHAPE_SCALAR: the
+ *                 sizes of x times scale_factor, rounded down
+ * @param options  NULL for the defaults
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves nothing
+ * @see            torch.nn.functional.interpolate
+ */
+ADZ_API adz_tensor *adz_interpolate(
+    adz_tensor *x, adz_shape size, const adz_interpolate_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -332,6 +332,64 @@ ADZ_API adz_tensor *adz_tril(adz_tensor *x, int64_t diagonal);
  */
 ADZ_API adz_tensor *adz_triu(adz_tensor *x, int64_t diagonal);
 
+/**
+ * Moves elements along a dimension. Elements that leave it at one end come in at the other end.
+ *
+ *     y_i = x_((i - shift) mod n),   n the size of dim
+ *
+ * @param x      rank 1 to 8, any dtype
+ * @param shift  any number; a positive one moves elements towards higher indices
+ * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
+ * @return       a new tensor, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad         x, to any order; saves nothing
+ * @see          torch.roll
+ */
+ADZ_API adz_tensor *adz_roll(adz_tensor *x, int64_t shift, int dim);
+
+/**
+ * Repeats each element along a dimension.
+ *
+ *     y_i = x_(i / repeats),   rounded down
+ *
+ * @param x        rank 1 to 7, any dtype
+ * @param repeats  0 or more
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @return         a new tensor, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves nothing
+ * @see            torch.repeat_interleave
+ */
+ADZ_API adz_tensor *adz_repeat_interleave(adz_tensor *x, int64_t repeats, int dim);
+
+/**
+ * Makes rows and columns of channels: r * r channels become one that is r times as high and wide.
+ *
+ *     y[n][c][h r + i][w r + j] = x[n][c r r + i r + j][h][w]
+ *
+ * @param x               x[..., C r r, H, W] of rank 3 to 6, any dtype
+ * @param upscale_factor  r, 1 or more
+ * @return                y[..., C, H r, W r], borrowed from the scope, or NULL
+ * @errors                ADZ_ERR_SHAPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad                  x, to any order; saves nothing
+ * @see                   torch.nn.functional.pixel_shuffle
+ */
+ADZ_API adz_tensor *adz_pixel_shuffle(adz_tensor *x, int64_t upscale_factor);
+
+/**
+ * Makes channels of rows and columns: the reverse of adz_pixel_shuffle.
+ *
+ *     y[n][c r r + i r + j][h][w] = x[n][c][h r + i][w r + j]
+ *
+ * @param x                 x[..., C, H r, W r] of rank 3 to 6, any dtype
+ * @param downscale_factor  r, 1 or more
+ * @return                  y[..., C r r, H, W], borrowed from the scope, or NULL
+ * @errors                  ADZ_ERR_SHAPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad                    x, to any order; saves nothing
+ * @see                     torch.nn.functional.pixel_unshuffle
+ */
+ADZ_API adz_tensor *adz_pixel_unshuffle(adz_tensor *x, int64_t downscale_factor);
+
 #ifdef __cplusplus
 }
 #endif

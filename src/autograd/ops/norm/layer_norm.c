@@ -15,6 +15,9 @@
  *     dweight = sum of dy * unit over the rows
  *     dbias   = sum of dy over the rows
  *
+ * rms_norm (Zhang and Sennrich, 2019) has m = 0, v = mean(x^2) and no bias, and its dx lacks the
+ * term mean(g).
+ *
  * x[N, D]: D is the product of the normalized shape, with which x ends, and N the product of the
  * dimensions before it. Weight and bias have the normalized shape and may be ADZ_NONE. All three
  * are differentiable. The node saves x, the weight, and mean and rstd of each row in f64. So the
@@ -29,20 +32,10 @@ KERNEL_TABLE_FLOAT(layer_norm_params);
 
 enum { GRAIN = 8192 }; /* elements worth a thread */
 
-/* The attributes of a node. The normalized shape is an array of ADZ_MAX_RANK elements, of which
- * `rank` are used. */
-typedef struct {
-    int64_t n, d; /* number of rows, and elements of a row, which are normalised together */
-    double eps;
-    bool weighted; /* there is a weight, which the node has saved */
-    int rank;      /* of the normalized shape */
-    int64_t normalized_shape[ADZ_MAX_RANK];
-} layer_norm_attr;
-
 /* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
 static adz_tensor *saved_weight(adzi_node *node)
 {
-    return adzi_attr(node, layer_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
+    return adzi_attr(node, adzi_row_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
 }
 
 /* How many units of `each` elements are worth a thread. */
@@ -53,9 +46,9 @@ static int64_t grain_of(int64_t each)
 
 /* The gradients as an expression of operators, on x and dy in the shape [N, D]. unit is needed for
  * dx and dweight only. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+adz_status adzi_row_norm_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
     /* The normalized dimensions are one here, so that sums run over a single dimension. */
     adz_shape rows = ADZ_SHAPE(at->n, at->d);
     adz_shape normalized = adz_shape_of(at->rank, at->normalized_shape);
@@ -63,7 +56,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     adz_tensor *g = adz_reshape(dy[0], rows);
     adzi_normalised x = { NULL, NULL };
     if (adzi_needs(node, 0) || adzi_needs(node, 1)) {
-        x = adzi_normalise(adz_reshape(adzi_saved_input(node, 0), rows), last, at->eps);
+        adz_tensor *flat = adz_reshape(adzi_saved_input(node, 0), rows);
+        x = at->uncentred ? adzi_scale(flat, last, at->eps) : adzi_normalise(flat, last, at->eps);
         if (x.unit == NULL) {
             return adzi_status(NULL);
         }
@@ -71,7 +65,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     if (adzi_needs(node, 0)) {
         adz_tensor *w = saved_weight(node);
         adz_tensor *gw = w == ADZ_NONE ? g : adz_mul(g, adz_reshape(w, ADZ_SHAPE(at->d)));
-        dx[0] = adz_reshape(adzi_normalise_gradient(x, gw, last), adzi_input_shape(node, 0));
+        adz_tensor *flat =
+            at->uncentred ? adzi_scale_gradient(x, gw, last) : adzi_normalise_gradient(x, gw, last);
+        dx[0] = adz_reshape(flat, adzi_input_shape(node, 0));
         if (dx[0] == NULL) {
             return adzi_status(NULL);
         }
@@ -82,7 +78,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             return adzi_status(NULL);
         }
     }
-    if (adzi_needs(node, 2)) {
+    if (!at->uncentred && adzi_needs(node, 2)) {
         dx[2] = adz_reshape(adz_sum(g, first, ADZ_DROPDIM), normalized);
         return adzi_status(dx[2]);
     }
@@ -94,9 +90,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static adz_status fused_params(
     adzi_node *node, adz_tensor **dx, adzi_layer_norm_args *args, adz_dtype dtype)
 {
-    const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
     /* The gradients have the normalized shape, whose elements are the D columns. */
-    for (int i = 1; i < 3; ++i) {
+    for (int i = 1; i < (at->uncentred ? 2 : 3); ++i) {
         if (adzi_needs(node, i)) {
             dx[i] = adzi_scratch_gradient(node, i, dtype, at->rank, at->normalized_shape);
             if (dx[i] == NULL) {
@@ -106,7 +102,7 @@ static adz_status fused_params(
     }
     /* A NULL tells the kernel that this gradient is not wanted. */
     args->dw = dx[1] != NULL ? dx[1]->data : NULL;
-    args->db = dx[2] != NULL ? dx[2]->data : NULL;
+    args->db = !at->uncentred && dx[2] != NULL ? dx[2]->data : NULL;
     if (args->dw != NULL || args->db != NULL) {
         adzi_launch(KERNEL_FOR(layer_norm_params, dtype), args, at->d, grain_of(at->n));
     }
@@ -115,17 +111,18 @@ static adz_status fused_params(
 
 /* One launch for dx with rows as units, and one for the parameters. Both read the saved mean and
  * rstd. */
-static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const layer_norm_attr *at = adzi_attr(node, layer_norm_attr);
+    const char *op = node->op->name;
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
     adz_tensor *x = adzi_saved_input(node, 0), *w = saved_weight(node);
-    adz_tensor *stats = adzi_saved_extra(node, 0), *g = adzi_compact("layer_norm", dy[0]);
+    adz_tensor *stats = adzi_saved_extra(node, 0), *g = adzi_compact(op, dy[0]);
     if (x == NULL || w == NULL || stats == NULL || g == NULL) {
         return adzi_status(NULL);
     }
     /* The saved tensors may be views; the kernels read contiguous [N, D]. */
-    x = adzi_compact("layer_norm", x);
-    w = adzi_compact("layer_norm", w);
+    x = adzi_compact(op, x);
+    w = adzi_compact(op, w);
     if (x == NULL || w == NULL) {
         return adzi_status(NULL);
     }
@@ -135,9 +132,10 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         .weight = adzi_is_none(w) ? NULL : w->data,
         .stats = (double *)(void *)stats->data,
         .n = at->n,
-        .d = at->d };
+        .d = at->d,
+        .uncentred = at->uncentred };
     if (adzi_needs(node, 0)) {
-        dx[0] = adzi_scratch_like("layer_norm", x);
+        dx[0] = adzi_scratch_like(op, x);
         if (dx[0] == NULL) {
             return adzi_status(NULL);
         }
@@ -148,45 +146,48 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 }
 
 /* The forward as an expression. The statistics run over the last `rank` dimensions. */
-static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+adz_status adzi_row_norm_expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
-    const layer_norm_attr *at = attr;
+    const adzi_row_norm_attr *at = attr;
     adz_dims dims = { .count = 0 };
     for (int i = in[0]->rank - at->rank; i < in[0]->rank; ++i) {
         dims.dims[dims.count++] = i;
     }
-    y[0] = adzi_normalise(in[0], dims, at->eps).unit;
+    y[0] = (at->uncentred ? adzi_scale : adzi_normalise)(in[0], dims, at->eps).unit;
     if (in[1] != ADZ_NONE) {
         y[0] = adz_mul(y[0], in[1]);
     }
-    if (in[2] != ADZ_NONE) {
+    if (!at->uncentred && in[2] != ADZ_NONE) {
         y[0] = adz_add(y[0], in[2]);
     }
     return adzi_status(y[0]);
 }
 
-static const adz_field fields[] = { ADZI_FIELD_LIST(layer_norm_attr, rank, normalized_shape),
-    ADZI_FIELD(layer_norm_attr, eps), ADZI_FIELD_HIDDEN(layer_norm_attr, n),
-    ADZI_FIELD_HIDDEN(layer_norm_attr, d), ADZI_FIELD_HIDDEN(layer_norm_attr, weighted) };
+const adz_field adzi_row_norm_fields[7] = { ADZI_FIELD_LIST(
+                                                adzi_row_norm_attr, rank, normalized_shape),
+    ADZI_FIELD(adzi_row_norm_attr, eps), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, n),
+    ADZI_FIELD_HIDDEN(adzi_row_norm_attr, d), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, weighted),
+    ADZI_FIELD_HIDDEN(adzi_row_norm_attr, uncentred) };
 
 const adzi_op adzi_op_layer_norm = { .name = "layer_norm",
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+    .backward = adzi_row_norm_backward,
+    .fused = adzi_row_norm_fused,
+    ADZI_FIELDS(adzi_row_norm_fields),
+    .expression = adzi_row_norm_expression };
 
 /* Checks that weight or bias has the normalized shape and the dtype of x. */
-static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized, const char *name)
+static bool fits(const char *op, const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
+    const char *name)
 {
     bool same = adzi_is_none(t) || t->rank == normalized.rank;
     for (int i = 0; i < normalized.rank && same && !adzi_is_none(t); ++i) {
         same = t->sizes[i] == normalized.sizes[i];
     }
     if (!same) {
-        adzi_error("layer_norm", ADZ_ERR_SHAPE, "%s%s must have the normalized shape %s", name,
+        adzi_error(op, ADZ_ERR_SHAPE, "%s%s must have the normalized shape %s", name,
             adzi_text_shape(t), adzi_text_sizes(normalized.rank, normalized.sizes));
     } else if (!adzi_is_none(t) && t->dtype != x->dtype) {
-        adzi_error("layer_norm", ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+        adzi_error(op, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
         same = false;
     }
@@ -194,8 +195,8 @@ static bool fits(const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
 }
 
 /* Checks that x ends in the normalized shape, and the optional parameters against it. */
-static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *weight,
-    const adz_tensor *bias, double eps)
+static bool check(const char *op, const adz_tensor *x, adz_shape normalized,
+    const adz_tensor *weight, const adz_tensor *bias, double eps)
 {
     /* The last sizes of x have to be the normalized shape. */
     bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
@@ -204,46 +205,50 @@ static bool check(const adz_tensor *x, adz_shape normalized, const adz_tensor *w
         ends = x->sizes[lead + i] == normalized.sizes[i];
     }
     if (!ends) {
-        adzi_error("layer_norm", ADZ_ERR_SHAPE,
+        adzi_error(op, ADZ_ERR_SHAPE,
             "x%s does not end in the normalized shape %s, which has one dimension or more",
             adzi_text_shape(x), adzi_text_sizes(normalized.rank, normalized.sizes));
         return false;
     }
     if (!(eps >= 0)) {
-        adzi_error("layer_norm", ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more",
-            adzi_text_number(eps));
+        adzi_error(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(eps));
         return false;
     }
-    return fits(x, weight, normalized, "weight") && fits(x, bias, normalized, "bias");
+    return fits(op, x, weight, normalized, "weight") && fits(op, x, bias, normalized, "bias");
 }
 
 /* Units of the launch are rows. The copies of views are made before the recording, because they can
  * fail. */
-adz_tensor *adz_layer_norm(
-    adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps)
+adz_tensor *adzi_row_norm(const adzi_op *op, bool uncentred, adz_tensor *x, adz_shape normalized,
+    adz_tensor *weight, adz_tensor *bias, double eps)
 {
     adzi_call call;
-    if (!ADZI_ENTER_OPTIONAL(&call, layer_norm, 3u << 1, x, weight, bias) ||
-        !adzi_want_float(&call, 0) || !check(x, normalized, weight, bias, eps)) {
+    const char *names = uncentred ? "x, weight" : "x, weight, bias";
+    if (!adzi_enter(
+            &call, op, names, (adz_tensor *[]){ x, weight, bias }, uncentred ? 2 : 3, 3u << 1) ||
+        !adzi_want_float(&call, 0) || !check(op->name, x, normalized, weight, bias, eps)) {
         return NULL;
     }
     /* The sizes are attributes, so that the backward need not work them out again. */
-    layer_norm_attr attr = {
-        .n = 1, .d = 1, .eps = eps, .weighted = weight != ADZ_NONE, .rank = normalized.rank
-    };
+    adzi_row_norm_attr attr = { .n = 1,
+        .d = 1,
+        .eps = eps,
+        .weighted = weight != ADZ_NONE,
+        .rank = normalized.rank,
+        .uncentred = uncentred };
     memcpy(attr.normalized_shape, normalized.sizes, sizeof attr.normalized_shape);
     for (int i = 0; i < x->rank; ++i) {
         *(i < x->rank - normalized.rank ? &attr.n : &attr.d) *= x->sizes[i];
     }
-    adz_tensor *xs = adzi_compact("layer_norm", x), *w = adzi_compact("layer_norm", weight);
-    adz_tensor *b = adzi_compact("layer_norm", bias);
+    adz_tensor *xs = adzi_compact(op->name, x), *w = adzi_compact(op->name, weight);
+    adz_tensor *b = adzi_compact(op->name, bias);
     adz_tensor *y = xs != NULL && w != NULL && b != NULL ? adzi_new_like(&call, xs) : NULL;
     if (y == NULL) {
         return NULL;
     }
     /* Statistics are written for the backward only, so a call off the tape needs no memory. */
     adz_tensor *stats =
-        call.record ? adzi_scratch("layer_norm", ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
+        call.record ? adzi_scratch(op->name, ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
     if ((call.record && stats == NULL) || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
@@ -259,7 +264,14 @@ adz_tensor *adz_layer_norm(
         .stats = stats != NULL ? (double *)(void *)stats->data : NULL,
         .n = attr.n,
         .d = attr.d,
-        .eps = eps };
+        .eps = eps,
+        .uncentred = uncentred };
     adzi_launch(KERNEL_FOR(layer_norm, x->dtype), &args, attr.n, grain_of(attr.d));
     return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_layer_norm(
+    adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps)
+{
+    return adzi_row_norm(&adzi_op_layer_norm, false, x, normalized, weight, bias, eps);
 }

@@ -7,6 +7,9 @@
  *     dx_j = r (g_j - mean(g) - u_j mean(g u))
  *     dw_j = sum over rows of dy_j u_j,   db_j = sum over rows of dy_j
  *
+ * rms_norm uses the kernels with a mean of 0, and without the term mean(g) of dx: rows are then
+ * scaled and not shifted.
+ *
  * A unit of layer_norm and layer_norm_dx is one contiguous row. A unit of layer_norm_params is one
  * feature; up to 64 neighbouring features are summed together, row by row. The forward saves mean
  * and r of each row in f64. Sums over a row run in eight lanes of f64 (Note [Eight lanes] in
@@ -39,7 +42,7 @@ void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
         const elem *x = (const elem *)args->x + i * d;
         elem *y = (elem *)args->out + i * d;
         /* Two passes: the mean is subtracted before squaring, so a large mean costs no digits. */
-        double mean = EIGHT(sum)(x, d, 0) / (double)d;
+        double mean = args->uncentred ? 0 : EIGHT(sum)(x, d, 0) / (double)d;
         double variance = EIGHT(squares)(x, d, mean) / (double)d;
         /* A variance beyond the range of f64 gives NaN; 1 / infinity would make every element 0. */
         double rstd = isinf(variance) ? (double)NAN : 1 / sqrt(variance + args->eps);
@@ -82,7 +85,8 @@ void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
             level += EIGHT(sum)(gradient, n, 0);
             along += EIGHT(sum)(product, n, 0);
         }
-        elem m = (elem)(level / (double)d), a = (elem)(along / (double)d);
+        elem m = args->uncentred ? ELEM(0) : (elem)(level / (double)d);
+        elem a = (elem)(along / (double)d);
         for (int64_t j = 0; j < d; ++j) {
             elem g = w != NULL ? dy[j] * w[j] : dy[j];
             dx[j] = r * (g - m - CENTRED(x[j], high, low) * r * a);

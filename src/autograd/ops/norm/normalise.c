@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Normalisation and its gradient as expressions, for the backwards of batch_norm and layer_norm
- * that can be differentiated again.
+/* Normalisation and its gradient as expressions, for the backwards of batch_norm, layer_norm and
+ * rms_norm that can be differentiated again.
  *
  *     unit = (x - m) * rstd,   rstd = 1 / sqrt(v + eps)
  *     dx   = rstd * (g - mean(g) - unit * mean(g * unit)),   g = gradient of unit */
@@ -27,4 +27,19 @@ adz_tensor *adzi_normalise_gradient(adzi_normalised normalised, adz_tensor *g, a
     adz_tensor *level = adz_sub(g, adz_mean(g, dims, ADZ_KEEPDIM));
     adz_tensor *rest = adz_sub(level, adz_mul(normalised.unit, along));
     return adz_mul(normalised.rstd, rest);
+}
+
+adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps)
+{
+    adz_tensor *square = adz_mean(adz_mul(x, x), dims, ADZ_KEEPDIM);
+    adz_tensor *rstd = adz_rsqrt(adz_add_number(square, eps));
+    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN);
+    return (adzi_normalised){ adz_mul(x, rstd), rstd };
+}
+
+/* Scaling x leaves unit unchanged except for eps, so the projection of g on unit is subtracted. */
+adz_tensor *adzi_scale_gradient(adzi_normalised scaled, adz_tensor *g, adz_dims dims)
+{
+    adz_tensor *along = adz_mean(adz_mul(g, scaled.unit), dims, ADZ_KEEPDIM);
+    return adz_mul(scaled.rstd, adz_sub(g, adz_mul(scaled.unit, along)));
 }

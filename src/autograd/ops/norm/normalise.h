@@ -17,4 +17,11 @@ adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps);
 /** The gradient of x from that of unit: rstd (g - mean(g) - unit mean(g unit)). */
 adz_tensor *adzi_normalise_gradient(adzi_normalised normalised, adz_tensor *g, adz_dims dims);
 
+/** Divides x by the root of its mean square over `dims`: unit = x rstd, rstd = 1 / sqrt(mean(x^2) +
+ * eps). Both members are NULL on failure. */
+adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps);
+
+/** The gradient of x from that of unit: rstd (g - unit mean(g unit)). */
+adz_tensor *adzi_scale_gradient(adzi_normalised scaled, adz_tensor *g, adz_dims dims);
+
 #endif

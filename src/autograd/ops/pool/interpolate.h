@@ -1,0 +1,12 @@
+/* The arguments of interpolate, which the module Upsample checks as well. */
+#ifndef ADZI_AUTOGRAD_OPS_POOL_INTERPOLATE_H
+#define ADZI_AUTOGRAD_OPS_POOL_INTERPOLATE_H
+
+#include "adze/ops/pool.h"
+
+/** Reads the caller's options into `o`, which has the defaults. False with the error recorded under
+ * `op` if they, or the size beside them, are wrong for any x. */
+bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate_options *options,
+    adz_interpolate_options *o);
+
+#endif
