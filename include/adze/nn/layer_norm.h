@@ -6,6 +6,7 @@
 #define ADZE_NN_LAYER_NORM_H
 
 #include "adze/nn/module.h"
+#include "adze/ops/norm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +51,46 @@ ADZ_API void adz_layer_norm_options_init(adz_layer_norm_options *options, size_t
  */
 ADZ_API adz_module *adz_layer_norm_new(
     adz_shape normalized_shape, const adz_layer_norm_options *options);
+
+/** Options of an RMSNorm. Start from ADZ_RMS_NORM_OPTIONS. */
+typedef struct adz_rms_norm_options {
+    size_t size;             /**< sizeof(adz_rms_norm_options) */
+    double eps;              /**< added to the mean square, 0 or more, or ADZ_EPS_OF_DTYPE for the
+                                  machine epsilon of x; ADZ_EPS_OF_DTYPE */
+    bool elementwise_affine; /**< whether there is a weight; true */
+    adz_dtype dtype;         /**< of the weight, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_rms_norm_options;
+
+/** The defaults. */
+#define ADZ_RMS_NORM_OPTIONS                                          \
+    {                                                                 \
+        sizeof(adz_rms_norm_options), ADZ_EPS_OF_DTYPE, true, ADZ_F32 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_rms_norm_options) as the caller knows it
+ */
+ADZ_API void adz_rms_norm_options_init(adz_rms_norm_options *options, size_t size);
+
+/**
+ * Divides each row by the root of its mean square over its last dimensions: adz_rms_norm.
+ *
+ *     y = x / sqrt(mean(x^2) + eps) weight
+ *
+ * The weight starts as ones and is shaped like normalized_shape. x is [..., normalized_shape], y is
+ * shaped like x.
+ *
+ * @param normalized_shape  the last sizes of x, one or more, none of them negative
+ * @param options           NULL for the defaults
+ * @return                  yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ *                          ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
+ * @see                     torch.nn.RMSNorm
+ */
+ADZ_API adz_module *adz_rms_norm_new(
+    adz_shape normalized_shape, const adz_rms_norm_options *options);
 
 #ifdef __cplusplus
 }

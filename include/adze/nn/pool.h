@@ -98,6 +98,18 @@ ADZ_API adz_module *adz_adaptive_max_pool1d_new(int64_t output_size);
  */
 ADZ_API adz_module *adz_adaptive_max_pool2d_new(adz_shape output_size);
 
+/**
+ * Changes the size of signals or images: adz_interpolate.
+ *
+ * @param size     the last sizes of the result, or one number for both; 1 or more.
+ *                 ADZ_SHAPE_SCALAR: the sizes of x times the scale_factor of the options
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ *                 recorded
+ * @see            torch.nn.Upsample
+ */
+ADZ_API adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *options);
+
 #ifdef __cplusplus
 }
 #endif

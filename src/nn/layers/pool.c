@@ -1,10 +1,11 @@
-/* MaxPool, AvgPool, AdaptiveAvgPool and AdaptiveMaxPool in one and two dimensions. They have no
- * parameters: each calls the operator of its name. */
+/* MaxPool, AvgPool, AdaptiveAvgPool and AdaptiveMaxPool in one and two dimensions, and Upsample.
+ * They have no parameters: each calls its operator. */
 #include "adze/nn/pool.h"
 
 #include <stdio.h>
 
 #include "autograd/ops/pool/avg_pool.h"
+#include "autograd/ops/pool/interpolate.h"
 #include "autograd/ops/pool/max_pool.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -238,4 +239,53 @@ adz_module *adz_adaptive_max_pool1d_new(int64_t output_size)
 adz_module *adz_adaptive_max_pool2d_new(adz_shape output_size)
 {
     return adaptive_new("adz_adaptive_max_pool2d_new", &adaptive_max_pool2d_type, 2, output_size);
+}
+
+/* ---- interpolation ------------------------------------------------------------------------- */
+
+typedef struct {
+    adz_shape size; /* rank 0: the options have a scale_factor */
+    adz_interpolate_options options;
+} upsample_state;
+
+static adz_tensor *upsample(adz_module *self, adz_tensor *x)
+{
+    const upsample_state *state = self->state;
+    return adz_interpolate(x, state->size, &state->options);
+}
+
+static size_t upsample_repr(adz_module *self, char *buffer, size_t size)
+{
+    static const char *const modes[] = { "nearest", "linear", "bilinear" };
+    const upsample_state *state = self->state;
+    char sizes[ADZI_NUMBERS];
+    adzi_print_numbers(sizes, state->size, false);
+    const bool scaled = state->size.rank == 0;
+    return (size_t)snprintf(buffer, size, "%s=%s, mode='%s'", scaled ? "scale_factor" : "size",
+        scaled ? adzi_text_float(state->options.scale_factor) : sizes, modes[state->options.mode]);
+}
+
+static const adz_module_type upsample_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Upsample",
+    .forward = upsample,
+    .extra_repr = upsample_repr,
+};
+
+adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *options)
+{
+    static const char op[] = "adz_upsample_new";
+    upsample_state state = { size, ADZ_INTERPOLATE_OPTIONS };
+    int64_t sizes[ADZI_AXES];
+    const int n = size.rank == 1 ? 1 : ADZI_AXES;
+    if (!adzi_interpolate_read(op, size, options, &state.options) ||
+        (size.rank != 0 && !adzi_read_pair(op, "size", n, size, 1, NULL, sizes))) {
+        return NULL;
+    }
+    state.options.size = sizeof state.options;
+    adz_module *self = adz_module_new(&upsample_type, sizeof state);
+    if (self != NULL) {
+        *(upsample_state *)self->state = state;
+    }
+    return self;
 }

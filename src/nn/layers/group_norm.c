@@ -1,0 +1,224 @@
+/* GroupNorm normalises groups of channels of x[N, C, ...], InstanceNorm1d and InstanceNorm2d single
+ * channels of x[N, C, L] and x[N, C, H, W].
+ *
+ *     y = (x - mean) / sqrt(var + eps) * weight + bias
+ *
+ * Parameters, where they are asked for: weight[C], bias[C]. Buffers of an InstanceNorm that tracks
+ * statistics: running_mean[C], running_var[C], and num_batches_tracked, which PyTorch never raises.
+ */
+#include "adze/nn/group_norm.h"
+
+#include <stdio.h>
+
+#include "adze/nn/init.h"
+#include "adze/ops/norm.h"
+#include "adze/ops/shape.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "nn/module.h"
+
+enum { WEIGHT, BIAS }; /* parameters */
+enum { MEAN, VAR };    /* buffers */
+
+/* Weight and bias of ones and zeros, which `affine` can leave out. */
+static bool add_affine(adz_module *self, bool affine, int64_t channels, adz_dtype dtype)
+{
+    const adz_shape shape = ADZ_SHAPE(channels);
+    return adz_module_add_parameter(self, "weight", affine ? adz_ones(shape, dtype) : ADZ_NONE) !=
+               NULL &&
+           adz_module_add_parameter(self, "bias", affine ? adz_zeros(shape, dtype) : ADZ_NONE) !=
+               NULL;
+}
+
+static adz_status reset_affine(adz_module *self)
+{
+    adz_tensor *weight = adzi_parameter(self, WEIGHT), *bias = adzi_parameter(self, BIAS);
+    const bool good =
+        adzi_is_none(weight) || (adz_init_ones_(weight) != NULL && adz_init_zeros_(bias) != NULL);
+    return good ? ADZ_OK : adz_error_code();
+}
+
+static bool check_eps(const char *op, double eps)
+{
+    if (!(eps >= 0)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(eps));
+        return false;
+    }
+    return true;
+}
+
+/* ---- GroupNorm ----------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t groups, channels;
+    double eps;
+    bool affine;
+} group_norm_state;
+
+static adz_tensor *group_norm(adz_module *self, adz_tensor *x)
+{
+    const group_norm_state *state = self->state;
+    if (!adzi_check_tensor("GroupNorm", "x", x)) {
+        return NULL;
+    }
+    if (x->rank < 2 || x->sizes[1] != state->channels) {
+        return adzi_fail("GroupNorm", ADZ_ERR_SHAPE, "x%s must be [N, %lld, ...]",
+            adzi_text_shape(x), (long long)state->channels);
+    }
+    return adz_group_norm(
+        x, state->groups, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS), state->eps);
+}
+
+static size_t group_norm_repr(adz_module *self, char *text, size_t size)
+{
+    const group_norm_state *state = self->state;
+    return (size_t)snprintf(text, size, "%lld, %lld, eps=%s, affine=%s", (long long)state->groups,
+        (long long)state->channels, adzi_text_float(state->eps), adzi_text_bool(state->affine));
+}
+
+static const adz_module_type group_norm_type = {
+    .size = sizeof(adz_module_type),
+    .name = "GroupNorm",
+    .forward = group_norm,
+    .reset_parameters = reset_affine,
+    .extra_repr = group_norm_repr,
+};
+
+ADZI_OPTIONS_INIT(adz_group_norm_options_init, adz_group_norm_options, ADZ_GROUP_NORM_OPTIONS)
+
+adz_module *adz_group_norm_new(
+    int64_t num_groups, int64_t num_channels, const adz_group_norm_options *options)
+{
+    static const char op[] = "adz_group_norm_new";
+    adz_group_norm_options o = ADZ_GROUP_NORM_OPTIONS;
+    if (!ADZI_OPTIONS_READ(op, ADZ_GROUP_NORM_OPTIONS, &o, options) ||
+        !adzi_check_features(op, "num_channels", num_channels, 0) || !check_eps(op, o.eps) ||
+        !adzi_check_module_dtype(op, o.dtype)) {
+        return NULL;
+    }
+    if (num_groups < 1 || num_channels % num_groups != 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "num_groups %lld does not divide num_channels %lld; use 1 or a divisor",
+            (long long)num_groups, (long long)num_channels);
+    }
+    adzi_build build = adzi_build_begin();
+    adz_module *self = adz_module_new(&group_norm_type, sizeof(group_norm_state));
+    bool good = self != NULL;
+    if (good) {
+        *(group_norm_state *)self->state =
+            (group_norm_state){ num_groups, num_channels, o.eps, o.affine };
+        good = add_affine(self, o.affine, num_channels, o.dtype);
+    }
+    return adzi_build_end(build, self, good);
+}
+
+/* ---- InstanceNorm1d and InstanceNorm2d ------------------------------------------------------- */
+
+typedef struct {
+    int64_t features;
+    int spatial; /* dimensions behind the channels */
+    double eps, momentum;
+    bool affine, track;
+} instance_norm_state;
+
+static adz_tensor *instance_norm(adz_module *self, adz_tensor *x)
+{
+    const instance_norm_state *state = self->state;
+    const char *name = self->type.name;
+    if (!adzi_check_tensor(name, "x", x)) {
+        return NULL;
+    }
+    const bool batched = x->rank == state->spatial + 2;
+    if ((!batched && x->rank != state->spatial + 1) ||
+        x->sizes[batched ? 1 : 0] != state->features) {
+        const char *form = state->spatial == 1 ? "x%s must be [N, %lld, L] or [%lld, L]"
+                                               : "x%s must be [N, %lld, H, W] or [%lld, H, W]";
+        char text[160];
+        snprintf(text, sizeof text, form, adzi_text_shape(x), (long long)state->features,
+            (long long)state->features);
+        return adzi_fail(name, ADZ_ERR_SHAPE, "%s", text);
+    }
+    adz_tensor *y = adz_instance_norm(batched ? x : adz_unsqueeze(x, 0), self->buffers[MEAN].tensor,
+        self->buffers[VAR].tensor, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS),
+        self->training || !state->track, state->momentum, state->eps);
+    return batched ? y : adz_squeeze(y, 0);
+}
+
+static adz_status reset_instance_norm(adz_module *self)
+{
+    const instance_norm_state *state = self->state;
+    if (state->track && (adz_init_zeros_(self->buffers[MEAN].tensor) == NULL ||
+                            adz_init_ones_(self->buffers[VAR].tensor) == NULL)) {
+        return adz_error_code();
+    }
+    return reset_affine(self);
+}
+
+static size_t instance_norm_repr(adz_module *self, char *text, size_t size)
+{
+    const instance_norm_state *state = self->state;
+    return (size_t)snprintf(text, size,
+        "%lld, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", (long long)state->features,
+        adzi_text_float(state->eps), adzi_text_float(state->momentum),
+        adzi_text_bool(state->affine), adzi_text_bool(state->track));
+}
+
+#define INSTANCE_NORM(its_name)                                                      \
+    {                                                                                \
+        .size = sizeof(adz_module_type), .name = its_name, .forward = instance_norm, \
+        .reset_parameters = reset_instance_norm, .extra_repr = instance_norm_repr    \
+    }
+
+static const adz_module_type instance_norm_types[] = { INSTANCE_NORM("InstanceNorm1d"),
+    INSTANCE_NORM("InstanceNorm2d") };
+
+ADZI_OPTIONS_INIT(
+    adz_instance_norm_options_init, adz_instance_norm_options, ADZ_INSTANCE_NORM_OPTIONS)
+
+/* Running statistics of zeros and ones, which `track` can leave out. */
+static bool add_running(adz_module *self, bool track, int64_t features, adz_dtype dtype)
+{
+    const adz_shape shape = ADZ_SHAPE(features);
+    return adz_module_add_buffer(
+               self, "running_mean", track ? adz_zeros(shape, dtype) : ADZ_NONE, true) != NULL &&
+           adz_module_add_buffer(
+               self, "running_var", track ? adz_ones(shape, dtype) : ADZ_NONE, true) != NULL &&
+           adz_module_add_buffer(self, "num_batches_tracked",
+               track ? adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64) : ADZ_NONE, true) != NULL;
+}
+
+static adz_module *instance_norm_new(
+    const char *op, int spatial, int64_t num_features, const adz_instance_norm_options *options)
+{
+    adz_instance_norm_options o = ADZ_INSTANCE_NORM_OPTIONS;
+    if (!ADZI_OPTIONS_READ(op, ADZ_INSTANCE_NORM_OPTIONS, &o, options) ||
+        !adzi_check_features(op, "num_features", num_features, 0) || !check_eps(op, o.eps) ||
+        !adzi_check_module_dtype(op, o.dtype)) {
+        return NULL;
+    }
+    if (!(o.momentum >= 0 && o.momentum <= 1)) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "momentum is %s, but must be in [0, 1]",
+            adzi_text_number(o.momentum));
+    }
+    adzi_build build = adzi_build_begin();
+    adz_module *self =
+        adz_module_new(&instance_norm_types[spatial - 1], sizeof(instance_norm_state));
+    bool good = self != NULL;
+    if (good) {
+        *(instance_norm_state *)self->state = (instance_norm_state){ num_features, spatial, o.eps,
+            o.momentum, o.affine, o.track_running_stats };
+        good = add_affine(self, o.affine, num_features, o.dtype) &&
+               add_running(self, o.track_running_stats, num_features, o.dtype);
+    }
+    return adzi_build_end(build, self, good);
+}
+
+adz_module *adz_instance_norm1d_new(int64_t num_features, const adz_instance_norm_options *options)
+{
+    return instance_norm_new("adz_instance_norm1d_new", 1, num_features, options);
+}
+
+adz_module *adz_instance_norm2d_new(int64_t num_features, const adz_instance_norm_options *options)
+{
+    return instance_norm_new("adz_instance_norm2d_new", 2, num_features, options);
+}
