@@ -29,7 +29,7 @@ equivalent, with the reason:
 NAME is one of these: a file of src/autograd/ops without its ending, which is an operator (relu) or a helper
 (extreme); a folder (optim); a file in a folder (optim/adam); or `backwards`, which means all files of
 src/autograd/ops. With --only, only those mutants run whose line in --list contains one of the texts, for
-example lstm_layer.c:74: or panels_of.
+example recurrent_run.c:52: or panels_of.
 """
 import argparse
 import collections
@@ -104,7 +104,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"nn/layers/(activations|containers|dropout|embedding|linear)",
      "modules sequential module nn-feed_forward jumps init nn-recurrent nn-gpt2"),
     (r"nn/layers/layer_norm", "nn-layer_norm modules"),
-    (r"nn/layers/lstm", "nn-recurrent modules"),
+    (r"nn/layers/recurrent", "nn-recurrent nn-gru_rnn modules"),
     (r"nn/micro_state", "micro_state"),
     (r"nn/layers/batch_norm", "micro_state nn-recurrent modules nn-activation_checkpoint"),
     (r"nn/(init|orthogonal)", "init modules"),

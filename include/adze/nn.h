@@ -36,6 +36,7 @@
 #include "adze/nn/module.h"
 #include "adze/nn/notebook.h"
 #include "adze/nn/pool.h"
+#include "adze/nn/recurrent.h"
 #include "adze/nn/shape.h"
 #include "adze/nn/state.h"
 #include "adze/nn/type.h"

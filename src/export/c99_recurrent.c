@@ -157,10 +157,10 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
 /* ---- LSTM -------------------------------------------------------------------------------------
  */
 
-enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, LSTM_INPUTS };
+enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, LENGTHS };
 
 typedef struct {
-    const adzi_c99_value *in[LSTM_INPUTS], *y, *h, *cell;
+    const adzi_c99_value *in[LENGTHS], *y, *h, *cell;
     adzi_c99_value gates; /* [4H] of one row */
     int64_t hidden;
 } lstm;
@@ -232,8 +232,14 @@ void adzi_c99_lstm(adzi_c99 *c, const adzi_c99_call *call)
     lstm l = { .y = adzi_c99_out(c, call, 0),
         .h = adzi_c99_out(c, call, 1),
         .cell = adzi_c99_out(c, call, 2) };
-    for (int i = 0; i < LSTM_INPUTS; ++i) {
+    for (int i = 0; i < LENGTHS; ++i) {
         l.in[i] = adzi_c99_in(c, call, i);
+    }
+    if (adzi_c99_in(c, call, LENGTHS) != NULL) {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "lstm with lengths is not written as C; export a call without lengths, for sequences "
+            "that are not padded");
+        return;
     }
     l.hidden = l.h->sizes[l.h->rank - 1];
     const int64_t n = 4 * l.hidden, steps = l.in[X]->sizes[0];

@@ -60,7 +60,13 @@ typedef struct adzi_onnx {
 /** An attribute of a node. */
 typedef struct adzi_onnx_attr {
     const char *name;
-    enum { ADZI_ONNX_FLOAT = 1, ADZI_ONNX_INT = 2, ADZI_ONNX_STRING = 3, ADZI_ONNX_INTS = 7 } type;
+    enum {
+        ADZI_ONNX_FLOAT = 1,
+        ADZI_ONNX_INT = 2,
+        ADZI_ONNX_STRING = 3,
+        ADZI_ONNX_INTS = 7,
+        ADZI_ONNX_STRINGS = 8
+    } type;
     double number;
     int64_t whole;
     const char *text;
@@ -121,6 +127,11 @@ void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_
     {                                                                 \
         .name = (its_name), .type = ADZI_ONNX_STRING, .text = (value) \
     }
+/** A list of one text. */
+#define ADZI_ATTR_TEXTS(its_name, value)                               \
+    {                                                                  \
+        .name = (its_name), .type = ADZI_ONNX_STRINGS, .text = (value) \
+    }
 #define ADZI_ATTR_INTS(its_name, values, count)                                    \
     {                                                                              \
         .name = (its_name), .type = ADZI_ONNX_INTS, .list = (values), .n = (count) \
@@ -159,7 +170,7 @@ const adzi_onnx_printer *adzi_onnx_printer_of(const char *op);
 
 /** Tables of the files onnx_*.c; each ends with a row without an operator. */
 extern const adzi_onnx_printer adzi_onnx_elementwise[], adzi_onnx_shapes[], adzi_onnx_reductions[],
-    adzi_onnx_layers[];
+    adzi_onnx_layers[], adzi_onnx_recurrent[];
 
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 

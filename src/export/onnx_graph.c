@@ -12,6 +12,7 @@ enum {
     ATTRIBUTE_I = 3,
     ATTRIBUTE_S = 4,
     ATTRIBUTE_INTS = 8,
+    ATTRIBUTE_STRINGS = 9,
     ATTRIBUTE_TYPE = 20
 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8 };
@@ -235,6 +236,9 @@ static void add_attribute(adzi_message *node, const adzi_onnx_attr *a)
         for (size_t i = 0; i < a->n; ++i) {
             adzi_pb_int(&m, ATTRIBUTE_INTS, a->list[i]);
         }
+        break;
+    case ADZI_ONNX_STRINGS:
+        adzi_pb_string(&m, ATTRIBUTE_STRINGS, a->text);
         break;
     }
     adzi_pb_int(&m, ATTRIBUTE_TYPE, a->type);

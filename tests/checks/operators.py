@@ -24,7 +24,9 @@ TITLES = {
 INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'add_scaled_': 'add', 'sub_number_': 'sub',
               'sub_scaled_': 'sub', 'mul_number_': 'mul', 'div_number_': 'div'}
 # Operators that have no public function of their own.
-INTERNAL = {'linear_recurrence', 'lstm_layer'}
+INTERNAL = {'gru_layer', 'linear_recurrence', 'lstm_layer', 'rnn_layer'}
+# Tensors in structs of options that the samples give as text; they have no gradient.
+WITHOUT_SAMPLES = {'lengths'}
 BEGIN, END = '<!-- operators -->\n', '<!-- /operators -->\n'
 
 
@@ -50,7 +52,8 @@ def prototypes(folder):
                 elif one:
                     tensors.append(one.group(1))
                 options = re.search(r'const (adz_\w+_options) \*', argument)
-                tensors += within.get(options.group(1), []) if options else []
+                fields = within.get(options.group(1), []) if options else []
+                tensors += [field for field in fields if field not in WITHOUT_SAMPLES]
             found[name] = (family, tensors)
     return found
 

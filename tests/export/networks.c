@@ -56,6 +56,8 @@ LAYER(layer_norm, adz_layer_norm_new(ADZ_SHAPE(6), NULL))
 LAYER(layer_norm_of_two, adz_layer_norm_new(ADZ_SHAPE(5, 6), NULL))
 LAYER(embedding, adz_embedding_new(11, 6, NULL))
 LAYER(lstm, adz_lstm_new(6, 3, NULL))
+LAYER(gru, adz_gru_new(6, 3, NULL))
+LAYER(rnn, adz_rnn_new(6, 3, NULL))
 LAYER(feed_forward, adz_feed_forward_new(6, 9, NULL))
 LAYER(checkpointed, adz_activation_checkpoint_new(adz_linear_new(6, 4, NULL)))
 
@@ -99,6 +101,22 @@ static adz_module *lstm_deep(void)
     o.num_layers = 2;
     o.bidirectional = o.batch_first = true;
     return adz_lstm_new(6, 3, &o);
+}
+
+static adz_module *gru_deep(void)
+{
+    adz_gru_module_options o = ADZ_GRU_MODULE_OPTIONS;
+    o.num_layers = 2;
+    o.bidirectional = o.batch_first = true;
+    return adz_gru_new(6, 3, &o);
+}
+
+static adz_module *rnn_relu(void)
+{
+    adz_rnn_module_options o = ADZ_RNN_MODULE_OPTIONS;
+    o.bidirectional = o.batch_first = true;
+    o.nonlinearity = ADZ_ACTIVATION_RELU;
+    return adz_rnn_new(6, 3, &o);
 }
 
 static adz_module *lstm_without_bias(void)
@@ -238,6 +256,10 @@ const network networks[] = {
     { "layer_norm_of_two", layer_norm_of_two, sequences, false },
     { "embedding", embedding, ids, false },
     { "lstm", lstm, time_first, true },
+    { "gru", gru, time_first, true },
+    { "gru_deep", gru_deep, sequences, false },
+    { "rnn", rnn, time_first, true },
+    { "rnn_relu", rnn_relu, sequences, false },
     { "lstm_deep", lstm_deep, sequences, false },
     { "lstm_without_bias", lstm_without_bias, sequences, false },
     { "feed_forward", feed_forward, sequences, false },

@@ -66,7 +66,7 @@ static void read_attribute_message(read_bytes m, read_attribute *a)
             memcpy(&a->number, f.bytes.at, 4);
         } else if (f.number == 3) {
             a->whole = (int64_t)f.whole;
-        } else if (f.number == 4) {
+        } else if (f.number == 4 || f.number == 9) { /* a text, or a list of one */
             a->text = f.bytes;
         } else if (f.number == 8) {
             assert_true(a->n < READ_LISTED);

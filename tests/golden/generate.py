@@ -26,6 +26,7 @@ except ImportError as error:
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
 import adze_state  # noqa: E402
+import sequences  # noqa: E402
 
 CASES = {}
 
@@ -556,6 +557,7 @@ def main():
     torch.set_num_threads(1)
     for part in (operators, poolings, norms, shapes, choices, networks, runs, schedules):
         part()
+    sequences.sequences(sys.modules[__name__])
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():
             adze_state.write(os.path.join(HERE, name + ".safetensors"), tensors, metadata)

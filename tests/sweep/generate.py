@@ -101,6 +101,8 @@ HINTS = {
     'adz_instance_norm': {'x': 'cube', 'running_mean': 'none', 'running_var': 'none',
                           'weight': 'none', 'bias': 'none', 'use_input_stats': '1'},
     'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},
+    'adz_gru': {'h0': 'none', 'weights': 'gru'},
+    'adz_rnn': {'h0': 'none', 'weights': 'rnn'},
     'adz_group_reduce_scatter': {'tensor': 'row'},
     'adz_data_parallel_backward': {'parallel': 'in a micro-batch', 'loss': 'loss'},
     'adz_data_parallel_end': {'parallel': 'with gradients'},

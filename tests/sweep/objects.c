@@ -12,7 +12,7 @@ adz_node *node_of_backward;
 static const char *const tensor_names[] = { "matrix", "leaf", "graph", "ids", "vector", "scalar",
     "cube", "mask", "id", "id matrix", "four", "bytes", "f64", "transposed", "row", "square mask",
     "leaf f32", "loss", "none", "scores", "gates", "gate bias", "empty", "half", "expanded",
-    "rank 8", "not finite", "wrong ids", "largest ids" };
+    "rank 8", "not finite", "wrong ids", "largest ids", "GRU gates", "GRU bias" };
 enum { SENSIBLE_TENSORS = 22 };
 
 static adz_tensor *numbers(adz_shape shape, adz_dtype dtype)
@@ -54,6 +54,10 @@ static adz_tensor *special_tensor(size_t choice)
         return adz_tensor_from(not_finite, ADZ_SHAPE(3, 3), ADZ_F32);
     case 27:
         return ids(-1, 3, 1000);
+    case 29:
+        return numbers(ADZ_SHAPE(9, 3), ADZ_F32);
+    case 30:
+        return numbers(ADZ_SHAPE(9), ADZ_F32);
     default:
         return ids(INT64_MAX, INT64_MIN, INT64_MIN + 1);
     }

@@ -48,7 +48,8 @@ ADZ_API void adz_lstm_module_options_init(adz_lstm_module_options *options, size
  *
  * A call takes x[T, B, I] ([B, T, I] with batch_first, [T, I] without a batch) and may take the
  * initial states "h0" and "c0", each [num_layers * directions, B, H], together; left out, they are
- * zeros. Its results are y[T, B, directions * H], "h" and "c", the states after the last step.
+ * zeros. It may take "lengths", int64 [B], if x is padded; adz_lstm says what they do. Its results
+ * are y[T, B, directions * H], "h" and "c", the states after the last step of each sequence.
  *
  * The parameters are weight_ih_l0 [4H, I], weight_hh_l0 [4H, H], bias_ih_l0 [4H] and bias_hh_l0
  * [4H], those of the second direction end in _reverse, then come those of layer 1; all start

@@ -65,6 +65,8 @@ static void recurrent_network(void **state)
     o.batch_first = true;
     o.bidirectional = false;
     check_and_free(adz_lstm_new(5, 8, &o), adz_randn(ADZ_SHAPE(4, 3, 5), ADZ_F32));
+    check_and_free(adz_gru_new(5, 7, NULL), adz_randn(ADZ_SHAPE(4, 3, 5), ADZ_F32));
+    check_and_free(adz_rnn_new(5, 7, NULL), adz_randn(ADZ_SHAPE(4, 3, 5), ADZ_F32));
     adz_scope_close(scope);
 }
 

@@ -1,9 +1,9 @@
-#include "ops/facts.h"
+#include "ops/recurrent/lengths.h"
 
 enum { STATES = 3 }; /* the inputs x, h0 and c0 come before the weights */
 
 /* p[0] = layers, p[1] = bias, p[2] = batch_first, p[3] = bidirectional, p[4] = number of weights,
- * where 0 means the right number */
+ * where 0 means the right number; the text has a digit for each length */
 static int call(const op_args *a, adz_tensor **out)
 {
     adz_lstm_options o = ADZ_LSTM_OPTIONS;
@@ -11,6 +11,7 @@ static int call(const op_args *a, adz_tensor **out)
     o.bias = a->p[1] != 0;
     o.batch_first = a->p[2] != 0;
     o.bidirectional = a->p[3] != 0;
+    o.lengths = lengths_of(a->text);
     size_t n = a->p[4] > 0 ? (size_t)a->p[4] : (size_t)(a->n - STATES);
     out[0] = adz_lstm(a->in[0], a->in[1], a->in[2], a->in + STATES, n, &o, &out[1], &out[2]);
     return out[0] != NULL ? 3 : 0;
@@ -31,9 +32,11 @@ static bool config(const json_t *config, op_args *a)
         }
     }
     a->p[4] = n - STATES;
+    a->text = config_text(config, "lengths", NULL);
     return true;
 }
 
+#define NO_BIAS(in, h) IN(4 * h, in), IN(4 * h, h)
 #define WEIGHTS(in, h) IN(4 * h, in), IN(4 * h, h), IN(4 * h), IN(4 * h)
 
 /* ---- facts --------------------------------------------------------------------------------- */
@@ -126,12 +129,59 @@ FACT(a_missing_weight_is_named)
     assert_null(c);
 }
 
+/* The padding has no influence, even if it is NaN, and gets no gradient. */
+FACT(the_padding_is_never_read)
+{
+    adz_tensor *w[4], *h;
+    adz_manual_seed(5);
+    draw_weights(w, 1, 1, 3, 2);
+    adz_lstm_options o = ADZ_LSTM_OPTIONS;
+    o.lengths = adz_tensor_from((int64_t[]){ 2, 4 }, ADZ_SHAPE(2), ADZ_I64);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 2, 3), ADZ_F64);
+    adz_tensor *wanted = adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 4, &o, &h, NULL);
+    adz_tensor *spoilt = adz_clone(x);
+    adz_fill_(adz_narrow(adz_narrow(spoilt, 1, 0, 1), 0, 2, 2), NAN);
+    adz_requires_grad_(spoilt, true);
+    adz_requires_grad_(w[0], true);
+    adz_tensor *y = adz_lstm(spoilt, ADZ_NONE, ADZ_NONE, w, 4, &o, NULL, NULL);
+    assert_true(adz_equal(y, wanted));
+    assert_true(
+        adz_equal(adz_select(adz_select(y, 0, 1), 0, 0), adz_select(adz_select(h, 0, 0), 0, 0)));
+    adz_tensor *dx = gradient_of(y, spoilt), *dw = gradient_of(y, w[0]);
+    assert_float_equal(adz_item(adz_sum(adz_abs(adz_narrow(adz_narrow(dx, 1, 0, 1), 0, 2, 2)),
+                           ADZ_ALL_DIMS, ADZ_DROPDIM)),
+        0, 0);
+    assert_true(adz_item(adz_all(adz_isfinite(dw), ADZ_ALL_DIMS, ADZ_DROPDIM)) != 0);
+}
+
+FACT(lengths_are_int64_of_any_layout)
+{
+    adz_tensor *w[4], *h;
+    draw_weights(w, 1, 1, 3, 2);
+    adz_lstm_options o = ADZ_LSTM_OPTIONS;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 2, 3), ADZ_F64);
+    o.lengths = adz_ones(ADZ_SHAPE(2), ADZ_I32);
+    ASSERT_REFUSED(adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 4, &o, NULL, NULL), ADZ_ERR_DTYPE,
+        "lengths is int32, but must be int64");
+    adz_tensor *both = adz_tensor_from((int64_t[]){ 2, 9, 4, 9 }, ADZ_SHAPE(2, 2), ADZ_I64);
+    o.lengths = adz_select(both, 1, 0);
+    adz_tensor *y = adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 4, &o, &h, NULL);
+    o.lengths = VALUES(ADZ_I64, 2, 4);
+    assert_true(adz_equal(y, adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 4, &o, NULL, NULL)));
+    o.lengths = ADZ_NONE;
+    y = adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 4, &o, NULL, NULL);
+    o.lengths = NULL;
+    assert_true(adz_equal(y, adz_lstm(x, ADZ_NONE, ADZ_NONE, w, 4, &o, NULL, NULL)));
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(states_default_to_zero_and_results_may_be_left_out),
     cmocka_unit_test(a_sequence_goes_on_from_its_state),
     cmocka_unit_test(a_sequence_without_a_batch),
     cmocka_unit_test(dropout_acts_between_layers_in_training_only),
     cmocka_unit_test(a_missing_weight_is_named),
+    cmocka_unit_test(the_padding_is_never_read),
+    cmocka_unit_test(lengths_are_int64_of_any_layout),
 };
 
 #define NAMES(suffix) "weight_ih_" suffix, "weight_hh_" suffix, "bias_ih_" suffix, "bias_hh_" suffix
@@ -147,6 +197,8 @@ const op_case lstm_case = {
         { .in = { IN(2, 0, 3), IN(1, 0, 2), IN(1, 0, 2), WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 } },
         { .in = { IN(3, 3), IN(1, 2), IN(1, 2), WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 } },
         { .in = { IN(2, 1, 2), IN(4, 1, 1), IN(4, 1, 1), IN(4, 2), IN(4, 1), IN(4, 2), IN(4, 1), IN(4, 2), IN(4, 1), IN(4, 2), IN(4, 1) }, .p = { 2, 0, 0, 1 } },
+        { .in = { IN_T(3, 4, 2), IN(4, 3, 2), IN(4, 3, 2), NO_BIAS(2, 2), NO_BIAS(2, 2), NO_BIAS(4, 2), NO_BIAS(4, 2) }, .p = { 2, 0, 1, 1 }, .text = "241" },
+        { .in = { IN(3, 2, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .text = "13" },
     },
     .rejects = {
         { .in = { IN(3, 2, 4), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .status = ADZ_ERR_SHAPE, .says = "weight_ih" },
@@ -157,6 +209,10 @@ const op_case lstm_case = {
         { .in = { IN(3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .status = ADZ_ERR_SHAPE, .says = "[time, batch, features]" },
         { .in = { IN(3, 2, 3), IN_NONE, IN_TYPED(ADZ_F32, 1, 2, 2), WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .status = ADZ_ERR_DTYPE, .says = "c0" },
         { .in = { IN_TYPED(ADZ_I64, 3, 2, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .status = ADZ_ERR_DTYPE },
+        { .in = { IN(3, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .text = "3", .status = ADZ_ERR_ARGUMENT, .says = "no batch" },
+        { .in = { IN(3, 2, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .text = "321", .status = ADZ_ERR_SHAPE, .says = "lengths[3] must have shape [2]" },
+        { .in = { IN(3, 2, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .text = "30", .status = ADZ_ERR_INDEX, .says = "lengths[1] is 0, but must be 1 or more" },
+        { .in = { IN(3, 2, 3), IN_NONE, IN_NONE, WEIGHTS(3, 2) }, .p = { 1, 1, 0, 0 }, .text = "43", .status = ADZ_ERR_INDEX, .says = "lengths[0] is 4, but must be 1 or more and at most 3" },
     },
     .vectors = { "lstm" },
     .inputs = { "x", "h0", "c0", NAMES("l0"), NAMES("l0_reverse"), NAMES("l1"), NAMES("l1_reverse"), NAMES("l2"), NAMES("l2_reverse"), NAMES("l3"), NAMES("l3_reverse") },

@@ -1,12 +1,25 @@
-#include "autograd/ops/recurrent/lstm_layer.h"
+#include "autograd/ops/recurrent/recurrent_layer.h"
 
 #include "ops/facts.h"
 
-/* p[0] = reverse */
+static adzi_recurrent_states layer(
+    adz_tensor *x, adz_tensor *h, adz_tensor *c, const adzi_recurrent_weights *w, bool reverse)
+{
+    return adzi_recurrent_layer(&adzi_lstm_cell,
+        &(adzi_recurrent_input){
+            .x = x, .h0 = h, .c0 = c, .lengths = ADZ_NONE, .w = *w, .reverse = reverse });
+}
+
+/* p[0] = reverse. The sample's lengths are one too small, because indices begin at 0. */
 static int call(const op_args *a, adz_tensor **out)
 {
-    adzi_lstm_weights w = { a->in[3], a->in[4], a->in[5], a->in[6] };
-    adzi_lstm_states s = adzi_lstm_layer(a->in[0], a->in[1], a->in[2], &w, a->p[0] != 0);
+    adzi_recurrent_input in = { .x = a->in[0],
+        .h0 = a->in[1],
+        .c0 = a->in[2],
+        .w = { a->in[3], a->in[4], a->in[5], a->in[6] },
+        .reverse = a->p[0] != 0 };
+    in.lengths = a->n > 7 ? adz_add_number(a->in[7], 1) : ADZ_NONE;
+    adzi_recurrent_states s = adzi_recurrent_layer(&adzi_lstm_cell, &in);
     out[0] = s.y;
     out[1] = s.h;
     out[2] = s.c;
@@ -22,19 +35,19 @@ FACT(gates_keep_or_replace_the_cell)
     adz_tensor *zero = adz_zeros(ADZ_SHAPE(1, 1), ADZ_F64),
                *c0 = adz_full(ADZ_SHAPE(1, 1), 0.5, ADZ_F64);
     adz_tensor *x = adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F64);
-    adzi_lstm_weights w = { adz_tensor_from(keep, ADZ_SHAPE(4, 1), ADZ_F64),
+    adzi_recurrent_weights w = { adz_tensor_from(keep, ADZ_SHAPE(4, 1), ADZ_F64),
         adz_zeros(ADZ_SHAPE(4, 1), ADZ_F64), ADZ_NONE, ADZ_NONE };
-    adzi_lstm_states s = adzi_lstm_layer(x, zero, c0, &w, false);
+    adzi_recurrent_states s = layer(x, zero, c0, &w, false);
     assert_float_equal(adz_item(s.c), 0.5, 0);
     assert_float_equal(adz_item(s.h), tanh(0.5), 1e-15);
     w.ih = adz_tensor_from(take, ADZ_SHAPE(4, 1), ADZ_F64);
-    s = adzi_lstm_layer(x, zero, c0, &w, false);
+    s = layer(x, zero, c0, &w, false);
     assert_float_equal(adz_item(s.c), 1, 0);
 }
 
-static adzi_lstm_weights draw_weights(int64_t in, int64_t h)
+static adzi_recurrent_weights draw_weights(int64_t in, int64_t h)
 {
-    return (adzi_lstm_weights){ adz_randn(ADZ_SHAPE(4 * h, in), ADZ_F64),
+    return (adzi_recurrent_weights){ adz_randn(ADZ_SHAPE(4 * h, in), ADZ_F64),
         adz_randn(ADZ_SHAPE(4 * h, h), ADZ_F64), adz_randn(ADZ_SHAPE(4 * h), ADZ_F64),
         adz_randn(ADZ_SHAPE(4 * h), ADZ_F64) };
 }
@@ -45,11 +58,11 @@ FACT(reverse_is_the_sequence_turned_round)
     adz_tensor *first = adz_randn(ADZ_SHAPE(1, 2, 5), ADZ_F64);
     adz_tensor *second = adz_randn(ADZ_SHAPE(1, 2, 5), ADZ_F64);
     adz_tensor *h = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64), *c = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
-    adzi_lstm_weights w = draw_weights(5, 3);
+    adzi_recurrent_weights w = draw_weights(5, 3);
     adz_tensor *ab = adz_cat((adz_tensor *[]){ first, second }, 2, 0);
     adz_tensor *ba = adz_cat((adz_tensor *[]){ second, first }, 2, 0);
-    adzi_lstm_states there = adzi_lstm_layer(ab, h, c, &w, false);
-    adzi_lstm_states back = adzi_lstm_layer(ba, h, c, &w, true);
+    adzi_recurrent_states there = layer(ab, h, c, &w, false);
+    adzi_recurrent_states back = layer(ba, h, c, &w, true);
     assert_true(adz_equal(adz_select(there.y, 0, 0), adz_select(back.y, 0, 1)));
     assert_true(adz_equal(adz_select(there.y, 0, 1), adz_select(back.y, 0, 0)));
     assert_true(adz_equal(there.h, back.h));
@@ -58,7 +71,8 @@ FACT(reverse_is_the_sequence_turned_round)
 
 /* One step of the operator as plain loops, with which every group of rows and every panel of
  * columns is compared. */
-static adz_tensor *by_hand(adz_tensor *x, adz_tensor *h, adz_tensor *c, const adzi_lstm_weights *w)
+static adz_tensor *by_hand(
+    adz_tensor *x, adz_tensor *h, adz_tensor *c, const adzi_recurrent_weights *w)
 {
     adz_tensor *gate[4], *steps[3];
     for (int t = 0; t < 3; ++t) {
@@ -81,12 +95,12 @@ FACT(any_batch_and_any_width_are_the_steps_written_out)
         adz_tensor *x = adz_randn(ADZ_SHAPE(3, b, 5), ADZ_F64);
         adz_tensor *h = adz_randn(ADZ_SHAPE(b, n), ADZ_F64),
                    *c = adz_randn(ADZ_SHAPE(b, n), ADZ_F64);
-        adzi_lstm_weights w = draw_weights(5, n);
+        adzi_recurrent_weights w = draw_weights(5, n);
         adz_tensor *leaves[] = { x, h, c, w.ih, w.hh, w.bias_ih, w.bias_hh };
         for (int k = 0; k < 7; ++k) {
             adz_requires_grad_(leaves[k], true);
         }
-        adz_tensor *y = adzi_lstm_layer(x, h, c, &w, false).y, *same = by_hand(x, h, c, &w);
+        adz_tensor *y = layer(x, h, c, &w, false).y, *same = by_hand(x, h, c, &w);
         assert_true(adz_allclose(y, same, 1e-12, 1e-13, false));
         for (int k = 0; k < 7; ++k) {
             adz_tensor *g = gradient_of(adz_square(same), leaves[k]);
@@ -104,8 +118,8 @@ static int related(adz_tensor *const *in, size_t n, adz_tensor **out, void *user
     (void)user;
     adz_tensor *x = adz_mul(in[0], in[0]);
     adz_tensor *h0 = adz_slice(adz_select(x, 0, 0), 1, 0, 1, 1);
-    adzi_lstm_weights w = { in[1], adz_slice(in[1], 1, 0, 1, 1), ADZ_NONE, ADZ_NONE };
-    adzi_lstm_states s = adzi_lstm_layer(x, h0, adz_mul(h0, h0), &w, false);
+    adzi_recurrent_weights w = { in[1], adz_slice(in[1], 1, 0, 1, 1), ADZ_NONE, ADZ_NONE };
+    adzi_recurrent_states s = layer(x, h0, adz_mul(h0, h0), &w, false);
     out[0] = s.y;
     return s.y != NULL;
 }
@@ -141,6 +155,9 @@ const op_case lstm_layer_case = {
         { .in = { IN(2, 1, 3), IN_CONST(1, 2), IN_CONST(1, 2), IN(8, 3), IN(8, 2), IN_NONE, IN_NONE }, .p = { 0 } },
         { .in = { IN_CONST(4, 2, 3), IN(2, 2), IN(2, 2), IN_CONST(8, 3), IN_CONST(8, 2), IN_CONST(8), IN(8) }, .p = { 0 } },
         { .in = { IN(1, 5, 2), IN(5, 1), IN(5, 1), IN(4, 2), IN_CONST(4, 1), IN(4), IN_CONST(4) }, .p = { 0 } },
+        { .in = { IN(3, 4, 2), IN(4, 2), IN(4, 2), IN(8, 2), IN(8, 2), IN(8), IN(8), IN_INDEX(3, 4) }, .p = { 0 } },
+        { .in = { IN(3, 4, 2), IN(4, 2), IN(4, 2), IN(8, 2), IN(8, 2), IN(8), IN_NONE, IN_INDEX(3, 4) }, .p = { 1 } },
+        { .in = { IN(6, 29, 3), IN(29, 17), IN(29, 17), IN(68, 3), IN(68, 17), IN(68), IN(68), IN_INDEX(6, 29) }, .p = { 1 }, .large = true },
         /* Groups of every width, more columns than are multiplied at a time, parts of a vector. */
         { .in = { IN(2, 29, 3), IN(29, 131), IN(29, 131), IN(524, 3), IN(524, 131), IN(524), IN(524) }, .p = { 0 }, .large = true },
         { .in = { IN(3, 15, 2), IN(15, 33), IN(15, 33), IN(132, 2), IN(132, 33), IN_NONE, IN(132) }, .p = { 1 }, .large = true },
@@ -151,6 +168,8 @@ const op_case lstm_layer_case = {
         { .in = { IN(3, 2, 3), IN(2, 2), IN(2, 2), IN(8, 2), IN(8, 2), IN(8), IN(8) }, .status = ADZ_ERR_SHAPE, .says = "weight_ih[8, 2]" },
         { .in = { IN(0, 2, 3), IN(2, 2), IN(2, 2), IN(8, 3), IN(8, 2), IN(8), IN(8) }, .status = ADZ_ERR_SHAPE },
         { .in = { IN(3, 2, 3), IN(2, 2), IN(2, 2), IN(8, 3), IN_TYPED(ADZ_F32, 8, 2), IN(8), IN(8) }, .status = ADZ_ERR_DTYPE },
+        { .in = { IN(3, 2, 3), IN(2, 2), IN(2, 2), IN(8, 3), IN(8, 2), IN(8), IN(8), IN_INDEX(3, 3) }, .status = ADZ_ERR_SHAPE, .says = "lengths [B]" },
+        { .in = { IN(3, 2, 3), IN(2, 2), IN(2, 2), IN(8, 3), IN(8, 2), IN(8), IN(8), IN(2) }, .status = ADZ_ERR_DTYPE, .says = "int64" },
         { .in = { IN_TYPED(ADZ_I64, 3, 2, 3), IN(2, 2), IN(2, 2), IN(8, 3), IN(8, 2), IN(8), IN(8) }, .status = ADZ_ERR_DTYPE },
     },
     FACTS(facts),
