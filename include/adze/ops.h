@@ -18,6 +18,7 @@
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/attention.h"
 #include "adze/ops/compare.h"
+#include "adze/ops/conv.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/dropout.h"
 #include "adze/ops/index.h"

@@ -13,12 +13,13 @@ import subprocess
 import sys
 
 FAMILIES = ['arithmetic', 'math', 'compare', 'activation', 'reduction', 'linalg', 'shape', 'index',
-            'norm', 'pool', 'attention', 'recurrent', 'dropout', 'loss', 'convert']
+            'norm', 'conv', 'pool', 'attention', 'recurrent', 'dropout', 'loss', 'convert']
 TITLES = {
     'arithmetic': 'Arithmetic', 'math': 'Mathematics', 'compare': 'Comparisons and choices',
     'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra',
-    'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'pool': 'Pooling', 'attention': 'Attention',
-    'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses', 'convert': 'Conversions',
+    'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'conv': 'Convolution', 'pool': 'Pooling',
+    'attention': 'Attention', 'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses',
+    'convert': 'Conversions',
 }
 # In-place forms that carry another name than their operator's.
 INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'add_scaled_': 'add', 'sub_number_': 'sub',

@@ -253,6 +253,38 @@ def operators():
        views={"a": [["transpose", 0, 1]], "b": [["slice", 1, 1, 8, 2]]})
 
 
+def convolution(name, kind, x, weight, bias=True, same=False, **attributes):
+    """A convolution; `same` stands for the padding of that name."""
+    transposed = "transpose" in kind
+    groups = attributes.get("groups", 1)
+    maps = weight[1] * groups if transposed else weight[0]
+
+    def inputs():
+        drawn = {"x": leaf(*x), "weight": leaf(*weight)}
+        return {**drawn, "bias": leaf(maps)} if bias else drawn
+
+    def function(x, weight, bias=None):
+        padding = {"padding": "same"} if same else {}
+        return getattr(F, kind)(x, weight, bias, **attributes, **padding)
+    op(name, kind, inputs, function, same=same, **attributes)
+
+
+def convolutions():
+    convolution("conv1d_causal", "conv1d", (2, 3, 9), (4, 3, 2), padding=4, dilation=4)
+    convolution("conv1d_unbatched", "conv1d", (4, 8), (6, 2, 3), groups=2, stride=2)
+    convolution("conv2d_plain", "conv2d", (2, 3, 6, 5), (4, 3, 3, 2), padding=[1, 0])
+    convolution("conv2d_strides", "conv2d", (2, 4, 8, 7), (6, 2, 3, 2), bias=False, groups=2,
+                stride=[2, 3], padding=[2, 1], dilation=[1, 2])
+    convolution("conv2d_depthwise", "conv2d", (2, 3, 5, 6), (6, 1, 3, 3), groups=3, padding=1)
+    convolution("conv2d_same", "conv2d", (1, 2, 5, 6), (3, 2, 4, 3), same=True, dilation=[1, 2])
+    convolution("conv_transpose1d_plain", "conv_transpose1d", (2, 3, 5), (3, 2, 4), stride=3,
+                padding=1, output_padding=2)
+    convolution("conv_transpose2d_plain", "conv_transpose2d", (2, 4, 3, 5), (4, 3, 3, 2), groups=2,
+                stride=[2, 1], padding=[1, 0], output_padding=[1, 0])
+    convolution("conv_transpose2d_dilated", "conv_transpose2d", (3, 4, 3), (3, 2, 2, 3), bias=False,
+                stride=2, dilation=[3, 2])
+
+
 # ---- feed-forward networks -------------------------------------------------------------------------
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu, "tanh": torch.tanh,
@@ -555,7 +587,7 @@ def differs(name, tensors, metadata):
 def main():
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
-    for part in (operators, poolings, norms, shapes, choices, networks, runs, schedules):
+    for part in (operators, convolutions, poolings, norms, shapes, choices, networks, runs, schedules):
         part()
     sequences.sequences(sys.modules[__name__])
     if sys.argv[1:] != ["--check"]:

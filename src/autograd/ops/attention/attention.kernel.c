@@ -37,7 +37,7 @@
 #else
 #include "tensor/gemm/gemm_vec.h"
 
-#include "autograd/ops/attention/attention_tiles.kernel.h"
+#include "tensor/gemm/gemm_tiles.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
 
 #include "autograd/ops/attention/attention_pack.kernel.h"

@@ -1,0 +1,161 @@
+/**
+ * @file conv.h
+ * Convolution.
+ */
+#ifndef ADZE_OPS_CONV_H
+#define ADZE_OPS_CONV_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How the padding of a convolution is given. */
+typedef enum adz_padding_rule {
+    ADZ_PADDING_NUMBERS = 0, /**< the numbers in `padding`; none pad nothing */
+    ADZ_PADDING_VALID = 1,   /**< no padding */
+    ADZ_PADDING_SAME = 2     /**< the result has the size of the input; needs stride 1. If the
+                                  number of added elements is odd, one more is at the end */
+} adz_padding_rule;
+
+/**
+ * Options of convolutions. Start from ADZ_CONV_OPTIONS.
+ *
+ * A list has one number per spatial dimension, or a single number for all of them. A shape of rank
+ * 0 stands for the default.
+ */
+typedef struct adz_conv_options {
+    size_t size;                   /**< sizeof(adz_conv_options) */
+    adz_shape stride;              /**< each 1 or more; 1 by default */
+    adz_shape padding;             /**< zeros at both ends, each 0 or more; 0. For a transposed
+                                        convolution, elements that its result loses at both ends */
+    adz_padding_rule padding_rule; /**< ADZ_PADDING_NUMBERS; ADZ_PADDING_SAME is not for transposed
+                                        convolutions */
+    adz_shape dilation;            /**< distance of the kernel's elements, each 1 or more; 1 */
+    adz_shape output_padding;      /**< transposed convolutions only: elements that the result gets
+                                        at its end, fewer than the stride or the dilation; 0 */
+    int64_t groups;                /**< groups of channels with weights of their own; 1 */
+} adz_conv_options;
+
+/** The defaults. */
+#define ADZ_CONV_OPTIONS                                                                         \
+    {                                                                                            \
+        sizeof(adz_conv_options), { 0, { 0 } }, { 0, { 0 } }, ADZ_PADDING_NUMBERS, { 0, { 0 } }, \
+            { 0, { 0 } }, 1,                                                                     \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_conv_options) as the caller knows it
+ */
+ADZ_API void adz_conv_options_init(adz_conv_options *options, size_t size);
+
+/**
+ * Convolution of signals.
+ *
+ *     y[o, q] = bias[o] + sum over c and t of weight[o, c, t] x[c, q stride + t dilation - padding]
+ *
+ *     size of y = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1
+ *
+ * Output channel o of a group reads the input channels of that group. With as many groups as
+ * channels the convolution is depthwise.
+ *
+ * @param x        x[N, C, L] or x[C, L], f32 or f64
+ * @param weight   weight[O, C / groups, K] of x's dtype
+ * @param bias     bias[O] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults
+ * @return         y[N, O, size] or y[O, size], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, weight and bias, to any order; saves x and weight
+ * @see            torch.nn.functional.conv1d
+ */
+ADZ_API adz_tensor *adz_conv1d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
+
+/**
+ * Convolution of images.
+ *
+ *     y[o, p, q] = bias[o] + sum over c, i and j of weight[o, c, i, j] x[c, p', q'],
+ *     p' = p stride + i dilation - padding,   q' = q stride + j dilation - padding
+ *
+ *     height of y = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1
+ *
+ * Output channel o of a group reads the input channels of that group. With as many groups as
+ * channels the convolution is depthwise. The patches of x never exist as a whole in memory: the
+ * working memory is below 0.3 MB per thread.
+ *
+ * @param x        x[N, C, H, W] or x[C, H, W], f32 or f64
+ * @param weight   weight[O, C / groups, KH, KW] of x's dtype
+ * @param bias     bias[O] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults
+ * @return         y[N, O, height, width] or y[O, height, width], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, weight and bias, to any order; saves x and weight
+ * @see            torch.nn.functional.conv2d
+ */
+ADZ_API adz_tensor *adz_conv2d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
+
+/**
+ * Transposed convolution of signals: the gradient of adz_conv1d with respect to its input, as a
+ * function of the gradient of its result.
+ *
+ *     size of y = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1
+ *
+ * @param x        x[N, C, L] or x[C, L], f32 or f64
+ * @param weight   weight[C, O / groups, K] of x's dtype
+ * @param bias     bias[O] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults
+ * @return         y[N, O, size] or y[O, size], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, weight and bias, to any order; saves x and weight
+ * @see            torch.nn.functional.conv_transpose1d
+ */
+ADZ_API adz_tensor *adz_conv_transpose1d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
+
+/**
+ * Transposed convolution of images: the gradient of adz_conv2d with respect to its input, as a
+ * function of the gradient of its result.
+ *
+ *     height of y = (H - 1) stride - 2 padding + dilation (KH - 1) + output_padding + 1
+ *
+ * @param x        x[N, C, H, W] or x[C, H, W], f32 or f64
+ * @param weight   weight[C, O / groups, KH, KW] of x's dtype
+ * @param bias     bias[O] of x's dtype, or ADZ_NONE
+ * @param options  NULL for the defaults
+ * @return         y[N, O, height, width] or y[O, height, width], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, weight and bias, to any order; saves x and weight
+ * @see            torch.nn.functional.conv_transpose2d
+ */
+ADZ_API adz_tensor *adz_conv_transpose2d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options);
+
+/**
+ * The gradient of the weight of a convolution. Backwards call it; a program needs it only for
+ * gradients of its own operators.
+ *
+ *     dw[o, c, t] = sum over q of dy[o, q] x[c, q stride + t dilation - padding]
+ *
+ * @param x        the input of the convolution, [N, C, L], [C, L], [N, C, H, W] or [C, H, W]; f32
+ * or f64
+ * @param dy       the gradient of its result, of x's dtype
+ * @param weight   the shape of the weight, [O, C / groups, K] or [O, C / groups, KH, KW]
+ * @param options  those of the convolution; NULL for the defaults
+ * @return         dw, of the shape `weight`, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x and dy, to any order; saves both
+ * @see            torch.nn.grad.conv1d_weight, torch.nn.grad.conv2d_weight
+ */
+ADZ_API adz_tensor *adz_conv_weight(
+    adz_tensor *x, adz_tensor *dy, adz_shape weight, const adz_conv_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

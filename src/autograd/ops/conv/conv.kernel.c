@@ -1,0 +1,313 @@
+/* Kernels of convolutions; see Note [Two directions, one kernel] in conv.kernel.h.
+ *
+ *     result[m, q] = bias[m] + sum over k of A[m, k] P[k, q]
+ *     dA[m, k]     = sum over q of dresult[m, q] P[k, q]
+ *
+ * k stands for a channel and a tap, q for a position: an item, a row and a column of the result.
+ * P holds the patches, P[k, q] = the source at the place that tap k of position q reads. It never
+ * exists as a whole. A block is 64 positions, and a range is at most 128 values of k. The patches
+ * of one range in one block are packed into scratch memory and multiplied there.
+ *
+ * A unit of a launch is a worker with scratch memory of its own, which computes a run of tasks. A
+ * task of the forward is a block and some maps of a group. A task of the weight's gradient is a
+ * range of k, some maps, and a part of the blocks. The parts are added in order afterwards. Ranges,
+ * parts and tasks depend on the shapes only, so the bits do not depend on the number of workers. */
+#ifndef elem
+#define THIS_FILE "autograd/ops/conv/conv.kernel.c"
+#include "autograd/ops/conv/conv_patches.kernel.h"
+
+#include "tensor/kernel/each_float.h"
+#else
+#include "tensor/gemm/gemm_vec.h"
+#include "tensor/gemm/gemm_tiles.kernel.h"
+#include "tensor/kernel/transpose.kernel.h"
+
+/* ---- patches --------------------------------------------------------------------------------- */
+
+/* to[z] = from[first + z step] for z in low .. high - 1, and 0 elsewhere in 0 .. length - 1. */
+INLINE void KERNEL(copy_places)(elem *restrict to, const elem *restrict from, int64_t first,
+    int64_t step, inside part, int64_t length)
+{
+    for (int64_t z = 0; z < part.low; ++z) {
+        to[z] = ELEM(0);
+    }
+    int64_t z = part.low;
+    if (step == 1) {
+        for (; z + VW <= part.high; z += VW) {
+            VSTORE(to + z, VLOAD(from + first + z));
+        }
+        if (z < part.high) {
+            VSTORE_PART(
+                to + z, VLOAD_PART(from + first + z, (int)(part.high - z)), (int)(part.high - z));
+        }
+    } else {
+        for (; z < part.high; ++z) {
+            to[z] = from[first + z * step];
+        }
+    }
+    for (z = part.high; z < length; ++z) {
+        to[z] = ELEM(0);
+    }
+}
+
+/* Packs the patches of a range: to[row][position], a row of BLOCK elements per channel and tap.
+ * Columns up to a multiple of the vector become 0. */
+static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_conv_phase *p,
+    const runs *at, int64_t group, const adzi_conv_range *range)
+{
+    const elem *x = g->x;
+    const int64_t plane = g->source[0] * g->source[1], apart = range->taps * BLOCK;
+    const int64_t padded = (at->count + VW - 1) / VW * VW;
+    for (int64_t t = 0; t < range->taps; ++t) {
+        const int64_t i = (range->tap + t) / p->w.taps, j = (range->tap + t) % p->w.taps;
+        elem *rows = to + t * BLOCK;
+        for (const run *r = at->run; r < at->run + at->n; ++r) {
+            const int64_t row = r->row * p->h.step + p->h.offset + i * p->h.offset_step;
+            const int64_t first = r->column * p->w.step + p->w.offset + j * p->w.offset_step;
+            inside part = { 0, 0 };
+            int64_t from = 0;
+            if (is_row(row, g->source[0])) {
+                part = places_inside(first, p->w.step, r->length, g->source[1]);
+                from = channel_of(g, r->item, group, range->channel) + row * g->source[1] + first;
+            }
+            for (int64_t c = 0; c < range->channels; ++c) {
+                KERNEL(copy_places)
+                (rows + c * apart + r->at, x, from + c * plane, p->w.step, part, r->length);
+            }
+        }
+        for (int64_t c = 0; c < range->channels && at->count < padded; ++c) {
+            memset(rows + c * apart + at->count, 0, (size_t)(padded - at->count) * sizeof(elem));
+        }
+    }
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+/* Scratch memory of a worker in the forward. */
+typedef struct KERNEL(room) {
+    elem *patches; /* [DEPTH, BLOCK] */
+    elem *sums;    /* [MAPS, BLOCK] */
+} KERNEL(room);
+
+/* Adds the bias to sums[maps, BLOCK] and writes them to the result, from map `map` on. */
+static void KERNEL(put_block)(const adzi_conv_args *g, const adzi_conv_phase *p, const runs *at,
+    const elem *sums, int64_t map, int64_t maps, int64_t group)
+{
+    const elem *bias = g->bias;
+    const int64_t plane = g->result[0] * g->result[1];
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t row = p->h.start + r->row * p->h.stride;
+        const int64_t first = p->w.start + r->column * p->w.stride, stride = p->w.stride;
+        elem *y = (elem *)g->y + ((r->item * g->groups + group) * g->maps + map) * plane +
+                  row * g->result[1] + first;
+        for (int64_t m = 0; m < maps; ++m) {
+            const elem b = bias != NULL ? bias[group * g->maps + map + m] : ELEM(0);
+            const elem *restrict from = sums + m * BLOCK + r->at;
+            elem *restrict to = y + m * plane;
+            if (stride == 1) {
+                for (int64_t z = 0; z < r->length; ++z) {
+                    to[z] = from[z] + b;
+                }
+            } else {
+                for (int64_t z = 0; z < r->length; ++z) {
+                    to[z * stride] = from[z] + b;
+                }
+            }
+        }
+    }
+}
+
+/* A task of the forward: one block of a phase, maps map .. map + maps - 1 of a group. Sums over k
+ * are added up range after range. A phase without taps has the bias alone. */
+static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * room,
+    const adzi_conv_phase *p, int64_t block, int64_t group, int64_t map, int64_t maps)
+{
+    runs at;
+    const int64_t begin = block * BLOCK, left = p->positions - begin;
+    find_runs(&at, p, begin, left < BLOCK ? left : BLOCK);
+    const int64_t taps = p->h.taps * p->w.taps, depth = g->channels * taps;
+    const int64_t ranges = adzi_conv_ranges(g->channels, taps);
+    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const elem *a =
+        (const elem *)g->weight + (group * whole + p->weight) * g->maps * g->channels + map * depth;
+    const int64_t padded = (at.count + VW - 1) / VW * VW;
+    for (int64_t i = 0; i < ranges; ++i) {
+        const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, i);
+        const elem *part = a + range.channel * taps + range.tap;
+        const int64_t rows = range.channels * range.taps;
+        KERNEL(pack_patches)(room->patches, g, p, &at, group, &range);
+        if (i == 0) {
+            KERNEL(multiply)
+            (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
+        } else {
+            KERNEL(multiply_add)
+            (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
+        }
+    }
+    if (ranges == 0) {
+        memset(room->sums, 0, (size_t)(maps * BLOCK) * sizeof(elem));
+    }
+    KERNEL(put_block)(g, p, &at, room->sums, map, maps, group);
+}
+
+/* Tasks task .. end - 1, all of one group and chunk of maps: blocks first .. first + end - task - 1
+ * of all phases. */
+static void KERNEL(forward_run)(
+    const adzi_conv_args *g, const KERNEL(room) * room, int64_t chunk, int64_t first, int64_t count)
+{
+    const int64_t group = chunk / g->chunks, part = chunk % g->chunks;
+    const int64_t map = g->maps * part / g->chunks, end = g->maps * (part + 1) / g->chunks;
+    adzi_conv_phase p = adzi_conv_phase_first(g);
+    do {
+        int64_t from = first > p.block ? first - p.block : 0;
+        int64_t to = first + count - p.block < p.blocks ? first + count - p.block : p.blocks;
+        for (; from < to; ++from) {
+            KERNEL(forward_block)(g, room, &p, from, group, map, end - map);
+        }
+    } while (adzi_conv_phase_next(g, &p) && p.block < first + count);
+}
+
+/* The forward. A unit is a worker, which computes a run of tasks. Task t is block t % blocks of
+ * chunk t / blocks. */
+void KERNEL(conv)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_args *g = opaque;
+    for (int64_t worker = begin; worker < end; ++worker) {
+        KERNEL(room) room = { .patches = (elem *)(void *)(g->scratch + worker * g->scratch_size) };
+        room.sums = room.patches + ADZI_CONV_DEPTH * BLOCK;
+        int64_t task = g->tasks * worker / g->workers;
+        const int64_t last = g->tasks * (worker + 1) / g->workers;
+        while (task < last) {
+            const int64_t left = g->blocks - task % g->blocks;
+            const int64_t count = left < last - task ? left : last - task;
+            KERNEL(forward_run)(g, &room, task / g->blocks, task % g->blocks, count);
+            task += count;
+        }
+    }
+}
+
+/* ---- gradient of the weight ------------------------------------------------------------------ */
+
+/* Scratch memory of a worker. */
+typedef struct KERNEL(weight_room) {
+    elem *patches; /* [DEPTH, BLOCK] */
+    elem *dy;      /* [BLOCK, MAPS]: the gradient of a block, transposed */
+    elem *sums;    /* [DEPTH, MAPS] */
+} KERNEL(weight_room);
+
+/* Packs dy of a block transposed: to[position, map]. Runs of one image are neighbours in dy. */
+static void KERNEL(pack_gradient)(elem *to, int64_t ld, const adzi_conv_args *g, const runs *at,
+    int64_t map, int64_t maps, int64_t group)
+{
+    const int64_t plane = g->result[0] * g->result[1];
+    for (int64_t i = 0; i < at->n;) {
+        const run *r = &at->run[i];
+        int64_t length = r->length;
+        for (++i; i < at->n && at->run[i].item == r->item; ++i) {
+            length += at->run[i].length;
+        }
+        const elem *from = (const elem *)g->y +
+                           ((r->item * g->groups + group) * g->maps + map) * plane +
+                           r->row * g->result[1] + r->column;
+        KERNEL(transpose)(to + r->at * ld, ld, from, plane, length, maps);
+    }
+}
+
+/* One part of the gradient of a range of k and a chunk of maps, over blocks first .. last - 1. The
+ * maps of dy are padded to whole vectors, whose products are not stored. */
+static void KERNEL(weight_task)(const adzi_conv_weight_args *args, const KERNEL(weight_room) * room,
+    int64_t chunk, int64_t range_at, int64_t part)
+{
+    const adzi_conv_args *g = &args->conv;
+    const adzi_conv_phase p = adzi_conv_phase_first(g);
+    const int64_t group = chunk / g->chunks, which = chunk % g->chunks;
+    const int64_t map = g->maps * which / g->chunks;
+    const int64_t maps = g->maps * (which + 1) / g->chunks - map, ld = (maps + VW - 1) / VW * VW;
+    const int64_t taps = g->kernel[0] * g->kernel[1], depth = g->channels * taps;
+    const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, range_at);
+    const int64_t rows = range.channels * range.taps;
+    memset(room->dy, 0, (size_t)(BLOCK * ld) * sizeof(elem));
+    memset(room->sums, 0, (size_t)(rows * ld) * sizeof(elem));
+    const int64_t last = p.blocks * (part + 1) / args->parts;
+    for (int64_t block = p.blocks * part / args->parts; block < last; ++block) {
+        runs at;
+        const int64_t begin = block * BLOCK, left = p.positions - begin;
+        find_runs(&at, &p, begin, left < BLOCK ? left : BLOCK);
+        KERNEL(pack_patches)(room->patches, g, &p, &at, group, &range);
+        KERNEL(pack_gradient)(room->dy, ld, g, &at, map, maps, group);
+        KERNEL(multiply_add)
+        (room->patches, BLOCK, 1, room->dy, ld, room->sums, ld, rows, ld, at.count);
+    }
+    elem *dw = (elem *)args->dw + ((part * g->groups + group) * g->maps + map) * depth +
+               range.channel * taps + range.tap;
+    KERNEL(transpose)(dw, depth, room->sums, ld, maps, rows);
+}
+
+/* The gradient of the weight. Task t is part t % parts of range t / parts % depth_chunks of chunk
+ * t / parts / depth_chunks. */
+void KERNEL(conv_weight)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_weight_args *args = opaque;
+    const adzi_conv_args *g = &args->conv;
+    for (int64_t worker = begin; worker < end; ++worker) {
+        KERNEL(weight_room)
+        room = { .patches = (elem *)(void *)(g->scratch + worker * g->scratch_size) };
+        room.dy = room.patches + ADZI_CONV_DEPTH * BLOCK;
+        room.sums = room.dy + ADZI_CONV_MAPS * BLOCK;
+        const int64_t last = g->tasks * (worker + 1) / g->workers;
+        for (int64_t task = g->tasks * worker / g->workers; task < last; ++task) {
+            const int64_t rest = task / args->parts;
+            KERNEL(weight_task)
+            (args, &room, rest / args->depth_chunks, rest % args->depth_chunks, task % args->parts);
+        }
+    }
+}
+
+/* The sum of the partial sums, in order. A unit is an element. */
+void KERNEL(conv_sum)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_sum_args *g = opaque;
+    const elem *restrict parts = g->parts;
+    elem *restrict out = g->out;
+    for (int64_t i = begin; i < end; ++i) {
+        out[i] = parts[i];
+    }
+    for (int64_t p = 1; p < g->count; ++p) {
+        const elem *restrict part = parts + p * g->n;
+        for (int64_t i = begin; i < end; ++i) {
+            out[i] += part[i];
+        }
+    }
+}
+
+/* ---- weights of transposed convolutions ------------------------------------------------------ */
+
+/* Packs weight[groups * channels, maps, taps] as one matrix [maps, channels * taps] per group and
+ * phase, with the taps of the phase alone. A unit is a group. */
+void KERNEL(conv_pack)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_pack_args *args = opaque;
+    const adzi_conv_args *g = &args->conv;
+    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const int64_t phases = adzi_conv_phases(g, 0) * adzi_conv_phases(g, 1);
+    for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t group = unit / g->maps, m = unit % g->maps;
+        const elem *from = (const elem *)args->from + (group * g->channels * g->maps + m) * whole;
+        elem *to = (elem *)args->to + group * whole * g->maps * g->channels;
+        adzi_conv_phase p = adzi_conv_phase_first(g);
+        for (int64_t phase = 0; phase < phases; ++phase) {
+            const int64_t taps = p.h.taps * p.w.taps;
+            elem *row = to + (p.weight * g->maps + m * taps) * g->channels;
+            for (int64_t c = 0; c < g->channels; ++c) {
+                const elem *tap = from + c * g->maps * whole;
+                for (int64_t t = 0; t < taps; ++t) {
+                    const int64_t i = p.h.first + t / p.w.taps * p.h.apart;
+                    const int64_t j = p.w.first + t % p.w.taps * p.w.apart;
+                    *row++ = tap[i * g->kernel[1] + j];
+                }
+            }
+            adzi_conv_phase_next(g, &p);
+        }
+    }
+}
+#endif

@@ -1,0 +1,83 @@
+/* Blocks of positions of a result as runs, and the places of a source image that a run reads. */
+#ifndef ADZI_AUTOGRAD_OPS_CONV_CONV_PATCHES_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_CONV_CONV_PATCHES_KERNEL_H
+
+#include <math.h>
+#include <string.h>
+
+#include "autograd/ops/conv/conv.kernel.h"
+#ifdef ADZI_X86
+#include <immintrin.h>
+#endif
+
+#define INLINE   static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
+
+enum { BLOCK = ADZI_CONV_BLOCK };
+
+/* Neighbouring positions of a block in one row of one image. */
+typedef struct run {
+    int64_t item, row, column; /* the first position, within its phase */
+    int64_t at, length;        /* columns of the block */
+} run;
+
+/* The positions of a block as runs. */
+typedef struct runs {
+    int64_t n, count; /* runs and positions */
+    run run[BLOCK];
+} runs;
+
+/* The runs of positions begin .. begin + count - 1 of a phase, at most BLOCK. */
+static inline void find_runs(runs *found, const adzi_conv_phase *p, int64_t begin, int64_t count)
+{
+    const int64_t image = p->h.count * p->w.count;
+    int64_t item = begin / image, row = begin % image / p->w.count, column = begin % p->w.count;
+    found->n = 0;
+    found->count = count;
+    for (int64_t at = 0; at < count;) {
+        const int64_t left = p->w.count - column, most = count - at;
+        const int64_t length = left < most ? left : most;
+        found->run[found->n++] = (run){ item, row, column, at, length };
+        at += length;
+        column = 0;
+        if (++row == p->h.count) {
+            row = 0;
+            ++item;
+        }
+    }
+}
+
+/* The part low .. high - 1 of a run whose places first + z step lie in 0 .. size - 1. */
+typedef struct inside {
+    int64_t low, high;
+} inside;
+
+static inline inside places_inside(int64_t first, int64_t step, int64_t length, int64_t size)
+{
+    int64_t low = 0, high = length;
+    if (first < 0) {
+        low = step == 1 ? -first : (-first + step - 1) / step;
+        low = low < length ? low : length;
+    }
+    if (first >= size) {
+        high = low;
+    } else if (step == 1 ? size - first < high : (size - 1 - first) / step + 1 < high) {
+        high = step == 1 ? size - first : (size - 1 - first) / step + 1;
+    }
+    return (inside){ low, high < low ? low : high };
+}
+
+/* Returns true if place `row` exists in an image of so many rows. */
+static inline bool is_row(int64_t row, int64_t rows)
+{
+    return row >= 0 && row < rows;
+}
+
+/* Channels and rows of the packed patches that a range begins at, and the address of its first
+ * channel in an item. */
+static inline int64_t channel_of(const adzi_conv_args *g, int64_t item, int64_t group, int64_t c)
+{
+    return ((item * g->groups + group) * g->channels + c) * g->source[0] * g->source[1];
+}
+
+#endif
