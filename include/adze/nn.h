@@ -9,6 +9,7 @@
 #include "adze/nn/activations.h"
 #include "adze/nn/batch_norm.h"
 #include "adze/nn/containers.h"
+#include "adze/nn/conv.h"
 #include "adze/nn/darts.h"
 #include "adze/nn/dropout.h"
 #include "adze/nn/embedding.h"

@@ -193,6 +193,33 @@ ADZ_API adz_status adz_split_sizes(
  */
 ADZ_API adz_tensor *adz_pad(adz_tensor *x, const int64_t *pads, size_t n, double value);
 
+/** What surrounds a tensor. */
+typedef enum adz_padding_mode {
+    ADZ_PADDING_ZEROS = 0, /**< zeros */
+    ADZ_PADDING_REFLECT =
+        1, /**< the tensor mirrored at its first and last element: c b|a b c|b a */
+    ADZ_PADDING_REPLICATE = 2, /**< the first and the last element: a a|a b c|c c */
+    ADZ_PADDING_CIRCULAR = 3   /**< the other end of the tensor: b c|a b c|a b */
+} adz_padding_mode;
+
+/**
+ * Surrounds a tensor with elements of its own.
+ *
+ * @param x     any dtype that adz_cat takes
+ * @param pads  n/2 pairs (before, after): the first pair for the last dimension, the second pair
+ *              for the dimension before it, and so on; 0 or more. With ADZ_PADDING_REFLECT below
+ * the size of the dimension, with ADZ_PADDING_CIRCULAR at most this size. Negative numbers crop
+ * with ADZ_PADDING_ZEROS only
+ * @param n     even, at most twice the rank
+ * @param mode  ADZ_PADDING_ZEROS does what adz_pad does with the value 0
+ * @return      a new tensor, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad        x, to any order; saves nothing
+ * @see         torch.nn.functional.pad in the modes reflect, replicate and circular
+ */
+ADZ_API adz_tensor *adz_pad_mode(
+    adz_tensor *x, const int64_t *pads, size_t n, adz_padding_mode mode);
+
 /**
  * The elements of a tensor in another shape, never copied.
  *
