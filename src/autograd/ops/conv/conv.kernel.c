@@ -118,7 +118,9 @@ static void KERNEL(put_block)(const adzi_conv_args *g, const adzi_conv_phase *p,
 }
 
 /* A task of the forward: one block of a phase, maps map .. map + maps - 1 of a group. Sums over k
- * are added up range after range. A phase without taps has the bias alone. */
+ * are added up range after range. Ranges
+ * of a large kernel that lie outside the source are passed over. A phase without taps has the bias
+ * alone. */
 static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * room,
     const adzi_conv_phase *p, int64_t block, int64_t group, int64_t map, int64_t maps)
 {
@@ -131,12 +133,17 @@ static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * 
     const elem *a =
         (const elem *)g->weight + (group * whole + p->weight) * g->maps * g->channels + map * depth;
     const int64_t padded = (at.count + VW - 1) / VW * VW;
+    bool started = false;
     for (int64_t i = 0; i < ranges; ++i) {
         const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, i);
+        if (!reads_source(g, p, &at, &range)) {
+            continue;
+        }
         const elem *part = a + range.channel * taps + range.tap;
         const int64_t rows = range.channels * range.taps;
         KERNEL(pack_patches)(room->patches, g, p, &at, group, &range);
-        if (i == 0) {
+        if (!started) {
+            started = true;
             KERNEL(multiply)
             (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
         } else {
@@ -144,7 +151,7 @@ static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * 
             (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
         }
     }
-    if (ranges == 0) {
+    if (!started) {
         memset(room->sums, 0, (size_t)(maps * BLOCK) * sizeof(elem));
     }
     KERNEL(put_block)(g, p, &at, room->sums, map, maps, group);
@@ -233,6 +240,9 @@ static void KERNEL(weight_task)(const adzi_conv_weight_args *args, const KERNEL(
         runs at;
         const int64_t begin = block * BLOCK, left = p.positions - begin;
         find_runs(&at, &p, begin, left < BLOCK ? left : BLOCK);
+        if (!reads_source(g, &p, &at, &range)) {
+            continue;
+        }
         KERNEL(pack_patches)(room->patches, g, &p, &at, group, &range);
         KERNEL(pack_gradient)(room->dy, ld, g, &at, map, maps, group);
         KERNEL(multiply_add)
@@ -283,31 +293,29 @@ void KERNEL(conv_sum)(const void *opaque, int64_t begin, int64_t end)
 /* ---- weights of transposed convolutions ------------------------------------------------------ */
 
 /* Packs weight[groups * channels, maps, taps] as one matrix [maps, channels * taps] per group and
- * phase, with the taps of the phase alone. A unit is a group. */
+ * phase, with the taps of the phase alone. A unit is a map. */
 void KERNEL(conv_pack)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_pack_args *args = opaque;
     const adzi_conv_args *g = &args->conv;
     const int64_t whole = g->kernel[0] * g->kernel[1];
-    const int64_t phases = adzi_conv_phases(g, 0) * adzi_conv_phases(g, 1);
-    for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t group = unit / g->maps, m = unit % g->maps;
-        const elem *from = (const elem *)args->from + (group * g->channels * g->maps + m) * whole;
-        elem *to = (elem *)args->to + group * whole * g->maps * g->channels;
-        adzi_conv_phase p = adzi_conv_phase_first(g);
-        for (int64_t phase = 0; phase < phases; ++phase) {
-            const int64_t taps = p.h.taps * p.w.taps;
-            elem *row = to + (p.weight * g->maps + m * taps) * g->channels;
-            for (int64_t c = 0; c < g->channels; ++c) {
-                const elem *tap = from + c * g->maps * whole;
+    adzi_conv_phase p = adzi_conv_phase_first(g);
+    do {
+        const int64_t taps = p.h.taps * p.w.taps;
+        for (int64_t unit = begin; unit < end && taps > 0; ++unit) {
+            const int64_t group = unit / g->maps, m = unit % g->maps;
+            const elem *from =
+                (const elem *)args->from + (group * g->channels * g->maps + m) * whole;
+            elem *row = (elem *)args->to + (group * whole + p.weight) * g->maps * g->channels +
+                        m * taps * g->channels;
+            for (int64_t c = 0; c < g->channels; ++c, from += g->maps * whole) {
                 for (int64_t t = 0; t < taps; ++t) {
                     const int64_t i = p.h.first + t / p.w.taps * p.h.apart;
                     const int64_t j = p.w.first + t % p.w.taps * p.w.apart;
-                    *row++ = tap[i * g->kernel[1] + j];
+                    *row++ = from[i * g->kernel[1] + j];
                 }
             }
-            adzi_conv_phase_next(g, &p);
         }
-    }
+    } while (adzi_conv_phase_next(g, &p));
 }
 #endif

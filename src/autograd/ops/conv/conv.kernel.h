@@ -87,6 +87,36 @@ static inline int64_t adzi_conv_phases(const adzi_conv_args *g, int d)
     return !g->transposed ? 1 : g->stride[d] < g->result[d] ? g->stride[d] : g->result[d];
 }
 
+/** The greatest common divisor of a and b, a < b. `inverse` times a is the divisor modulo b. */
+static inline int64_t adzi_conv_divisor(int64_t a, int64_t b, int64_t *inverse)
+{
+    const int64_t modulus = b;
+    int64_t x = 1, y = 0; /* x a0 = a and y a0 = b modulo the modulus */
+    while (a != 0) {
+        const int64_t times = b / a, rest = b % a, next = y - times * x;
+        b = a;
+        a = rest;
+        y = x;
+        x = next;
+    }
+    *inverse = y < 0 ? y + modulus : y;
+    return b;
+}
+
+/** a b modulo m, without overflow. a and b are 0 or more. */
+static inline int64_t adzi_conv_multiply(int64_t a, int64_t b, int64_t m)
+{
+    int64_t sum = 0;
+    a %= m;
+    for (b %= m; b != 0; b /= 2) {
+        if (b % 2 != 0) {
+            sum = sum < m - a ? sum + a : sum - (m - a);
+        }
+        a = a < m - a ? a + a : a - (m - a);
+    }
+    return sum;
+}
+
 static inline adzi_conv_axis adzi_conv_axis_of(const adzi_conv_args *g, int d, int64_t phase)
 {
     const int64_t stride = g->stride[d], dilation = g->dilation[d], taps = g->kernel[d];
@@ -101,19 +131,15 @@ static inline adzi_conv_axis adzi_conv_axis_of(const adzi_conv_args *g, int d, i
             .offset = -g->pad[d],
             .offset_step = dilation };
     }
-    /* The taps of a phase repeat after stride / gcd(stride, dilation). */
-    int64_t a = stride, b = dilation;
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    const int64_t apart = stride / a;
-    int64_t first = 0;
-    while (first < taps && first < apart && (phase + g->pad[d] - first * dilation) % stride != 0) {
-        ++first;
-    }
-    const bool none = first >= taps || first >= apart;
+    /* Tap t belongs to the phase if t dilation = phase + pad modulo the stride. Divided by their
+     * common divisor this is t = place inverse modulo `apart`, so the taps of a phase lie `apart`
+     * from each other. */
+    int64_t inverse;
+    const int64_t divisor = adzi_conv_divisor(dilation % stride, stride, &inverse);
+    const int64_t apart = stride / divisor, place = phase + g->pad[d];
+    const bool whole = place % divisor == 0;
+    const int64_t first = whole ? adzi_conv_multiply(place / divisor, inverse, apart) : taps;
+    const bool none = first >= taps;
     return (adzi_conv_axis){ .count = (g->result[d] - phase + stride - 1) / stride,
         .start = phase,
         .stride = stride,
@@ -122,7 +148,7 @@ static inline adzi_conv_axis adzi_conv_axis_of(const adzi_conv_args *g, int d, i
         .taps = none ? 0 : (taps - 1 - first) / apart + 1,
         .step = 1,
         .offset = none ? 0 : (phase + g->pad[d] - first * dilation) / stride,
-        .offset_step = -(apart * dilation / stride) };
+        .offset_step = -(dilation / divisor) };
 }
 
 /** The number of blocks that `count` elements make. */

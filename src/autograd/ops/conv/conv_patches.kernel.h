@@ -73,8 +73,38 @@ static inline bool is_row(int64_t row, int64_t rows)
     return row >= 0 && row < rows;
 }
 
-/* Channels and rows of the packed patches that a range begins at, and the address of its first
- * channel in an item. */
+/* Returns true if some of the places first .. last, in any order, exist in 0 .. size - 1. */
+static inline bool meets(int64_t first, int64_t last, int64_t size)
+{
+    return first < last ? first < size && last >= 0 : last < size && first >= 0;
+}
+
+/* Returns false if no tap of a range reads an element of the source at a block. True may be too
+ * careful. Only ranges of large kernels are examined, because others always read something. */
+static inline bool reads_source(
+    const adzi_conv_args *g, const adzi_conv_phase *p, const runs *at, const adzi_conv_range *range)
+{
+    const int64_t wide = p->w.taps, last = range->tap + range->taps - 1;
+    if (range->taps == p->h.taps * wide) {
+        return true;
+    }
+    const int64_t top = range->tap / wide, bottom = last / wide;
+    const int64_t left = top == bottom ? range->tap % wide : 0;
+    const int64_t right = top == bottom ? last % wide : wide - 1;
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t row = r->row * p->h.step + p->h.offset;
+        const int64_t from = r->column * p->w.step + p->w.offset;
+        const int64_t to = from + (r->length - 1) * p->w.step;
+        const int64_t a = left * p->w.offset_step, b = right * p->w.offset_step;
+        if (meets(row + top * p->h.offset_step, row + bottom * p->h.offset_step, g->source[0]) &&
+            meets(from + (a < b ? a : b), to + (a < b ? b : a), g->source[1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the image of channel c of a group begins in an item, in elements. */
 static inline int64_t channel_of(const adzi_conv_args *g, int64_t item, int64_t group, int64_t c)
 {
     return ((item * g->groups + group) * g->channels + c) * g->source[0] * g->source[1];
