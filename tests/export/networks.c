@@ -25,6 +25,16 @@ static adz_tensor *vector(int64_t batch)
     return adz_randn(ADZ_SHAPE(batch), ADZ_F32);
 }
 
+static adz_tensor *signals(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(batch, 4, 9), ADZ_F32);
+}
+
+static adz_tensor *images(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(batch, 4, 6, 8), ADZ_F32);
+}
+
 static adz_tensor *ids(int64_t batch)
 {
     return adz_randint(0, 11, ADZ_SHAPE(batch, 7), ADZ_I64);
@@ -137,6 +147,74 @@ static adz_module *feed_forward_variants(void)
     }
     return all;
 }
+
+/* ---- layers of signals and images ------------------------------------------------------------ */
+
+static adz_module *max_pool2d(void)
+{
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(2, 3);
+    o.padding = ADZ_SHAPE(1, 0);
+    o.dilation = ADZ_SHAPE(1, 2);
+    o.ceil_mode = true;
+    return adz_max_pool2d_new(ADZ_SHAPE(3, 2), &o);
+}
+
+static adz_module *avg_pool2d(bool include, bool ceil_mode, int64_t divisor)
+{
+    adz_avg_pool_options o = ADZ_AVG_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(1);
+    o.count_include_pad = include;
+    o.ceil_mode = ceil_mode;
+    o.divisor_override = divisor;
+    return adz_avg_pool2d_new(ADZ_SHAPE(3), &o);
+}
+
+static adz_module *upsample(adz_interpolate_mode mode, bool corners, double factor, int64_t size)
+{
+    adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
+    o.mode = mode;
+    o.align_corners = corners;
+    o.scale_factor = factor;
+    return adz_upsample_new(size > 0 ? ADZ_SHAPE(size) : ADZ_SHAPE_SCALAR, &o);
+}
+
+static adz_tensor *rolled(adz_tensor *x)
+{
+    return adz_roll(x, 2, -1);
+}
+
+/* The first rows of a batch, as if it were one image without a batch. */
+static adz_tensor *pooled_without_batch(adz_tensor *x)
+{
+    return adz_avg_pool2d(adz_max_pool2d(x, ADZ_SHAPE(2, 1), NULL, NULL), ADZ_SHAPE(2), NULL);
+}
+
+LAYER(max_pool1d, adz_max_pool1d_new(2, NULL))
+LAYER(avg_pool1d, adz_avg_pool1d_new(4, NULL))
+LAYER(avg_pool_padded, avg_pool2d(true, false, 0))
+LAYER(avg_pool_inside, avg_pool2d(false, true, 0))
+LAYER(avg_pool_divided, avg_pool2d(true, true, 4))
+LAYER(global_avg_pool, adz_adaptive_avg_pool2d_new(ADZ_SHAPE(1)))
+LAYER(global_max_pool, adz_adaptive_max_pool1d_new(1))
+LAYER(adaptive_avg_pool, adz_adaptive_avg_pool1d_new(3))
+LAYER(adaptive_max_pool, adz_adaptive_max_pool2d_new(ADZ_SHAPE(3, 4)))
+LAYER(pool_without_batch, adz_function_new(pooled_without_batch))
+LAYER(batch_norm2d, adz_batch_norm2d_new(4, NULL))
+LAYER(group_norm, adz_group_norm_new(2, 4, NULL))
+LAYER(instance_norm1d, adz_instance_norm1d_new(4, NULL))
+LAYER(instance_norm2d, adz_instance_norm2d_new(4, NULL))
+LAYER(rms_norm, adz_rms_norm_new(ADZ_SHAPE(6), NULL))
+LAYER(flatten, adz_flatten_new(1, -1))
+LAYER(unflatten, adz_unflatten_new(1, ADZ_SHAPE(2, 3)))
+LAYER(upsample_nearest, upsample(ADZ_INTERPOLATE_NEAREST, false, 2, 0))
+LAYER(upsample_linear, upsample(ADZ_INTERPOLATE_LINEAR, false, 0, 14))
+LAYER(upsample_bilinear, upsample(ADZ_INTERPOLATE_BILINEAR, false, 1.5, 0))
+LAYER(upsample_corners, upsample(ADZ_INTERPOLATE_BILINEAR, true, 0, 11))
+LAYER(pixel_shuffle, adz_pixel_shuffle_new(2))
+LAYER(pixel_unshuffle, adz_pixel_unshuffle_new(2))
+LAYER(roll, adz_function_new(rolled))
 
 /* ---- operators that no layer has ------------------------------------------------------------ */
 
@@ -264,6 +342,31 @@ const network networks[] = {
     { "lstm_without_bias", lstm_without_bias, sequences, false },
     { "feed_forward", feed_forward, sequences, false },
     { "feed_forward_variants", feed_forward_variants, sequences, false },
+    { "max_pool1d", max_pool1d, signals, false },
+    { "max_pool2d", max_pool2d, images, false },
+    { "avg_pool1d", avg_pool1d, signals, false },
+    { "avg_pool_padded", avg_pool_padded, images, false },
+    { "avg_pool_inside", avg_pool_inside, images, false },
+    { "avg_pool_divided", avg_pool_divided, images, false },
+    { "global_avg_pool", global_avg_pool, images, false },
+    { "global_max_pool", global_max_pool, signals, false },
+    { "adaptive_avg_pool", adaptive_avg_pool, signals, false },
+    { "adaptive_max_pool", adaptive_max_pool, images, false },
+    { "pool_without_batch", pool_without_batch, signals, false },
+    { "batch_norm2d", batch_norm2d, images, false },
+    { "group_norm", group_norm, images, false },
+    { "instance_norm1d", instance_norm1d, signals, false },
+    { "instance_norm2d", instance_norm2d, images, false },
+    { "rms_norm", rms_norm, sequences, false },
+    { "flatten", flatten, images, false },
+    { "unflatten", unflatten, rows, false },
+    { "upsample_nearest", upsample_nearest, images, false },
+    { "upsample_linear", upsample_linear, signals, false },
+    { "upsample_bilinear", upsample_bilinear, images, false },
+    { "upsample_corners", upsample_corners, images, false },
+    { "pixel_shuffle", pixel_shuffle, images, false },
+    { "pixel_unshuffle", pixel_unshuffle, images, false },
+    { "roll", roll, rows, false },
     { "checkpointed", checkpointed, rows, false },
     { "reductions", reductions, sequences, false },
     { "shapes", shapes, sequences, false },

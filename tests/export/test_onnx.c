@@ -273,6 +273,35 @@ static void expect_refused(
     adz_module_free(&net);
 }
 
+static adz_tensor *places_of_pool(adz_tensor *x)
+{
+    adz_tensor *places;
+    adz_tensor *y = adz_max_pool1d(x, 2, NULL, &places);
+    return adz_mul(y, adz_to(places, ADZ_F32));
+}
+
+/* Pooling and interpolation that no node of ONNX computes. */
+static void windows_without_counterpart(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 1, 7), ADZ_F32);
+    adz_avg_pool_options a = ADZ_AVG_POOL_OPTIONS;
+    a.padding = ADZ_SHAPE(1);
+    a.stride = ADZ_SHAPE(3);
+    a.ceil_mode = true;
+    expect_refused(adz_avg_pool1d_new(4, &a), x, NULL, ADZ_ERR_UNSUPPORTED,
+        "counts a part of its padding, which ONNX cannot express");
+    expect_refused(adz_adaptive_avg_pool1d_new(3), x, NULL, ADZ_ERR_UNSUPPORTED,
+        "adaptive_avg_pool1d(output_size=[3]) has windows of different sizes");
+    expect_refused(adz_function_new(places_of_pool), x, NULL, ADZ_ERR_UNSUPPORTED, "indices");
+    adz_interpolate_options i = ADZ_INTERPOLATE_OPTIONS;
+    i.scale_factor = 1.3;
+    expect_refused(
+        adz_upsample_new(ADZ_SHAPE_SCALAR, &i), x, NULL, ADZ_ERR_UNSUPPORTED, "no whole sizes");
+    adz_scope_close(scope);
+}
+
 static void calls_without_counterpart(void **state)
 {
     (void)state;
@@ -377,6 +406,7 @@ int main(void)
         cmocka_unit_test(all_networks),
         cmocka_unit_test(custom_operators),
         cmocka_unit_test(calls_without_counterpart),
+        cmocka_unit_test(windows_without_counterpart),
         cmocka_unit_test(a_hindrance_fixes_the_batch),
         cmocka_unit_test(names),
         cmocka_unit_test(an_old_file_stays),

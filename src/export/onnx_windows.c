@@ -1,0 +1,241 @@
+/* Printers of pooling and interpolation. ONNX's nodes take [N, C, ...], so an x without a batch
+ * gets a dimension of size 1 in front. */
+#include <string.h>
+
+#include "export/onnx.h"
+
+typedef adzi_onnx_printer printer;
+
+enum { MOST = 2 }; /* dimensions of a window */
+
+/* How the windows of a call lie. */
+typedef struct {
+    size_t n; /* dimensions of a window */
+    int64_t kernel[MOST], stride[MOST], dilation[MOST];
+    int64_t pads[2 * MOST]; /* before x, then behind it */
+    bool beyond;            /* a last window reaches beyond the padding of the call */
+    bool padded;
+} windows;
+
+static size_t list(const adzi_onnx *g, const char *name, int64_t *values)
+{
+    return adzi_attr_list(g->call->op, g->call->attr, name, values, MOST);
+}
+
+/* The sizes of x and of the result in the dimensions of the windows. */
+static void sizes_of(const adzi_onnx *g, size_t n, int64_t *in, int64_t *out)
+{
+    const adzi_traced_value *x = adzi_onnx_input(g, 0), *y = adzi_onnx_result(g, 0);
+    for (size_t i = 0; i < n; ++i) {
+        in[i] = x->sizes[(size_t)x->rank - n + i];
+        out[i] = y->sizes[(size_t)y->rank - n + i];
+    }
+}
+
+/* Reads windows of one size. The padding behind x is as long as the last window needs, so that
+ * ceil_mode, which runtimes round in different ways, is not written. */
+static void read_windows(const adzi_onnx *g, windows *w)
+{
+    int64_t in[MOST], out[MOST], padding[MOST];
+    w->n = list(g, "kernel_size", w->kernel);
+    list(g, "stride", w->stride);
+    list(g, "dilation", w->dilation);
+    list(g, "padding", padding);
+    sizes_of(g, w->n, in, out);
+    for (size_t i = 0; i < w->n; ++i) {
+        const int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
+        const int64_t behind = (out[i] - 1) * w->stride[i] + reach - in[i] - padding[i];
+        w->pads[i] = padding[i];
+        w->pads[w->n + i] = behind > 0 ? behind : 0;
+        w->beyond = w->beyond || behind > padding[i];
+        w->padded = w->padded || padding[i] > 0;
+    }
+}
+
+/* The name of x with a batch, and the name of a result with a batch. */
+static const char *batched(adzi_onnx *g, size_t n)
+{
+    const int64_t zero = 0;
+    const char *x = adzi_onnx_in(g, 0);
+    const bool missing = (size_t)adzi_onnx_input(g, 0)->rank == n + 1;
+    return missing ? adzi_onnx_step(g, "Unsqueeze", x, adzi_onnx_ints(g, &zero, 1)) : x;
+}
+
+static const char *result_of(adzi_onnx *g, size_t n)
+{
+    const bool missing = (size_t)adzi_onnx_input(g, 0)->rank == n + 1;
+    return missing ? adzi_onnx_temporary(g) : adzi_onnx_out(g, 0);
+}
+
+/* Ends a call whose nodes wrote `y`. */
+static bool finish(adzi_onnx *g, size_t n, const char *y)
+{
+    const int64_t zero = 0;
+    if ((size_t)adzi_onnx_input(g, 0)->rank == n + 1) {
+        adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
+            ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    }
+    return !g->failed;
+}
+
+/* ---- windows of one size ------------------------------------------------------------------- */
+
+/* The places of the largest elements count otherwise in ONNX. */
+static bool wants_places(adzi_onnx *g)
+{
+    if (g->call->n_out > 1 && adzi_onnx_result(g, 1)->used) {
+        adzi_onnx_refuse(g, "gives indices, which count otherwise in ONNX");
+        return true;
+    }
+    return false;
+}
+
+static bool max_pool(adzi_onnx *g, const printer *row)
+{
+    windows w = { 0 };
+    (void)row;
+    if (wants_places(g)) {
+        return false;
+    }
+    read_windows(g, &w);
+    const char *x = batched(g, w.n), *y = result_of(g, w.n);
+    adzi_onnx_node(g, "MaxPool", ADZI_NAMES(x), ADZI_NAMES(y),
+        ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w.kernel, w.n),
+            ADZI_ATTR_INTS("strides", w.stride, w.n), ADZI_ATTR_INTS("dilations", w.dilation, w.n),
+            ADZI_ATTR_INTS("pads", w.pads, 2 * w.n)));
+    return finish(g, w.n, y);
+}
+
+static void average(
+    adzi_onnx *g, const windows *w, const char *x, const char *y, bool count_include_pad)
+{
+    adzi_onnx_node(g, "AveragePool", ADZI_NAMES(x), ADZI_NAMES(y),
+        ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w->kernel, w->n),
+            ADZI_ATTR_INTS("strides", w->stride, w->n), ADZI_ATTR_INTS("pads", w->pads, 2 * w->n),
+            ADZI_ATTR_INT("count_include_pad", count_include_pad)));
+}
+
+/* A divisor of the caller is a factor behind the mean that counts all places. */
+static bool avg_pool(adzi_onnx *g, const printer *row)
+{
+    windows w = { 0 };
+    const int64_t divisor = adzi_attr_whole(g->call->op, g->call->attr, "divisor_override");
+    const bool include = adzi_attr_whole(g->call->op, g->call->attr, "count_include_pad") != 0;
+    (void)row;
+    read_windows(g, &w);
+    if (divisor == 0 && include && w.padded && w.beyond) {
+        return adzi_onnx_refuse(g,
+            "has a last window that counts a part of its padding, which ONNX "
+            "cannot express; set count_include_pad or ceil_mode to false");
+    }
+    const char *x = batched(g, w.n), *y = result_of(g, w.n);
+    if (divisor == 0) {
+        average(g, &w, x, y, include && w.padded);
+        return finish(g, w.n, y);
+    }
+    const char *mean = adzi_onnx_temporary(g);
+    const double places = (double)w.kernel[0] * (w.n == 2 ? (double)w.kernel[1] : 1);
+    const char *factor =
+        adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, places / (double)divisor);
+    average(g, &w, x, mean, true);
+    adzi_onnx_node(g, "Mul", ADZI_NAMES(mean, factor), ADZI_NAMES(y), NULL, 0);
+    return finish(g, w.n, y);
+}
+
+/* ---- adaptive ------------------------------------------------------------------------------ */
+
+/* One window, or windows of one size side by side. row->type is "Average" or "Max". */
+static bool adaptive(adzi_onnx *g, const printer *row)
+{
+    windows w = { 0 };
+    int64_t in[MOST], out[MOST];
+    bool one = strcmp(row->type, "Average") == 0; /* GlobalMaxPool adds nothing to MaxPool */
+    char type[32];
+    w.n = list(g, "output_size", out);
+    sizes_of(g, w.n, in, out);
+    if (wants_places(g)) {
+        return false;
+    }
+    for (size_t i = 0; i < w.n; ++i) {
+        if (out[i] == 0 || in[i] % out[i] != 0) {
+            return adzi_onnx_refuse(g,
+                "has windows of different sizes; use an output_size that divides the sizes of x");
+        }
+        one = one && out[i] == 1;
+        w.kernel[i] = w.stride[i] = in[i] / out[i];
+    }
+    const char *x = batched(g, w.n), *y = result_of(g, w.n);
+    snprintf(type, sizeof type, "%s%sPool", one ? "Global" : "", row->type);
+    if (one) {
+        adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y), NULL, 0);
+    } else {
+        adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y),
+            ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w.kernel, w.n),
+                ADZI_ATTR_INTS("strides", w.stride, w.n)));
+    }
+    return finish(g, w.n, y);
+}
+
+/* ---- interpolation ------------------------------------------------------------------------- */
+
+/* The sizes of the result: batch and channels are those of x. */
+static const char *sizes_with_batch(adzi_onnx *g, const int64_t *out, size_t n)
+{
+    const char *lead = adzi_onnx_temporary(g), *sizes = adzi_onnx_temporary(g);
+    adzi_onnx_node(g, "Shape", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NAMES(lead),
+        ADZI_ATTRS(ADZI_ATTR_INT("start", 0), ADZI_ATTR_INT("end", 2)));
+    adzi_onnx_node(g, "Concat", ADZI_NAMES(lead, adzi_onnx_ints(g, out, n)), ADZI_NAMES(sizes),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
+    return sizes;
+}
+
+static bool interpolate(adzi_onnx *g, const printer *row)
+{
+    enum { NEAREST };
+    int64_t in[MOST], out[MOST];
+    const double factor = adzi_attr_number(g->call->op, g->call->attr, "scale_factor");
+    const int64_t mode = adzi_attr_whole(g->call->op, g->call->attr, "mode");
+    const bool corners = adzi_attr_whole(g->call->op, g->call->attr, "align_corners") != 0;
+    const size_t n = list(g, "size", out);
+    (void)row;
+    sizes_of(g, n, in, out);
+    for (size_t i = 0; i < n && factor > 0; ++i) {
+        if ((double)in[i] * factor != (double)out[i]) {
+            return adzi_onnx_refuse(
+                g, "has a scale_factor that gives no whole sizes; give the size");
+        }
+    }
+    adzi_onnx_node(g, "Resize", ADZI_NAMES(adzi_onnx_in(g, 0), "", "", sizes_with_batch(g, out, n)),
+        ADZI_NAMES(adzi_onnx_out(g, 0)),
+        ADZI_ATTRS(ADZI_ATTR_TEXT("mode", mode == NEAREST ? "nearest" : "linear"),
+            ADZI_ATTR_TEXT("coordinate_transformation_mode", mode == NEAREST ? "asymmetric"
+                                                             : corners       ? "align_corners"
+                                                                             : "half_pixel"),
+            ADZI_ATTR_TEXT("nearest_mode", "floor")));
+    return !g->failed;
+}
+
+/* The batch, or the channels of an x without a batch, lie before the windows. */
+static bool carry(const adzi_onnx *g)
+{
+    const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
+    int64_t numbers[MOST];
+    size_t n = list(g, "kernel_size", numbers);
+    n = n > 0 ? n : list(g, "output_size", numbers);
+    n = n > 0 ? n : list(g, "size", numbers);
+    return (b.axis < 0 || (size_t)b.axis + n < (size_t)adzi_onnx_input(g, 0)->rank) &&
+           adzi_onnx_carry_first(g);
+}
+
+const adzi_onnx_printer adzi_onnx_windows[] = {
+    { "max_pool1d", max_pool, carry, NULL },
+    { "max_pool2d", max_pool, carry, NULL },
+    { "avg_pool1d", avg_pool, carry, NULL },
+    { "avg_pool2d", avg_pool, carry, NULL },
+    { "adaptive_avg_pool1d", adaptive, carry, "Average" },
+    { "adaptive_avg_pool2d", adaptive, carry, "Average" },
+    { "adaptive_max_pool1d", adaptive, carry, "Max" },
+    { "adaptive_max_pool2d", adaptive, carry, "Max" },
+    { "interpolate", interpolate, carry, NULL },
+    { NULL, NULL, NULL, NULL },
+};
