@@ -28,6 +28,8 @@ INPLACE_OF = {'zero_': 'fill', 'add_number_': 'add', 'add_scaled_': 'add', 'sub_
 INTERNAL = {'gru_layer', 'linear_recurrence', 'lstm_layer', 'rnn_layer'}
 # Tensors in structs of options that the samples give as text; they have no gradient.
 WITHOUT_SAMPLES = {'lengths'}
+# Operators whose gradient has no derivative.
+FIRST_ORDER = {'ctc_loss'}
 BEGIN, END = '<!-- operators -->\n', '<!-- /operators -->\n'
 
 
@@ -90,6 +92,7 @@ def table(tool, top):
             f'no header declares adz_{operator}; list it as internal if that is meant')
         family, tensors = functions[public]
         gradient = gradient_of(operator, inputs.split(), tensors)
+        gradient += ' (first order)' if operator in FIRST_ORDER else ''
         total += 1
         differentiable += gradient != 'no gradient'
         if gradient == 'no gradient':
@@ -103,7 +106,8 @@ def table(tool, top):
         rows[family].append((operator, f'| {first} | {gradient} | {second} | {backward} |'))
     if inplace:
         fail(f'these in-place forms belong to no operator: {inplace}')
-    lines = [f'{total} operators, {differentiable} of them differentiable, to any order.', '',
+    lines = [f'{total} operators, {differentiable} of them differentiable, to any order '
+             'where nothing else is said.', '',
              '| operator `adz_...` | gradient of | in place | fused backward |', '|---|---|---|---|']
     for family in FAMILIES:
         lines += [f'| **{TITLES[family]}** | | | |'] + [row for _, row in sorted(rows[family])]

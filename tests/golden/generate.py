@@ -26,6 +26,7 @@ except ImportError as error:
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
 import adze_state  # noqa: E402
+import losses  # noqa: E402
 import sequences  # noqa: E402
 
 CASES = {}
@@ -590,6 +591,7 @@ def main():
     for part in (operators, convolutions, poolings, norms, shapes, choices, networks, runs, schedules):
         part()
     sequences.sequences(sys.modules[__name__])
+    losses.losses(sys.modules[__name__])
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():
             adze_state.write(os.path.join(HERE, name + ".safetensors"), tensors, metadata)

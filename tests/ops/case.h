@@ -149,13 +149,14 @@ typedef struct op_case {
     op_sample samples[24];
     op_reject rejects[12];
 
-    bool not_differentiable; /* comparisons, argmax, ...: no gradient is checked */
-    bool broadcasts;         /* demands a sample in which an input broadcasts */
-    bool no_empty;           /* refuses size-0 dimensions (then a reject must say so) */
-    bool no_layouts;         /* takes inputs in which the automatic layouts make no sense */
-    bool needs_distinct;     /* no expanded inputs, because equal elements have no derivative */
-    bool first_order_only;   /* the second derivative is 0 or undefined: no gradgradcheck */
-    double f32_tolerance;    /* relative, f32 against f64; 0 means 1e-4 */
+    bool not_differentiable;   /* comparisons, argmax, ...: no gradient is checked */
+    bool broadcasts;           /* demands a sample in which an input broadcasts */
+    bool no_empty;             /* refuses size-0 dimensions (then a reject must say so) */
+    bool no_layouts;           /* takes inputs in which the automatic layouts make no sense */
+    bool needs_distinct;       /* no expanded inputs, because equal elements have no derivative */
+    bool first_order_only;     /* the second derivative is 0 or undefined: no gradgradcheck */
+    bool no_second_derivative; /* the operator refuses it: no gradgradcheck, and a fact says so */
+    double f32_tolerance;      /* relative, f32 against f64; 0 means 1e-4 */
 
     /* Reference vectors. `vectors` lists the values of config.op that this case serves; `inputs`
      * the tensors' names in the order of `in` ("x", or "a", "b"; a name that a file lacks becomes

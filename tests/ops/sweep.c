@@ -153,7 +153,7 @@ static void gradients(void **state)
 static void second_gradients(void **state)
 {
     const op_case *c = *state;
-    if (c->not_differentiable) {
+    if (c->not_differentiable || c->no_second_derivative) {
         return;
     }
     size_t nonzero = 0;

@@ -108,6 +108,8 @@ HINTS = {
     'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},
     'adz_gru': {'h0': 'none', 'weights': 'gru'},
     'adz_rnn': {'h0': 'none', 'weights': 'rnn'},
+    'adz_ctc_loss': {'log_probs': 'matrix', 'targets': 'ids', 'input_lengths': 'id',
+                     'target_lengths': 'id', 'options': '.blank = 2'},
     'adz_group_reduce_scatter': {'tensor': 'row'},
     'adz_data_parallel_backward': {'parallel': 'in a micro-batch', 'loss': 'loss'},
     'adz_data_parallel_end': {'parallel': 'with gradients'},

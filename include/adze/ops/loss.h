@@ -213,6 +213,209 @@ ADZ_API adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tens
 ADZ_API adz_tensor *adz_kl_div(
     adz_tensor *x, adz_tensor *target, adz_reduction reduction, bool log_target);
 
+/** Options of adz_poisson_nll_loss. Start from ADZ_POISSON_NLL_LOSS_OPTIONS. */
+typedef struct adz_poisson_nll_loss_options {
+    size_t size;             /**< sizeof(adz_poisson_nll_loss_options) */
+    bool log_input;          /**< x is the logarithm of the rate; true */
+    bool full;               /**< add Stirling's formula for log target!; false */
+    double eps;              /**< added to a rate before its logarithm, 0 or more; 1e-8 */
+    adz_reduction reduction; /**< none, mean or sum; mean */
+} adz_poisson_nll_loss_options;
+
+/** The defaults. */
+#define ADZ_POISSON_NLL_LOSS_OPTIONS                                             \
+    {                                                                            \
+        sizeof(adz_poisson_nll_loss_options), true, false, 1e-8, ADZ_REDUCE_MEAN \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_poisson_nll_loss_options) as the caller knows it
+ */
+ADZ_API void adz_poisson_nll_loss_options_init(adz_poisson_nll_loss_options *options, size_t size);
+
+/**
+ * Negative log-likelihood of counts with a Poisson distribution.
+ *
+ *     l = e^x - target x;   without log_input: l = x - target log(x + eps)
+ *     full: l + target log target - target + log(2 pi target) / 2 where target > 1
+ *
+ * @param x        any shape, f32 or f64: the rate, or its logarithm
+ * @param target   broadcasts with x: counts, f32 or f64
+ * @param options  NULL for the defaults
+ * @return         l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x and target, to any order
+ * @see            torch.nn.functional.poisson_nll_loss
+ */
+ADZ_API adz_tensor *adz_poisson_nll_loss(
+    adz_tensor *x, adz_tensor *target, const adz_poisson_nll_loss_options *options);
+
+/** Options of adz_gaussian_nll_loss. Start from ADZ_GAUSSIAN_NLL_LOSS_OPTIONS. */
+typedef struct adz_gaussian_nll_loss_options {
+    size_t size;             /**< sizeof(adz_gaussian_nll_loss_options) */
+    bool full;               /**< add log(2 pi) / 2; false */
+    double eps;              /**< smallest variance, above 0; 1e-6 */
+    adz_reduction reduction; /**< none, mean or sum; mean */
+} adz_gaussian_nll_loss_options;
+
+/** The defaults. */
+#define ADZ_GAUSSIAN_NLL_LOSS_OPTIONS                                       \
+    {                                                                       \
+        sizeof(adz_gaussian_nll_loss_options), false, 1e-6, ADZ_REDUCE_MEAN \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_gaussian_nll_loss_options) as the caller knows it
+ */
+ADZ_API void adz_gaussian_nll_loss_options_init(
+    adz_gaussian_nll_loss_options *options, size_t size);
+
+/**
+ * Negative log-likelihood of a normal distribution with a mean and a variance for each element.
+ *
+ *     v = max(var, eps);   l = (log v + (x - target)^2 / v) / 2;   full: l + log(2 pi) / 2
+ *
+ * The gradient of var is that of v, so it can leave the range below eps.
+ *
+ * @param x        any shape, f32 or f64: the expected values
+ * @param target   broadcasts with x; f32 or f64
+ * @param var      variances, 0 or more: shaped like x, or without its last dimension, or of size 1
+ *                 there; f32 or f64
+ * @param options  NULL for the defaults
+ * @return         l, or its mean or sum as a scalar, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (also a negative variance),
+ *                 ADZ_ERR_MEMORY
+ * @grad           x, target and var, to any order
+ * @see            torch.nn.functional.gaussian_nll_loss
+ */
+ADZ_API adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *var,
+    const adz_gaussian_nll_loss_options *options);
+
+/**
+ * A loss of pairs by their angle: some are to be alike, others are not.
+ *
+ *     c = <x1, x2> / (|x1| |x2|)
+ *     l = 1 - c where target is 1;  max(0, c - margin) where it is -1;  0 elsewhere
+ *
+ * 1e-12 is added to both squared lengths, so a vector of zeros is allowed.
+ *
+ * @param x1         x1[N, D] or x1[D], f32 or f64
+ * @param x2         shaped like x1
+ * @param target     target[N], or [] beside x1[D]: 1 or -1, any dtype
+ * @param reduction  none, mean or sum
+ * @param margin     from -1 to 1 makes sense; PyTorch's default is 0
+ * @return           l[N] or a scalar, or the mean or sum as a scalar, borrowed from the scope, or
+ *                   NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad             x1 and x2, to any order
+ * @see              torch.nn.functional.cosine_embedding_loss
+ */
+ADZ_API adz_tensor *adz_cosine_embedding_loss(
+    adz_tensor *x1, adz_tensor *x2, adz_tensor *target, adz_reduction reduction, double margin);
+
+/** Options of adz_triplet_margin_loss. Start from ADZ_TRIPLET_MARGIN_LOSS_OPTIONS. */
+typedef struct adz_triplet_margin_loss_options {
+    size_t size;             /**< sizeof(adz_triplet_margin_loss_options) */
+    double margin;           /**< above 0; 1 */
+    double p;                /**< the norm of the distance, above 0; 2 */
+    double eps;              /**< added to each difference, against distances of 0; 1e-6 */
+    bool swap;               /**< the negative is as near as to the positive at most; false */
+    adz_reduction reduction; /**< none, mean or sum; mean */
+} adz_triplet_margin_loss_options;
+
+/** The defaults. */
+#define ADZ_TRIPLET_MARGIN_LOSS_OPTIONS                                                 \
+    {                                                                                   \
+        sizeof(adz_triplet_margin_loss_options), 1.0, 2.0, 1e-6, false, ADZ_REDUCE_MEAN \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_triplet_margin_loss_options) as the caller knows it
+ */
+ADZ_API void adz_triplet_margin_loss_options_init(
+    adz_triplet_margin_loss_options *options, size_t size);
+
+/**
+ * A loss of triplets: the anchor is to be nearer to the positive than to the negative.
+ *
+ *     d(u, v) = |u - v + eps|_p over the last dimension
+ *     l = max(0, margin + d(anchor, positive) - d(anchor, negative))
+ *
+ * With swap, d(positive, negative) takes the place of the last distance where it is smaller.
+ *
+ * @param anchor    anchor[N, D] or anchor[D], f32 or f64
+ * @param positive  shaped like the anchor
+ * @param negative  shaped like the anchor
+ * @param options   NULL for the defaults
+ * @return          l[N] or a scalar, or the mean or sum as a scalar, borrowed from the scope, or
+ * NULL
+ * @errors          ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad            all three, to any order
+ * @see             torch.nn.functional.triplet_margin_loss
+ */
+ADZ_API adz_tensor *adz_triplet_margin_loss(adz_tensor *anchor, adz_tensor *positive,
+    adz_tensor *negative, const adz_triplet_margin_loss_options *options);
+
+/** Options of adz_ctc_loss. Start from ADZ_CTC_LOSS_OPTIONS. */
+typedef struct adz_ctc_loss_options {
+    size_t size;             /**< sizeof(adz_ctc_loss_options) */
+    int64_t blank;           /**< the class of the blank, in [0, C); 0 */
+    adz_reduction reduction; /**< none, mean or sum; mean */
+    bool zero_infinity;      /**< losses of targets that do not fit their steps are 0, and so are
+                                  their gradients; false */
+} adz_ctc_loss_options;
+
+/** The defaults. */
+#define ADZ_CTC_LOSS_OPTIONS                                    \
+    {                                                           \
+        sizeof(adz_ctc_loss_options), 0, ADZ_REDUCE_MEAN, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_ctc_loss_options) as the caller knows it
+ */
+ADZ_API void adz_ctc_loss_options_init(adz_ctc_loss_options *options, size_t size);
+
+/**
+ * Connectionist temporal classification: labels of a sequence without their places in time.
+ *
+ *     l = -log of the sum of the probabilities of all ways through the steps that give the target
+ *         once repeated classes are joined and blanks removed
+ *
+ * The mean divides each loss by the number of its labels (at least 1) first. A target that needs
+ * more steps than there are has an infinite loss. The gradient is the derivative by log_probs;
+ * PyTorch hands out a gradient that is right only behind a log_softmax, where both agree.
+ *
+ * @param log_probs       log_probs[T, N, C], or [T, C] without a batch; f32 or f64, as
+ *                        adz_log_softmax gives them
+ * @param targets         targets[N, S], padded with any number, or the labels of all targets one
+ *                        after another; [S] without a batch. Classes but the blank; i64 or i32
+ * @param input_lengths   steps of each sequence [N], 0 .. T; [] without a batch; i64 or i32
+ * @param target_lengths  labels of each target [N]; [] without a batch; i64 or i32
+ * @param options         NULL for the defaults
+ * @return                l[N] or a scalar, or the mean or sum as a scalar, borrowed from the scope,
+ *                        or NULL
+ * @errors                ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX (labels and lengths),
+ *                        ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad                  log_probs, first order only (ADZ_ERR_UNSUPPORTED for the second); saves
+ * all inputs, and for each step 2 numbers of f64 per label
+ * @see                   torch.nn.functional.ctc_loss
+ */
+ADZ_API adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets,
+    adz_tensor *input_lengths, adz_tensor *target_lengths, const adz_ctc_loss_options *options);
+
 #ifdef __cplusplus
 }
 #endif
