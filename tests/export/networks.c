@@ -14,6 +14,11 @@ static adz_tensor *sequences(int64_t batch)
     return adz_randn(ADZ_SHAPE(batch, 5, 6), ADZ_F32);
 }
 
+static adz_tensor *pictures(int64_t batch)
+{
+    return adz_randn(ADZ_SHAPE(batch, 4, 5, 6), ADZ_F32);
+}
+
 /* Time first, as LSTM has it; the batch is the second dimension. */
 static adz_tensor *time_first(int64_t batch)
 {
@@ -69,6 +74,7 @@ LAYER(lstm, adz_lstm_new(6, 3, NULL))
 LAYER(gru, adz_gru_new(6, 3, NULL))
 LAYER(rnn, adz_rnn_new(6, 3, NULL))
 LAYER(feed_forward, adz_feed_forward_new(6, 9, NULL))
+LAYER(conv1d, adz_conv1d_new(5, 4, 3, NULL))
 LAYER(checkpointed, adz_activation_checkpoint_new(adz_linear_new(6, 4, NULL)))
 
 static adz_module *linear_without_bias(void)
@@ -76,6 +82,65 @@ static adz_module *linear_without_bias(void)
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     o.bias = false;
     return adz_linear_new(6, 4, &o);
+}
+
+static adz_module *conv2d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.stride = ADZ_SHAPE(2, 1);
+    o.padding = ADZ_SHAPE(0, 2);
+    o.dilation = ADZ_SHAPE(1, 2);
+    o.groups = 2;
+    o.bias = false;
+    return adz_conv2d_new(4, 6, ADZ_SHAPE(3, 2), &o);
+}
+
+static adz_module *conv2d_same(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.padding_rule = ADZ_PADDING_SAME;
+    return adz_conv2d_new(4, 3, ADZ_SHAPE(2, 3), &o);
+}
+
+/* Each padding mode once. */
+static adz_module *conv2d_padded(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    adz_module *layers[3] = { NULL };
+    o.padding = ADZ_SHAPE(1, 2);
+    for (int i = 0; i < 3; ++i) {
+        o.padding_mode = (adz_padding_mode)(ADZ_PADDING_REFLECT + i);
+        layers[i] = adz_conv2d_new(4, 4, ADZ_SHAPE(2), &o);
+    }
+    return ADZ_SEQUENTIAL(layers[0], layers[1], layers[2]);
+}
+
+static adz_module *conv_transpose1d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.padding = ADZ_SHAPE(1);
+    o.dilation = ADZ_SHAPE(2);
+    return adz_conv_transpose1d_new(5, 4, 3, &o);
+}
+
+static adz_module *conv_transpose2d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.stride = ADZ_SHAPE(2, 3);
+    o.padding = ADZ_SHAPE(1);
+    o.output_padding = ADZ_SHAPE(1, 2);
+    return adz_conv_transpose2d_new(4, 6, ADZ_SHAPE(3), &o);
+}
+
+/* One image without a batch. */
+static adz_tensor *first_image(adz_tensor *x)
+{
+    return adz_select(x, 0, 0);
+}
+
+static adz_module *conv_of_one(void)
+{
+    return ADZ_SEQUENTIAL(adz_function_new(first_image), adz_conv2d_new(4, 3, ADZ_SHAPE(3), NULL));
 }
 
 static adz_module *relu_in_place(void)
@@ -340,6 +405,13 @@ const network networks[] = {
     { "rnn_relu", rnn_relu, sequences, false },
     { "lstm_deep", lstm_deep, sequences, false },
     { "lstm_without_bias", lstm_without_bias, sequences, false },
+    { "conv1d", conv1d, sequences, false },
+    { "conv2d", conv2d, pictures, false },
+    { "conv2d_same", conv2d_same, pictures, false },
+    { "conv2d_padded", conv2d_padded, pictures, false },
+    { "conv_transpose1d", conv_transpose1d, sequences, false },
+    { "conv_transpose2d", conv_transpose2d, pictures, false },
+    { "conv_of_one", conv_of_one, pictures, true },
     { "feed_forward", feed_forward, sequences, false },
     { "feed_forward_variants", feed_forward_variants, sequences, false },
     { "max_pool1d", max_pool1d, signals, false },

@@ -1,0 +1,84 @@
+/* Printers of convolutions: the nodes Conv and ConvTranspose. */
+#include <string.h>
+
+#include "export/onnx.h"
+
+typedef adzi_onnx_printer printer;
+
+enum { X, WEIGHT, BIAS };
+
+/* The spatial dimensions of the call. */
+static int spatial(const adzi_onnx *g)
+{
+    return adzi_onnx_input(g, WEIGHT)->rank - 2;
+}
+
+static bool has_batch(const adzi_onnx *g)
+{
+    return adzi_onnx_input(g, X)->rank == spatial(g) + 2;
+}
+
+/* An input or result of one image gets or loses a batch of 1, which the nodes demand. */
+static const char *change_batch(adzi_onnx *g, const char *type, const char *name)
+{
+    const int64_t zero = 0;
+    return adzi_onnx_step(g, type, name, adzi_onnx_ints(g, &zero, 1));
+}
+
+/* The numbers of an attribute that is a list. */
+static void list(const adzi_onnx *g, const char *name, int64_t *values)
+{
+    adzi_attr_list(g->call->op, g->call->attr, name, values, 2);
+}
+
+/* Pads are all beginnings and then all ends. A transposed call whose end loses less than its
+ * beginning has an output_padding of the difference. */
+static bool conv(adzi_onnx *g, const printer *row)
+{
+    const bool transposed = strcmp(row->type, "ConvTranspose") == 0;
+    const size_t n = (size_t)spatial(g);
+    int64_t pads[4], stride[2], dilation[2], kernel[2], more[2] = { 0, 0 };
+    list(g, "padding", pads);
+    list(g, "padding_after", pads + n);
+    list(g, "stride", stride);
+    list(g, "dilation", dilation);
+    for (size_t d = 0; d < n; ++d) {
+        kernel[d] = adzi_onnx_input(g, WEIGHT)->sizes[2 + d];
+        if (transposed && pads[n + d] < pads[d]) {
+            more[d] = pads[d] - pads[n + d];
+            pads[n + d] = pads[d];
+        }
+    }
+    const char *x = adzi_onnx_in(g, X);
+    x = has_batch(g) ? x : change_batch(g, "Unsqueeze", x);
+    const char *const y = has_batch(g) ? adzi_onnx_out(g, 0) : adzi_onnx_temporary(g);
+    const char *const in[] = { x, adzi_onnx_in(g, WEIGHT), adzi_onnx_in(g, BIAS) };
+    const int64_t groups = adzi_attr_whole(g->call->op, g->call->attr, "groups");
+    const adzi_onnx_attr attrs[] = { ADZI_ATTR_INTS("dilations", dilation, n),
+        ADZI_ATTR_INT("group", groups), ADZI_ATTR_INTS("kernel_shape", kernel, n),
+        ADZI_ATTR_INTS("pads", pads, 2 * n), ADZI_ATTR_INTS("strides", stride, n),
+        ADZI_ATTR_INTS("output_padding", more, n) };
+    adzi_onnx_node(
+        g, row->type, in, g->call->in[BIAS] >= 0 ? 3 : 2, &y, 1, attrs, transposed ? 6 : 5);
+    if (!has_batch(g)) {
+        const int64_t zero = 0;
+        adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
+            ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    }
+    return !g->failed;
+}
+
+/* The items of a batch are independent; nothing else may depend on its size. */
+static bool carry_conv(const adzi_onnx *g)
+{
+    const int axis = adzi_onnx_batch_in(g, X)->axis;
+    return (axis < 0 || (axis == 0 && has_batch(g))) && adzi_onnx_carry_first(g);
+}
+
+const adzi_onnx_printer adzi_onnx_convolutions[] = {
+    { "conv1d", conv, carry_conv, "Conv" },
+    { "conv2d", conv, carry_conv, "Conv" },
+    { "conv_transpose1d", conv, carry_conv, "ConvTranspose" },
+    { "conv_transpose2d", conv, carry_conv, "ConvTranspose" },
+    { NULL, NULL, NULL, NULL },
+};
