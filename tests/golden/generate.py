@@ -284,6 +284,15 @@ def convolutions():
                 stride=[2, 1], padding=[1, 0], output_padding=[1, 0])
     convolution("conv_transpose2d_dilated", "conv_transpose2d", (3, 4, 3), (3, 2, 2, 3), bias=False,
                 stride=2, dilation=[3, 2])
+    op("unfold_plain", "unfold", x_of(2, 3, 6, 5),
+       lambda x: F.unfold(x, (3, 2), dilation=(1, 2), padding=(0, 2), stride=(2, 1)),
+       kernel_size=[3, 2], dilation=[1, 2], padding=[0, 2], stride=[2, 1])
+    op("fold_plain", "fold", x_of(2, 18, 14),
+       lambda x: F.fold(x, (6, 5), (3, 2), dilation=(1, 2), padding=(0, 2), stride=(2, 1)),
+       output_size=[6, 5], kernel_size=[3, 2], dilation=[1, 2], padding=[0, 2], stride=[2, 1])
+    for mode in ("reflect", "replicate", "circular"):
+        op("pad_mode_" + mode, "pad_mode", x_of(2, 3, 4, 5),
+           lambda x: F.pad(x, (2, 1, 0, 3), mode=mode), pads=[2, 1, 0, 3], mode=mode)
 
 
 # ---- feed-forward networks -------------------------------------------------------------------------

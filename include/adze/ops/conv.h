@@ -154,6 +154,42 @@ ADZ_API adz_tensor *adz_conv_transpose2d(
 ADZ_API adz_tensor *adz_conv_weight(
     adz_tensor *x, adz_tensor *dy, adz_shape weight, const adz_conv_options *options);
 
+/**
+ * The patches of images as columns.
+ *
+ *     y[c KH KW + t, q] = x[c, q stride + t dilation - padding],   0 outside x
+ *
+ * t counts the elements of a kernel, q its positions in the image, both row by row. adz_matmul of a
+ * weight [O, C KH KW] and y is a convolution; adz_conv2d computes it without the patches.
+ *
+ * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64
+ * @param kernel_size  KH and KW, or one size for both; 1 or more
+ * @param options      stride, padding and dilation; NULL for the defaults. groups is 1
+ * @return             y[N, C KH KW, L] or y[C KH KW, L], borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.functional.unfold
+ */
+ADZ_API adz_tensor *adz_unfold(
+    adz_tensor *x, adz_shape kernel_size, const adz_conv_options *options);
+
+/**
+ * The sum of patches: the gradient of adz_unfold as a function.
+ *
+ *     y[c, p] = sum of x[c KH KW + t, q] over t and q with q stride + t dilation - padding = p
+ *
+ * @param x            x[N, C KH KW, L] or x[C KH KW, L], f32 or f64; L positions of the kernel
+ * @param output_size  H and W, or one size for both; 1 or more
+ * @param kernel_size  KH and KW, or one size for both; 1 or more
+ * @param options      stride, padding and dilation; NULL for the defaults. groups is 1
+ * @return             y[N, C, H, W] or y[C, H, W], borrowed from the scope, or NULL
+ * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad               x, to any order; saves nothing
+ * @see                torch.nn.functional.fold
+ */
+ADZ_API adz_tensor *adz_fold(
+    adz_tensor *x, adz_shape output_size, adz_shape kernel_size, const adz_conv_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,18 @@ static int call(const op_args *a, adz_tensor **out)
     return case_one(adz_pad_mode(a->in[0], pads, n, (adz_padding_mode)(int)a->p[0]), out);
 }
 
+static bool config(const json_t *json, op_args *args)
+{
+    static const char *const modes[] = { "zeros", "reflect", "replicate", "circular" };
+    for (int i = 0; i < 4; ++i) {
+        if (strcmp(config_text(json, "mode", ""), modes[i]) == 0) {
+            args->p[0] = i;
+        }
+    }
+    args->p[1] = config_list(json, "pads", args->p + 2, CASE_PARAMS - 2);
+    return args->p[0] > 0;
+}
+
 FACT(each_mode_continues_a_row)
 {
     adz_tensor *x = VALUES(ADZ_I64, 1, 2, 3);
@@ -71,5 +83,8 @@ const op_case pad_mode_case = {
         { .in = { IN(3) }, .p = { REPLICATE, 2, 1e18, 1e18 }, .status = ADZ_ERR_SHAPE },
     },
     .first_order_only = true,
+    .vectors = { "pad_mode" },
+    .inputs = { "x" },
+    .config = config,
     FACTS(facts),
 };
