@@ -44,7 +44,7 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
 {
     const char *op = call->op->name;
     adz_tensor *x = adzi_compact(op, call->in[0]);
-    adzi_max_windows_args args = { NULL };
+    adzi_max_windows_args args = { .x = NULL };
     adz_tensor *y = NULL, *places = NULL;
     if (x == NULL || !read_taps(op, axes, &args) ||
         (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
@@ -77,7 +77,7 @@ adz_status adzi_max_windows_backward(
 {
     const char *op = node->op->name;
     adz_tensor *x = adzi_compact(op, adzi_saved_input(node, 0));
-    adzi_max_windows_args args = { NULL };
+    adzi_max_windows_args args = { .x = NULL };
     if (x == NULL || !read_taps(op, axes, &args)) {
         return adzi_status(NULL);
     }
@@ -105,7 +105,7 @@ adz_status adzi_max_windows_fused(
 {
     const char *op = node->op->name;
     adz_tensor *x = adzi_compact(op, adzi_saved_input(node, 0)), *g = adzi_compact(op, dy[0]);
-    adzi_max_windows_args args = { NULL };
+    adzi_max_windows_args args = { .x = NULL };
     if (x == NULL || g == NULL || !read_taps(op, axes, &args) ||
         (dx[0] = adzi_scratch_like(op, x)) == NULL) {
         return adzi_status(NULL);
