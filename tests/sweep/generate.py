@@ -106,7 +106,7 @@ HINTS = {
     'adz_conv_transpose2d': {'x': 'four', 'weight': 'four', 'bias': 'vector'},
     'adz_conv_weight': {'x': 'matrix', 'dy': 'row', 'weight': '[1, 3, 1]'},
     'adz_unfold': {'x': 'four', 'kernel_size': '[3]'},
-    'adz_fold': {'x': 'cube', 'output_size': '[3]', 'kernel_size': '[3]'},
+    'adz_fold': {'x': 'matrix', 'output_size': '[3]', 'kernel_size': '[1, 3]'},
     'adz_lstm': {'h0': 'none', 'c0': 'none', 'weights': 'lstm'},
     'adz_gru': {'h0': 'none', 'weights': 'gru'},
     'adz_rnn': {'h0': 'none', 'weights': 'rnn'},

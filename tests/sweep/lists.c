@@ -62,17 +62,17 @@ static adz_text make_text(size_t choice)
 /* ---- shapes, dimensions, lists --------------------------------------------------------------- */
 
 static const char *const shape_names[] = { "[3]", "[3, 3]", "[]", "[9]", "[1, 3, 3]", "[1, 3, 1]",
-    "[-1]", "[0, 3]", "[-1, -1]", "[INT64_MAX]", "[INT64_MAX, 2]", "[INT64_MIN]", "[2^40, 2^40]",
-    "[0, INT64_MAX, INT64_MAX]", "[2^62, 4]", "rank 8", "rank -1", "rank 9", "rank INT_MAX",
-    "rank INT_MIN", "drawn" };
+    "[1, 3]", "[-1]", "[0, 3]", "[-1, -1]", "[INT64_MAX]", "[INT64_MAX, 2]", "[INT64_MIN]",
+    "[2^40, 2^40]", "[0, INT64_MAX, INT64_MAX]", "[2^62, 4]", "rank 8", "rank -1", "rank 9",
+    "rank INT_MAX", "rank INT_MIN", "drawn" };
 
 static adz_shape make_shape(size_t choice, uint64_t random)
 {
     const int64_t huge = (int64_t)1 << 40;
     const adz_shape shapes[] = { { 1, { 3 } }, { 2, { 3, 3 } }, { 0, { 0 } }, { 1, { 9 } },
-        { 3, { 1, 3, 3 } }, { 3, { 1, 3, 1 } }, { 1, { -1 } }, { 2, { 0, 3 } }, { 2, { -1, -1 } },
-        { 1, { INT64_MAX } }, { 2, { INT64_MAX, 2 } }, { 1, { INT64_MIN } }, { 2, { huge, huge } },
-        { 3, { 0, INT64_MAX, INT64_MAX } }, { 2, { (int64_t)1 << 62, 4 } },
+        { 3, { 1, 3, 3 } }, { 3, { 1, 3, 1 } }, { 2, { 1, 3 } }, { 1, { -1 } }, { 2, { 0, 3 } },
+        { 2, { -1, -1 } }, { 1, { INT64_MAX } }, { 2, { INT64_MAX, 2 } }, { 1, { INT64_MIN } },
+        { 2, { huge, huge } }, { 3, { 0, INT64_MAX, INT64_MAX } }, { 2, { (int64_t)1 << 62, 4 } },
         { 8, { 1, 1, 1, 1, 1, 1, 1, 3 } }, { -1, { 0 } }, { 9, { 1, 1, 1, 1, 1, 1, 1, -1 } },
         { INT_MAX, { 1, 1, 1, 1, 1, 1, 1, -1 } }, { INT_MIN, { 1 } } };
     if (choice < COUNT_OF(shapes)) {
@@ -242,7 +242,7 @@ static const struct {
     [KIND_PATH] = { paths, COUNT_OF(paths), 7 },
     [KIND_ENCODED] = { encoded, COUNT_OF(encoded), 4 },
     [KIND_TEXT] = { text_names, COUNT_OF(text_names), 1 },
-    [KIND_SHAPE] = { shape_names, COUNT_OF(shape_names), 7 },
+    [KIND_SHAPE] = { shape_names, COUNT_OF(shape_names), 8 },
     [KIND_DIMS] = { dims_names, COUNT_OF(dims_names), 4 },
     [KIND_LIST] = { list_names, COUNT_OF(list_names), 2 },
     [KIND_INTS] = { array_names, COUNT_OF(array_names), 5 },

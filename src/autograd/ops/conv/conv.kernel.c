@@ -24,29 +24,78 @@
 
 /* ---- patches --------------------------------------------------------------------------------- */
 
-/* to[z] = from[first + z step] for z in low .. high - 1, and 0 elsewhere in 0 .. length - 1. */
-INLINE void KERNEL(copy_places)(elem *restrict to, const elem *restrict from, int64_t first,
-    int64_t step, inside part, int64_t length)
+/* The lanes low .. high - 1 of a vector in memory, and 0 in the others, whose memory is not read.
+ */
+#if defined(__AVX512F__) && ELEM_IS_F32
+#define LANES(low, high)  ((__mmask16)((1u << (high)) - (1u << (low))))
+#define VLOAD_LANES(p, m) _mm512_maskz_loadu_ps(m, p)
+#elif defined(__AVX512F__)
+#define LANES(low, high)  ((__mmask8)((1u << (high)) - (1u << (low))))
+#define VLOAD_LANES(p, m) _mm512_maskz_loadu_pd(m, p)
+#elif defined(__AVX2__)
+#define LANES(low, high) _mm256_andnot_si256(KERNEL(lanes)((int)(low)), KERNEL(lanes)((int)(high)))
+#if ELEM_IS_F32
+#define VLOAD_LANES(p, m) _mm256_maskload_ps(p, m)
+#else
+#define VLOAD_LANES(p, m) _mm256_maskload_pd(p, m)
+#endif
+#else
+typedef struct KERNEL(range_of_lanes) {
+    int64_t low, high;
+} KERNEL(range_of_lanes);
+
+INLINE VEC KERNEL(vload_lanes)(const elem *p, KERNEL(range_of_lanes) m)
 {
-    for (int64_t z = 0; z < part.low; ++z) {
-        to[z] = ELEM(0);
+    VEC v = { 0 };
+    for (int64_t i = m.low; i < m.high; ++i) {
+        v[i] = p[i];
     }
-    int64_t z = part.low;
-    if (step == 1) {
-        for (; z + VW <= part.high; z += VW) {
-            VSTORE(to + z, VLOAD(from + first + z));
-        }
-        if (z < part.high) {
-            VSTORE_PART(
-                to + z, VLOAD_PART(from + first + z, (int)(part.high - z)), (int)(part.high - z));
-        }
-    } else {
-        for (; z < part.high; ++z) {
-            to[z] = from[first + z * step];
+    return v;
+}
+#define LANES(low, high)  ((KERNEL(range_of_lanes)){ low, high })
+#define VLOAD_LANES(p, m) KERNEL(vload_lanes)(p, m)
+#endif
+
+/* Copies a run of each channel of a range, whose places are neighbours in the source. Lanes outside
+ * `part` become 0. A vector may write beyond the run, where the next run is written later. */
+INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
+    int64_t channels, inside part, const run *r)
+{
+    for (int64_t v = 0; v < r->length; v += VW) {
+        const int64_t low = part.low < v ? 0 : part.low - v < VW ? part.low - v : VW;
+        const int64_t high = part.high < v ? 0 : part.high - v < VW ? part.high - v : VW;
+        const __typeof__(LANES(low, high)) lanes = LANES(low, high < low ? low : high);
+        const int64_t room = BLOCK - r->at - v;
+        elem *vector = to + v;
+        const elem *place = from + v;
+        if (room >= VW) {
+            for (int64_t c = 0; c < channels; ++c, vector += apart, place += plane) {
+                VSTORE(vector, VLOAD_LANES(place, lanes));
+            }
+        } else {
+            for (int64_t c = 0; c < channels; ++c, vector += apart, place += plane) {
+                VSTORE_PART(vector, VLOAD_LANES(place, lanes), (int)room);
+            }
         }
     }
-    for (z = part.high; z < length; ++z) {
-        to[z] = ELEM(0);
+}
+#undef LANES
+#undef VLOAD_LANES
+
+/* copy_runs for places that are `step` elements apart in the source. */
+INLINE void KERNEL(gather_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
+    int64_t channels, inside part, const run *r, int64_t step)
+{
+    for (int64_t c = 0; c < channels; ++c, to += apart, from += plane) {
+        for (int64_t z = 0; z < part.low; ++z) {
+            to[z] = ELEM(0);
+        }
+        for (int64_t z = part.low; z < part.high; ++z) {
+            to[z] = from[z * step];
+        }
+        for (int64_t z = part.high; z < r->length; ++z) {
+            to[z] = ELEM(0);
+        }
     }
 }
 
@@ -55,7 +104,6 @@ INLINE void KERNEL(copy_places)(elem *restrict to, const elem *restrict from, in
 static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_conv_phase *p,
     const runs *at, int64_t group, const adzi_conv_range *range)
 {
-    const elem *x = g->x;
     const int64_t plane = g->source[0] * g->source[1], apart = range->taps * BLOCK;
     const int64_t padded = (at->count + VW - 1) / VW * VW;
     for (int64_t t = 0; t < range->taps; ++t) {
@@ -64,15 +112,17 @@ static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_c
         for (const run *r = at->run; r < at->run + at->n; ++r) {
             const int64_t row = r->row * p->h.step + p->h.offset + i * p->h.offset_step;
             const int64_t first = r->column * p->w.step + p->w.offset + j * p->w.offset_step;
-            inside part = { 0, 0 };
-            int64_t from = 0;
-            if (is_row(row, g->source[0])) {
-                part = places_inside(first, p->w.step, r->length, g->source[1]);
-                from = channel_of(g, r->item, group, range->channel) + row * g->source[1] + first;
-            }
-            for (int64_t c = 0; c < range->channels; ++c) {
-                KERNEL(copy_places)
-                (rows + c * apart + r->at, x, from + c * plane, p->w.step, part, r->length);
+            const inside none = { 0, 0 };
+            const bool exists = is_row(row, g->source[0]);
+            const inside part =
+                exists ? places_inside(first, p->w.step, r->length, g->source[1]) : none;
+            const elem *from = (const elem *)g->x + channel_of(g, r->item, group, range->channel) +
+                               (exists ? row * g->source[1] + first : 0);
+            if (p->w.step == 1) {
+                KERNEL(copy_runs)(rows + r->at, apart, from, plane, range->channels, part, r);
+            } else {
+                KERNEL(gather_runs)
+                (rows + r->at, apart, from, plane, range->channels, part, r, p->w.step);
             }
         }
         for (int64_t c = 0; c < range->channels && at->count < padded; ++c) {
