@@ -94,6 +94,7 @@ FACT(blocks_and_ranges_are_joined)
         { .n = 1, .groups = 1, .channels = 2, .maps = 3, .big = { 14, 30 }, .kernel = { 12, 13 } },
         { .n = 70, .groups = 1, .channels = 3, .maps = 7, .big = { 3, 3 }, .kernel = { 3, 3 } },
         { .n = 1, .groups = 3, .channels = 1, .maps = 2, .big = { 2, 1100 }, .kernel = { 1, 80 } },
+        { .n = 2, .groups = 3, .channels = 1, .maps = 2, .big = { 50, 301 }, .kernel = { 3, 5 } },
     };
     adz_manual_seed(4);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {

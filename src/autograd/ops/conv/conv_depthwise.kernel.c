@@ -3,14 +3,20 @@
  *     result[m, q] = bias[m] + sum over t of w[m, t] source[place(q, t)]
  *     dw[m, t]     = sum over q of dresult[m, q] source[place(q, t)]
  *
- * A product of matrices would have a single row. Here a row of the result is computed in pieces of
- * SPAN elements that stay in the first-level cache, one tap after the other. See
- * Note [Two directions, one kernel] in conv.kernel.h for phases and places. */
+ * A product of matrices would have a single row. If neighbours of a row read neighbours of the
+ * source, a band of the source is copied into a frame of zeros, and a vector of the result is
+ * summed in a register, without a look at borders. Otherwise a row of the result is computed in
+ * pieces of SPAN elements, one tap after the other. See Note [Two directions, one kernel] in
+ * conv.kernel.h for phases and places. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/conv/conv_depthwise.kernel.c"
 #include "autograd/ops/conv/conv_patches.kernel.h"
 
-enum { SPAN = 512, TAPS = 64 };
+enum {
+    SPAN = 512,  /* elements of a row that are computed at a time */
+    TAPS = 64,   /* taps at a time */
+    FRAME = 8192 /* elements of a band of the source with zeros around it: 32 kB in f32 */
+};
 
 #include "tensor/kernel/each_float.h"
 #else
@@ -65,6 +71,118 @@ static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_ph
     }
 }
 
+/* How a phase reads a frame: element (r, c) of the frame is element (top + r, left + c) of the
+ * source, or 0 outside it. Tap t of the position at frame element f reads f + at[t]. */
+typedef struct KERNEL(frame) {
+    int64_t top, left, width;
+    int64_t rows; /* of the result, that a frame is enough for; 0: the phase cannot be framed */
+    int64_t at[TAPS];
+} KERNEL(frame);
+
+static KERNEL(frame) KERNEL(frame_of)(const adzi_conv_phase *p)
+{
+    KERNEL(frame) f = { .rows = 0 };
+    const int64_t high = p->h.taps - 1, wide = p->w.taps - 1;
+    if (p->w.step != 1 || p->h.taps * p->w.taps > TAPS || high < 0 || wide < 0) {
+        return f;
+    }
+    const int64_t down = high * p->h.offset_step, right = wide * p->w.offset_step;
+    const int64_t above = down < 0 ? down : 0, before = right < 0 ? right : 0;
+    f.top = p->h.offset + above;
+    f.left = p->w.offset + before;
+    f.width = p->w.count + (right < 0 ? -right : right) + VW;
+    const int64_t spare = FRAME / f.width - (down < 0 ? -down : down) - 1;
+    f.rows = spare < 0 ? 0 : spare / p->h.step + 1;
+    for (int64_t t = 0; t < p->h.taps * p->w.taps; ++t) {
+        f.at[t] = (t / p->w.taps * p->h.offset_step - above) * f.width +
+                  t % p->w.taps * p->w.offset_step - before;
+    }
+    return f;
+}
+
+/* Copies the rows of the source that rows row .. row + count - 1 of the result read. */
+static void KERNEL(fill_frame)(elem *to, const KERNEL(frame) * f, const adzi_conv_args *g,
+    const adzi_conv_phase *p, const elem *x, int64_t row, int64_t count)
+{
+    const int64_t reach = (p->h.taps - 1) * p->h.offset_step;
+    const int64_t rows = (count - 1) * p->h.step + (reach < 0 ? -reach : reach) + 1;
+    const inside part = places_inside(f->left, 1, f->width, g->source[1]);
+    for (int64_t r = 0; r < rows; ++r, to += f->width) {
+        const int64_t from = row * p->h.step + f->top + r;
+        memset(to, 0, (size_t)f->width * sizeof(elem));
+        if (is_row(from, g->source[0]) && part.low < part.high) {
+            memcpy(to + part.low, x + from * g->source[1] + f->left + part.low,
+                (size_t)(part.high - part.low) * sizeof(elem));
+        }
+    }
+}
+
+/* Writes `rest` elements that are `stride` apart. */
+INLINE void KERNEL(put)(elem *to, VEC v, int64_t stride, int rest)
+{
+    if (stride == 1) {
+        KERNEL(store)(to, v, rest == VW, rest);
+        return;
+    }
+    elem lanes[VBYTES / sizeof(elem)];
+    VSTORE(lanes, v);
+    for (int l = 0; l < rest; ++l) {
+        to[l * stride] = lanes[l];
+    }
+}
+
+/* `high` rows of the result, four or one, from a frame. Sums of four rows hide the latency of the
+ * multiply-adds. */
+INLINE void KERNEL(framed_rows)(const adzi_conv_args *g, const adzi_conv_phase *p,
+    const KERNEL(frame) * f, const elem *from, const elem *weight, elem bias, elem *to,
+    const int high)
+{
+    const int64_t taps = p->h.taps * p->w.taps, down = p->h.step * f->width;
+    const int64_t below = p->h.stride * g->result[1];
+    for (int64_t z = 0; z < p->w.count; z += VW) {
+        const int rest = p->w.count - z < VW ? (int)(p->w.count - z) : VW;
+        VEC a = VSPLAT(bias), b = a, c = a, d = a;
+        for (int64_t t = 0; t < taps; ++t) {
+            const VEC w = VSPLAT(weight[t]);
+            const elem *place = from + z + f->at[t];
+            a = VFMA(w, VLOAD(place), a);
+            if (high == 4) {
+                b = VFMA(w, VLOAD(place + down), b);
+                c = VFMA(w, VLOAD(place + 2 * down), c);
+                d = VFMA(w, VLOAD(place + 3 * down), d);
+            }
+        }
+        elem *row = to + z * p->w.stride;
+        KERNEL(put)(row, a, p->w.stride, rest);
+        if (high == 4) {
+            KERNEL(put)(row + below, b, p->w.stride, rest);
+            KERNEL(put)(row + 2 * below, c, p->w.stride, rest);
+            KERNEL(put)(row + 3 * below, d, p->w.stride, rest);
+        }
+    }
+}
+
+/* All positions of one phase in one image of the result, band by band. */
+static void KERNEL(framed_phase)(const adzi_conv_args *g, const adzi_conv_phase *p,
+    const KERNEL(frame) * f, const elem *x, const elem *weight, elem bias, elem *y)
+{
+    elem frame[FRAME];
+    for (int64_t row = 0; row < p->h.count; row += f->rows) {
+        const int64_t left = p->h.count - row, count = left < f->rows ? left : f->rows;
+        KERNEL(fill_frame)(frame, f, g, p, x, row, count);
+        int64_t r = 0;
+        for (; r < count; r += count - r >= 4 ? 4 : 1) {
+            const elem *from = frame + r * p->h.step * f->width;
+            elem *to = y + (p->h.start + (row + r) * p->h.stride) * g->result[1] + p->w.start;
+            if (count - r >= 4) {
+                KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 4);
+            } else {
+                KERNEL(framed_rows)(g, p, f, from, weight, bias, to, 1);
+            }
+        }
+    }
+}
+
 /* All positions of one phase in one image of the result. */
 static void KERNEL(depthwise_phase)(const adzi_conv_args *g, const adzi_conv_phase *p,
     const elem *x, const elem *weight, elem bias, elem *y)
@@ -99,9 +217,14 @@ void KERNEL(conv_depthwise)(const void *opaque, int64_t begin, int64_t end)
         adzi_conv_phase p = adzi_conv_phase_first(g);
         do {
             const int64_t taps = p.h.taps * p.w.taps;
-            KERNEL(depthwise_phase)
-            (g, &p, x, weight + p.weight * g->maps + map % g->maps * taps, bias,
-                (elem *)g->y + unit * result);
+            const KERNEL(frame) f = KERNEL(frame_of)(&p);
+            const elem *w = weight + p.weight * g->maps + map % g->maps * taps;
+            elem *y = (elem *)g->y + unit * result;
+            if (f.rows > 0) {
+                KERNEL(framed_phase)(g, &p, &f, x, w, bias, y);
+            } else {
+                KERNEL(depthwise_phase)(g, &p, x, w, bias, y);
+            }
         } while (adzi_conv_phase_next(g, &p));
     }
 }
@@ -146,30 +269,87 @@ static void KERNEL(weight_span)(VEC *sums, const adzi_conv_args *g, const elem *
     }
 }
 
+/* The product of `high` rows of dy, four or one, with what a tap reads in a frame. Lanes behind the
+ * end of a row are left out of both, because the frame may hold infinities there. */
+INLINE VEC KERNEL(framed_products)(const adzi_conv_phase *p, const KERNEL(frame) * f,
+    const elem *place, const elem *dy, const int high)
+{
+    const int64_t down = p->h.step * f->width, width = p->w.count;
+    VEC a = { 0 }, b = a, c = a, d = a;
+    for (int64_t z = 0; z < width; z += VW) {
+        const bool whole = width - z >= VW;
+        const int rest = whole ? VW : (int)(width - z);
+#define ADD_ROW(sum, r)                                       \
+    sum = VFMA(KERNEL(load)(dy + (r)*width + z, whole, rest), \
+        KERNEL(load)(place + (r)*down + z, whole, rest), sum);
+        ADD_ROW(a, 0)
+        if (high == 4) {
+            ADD_ROW(b, 1)
+            ADD_ROW(c, 2)
+            ADD_ROW(d, 3)
+        }
+#undef ADD_ROW
+    }
+    return high == 4 ? (a + b) + (c + d) : a;
+}
+
+/* Adds one image to the sums of all taps. dy is its gradient, x the source. */
+static void KERNEL(framed_weight)(VEC *sums, const adzi_conv_args *g, const adzi_conv_phase *p,
+    const KERNEL(frame) * f, const elem *x, const elem *dy)
+{
+    elem frame[FRAME];
+    for (int64_t row = 0; row < p->h.count; row += f->rows) {
+        const int64_t left = p->h.count - row, count = left < f->rows ? left : f->rows;
+        KERNEL(fill_frame)(frame, f, g, p, x, row, count);
+        for (int64_t t = 0; t < p->h.taps * p->w.taps; ++t) {
+            for (int64_t r = 0; r < count; r += count - r >= 4 ? 4 : 1) {
+                const elem *place = frame + r * p->h.step * f->width + f->at[t];
+                const elem *from = dy + (row + r) * p->w.count;
+                sums[t] += count - r >= 4 ? KERNEL(framed_products)(p, f, place, from, 4)
+                                          : KERNEL(framed_products)(p, f, place, from, 1);
+            }
+        }
+    }
+}
+
+/* Adds all items to the sums of taps tap .. tap + taps - 1 of one map. */
+static void KERNEL(weight_taps)(VEC *sums, const adzi_conv_args *g, const adzi_conv_phase *p,
+    const KERNEL(frame) * f, int64_t map, int64_t tap, int64_t taps)
+{
+    const int64_t maps = g->groups * g->maps, width = g->result[1];
+    const int64_t source = g->source[0] * g->source[1], result = g->result[0] * width;
+    for (int64_t item = 0; item < g->items; ++item) {
+        const elem *x = (const elem *)g->x + (item * g->groups + map / g->maps) * source;
+        const elem *dy = (const elem *)g->y + (item * maps + map) * result;
+        if (f->rows > 0) {
+            KERNEL(framed_weight)(sums, g, p, f, x, dy);
+            continue;
+        }
+        for (int64_t row = 0; row < g->result[0]; ++row) {
+            for (int64_t column = 0; column < width; column += SPAN) {
+                const int64_t length = width - column < SPAN ? width - column : SPAN;
+                KERNEL(weight_span)
+                (sums, g, x, dy + row * width + column, row, column, length, tap, taps);
+            }
+        }
+    }
+}
+
 /* The gradient of the weight of one map. A unit is a map; TAPS taps go over all items at a time. */
 void KERNEL(conv_depthwise_weight)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_conv_weight_args *args = opaque;
     const adzi_conv_args *g = &args->conv;
-    const int64_t maps = g->groups * g->maps, whole = g->kernel[0] * g->kernel[1];
-    const int64_t source = g->source[0] * g->source[1], width = g->result[1];
+    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const adzi_conv_phase p = adzi_conv_phase_first(g);
+    const KERNEL(frame) f = KERNEL(frame_of)(&p);
     VEC sums[TAPS];
     for (int64_t unit = begin; unit < end; ++unit) {
         elem *dw = (elem *)args->dw + unit * whole;
         for (int64_t tap = 0; tap < whole; tap += TAPS) {
             const int64_t taps = whole - tap < TAPS ? whole - tap : TAPS;
             memset(sums, 0, sizeof sums);
-            for (int64_t at = 0; at < g->items * g->result[0]; ++at) {
-                const int64_t item = at / g->result[0], row = at % g->result[0];
-                const elem *x = (const elem *)g->x + (item * g->groups + unit / g->maps) * source;
-                const elem *dy =
-                    (const elem *)g->y + ((item * maps + unit) * g->result[0] + row) * width;
-                for (int64_t column = 0; column < width; column += SPAN) {
-                    const int64_t length = width - column < SPAN ? width - column : SPAN;
-                    KERNEL(weight_span)
-                    (sums, g, x, dy + column, row, column, length, tap, taps);
-                }
-            }
+            KERNEL(weight_taps)(sums, g, &p, &f, unit, tap, taps);
             for (int64_t t = 0; t < taps; ++t) {
                 elem total = ELEM(0);
                 for (int l = 0; l < VW; ++l) {
