@@ -1,0 +1,198 @@
+/* bench-conv: adze's side of bench/torch_conv.py, which runs it.
+ *
+ *     bench-conv cnn|stack THREADS FILE
+ *
+ * A training step of a network of convolutions by SGD:
+ *
+ *     cnn    32 images of 3 x 32 x 32; 3x3 kernels with 32, 64 and 128 channels, of which the last
+ *            two have stride 2; batch norm and ReLU; the mean over the image; a linear layer
+ *     stack  4 signals of 16 x 8192; 10 layers of 16 channels with kernels of 2 elements 1, 2, 4
+ * ... 512 apart, which see no later element, and ReLU
+ *
+ * FILE gets the weights and the data. For each line on standard input it runs one step and prints a
+ * line: the seconds that the step took, by the clock and of the processor, and the loss, after
+ * "memory" also the bytes by which adze's peak and the process's peak grew during the step; for the
+ * line "first" the loss alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "start.h"
+
+enum { IMAGES = 32, SIDE = 32, CLASSES = 10, SIGNALS = 4, LENGTH = 8192, WIDTH = 16, LAYERS = 10 };
+
+typedef struct {
+    adz_module *network;
+    adz_tensor *x, *target;
+    adz_optimizer *sgd;
+    bool is_cnn;
+} work;
+
+/* ---- the networks --------------------------------------------------------------------------- */
+
+static adz_tensor *flat_images(adz_tensor *x)
+{
+    return adz_flatten(x, 2, 3);
+}
+
+/* Normalised rows as square images again, after a ReLU. */
+static adz_tensor *relu_images(adz_tensor *x)
+{
+    const int64_t n = adz_tensor_size(x, 0), c = adz_tensor_size(x, 1);
+    int64_t side = 1;
+    while (side * side < adz_tensor_size(x, 2)) {
+        ++side;
+    }
+    return adz_reshape(adz_relu(x), ADZ_SHAPE(n, c, side, side));
+}
+
+static adz_tensor *mean_of_image(adz_tensor *x)
+{
+    return adz_mean(x, ADZ_DIMS(2, 3), ADZ_DROPDIM);
+}
+
+static adz_module *new_cnn(void)
+{
+    static const int64_t channels[] = { 3, 32, 64, 128 };
+    adz_module *network = ADZ_SEQUENTIAL(adz_identity_new());
+    for (int i = 0; i < 3; ++i) {
+        adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+        o.padding = ADZ_SHAPE(1);
+        o.stride = ADZ_SHAPE(i == 0 ? 1 : 2);
+        adz_sequential_append(
+            network, adz_conv2d_new(channels[i], channels[i + 1], ADZ_SHAPE(3), &o));
+        adz_sequential_append(network, adz_function_new(flat_images));
+        adz_sequential_append(network, adz_batch_norm1d_new(channels[i + 1], NULL));
+        adz_sequential_append(network, adz_function_new(relu_images));
+    }
+    adz_sequential_append(network, adz_function_new(mean_of_image));
+    adz_sequential_append(network, adz_linear_new(128, CLASSES, NULL));
+    return network;
+}
+
+/* A layer of the stack pads x in front only, so that no element sees a later one. Its scope ends
+ * the tensors that no backward reads. */
+static adz_tensor *causal(adz_tensor *x, adz_module *layer, int64_t dilation)
+{
+    const int64_t pads[] = { dilation, 0 };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *y = adz_relu(adz_module_forward(layer, adz_pad(x, pads, 2, 0)));
+    return adz_scope_return(scope, y);
+}
+
+static adz_module *new_stack(void)
+{
+    adz_module *network = ADZ_SEQUENTIAL(adz_identity_new());
+    for (int i = 0; i < LAYERS; ++i) {
+        adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+        o.dilation = ADZ_SHAPE((int64_t)1 << i);
+        adz_sequential_append(network, adz_conv1d_new(WIDTH, WIDTH, 2, &o));
+    }
+    return network;
+}
+
+static adz_tensor *loss_of(work *w)
+{
+    if (w->is_cnn) {
+        adz_tensor *logits = adz_module_forward(w->network, w->x);
+        return adz_cross_entropy(logits, w->target, ADZ_NONE, NULL);
+    }
+    adz_tensor *y = w->x;
+    for (int i = 0; i < LAYERS; ++i) {
+        char name[8];
+        snprintf(name, sizeof name, "%d", i + 1);
+        y = causal(y, adz_module_child(w->network, name), (int64_t)1 << i);
+    }
+    return adz_mse_loss(y, w->target, ADZ_REDUCE_MEAN);
+}
+
+static work new_work(bool is_cnn, const char *path)
+{
+    work w = { .is_cnn = is_cnn };
+    adz_manual_seed(7);
+    adz_scope *scope = adz_scope_open();
+    w.network = is_cnn ? new_cnn() : new_stack();
+    const adz_shape shape =
+        is_cnn ? ADZ_SHAPE(IMAGES, 3, SIDE, SIDE) : ADZ_SHAPE(SIGNALS, WIDTH, LENGTH);
+    w.x = adz_keep(adz_randn(shape, ADZ_F32));
+    w.target = adz_keep(
+        is_cnn ? adz_randint(0, CLASSES, ADZ_SHAPE(IMAGES), ADZ_I64) : adz_randn(shape, ADZ_F32));
+    w.sgd = adz_sgd_new(adz_module_parameters(w.network), 0.01, NULL);
+    const start_tensor data[] = { { "x", w.x }, { "target", w.target } };
+    save_start(path, w.network, data, 2);
+    adz_scope_close(scope);
+    return w;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* The loss of the first weights; the statistics of batch norm stay as they are. */
+static void run_first(work *w)
+{
+    adz_scope *scope = adz_scope_open();
+    const bool recorded = adz_set_grad_enabled(false);
+    adz_module_eval(w->network);
+    printf("%.9g", adz_item(loss_of(w)));
+    adz_module_train(w->network, true);
+    adz_set_grad_enabled(recorded);
+    adz_scope_close(scope);
+}
+
+static void run_timed(work *w)
+{
+    const double start = now(), cpu = processor_time();
+    adz_scope *scope = adz_scope_open();
+    adz_optimizer_zero_grad(w->sgd);
+    adz_tensor *loss = loss_of(w);
+    adz_backward(loss);
+    adz_optimizer_step(w->sgd);
+    const double value = adz_item(loss);
+    adz_scope_close(scope);
+    printf("%.6f %.6f %.6f", now() - start, processor_time() - cpu, value);
+}
+
+static void run_with_memory(work *w)
+{
+    adz_memory_info before, after;
+    adz_empty_cache();
+    reset_process_peak();
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    const long long process = process_bytes("VmRSS");
+    run_timed(w);
+    adz_memory_info_get(&after, sizeof after);
+    printf(" %lld %lld", (long long)(after.peak_bytes - before.live_bytes),
+        process_bytes("VmHWM") - process);
+}
+
+int main(int argc, char **argv)
+{
+    const int threads = argc == 4 ? atoi(argv[2]) : 0;
+    const bool is_cnn = argc == 4 && strcmp(argv[1], "cnn") == 0;
+    if (threads < 1 || (!is_cnn && strcmp(argv[1], "stack") != 0)) {
+        fputs("usage: bench-conv cnn|stack THREADS FILE\n", stderr);
+        return EXIT_FAILURE;
+    }
+    adz_on_error(end_on_error, "bench-conv");
+    adz_set_num_threads(threads);
+    work w = new_work(is_cnn, argv[3]);
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (strncmp(line, "first", 5) == 0) {
+            run_first(&w);
+        } else if (strncmp(line, "memory", 6) == 0) {
+            run_with_memory(&w);
+        } else {
+            run_timed(&w);
+        }
+        puts("");
+        fflush(stdout);
+    }
+    adz_optimizer_free(&w.sgd);
+    adz_module_free(&w.network);
+    adz_release(&w.x);
+    adz_release(&w.target);
+    return EXIT_SUCCESS;
+}
