@@ -103,6 +103,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"nn/zoo/(darts|notebook)", "nn-darts nn-notebook modules"),
     (r"nn/layers/(activations|containers|dropout|embedding|linear)",
      "modules sequential module nn-feed_forward jumps init nn-recurrent nn-gpt2"),
+    (r"nn/layers/conv", "nn-conv modules"),
     (r"nn/layers/layer_norm", "nn-layer_norm modules"),
     (r"nn/layers/recurrent", "nn-recurrent nn-gru_rnn modules"),
     (r"nn/micro_state", "micro_state"),
