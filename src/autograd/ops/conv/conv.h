@@ -71,4 +71,8 @@ adz_tensor *adzi_conv_weight_call(
 adz_status adzi_conv_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_conv_transpose_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
+/** The forwards as expressions of other operators, for exports. */
+adz_status adzi_conv_expression(adz_tensor **y, adz_tensor *const *in, const void *attr);
+adz_status adzi_conv_transpose_expression(adz_tensor **y, adz_tensor *const *in, const void *attr);
+
 #endif
