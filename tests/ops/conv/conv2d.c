@@ -85,6 +85,25 @@ FACT(every_geometry_is_that_of_a_loop)
     }
 }
 
+/* The taps of a phase are found by the common divisor of stride and dilation. */
+FACT(strides_and_dilations_may_have_a_common_divisor)
+{
+    adz_manual_seed(5);
+    for (int i = 0; i < 6 * 6; ++i) {
+        conv_plain c = { .n = 1,
+            .groups = 1,
+            .channels = 2,
+            .maps = 1,
+            .big = { 29, 31 },
+            .kernel = { 5, 4 },
+            .stride = { 1 + i % 6, 12 - i % 6 },
+            .padding = { i % 3, 7 },
+            .dilation = { 1 + i / 6, 8 - i / 6 } };
+        size_small(&c);
+        expect_plain(&c);
+    }
+}
+
 /* More channels, maps and positions than a block, a range or a task holds. */
 FACT(blocks_and_ranges_are_joined)
 {
@@ -197,6 +216,7 @@ FACT(sizes_that_overflow_are_refused)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(every_geometry_is_that_of_a_loop),
+    cmocka_unit_test(strides_and_dilations_may_have_a_common_divisor),
     cmocka_unit_test(blocks_and_ranges_are_joined),
     cmocka_unit_test(threads_change_no_bit),
     cmocka_unit_test(same_keeps_the_size_and_adds_more_at_the_end),
