@@ -251,7 +251,7 @@ const op_case conv2d_case = {
         { .in = { IN(1, 2, 0, 2), IN(1, 2, 2, 2), IN(1) }, .p = { [PADDING] = 1 },
             .status = ADZ_ERR_SHAPE, .says = "is empty" },
         { .in = { IN(1, 1, 3, 3), IN(1, 1, 5, 5), IN_NONE }, .status = ADZ_ERR_SHAPE,
-            .says = "spans 5 elements" },
+            .says = "spans 5 elements, but dimension -2 of the input has 3" },
         { .in = { IN(1, 3, 4, 4), IN(2, 2, 2, 2), IN_NONE }, .status = ADZ_ERR_SHAPE,
             .says = "has 3 channels" },
         { .in = { IN(4, 4), IN(1, 1, 2, 2), IN_NONE }, .status = ADZ_ERR_SHAPE, .says = "rank 2" },

@@ -70,7 +70,7 @@ const op_case conv_transpose2d_case = {
         { .in = { IN(1, 3, 4, 4), IN(2, 2, 2, 2), IN_NONE }, .status = ADZ_ERR_SHAPE,
             .says = "has 3 channels" },
         { .in = { IN(1, 1, 1, 1), IN(1, 1, 2, 2), IN_NONE }, .p = { [PADDING] = 1 },
-            .status = ADZ_ERR_SHAPE, .says = "pad less" },
+            .status = ADZ_ERR_SHAPE, .says = "dimension -2 of the input, size 1" },
         { .in = { IN(1, 1, 2, 2), IN(1, 1, 2, 2), IN_NONE },
             .p = { [STRIDE] = 2, [OUTPUT_PADDING] = 2 }, .status = ADZ_ERR_ARGUMENT,
             .says = "smaller than the stride" },
