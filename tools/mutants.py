@@ -105,6 +105,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
      "modules sequential module nn-feed_forward jumps init nn-recurrent nn-gpt2"),
     (r"nn/layers/conv", "nn-conv modules"),
     (r"nn/layers/layer_norm", "nn-layer_norm modules"),
+    (r"nn/layers/functions", "nn-functions"),
     (r"nn/layers/recurrent", "nn-recurrent nn-gru_rnn modules"),
     (r"nn/micro_state", "micro_state"),
     (r"nn/layers/batch_norm", "micro_state nn-recurrent modules nn-activation_checkpoint"),

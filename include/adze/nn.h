@@ -26,6 +26,7 @@
 #include "adze/nn/fastai_transformer.h"
 #include "adze/nn/feed_forward.h"
 #include "adze/nn/flat_parameters.h"
+#include "adze/nn/functions.h"
 #include "adze/nn/gpt2.h"
 #include "adze/nn/group_norm.h"
 #include "adze/nn/init.h"

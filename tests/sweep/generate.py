@@ -148,7 +148,7 @@ INIT = {'adz_fastai_config':
 CALLBACKS = {
     'adz_tensor_hook': 'hook', 'adz_post_accumulate_grad_hook': 'accumulated',
     'adz_message_callback': 'on_message',
-    'adz_activation_function': 'activation', 'adz_module_visitor': 'visit',
+    'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
