@@ -4,10 +4,10 @@
  *
  * A training step of a network of convolutions by SGD:
  *
- *     cnn    32 images of 3 x 32 x 32; 3x3 kernels with 32, 64 and 128 channels, of which the last
- *            two have stride 2; batch norm and ReLU; the mean over the image; a linear layer
+ *     cnn    32 images of 3 x 32 x 32; 3x3 kernels with 32, 64 and 128 channels, each followed by
+ *            batch norm, ReLU and max pooling of 2x2; the mean over the image; a linear layer
  *     stack  4 signals of 16 x 8192; 10 layers of 16 channels with kernels of 2 elements 1, 2, 4
- * ... 512 apart, which see no later element, and ReLU
+ *            ... 512 apart, which see no later element, and ReLU
  *
  * FILE gets the weights and the data. For each line on standard input it runs one step and prints a
  * line: the seconds that the step took, by the clock and of the processor, and the loss, after
@@ -32,27 +32,6 @@ typedef struct {
 
 /* ---- the networks --------------------------------------------------------------------------- */
 
-static adz_tensor *flat_images(adz_tensor *x)
-{
-    return adz_flatten(x, 2, 3);
-}
-
-/* Normalised rows as square images again, after a ReLU. */
-static adz_tensor *relu_images(adz_tensor *x)
-{
-    const int64_t n = adz_tensor_size(x, 0), c = adz_tensor_size(x, 1);
-    int64_t side = 1;
-    while (side * side < adz_tensor_size(x, 2)) {
-        ++side;
-    }
-    return adz_reshape(adz_relu(x), ADZ_SHAPE(n, c, side, side));
-}
-
-static adz_tensor *mean_of_image(adz_tensor *x)
-{
-    return adz_mean(x, ADZ_DIMS(2, 3), ADZ_DROPDIM);
-}
-
 static adz_module *new_cnn(void)
 {
     static const int64_t channels[] = { 3, 32, 64, 128 };
@@ -60,14 +39,14 @@ static adz_module *new_cnn(void)
     for (int i = 0; i < 3; ++i) {
         adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
         o.padding = ADZ_SHAPE(1);
-        o.stride = ADZ_SHAPE(i == 0 ? 1 : 2);
         adz_sequential_append(
             network, adz_conv2d_new(channels[i], channels[i + 1], ADZ_SHAPE(3), &o));
-        adz_sequential_append(network, adz_function_new(flat_images));
-        adz_sequential_append(network, adz_batch_norm1d_new(channels[i + 1], NULL));
-        adz_sequential_append(network, adz_function_new(relu_images));
+        adz_sequential_append(network, adz_batch_norm2d_new(channels[i + 1], NULL));
+        adz_sequential_append(network, adz_relu_new(NULL));
+        adz_sequential_append(network, adz_max_pool2d_new(ADZ_SHAPE(2), NULL));
     }
-    adz_sequential_append(network, adz_function_new(mean_of_image));
+    adz_sequential_append(network, adz_adaptive_avg_pool2d_new(ADZ_SHAPE(1)));
+    adz_sequential_append(network, adz_flatten_new(1, -1));
     adz_sequential_append(network, adz_linear_new(128, CLASSES, NULL));
     return network;
 }

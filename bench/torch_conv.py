@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares training steps of two networks of convolutions with PyTorch, step by step in turn.
 
-    torch_conv.py BENCH_CONV [--networks cnn,stack] [--threads 1,2] [--rounds 15]
+    torch_conv.py BENCH_CONV [--networks cnn,stack] [--threads 1,2] [--rounds 15] [--json]
 
 bench/conv.c describes the networks. Both sides start from equal weights and data. If their first losses
 differ, the script ends with 1. Only the ratio means something, because other work on the machine slows down
@@ -9,11 +9,10 @@ both. Memory is the growth of the process's peak during a step, in the first ste
 """
 
 import argparse
-import statistics
 import sys
-import time
 
-from turns import both_sides, fresh_peak, load_start, process_bytes
+from peers import run_with
+from turns import answer_steps, both_sides, compare_steps, load_start
 
 WIDTH, LAYERS = 16, 10
 
@@ -27,11 +26,9 @@ def torch_side(network, threads, start):
     torch.set_num_threads(threads)
     if network == 'cnn':
         layers = [nn.Identity()]
-        for i, (before, after) in enumerate(((3, 32), (32, 64), (64, 128))):
-            layers += [nn.Conv2d(before, after, 3, stride=1 if i == 0 else 2, padding=1), nn.Identity(),
-                       nn.BatchNorm2d(after), nn.ReLU()]
-        model = nn.Sequential(*layers, nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()),
-                              nn.Linear(128, 10))
+        for before, after in ((3, 32), (32, 64), (64, 128)):
+            layers += [nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(), nn.MaxPool2d(2)]
+        model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
     else:
         model = nn.Sequential(nn.Identity(), *(
             nn.Conv1d(WIDTH, WIDTH, 2, dilation=2 ** i) for i in range(LAYERS)))
@@ -62,45 +59,7 @@ def torch_side(network, threads, start):
         sgd.step()
         return loss.item()
 
-    for line in sys.stdin:
-        if line.startswith('first'):
-            print(f'{first():.9g}', flush=True)
-            continue
-        memory = line.startswith('memory')
-        if memory:
-            before = fresh_peak()
-        start, cpu = time.perf_counter(), time.process_time()
-        loss = step()
-        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-        growth = f' 0 {process_bytes("VmHWM") - before}' if memory else ''
-        print(f'{seconds:.6f} {cpu:.6f} {loss:.6f}{growth}', flush=True)
-
-
-def compare(program, network, threads, rounds):
-    sides = both_sides(__file__, program, [network, threads], threads)
-    first = {name: side.step('memory') for name, side in sides.items()}
-    for side in sides.values():
-        side.step()
-        side.step()
-    times = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, side in sides.items():
-            times[name].append(side.step()[:2])
-    later = {name: side.step('memory') for name, side in sides.items()}
-    figures = {}
-    for name, side in sides.items():
-        side.end()
-        wall, cpu = zip(*times[name])
-        figures[name] = (statistics.median(wall), min(wall), min(cpu), first[name][4],
-                         later[name][4])
-        print('{}, {} threads, {:8}: median {:7.1f} ms, least {:7.1f} ms, processor time at least '
-              '{:7.1f} ms; peak grows by {:6.1f} MB in the first step, {:6.1f} MB later; loss {:.4f}, '
-              '{:.4f}'.format(network, threads, name, *(1e3 * t for t in figures[name][:3]),
-                              *(b / 1e6 for b in figures[name][3:]), first[name][2], later[name][2]))
-    ratio = [a / b if b else float('inf') for a, b in zip(figures['PyTorch'], figures['adze'])]
-    print(f'{network}, {threads} threads: adze is {ratio[0]:.2f} times as fast by medians, '
-          f'{ratio[1]:.2f} by minima, {ratio[2]:.2f} by processor time; by its own count its peak '
-          f'grows by {first["adze"][3] / 1e6:.1f} and {later["adze"][3] / 1e6:.1f} MB', flush=True)
+    answer_steps(first, step)
 
 
 def main():
@@ -111,10 +70,13 @@ def main():
     parser.add_argument('--networks', default='cnn,stack')
     parser.add_argument('--threads', default='1,2')
     parser.add_argument('--rounds', type=int, default=15)
+    parser.add_argument('--json', action='store_true', help='one object per comparison')
     arguments = parser.parse_args()
     for network in arguments.networks.split(','):
-        for threads in arguments.threads.split(','):
-            compare(arguments.program, network, int(threads), arguments.rounds)
+        for threads in map(int, arguments.threads.split(',')):
+            sides = both_sides(__file__, arguments.program, [network, threads], threads)
+            compare_steps(sides, network, threads, arguments.rounds, arguments.json)
 
 
+run_with('torch')
 main()

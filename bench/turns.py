@@ -8,8 +8,10 @@ and PyTorch's side loads them. A comparison whose first losses differ ends with 
 
 import ctypes
 import gc
+import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -77,5 +79,56 @@ def both_sides(script, program, arguments, threads, saves=True, tolerance=2e-6):
         first = {'adze': adze.step('first')[0]}
         torch = Side([sys.executable, script, '--torch-side', *arguments, *start], threads)
         first['PyTorch'] = torch.step('first')[0]
-    agree(first, tolerance)
+    agree(first, tolerance, sys.stderr)
     return {'PyTorch': torch, 'adze': adze}
+
+
+def answer_steps(first, step):
+    """PyTorch's side of a comparison of training steps: answers lines on standard input. `first` gives the loss
+    before any step, and `step` makes a step and gives its loss."""
+    for line in sys.stdin:
+        if line.startswith('first'):
+            print(f'{first():.9g}', flush=True)
+            continue
+        memory = line.startswith('memory')
+        if memory:
+            before = fresh_peak()
+        start, cpu = time.perf_counter(), time.process_time()
+        loss = step()
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+        growth = f' 0 {process_bytes("VmHWM") - before}' if memory else ''
+        print(f'{seconds:.6f} {cpu:.6f} {loss:.6f}{growth}', flush=True)
+
+
+def compare_steps(sides, name, threads, rounds, as_json=False):
+    """Runs both sides in turn and prints their times, the growth of their peaks and their losses. The ratios
+    are PyTorch's time over adze's."""
+    first = {side: process.step('memory') for side, process in sides.items()}
+    for process in sides.values():
+        process.step()
+        process.step()
+    times = {side: [] for side in sides}
+    for _ in range(rounds):
+        for side, process in sides.items():
+            times[side].append(process.step()[:2])
+    later = {side: process.step('memory') for side, process in sides.items()}
+    found = {}
+    for side, process in sides.items():
+        process.end()
+        wall, cpu = zip(*times[side])
+        found[side] = {'median_ms': 1e3 * statistics.median(wall), 'least_ms': 1e3 * min(wall),
+                       'processor_ms': 1e3 * min(cpu), 'first_growth_mb': first[side][4] / 1e6,
+                       'growth_mb': later[side][4] / 1e6, 'loss': [first[side][2], later[side][2]]}
+    paired = zip(times['PyTorch'], times['adze'])
+    ratios = {'median': statistics.median(theirs[0] / ours[0] for theirs, ours in paired)}
+    for key in ('least_ms', 'processor_ms'):
+        ratios[key[:-3]] = found['PyTorch'][key] / max(found['adze'][key], 1e-9)
+    if as_json:
+        return print(json.dumps({'name': name, 'threads': threads, **found, 'ratio': ratios}), flush=True)
+    for side, figures in found.items():
+        print('{}, {} threads, {:8}: median {:8.2f} ms, least {:8.2f} ms, processor time at least {:8.2f} ms; '
+              'peak grows by {:6.1f} MB in the first step, {:6.1f} MB later; loss {:.4f}, {:.4f}'.format(
+                  name, threads, side, *list(figures.values())[:5], *figures['loss']))
+    print(f'{name}, {threads} threads: adze is {ratios["median"]:.2f} times as fast by medians, '
+          f'{ratios["least"]:.2f} by minima, {ratios["processor"]:.2f} by processor time; by its own count its '
+          f'peak grows by {first["adze"][3] / 1e6:.1f} and {later["adze"][3] / 1e6:.1f} MB', flush=True)

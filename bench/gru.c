@@ -1,0 +1,124 @@
+/* bench-gru: adze's side of bench/torch_gru.py, which runs it.
+ *
+ *     bench-gru THREADS [START]
+ *
+ * A GRU of two layers of 256 over 100 steps of a batch of 16, the mean squared error of its
+ * outputs, Adam. For each line on standard input it runs one training step and prints a line: the
+ * seconds that the step took, by the clock and of the processor, and its loss, after "memory" also
+ * the bytes by which adze's peak and the process's peak grew during the step; for the line "first"
+ * the loss alone, without a step. The first weights, the input and the target are saved to START.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "start.h"
+
+enum { WIDTH = 256, LAYERS = 2, STEPS = 100, BATCH = 16 };
+
+typedef struct {
+    adz_module *net;
+    adz_tensor *x, *target;
+    adz_optimizer *adam;
+} model;
+
+static model new_model(void)
+{
+    adz_gru_module_options o = ADZ_GRU_MODULE_OPTIONS;
+    o.num_layers = LAYERS;
+    model m = { .net = adz_gru_new(WIDTH, WIDTH, &o) };
+    adz_scope *scope = adz_scope_open();
+    m.x = adz_keep(adz_randn(ADZ_SHAPE(STEPS, BATCH, WIDTH), ADZ_F32));
+    m.target = adz_keep(adz_randn(ADZ_SHAPE(STEPS, BATCH, WIDTH), ADZ_F32));
+    m.adam = adz_adam_new(adz_module_parameters(m.net), 0.001, NULL);
+    adz_scope_close(scope);
+    return m;
+}
+
+/* Under the names of PyTorch's module. */
+static void save(const model *m, const char *path)
+{
+    start_tensor start[] = { { "x", m->x }, { "target", m->target } };
+    save_start(path, m->net, start, 2);
+}
+
+static adz_tensor *loss_of(model *m)
+{
+    return adz_mse_loss(adz_module_forward(m->net, m->x), m->target, ADZ_REDUCE_MEAN);
+}
+
+/* The loss of the first weights. */
+static void run_first(model *m)
+{
+    adz_scope *scope = adz_scope_open();
+    bool recorded = adz_set_grad_enabled(false);
+    printf("%.9g", adz_item(loss_of(m)));
+    adz_set_grad_enabled(recorded);
+    adz_scope_close(scope);
+}
+
+static double run(model *m)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_optimizer_zero_grad(m->adam);
+    adz_tensor *loss = loss_of(m);
+    adz_backward(loss);
+    adz_optimizer_step(m->adam);
+    double value = adz_item(loss);
+    adz_scope_close(scope);
+    return value;
+}
+
+/* One step, timed: by the clock, by the processor. */
+static void run_timed(model *m)
+{
+    double start = now(), cpu = processor_time(), loss = run(m);
+    cpu = processor_time() - cpu;
+    printf("%.6f %.6f %.6f", now() - start, cpu, loss);
+}
+
+static void run_with_memory(model *m)
+{
+    adz_memory_info before, after;
+    adz_empty_cache();
+    reset_process_peak();
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    long long process = process_bytes("VmRSS");
+    run_timed(m);
+    adz_memory_info_get(&after, sizeof after);
+    printf(" %lld %lld", (long long)(after.peak_bytes - before.live_bytes),
+        process_bytes("VmHWM") - process);
+}
+
+int main(int argc, char **argv)
+{
+    int threads = argc == 2 || argc == 3 ? atoi(argv[1]) : 0;
+    if (threads < 1) {
+        fputs("usage: bench-gru THREADS [START]\n", stderr);
+        return EXIT_FAILURE;
+    }
+    adz_on_error(end_on_error, "bench-gru");
+    adz_manual_seed(1);
+    adz_set_num_threads(threads);
+    model m = new_model();
+    save(&m, argc == 3 ? argv[2] : NULL);
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (strncmp(line, "first", 5) == 0) {
+            run_first(&m);
+        } else if (strncmp(line, "memory", 6) == 0) {
+            run_with_memory(&m);
+        } else {
+            run_timed(&m);
+        }
+        puts("");
+        fflush(stdout);
+    }
+    adz_release(&m.x);
+    adz_release(&m.target);
+    adz_optimizer_free(&m.adam);
+    adz_module_free(&m.net);
+    return EXIT_SUCCESS;
+}
