@@ -158,6 +158,10 @@ void adzi_c99_join(char *to, size_t size, const char *part);
 void adzi_c99_nest_open(adzi_c99 *c, adzi_c99_nest *nest);
 void adzi_c99_nest_close(adzi_c99 *c, adzi_c99_nest *nest);
 
+/** Opens a loop from `from` to below `below`, both expressions; `variable` gets its name. */
+void adzi_c99_range(
+    adzi_c99 *c, const char *from, const char *below, int64_t step, char variable[4]);
+
 /** Opens and closes one loop with the given count; `variable` gets the name. */
 void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4]);
 void adzi_c99_end(adzi_c99 *c);
@@ -248,12 +252,15 @@ ADZI_C99_PRINTER(batch_norm_backward);
 ADZI_C99_PRINTER(cat);
 ADZI_C99_PRINTER(cat_backward);
 ADZI_C99_PRINTER(cumsum);
+ADZI_C99_PRINTER(cumsum_backward);
 ADZI_C99_PRINTER(dropout);
 ADZI_C99_PRINTER(dropout_backward);
 ADZI_C99_PRINTER(embedding);
 ADZI_C99_PRINTER(embedding_backward);
 ADZI_C99_PRINTER(extreme);
+ADZI_C99_PRINTER(extreme_backward);
 ADZI_C99_PRINTER(flip);
+ADZI_C99_PRINTER(flip_backward);
 ADZI_C99_PRINTER(gather);
 ADZI_C99_PRINTER(gather_backward);
 ADZI_C99_PRINTER(glu);
@@ -269,17 +276,24 @@ ADZI_C99_PRINTER(logsumexp_backward);
 ADZI_C99_PRINTER(lstm);
 ADZI_C99_PRINTER(matmul);
 ADZI_C99_PRINTER(matmul_backward);
+ADZI_C99_PRINTER(max_pool);
+ADZI_C99_PRINTER(max_pool_backward);
 ADZI_C99_PRINTER(norm);
+ADZI_C99_PRINTER(norm_backward);
 ADZI_C99_PRINTER(one_hot);
 ADZI_C99_PRINTER(pad);
+ADZI_C99_PRINTER(pad_backward);
+ADZI_C99_PRINTER(prod_backward);
 ADZI_C99_PRINTER(reshape);
 ADZI_C99_PRINTER(reshape_backward);
 ADZI_C99_PRINTER(scatter_add);
+ADZI_C99_PRINTER(scatter_add_backward);
 ADZI_C99_PRINTER(softmax);
 ADZI_C99_PRINTER(softmax_backward);
 ADZI_C99_PRINTER(sum);
 ADZI_C99_PRINTER(sum_backward);
 ADZI_C99_PRINTER(topk);
+ADZI_C99_PRINTER(topk_backward);
 ADZI_C99_PRINTER(triangle);
 ADZI_C99_PRINTER(triangle_backward);
 

@@ -1,4 +1,5 @@
-/* Operators that read or write at indices: embedding, index_select, gather and one_hot. */
+/* Operators that read or write at indices: embedding, index_select, gather, scatter_add, one_hot,
+ * and the gradient of topk. */
 #include <stdio.h>
 #include <string.h>
 
@@ -122,22 +123,21 @@ void adzi_c99_index_select_backward(adzi_c99 *c, const adzi_c99_call *call)
     close_lookup(c, &l);
 }
 
-/* gather(x, index): y[i, j] = x[index[i, j], j] for dim 0. Loops run over the index. */
-static void gather(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *x,
-    const adzi_c99_value *y, bool backward)
+/* gather(x, index): y[i, j] = x[index[i, j], j] for dim 0, or x[index[i, j], j] += y[i, j]. Loops
+ * run over the index, and y may be larger than it. */
+static void gather(adzi_c99 *c, const adzi_c99_value *x, int dim, const adzi_c99_value *index,
+    const adzi_c99_value *y, bool add_to_x)
 {
-    const adzi_c99_value *index = adzi_c99_in(c, call, 1);
-    const int dim = (int)adzi_c99_attr(call, "dim", 0);
-    adzi_c99_value lane = *x;
+    adzi_c99_value lane = *x, part = *y;
     for (int d = 0; d < x->rank; ++d) {
-        lane.sizes[d] = index->sizes[d];
+        lane.sizes[d] = part.sizes[d] = index->sizes[d];
     }
     const int64_t stride = x->rank > 0 ? x->strides[dim] : 1;
     if (x->rank > 0) {
         lane.strides[dim] = 0;
     }
     adzi_c99_nest nest = adzi_c99_nest_of(index->rank, index->sizes);
-    const int at = adzi_c99_nest_add(&nest, index), to = adzi_c99_nest_add(&nest, y);
+    const int at = adzi_c99_nest_add(&nest, index), to = adzi_c99_nest_add(&nest, &part);
     const int from = adzi_c99_nest_add(&nest, &lane);
     nest.operand[from].memory = -1;
     adzi_c99_nest_open(c, &nest);
@@ -146,7 +146,7 @@ static void gather(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value 
     snprintf(step, sizeof step, "%s * %lld", nest.operand[at].text, (long long)stride);
     adzi_c99_join(place, sizeof place, step);
     adzi_c99_element(c, x->memory, place, element, sizeof element);
-    if (backward) {
+    if (add_to_x) {
         adzi_c99_line(c, "%s += %s;", element, nest.operand[to].text);
     } else {
         adzi_c99_line(c, "%s = %s;", nest.operand[to].text, element);
@@ -154,16 +154,62 @@ static void gather(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value 
     adzi_c99_nest_close(c, &nest);
 }
 
+static int dim_of(const adzi_c99_call *call)
+{
+    return (int)adzi_c99_attr(call, "dim", 0);
+}
+
 void adzi_c99_gather(adzi_c99 *c, const adzi_c99_call *call)
 {
-    gather(c, call, adzi_c99_in(c, call, 0), adzi_c99_out(c, call, 0), false);
+    gather(c, adzi_c99_in(c, call, 0), dim_of(call), adzi_c99_in(c, call, 1),
+        adzi_c99_out(c, call, 0), false);
 }
 
 void adzi_c99_gather_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
     const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    gather(c, call, &dx, &dy, true);
+    gather(c, &dx, dim_of(call), adzi_c99_in(c, call, 1), &dy, true);
+}
+
+/* scatter_add(x, index, src): y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
+void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    if (!call->inplace) {
+        adzi_c99_map(c, y, "= $a", adzi_c99_in(c, call, 0));
+    }
+    gather(c, y, dim_of(call), adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 2), true);
+}
+
+/* dx = dy,  dsrc[i, j] = dy[index[i, j], j]. The gradient of src is gathered in a buffer, because
+ * other calls may have added to it. */
+void adzi_c99_scatter_add_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *index = adzi_c99_in(c, call, 1);
+    const adzi_c99_value *src = adzi_c99_in(c, call, 2);
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    if (adzi_c99_wants(c, x)) {
+        const adzi_c99_value dx = adzi_c99_gradient(c, x);
+        adzi_c99_map(c, &dx, "+= $a", &dy);
+    }
+    if (adzi_c99_wants(c, src)) {
+        const adzi_c99_value part = adzi_c99_scratch(c, ADZ_F32, index->rank, index->sizes);
+        adzi_c99_value dsrc = adzi_c99_gradient(c, src);
+        for (int d = 0; d < index->rank; ++d) {
+            dsrc.sizes[d] = index->sizes[d];
+        }
+        gather(c, &dy, dim_of(call), index, &part, false);
+        adzi_c99_map(c, &dsrc, "+= $a", &part);
+    }
+}
+
+/* dx[place] += dy for the places of the selected elements. */
+void adzi_c99_topk_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    gather(c, &dx, dim_of(call), adzi_c99_out(c, call, 1), &dy, true);
 }
 
 /* one_hot(ids): y[..., k] = ids[...] == k. */

@@ -214,13 +214,27 @@ void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stri
 /* ---- loops ------------------------------------------------------------------------------------
  */
 
-void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4])
+void adzi_c99_range(
+    adzi_c99 *c, const char *from, const char *below, int64_t step, char variable[4])
 {
     static const char letters[] = "ijklmnopqrstuv";
+    char increment[32];
     snprintf(variable, 4, "%c", letters[c->variables++ % (int)(sizeof letters - 1)]);
+    if (step == 1) {
+        snprintf(increment, sizeof increment, "++%s", variable);
+    } else {
+        snprintf(increment, sizeof increment, "%s += %lld", variable, (long long)step);
+    }
     adzi_c99_line(
-        c, "for (int %s = 0; %s < %lld; ++%s) {", variable, variable, (long long)count, variable);
+        c, "for (int %s = %s; %s < %s; %s) {", variable, from, variable, below, increment);
     ++c->depth;
+}
+
+void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4])
+{
+    char below[24];
+    snprintf(below, sizeof below, "%lld", (long long)count);
+    adzi_c99_range(c, "0", below, 1, variable);
 }
 
 void adzi_c99_end(adzi_c99 *c)

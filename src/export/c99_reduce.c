@@ -105,6 +105,71 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
+/* amax, amin, and max and min of all: elements that tie with the result share its gradient. With
+ * places, the element at the place gets all of it. */
+void adzi_c99_extreme_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
+    const bool placed = call->n_out > 1;
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add(&lanes, &dx);
+    const int given = adzi_c99_lanes_add_reduced(&lanes, &dy);
+    const int result = adzi_c99_lanes_add_reduced(&lanes, placed ? adzi_c99_out(c, call, 1) : y);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(
+        c, "%sfloat g = %s;", placed ? "const " : "", adzi_c99_lane_element(c, &lanes, given));
+    const char *extreme = adzi_c99_lane_element(c, &lanes, result);
+    adzi_c99_line(c, placed ? "const int32_t place = %s;" : "const float most = %s;", extreme);
+    adzi_c99_line(c, "int32_t %s = 0;", placed ? "at" : "ties");
+    adzi_c99_nest pass;
+    if (!placed) {
+        pass = adzi_c99_pass(c, &lanes);
+        adzi_c99_line(c, "ties += %s == most;", pass.operand[from].text);
+        adzi_c99_nest_close(c, &pass);
+        adzi_c99_line(c, "g /= (float)ties;");
+    }
+    pass = adzi_c99_pass(c, &lanes);
+    if (placed) {
+        adzi_c99_line(c, "%s += at++ == place ? g : 0;", pass.operand[to].text);
+    } else {
+        adzi_c99_line(
+            c, "%s += g * (float)(%s == most);", pass.operand[to].text, pass.operand[from].text);
+    }
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* dx_i = dy prod_{j != i} x_j. A product without its zeros serves all elements of a lane: divided
+ * by an element if there is no zero, and as it is for a single zero. */
+void adzi_c99_prod_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, x);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add(&lanes, &dx);
+    const int given = adzi_c99_lanes_add_reduced(&lanes, &dy);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(c, "const float g = %s;", adzi_c99_lane_element(c, &lanes, given));
+    adzi_c99_line(c, "float others = 1;");
+    adzi_c99_line(c, "int32_t zeros = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    const char *e = pass.operand[from].text;
+    adzi_c99_line(c, "zeros += %s == 0;", e);
+    adzi_c99_line(c, "others *= %s == 0 ? 1 : %s;", e, e);
+    adzi_c99_nest_close(c, &pass);
+    pass = adzi_c99_pass(c, &lanes);
+    e = pass.operand[from].text;
+    adzi_c99_line(c, "if (zeros == (%s == 0)) {", e);
+    ++c->depth;
+    adzi_c99_line(c, "%s += g * (zeros == 0 ? others / %s : others);", pass.operand[to].text, e);
+    --c->depth;
+    adzi_c99_line(c, "}");
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
 /* ---- softmax ----------------------------------------------------------------------------------
  */
 

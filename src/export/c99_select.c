@@ -1,4 +1,4 @@
-/* Operators that walk a lane in order: cumsum, norm, topk, and scatter_add. */
+/* Operators that walk a lane in order: cumsum, norm and topk. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,28 +11,43 @@ static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
     return x->rank > 0 ? 1u << (int)adzi_c99_attr(call, "dim", 0) : 0;
 }
 
-/* y[i] = x[0] + ... + x[i], or from the last element on. */
-void adzi_c99_cumsum(adzi_c99 *c, const adzi_c99_call *call)
+/* Prints to[i] = from[0] + ... + from[i], or from the last element on, or `to` += that sum. */
+static void running_sum(adzi_c99 *c, const adzi_c99_call *call, adzi_c99_value to,
+    adzi_c99_value from, bool reverse, bool accumulate)
 {
-    adzi_c99_value x = *adzi_c99_in(c, call, 0), y = *adzi_c99_out(c, call, 0);
-    const unsigned mask = lane_of(call, &x);
-    for (int d = 0; d < x.rank; ++d) {
-        if (adzi_c99_attr(call, "reverse", 0) != 0 && (mask >> d & 1u)) {
-            x.offset += (x.sizes[d] - 1) * x.strides[d];
-            y.offset += (y.sizes[d] - 1) * y.strides[d];
-            x.strides[d] = -x.strides[d];
-            y.strides[d] = -y.strides[d];
+    const unsigned mask = lane_of(call, &from);
+    for (int d = 0; d < from.rank; ++d) {
+        if (reverse && (mask >> d & 1u)) {
+            from.offset += (from.sizes[d] - 1) * from.strides[d];
+            to.offset += (to.sizes[d] - 1) * to.strides[d];
+            from.strides[d] = -from.strides[d];
+            to.strides[d] = -to.strides[d];
         }
     }
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(&x, mask);
-    const int from = adzi_c99_lanes_add(&lanes, &x), to = adzi_c99_lanes_add(&lanes, &y);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(&from, mask);
+    const int x = adzi_c99_lanes_add(&lanes, &from), y = adzi_c99_lanes_add(&lanes, &to);
     adzi_c99_lanes_open(c, &lanes);
-    adzi_c99_line(c, "%s s = 0;", adzi_c99_type(y.dtype));
+    adzi_c99_line(c, "%s s = 0;", adzi_c99_type(to.dtype));
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "s += %s;", pass.operand[from].text);
-    adzi_c99_line(c, "%s = s;", pass.operand[to].text);
+    adzi_c99_line(c, "s += %s;", pass.operand[x].text);
+    adzi_c99_line(c, "%s %s s;", pass.operand[y].text, accumulate ? "+=" : "=");
     adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
+}
+
+void adzi_c99_cumsum(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const bool reverse = adzi_c99_attr(call, "reverse", 0) != 0;
+    running_sum(c, call, *adzi_c99_out(c, call, 0), *adzi_c99_in(c, call, 0), reverse, false);
+}
+
+/* dx[i] = dy[i] + ... + dy[n - 1]: the sums run the other way. */
+void adzi_c99_cumsum_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const bool reverse = adzi_c99_attr(call, "reverse", 0) != 0;
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    running_sum(c, call, dx, dy, !reverse, true);
 }
 
 /* The statement that takes |x| = a into a norm of order p, and the norm of the sum s. */
@@ -72,6 +87,71 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_line(c, "%s;", step);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+/* dx for an element e of norm y > 0:
+ *
+ *     p = 1:         g sign(e)
+ *     p = 2:         g e / y
+ *     p infinite:    g sign(e) / ties where |e| = y, else 0
+ *     other p:       g sign(e) (|e| / y)^(p-1), written as a power whose base is at most 1 */
+static void norm_slope(double p, char slope[128])
+{
+    if (p == 1) {
+        snprintf(slope, 128, "g * sign");
+    } else if (p == 2) {
+        snprintf(slope, 128, "y == 0 ? 0 : g * (e / y)");
+    } else if (isinf(p)) {
+        snprintf(slope, 128, "a == y || a != a ? g * sign / (float)ties : 0");
+    } else if (p > 2) {
+        snprintf(slope, 128, "y == 0 ? 0 : g * sign * @pow(a / y, %s)", adzi_c99_float(p - 1));
+    } else if (p < 0) {
+        snprintf(
+            slope, 128, "y == 0 || a == 0 ? 0 : g * sign * @pow(y / a, %s)", adzi_c99_float(1 - p));
+    } else { /* roots keep the quotient from becoming 0 */
+        snprintf(slope, 128, "y == 0 || a == 0 ? 0 : g * sign * @pow(@sqrt(a) / @sqrt(y), %s)",
+            adzi_c99_float(2 * (p - 1)));
+    }
+}
+
+void adzi_c99_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const double p = adzi_c99_attr(call, "p", 2);
+    if (p == 0) {
+        return; /* a count has no slope */
+    }
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
+    char slope[128];
+    norm_slope(p, slope);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
+    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add(&lanes, &dx);
+    const int norm = adzi_c99_lanes_add_reduced(&lanes, y);
+    const int given = adzi_c99_lanes_add_reduced(&lanes, &dy);
+    adzi_c99_lanes_open(c, &lanes);
+    adzi_c99_line(c, "const float g = %s;", adzi_c99_lane_element(c, &lanes, given));
+    if (p != 1) {
+        adzi_c99_line(c, "const float y = %s;", adzi_c99_lane_element(c, &lanes, norm));
+    }
+    adzi_c99_nest pass;
+    if (isinf(p)) {
+        adzi_c99_line(c, "int32_t ties = 0;");
+        pass = adzi_c99_pass(c, &lanes);
+        const char *e = pass.operand[from].text;
+        adzi_c99_line(c, "ties += %s == y || -%s == y || %s != %s;", e, e, e, e);
+        adzi_c99_nest_close(c, &pass);
+    }
+    pass = adzi_c99_pass(c, &lanes);
+    adzi_c99_line(c, "const float e = %s;", pass.operand[from].text);
+    if (p != 1 && p != 2) {
+        adzi_c99_line(c, "const float a = e < 0 ? -e : e;");
+    }
+    if (p != 2) {
+        adzi_c99_line(c, "const float sign = (float)((e > 0) - (e < 0));");
+    }
+    adzi_c99_line(c, "%s += %s;", pass.operand[to].text, slope);
+    adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
 }
 
@@ -125,32 +205,4 @@ void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_line(c, "%s = place_before = place;", texts[1]);
     adzi_c99_end(c);
     adzi_c99_lanes_close(c, &from);
-}
-
-/* y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
-void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *index = adzi_c99_in(c, call, 1), *y = adzi_c99_out(c, call, 0);
-    adzi_c99_value source = *adzi_c99_in(c, call, 2);
-    const int dim = (int)adzi_c99_attr(call, "dim", 0);
-    if (!call->inplace) {
-        adzi_c99_map(c, y, "= $a", adzi_c99_in(c, call, 0));
-    }
-    adzi_c99_value lane = *y;
-    for (int d = 0; d < index->rank; ++d) {
-        lane.sizes[d] = source.sizes[d] = index->sizes[d];
-        lane.strides[d] = d == dim ? 0 : lane.strides[d];
-    }
-    adzi_c99_nest nest = adzi_c99_nest_of(index->rank, index->sizes);
-    const int at = adzi_c99_nest_add(&nest, index), from = adzi_c99_nest_add(&nest, &source);
-    const int to = adzi_c99_nest_add(&nest, &lane);
-    nest.operand[to].memory = -1;
-    adzi_c99_nest_open(c, &nest);
-    char place[2 * ADZI_C99_INDEX + 2 * ADZI_C99_NAME], element[sizeof place + ADZI_C99_NAME];
-    snprintf(place, sizeof place, "%s%s%s * %lld", nest.operand[to].index,
-        nest.operand[to].index[0] != '\0' ? " + " : "", nest.operand[at].text,
-        (long long)(y->rank > 0 ? y->strides[dim] : 1));
-    adzi_c99_element(c, y->memory, place, element, sizeof element);
-    adzi_c99_line(c, "%s += %s;", element, nest.operand[from].text);
-    adzi_c99_nest_close(c, &nest);
 }

@@ -103,38 +103,68 @@ void adzi_c99_reshape_backward(adzi_c99 *c, const adzi_c99_call *call)
     }
 }
 
-void adzi_c99_flip(adzi_c99 *c, const adzi_c99_call *call)
+/* The value with the dimensions of a flip walked backwards. */
+static adzi_c99_value flipped(const adzi_c99_call *call, const adzi_c99_value *value)
 {
     const unsigned mask = (unsigned)adzi_c99_attr(call, "dims", 0);
-    adzi_c99_value x = *adzi_c99_in(c, call, 0);
+    adzi_c99_value x = *value;
     for (int d = 0; d < x.rank; ++d) {
         if (mask >> d & 1u) {
             x.offset += (x.sizes[d] - 1) * x.strides[d];
             x.strides[d] = -x.strides[d];
         }
     }
+    return x;
+}
+
+void adzi_c99_flip(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value x = flipped(call, adzi_c99_in(c, call, 0));
     copy(c, adzi_c99_out(c, call, 0), &x, false);
 }
 
-/* Padding with a number. The list has the low and the high end of the last dimension first. */
-void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
+void adzi_c99_flip_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
-    adzi_c99_value x = *adzi_c99_in(c, call, 0), inner = *adzi_c99_out(c, call, 0);
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    const adzi_c99_value from = flipped(call, &dy);
+    copy(c, &dx, &from, true);
+}
+
+/* Cuts x and y to the elements that a padding copies. The list of sizes has the low and the high
+ * end of the last dimension first; a negative size cuts elements of x off. */
+static void keep_common(const adzi_c99_call *call, adzi_c99_value *x, adzi_c99_value *y)
+{
     const int64_t *pad = adzi_c99_attr_list(call, "pad");
     const int n = (int)adzi_c99_attr(call, "n", 0);
-    char value[64];
-    snprintf(value, sizeof value, "= %s", adzi_c99_float(adzi_c99_attr(call, "value", 0)));
-    adzi_c99_map(c, adzi_c99_out(c, call, 0), value, NULL);
-    for (int d = 0; d < x.rank; ++d) {
-        const int at = 2 * (x.rank - 1 - d);
+    for (int d = 0; d < x->rank; ++d) {
+        const int at = 2 * (x->rank - 1 - d);
         const int64_t low = at < n ? pad[at] : 0, high = at + 1 < n ? pad[at + 1] : 0;
         const int64_t cut = low < 0 ? -low : 0, last = high < 0 ? -high : 0;
-        x.offset += cut * x.strides[d];
-        x.sizes[d] -= cut + last;
-        inner.offset += (low > 0 ? low : 0) * inner.strides[d];
-        inner.sizes[d] = x.sizes[d];
+        x->offset += cut * x->strides[d];
+        x->sizes[d] -= cut + last;
+        y->offset += (low > 0 ? low : 0) * y->strides[d];
+        y->sizes[d] = x->sizes[d];
     }
-    copy(c, &inner, &x, false);
+}
+
+/* Padding with a number. */
+void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_value x = *adzi_c99_in(c, call, 0), y = *adzi_c99_out(c, call, 0);
+    char value[64];
+    snprintf(value, sizeof value, "= %s", adzi_c99_float(adzi_c99_attr(call, "value", 0)));
+    adzi_c99_map(c, &y, value, NULL);
+    keep_common(call, &x, &y);
+    copy(c, &y, &x, false);
+}
+
+void adzi_c99_pad_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    keep_common(call, &dx, &dy);
+    copy(c, &dx, &dy, true);
 }
 
 /* ---- triangles --------------------------------------------------------------------------------

@@ -1,4 +1,6 @@
 /* The gradient of every operator that a training step in C can contain. */
+#include <math.h>
+
 #include "side_by_side.h"
 #include "tests.h"
 
@@ -14,6 +16,24 @@ static adz_tensor *call_trained(adz_module *module, adz_tensor **in)
 static adz_tensor *above_zero(adz_tensor *x)
 {
     return adz_add_number(adz_abs(x), 0.25);
+}
+
+static adz_tensor *pooled(adz_tensor *x)
+{
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(1);
+    return adz_max_pool1d(x, 3, &o, NULL);
+}
+
+/* Windows of equal elements, and an x that is not contiguous. */
+static adz_tensor *pooled_apart(adz_tensor *x)
+{
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(1);
+    o.dilation = ADZ_SHAPE(2, 1);
+    adz_tensor *rows = adz_transpose(adz_clamp(x, -0.1, 0.2), 0, 1);
+    return adz_max_pool2d(adz_unsqueeze(rows, 0), ADZ_SHAPE(2), &o, NULL);
 }
 
 /* ROW(name, a function of x[4, 6]). */
@@ -65,6 +85,34 @@ static adz_tensor *above_zero(adz_tensor *x)
                           adz_tensor_from((const int64_t[]){ 2, 2, 0 }, ADZ_SHAPE(3), ADZ_I64))) \
     ROW(gather, adz_gather(x, 1,                                                                 \
                     adz_tensor_from((const int64_t[]){ 5, 1, 1, 0 }, ADZ_SHAPE(2, 2), ADZ_I64))) \
+    ROW(amax, adz_amax(x, ADZ_DIMS(0), ADZ_DROPDIM))                                             \
+    ROW(amin_ties, adz_amin(adz_clamp(x, -0.1, 2), ADZ_DIMS(1), ADZ_KEEPDIM))                    \
+    ROW(max_of_all, adz_mul(x, adz_max(x)))                                                      \
+    ROW(max_dim, adz_max_dim(x, 1, ADZ_DROPDIM, NULL))                                           \
+    ROW(prod, adz_prod(x, ADZ_DIMS(1), ADZ_DROPDIM))                                             \
+    ROW(prod_zeros, adz_prod(adz_relu(adz_slice(x, 1, 0, 2, 1)), ADZ_DIMS(1), ADZ_DROPDIM))      \
+    ROW(norm, adz_norm(x, 2, ADZ_DIMS(1), ADZ_KEEPDIM))                                          \
+    ROW(norm_1, adz_norm(x, 1, ADZ_ALL_DIMS, ADZ_DROPDIM))                                       \
+    ROW(norm_3, adz_norm(x, 3, ADZ_DIMS(0), ADZ_DROPDIM))                                        \
+    ROW(norm_half, adz_norm(x, 0.5, ADZ_DIMS(0), ADZ_DROPDIM))                                   \
+    ROW(norm_below, adz_norm(x, -1, ADZ_DIMS(1), ADZ_DROPDIM))                                   \
+    ROW(norm_most, adz_norm(x, (double)INFINITY, ADZ_DIMS(1), ADZ_DROPDIM))                      \
+    ROW(norm_least, adz_norm(x, -(double)INFINITY, ADZ_DIMS(0), ADZ_DROPDIM))                    \
+    ROW(norm_zero, adz_mul(x, adz_norm(x, 0, ADZ_DIMS(0), ADZ_DROPDIM)))                         \
+    ROW(cumsum, adz_cumsum(x, 1))                                                                \
+    ROW(cumsum_rows, adz_cumsum(x, 0))                                                           \
+    ROW(topk, adz_topk(x, 3, 1, true, true, NULL))                                               \
+    ROW(topk_rows, adz_topk(x, 2, 0, false, true, NULL))                                         \
+    ROW(pad, adz_pad(x, (const int64_t[]){ 1, 2, 0, 1 }, 4, 0.5))                                \
+    ROW(pad_cut, adz_pad(x, (const int64_t[]){ -2, 1 }, 2, 0))                                   \
+    ROW(flip, adz_flip(x, ADZ_DIMS(0, 1)))                                                       \
+    ROW(scatter_add,                                                                             \
+        adz_scatter_add(adz_tanh(x), 1,                                                          \
+            adz_tensor_from((const int64_t[]){ 5, 1, 1, 0 }, ADZ_SHAPE(2, 2), ADZ_I64), x))      \
+    ROW(max_pool, pooled(x))                                                                     \
+    ROW(max_pool_dilated, pooled_apart(x))                                                       \
+    ROW(adaptive_max_pool,                                                                       \
+        adz_adaptive_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 4, 6)), ADZ_SHAPE(3, 4), NULL))   \
     ROW(logsumexp, adz_logsumexp(x, ADZ_DIMS(0), ADZ_DROPDIM))
 
 #define FUNCTION(name, expression)                   \

@@ -4,30 +4,11 @@
 #include "network.h"
 #include "tests.h"
 
-/* Networks with an operator that cannot be written in C. */
-static bool has_no_c(const network *tested)
-{
-    static const char *const names[] = { "max_pool1d", "max_pool2d", "global_max_pool",
-        "adaptive_max_pool", "pool_without_batch" };
-    bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        found = found || strcmp(tested->name, names[i]) == 0;
-    }
-    return found;
-}
-
 static void check(const network *tested)
 {
     adz_scope *scope = adz_scope_open();
     c_network n = { .module = network_new(tested, ADZ_F32), .in = { tested->input(3) }, .n_in = 1 };
     assert_int_equal(adz_module_reset(n.module), ADZ_OK);
-    if (has_no_c(tested)) {
-        assert_int_equal(write_network(&n, "net.c", NULL), ADZ_ERR_UNSUPPORTED);
-        expect_error(ADZ_ERR_UNSUPPORTED, "max_pool");
-        adz_module_free(&n.module);
-        adz_scope_close(scope);
-        return;
-    }
     if (write_network(&n, "net.c", NULL) != ADZ_OK) {
         fail_msg("%s: %s", tested->name, adz_error_message());
     }

@@ -1,0 +1,162 @@
+/* Maximum pooling: max_pool and adaptive_max_pool in one and two dimensions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99.h"
+
+enum { AXES = 2, TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+
+/* The loops of a pooling: planes, windows of a plane, and places of a window. x is [..., in] and y
+ * is
+ * [..., out] with n dimensions each that windows cover. */
+typedef struct {
+    const adzi_c99_value *x;
+    adzi_c99_nest planes;
+    int n;
+    char window[AXES][4], place[AXES][4]; /* loop variables */
+} windows;
+
+/* Adds one value's planes to the loops. Returns its number. */
+static int add_planes(windows *w, adzi_c99_value value)
+{
+    value.rank -= w->n;
+    const int k = adzi_c99_nest_add(&w->planes, &value);
+    w->planes.operand[k].memory = -1;
+    return k;
+}
+
+/* The element of operand k at the given place of its plane. */
+static void element_of(
+    adzi_c99 *c, windows *w, int k, const adzi_c99_value *value, char (*at)[4], char text[TEXT])
+{
+    char index[ADZI_C99_INDEX];
+    memcpy(index, w->planes.operand[k].index, sizeof index);
+    for (int d = 0; d < w->n; ++d) {
+        adzi_c99_index(index, sizeof index, at[d], value->strides[value->rank - w->n + d]);
+    }
+    adzi_c99_element(c, value->memory, index, text, TEXT);
+}
+
+/* Opens the loop over the places of a window along dimension d, and leaves places in the padding
+ * out. An adaptive window j covers the places from j in / out, rounded down, to (j + 1) in / out,
+ * rounded up. */
+static void open_places(adzi_c99 *c, const adzi_c99_call *call, windows *w, int d)
+{
+    const int64_t *kernel = adzi_c99_attr_list(call, "kernel_size");
+    const int64_t *output = adzi_c99_attr_list(call, "output_size");
+    const long long in = w->x->sizes[w->x->rank - w->n + d];
+    const char *j = w->window[d];
+    char from[80], below[80];
+    if (kernel == NULL) {
+        const long long out = output[d];
+        snprintf(from, sizeof from, "%s * %lld / %lld", j, in, out);
+        snprintf(below, sizeof below, "((%s + 1) * %lld + %lld) / %lld", j, in, out - 1, out);
+        adzi_c99_range(c, from, below, 1, w->place[d]);
+        return;
+    }
+    const int64_t *stride = adzi_c99_attr_list(call, "stride");
+    const int64_t *padding = adzi_c99_attr_list(call, "padding");
+    const int64_t *dilation = adzi_c99_attr_list(call, "dilation");
+    const long long first = -padding[d], end = first + (kernel[d] - 1) * dilation[d] + 1;
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    const long long last = (y->sizes[y->rank - w->n + d] - 1) * stride[d];
+    snprintf(from, sizeof from, "%s * %lld + %lld", j, (long long)stride[d], first);
+    snprintf(below, sizeof below, "%s * %lld + %lld", j, (long long)stride[d], end);
+    adzi_c99_range(c, from, below, dilation[d], w->place[d]);
+    if (first < 0 || last + end > in) {
+        adzi_c99_line(c, "if (%s < 0 || %s >= %lld) {", w->place[d], w->place[d], in);
+        ++c->depth;
+        adzi_c99_line(c, "continue;");
+        --c->depth;
+        adzi_c99_line(c, "}");
+    }
+}
+
+/* Opens the loops over planes and windows, and finds the largest element `most` of each window and
+ * its `place` in the memory of x. The first of equal elements wins, and the last NaN. `at` counts
+ * the place in its plane, if it is asked for. */
+static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, bool counted)
+{
+    const adzi_c99_value *x = w->x, *y = adzi_c99_out(c, call, 0);
+    char element[TEXT], index[ADZI_C99_INDEX];
+    adzi_c99_nest_open(c, &w->planes);
+    for (int d = 0; d < w->n; ++d) {
+        adzi_c99_loop(c, y->sizes[y->rank - w->n + d], w->window[d]);
+    }
+    adzi_c99_line(c, "float most = 0;");
+    adzi_c99_line(c, "int place = -1%s;", counted ? ", at = 0" : "");
+    for (int d = 0; d < w->n; ++d) {
+        open_places(c, call, w, d);
+    }
+    element_of(c, w, 0, x, w->place, element);
+    memcpy(index, w->planes.operand[0].index, sizeof index);
+    for (int d = 0; d < w->n; ++d) {
+        adzi_c99_index(index, sizeof index, w->place[d], x->strides[x->rank - w->n + d]);
+    }
+    adzi_c99_line(c, "const float e = %s;", element);
+    adzi_c99_line(c, "if (place < 0 || e > most || e != e) {");
+    ++c->depth;
+    adzi_c99_line(c, "most = e;");
+    adzi_c99_line(c, "place = %s;", index[0] != '\0' ? index : "0");
+    if (counted && w->n == 2) {
+        adzi_c99_line(
+            c, "at = %s * %lld + %s;", w->place[0], (long long)x->sizes[x->rank - 1], w->place[1]);
+    } else if (counted) {
+        adzi_c99_line(c, "at = %s;", w->place[0]);
+    }
+    --c->depth;
+    adzi_c99_line(c, "}");
+    for (int d = 0; d < w->n; ++d) {
+        adzi_c99_end(c);
+    }
+}
+
+static void close_windows(adzi_c99 *c, windows *w)
+{
+    for (int d = 0; d < w->n; ++d) {
+        adzi_c99_end(c);
+    }
+    adzi_c99_nest_close(c, &w->planes);
+}
+
+/* The loops of a call, with the planes of x as operand 0 and those of `y` as operand 1. */
+static windows windows_of(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *y)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    windows w = { .x = x, .n = strstr(call->op->name, "1d") != NULL ? 1 : 2 };
+    w.planes = adzi_c99_nest_of(x->rank - w.n, x->sizes);
+    add_planes(&w, *x);
+    add_planes(&w, *y);
+    return w;
+}
+
+void adzi_c99_max_pool(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    const adzi_c99_value *places = call->n_out > 1 ? adzi_c99_out(c, call, 1) : NULL;
+    windows w = windows_of(c, call, y);
+    const int to = places != NULL ? add_planes(&w, *places) : -1;
+    char element[TEXT];
+    find_largest(c, call, &w, places != NULL);
+    element_of(c, &w, 1, y, w.window, element);
+    adzi_c99_line(c, "%s = most;", element);
+    if (places != NULL) {
+        element_of(c, &w, to, places, w.window, element);
+        adzi_c99_line(c, "%s = at;", element);
+    }
+    close_windows(c, &w);
+}
+
+/* dx[place] += dy. The gradient of x has the layout of x, so the place is found in x. */
+void adzi_c99_max_pool_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
+    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    windows w = windows_of(c, call, &dy);
+    char from[TEXT], to[TEXT];
+    find_largest(c, call, &w, false);
+    element_of(c, &w, 1, &dy, w.window, from);
+    adzi_c99_element(c, dx.memory, "place", to, sizeof to);
+    adzi_c99_line(c, "%s += %s;", to, from);
+    close_windows(c, &w);
+}
