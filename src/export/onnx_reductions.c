@@ -105,7 +105,7 @@ static bool extreme(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-/* (sum |x|^p)^(1/p), and its limits. */
+/* (sum |x|^p)^(1/p), and its limits. p = 0 counts the elements that are not 0. */
 static bool norm(adzi_onnx *g, const printer *row)
 {
     const double p = adzi_attr_number(g->call->op, g->call->attr, "p");
@@ -117,7 +117,10 @@ static bool norm(adzi_onnx *g, const printer *row)
         return !g->failed;
     }
     if (p == 0) {
-        return adzi_onnx_refuse(g, "counts elements, which this export does not write");
+        const char *zero = adzi_onnx_step(g, "Equal", x, adzi_onnx_number(g, dtype, 0));
+        const char *counted = adzi_onnx_step(g, "Not", zero, NULL);
+        reduce_to(g, "ReduceSum", adzi_onnx_cast(g, counted, ADZ_BOOL, dtype), y);
+        return !g->failed;
     }
     const char *size = adzi_onnx_step(g, "Abs", x, NULL);
     if (isinf(p)) {

@@ -285,7 +285,7 @@ LAYER(roll, adz_function_new(rolled))
 
 static adz_tensor *reductions_of(adz_tensor *x)
 {
-    adz_tensor *places = NULL, *parts[8];
+    adz_tensor *places = NULL, *parts[9];
     adz_tensor *most = adz_max_dim(x, -1, ADZ_KEEPDIM, &places);
     parts[0] = adz_add(most, adz_to(places, (adz_dtype)adz_tensor_dtype(x)));
     parts[1] = adz_std(x, ADZ_DIMS(-1), 1, ADZ_KEEPDIM);
@@ -295,7 +295,8 @@ static adz_tensor *reductions_of(adz_tensor *x)
     parts[5] = adz_prod(x, ADZ_DIMS(-1), ADZ_KEEPDIM);
     parts[6] = adz_amin(x, ADZ_DIMS(-1), ADZ_KEEPDIM);
     parts[7] = adz_to(adz_any(adz_gt_number(x, 1), ADZ_DIMS(-1), ADZ_KEEPDIM), ADZ_F32);
-    return adz_cat(parts, 8, -1);
+    parts[8] = adz_norm(adz_relu(x), 0, ADZ_DIMS(-1), ADZ_KEEPDIM);
+    return adz_cat(parts, 9, -1);
 }
 
 static adz_tensor *shapes_of(adz_tensor *x)
