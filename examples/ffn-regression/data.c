@@ -1,7 +1,6 @@
 /* Reads a CSV file or draws the embedded problem, and splits the rows. */
 #include "data.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "../shared/files.h"
 #include "../shared/plain_text.h"
+#include "../shared/row_list.h"
 
 enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
 
@@ -183,88 +183,16 @@ adz_tensor *load_features(
     return x;
 }
 
-/* ---- test rows ------------------------------------------------------------------------------ */
-
-typedef struct row_list {
-    int64_t *rows;
-    size_t count, capacity;
-} row_list;
-
-static void add_row(row_list *list, int64_t row)
-{
-    if (list->count == list->capacity) {
-        list->capacity = 2 * list->capacity + 64;
-        list->rows = realloc(list->rows, list->capacity * sizeof *list->rows);
-        if (list->rows == NULL) {
-            fail("out of memory");
-        }
-    }
-    list->rows[list->count++] = row;
-}
-
-/* Appends the row numbers of one line to the list. Returns the first character after the line. */
-static const char *read_line(const char *path, int64_t line, const char *at, row_list *list)
-{
-    for (list->count = 0; *at != '\0' && *at != '\n';) {
-        char *end;
-        errno = 0;
-        long long row = strtoll(at, &end, 10);
-        if (end == at || errno != 0) {
-            fail("%s: line %lld: '%.*s' is no row number", path, (long long)line + 1,
-                (int)(strcspn(at, " ,\t\r\n") % 40), at);
-        }
-        add_row(list, row);
-        for (at = end; *at == ' ' || *at == ',' || *at == '\t' || *at == '\r'; ++at) {
-        }
-    }
-    return *at == '\n' ? at + 1 : at;
-}
-
-/* Reads the rows in line `split` of the file. If every line has one number, the whole file is one
- * list. */
-static row_list read_rows(const char *path, int64_t split)
-{
-    size_t size;
-    check_text_file(path);
-    char *text = read_whole_file(path, &size);
-    if (strlen(text) != size) {
-        fail("%s: contains a zero byte, so it is no list of rows", path);
-    }
-    row_list chosen = { 0 }, line = { 0 }, singles = { 0 };
-    int64_t lines = 0;
-    bool single = true;
-    for (const char *at = text; *at != '\0'; ++lines) {
-        at = read_line(path, lines, at, &line);
-        for (size_t i = 0; i < line.count && lines == split; ++i) {
-            add_row(&chosen, line.rows[i]);
-        }
-        single = single && line.count <= 1;
-        if (line.count == 1) {
-            add_row(&singles, line.rows[0]);
-        }
-    }
-    free(text);
-    free(line.rows);
-    if (single && split == 0 && lines > 1) {
-        free(chosen.rows);
-        return singles;
-    }
-    free(singles.rows);
-    if (split >= lines) {
-        fail("%s has %lld lines, so there is no split %lld", path, (long long)lines,
-            (long long)split);
-    }
-    return chosen;
-}
+/* ---- the split ------------------------------------------------------------------------------- */
 
 static void split_rows(const options *o, adz_dataset *all, problem *p)
 {
     adz_dataset *rest = NULL, *parts[2];
     adz_generator *generator = adz_generator_new((uint64_t)o->seed);
     if (o->test_rows != NULL) {
-        row_list list = read_rows(o->test_rows, o->split);
+        row_list list = read_row_list(o->test_rows, o->split);
         adz_dataset_split_rows(all, list.rows, list.count, &p->test, &rest);
-        free(list.rows);
+        free_row_list(&list);
     } else {
         const double shares[] = { 1 - o->test_share, o->test_share };
         adz_dataset_split(all, shares, 2, generator, parts);
