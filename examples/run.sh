@@ -10,6 +10,6 @@ top=$(pwd)
 . tools/setup.sh
 
 set_up
-compile ffn-regression uci-regression glu-variants char-lm text-classifier
+compile ffn-regression uci-regression glu-variants char-lm text-classifier digits
 cd "$here"
 exec "$top/build/examples/ffn-regression" "$@"

@@ -22,6 +22,7 @@ SHORT = {
                 "--context", "20"],
     "text-classifier": ["--arch", "transformer", "--examples", "40", "--epochs", "1", "--layers", "1",
                         "--width", "16", "--hidden", "16", "--heads", "2"],
+    "digits": ["--examples", "40", "--epochs", "1", "--channels", "4"],
 }
 
 

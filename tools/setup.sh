@@ -38,9 +38,11 @@ apt_has_onednn_2() {
     LC_ALL=C apt-cache policy libdnnl-dev 2>/dev/null | grep -qE '^ *Candidate: ([0-9]+:)?2\.'
 }
 
-# Prints the Debian packages of what adze can do without: plots, and oneDNN's products.
+# Prints the Debian packages of what adze can do without: plots, files packed by gzip, and oneDNN's
+# products.
 missing_extras() {
     command -v gnuplot >/dev/null 2>&1 || printf ' gnuplot-nox'
+    has_header zlib.h || printf ' zlib1g-dev'
     if ! has_header dnnl.h && apt_has_onednn_2; then
         printf ' libdnnl-dev'
     fi
@@ -124,9 +126,9 @@ say_other_systems() {
     say 'Install what gives you a C compiler, Meson, Ninja, pkg-config, OpenBLAS, cmocka, jansson'
     say 'and (for plots) gnuplot, then try again:'
     say ''
-    say '  Fedora  dnf install gcc meson ninja-build pkgconf-pkg-config openblas-devel libcmocka-devel jansson-devel gnuplot'
-    say '  Arch    pacman -S gcc meson ninja pkgconf openblas cmocka jansson gnuplot'
-    say '  Alpine  apk add build-base meson ninja pkgconf openblas-dev cmocka-dev jansson-dev gnuplot'
+    say '  Fedora  dnf install gcc meson ninja-build pkgconf-pkg-config openblas-devel libcmocka-devel jansson-devel gnuplot zlib-devel'
+    say '  Arch    pacman -S gcc meson ninja pkgconf openblas cmocka jansson gnuplot zlib'
+    say '  Alpine  apk add build-base meson ninja pkgconf openblas-dev cmocka-dev jansson-dev gnuplot zlib-dev'
     say '  macOS   brew install meson ninja pkg-config openblas cmocka jansson gnuplot'
     say '          export PKG_CONFIG_PATH="$(brew --prefix openblas)/lib/pkgconfig"'
 }

@@ -14,7 +14,7 @@ import tempfile
 TOP = pathlib.Path(sys.argv[1]).resolve()
 TOOLS = ["sh", "cat", "env", "grep", "mktemp", "rm", "tail"]
 NEEDED = ["gcc", "libc6-dev", "meson", "ninja-build", "pkg-config", "libopenblas-openmp-dev",
-          "libcmocka-dev", "libjansson-dev", "gnuplot-nox"]
+          "libcmocka-dev", "libjansson-dev", "gnuplot-nox", "zlib1g-dev"]
 LINE = "apt-get update && apt-get install -y --no-install-recommends "
 POLICY = "#!/bin/sh\n[ ! -f lists ] || echo '  Candidate: {}'\n"  # knows nothing before an update
 APT = "#!/bin/sh\necho \"$*\" >>calls\n[ \"$1\" = install ] || : >lists\n"
