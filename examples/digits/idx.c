@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../shared/command_line.h"
 #include "options.h"
@@ -113,6 +114,10 @@ images read_idx(const char *images_path, const char *labels_path)
 bool is_idx(const char *path)
 {
     unsigned char bytes[4] = { 0 };
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return false; /* reading from a pipe would consume its data */
+    }
     FILE *file = fopen(path, "rb");
     size_t n = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
     if (file != NULL) {

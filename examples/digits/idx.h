@@ -4,7 +4,7 @@
 
 #include "images.h"
 
-/* True if the file begins like an IDX file or like one that is packed by gzip. */
+/* True if the file begins like an IDX file or like one that is packed by gzip. A pipe is none. */
 bool is_idx(const char *path);
 
 /* Reads images and, unless the path is NULL, their digits. Either file may be packed by gzip. Ends

@@ -83,8 +83,10 @@ typedef struct trainer {
     adz_generator *changes; /* random numbers of the augmentation */
     adz_optimizer *adam;
     adz_scheduler *cycle;
-    int64_t steps_left;
-    adz_module *best; /* a copy of the network after the best epoch, or NULL */
+    int64_t steps, done; /* all steps, and those that are done */
+    progress bar;
+    char numbers[128]; /* what the bar shows: the last complete epoch */
+    adz_module *best;  /* a copy of the network after the best epoch, or NULL */
     double best_loss;
 } trainer;
 
@@ -101,9 +103,13 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
     t.changes = adz_generator_new((uint64_t)o->seed + 2);
     adz_adamw_options a = ADZ_ADAMW_OPTIONS;
     a.weight_decay = o->weight_decay;
-    t.steps_left = o->epochs * adz_loader_batches(t.loader);
+    t.steps = o->epochs * adz_loader_batches(t.loader);
     t.adam = adz_adamw_new(adz_module_parameters(m->root), o->lr, &a);
-    t.cycle = adz_one_cycle_lr_new(t.adam, o->lr, t.steps_left, NULL);
+    t.cycle = adz_one_cycle_lr_new(t.adam, o->lr, t.steps, NULL);
+    t.bar = progress_begin("epoch", o->epochs);
+    if (t.bar.terminal) { /* a bar moves with each step, and lines come with epochs */
+        t.bar.steps = t.steps;
+    }
     return t;
 }
 
@@ -129,8 +135,11 @@ static double train_batch(trainer *t, adz_tensor *const *batch)
     adz_tensor *loss = adz_cross_entropy(scores_of(t->m, x), batch[DIGITS], ADZ_NONE, &c);
     adz_backward(loss);
     adz_optimizer_step(t->adam);
-    if (--t->steps_left > 0) {
+    if (++t->done < t->steps) {
         adz_scheduler_step(t->cycle);
+    }
+    if (t->bar.terminal) {
+        progress_step(&t->bar, t->done, t->numbers, false);
     }
     return adz_item(loss) * (double)adz_tensor_size(x, 0);
 }
@@ -193,22 +202,26 @@ static void take_best(trainer *t)
     }
 }
 
-static void show(progress *bar, int64_t epoch, const epoch_record *record, bool last)
+/* A terminal shows the validation alone, which leaves room for the bar. */
+static void show(trainer *t, int64_t epoch, const epoch_record *record, bool last)
 {
-    char text[128];
-    int n = snprintf(text, sizeof text, "loss %.4f", record->loss);
+    const size_t size = sizeof t->numbers;
+    int n = 0;
+    if (!t->bar.terminal || isnan(record->validation_loss)) {
+        n = snprintf(t->numbers, size, "loss %.4f  ", record->loss);
+    }
     if (!isnan(record->validation_loss)) {
-        snprintf(text + n, sizeof text - (size_t)n, "  validation loss %.4f  accuracy %.4f",
+        n += snprintf(t->numbers + n, size - (size_t)n, "validation loss %.4f  accuracy %.4f  ",
             record->validation_loss, record->validation_accuracy);
     }
-    progress_step(bar, epoch, text, last);
+    t->numbers[n - 2] = '\0'; /* the last two spaces */
+    progress_step(&t->bar, t->bar.terminal ? t->done : epoch, t->numbers, last);
 }
 
 history train(const options *o, const model *m, const problem *p)
 {
     history h = { .epochs = allocate((size_t)o->epochs * sizeof *h.epochs) };
     trainer t = make_trainer(o, m, p);
-    progress bar = progress_begin("epoch", o->epochs);
     listen_to_interrupts();
     for (bool more = true; more;) {
         epoch_record record = run_epoch(&t, h.count + 1);
@@ -217,11 +230,11 @@ history train(const options *o, const model *m, const problem *p)
         if (!isnan(record.loss)) {
             h.epochs[h.count++] = record;
             more = !lost_patience(&t, &h) && more;
-            show(&bar, h.count, &record, !more);
+            show(&t, h.count, &record, !more);
         }
     }
-    h.seconds = progress_seconds(&bar);
-    progress_end(&bar);
+    h.seconds = progress_seconds(&t.bar);
+    progress_end(&t.bar);
     stop_listening();
     take_best(&t);
     free_trainer(&t);

@@ -378,6 +378,7 @@ def bad_options():
                                (["--predict", "a", "--load", "b", "--history", "c"], "--history belongs to a training"),
                                (["--load", "m", "--hidden", "3"], "leave out --hidden"),
                                (["--output", "a"], "--output belongs to --predict"),
+                               (["--validation", "0", "--patience", "3"], "--patience needs validation images"),
                                (["--plot", "a.pdf"], "ends in .svg or .png")):
         misused(message, *arguments)
     assert "--frobnicate" in run("--frobnicate", code=2)
