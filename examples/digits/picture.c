@@ -78,7 +78,7 @@ void draw_mistakes(
     }
     count = count < MOST ? count : MOST;
     const grid g = choose_grid(m, count);
-    const int width = 128 * (int)g.columns;
+    const int width = 144 * (int)g.columns;
     FILE *script = gnuplot_begin(path, width,
         (int)((double)width * (double)(g.rows * g.height) / (double)(g.columns * g.width)));
     if (script != NULL) {
@@ -87,7 +87,9 @@ void draw_mistakes(
         fprintf(script,
             "unset border\nunset tics\nunset key\nunset colorbox\n"
             "set palette defined (0 'white', 1 'black')\nset cbrange [0:1]\n"
-            "set size ratio -1\nset margins 1,1,1,1\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n"
+            "set lmargin at screen 0.01\nset rmargin at screen 0.99\n"
+            "set tmargin at screen 0.99\nset bmargin at screen 0.01\nset size ratio -1\n"
+            "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n"
             "plot $pixels matrix with image\n",
             (double)(g.columns * g.width) - 0.5, (double)(g.rows * g.height) - 0.5);
     }
