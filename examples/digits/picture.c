@@ -7,7 +7,7 @@
 
 #include "../shared/gnuplot.h"
 
-enum { COLUMNS = 6, MOST = 24 };
+enum { COLUMNS = 6, MOST = 24, COLUMN_WIDTH = 144 };
 
 /* The picture is one image of pixels, in which the mistakes stand in a grid. The title of each
  * stands above it, in a margin as high as an image needs at any size. */
@@ -15,6 +15,7 @@ typedef struct grid {
     int64_t columns, rows;
     int64_t height, width; /* of an image with its margins */
     int64_t above, beside; /* the margins, in pixels of the images */
+    int64_t zoom; /* each pixel becomes a square of this side: viewers blur what they enlarge */
 } grid;
 
 static grid choose_grid(const model *m, int64_t count)
@@ -25,23 +26,26 @@ static grid choose_grid(const model *m, int64_t count)
     g.beside = 1 + m->width / 8;
     g.height = m->height + g.above;
     g.width = m->width + g.beside;
+    g.zoom = 1 + COLUMN_WIDTH / 2 / (g.width > g.height ? g.width : g.height);
     return g;
 }
 
-/* Writes the pixels of the whole picture, row by row from the top; 1 is ink. */
+/* Writes the pixels of the whole picture, row by row from the top; 255 is ink. */
 static void write_pixels(
     FILE *script, const grid *g, const model *m, int64_t count, const float *pixels)
 {
     fputs("$pixels << END\n", script);
-    for (int64_t y = 0; y < g->rows * g->height; ++y) {
-        for (int64_t x = 0; x < g->columns * g->width; ++x) {
+    for (int64_t line = 0; line < g->rows * g->height * g->zoom; ++line) {
+        for (int64_t dot = 0; dot < g->columns * g->width * g->zoom; ++dot) {
+            const int64_t y = line / g->zoom, x = dot / g->zoom;
             const int64_t image = y / g->height * g->columns + x / g->width;
             const int64_t i = y % g->height - g->above, j = x % g->width;
-            double ink = 0;
+            int ink = 0;
             if (image < count && i >= 0 && j < m->width) {
-                ink = (double)pixels[(image * m->height + i) * m->width + j] / m->range;
+                ink =
+                    (int)(255 * (double)pixels[(image * m->height + i) * m->width + j] / m->range);
             }
-            fprintf(script, "%.3f ", ink);
+            fprintf(script, "%d ", ink);
         }
         fputc('\n', script);
     }
@@ -52,12 +56,12 @@ static void write_titles(
     FILE *script, const grid *g, const model *m, const verdict *mistakes, int64_t count)
 {
     for (int64_t k = 0; k < count; ++k) {
-        const double x = (double)(k % g->columns * g->width) - 0.5;
-        const double y = (double)(k / g->columns * g->height + g->above) - 0.5;
+        const double x = (double)(k % g->columns * g->width * g->zoom) - 0.5;
+        const double y = (double)((k / g->columns * g->height + g->above) * g->zoom) - 0.5;
         const verdict *v = &mistakes[k];
         fprintf(script,
             "set object rectangle from %g,%g to %g,%g front fs empty border lc rgb '#999999'\n", x,
-            y, x + (double)m->width, y + (double)m->height);
+            y, x + (double)(m->width * g->zoom), y + (double)(m->height * g->zoom));
         fprintf(script, "set label 'said %lld (%.2f)' at %g,%g front left offset 0,1.5\n",
             (long long)v->digit, v->probability, x, y);
         fprintf(script,
@@ -78,7 +82,7 @@ void draw_mistakes(
     }
     count = count < MOST ? count : MOST;
     const grid g = choose_grid(m, count);
-    const int width = 144 * (int)g.columns;
+    const int width = COLUMN_WIDTH * (int)g.columns;
     FILE *script = gnuplot_begin(path, width,
         (int)((double)width * (double)(g.rows * g.height) / (double)(g.columns * g.width)));
     if (script != NULL) {
@@ -86,12 +90,13 @@ void draw_mistakes(
         write_titles(script, &g, m, mistakes, count);
         fprintf(script,
             "unset border\nunset tics\nunset key\nunset colorbox\n"
-            "set palette defined (0 'white', 1 'black')\nset cbrange [0:1]\n"
+            "set palette defined (0 'white', 1 'black')\nset cbrange [0:255]\n"
             "set lmargin at screen 0.01\nset rmargin at screen 0.99\n"
             "set tmargin at screen 0.99\nset bmargin at screen 0.01\nset size ratio -1\n"
             "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n"
             "plot $pixels matrix with image\n",
-            (double)(g.columns * g.width) - 0.5, (double)(g.rows * g.height) - 0.5);
+            (double)(g.columns * g.width * g.zoom) - 0.5,
+            (double)(g.rows * g.height * g.zoom) - 0.5);
     }
     gnuplot_end(script, "picture of the worst mistakes", path);
 }

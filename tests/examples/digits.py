@@ -105,9 +105,11 @@ def same_bits():
     assert without_seconds(run("--examples", COUNT, *common, "--threads", 1)) == without_seconds(output)
     assert content("digits.safetensors") == weights, "threads change the weights"
     assert result(run("--data", "drawn.csv", *common)) == result(output), "the same digits in a table"
+    run("--examples", 60, *common)
+    few = content("digits.safetensors")
     for more in (["--seed", 2], ["--shift", 0], ["--rotate", 0], ["--zoom", 0], ["--noise", 0]):
-        run("--examples", COUNT, *common, *more, "--save", "other.safetensors")
-        assert content("other.safetensors") != weights, f"{more} change nothing"
+        run("--examples", 60, *common, *more, "--save", "other.safetensors")
+        assert content("other.safetensors") != few, f"{more} change nothing"
 
 
 def early_stopping():
@@ -160,6 +162,19 @@ def predictions():
     assert accuracy > 0.4 and result(again)[0] > accuracy - 0.05, "it started anew"
     dim = write_table("dim.csv", [[value / 255 for value in row[:-1]] + [row[-1]] for row in chosen])
     assert "are they on another scale?" in run("--predict", dim, "--load", "m.safetensors")
+
+
+def test_rows_choose_nothing():
+    """Other images in the test rows change no weight: neither the pixels' range nor the best epoch."""
+    rows = read_rows("drawn.csv")[:200]
+    write("tests.txt", " ".join(map(str, range(50))) + "\n")
+    weights = []
+    for change in (1, 3):
+        write_table("half.csv", [[value * change for value in row[:-1]] + [(row[-1] + change) % 10] if i < 50 else row
+                                 for i, row in enumerate(rows)])
+        run("--data", "half.csv", "--test-rows", "tests.txt", "--epochs", 3, *SMALL, "--save", "h.safetensors")
+        weights.append(content("h.safetensors"))
+    assert weights[0] == weights[1]
 
 
 def idx_files():
@@ -333,7 +348,7 @@ def keeps_what_it_reads():
 
 
 def pictures():
-    common = ["--data", "drawn.csv", "--channels", "4", "--epochs", 1, "--show", 2]
+    common = ["--examples", 150, "--channels", "4", "--epochs", 1, "--show", 2]
     if shutil.which("gnuplot"):
         output = run(*common, "--plot", "it's.png")
         assert "picture of the worst mistakes: it's.png\n" in output and content("it's.png")[:4] == b"\x89PNG"
@@ -343,7 +358,8 @@ def pictures():
     os.mkdir("no-programs")
     output = run(*common, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
     assert "no picture of the worst mistakes: gnuplot is not installed" in output
-    assert len(re.findall(r"^  \|.{32}\|$", output, re.MULTILINE)) == 2 * SIDE and re.search(r"^2 of \d+ mistakes, the worst first$", output, re.MULTILINE)
+    assert len(re.findall(r"^  \|.{32}\|$", output, re.MULTILINE)) == 2 * SIDE
+    assert re.search(r"^2 of \d+ mistakes, the worst first$", output, re.MULTILINE)
     losses = [float(value) for value in re.findall(r"said \d \((\S+)\), true is", output)]
     assert len(losses) == 2 and not os.path.exists("none.svg")
 
@@ -392,8 +408,9 @@ def real_digits():
 
 
 def main():
-    checks = [drawn, same_bits, early_stopping, predictions, idx_files, bad_idx, bad_tables, bad_rows, bad_models,
-              keeps_what_it_reads, pictures, interrupt, bad_options]
+    checks = [drawn, same_bits, early_stopping, predictions, test_rows_choose_nothing,
+              idx_files, bad_idx, bad_tables, bad_rows, bad_models, keeps_what_it_reads, pictures, interrupt,
+              bad_options]
     return perform(checks + [real_digits] * (DATA is not None))
 
 
