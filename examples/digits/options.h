@@ -10,7 +10,7 @@
 
 enum { CLASSES = 10, MAX_CHANNELS = 8, MOST_OPTIONS = 48 };
 
-/* A number of pixels on a side below the first would leave nothing after two halvings. */
+/* Sides of images that the network reads, in pixels. */
 enum { SHORTEST_SIDE = 4, LONGEST_SIDE = 512 };
 
 /* Random changes of a training image. Each number is the largest change; 0 is none. */

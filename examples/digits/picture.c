@@ -10,7 +10,7 @@
 enum { COLUMNS = 6, MOST = 24, COLUMN_WIDTH = 144 };
 
 /* The picture is one image of pixels, in which the mistakes stand in a grid. The title of each
- * stands above it, in a margin as high as an image needs at any size. */
+ * stands above it, in a margin for two lines of text. */
 typedef struct grid {
     int64_t columns, rows;
     int64_t height, width; /* of an image with its margins */

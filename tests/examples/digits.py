@@ -348,7 +348,7 @@ def keeps_what_it_reads():
 
 
 def pictures():
-    common = ["--examples", 150, "--channels", "4", "--epochs", 1, "--show", 2]
+    common = ["--examples", 160, "--test", 0.5, "--channels", "4", "--epochs", 1, "--show", 2]
     if shutil.which("gnuplot"):
         output = run(*common, "--plot", "it's.png")
         assert "picture of the worst mistakes: it's.png\n" in output and content("it's.png")[:4] == b"\x89PNG"
