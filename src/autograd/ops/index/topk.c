@@ -1,6 +1,8 @@
 #include "autograd/ops/index/topk.kernel.h"
 
 #include "autograd/op.h"
+#include "autograd/ops/index/sort.kernel.h"
+#include "base/alloc.h"
 
 /* The k largest or smallest elements along one dimension, torch.topk.
  *
@@ -12,6 +14,9 @@
  * the shape of x only. */
 
 KERNEL_TABLE_ALL(topk);
+KERNEL_TABLE_ALL(sort_lanes);
+
+enum { SORT_GRAIN = 8192 }; /* elements to sort that are worth a thread */
 
 /* The attributes of a node. The backward reads `dim` only. */
 typedef struct {
@@ -35,20 +40,57 @@ static const adz_field fields[] = { ADZI_FIELD(topk_attr, k), ADZI_FIELD(topk_at
 
 const adzi_op adzi_op_topk = { .name = "topk", .backward = backward, ADZI_FIELDS(fields) };
 
-/* Units are lanes, the S elements along `dim`. A lane costs several passes, so a thread is worth
- * fewer elements than in a pointwise kernel. A scalar is one lane of one element. */
-static void run(adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim, bool largest)
+/* A launch, and the scratch memory of a sort. Lanes whose elements are all wanted are sorted,
+ * unless they are so short that a heap is quicker. */
+typedef struct {
+    adzi_topk_args select;
+    adzi_sort_args sort;
+    size_t bytes; /* of sort.scratch; 0 if the lanes are not sorted */
+} job;
+
+/* Describes the call to the kernels and takes scratch memory. A scalar is one lane of one element.
+ */
+static bool prepare(
+    job *j, adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim, bool largest)
 {
-    adzi_topk_args args = { .x = x->data,
-        .values = y->data,
-        .places = (int64_t *)(void *)places->data,
-        .n = x->rank > 0 ? x->sizes[dim] : 1,
-        .k = x->rank > 0 ? y->sizes[dim] : 1,
-        .inner = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1,
-        .largest = largest };
-    if (y->numel > 0) {
-        adzi_launch(KERNEL_FOR(topk, x->dtype), &args, y->numel / args.k,
-            ADZI_POINTWISE_GRAIN / 4 / args.n + 1);
+    const int64_t n = x->rank > 0 ? x->sizes[dim] : 1, k = x->rank > 0 ? y->sizes[dim] : 1;
+    const int64_t inner = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1;
+    int64_t *const to = (int64_t *)(void *)places->data;
+    *j = (job){ .select = { x->data, y->data, to, n, k, inner, largest } };
+    if (k < n || n < ADZI_SORT_LEAST || n > UINT32_MAX || y->numel == 0) {
+        return true;
+    }
+    const int64_t lanes = y->numel / n, most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    int64_t workers = y->numel / SORT_GRAIN < most ? y->numel / SORT_GRAIN : most;
+    workers = workers < 1 ? 1 : workers < lanes ? workers : lanes;
+    const int64_t pair = adzi_sort_pair((int64_t)adz_dtype_size((adz_dtype)x->dtype));
+    j->bytes = (size_t)(2 * n * workers * pair);
+    char *const scratch = adzi_alloc_for_kernels(j->bytes);
+    if (scratch == NULL) {
+        adzi_fail_memory("topk", j->bytes);
+        return false;
+    }
+    j->sort = (adzi_sort_args){ x->data, y->data, to, n, inner, lanes, workers, largest, scratch };
+    return true;
+}
+
+/* Units of topk are lanes, the S elements along `dim`. A lane costs several passes, so a thread is
+ * worth fewer elements than in a pointwise kernel. */
+static void run(const job *j, const adz_tensor *y)
+{
+    const adz_dtype dtype = (adz_dtype)y->dtype;
+    if (j->bytes > 0) {
+        adzi_launch(KERNEL_FOR(sort_lanes, dtype), &j->sort, j->sort.workers, 1);
+    } else if (y->numel > 0) {
+        adzi_launch(KERNEL_FOR(topk, dtype), &j->select, y->numel / j->select.k,
+            ADZI_POINTWISE_GRAIN / 4 / j->select.n + 1);
+    }
+}
+
+static void end(job *j)
+{
+    if (j->bytes > 0) {
+        adzi_free(j->sort.scratch, j->bytes);
     }
 }
 
@@ -57,6 +99,7 @@ adz_tensor *adz_topk(
     adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices)
 {
     adzi_call call;
+    job j;
     topk_attr attr = { .k = k, .largest = largest };
     (void)sorted; /* results are sorted in any case */
     if (indices != NULL) {
@@ -80,12 +123,17 @@ adz_tensor *adz_topk(
     adz_tensor *places = from != NULL ? adzi_new(&call, ADZ_I64, x->rank, sizes) : NULL;
     adz_tensor *y = places != NULL ? adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes) : NULL;
     call.places = places;
-    if (y == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+    if (y == NULL || !prepare(&j, y, places, from, attr.dim, largest)) {
+        return NULL;
+    }
+    if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+        end(&j);
         return NULL;
     }
     /* The places are saved as an extra value and are also the caller's second result. */
     adzi_save_extra(&call, 0, places);
-    run(y, places, from, attr.dim, largest);
+    run(&j, y);
+    end(&j);
     if (indices != NULL) {
         *indices = places;
     }
