@@ -276,6 +276,36 @@ static void results_pass_from_child_to_child(void **state)
     adz_module_free(&m);
 }
 
+/* By how much the peak of live bytes grows during a call with x. */
+static size_t growth_of_call(adz_module *m, adz_tensor *x)
+{
+    adz_memory_info before, after;
+    adz_scope *scope = adz_scope_open();
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    assert_non_null(adz_module_forward(m, x));
+    adz_memory_info_get(&after, sizeof after);
+    adz_scope_close(scope);
+    return after.peak_bytes - before.live_bytes;
+}
+
+/* A result ends when the next child has used it and no backward needs it: while the third child
+ * computes, the first one's result is gone. */
+static void results_end_early(void **state)
+{
+    (void)state;
+    adz_module *m = ADZ_SEQUENTIAL(adz_tanh_new(), adz_tanh_new(), adz_tanh_new(), adz_tanh_new(),
+        adz_identity_new(), adz_tanh_new());
+    adz_tensor *x = adz_ones(ADZ_SHAPE(1 << 16), ADZ_F32);
+    const size_t one = 4u << 16;
+    assert_true(growth_of_call(m, x) < 3 * one);
+    adz_requires_grad_(x, true);
+    assert_true(growth_of_call(m, x) >= 5 * one); /* each tanh saves its result */
+    assert_true(adz_module_forward(m, ADZ_NONE) == NULL);
+    adz_error_clear();
+    adz_module_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +316,7 @@ int main(void)
         TEST(masks_are_replayed),
         TEST(errors_name_the_child),
         TEST(results_pass_from_child_to_child),
+        TEST(results_end_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

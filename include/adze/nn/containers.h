@@ -15,7 +15,8 @@ extern "C" {
 /**
  * Modules called one after the other, each with the result of the one before.
  *
- * A call with lists hands all results on as the next one's arguments.
+ * A call with lists hands all results on as the next one's arguments. A result that no backward
+ * needs ends when the next module has used it; adz_keep it to read it later.
  *
  * @param modules  count modules, named "0", "1", ...; each reference is taken over in every case,
  *                 failure included; a NULL among them fails. The array itself is not kept.

@@ -7,6 +7,7 @@
 #include "nn/layers/containers.h"
 #include "nn/module.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 /* ---- Sequential ----------------------------------------------------------------------------- */
 
@@ -30,10 +31,30 @@ static adz_tensor *forward_from(const adz_module *self, size_t *i, adz_tensor *x
     return adz_module_forward(first, x);
 }
 
+/* Releases the temporaries of this call, those from `mark` on, except y. A result of a child that
+ * no backward has saved ends here, before the next child takes memory. */
+static void release_all_but(adzi_thread *thread, size_t mark, adz_tensor *y)
+{
+    adz_tensor **const all = thread->temporaries;
+    for (size_t i = thread->n_temporaries; i-- > mark;) {
+        if (all[i] == y) {
+            all[i] = all[mark];
+            all[mark++] = y;
+            break;
+        }
+    }
+    if (thread->n_temporaries > mark) {
+        adzi_scope_unwind(thread, mark);
+    }
+}
+
 static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
 {
+    adzi_thread *const thread = adzi_self();
+    const size_t mark = thread->n_temporaries;
     for (size_t i = 0; i < self->n_children && x != NULL;) {
         x = forward_from(self, &i, x);
+        release_all_but(thread, mark, x);
     }
     return x;
 }
