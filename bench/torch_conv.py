@@ -30,8 +30,10 @@ def torch_side(network, threads, start):
             layers += [nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(), nn.MaxPool2d(2)]
         model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
     else:
-        model = nn.Sequential(nn.Identity(), *(
-            nn.Conv1d(WIDTH, WIDTH, 2, dilation=2 ** i) for i in range(LAYERS)))
+        # Names as in adze's Sequential, where a ReLU follows each convolution.
+        model = nn.Sequential(nn.Identity())
+        for i in range(LAYERS):
+            model.extend([nn.Conv1d(WIDTH, WIDTH, 2, dilation=2 ** i), nn.ReLU()])
     given = load_start(start)
     x, target = given.pop('x'), given.pop('target')
     model.load_state_dict(given, strict=True)
@@ -42,7 +44,7 @@ def torch_side(network, threads, start):
             return functional.cross_entropy(model(x), target)
         y = x
         for i in range(LAYERS):
-            y = torch.relu(model[i + 1](functional.pad(y, (2 ** i, 0))))
+            y = torch.relu(model[2 * i + 1](functional.pad(y, (2 ** i, 0))))
         return functional.mse_loss(y, target)
 
     def first():

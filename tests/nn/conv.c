@@ -47,6 +47,15 @@ static adz_module *causal(adz_generator *g)
     return adz_conv1d_new(2, 3, 2, &o);
 }
 
+static adz_module *zeros_in_front(adz_generator *g)
+{
+    (void)g;
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.padding_rule = ADZ_PADDING_CAUSAL;
+    o.dilation = ADZ_SHAPE(2);
+    return adz_conv1d_new(2, 3, 3, &o);
+}
+
 static adz_module *signals_back(adz_generator *g)
 {
     (void)g;
@@ -165,6 +174,9 @@ const module_case conv_module = {
         { causal,
             "Conv1d(2, 3, kernel_size=(2,), stride=(1,), padding=(4,), dilation=(4,), "
             "padding_mode=replicate)",
+            "weight bias", { X(2, 2, 6) } },
+        { zeros_in_front,
+            "Conv1d(2, 3, kernel_size=(3,), stride=(1,), padding=causal, dilation=(2,))",
             "weight bias", { X(2, 2, 6) } },
         { valid, "Conv1d(2, 1, kernel_size=(1,), stride=(1,), padding=valid)", "weight bias",
             { X(2, 6) } },

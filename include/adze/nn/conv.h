@@ -24,8 +24,8 @@ typedef struct adz_conv_module_options {
     adz_shape stride;              /**< each 1 or more; 1 by default */
     adz_shape padding;             /**< added elements at both ends, each 0 or more; 0. For a
                                         transposed layer, elements that the result loses */
-    adz_padding_rule padding_rule; /**< ADZ_PADDING_NUMBERS; ADZ_PADDING_SAME is not for transposed
-                                        layers */
+    adz_padding_rule padding_rule; /**< ADZ_PADDING_NUMBERS; ADZ_PADDING_SAME and
+                                        ADZ_PADDING_CAUSAL are not for transposed layers */
     adz_shape dilation;            /**< distance of the kernel's elements, each 1 or more; 1 */
     adz_shape output_padding;      /**< transposed layers only: elements that the result gets at its
                                         end, fewer than the stride or the dilation; 0 */

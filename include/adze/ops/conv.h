@@ -15,8 +15,12 @@ extern "C" {
 typedef enum adz_padding_rule {
     ADZ_PADDING_NUMBERS = 0, /**< the numbers in `padding`; none pad nothing */
     ADZ_PADDING_VALID = 1,   /**< no padding */
-    ADZ_PADDING_SAME = 2     /**< the result has the size of the input; needs stride 1. If the
+    ADZ_PADDING_SAME = 2,    /**< the result has the size of the input; needs stride 1. If the
                                   number of added elements is odd, one more is at the end */
+    ADZ_PADDING_CAUSAL = 3   /**< dilation * (kernel size - 1) zeros in front and none at the end:
+                                  no element of the result reads a later one of the input, and with
+                                  stride 1 it has the input's size. It saves the copy that adz_pad
+                                  makes, and the memory that a backward keeps of it */
 } adz_padding_rule;
 
 /**
@@ -30,8 +34,8 @@ typedef struct adz_conv_options {
     adz_shape stride;              /**< each 1 or more; 1 by default */
     adz_shape padding;             /**< zeros at both ends, each 0 or more; 0. For a transposed
                                         convolution, elements that its result loses at both ends */
-    adz_padding_rule padding_rule; /**< ADZ_PADDING_NUMBERS; ADZ_PADDING_SAME is not for transposed
-                                        convolutions */
+    adz_padding_rule padding_rule; /**< ADZ_PADDING_NUMBERS; ADZ_PADDING_SAME and
+                                        ADZ_PADDING_CAUSAL are not for transposed convolutions */
     adz_shape dilation;            /**< distance of the kernel's elements, each 1 or more; 1 */
     adz_shape output_padding;      /**< transposed convolutions only: elements that the result gets
                                         at its end, fewer than the stride or the dilation; 0 */

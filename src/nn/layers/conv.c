@@ -107,7 +107,7 @@ static size_t repr(adz_module *self, char *buffer, size_t size)
     if (s->rule == ADZ_PADDING_NUMBERS) {
         add_tuple(&text, "padding", s->padding, n, 0);
     } else {
-        add(&text, ", padding=%s", s->rule == ADZ_PADDING_SAME ? "same" : "valid");
+        add(&text, ", padding=%s", adzi_conv_rule_name(s->rule));
     }
     add_tuple(&text, "dilation", s->conv.dilation, n, 1);
     add_tuple(&text, "output_padding", s->output_padding, n, 0);

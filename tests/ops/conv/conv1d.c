@@ -5,7 +5,8 @@ static int call(const op_args *a, adz_tensor **out)
     return conv_case(adz_conv1d, a, out);
 }
 
-/* A causal convolution: padding of dilation (K - 1), and the end of the result cut off. */
+/* A causal convolution: padding of dilation (K - 1), and the end of the result cut off. The rule
+ * "causal" gives this at once. */
 FACT(a_signal_is_correlated_and_not_mirrored)
 {
     adz_conv_options o = ADZ_CONV_OPTIONS;
@@ -15,6 +16,10 @@ FACT(a_signal_is_correlated_and_not_mirrored)
     o.dilation = ADZ_SHAPE(2);
     o.padding = ADZ_SHAPE(2);
     adz_tensor *y = adz_narrow(adz_conv1d(x, w, VALUES(ADZ_F64, 0.5), &o), 1, 0, 4);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 1.5, 2.5, 103.5, 204.5);
+    o.padding = ADZ_SHAPE_SCALAR;
+    o.padding_rule = ADZ_PADDING_CAUSAL;
+    y = adz_conv1d(x, w, VALUES(ADZ_F64, 0.5), &o);
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 1.5, 2.5, 103.5, 204.5);
 }
 
@@ -33,6 +38,10 @@ const op_case conv1d_case = {
         { .in = { IN(2, 3, 6), IN(3, 1, 3), IN(3) }, .p = { [GROUPS] = 3, [PADDING] = 2 } },
         { .in = { IN(2, 3, 6), IN(2, 3, 1), IN(2) } },
         { .in = { IN(2, 2, 6), IN(2, 2, 4), IN(2) }, .p = { [RULE] = ADZ_PADDING_SAME } },
+        { .in = { IN(2, 2, 6), IN(2, 2, 3), IN(2) },
+            .p = { [RULE] = ADZ_PADDING_CAUSAL, [DILATION] = 2 } },
+        { .in = { IN(2, 6), IN(2, 1, 2), IN(2) },
+            .p = { [RULE] = ADZ_PADDING_CAUSAL, [GROUPS] = 2, [STRIDE] = 2 } },
         { .in = { IN(0, 2, 3), IN(2, 2, 2), IN(2) } },
         { .in = { IN(2, 16, 200), IN(16, 16, 2), IN(16) }, .p = { [DILATION] = 8 },
             .large = true },
@@ -42,6 +51,9 @@ const op_case conv1d_case = {
             .says = "spans 5 elements" },
         { .in = { IN(1, 1, 3), IN(1, 1, 2), IN_NONE }, .p = { [STRIDE] = 1, 1 },
             .status = ADZ_ERR_ARGUMENT, .says = "one number" },
+        { .in = { IN(1, 1, 3), IN(1, 1, 2), IN_NONE },
+            .p = { [RULE] = ADZ_PADDING_CAUSAL, [PADDING] = 1 }, .status = ADZ_ERR_ARGUMENT,
+            .says = "padding_rule \"causal\" leaves no room" },
         { .in = { IN(3), IN(1, 1, 2), IN_NONE }, .status = ADZ_ERR_SHAPE, .says = "[N, C, L]" },
     },
     .vectors = { "conv1d" },

@@ -35,6 +35,8 @@ const op_case conv_transpose1d_case = {
     .rejects = {
         { .in = { IN(1, 1, 0), IN(1, 1, 2), IN_NONE }, .p = { [PADDING] = 1 },
             .status = ADZ_ERR_SHAPE, .says = "is empty" },
+        { .in = { IN(1, 1, 3), IN(1, 1, 2), IN_NONE }, .p = { [RULE] = ADZ_PADDING_CAUSAL },
+            .status = ADZ_ERR_ARGUMENT, .says = "padding \"causal\" is for convolutions" },
         { .in = { IN(3), IN(1, 1, 2), IN_NONE }, .status = ADZ_ERR_SHAPE, .says = "[N, C, L]" },
     },
     .vectors = { "conv_transpose1d" },

@@ -41,9 +41,12 @@ extern const adzi_op adzi_op_conv1d, adzi_op_conv2d, adzi_op_conv_transpose1d,
 const adzi_op *adzi_conv_op(bool transposed, int n);
 
 /** Reads the options of a call with `n` spatial dimensions and kernels of these sizes, which "same"
- * needs. Returns false with the error recorded under `op`. */
+ * and "causal" need. Returns false with the error recorded under `op`. */
 bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *options, bool transposed,
     int n, const int64_t *kernel);
+
+/** The name of a rule in messages and in the printed forms of layers. */
+const char *adzi_conv_rule_name(adz_padding_rule rule);
 
 /** Sets padding_after such that images of these sizes belong together. */
 void adzi_conv_fit(adzi_conv *at, const int64_t *big, const int64_t *small, const int64_t *kernel);

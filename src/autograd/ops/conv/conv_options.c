@@ -27,13 +27,20 @@ static bool spread(int64_t *to, const char *op, const char *name, adz_shape list
     return true;
 }
 
+static const char *const rules[] = { "numbers", "valid", "same", "causal" };
+
+const char *adzi_conv_rule_name(adz_padding_rule rule)
+{
+    return rules[rule];
+}
+
 /* Padding "same": the result has the size of the input. An odd number of elements puts one more at
- * the end. */
-static bool pad_same(adzi_conv *at, const char *op, const int64_t *kernel)
+ * the end. Padding "causal": as many elements, all of them in front. */
+static bool pad_by_rule(adzi_conv *at, const char *op, adz_padding_rule rule, const int64_t *kernel)
 {
     for (int d = 0; d < at->n; ++d) {
         int64_t all;
-        if (at->stride[d] != 1) {
+        if (rule == ADZ_PADDING_SAME && at->stride[d] != 1) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
                 "padding \"same\" needs stride 1, but the stride is %lld; give the padding as "
                 "numbers",
@@ -43,8 +50,8 @@ static bool pad_same(adzi_conv *at, const char *op, const int64_t *kernel)
         if (kernel[d] < 1 || __builtin_mul_overflow(at->dilation[d], kernel[d] - 1, &all)) {
             all = 0; /* the checks of sizes refuse this kernel */
         }
-        at->padding[d] = all / 2;
-        at->padding_after[d] = all - all / 2;
+        at->padding[d] = rule == ADZ_PADDING_SAME ? all / 2 : all;
+        at->padding_after[d] = all - at->padding[d];
     }
     return true;
 }
@@ -55,14 +62,14 @@ static bool read_padding(
     if (o->padding_rule != ADZ_PADDING_NUMBERS && o->padding.rank != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "padding_rule \"%s\" leaves no room for the numbers in padding; give one of the two",
-            o->padding_rule == ADZ_PADDING_SAME ? "same" : "valid");
+            rules[o->padding_rule]);
         return false;
     }
     if (!spread(at->padding, op, "padding", o->padding, at->n, 0, 0)) {
         return false;
     }
     memcpy(at->padding_after, at->padding, sizeof at->padding);
-    return o->padding_rule != ADZ_PADDING_SAME || pad_same(at, op, kernel);
+    return o->padding_rule < ADZ_PADDING_SAME || pad_by_rule(at, op, o->padding_rule, kernel);
 }
 
 /* output_padding makes the result of a transposed convolution larger at its end. PyTorch wants it
@@ -102,14 +109,15 @@ bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *optio
         adzi_error(op, ADZ_ERR_ARGUMENT, "groups %lld must be 1 or more", (long long)o.groups);
         return false;
     }
-    if ((unsigned)o.padding_rule > ADZ_PADDING_SAME) {
+    if ((unsigned)o.padding_rule > ADZ_PADDING_CAUSAL) {
         adzi_error(
             op, ADZ_ERR_ARGUMENT, "padding_rule %d is no adz_padding_rule", (int)o.padding_rule);
         return false;
     }
-    if (transposed && o.padding_rule == ADZ_PADDING_SAME) {
+    if (transposed && o.padding_rule >= ADZ_PADDING_SAME) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "padding \"same\" is for convolutions; a transposed one takes numbers");
+            "padding \"%s\" is for convolutions; a transposed one takes numbers",
+            rules[o.padding_rule]);
         return false;
     }
     return spread(at->stride, op, "stride", o.stride, n, 1, 1) &&
