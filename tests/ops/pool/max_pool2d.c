@@ -57,6 +57,24 @@ FACT(gradients_of_shared_elements_add_up)
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 2, 1, 0);
 }
 
+/* Four windows at a time get their gradients at the places that the forward tells, with many equal
+ * elements and some NaN, for rows that leave a rest of windows and of elements. */
+FACT(gradients_go_to_the_places)
+{
+    for (int dtype = ADZ_F32; dtype <= ADZ_F64; dtype += ADZ_F64 - ADZ_F32) {
+        adz_tensor *x = adz_to(adz_randint(0, 3, ADZ_SHAPE(6, 4, 15), ADZ_I64), (adz_dtype)dtype);
+        adz_tensor *nan = adz_lt_number(adz_rand(ADZ_SHAPE(6, 4, 15), ADZ_F32), 0.15);
+        x = adz_requires_grad_(adz_detach(adz_masked_fill(x, nan, NAN)), true);
+        adz_tensor *at, *y = adz_max_pool2d(x, ADZ_SHAPE(2), NULL, &at), *dx;
+        adz_tensor *dy = adz_randn_like(y);
+        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
+        adz_tensor *zeros = adz_zeros(ADZ_SHAPE(6, 60), (adz_dtype)dtype);
+        adz_tensor *wanted = adz_scatter_add(
+            zeros, 1, adz_reshape(at, ADZ_SHAPE(6, 14)), adz_reshape(dy, ADZ_SHAPE(6, 14)));
+        assert_true(adz_equal(adz_reshape(dx, ADZ_SHAPE(6, 60)), wanted));
+    }
+}
+
 /* A row that is longer than the buffer of the kernel, and a window that is. */
 FACT(long_rows_are_cut)
 {
@@ -91,6 +109,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(ties_go_to_the_first),
     cmocka_unit_test(nan_is_the_largest),
     cmocka_unit_test(gradients_of_shared_elements_add_up),
+    cmocka_unit_test(gradients_go_to_the_places),
     cmocka_unit_test(long_rows_are_cut),
     cmocka_unit_test(options_and_sizes_are_checked),
 };

@@ -7,8 +7,8 @@
  * max_windows compares the rows of a window first, with columns next to each other in vectors, and
  * then the columns. Its buffer holds 1024 places. Results are computed in groups whose windows fit
  * into it. Windows that are wider or dilated are searched place by place. Places are found one by
- * one, but for the usual windows of two by two places at a distance of two, whose gradients are
- * written in vectors.
+ * one. The exception are the usual windows of two by two places at a distance of two: their
+ * gradients are computed for four windows at a time, without a branch.
  */
 #ifndef elem
 #define THIS_FILE "autograd/ops/pool/max_windows.kernel.c"
@@ -16,6 +16,14 @@
 #include <string.h>
 
 #include "autograd/ops/pool/max_windows.h"
+
+/* gcc 12 and clang. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAS_SHUFFLES 1
+#endif
+#endif
+
 #include "tensor/kernel/each_float.h"
 #else
 
@@ -144,6 +152,43 @@ void KERNEL(max_windows_places)(const void *block, int64_t begin, int64_t end)
 /* An integer as wide as elem, so that the comparisons of values and of places use equal lanes. */
 typedef __typeof__(_Generic((elem)0, double : (int64_t)0, default : (int32_t)0)) KERNEL(lane);
 
+#ifdef HAS_SHUFFLES
+/* Eight neighbours of a row, which belong to four windows of two by two. */
+typedef elem KERNEL(eight) __attribute__((vector_size(8 * sizeof(elem))));
+typedef KERNEL(lane) KERNEL(lanes) __attribute__((vector_size(8 * sizeof(elem))));
+
+/* The larger one of two places, and a mask of the lanes where it is the second one. */
+#define LARGER(value, second, x, y)                                                        \
+    const KERNEL(lanes) second = (KERNEL(lanes))((y) > (x)) | (KERNEL(lanes))((y) != (y)); \
+    const KERNEL(eight) value =                                                            \
+        (KERNEL(eight))(((KERNEL(lanes))(y)&second) | ((KERNEL(lanes))(x) & ~second));
+
+/* The gradient of four windows. Both lanes of a window compute the same comparisons: left with
+ * right in both rows, then the two larger ones. Each of them then keeps dy or 0. */
+static void KERNEL(dx_of_four)(
+    elem *restrict dx, const elem *restrict x, const elem *restrict dy, int64_t width)
+{
+    const KERNEL(lanes) is_right = { 0, -1, 0, -1, 0, -1, 0, -1 };
+    KERNEL(eight) above, below, g = { 0 };
+    memcpy(&above, x, sizeof above);
+    memcpy(&below, x + width, sizeof below);
+    memcpy(&g, dy, sizeof g / 2);
+    const KERNEL(eight) a = __builtin_shufflevector(above, above, 0, 0, 2, 2, 4, 4, 6, 6);
+    const KERNEL(eight) b = __builtin_shufflevector(above, above, 1, 1, 3, 3, 5, 5, 7, 7);
+    const KERNEL(eight) c = __builtin_shufflevector(below, below, 0, 0, 2, 2, 4, 4, 6, 6);
+    const KERNEL(eight) d = __builtin_shufflevector(below, below, 1, 1, 3, 3, 5, 5, 7, 7);
+    LARGER(upper, upper_right, a, b)
+    LARGER(lower, lower_right, c, d)
+    const KERNEL(lanes) is_below = (KERNEL(lanes))(lower > upper) | (KERNEL(lanes))(lower != lower);
+    const KERNEL(lanes) both = (KERNEL(lanes))__builtin_shufflevector(g, g, 0, 0, 1, 1, 2, 2, 3, 3);
+    const KERNEL(lanes) dx_above = both & ~is_below & ~(upper_right ^ is_right);
+    const KERNEL(lanes) dx_below = both & is_below & ~(lower_right ^ is_right);
+    memcpy(dx, &dx_above, sizeof dx_above);
+    memcpy(dx + width, &dx_below, sizeof dx_below);
+}
+#undef LARGER
+#endif
+
 /* Row i of the gradient for windows of two by two places at a distance of two. Every place of x
  * belongs to one window at most, so it is written and nothing is added. */
 static void KERNEL(dx_of_two)(
@@ -151,7 +196,13 @@ static void KERNEL(dx_of_two)(
 {
     const elem *restrict below = x + width;
     elem *restrict dx_below = dx + width;
-    for (int64_t j = 0; j < n; ++j) {
+    int64_t j = 0;
+#ifdef HAS_SHUFFLES
+    for (; j + 4 <= n; j += 4) {
+        KERNEL(dx_of_four)(dx + 2 * j, x + 2 * j, dy + j, width);
+    }
+#endif
+    for (; j < n; ++j) {
         const elem v1 = x[2 * j + 1], v2 = below[2 * j], v3 = below[2 * j + 1], g = dy[j];
         elem value = x[2 * j];
         KERNEL(lane) place = 0;
